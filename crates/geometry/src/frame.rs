@@ -87,16 +87,20 @@ impl Frame {
             [xs[item], ys[item], zs[item]] = normals[item];
         }
         for item in 0..BATCH {
-            let [x, y, z] = times(&self.normal_rows, [xs[item], ys[item], zs[item]]);
-            let square = x * x + y * y + z * z;
-            let length = square.sqrt();
-            let reciprocal = 1.0 / length;
-            let divided = |part: f32| if self.has_reciprocals { part * reciprocal } else { part / length };
-            let unit = |part: f32| if square > 1e-35 { divided(part) } else { 0.0 };
-            xs[item] = unit(x);
-            ys[item] = unit(y);
-            zs[item] = unit(z);
+            [xs[item], ys[item], zs[item]] = self.normal([xs[item], ys[item], zs[item]]);
         }
+    }
+
+    /// A normal of the object in the file, as [`Frame::normals`] has it.
+    #[inline]
+    pub fn normal(&self, normal: [f32; 3]) -> [f32; 3] {
+        let [x, y, z] = times(&self.normal_rows, normal);
+        let square = x * x + y * y + z * z;
+        let length = square.sqrt();
+        let reciprocal = 1.0 / length;
+        let divided = |part: f32| if self.has_reciprocals { part * reciprocal } else { part / length };
+        let unit = |part: f32| if square > 1e-35 { divided(part) } else { 0.0 };
+        [unit(x), unit(y), unit(z)]
     }
 }
 

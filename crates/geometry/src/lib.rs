@@ -21,6 +21,7 @@ pub mod parts;
 pub mod section;
 pub mod splat_motion;
 pub mod splat_placement;
+pub mod splat_shape;
 pub mod splats;
 pub mod transform;
 pub mod triangulate;

@@ -15,20 +15,16 @@
 use crate::affine;
 use crate::linear::{IDENTITY64, Matrix3, determinant, dot};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::splats::{self, HARMONICS, Splats};
+use polyhaul_model::splats::{self, HARMONICS};
 use polyhaul_model::{Column, Mesh, Object, Scene, Values};
 use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
-/// Whether a mesh has splats: see [`Splats::from_mesh`].
+/// Whether a mesh has splats, even ones that cannot be moved: without elements, and with the columns of
+/// [`splats::are_splats`].
 pub fn has_splats(mesh: &Mesh) -> bool {
-    Splats::from_mesh(mesh).is_some()
-}
-
-/// Whether columns of points have splats.
-fn have_splats(columns: &[Column]) -> bool {
-    splats::COLUMNS.iter().all(|name| columns.iter().any(|column| column.name == *name))
+    mesh.faces.is_empty() && mesh.lines.is_empty() && splats::are_splats(&mesh.vertex_columns)
 }
 
 /// Whether an object places splats elsewhere than they are.
@@ -106,7 +102,7 @@ impl SplatMotion {
     /// As for [`SplatMotion::new`].
     pub fn of(columns: &[Column], linear: &Matrix3) -> Result<Option<SplatMotion>> {
         let is_moved = *linear != [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        if is_moved && have_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
+        if is_moved && splats::are_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
     }
 
     /// The motion of a mesh's splats, if it has any.

@@ -7,7 +7,7 @@ use crate::parts::{PartsJob, homeless, homes, named, tables};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::SplatWriteOptions;
-use polyhaul_model::splats::{ANTIALIASED, HARMONICS, Splats};
+use polyhaul_model::splats::{HARMONICS, Splats, column_fault, says_antialiased};
 use polyhaul_model::warnings::{Warnings, counted};
 
 /// A scene to write as splats.
@@ -21,8 +21,10 @@ pub struct SplatsTarget<'a> {
     pub max_degree: usize,
     /// How precise its numbers are.
     pub precision: &'a str,
-    /// Whether it stores the remark [`ANTIALIASED`].
+    /// Whether it stores that splats were trained for antialiased rendering.
     pub has_antialiasing: bool,
+    /// Whether it stores comments.
+    pub has_comments: bool,
 }
 
 /// Returns the splats of a scene that consists of one object with splats; warns about everything that
@@ -42,12 +44,15 @@ pub fn splats_to_write<'a>(
         return Err(Error::new(ErrorKind::Usage, message).with_hint("choose a degree from 0 to 4"));
     }
     let splats = match job.parts {
-        [] => return Err(no_splats(target.format)),
+        [] => return Err(no_splats(target.format, None)),
         [part] if part.frame.is_some() => {
             let message = format!("{} cannot store splats with a transform", target.format);
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        [part] => Splats::from_mesh(part.mesh).ok_or_else(|| no_splats(target.format))?,
+        [part] => match Splats::from_mesh(part.mesh) {
+            Some(splats) => splats,
+            None => return Err(no_splats(target.format, Some(part.mesh))),
+        },
         _ => {
             let message = format!("{} stores one object, and the scene has {}", target.format, job.parts.len());
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -67,9 +72,17 @@ pub fn splats_to_write<'a>(
     Ok(stored)
 }
 
+/// Whether the remarks of a scene say that its splats were trained for antialiased rendering.
+pub fn are_antialiased(job: &SplatsJob<'_>) -> bool {
+    job.scene.infos.iter().chain(&job.scene.comments).any(|remark| says_antialiased(remark))
+}
+
 /// The error about a scene without splats.
-fn no_splats(format: &str) -> Error {
-    let message = format!("{format} stores Gaussian splats, and the scene has none");
+fn no_splats(format: &str, mesh: Option<&Mesh>) -> Error {
+    let mut message = format!("{format} stores Gaussian splats, and the scene has none");
+    if let Some(fault) = mesh.and_then(|mesh| column_fault(&mesh.vertex_columns)) {
+        message = format!("{message}: {fault}");
+    }
     let hint = "splats are vertices without faces that have the columns f_dc_0 to f_dc_2, opacity, scale_0 to scale_2 \
                 and rot_0 to rot_3, of 32-bit floats";
     Error::new(ErrorKind::Unsupported, message).with_hint(hint)
@@ -100,7 +113,9 @@ fn column_count(mesh: &Mesh) -> u64 {
 /// Warns about everything that a file of splats lacks, and about the rounding of its numbers.
 pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsLeft, warnings: &mut Warnings) {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
-    let infos = job.scene.infos.iter().filter(|info| !(target.has_antialiasing && *info == ANTIALIASED)).count();
+    let remarks = job.scene.infos.iter().chain(&job.scene.comments);
+    let lost = remarks.filter(|remark| !(target.has_antialiasing && says_antialiased(remark))).count();
+    let lost = if target.has_comments { 0 } else { lost };
     let others = [
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
@@ -108,7 +123,7 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-columns", "columns other than those of splats", left.columns),
         ("left-out-harmonics", "spherical-harmonic columns above the written degree", left.harmonics),
-        ("left-out-remarks", "remarks", (infos + job.scene.comments.len()) as u64),
+        ("left-out-remarks", "remarks", lost as u64),
     ];
     let named = [named(job.parts), tables(job.scene)];
     let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));

@@ -1,11 +1,12 @@
 //! Finds the format of a source: the one set by the caller, otherwise that of its extension, otherwise that of its
 //! content.
 //!
-//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words in it are warnings. If
-//! reading then complains and the bytes look like another format, a hint or a warning says so. Without a format the
-//! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
-//! signatures of formats are in the registry. Nothing here reads on or parses.
+//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words among its statements are
+//! warnings. If reading then complains and the bytes look like another format, a hint or a warning says so. Without a
+//! format the content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an
+//! error. The signatures of formats are in the registry. Nothing here reads on or parses.
 
+use crate::foreign;
 use crate::format::{Format, HEAD_BYTES, Head};
 use crate::options::ReadOptions;
 use crate::plain::Plain;
@@ -23,6 +24,8 @@ const FEW_BYTES: usize = 8;
 pub(crate) struct Detected {
     pub(crate) format: Format,
     looks: Looks,
+    /// The first bytes of a stream.
+    head: [u8; FEW_BYTES],
 }
 
 /// The apparent content of a source. Decompressed bytes are not examined: that could report damage too early, and the
@@ -46,14 +49,18 @@ impl Detected {
             let mut head = [0; HEAD_BYTES];
             let count = plain.peek(&mut head)?;
             let format = of_content(head.get(..count).unwrap_or_default(), plain.source().len(), path, name)?;
-            return Ok(Detected { format, looks: Looks::Known(None) });
+            return Ok(Detected { format, looks: Looks::Known(None), head: [0; FEW_BYTES] });
         };
+        let mut head = [0; FEW_BYTES];
         let looks = match (plain.source().codec(), plain.source().is_positioned()) {
             (Some(_), _) => Looks::Known(None),
             (None, true) => Looks::AtHand,
-            (None, false) => Looks::Known(few_look_like(plain)?),
+            (None, false) => {
+                plain.peek(&mut head)?;
+                Looks::Known(few_look_like(plain)?)
+            }
         };
-        Ok(Detected { format, looks })
+        Ok(Detected { format, looks, head })
     }
 
     /// The format that the bytes look like, if it is a different one.
@@ -70,8 +77,14 @@ impl Detected {
     /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it,
     /// stays.
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
-        let Ok(Some(other)) = self.other(plain) else { return error };
-        let advice = self.advice(other);
+        let advice = match self.other(plain) {
+            Ok(Some(other)) => self.advice(other),
+            Ok(None) => match self.foreign(plain).filter(|_| error.diagnostic().hint.is_none()) {
+                Some(hint) => hint,
+                None => return error,
+            },
+            Err(_) => return error,
+        };
         match error.diagnostic().hint.clone().filter(|_| error.kind() == ErrorKind::Limit) {
             Some(raise) => error.with_hint(format!("{raise}; {advice}")),
             None => error.with_hint(advice),
@@ -90,6 +103,16 @@ impl Detected {
                 .push("other-format", Diagnostic { place, hint: Some(self.advice(other)), ..Diagnostic::new(message) });
         }
         Ok(())
+    }
+
+    /// A hint if the bytes are those of a known format that is not read.
+    fn foreign(&self, plain: &Plain) -> Option<String> {
+        if let Looks::Known(_) = self.looks {
+            return foreign::hint(&self.head);
+        }
+        let mut head = [0; FEW_BYTES];
+        let count = plain.peek(&mut head).ok()?;
+        foreign::hint(head.get(..count)?)
     }
 
     fn advice(&self, other: Format) -> String {

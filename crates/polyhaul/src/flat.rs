@@ -11,7 +11,7 @@ use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::options::Instances;
 use polyhaul_model::render::{Entity, Render};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
 #[cfg(feature = "preview")]
 use polyhaul_pbrt::shown::{ShownCamera, ShownInstance};
@@ -91,7 +91,13 @@ fn flat(scene: Cow<'_, Scene>, instances: Instances, limits: &Limits, warnings: 
 /// meshes.
 fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     for (class, count) in &flat.left_out {
-        let message = format!("shapes of class `{class}` are not meshes: {count} dropped");
+        let message = match &**class {
+            "plymesh" => counted(
+                *count,
+                ["shape whose mesh was not read was dropped", "shapes whose meshes were not read were dropped"],
+            ),
+            _ => format!("shapes of class `{class}` are not meshes: {count} dropped"),
+        };
         warnings.push_many("left-out-shapes", *count, Diagnostic::new(message));
     }
     let message = format!("subdivision surfaces became their control meshes: {}", flat.subdivided);

@@ -26,6 +26,7 @@ macro_rules! format_rows {
                         only_triangles: false,
                         keeps_doubles: |_| true,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, _, run| triangulate_scene_as_blender(scene, run),
                         write: obj::write,
@@ -62,6 +63,7 @@ macro_rules! format_rows {
                         only_triangles: false,
                         keeps_doubles: |_| true,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, placement, run| match placement.dialect {
                             Dialect::Blender => triangulate_scene_as_blender(scene, run),
@@ -112,6 +114,7 @@ macro_rules! format_rows {
                         only_triangles: true,
                         keeps_doubles: |options| options.scene.ascii,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, placement, run| match placement.dialect {
                             Dialect::Blender => triangulate_scene_as_shown(scene, run),
@@ -144,7 +147,7 @@ macro_rules! format_rows {
             /// Values separated by blanks, or by the separator found in the first rows.
             Txt = row("txt", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z` and more.
-            Xyz = row("xyz", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
+            Xyz = row("xyz", FormatKind::Table), "table" { other_names: &["asc"], } => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z`, intensity and color, below a line with their count.
             Pts = row("pts", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// A numpy array.
@@ -181,6 +184,7 @@ macro_rules! format_rows {
                             log.hdr(image::hdr::losses(image, &options.run)?);
                             Ok(())
                         },
+                        stores: image::hdr::stores,
                         write: |image, options, writing| image::hdr::write(image, &options.run, writing),
                         ..IMAGE_WRITER
                     }),
@@ -193,7 +197,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::png::looks_like_png(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::png::read(bytes, options, log)?, 1)))),
+                    image: Some(|job| image_job::read_turned(job, image::png::read)),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -204,6 +208,7 @@ macro_rules! format_rows {
                             log.png(image::png::losses(image));
                             Ok(())
                         },
+                        store_profile: |profile| *profile = polyhaul_model::ColorProfile::default(),
                         write: |image, options, writing| image::png::write(image, &options.image, writing),
                         ..IMAGE_WRITER
                     }),
@@ -217,7 +222,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::jpeg::looks_like_jpeg(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::jpeg::read(bytes, options, log)?, 1)))),
+                    image: Some(|job| image_job::read_turned(job, image::jpeg::read)),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -228,6 +233,7 @@ macro_rules! format_rows {
                             log.jpeg(image);
                             Ok(())
                         },
+                        store_profile: |profile| profile.icc = None,
                         is_lossy: true,
                         write: |image, options, writing| image::jpeg::write(image, &options.image, writing),
                         ..IMAGE_WRITER
@@ -289,7 +295,7 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::read(bytes, options, log)?, 1)))),
-                    texture: Some(|job| image_job::read(job, |bytes, options, _| Ok((image::ktx2::texture(bytes, options)?, 1)))),
+                    texture: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::texture(bytes, options, log)?, 1)))),
                     ..NO_READERS
                 },
                 write: Writers {
@@ -321,6 +327,7 @@ macro_rules! format_rows {
                         only_triangles: false,
                         keeps_doubles: |_| true,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, _, run| triangulate_scene(scene, run),
                         write: |job| job.write_parts(|_| &(), Comments::AreText, polyhaul_off::write),
@@ -347,6 +354,7 @@ macro_rules! format_rows {
                         only_triangles: true,
                         keeps_doubles: |_| false,
                         has_origin: true,
+                        splat_degree: Some(3),
                         has_upright_splats: true,
                         triangulate: |scene, _, run| triangulate_scene(scene, run),
                         write: |job| gltf::write(job, Format::Png),
@@ -362,7 +370,7 @@ macro_rules! format_rows {
                     scene: Some(|job| {
                         let source = job.plain.source().clone();
                         let garbage = job.plain.garbage().cloned();
-                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
+                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options().with(job.options.splats))?;
                         job.note(file.threads, file.warnings);
                         Ok(file.scene)
                     }),
@@ -370,7 +378,7 @@ macro_rules! format_rows {
                 },
                 write: Writers {
                     pack: Some(|job| splat::pack(job, SplatPacking::Spz)),
-                    ..splat_writers(|job| job.write_splats(polyhaul_splat::spz::write))
+                    ..splat_writers(4, |job| job.write_splats(polyhaul_splat::spz::write))
                 },
             }
             /// Gaussian splats as rows of 32 bytes.
@@ -386,7 +394,7 @@ macro_rules! format_rows {
                 },
                 write: Writers {
                     pack: Some(|job| splat::pack(job, SplatPacking::Rows)),
-                    ..splat_writers(|job| job.write_splats(polyhaul_splat::rows::write))
+                    ..splat_writers(0, |job| job.write_splats(polyhaul_splat::rows::write))
                 },
             }
             /// Compressed PLY, Gaussian splats as integers. Files that do not have this in their names are PLY files,
@@ -394,7 +402,7 @@ macro_rules! format_rows {
             CompressedPly = row("compressed.ply", FormatKind::Scene), "ply" {
             } => {
                 read: Readers { scene: Some(ply::read), ..NO_READERS },
-                write: splat_writers(|job| job.write_splats(polyhaul_ply::write_packed)),
+                write: splat_writers(3, |job| job.write_splats(polyhaul_ply::write_packed)),
             }
             /// SOG, Gaussian splats as images; it is read-only. An archive of these files, `.sog`, is read as its JSON.
             Sog = row("sog", FormatKind::Scene), "sog" {

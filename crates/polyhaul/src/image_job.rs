@@ -10,8 +10,9 @@ use polyhaul_image::png;
 use polyhaul_image::samples::Cut;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::names;
+use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Channels, ColorSpace, Image, SampleType};
+use polyhaul_model::{Channels, ColorProfile, ColorSpace, Image, ImageAttribute, SampleType};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 
@@ -24,6 +25,15 @@ pub(crate) fn read<T>(
     let (content, threads) = read(job.bytes(), &job.parse_options(), &mut warnings)?;
     job.note(threads, warnings);
     Ok(content)
+}
+
+/// Reads an image by `read`, which may turn it as its file says.
+pub(crate) fn read_turned(
+    job: &mut ReadJob<'_>,
+    decode: impl FnOnce(Bytes<'_>, &ParseOptions, bool, &mut Warnings) -> Result<Image>,
+) -> Result<Image> {
+    let ImageReadOptions { orient, .. } = job.options.image;
+    read(job, |bytes, options, warnings| Ok((decode(bytes, options, orient, warnings)?, 1)))
 }
 
 /// Reads the layer of an OpenEXR file that the options choose, and lists its parts.
@@ -83,15 +93,27 @@ impl Log<'_> {
         self.warnings.push_many(code, count, diagnostic);
     }
 
-    pub(crate) fn unnamed(&mut self, image: &Image) {
+    pub(crate) fn unnamed(&mut self, image: &Image, stores: fn(&ImageAttribute) -> bool) {
         let channels: Vec<&str> = image.extra.iter().map(|channel| channel.name.as_str()).collect();
-        let attributes: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+        let attributes = image.attributes.iter().filter(|attribute| !stores(attribute));
+        let attributes: Vec<&str> = attributes.map(|attribute| attribute.name.as_str()).collect();
         for (code, what, names) in
             [("left-out-channels", "channels", channels), ("left-out-attributes", "attributes", attributes)]
         {
             let message = format!("{} cannot store these {what}: {}", self.holder, names::listed(&names));
             self.note(code, names.len() as u64, message);
         }
+    }
+
+    /// What is dropped of a description of colors.
+    pub(crate) fn profile(&mut self, dropped: &ColorProfile) {
+        let names = dropped.names();
+        let message = format!(
+            "{} cannot store {}, so colors are taken for those of the default color space",
+            self.holder,
+            names.join(", ")
+        );
+        self.note("changed-color-space", u64::from(!names.is_empty()), message);
     }
 
     /// Samples outside the range of a format, whose maximum is `max`.

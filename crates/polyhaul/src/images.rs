@@ -53,7 +53,11 @@ pub(crate) fn load_near(near: &Near, name: &str, options: &ReadOptions) -> Resul
         }
         _ => error,
     })?;
-    load_opened(&resolver.open(located.origin)?.0, options)
+    let mut warnings = Warnings::default();
+    located.note_case(name, &mut warnings);
+    let mut loaded = load_opened(&resolver.open(located.origin)?.0, options)?;
+    loaded.report.warnings.extend(warnings);
+    Ok(loaded)
 }
 
 /// Reads the texture of an input.

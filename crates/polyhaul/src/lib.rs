@@ -37,6 +37,8 @@
 
 #[macro_use]
 mod formats;
+mod foreign;
+mod letter_case;
 
 mod containers;
 mod convert;
@@ -96,6 +98,7 @@ mod select;
 mod sog;
 #[cfg(feature = "splat")]
 mod splat;
+mod surface;
 mod table_fit;
 mod table_job;
 mod table_parts;
@@ -127,10 +130,10 @@ pub use writer::Writer;
 /// [`model::Texture`] are independent of scenes.
 pub mod model {
     pub use polyhaul_model::{
-        Array, Axes, Axis, Bounds, ChannelSamples, ChannelType, Channels, Color, ColorChannel, ColorSpace, Column,
-        Counts, Curve, Domain, Elements, Encoding, FolderPlace, Illumination, Image, ImageAttribute, ImageChannel,
-        ImagePart, MapKind, Material, Mesh, NONE, Object, ObjectKind, PartChannel, Run, Samples, Scalar, Scene,
-        SourceFolder, Table, Texel, Texture, TextureMap, Values, VertexGroup, render, splats,
+        Array, Axes, Axis, Bounds, ChannelSamples, ChannelType, Channels, Color, ColorChannel, ColorProfile,
+        ColorSpace, Column, Counts, Curve, Domain, Elements, Encoding, FolderPlace, Illumination, Image,
+        ImageAttribute, ImageChannel, ImagePart, MapKind, Material, Mesh, NONE, Object, ObjectKind, PartChannel, Run,
+        Samples, Scalar, Scene, SourceFolder, Table, Texel, Texture, TextureMap, Values, VertexGroup, render, splats,
     };
 }
 

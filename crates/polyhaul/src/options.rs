@@ -8,8 +8,8 @@ use polyhaul_model::options::FormatOptions;
 pub use polyhaul_model::options::{
     ColumnName, ColumnTypes, Delimiter, Dialect, Digits, GltfWriteOptions, ImageReadOptions, ImageWriteOptions,
     Instances, MissingValue, ObjWriteOptions, OptionChoice, OptionGroup, OptionKind, OptionRow, OptionValue, Origin,
-    PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatWriteOptions,
-    StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
+    PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatReadOptions,
+    SplatWriteOptions, SpzAxes, StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
 pub use polyhaul_model::severity::{KindSet, Strict, Strictness};
 pub use polyhaul_model::{Axes, Axis, Precision};
@@ -59,6 +59,8 @@ polyhaul_model::options! {
         pub is_obj_part: bool = false, with_obj_part;
         /// Options for reading STL.
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl => group;
+        /// Options for reading Gaussian splats.
+        pub splats: SplatReadOptions = SplatReadOptions::default(), with_splats => group;
         /// Options for reading numeric tables.
         pub table: TableReadOptions = TableReadOptions::default(), with_table => group;
         /// Which rows of a table, or vertices of a mesh, to keep. Faces, lines and edges whose vertices are not all
@@ -184,6 +186,9 @@ polyhaul_model::options! {
         pub durable: bool = false, with_durable => [];
         /// Hash what is written: see [`FileWritten::hash`](crate::report::FileWritten::hash).
         pub hash: bool = false, with_hash;
+        /// What to do about splats that no format of splats stores, because a value is not finite: an error, or leave
+        /// them out with a warning. A conversion uses the read options.
+        pub on_error: OnError = OnError::Raise, with_on_error;
         /// Limits on the scene; only the limits on instances apply here. A conversion uses the limits from the read
         /// options.
         pub limits: Limits = Limits::default(), with_limits;

@@ -14,11 +14,31 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// `name` as a path relative to some folder; `None` if it leaves the folder.
+/// `name` as a path relative to some folder; `None` if it leaves the folder. A `..` takes back the part before it.
 pub(crate) fn below(name: &str) -> Option<PathBuf> {
-    let path = slashed(name);
-    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    (path.components().all(stays) && !has_drive(name)).then_some(path)
+    if has_drive(name) {
+        return None;
+    }
+    let mut path = PathBuf::new();
+    let name = slashed(name);
+    for part in name.components() {
+        match part {
+            Component::Normal(part) => path.push(part),
+            Component::CurDir => {}
+            Component::ParentDir if path.pop() => {}
+            _ => return None,
+        }
+    }
+    // A folder stays one: a file is not read by such a name.
+    if names_folder(&name) {
+        path.push("");
+    }
+    Some(path)
+}
+
+/// Whether a path ends as that of a folder.
+pub(crate) fn names_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// Files made on Windows name their neighbors with backslashes.

@@ -12,12 +12,16 @@ mod copies;
 mod locate;
 mod same;
 
+#[cfg(feature = "gltf")]
+use crate::containers;
 use crate::containers::is_inner_name;
 use crate::input::Output;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::name_of;
 use crate::outputs::{Written, file_of};
 use crate::paths::{folder_of, slashed};
+#[cfg(feature = "gltf")]
+use crate::resolve::FoundAt;
 use polyhaul_bytes::place;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::names;
@@ -50,6 +54,17 @@ pub(crate) enum Need {
     /// It is a material library that was not read, about which reading warned. It is not copied: its own references
     /// are unknown.
     Library,
+}
+
+/// A file that is to become a part of the output.
+#[cfg(feature = "gltf")]
+pub(crate) enum Found {
+    /// It may be read.
+    At(FoundAt),
+    /// It may not be read, and how it may.
+    Outside(&'static str),
+    /// There is no such file.
+    Nothing,
 }
 
 /// A folder that is written to.
@@ -203,6 +218,37 @@ impl<'o> Relinker<'o> {
             }
             Located::Missing | Located::Irregular => Ok(None),
         }
+    }
+
+    /// The file of a name, to become a part of the output: in the scene's folder or the output's, or in the scene's
+    /// archive, all of which comes from one place.
+    #[cfg(feature = "gltf")]
+    pub(crate) fn find_to_embed(&mut self, place: &FolderPlace, name: &str) -> Result<Found> {
+        let mut located = self.locator.locate(place, "", name, &self.reading)?;
+        if matches!(located, Located::Missing)
+            && place.in_archive
+            && let Some((archive, _)) = containers::split(&place.scene.join("scene"))
+        {
+            let mut whole = place.clone();
+            whole.library.get_or_insert(std::mem::replace(&mut whole.scene, archive));
+            located = self.locator.locate(&whole, "", name, &self.reading)?;
+        }
+        Ok(match located {
+            Located::File(file) | Located::Inner(file) => {
+                let is_in_output = |target: &Target| file.real.starts_with(&target.real);
+                if place.allow_outside
+                    || is_below(&file.real, &place.scene)
+                    || self.target.as_ref().is_some_and(is_in_output)
+                {
+                    let shown = file.base.join(&file.path).display().to_string();
+                    Found::At(FoundAt::File { real: file.real, shown })
+                } else {
+                    Found::Outside("use --allow-outside to embed it")
+                }
+            }
+            Located::Member(member) => Found::At(FoundAt::Member(member)),
+            Located::Irregular | Located::Missing => Found::Nothing,
+        })
     }
 
     /// The name of a file inside a file, which becomes a file next to the output: other programs do not find it.

@@ -21,7 +21,7 @@ use crate::table_parts::{PartsJob, TablePartsStart};
 use handlers::HANDLERS;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::Placement;
-use polyhaul_model::{Image, SampleType, Scene, Texture};
+use polyhaul_model::{ColorProfile, Image, ImageAttribute, SampleType, Scene, Texture};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::options::RunOptions;
@@ -108,6 +108,8 @@ pub(crate) struct MeshWriter {
     pub(crate) keeps_doubles: fn(&WriteOptions) -> bool,
     /// Whether it stores an origin of coordinates.
     pub(crate) has_origin: bool,
+    /// The highest degree of harmonics that it stores of Gaussian splats; `None` if splats are only points there.
+    pub(crate) splat_degree: Option<usize>,
     /// Whether it stores transforms of Gaussian splats, which have y up there.
     pub(crate) has_upright_splats: bool,
     /// How faces are triangulated if requested.
@@ -134,6 +136,10 @@ pub(crate) struct ImageWriter {
     pub(crate) note: fn(&mut Log<'_>, &Image, SampleType, &WriteOptions) -> Result<()>,
     /// Whether it stores channels and attributes by name.
     pub(crate) has_names: bool,
+    /// Whether it stores an attribute, without names for everything.
+    pub(crate) stores: fn(&ImageAttribute) -> bool,
+    /// Removes what it stores of a description of colors.
+    pub(crate) store_profile: fn(&mut ColorProfile),
     /// Whether all pixels are approximate anyway.
     pub(crate) is_lossy: bool,
     pub(crate) write: fn(&Image, &WriteOptions, &mut Writing<'_, '_>) -> Result<()>,
@@ -155,6 +161,8 @@ const IMAGE_WRITER: ImageWriter = ImageWriter {
     held: Held::integers,
     note: |_, _, _, _| Ok(()),
     has_names: false,
+    stores: |_| false,
+    store_profile: |_| {},
     is_lossy: false,
     write: |_, _, _| Err(Error::new(ErrorKind::Internal, "a row has no writer")),
 };

@@ -8,17 +8,19 @@
 
 use crate::containers::{self, InnerFile, Member, Near};
 use crate::input::Input;
+use crate::letter_case::LetterCase;
 use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, slashed};
+use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, names_folder, slashed};
 use polyhaul_bytes::{Source, place};
 use polyhaul_insight::Moved;
 use polyhaul_model::SourceFolder;
-use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_string};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::run::{Phase, span};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +34,8 @@ pub(crate) struct FoundFile {
     /// For a file next to the scene, the path without links, which was checked, is opened, and identifies the file; for
     /// one whose path the host supplied, that path; for a member of an archive, its place there.
     pub(crate) real: Option<PathBuf>,
+    /// The name as it is there, if upper and lower case letters differ from the name in the scene.
+    pub(crate) other_name: Option<String>,
 }
 
 /// Where the bytes of a referenced file come from.
@@ -62,6 +66,23 @@ impl FoundFile {
             _ => true,
         }
     }
+
+    /// Warns if the name in the scene differs from the one that was found.
+    pub(crate) fn note_case(&self, name: &str, warnings: &mut Warnings) {
+        if let Some(other) = &self.other_name {
+            note_case(name, other, warnings);
+        }
+    }
+}
+
+/// Warns of a name whose upper and lower case letters differ from those of the file.
+pub(crate) fn note_case(name: &str, other: &str, warnings: &mut Warnings) {
+    let message = format!(
+        "`{}` was read as `{}`: upper and lower case letters differ, which matters on some systems",
+        names::shown(name),
+        names::shown(other)
+    );
+    warnings.push("other-case", Diagnostic::new(message).about(name));
 }
 
 /// Finds the files of a scene.
@@ -70,12 +91,13 @@ pub(crate) struct Resolver<'o> {
     options: &'o ReadOptions,
     /// The host's answer for a name that was only checked: the host is asked once.
     given: Option<(String, Option<Input>)>,
+    letter_case: RefCell<LetterCase>,
 }
 
 impl<'o> Resolver<'o> {
     /// Names are relative to the folder of the scene, which lies there.
     pub(crate) fn beside(near: &'o Near, options: &'o ReadOptions) -> Resolver<'o> {
-        Resolver { near, options, given: None }
+        Resolver { near, options, given: None, letter_case: RefCell::default() }
     }
 
     /// Whether the host has `name`, or it is a file that may be opened.
@@ -105,7 +127,7 @@ impl<'o> Resolver<'o> {
         if let Some(input) = self.ask(name)? {
             // A path supplied by the host identifies the file like that of one next to the scene.
             let real = if let Input::Path(path) = &input { place::real(path).ok() } else { None };
-            return Ok(FoundFile { origin: FoundAt::Host(input, try_string(name)?), real });
+            return Ok(FoundFile { origin: FoundAt::Host(input, try_string(name)?), real, other_name: None });
         }
         self.find_file(name)
     }
@@ -143,9 +165,11 @@ impl<'o> Resolver<'o> {
             return refuse("its name is too long for a path");
         }
         let allow_outside = self.options.allow_outside;
+        let is_below = below(name).is_some();
+        let in_archive = matches!(self.near, Near::Archive(_));
         let name = match below(name) {
             Some(path) => path,
-            None if allow_outside => slashed(name),
+            None if allow_outside || !in_archive => slashed(name),
             None => return Err(outside("it is outside the scene's folder")),
         };
         let scene = match self.near {
@@ -158,22 +182,51 @@ impl<'o> Resolver<'o> {
                     };
                 };
                 let member = member?;
-                return Ok(FoundFile { real: Some(PathBuf::from(&**member.shown())), origin: FoundAt::Member(member) });
+                let actual = member.name();
+                let is_same = name.file_name().is_none_or(|last| actual.ends_with(&*last.to_string_lossy()));
+                let other_name = (!is_same).then(|| actual.to_owned());
+                let real = Some(PathBuf::from(&**member.shown()));
+                return Ok(FoundFile { real, origin: FoundAt::Member(member), other_name });
             }
             near => near.path().unwrap_or(Path::new("")),
         };
         let folder = folder_of(scene);
-        let path = folder.join(name);
+        let path = folder.join(&name);
         let shown = path.display().to_string();
         let failed = |error| Error::io("reading", &shown, error);
         if place::is_url(&folder) && !place::is_url(&path) {
             return refuse("it is an absolute path, and the scene is at a URL");
         }
-        let real = containers::real(&path).map_err(failed)?;
-        if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
-            return Err(outside("a symlink leads outside the scene's folder"));
+        let is_outside = || outside("it is outside the scene's folder");
+        if place::is_url(&folder) && !is_below && !allow_outside {
+            return Err(is_outside());
         }
-        Ok(FoundFile { real: Some(real.clone()), origin: FoundAt::File { real, shown } })
+        let mut other_name = None;
+        let real = match containers::real(&path) {
+            Ok(real) => real,
+            // Whether a file exists elsewhere is not said.
+            Err(_) if !is_below && !allow_outside => return Err(is_outside()),
+            Err(error) => {
+                let (real, actual) = self.in_other_case(&folder, &name).ok_or_else(|| failed(error))?;
+                other_name = Some(actual);
+                real
+            }
+        };
+        if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
+            let why = "a symlink leads outside the scene's folder";
+            return Err(if is_below { outside(why) } else { is_outside() });
+        }
+        Ok(FoundFile { real: Some(real.clone()), origin: FoundAt::File { real, shown }, other_name })
+    }
+
+    /// The path without links of the only file whose name differs in case, and its name.
+    fn in_other_case(&self, folder: &Path, name: &Path) -> Option<(PathBuf, String)> {
+        if place::is_url(folder) || names_folder(name) {
+            return None;
+        }
+        let actual = self.letter_case.borrow_mut().find(folder, name)?;
+        let shown = actual.to_string_lossy().into_owned();
+        containers::real(&folder.join(actual)).ok().map(|real| (real, shown))
     }
 
     /// Opens a file that was found; also returns the name for messages.
@@ -259,7 +312,6 @@ fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count
 /// The error about a file without which a scene cannot be read, such as a buffer or an image.
 pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
     use ErrorKind::{Cancelled, Host, Limit, Memory};
-    use polyhaul_model::error::Diagnostic;
     if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
         return error;
     }

@@ -13,10 +13,12 @@ use crate::precise::{self, PreciseScene, PreciseTarget};
 use crate::references::Relinker;
 use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
+use crate::surface;
 use polyhaul_geometry::check;
 use polyhaul_geometry::linear::IDENTITY64;
 use polyhaul_geometry::losses::triangulated;
 use polyhaul_geometry::splat_placement::SplatPlacement;
+use polyhaul_geometry::splat_shape;
 use polyhaul_geometry::transform::transform_meshes;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
@@ -35,13 +37,24 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let format = format_of(&output, options)?;
     let mut report = Report::of_writing(format.name());
+    surface::note(&scene.materials, format, &name_of(&output), &mut report.warnings);
     let writer = match format.writers().scene {
-        Some(SceneWriter::Render(save)) => return save(scene, output, options),
+        Some(SceneWriter::Render(save)) => {
+            report.warnings.refuse_losses(options.strictness())?;
+            let mut written = save(scene, output, options)?;
+            report.warnings.extend(std::mem::take(&mut written.warnings));
+            return Ok(Report { warnings: report.warnings, ..written });
+        }
         Some(SceneWriter::Meshes(writer)) => writer,
         None => return Err(no_scene(format)),
     };
     let scene = flatten(scene, format, options, &mut report)?;
-    let (scene, looks) = Looks::split(scene);
+    let (scene, mut looks) = Looks::split(scene);
+    let scene = match writer.splat_degree {
+        Some(max_degree) => complete_splats(scene, format, max_degree, &output, options, &mut report)?,
+        None => scene,
+    };
+    surface::remove_maps(&mut looks.materials, format);
     let placement = (writer.placement)(&scene, options)?;
     let (scene, placement) = place_splats(scene, &writer, placement, options, &mut report)?;
     let target = PreciseTarget {
@@ -93,6 +106,44 @@ fn flatten<'a>(
         None => scene,
     };
     report.warnings.refuse_losses(options.strictness())?;
+    Ok(scene)
+}
+
+/// Splats with all of their columns, of 32-bit floats, and without those that no format of splats stores.
+fn complete_splats<'a>(
+    scene: Cow<'a, Scene>,
+    format: Format,
+    max_degree: usize,
+    output: &Output,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<Cow<'a, Scene>> {
+    let degree = max_degree.min(usize::from(options.splats.sh_degree));
+    let mut warnings = Warnings::for_target(format.name());
+    let file = &name_of(output);
+    let mut scene = splat_shape::complete(scene, file, &mut warnings)?;
+    let mut broken: Vec<u64> = Vec::new();
+    let mut first_vertex = 0;
+    for mesh in &scene.meshes {
+        let of_mesh = splat_shape::broken(mesh, degree, &options.run)?;
+        if let Some(first) = of_mesh.first() {
+            splat_shape::note_broken(first, of_mesh.len() as u64, options.on_error, file, &mut warnings)?;
+        }
+        broken.try_reserve(of_mesh.len())?;
+        broken.extend(of_mesh.iter().map(|broken| first_vertex + broken.splat as u64));
+        first_vertex += mesh.positions.len() as u64;
+    }
+    warnings.refuse_losses(options.strictness())?;
+    report.warnings.extend(warnings);
+    if !broken.is_empty() {
+        let mut owned = match scene {
+            Cow::Owned(scene) => scene,
+            Cow::Borrowed(scene) => copy::scene(scene)?,
+        };
+        let mut next = broken.iter().peekable();
+        polyhaul_scan::mesh::keep_vertices(&mut owned, |vertex| next.next_if_eq(&&vertex).is_none())?;
+        scene = Cow::Owned(owned);
+    }
     Ok(scene)
 }
 

@@ -169,7 +169,7 @@ pub(crate) fn note_losses(
     };
     let numeric = rows.names.iter().filter(|name| number::f64(name.as_bytes()).is_some()).count();
     let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
-    let changed = table.columns.iter().filter(|column| has_header && names::written(&column.name) != column.name);
+    let changed = table.columns.iter().filter(|column| has_header && table::written_name(&column.name) != column.name);
     let kinds = [
         ("left-out-column-names", "column names", lost),
         (
@@ -177,7 +177,7 @@ pub(crate) fn note_losses(
             "column names that are all numbers (they would be read as data)",
             if is_data { numeric as u64 } else { 0 },
         ),
-        ("changed-names", "newlines and NUL bytes in column names", changed.count() as u64),
+        ("changed-names", "carriage returns and NUL bytes in column names", changed.count() as u64),
     ];
     note_left_out(format.name(), kinds, output, &mut warnings);
     warnings

@@ -49,7 +49,7 @@ pub use camera::{SceneCamera, View};
 pub use instanced::{Instanced, InstancedDrawing, PlacedInstance};
 pub use sheet::Sheet;
 pub use stream::{MeshDrawing, Streamed};
-pub use texture::{MapPurpose, MapUse, TextureImage, Textures};
+pub use texture::{MapChannel, MapPurpose, MapUse, TextureImage, Textures};
 
 use camera::Camera;
 use frame::Frame;

@@ -8,10 +8,10 @@
 use crate::PreviewOptions;
 use crate::camera::Camera;
 use crate::parallel::draw_each;
-use polyhaul_geometry::linear::{Vector, dot, rotation, subtract, unit, wide};
+use polyhaul_geometry::linear::{IDENTITY64, Vector, dot, rotation, subtract, unit, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, Splats, opacity_of};
-use polyhaul_model::{Bounds, Channels, Image, Samples, Scene};
+use polyhaul_model::{Bounds, Channels, Image, Object, Samples, Scene};
 
 /// Pixels on each side of a tile.
 const TILE: usize = 16;
@@ -31,8 +31,8 @@ const STRAYS: f64 = 0.02;
 /// Maximum number of positions sampled for that.
 const SAMPLE: usize = 100_000;
 
-/// Splats to draw.
-pub(crate) struct DrawnSplats<'a>(Splats<'a>);
+/// Splats to draw, of one or more meshes.
+pub(crate) struct DrawnSplats<'a>(Vec<Splats<'a>>);
 
 /// A splat on the screen.
 #[derive(Clone, Copy)]
@@ -48,18 +48,24 @@ struct Drawn {
 }
 
 impl<'a> DrawnSplats<'a> {
-    /// The splats of a scene that consists of nothing else.
+    /// The splats of a scene that consists of nothing else, and whose objects do not move them.
     pub(crate) fn from_scene(scene: &'a Scene) -> Option<DrawnSplats<'a>> {
-        let [mesh] = &scene.meshes[..] else { return None };
-        let is_moved = scene.objects.iter().any(|object| object.transform.is_some());
-        if is_moved { None } else { Splats::from_mesh(mesh).filter(|splats| !splats.is_empty()).map(DrawnSplats) }
+        let stays = |object: &Object| object.transform.is_none_or(|transform| transform == IDENTITY64);
+        if !scene.objects.iter().all(stays) {
+            return None;
+        }
+        let meshes = scene.meshes.iter().filter(|mesh| !mesh.positions.is_empty());
+        let splats = meshes.map(Splats::from_mesh).collect::<Option<Vec<_>>>()?;
+        (!splats.is_empty()).then_some(DrawnSplats(splats))
     }
 
     /// The box around almost all splats.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
-        let step = self.0.positions.len().div_ceil(SAMPLE).max(1);
+        let count: usize = self.0.iter().map(Splats::len).sum();
+        let step = count.div_ceil(SAMPLE).max(1);
         let finite = |position: &&[f32; 3]| position.iter().all(|value| value.is_finite());
-        let sample: Vec<_> = self.0.positions.iter().step_by(step).filter(finite).copied().collect();
+        let positions = self.0.iter().flat_map(|splats| splats.positions);
+        let sample: Vec<_> = positions.step_by(step).filter(finite).copied().collect();
         let mut bounds = Bounds::of(&sample)?;
         for axis in 0..3 {
             let mut values: Vec<f32> = sample.iter().map(|position| position[axis]).collect();
@@ -89,19 +95,23 @@ impl<'a> DrawnSplats<'a> {
 
     /// The visible splats, sorted from front to back.
     fn project(&self, camera: &Camera, options: &PreviewOptions) -> Result<Vec<Drawn>> {
-        let count = self.0.positions.len();
+        let turns = self.0.iter().flat_map(|splats| {
+            let count = splats.positions.len();
+            (0..count).step_by(TURN).map(move |start| (ProjectedSplats { splats, camera, options }, start))
+        });
         let mut parts: Vec<Vec<Drawn>> = Vec::new();
-        let starts = (0..count).step_by(TURN);
-        parts.try_reserve_exact(starts.len())?;
-        parts.resize_with(starts.len(), Vec::new);
+        let count = self.0.iter().map(|splats| splats.positions.len().div_ceil(TURN)).sum();
+        parts.try_reserve_exact(count)?;
+        parts.resize_with(count, Vec::new);
         let run = &options.run;
         draw_each(
             run,
-            starts.zip(&mut parts),
+            turns.zip(&mut parts),
             || (),
-            |(), (start, part)| {
+            |(), ((projection, start), part)| {
                 part.try_reserve(TURN)?;
-                part.extend((start..count.min(start + TURN)).filter_map(|at| self.projected(at, camera, options)));
+                let end = projection.splats.positions.len().min(start + TURN);
+                part.extend((start..end).filter_map(|at| projection.projected(at)));
                 // Splats at the same depth stay in order.
                 part.sort_by(|a, b| a.depth.total_cmp(&b.depth));
                 Ok(())
@@ -113,12 +123,23 @@ impl<'a> DrawnSplats<'a> {
         drawn.sort_by(|a, b| a.depth.total_cmp(&b.depth));
         Ok(drawn)
     }
+}
 
+/// Splats of a mesh, as a camera sees them.
+#[derive(Clone, Copy)]
+struct ProjectedSplats<'a, 's> {
+    splats: &'a Splats<'s>,
+    camera: &'a Camera,
+    options: &'a PreviewOptions,
+}
+
+impl ProjectedSplats<'_, '_> {
     /// A splat on the screen, if it is seen.
-    fn projected(&self, at: usize, camera: &Camera, options: &PreviewOptions) -> Option<Drawn> {
-        let [right, up, depth] = camera.seen(self.0.positions[at]);
+    fn projected(&self, at: usize) -> Option<Drawn> {
+        let ProjectedSplats { splats, camera, options } = *self;
+        let [right, up, depth] = camera.seen(splats.positions[at]);
         let near = 1e-3 * camera.middle_distance();
-        let opacity = opacity_of(self.0.opacities[at]);
+        let opacity = opacity_of(splats.opacities[at]);
         if depth.is_nan() || depth <= near || opacity.is_nan() || opacity < FAINTEST {
             return None;
         }
@@ -129,7 +150,7 @@ impl<'a> DrawnSplats<'a> {
         let [across, down] = camera.reach().map(|reach| reach * STRAIGHT);
         let slope_x = x.clamp(-across, across);
         let slope_y = y.clamp(-down, down);
-        let covariance = self.covariance(at, camera);
+        let covariance = self.covariance(at);
         // Rows of the derivative of the projection: pixels right and down by right, down and forward.
         let rows = [[focal / depth, 0.0, -focal * slope_x / depth], [0.0, focal / depth, -focal * slope_y / depth]];
         let times = |row: [f64; 3]| -> Vector {
@@ -154,18 +175,18 @@ impl<'a> DrawnSplats<'a> {
             return None;
         }
         let conic = [yy / determinant, -xy / determinant, xx / determinant].map(|value| value as f32);
-        let color = self.color(at, camera);
+        let color = self.color(at);
         Some(Drawn { depth: depth as f32, center, conic, reach, color, opacity })
     }
 
     /// The covariance in the camera's coordinates: right, down, forward.
-    fn covariance(&self, at: usize, camera: &Camera) -> [Vector; 3] {
-        let quaternion = self.0.rotation(at).map(f64::from);
+    fn covariance(&self, at: usize) -> [Vector; 3] {
+        let quaternion = self.splats.rotation(at).map(f64::from);
         let length = quaternion.iter().map(|part| part * part).sum::<f64>().sqrt();
         let [w, x, y, z] = quaternion.map(|part| part / length);
         let rotation = rotation([x, y, z, w]);
-        let scales = self.0.scales.map(|scale| f64::from(scale[at]).exp());
-        let [right, up, toward] = camera.rows();
+        let scales = self.splats.scales.map(|scale| f64::from(scale[at]).exp());
+        let [right, up, toward] = self.camera.rows();
         // The axes of the splat as the camera sees them, each as long as its standard deviation.
         let axes: [Vector; 3] = std::array::from_fn(|axis| {
             let world: Vector = std::array::from_fn(|row| rotation[row][axis] * scales[axis]);
@@ -175,10 +196,10 @@ impl<'a> DrawnSplats<'a> {
     }
 
     /// The color that the camera sees.
-    fn color(&self, at: usize, camera: &Camera) -> [f32; 3] {
-        let basis = harmonics(unit(subtract(wide(self.0.positions[at]), camera.eye())));
+    fn color(&self, at: usize) -> [f32; 3] {
+        let basis = harmonics(unit(subtract(wide(self.splats.positions[at]), self.camera.eye())));
         std::array::from_fn(|channel| {
-            let coefficients = self.0.harmonics[channel].iter().zip(basis);
+            let coefficients = self.splats.harmonics[channel].iter().zip(basis);
             let sum: f64 = coefficients.map(|(values, basis)| f64::from(values[at]) * basis).sum();
             // Infinities and NaNs would spread to pixels beside their splat.
             if sum.is_nan() { 0.0 } else { (sum + 0.5).clamp(0.0, 1e4) as f32 }

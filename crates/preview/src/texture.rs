@@ -24,6 +24,22 @@ pub enum MapPurpose {
     Opacity,
 }
 
+/// The part of an image that an opacity map takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MapChannel {
+    /// Alpha if pixels are not opaque, otherwise brightness.
+    #[default]
+    Auto,
+    /// Alpha.
+    Alpha,
+    /// Brightness.
+    Brightness,
+    /// Red, green or blue, by its number.
+    Color(usize),
+    /// None: the map makes no holes, whatever its pixels are.
+    Nothing,
+}
+
 /// A material's map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapUse {
@@ -37,11 +53,23 @@ pub struct MapUse {
     pub offset: [f32; 2],
     /// Whether the image's border extends outside; otherwise the image repeats.
     pub clamps: bool,
+    /// Which part of the image makes holes.
+    pub channel: MapChannel,
+    /// From which value on there is a surface.
+    pub cutoff: f32,
 }
 
 impl Default for MapUse {
     fn default() -> MapUse {
-        MapUse { kind: MapPurpose::Color, image: 0, scale: [1.0; 2], offset: [0.0; 2], clamps: false }
+        MapUse {
+            kind: MapPurpose::Color,
+            image: 0,
+            scale: [1.0; 2],
+            offset: [0.0; 2],
+            clamps: false,
+            channel: MapChannel::Auto,
+            cutoff: 0.5,
+        }
     }
 }
 
@@ -93,21 +121,38 @@ impl Textures {
 
     /// Whether a material has holes: an opacity map, or a color map that is not opaque everywhere.
     pub(crate) fn has_holes(&self, material: Option<usize>) -> bool {
-        self.find(material, MapPurpose::Opacity).is_some()
-            || self
-                .find(material, MapPurpose::Color)
-                .is_some_and(|(map, _)| self.are_open.get(map.image) == Some(&true))
+        [MapPurpose::Color, MapPurpose::Opacity].into_iter().any(|purpose| self.hole_map(material, purpose).is_some())
+    }
+
+    /// A material's map that makes holes, its image, and the channel that does.
+    fn hole_map(&self, material: Option<usize>, purpose: MapPurpose) -> Option<(&MapUse, &TextureImage, MapChannel)> {
+        let (map, image) = self.find(material, purpose)?;
+        let is_open = self.are_open.get(map.image) == Some(&true);
+        let channel = match (map.channel, purpose) {
+            (MapChannel::Auto, MapPurpose::Opacity) if !is_open => MapChannel::Brightness,
+            (MapChannel::Auto, _) => MapChannel::Alpha,
+            (channel, _) => channel,
+        };
+        let has_holes = match channel {
+            MapChannel::Alpha => is_open,
+            channel => channel != MapChannel::Nothing,
+        };
+        has_holes.then_some((map, image, channel))
     }
 
     /// Whether there is a surface at a texture coordinate.
     pub(crate) fn is_solid(&self, material: Option<usize>, uv: [f32; 2]) -> bool {
-        let color = self.find(material, MapPurpose::Color).map_or(1.0, |(map, image)| image.color(map, uv, 0.0)[3]);
-        let opacity = self.find(material, MapPurpose::Opacity).map_or(1.0, |(map, image)| {
+        let maps = [MapPurpose::Color, MapPurpose::Opacity].map(|purpose| self.hole_map(material, purpose));
+        maps.into_iter().flatten().all(|(map, image, channel)| {
             let [r, g, b, a] = image.color(map, uv, 0.0);
-            // The mean of the stored channels, at most alpha.
-            ((r + g + b) / 3.0).sqrt().min(a)
-        });
-        color.min(opacity) >= 0.5
+            let value = match channel {
+                MapChannel::Alpha => a,
+                // About as the channels are stored.
+                MapChannel::Color(number) => [r, g, b].get(number).map_or(1.0, |channel| channel.sqrt()),
+                _ => ((r + g + b) / 3.0).sqrt(),
+            };
+            value >= map.cutoff
+        })
     }
 }
 
@@ -202,6 +247,37 @@ mod tests {
         for odd in [f32::NAN, f32::INFINITY, -1e30, 1e30] {
             image.color(&map, [odd, odd], odd);
         }
+    }
+
+    /// A pixel as the only one of an image, used by a map of a material of its own.
+    fn is_solid(pixel: [u8; 4], map: MapUse) -> bool {
+        let mut textures = Textures::default();
+        textures.push(Some(TextureImage { levels: vec![([1, 1], pixel.to_vec().into())] })).unwrap();
+        textures.add(0, map).unwrap();
+        textures.is_solid(Some(0), [0.5; 2])
+    }
+
+    #[test]
+    fn opacity_is_alpha_or_brightness() {
+        let map = |channel| MapUse { kind: MapPurpose::Opacity, channel, ..MapUse::default() };
+        let dark = [10, 10, 10, 240];
+        assert!(is_solid(dark, map(MapChannel::Auto)) && is_solid(dark, map(MapChannel::Alpha)));
+        assert!(!is_solid([250, 250, 250, 20], map(MapChannel::Auto)));
+        // Without transparent pixels, an image is a mask by itself.
+        assert!(!is_solid([10, 10, 10, 255], map(MapChannel::Auto)) && is_solid([200; 4], map(MapChannel::Brightness)));
+        assert!(is_solid([200, 0, 0, 255], map(MapChannel::Color(0))));
+        assert!(!is_solid([200, 0, 0, 255], map(MapChannel::Color(1))));
+    }
+
+    #[test]
+    fn colors_have_holes_unless_their_alpha_is_ignored() {
+        let clear = [250, 250, 250, 100];
+        assert!(!is_solid(clear, MapUse::default()));
+        assert!(is_solid(clear, MapUse { cutoff: 0.3, ..MapUse::default() }));
+        let mut textures = Textures::default();
+        textures.push(Some(TextureImage { levels: vec![([1, 1], clear.to_vec().into())] })).unwrap();
+        textures.add(0, MapUse { channel: MapChannel::Nothing, ..MapUse::default() }).unwrap();
+        assert!(!textures.has_holes(Some(0)) && textures.is_solid(Some(0), [0.5; 2]));
     }
 
     #[test]

@@ -41,6 +41,17 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
     options.transform.iter().try_for_each(|matrix| place::move_scene(scene, matrix, run))
 }
 
+/// Keeps the vertices of a scene for which `keeps` is true; it is called with their numbers, through all meshes, in
+/// order.
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+pub fn keep_vertices(scene: &mut Scene, mut keeps: impl FnMut(u64) -> bool) -> Result<()> {
+    let count: usize = scene.meshes.iter().map(|mesh| mesh.positions.len()).sum();
+    let set = RowSet::from_fn(count, |vertex| Ok(keeps(vertex as u64)))?;
+    keep_meshes(scene, &set)
+}
+
 fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSet> {
     let mut chooser = Chooser::new(options, run)?;
     for (mesh, objects) in scene.meshes.iter().zip(objects_by_mesh(scene)?) {

@@ -1224,6 +1224,11 @@ typedef struct ph_table {
 #define PH_MAP_NORMAL 17
 
 /**
+ * How much ambient light arrives; only in glTF.
+ */
+#define PH_MAP_OCCLUSION 18
+
+/**
  * sRGB.
  */
 #define PH_COLOR_SPACE_SRGB 0
@@ -1630,6 +1635,8 @@ ph_status ph_convert(const struct ph_input *input,
  *       Treat losses and faults as errors; with `all`, notes too.
  *   allow = (kinds of warnings, separated by commas, such as `left-out-uvs`); default ""
  *       Kinds of warnings to accept despite `strict`.
+ *   splats.spz_axes = rub|rdf; default rub; spz
+ *       The axes of SPZ files.
  *
  * Reading
  *
@@ -1716,6 +1723,8 @@ ph_status ph_convert(const struct ph_input *input,
  *       Read only the channels of this layer or view: `diffuse` for `diffuse.R`, `diffuse.G` and `diffuse.B`.
  *   image.part = none|(text); default none; exr
  *       Read this part, by its name, its number (from 0) or its view.
+ *   image.orient = true|false; default false; jpg, png
+ *       Turn the picture as the file says (EXIF).
  *
  * Writing
  *

@@ -76,8 +76,10 @@ pub const PH_MAP_CLEARCOAT: ph_map = 15;
 pub const PH_MAP_CLEARCOAT_ROUGHNESS: ph_map = 16;
 /// A normal map.
 pub const PH_MAP_NORMAL: ph_map = 17;
+/// How much ambient light arrives; only in glTF.
+pub const PH_MAP_OCCLUSION: ph_map = 18;
 
-const KINDS: [MapKind; 17] = [
+const KINDS: [MapKind; 18] = [
     MapKind::Ambient,
     MapKind::Diffuse,
     MapKind::Specular,
@@ -95,6 +97,7 @@ const KINDS: [MapKind; 17] = [
     MapKind::Clearcoat,
     MapKind::ClearcoatRoughness,
     MapKind::Normal,
+    MapKind::Occlusion,
 ];
 
 /// A material, with the properties of MTL files. Fields whose flag is not in `has` are not set.

@@ -336,7 +336,10 @@ pub fn table(inventory: &Inventory) -> String {
         return format!("  {}\n", pixels.words()) + &channels::lines(&pixels.extra, &pixels.attributes, &pixels.parts);
     }
     match &inventory.render {
-        Some(render) => render_rows(render),
+        Some(render) => {
+            let bounds = inventory.bounds.map(|bounds| wide_bounds_row(Some(bounds), 20));
+            render_rows(render) + &bounds.unwrap_or_default()
+        }
         None if inventory.columns.is_empty() => scene_rows(inventory),
         None => column_rows(inventory),
     }
@@ -489,12 +492,17 @@ fn sizes(c: &Contents) -> String {
 }
 
 fn bounds_row(bounds: Option<Bounds<f64>>) -> String {
+    wide_bounds_row(bounds, 10)
+}
+
+/// The box, behind names of a width.
+fn wide_bounds_row(bounds: Option<Bounds<f64>>, width: usize) -> String {
     match bounds {
         Some(Bounds { min: [a, b, c], max: [x, y, z] }) => {
             let [a, b, c, x, y, z] = [a, b, c, x, y, z].map(human::coordinate);
-            format!("  {:<10}{:>14}  {a} {b} {c} to {x} {y} {z}\n", "bounds", "")
+            format!("  {:<width$}{:>14}  {a} {b} {c} to {x} {y} {z}\n", "bounds", "")
         }
-        None => format!("  {:<10}{:>14}\n", "bounds", "none"),
+        None => format!("  {:<width$}{:>14}\n", "bounds", "none"),
     }
 }
 

@@ -45,6 +45,7 @@ MapKind: TypeAlias = Literal[
     "clearcoat",
     "clearcoat_roughness",
     "normal",
+    "occlusion",
 ]
 
 
@@ -139,6 +140,16 @@ class Material:
     anisotropy: float | None = None
     #: ``anisor``: rotation of the anisotropy.
     anisotropy_rotation: float | None = None
+    #: Whether alpha blends, or is ignored; ``None`` if the opacity decides, as in MTL. Of glTF, like the next four.
+    alpha_blended: bool | None = None
+    #: The alpha from which the surface is solid; below, there is a hole.
+    alpha_cutoff: float | None = None
+    #: Whether back faces are hidden.
+    single_sided: bool = False
+    #: Whether the color is shown as it is, without light.
+    unlit: bool = False
+    #: Data of applications, as JSON.
+    extras: str | None = None
     #: ``map_aat``: anti-aliasing of the textures.
     texture_antialiasing: bool | None = None
     #: Texture maps, in file order; a kind may occur more than once.

@@ -179,6 +179,7 @@ class Scene:
         "_render",
         "comments",
         "forward_axis",
+        "header",
         "infos",
         "report",
         "tables",
@@ -195,6 +196,8 @@ class Scene:
     tables: list[Table]
     #: Comments of a PLY file, or of a file of points.
     comments: list[str]
+    #: The 80 bytes of the header of binary STL, which programs also use for values; empty in other formats.
+    header: bytes
     #: Remarks about the object (``obj_info`` in PLY).
     infos: list[str]
 
@@ -204,6 +207,7 @@ class Scene:
         _options.check_axes(self.forward_axis, self.up_axis)
         self.report = None
         self.tables, self.comments, self.infos = [], [], []
+        self.header = b""
         self._meshes: list[Mesh] = []
         self._objects: list[Object] = []
         self._materials: list[Material] = []
@@ -398,6 +402,7 @@ class Scene:
             "up_axis": self.up_axis,
             "tables": [table._to_plain() for table in self.tables],
             "comments": list(self.comments),
+            "header": self.header,
             "infos": list(self.infos),
             "render": self._render and self._render._native,
         }
@@ -425,6 +430,7 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     scene._folder = plain["folder"]
     scene.tables = [table_from_plain(table) for table in plain["tables"]]
     scene.comments, scene.infos = plain["comments"], plain["infos"]
+    scene.header = plain["header"]
     scene._take(material_from_plain(plain_material) for plain_material in plain["materials"])
     for mesh in plain["meshes"]:
         scene._add_mesh(mesh_from_native(mesh, scene._materials))

@@ -262,6 +262,7 @@ def loadtxt(
         "max_rows": max_rows,
     }
     native = _options.read_options(options, "txt", kind if kind.names is None else [kind[name] for name in kind.names])
+    native.set_numpy()
     with opened_reading(_data(fname), native, None, progress, "reading") as reading:
         array = _array_of(reading, kind)
     if not len(array):

@@ -67,7 +67,7 @@ pub(crate) fn read_image<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResu
 
 /// An image with its report; its samples are moved.
 pub(crate) fn image_to_python(py: Python<'_>, loaded: Loaded<Image>) -> PyResult<ImageOut<'_>> {
-    let Image { width, height, channels, samples, color_space, premultiplied, extra, stored, attributes } =
+    let Image { width, height, channels, samples, color_space, premultiplied, extra, stored, attributes, .. } =
         loaded.value;
     let no_memory = |error: TryReserveError| PyMemoryError::new_err(error.to_string());
     let (kind, samples) = owned(samples).map_err(no_memory)?;
@@ -129,6 +129,7 @@ impl ImageIn {
             extra: extra.into_iter().map(channel).collect(),
             stored: stored.into_iter().map(color).collect::<PyResult<_>>()?,
             attributes: attributes.into_iter().map(attribute).collect(),
+            ..Image::default()
         })
     }
 }

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// The kinds of maps, and their names in Python.
-const KINDS: [(MapKind, &str); 17] = [
+const KINDS: [(MapKind, &str); 18] = [
     (MapKind::Ambient, "ambient"),
     (MapKind::Diffuse, "diffuse"),
     (MapKind::Specular, "specular"),
@@ -26,13 +26,14 @@ const KINDS: [(MapKind, &str); 17] = [
     (MapKind::Clearcoat, "clearcoat"),
     (MapKind::ClearcoatRoughness, "clearcoat_roughness"),
     (MapKind::Normal, "normal"),
+    (MapKind::Occlusion, "occlusion"),
 ];
 
 /// Runs a macro over the fields of a material by how they cross the border.
 macro_rules! material_fields {
     ($as_is:ident, $number:ident, $color:ident) => {
-        $as_is!(name missing halo illumination texture_antialiasing other);
-        $number!(shininess refraction_index opacity sharpness roughness metallic sheen clearcoat
+        $as_is!(name missing halo alpha_blended single_sided unlit extras illumination texture_antialiasing other);
+        $number!(shininess refraction_index opacity alpha_cutoff sharpness roughness metallic sheen clearcoat
             clearcoat_roughness anisotropy anisotropy_rotation);
         $color!(ambient diffuse specular emission transmission);
     };

@@ -127,6 +127,11 @@ impl NativeReadOptions {
         self.options.table.columns = Some(columns.into_iter().map(name).collect());
     }
 
+    /// Reads comments and numbers as numpy does.
+    fn set_numpy(&mut self) {
+        self.options.table.is_numpy = true;
+    }
+
     /// Sets the types of columns: one for all, or a list of one for each.
     fn set_types(&mut self, types: Types) -> PyResult<()> {
         self.options.table.types = match types {

@@ -9,7 +9,7 @@ use crate::tables::{self, TableIn};
 use polyhaul::model::{Axes, Counts, Mesh, Object, ObjectKind, Scene};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 
 /// How a file declared an object, and the names in Python.
@@ -58,6 +58,7 @@ pub(crate) struct SceneIn<'py> {
     up_axis: String,
     tables: Vec<TableIn>,
     comments: Vec<String>,
+    header: Vec<u8>,
     infos: Vec<String>,
     /// If it is set, nothing else is used.
     render: Option<Py<NativeRender>>,
@@ -85,6 +86,7 @@ pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: boo
     fields.set_item("up_axis", options::axis_name(scene.axes.up))?;
     fields.set_item("tables", tables::tables_to_python(scene.tables)?)?;
     fields.set_item("comments", scene.comments)?;
+    fields.set_item("header", PyBytes::new(py, &scene.header))?;
     fields.set_item("infos", scene.infos)?;
     Ok(fields)
 }
@@ -107,6 +109,7 @@ impl SceneIn<'_> {
             axes: Axes { forward: options::axis(&self.forward_axis)?, up: options::axis(&self.up_axis)? },
             tables: tables::tables_from_python(self.tables),
             comments: self.comments,
+            header: self.header,
             infos: self.infos,
             render: None,
         }))

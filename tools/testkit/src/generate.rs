@@ -332,7 +332,7 @@ impl Text<'_> {
                 self.end(true);
             }
             27 => {
-                let comment = *self.random.pick(&["#", "# v 1 2", "   # f 1", "#o x \\\n f 9 9 9", "#\u{e9}"]);
+                let comment = *self.random.pick(&["#", "# v 1 2", "   # f 1", "#o x \\\n and 9 9 9", "#\u{e9}"]);
                 self.put(comment);
                 self.newline();
             }

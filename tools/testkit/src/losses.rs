@@ -32,21 +32,21 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
     Some(match (from, to) {
         ("obj", "obj") => "alpha",
         ("obj", "ply") => {
-            "materials, material definitions, groups, smoothing, names, points, curves, weights, uv depths"
+            "materials, material definitions, material names, groups, smoothing, names, points, curves, weights, uv depths"
         }
         ("obj", "stl") => {
-            "faces, vertices, normals, uvs, colors, materials, material definitions, groups, smoothing, names, lines, \
+            "faces, vertices, normals, uvs, colors, materials, material definitions, material names, groups, smoothing, names, lines, \
              points, curves, weights, uv depths"
         }
         ("obj", "pbrt") => {
-            "faces, vertices, normals, colors, materials, material definitions, groups, smoothing, names, lines, points, \
+            "faces, vertices, normals, colors, materials, material definitions, material names, groups, smoothing, names, lines, points, \
              curves, weights, uv depths"
         }
         ("obj", "off") => {
-            "colors, alpha, materials, material definitions, groups, smoothing, names, curves, weights, uv depths"
+            "colors, alpha, materials, material definitions, material names, groups, smoothing, names, curves, weights, uv depths"
         }
         ("obj", _) => {
-            "faces, vertices, normals, uvs, colors, alpha, materials, material definitions, groups, smoothing, names, lines, \
+            "faces, vertices, normals, uvs, colors, alpha, materials, material definitions, material names, groups, smoothing, names, lines, \
              points, curves, weights, uv depths"
         }
         ("ply", "obj") => "alpha, columns, tables, normals, positions",
@@ -72,17 +72,17 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
         ("stl", _) => "faces, vertices, normals, names, columns",
         ("pbrt", "pbrt") => "",
         ("pbrt", "obj") => {
-            "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions"
+            "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, material names"
         }
         ("pbrt", "ply" | "off") => {
-            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, columns"
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, material names, names, columns"
         }
         ("pbrt", "stl") => {
-            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, faces, vertices, \
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, material names, names, faces, vertices, \
              normals, uvs, columns"
         }
         ("pbrt", _) => {
-            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, faces, vertices, \
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, material names, names, faces, vertices, \
              normals, uvs, columns"
         }
         (from, "obj") if tables.contains(&from) => "columns, alpha, normals, positions",
@@ -119,28 +119,30 @@ fn lost_of_splats(from: &str) -> Option<&'static str> {
 fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
-        ("glb", "glb") => "positions, normals, colors, columns, names",
-        ("glb", "obj") => "alpha, columns, names, material definitions, normals, positions",
-        ("glb", "ply" | "off") => "normals, columns, names, materials, material definitions, points, colors, alpha",
+        ("glb", "glb") => "positions, order, normals, colors, columns, names",
+        ("glb", "obj") => "alpha, columns, names, material definitions, material names, normals, positions",
+        ("glb", "ply" | "off") => {
+            "normals, columns, names, materials, material definitions, material names, points, colors, alpha"
+        }
         ("glb", "stl") => {
-            "faces, vertices, normals, uvs, colors, alpha, columns, names, materials, material definitions, lines, points"
+            "faces, vertices, normals, uvs, colors, alpha, columns, names, materials, material definitions, material names, lines, points"
         }
         ("glb", "pbrt") => {
-            "faces, vertices, normals, colors, alpha, columns, names, materials, material definitions, lines, points"
+            "faces, vertices, normals, colors, alpha, columns, names, materials, material definitions, material names, lines, points"
         }
         ("glb", _) => {
-            "faces, vertices, normals, uvs, colors, alpha, columns, names, column names, materials, material definitions, \
+            "faces, vertices, normals, uvs, colors, alpha, columns, names, column names, materials, material definitions, material names, \
              lines, points"
         }
         ("obj", "glb") => {
-            "faces, vertices, normals, colors, alpha, materials, material definitions, groups, smoothing, names, points, \
+            "faces, vertices, normals, colors, alpha, materials, material definitions, material names, groups, smoothing, names, points, \
              curves, weights, uv depths"
         }
         ("ply", "glb") => "faces, vertices, normals, uvs, colors, alpha, columns, tables",
         ("stl", "glb") => "columns, normals",
         ("off", "glb") => "faces, vertices, normals, uvs, colors, alpha",
         ("pbrt", "glb") => {
-            "faces, lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, \
+            "faces, lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, material names, \
              positions, normals"
         }
         (from, "glb") if tables.contains(&from) => "columns, column names, normals, colors, alpha",
@@ -155,6 +157,8 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
         (_, "pbrt") => &["lights", "cameras", "settings", "names", "uvs"],
         (_, "stl") => &["normals"],
+        // Instances of one mesh are written together.
+        ("glb", "glb") => &["normals", "uvs", "vertices", "points", "order"],
         (_, "glb") => &["normals", "uvs", "vertices", "points"],
         (_, "ply") => &["normals", "uvs", "column names"],
         (_, "off") => &["normals", "uvs"],
@@ -183,7 +187,18 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
         "colors" => &["left-out-colors", "changed-colors", "clamped-color", "missing-color", "left-out-vertices"],
         "alpha" => &["left-out-alpha", "left-out-colors", "changed-colors", "clamped-color", "missing-color"],
         "materials" => &["left-out-materials", "changed-names"],
-        "material definitions" => &["left-out-materials", "changed-materials", "changed-names"],
+        "material names" => &["changed-names", "changed-materials", "left-out-materials"],
+        "material definitions" => &[
+            "left-out-materials",
+            "changed-materials",
+            "changed-names",
+            "left-out-alpha-cutoffs",
+            "left-out-alpha-modes",
+            "left-out-culling",
+            "left-out-extras",
+            "left-out-occlusion-maps",
+            "left-out-unlit",
+        ],
         "groups" => &["left-out-groups"],
         "smoothing" => &["left-out-smoothing"],
         "names" => &["left-out-names", "left-out-objects", "changed-names"],
@@ -256,11 +271,18 @@ fn wrong_severities(to: &str, differences: &[Difference], report: &Report) -> Ve
 pub fn lost_of_image(from: &str, to: &str) -> &'static str {
     match (from, to) {
         // 8 bits without alpha, or a format with as many bits.
-        ("tga" | "jpg" | "bmp", "tga") | ("png" | "jpg" | "bmp", "png") | ("jpg", "exr") => "",
+        ("tga" | "bmp", "tga") | ("png" | "jpg" | "bmp", "png") => "",
+        // Descriptions of colors, which PNG stores, and JPEG if they are profiles.
+        ("jpg", "tga" | "exr") => "color-space",
         ("hdr", "hdr") | ("exr", "exr") => "",
         // No other format stores what EXR does.
         ("exr", "tga" | "png") => "pixels, channels, attributes",
         ("exr", _) => "pixels, alpha, channels, attributes",
+        ("png", "exr" | "tga") => "pixels, color-space",
+        // Exposure and the like.
+        ("hdr", "tga" | "png" | "jpg") => "pixels, attributes",
+        ("jpg", "hdr") => "pixels, color-space",
+        ("png", _) => "pixels, alpha, color-space",
         // Colors of transparent pixels, and floats that need more than 16 bits.
         (_, "exr") => "pixels",
         ("hdr" | "jpg", _) => "pixels",
@@ -276,6 +298,7 @@ pub fn image_warnings(what: &str) -> &'static [&'static str] {
         "alpha" => &["left-out-alpha"],
         "channels" => &["left-out-channels"],
         "attributes" => &["left-out-attributes"],
+        "color-space" => &["changed-color-space"],
         _ => &[],
     }
 }

@@ -68,6 +68,7 @@ pub fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let mut lines = Vec::new();
     let mut line = Vec::new();
+    let mut is_joined = false;
     let mut at = 0;
     while at < text.len() {
         let newline = match &text[at..] {
@@ -77,11 +78,16 @@ pub fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
         };
         if newline == 0 {
             line.push(text[at]);
-        } else if line.last() == Some(&b'\\') && text[at - 1] == b'\\' {
+        } else if line.last() == Some(&b'\\')
+            && text[at - 1] == b'\\'
+            && (is_joined || !is_comment(&line) || !starts_statement(&text[at + newline..]))
+        {
             line.pop();
             line.push(b' ');
+            is_joined = true;
         } else {
             lines.push(std::mem::take(&mut line));
+            is_joined = false;
         }
         at += newline.max(1);
     }
@@ -90,6 +96,19 @@ pub fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
     }
     lines.push(line);
     lines
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    words(line).first().is_some_and(|word| word[0] == b'#')
+}
+
+/// Whether the next line is one that a comment before it does not swallow: blank, a comment or a usual statement.
+fn starts_statement(text: &[u8]) -> bool {
+    let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len());
+    words(&text[..end]).first().is_none_or(|word| {
+        let usual: [&[u8]; 11] = [b"v", b"vt", b"vn", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib"];
+        word[0] == b'#' || usual.contains(word)
+    })
 }
 
 fn is_blank(byte: &u8) -> bool {

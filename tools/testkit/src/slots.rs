@@ -73,6 +73,7 @@ fn compared(attribute: &str) -> &'static [&'static str] {
         "pixels" => &["pixels"],
         "channels" => &["channels"],
         "attributes" => &["attributes"],
+        "color-space" => &["color-space"],
         _ => &[],
     }
 }
@@ -95,8 +96,9 @@ pub fn attribute(code: &str) -> Option<&str> {
 
 /// Whether a format has a slot for an attribute. Every format has one for the elements themselves.
 fn has_slot(to: &str, attribute: &str) -> bool {
-    const ELEMENTS: &str =
-        "positions, objects, shapes, meshes, nodes, primitives, extensions, flags, parts, layers, slices, pixels";
+    // Samples are those of a color space, whether the file names it or not.
+    const ELEMENTS: &str = "positions, objects, shapes, meshes, nodes, primitives, extensions, flags, parts, layers, slices, pixels, \
+                            color-space";
     let has = |list: &str| list.split(", ").any(|slot| slot == attribute);
     // Comments say nothing to programs, and smaller mip levels are made from the largest.
     attribute != "remarks" && attribute != "levels" && (has(ELEMENTS) || has(slots(to)))
@@ -109,8 +111,8 @@ fn slots(to: &str) -> &'static str {
             "faces, polygons, normals, uvs, uv-depths, colors, alpha, face-colors, lines, points, curves, weights, vertices, \
              groups, smoothing, sharp-edges, vertex-groups, names, column-names, columns, tables, attributes, channels, \
              frames, materials, material-properties, phong, maps, textures, images, wrap-modes, alpha-cutoffs, culling, \
-             occlusion-maps, texture-coordinates, texture-rotations, harmonics, lights, cameras, media, settings, motion, \
-             skins, skin-weights, animations, morph-targets, tangents"
+             alpha-modes, occlusion-maps, unlit, extras, empty-nodes, visibility, texture-coordinates, texture-rotations, \
+             harmonics, lights, cameras, media, settings, motion, skins, skin-weights, animations, morph-targets, tangents"
         }
         // Materials of MTL have no alpha test, no rotation of textures and no occlusion.
         "obj" => {
@@ -133,8 +135,8 @@ fn slots(to: &str) -> &'static str {
         // Materials are metallic-roughness ones.
         "glb" => {
             "faces, normals, uvs, colors, alpha, lines, points, vertices, names, column-names, columns, attributes, \
-             materials, maps, textures, images, wrap-modes, alpha-cutoffs, culling, occlusion-maps, texture-coordinates, \
-             texture-rotations, harmonics, lights, cameras, motion, skins, skin-weights, animations, morph-targets, tangents"
+             materials, maps, textures, images, wrap-modes, alpha-cutoffs, alpha-modes, culling, occlusion-maps, unlit, \
+             extras, empty-nodes, visibility, texture-coordinates, texture-rotations, harmonics, lights, cameras, motion, skins, skin-weights, animations, morph-targets, tangents"
         }
         "csv" | "tsv" | "npy" => {
             "normals, uvs, uv-depths, colors, alpha, weights, vertices, vertex-groups, column-names, columns, tables, \
@@ -187,11 +189,11 @@ pub fn expected(code: &str, to: &str) -> Option<Severity> {
 /// The severity of a kind that is about no attribute: whether something is lost, or says nothing; else the file breaks
 /// its format.
 fn without_slot(code: &str) -> Severity {
-    const NOTES: &str = "continued-comment, degenerate-face, empty-solid, left-in-files, other-format, outside-mesh, \
+    const NOTES: &str = "continued-comment, degenerate-face, empty-solid, flat-splats, left-in-files, other-case, other-format, outside-mesh, \
                          outside-texture, transform-begin, unchecked-mesh, unchecked-texture, unused-alpha";
     const LOSSES: &str = "changed-channels, changed-names, changed-reference, changed-splats, element-left-out, irregular-mesh, \
-                          irregular-texture, missing-library, missing-material, missing-reference, missing-texture, non-finite, non-utf8-name, \
-                          outside-reference, rounded, uncopied-reference, unresolved-reference, unsupported-statement";
+                          irregular-texture, missing-library, missing-material, missing-merged-image, missing-reference, missing-texture, non-finite, non-utf8-name, \
+                          outside-reference, rounded, unapplied-orientation, unapplied-swizzle, uncopied-reference, unresolved-reference, unsupported-statement";
     let is_among = |list: &str| list.split(", ").any(|other| other == code);
     match code {
         _ if is_among(NOTES) => Severity::Note,

@@ -55,6 +55,17 @@ impl<'a> Archive<'a> {
         Ok(count == first.len() && zip::has_signature(&first))
     }
 
+    /// Returns whether a positioned source ends with the directory of an archive, whatever it starts with.
+    ///
+    /// # Errors
+    /// Errors of the source.
+    pub fn ends_as_archive(source: &Source<'_>) -> io::Result<bool> {
+        match source.len().filter(|_| source.is_positioned()) {
+            Some(len) => zip::has_end(source, len),
+            None => Ok(false),
+        }
+    }
+
     /// Reads the directory of a positioned source, using at most half of `limits.memory_bytes`.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ pub fn scene(scene: &Scene) -> Result<Scene> {
         axes: scene.axes,
         tables: each(&scene.tables, table)?,
         comments: array(&scene.comments)?,
+        header: array(&scene.header)?,
         infos: array(&scene.infos)?,
         folder: scene.folder.clone(),
         ..Scene::default()
@@ -96,7 +97,8 @@ pub fn pick<T: Copy>(array: &Array<T>, indices: impl Iterator<Item = usize> + Cl
     Ok(picked.into())
 }
 
-fn mesh(mesh: &Mesh) -> Result<Mesh> {
+/// Copies a mesh.
+pub fn mesh(mesh: &Mesh) -> Result<Mesh> {
     Ok(Mesh {
         positions: mesh.positions.try_clone()?,
         exact_positions: mesh.exact_positions.try_clone()?,

@@ -42,8 +42,42 @@ pub struct Image {
     /// The name and type that each sample of a pixel had in the file, in sample order; empty for formats without named
     /// channels. Used when writing EXR.
     pub stored: Vec<ColorChannel>,
-    /// Additional attributes from the file. EXR writes them unchanged.
+    /// Additional attributes from the file. EXR writes them unchanged, and HDR the exposure.
     pub attributes: Vec<ImageAttribute>,
+    /// The description of the colors, if they are neither sRGB nor linear. PNG and JPEG write it.
+    pub profile: ColorProfile,
+}
+
+/// A description of the colors of an image, for other color spaces than [`ColorSpace`] names. Samples are as they are
+/// stored in the file, and operations treat them as [`Image::color_space`] says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColorProfile {
+    /// An ICC profile.
+    pub icc: Option<Vec<u8>>,
+    /// The numbers of primaries, transfer, matrix and range in ITU-T H.273 (`cICP` in PNG).
+    pub code_points: Option<[u8; 4]>,
+    /// The exponent from light to samples, times 100,000 (`gAMA` in PNG).
+    pub gamma: Option<u32>,
+    /// x and y of white, red, green and blue, times 100,000 (`cHRM` in PNG).
+    pub chromaticities: Option<[u32; 8]>,
+}
+
+impl ColorProfile {
+    /// Whether there is no description.
+    pub fn is_empty(&self) -> bool {
+        *self == ColorProfile::default()
+    }
+
+    /// The names of the descriptions, for messages.
+    pub fn names(&self) -> Vec<&'static str> {
+        let names = [
+            (self.icc.is_some(), "an ICC profile (iCCP)"),
+            (self.code_points.is_some(), "code points (cICP)"),
+            (self.gamma.is_some(), "a gamma (gAMA)"),
+            (self.chromaticities.is_some(), "chromaticities (cHRM)"),
+        ];
+        names.into_iter().filter(|(is_present, _)| *is_present).map(|(_, name)| name).collect()
+    }
 }
 
 /// An extra channel of an image: a named plane of samples.

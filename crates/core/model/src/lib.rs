@@ -33,8 +33,8 @@ pub mod warnings;
 pub use array::Array;
 pub use folder::{FolderPlace, SourceFolder};
 pub use image::{
-    ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, ImagePart,
-    PartChannel, SampleType, Samples,
+    ChannelSamples, ChannelType, Channels, ColorChannel, ColorProfile, ColorSpace, Image, ImageAttribute, ImageChannel,
+    ImagePart, PartChannel, SampleType, Samples,
 };
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};

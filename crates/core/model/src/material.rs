@@ -45,6 +45,16 @@ pub struct Material {
     pub anisotropy: Option<f32>,
     /// `anisor`: rotation of the anisotropy.
     pub anisotropy_rotation: Option<f32>,
+    /// Whether alpha blends, or is ignored; `None` if the opacity decides, as in MTL. Of glTF, like the next four.
+    pub alpha_blended: Option<bool>,
+    /// The alpha from which the surface is solid; below, there is a hole.
+    pub alpha_cutoff: Option<f32>,
+    /// Whether back faces are hidden.
+    pub single_sided: bool,
+    /// Whether the color is shown as it is, without light.
+    pub unlit: bool,
+    /// Data of applications, as JSON.
+    pub extras: Option<String>,
     /// `map_aat`: anti-aliasing of the textures.
     pub texture_antialiasing: Option<bool>,
     /// Texture maps, in file order; a kind may occur more than once.
@@ -53,6 +63,15 @@ pub struct Material {
     pub other: Vec<String>,
     /// The folder that the material's file names are relative to: that of its library, or else that of its scene.
     pub folder: SourceFolder,
+}
+
+impl Material {
+    /// Whether alpha blends: as the material says, or else if something in it is transparent.
+    pub fn blends(&self) -> bool {
+        let is_transparent = self.opacity.is_some_and(|opacity| opacity < 1.0);
+        let has_map = || self.maps.iter().any(|map| matches!(map.kind, MapKind::Opacity | MapKind::Transparency));
+        self.alpha_blended.unwrap_or_else(|| is_transparent || has_map())
+    }
 }
 
 /// The number after `illum`, 0 to 10 in the specification.
@@ -113,6 +132,8 @@ pub enum MapKind {
     ClearcoatRoughness,
     /// `norm` or `map_Kn`.
     Normal,
+    /// How much ambient light arrives; only in glTF. Its strength is the gain, and 1 - strength the base.
+    Occlusion,
 }
 
 /// A texture map and its options; an option that was not given is `None`.

@@ -1,11 +1,11 @@
 //! Names in text formats: decoding names that are not UTF-8, and keeping names on one line.
 
-use crate::error::{Diagnostic, Error, Place, Result};
+use crate::error::{Diagnostic, Error, Place, Result, try_string};
 use crate::limits::FaultPolicy;
 use crate::printable::printable;
 use crate::warnings::Warnings;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The table of positions, to which faces and edges refer: in PLY files, and in tables that fit into them.
 pub const VERTEX: &str = "vertex";
@@ -21,6 +21,14 @@ pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: 
             warnings.note(faults, "non-utf8-name", diagnostic)?;
             latin1(name).map(Cow::Owned)
         }
+    }
+}
+
+/// Decodes bytes as UTF-8, or as Latin-1 if they are not.
+pub fn latin1_or_utf8(bytes: &[u8]) -> Result<String> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => try_string(text),
+        Err(_) => latin1(bytes),
     }
 }
 
@@ -124,6 +132,46 @@ pub fn on_a_line(name: &str) -> Cow<'_, str> {
         safe.push(' ');
     }
     safe.into()
+}
+
+/// Names that must differ: a name that is taken gets a number, as in Blender (`wood.001`).
+#[derive(Debug, Default)]
+pub struct DistinctNames {
+    taken: HashSet<String>,
+    next: HashMap<String, u32>,
+}
+
+impl DistinctNames {
+    /// The name, or the name with the first free number, which is then taken.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    ///
+    /// ```
+    /// use polyhaul_model::names::DistinctNames;
+    /// let mut names = DistinctNames::default();
+    /// assert_eq!(["a", "a", "a.001"].map(|name| names.distinct(name).unwrap()), ["a", "a.001", "a.001.001"]);
+    /// ```
+    pub fn distinct(&mut self, name: &str) -> Result<String> {
+        self.taken.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        if self.taken.insert(try_string(name)?) {
+            return try_string(name);
+        }
+        self.next.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        let number = self.next.entry(try_string(name)?).or_default();
+        loop {
+            *number += 1;
+            let other = format!("{name}.{number:03}");
+            if self.taken.insert(other.clone()) {
+                return Ok(other);
+            }
+        }
+    }
+
+    /// Whether the name is taken.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.taken.contains(name)
+    }
 }
 
 #[cfg(test)]

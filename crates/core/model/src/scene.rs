@@ -25,6 +25,9 @@ pub struct Scene {
     pub tables: Vec<Table>,
     /// The comments in the file, without the comment keyword or marker (`comment` in PLY).
     pub comments: Vec<String>,
+    /// The bytes of a header of fixed size, such as the 80 of binary STL, which programs also use for values. The first
+    /// comment is its text. Empty in other formats.
+    pub header: Vec<u8>,
     /// Remarks about the object (`obj_info` in PLY).
     pub infos: Vec<String>,
     /// Additional data of a renderer scene (pbrt).

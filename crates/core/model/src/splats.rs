@@ -16,7 +16,7 @@
 //! splats do.
 
 use crate::error::{Result, try_push};
-use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scene, Values};
+use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scalar, Scene, Values};
 
 /// The value of the constant spherical harmonic: 1 / (2 √π).
 pub const CONSTANT_HARMONIC: f64 = 0.282_094_791_773_878_14;
@@ -36,6 +36,63 @@ pub const LINEAR_COLORS: &str = "splats linear";
 
 /// The axes of training software: z forward, y down.
 pub const AXES: Axes = Axes { forward: Axis::Z, up: Axis::NegativeY };
+
+/// The logarithm of the thickness that flat splats get: 2D Gaussian splats have no third scale.
+pub const FLAT_SCALE: f32 = -13.815_511;
+
+/// The comment of PLY files whose splats were trained for antialiased rendering.
+pub const ANTIALIASED_COMMENT: &str = "SplatRenderMode: mip";
+
+/// Returns whether a remark says that splats were trained for antialiased rendering: [`ANTIALIASED`], or the comment of
+/// a program that writes PLY files.
+pub fn says_antialiased(remark: &str) -> bool {
+    let mut words = remark.split(|c: char| c.is_whitespace() || c == ':' || c == '=').filter(|word| !word.is_empty());
+    let [first, second, rest] = [words.next(), words.next(), words.next()].map(Option::unwrap_or_default);
+    let is_on = second.is_empty() || ["1", "true", "yes"].iter().any(|word| second.eq_ignore_ascii_case(word));
+    let is_mode = first.eq_ignore_ascii_case("SplatRenderMode") && second.eq_ignore_ascii_case("mip");
+    let is_model = first.eq_ignore_ascii_case("splat_model") && second.eq_ignore_ascii_case("antialiased");
+    let is_flag = first.eq_ignore_ascii_case("antialiased") && is_on;
+    remark == ANTIALIASED || rest.is_empty() && (is_mode || is_model || is_flag)
+}
+
+/// Returns whether columns are those of splats, whatever their types; 2D Gaussian splats lack `scale_2`.
+pub fn are_splats(columns: &[Column]) -> bool {
+    let has_column = |name: &&str| columns.iter().any(|column| column.name == **name && column.offsets.is_none());
+    COLUMNS.iter().filter(|name| **name != "scale_2").all(has_column)
+}
+
+/// Explains why the columns `f_rest_N` are not the harmonics of a degree; `None` if they are.
+pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
+    let is_rest = |column: &&Column| {
+        let number = column.name.strip_prefix("f_rest_");
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let count = columns.iter().filter(is_rest).count();
+    if !HARMONICS.into_iter().any(|others| 3 * others == count) {
+        return Some(format!("found {count} columns `f_rest_N`; expected 0, 9, 24, 45 or 72"));
+    }
+    let has_column = |name: &String| columns.iter().any(|column| column.name == *name);
+    let missing = (0..count).map(rest_name).find(|name| !has_column(name))?;
+    Some(format!("found {count} columns `f_rest_N`, but no `{missing}`"))
+}
+
+/// Explains which column keeps points from being splats; `None` if nothing does, or if they have no column of splats.
+pub fn column_fault(columns: &[Column]) -> Option<String> {
+    let find = |name: &str| columns.iter().find(|column| column.name == name);
+    if !COLUMNS.iter().any(|name| find(name).is_some()) {
+        return None;
+    }
+    let rest = columns.iter().map(|column| &*column.name).filter(|name| name.starts_with("f_rest_"));
+    let fault = COLUMNS.into_iter().chain(rest).find_map(|name| match find(name) {
+        None => Some(format!("the column `{name}` is missing")),
+        Some(column) if column.offsets.is_some() => Some(format!("the column `{name}` contains lists")),
+        Some(column) => match column.values.scalar() {
+            Scalar::F32 => None,
+            scalar => Some(format!("the column `{name}` has the type {scalar:?}")),
+        },
+    });
+    fault.or_else(|| harmonics_fault(columns))
+}
 
 /// Minimum distance of an opacity from 0 and 1, so that its logit stays finite.
 const MIN_OPACITY: f64 = 1e-6;
@@ -96,15 +153,14 @@ pub struct Splats<'a> {
 }
 
 impl<'a> Splats<'a> {
-    /// Returns the splats of a mesh; `None` if it has elements or lacks a column. If the number of harmonics does not
-    /// match a degree, the highest complete degree is used, in the order of that degree.
+    /// Returns the splats of a mesh; `None` if it has elements, lacks a column, or has harmonics that are not those of
+    /// a degree: see [`harmonics_fault`] and [`column_fault`].
     pub fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
-        if !(mesh.faces.is_empty() && mesh.lines.is_empty()) {
+        let is_plain = mesh.faces.is_empty() && mesh.lines.is_empty();
+        if !is_plain || harmonics_fault(&mesh.vertex_columns).is_some() {
             return None;
         }
-        let count = mesh.positions.len();
-        let has_column = |number: &usize| floats(&mesh.vertex_columns, &rest_name(*number), count).is_some();
-        let rest = (0..3 * HARMONICS[4]).take_while(has_column).count();
+        let rest = mesh.vertex_columns.iter().filter(|column| column.name.starts_with("f_rest_")).count();
         let degree = HARMONICS.iter().rposition(|others| 3 * others <= rest)?;
         Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [degree, degree])
     }
@@ -319,6 +375,40 @@ mod tests {
         let mut other = mesh.clone();
         other.faces.offsets = vec![0, 0].into();
         assert!(Splats::from_mesh(&other).is_none());
+    }
+
+    #[test]
+    fn harmonics_of_no_degree_are_explained() {
+        let mesh = columns(3).into_mesh().unwrap();
+        assert_eq!((harmonics_fault(&mesh.vertex_columns), column_fault(&mesh.vertex_columns)), (None, None));
+        for number in [0, 20, 44] {
+            let mut other = mesh.clone();
+            other.vertex_columns.retain(|column| column.name != rest_name(number));
+            assert!(Splats::from_mesh(&other).is_none(), "{number}");
+            let fault = harmonics_fault(&other.vertex_columns).unwrap();
+            assert_eq!(fault, "found 44 columns `f_rest_N`; expected 0, 9, 24, 45 or 72");
+        }
+        let mut other = mesh.clone();
+        other.vertex_columns.iter_mut().filter(|column| column.name == "f_rest_20").for_each(|column| {
+            column.name = "f_rest_45".into();
+        });
+        let fault = harmonics_fault(&other.vertex_columns).unwrap();
+        assert_eq!(fault, "found 45 columns `f_rest_N`, but no `f_rest_20`");
+        other.vertex_columns.retain(|column| column.name != "rot_3");
+        assert_eq!(column_fault(&other.vertex_columns).unwrap(), "the column `rot_3` is missing");
+        assert_eq!((column_fault(&[]), are_splats(&mesh.vertex_columns)), (None, true));
+    }
+
+    #[test]
+    fn remarks_about_antialiasing_are_recognized() {
+        for remark in
+            [ANTIALIASED, ANTIALIASED_COMMENT, "antialiased 1", "antialiased: true", "splat_model: antialiased"]
+        {
+            assert!(says_antialiased(remark), "{remark}");
+        }
+        for remark in ["SplatRenderMode: default", "antialiased 0", "antialiased: false", "not antialiased", "mip"] {
+            assert!(!says_antialiased(remark), "{remark}");
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
             self.budget.charge_each(count, layout.element_bytes())?;
         } else {
             // Without a view, the count has no other bound, and all values of a mesh may be allocated at once.
-            self.budget.charge_each(count, width * size_of::<f32>())?;
+            self.budget.charge_zeros(count, width * size_of::<f32>())?;
         }
         layout.sparse = self.sparse(&layout, accessor, log)?;
         Ok(layout)

@@ -2,7 +2,9 @@
 //!
 //! Every value read is charged. Each byte of the buffers is free once; beyond this, twice the buffers or
 //! [`Limits::included_bytes`] may be read repeatedly or consist of zeros. Compressed views may decode to 16 times the
-//! buffers, or to that limit. So time and memory are proportional to the size of the file.
+//! buffers, or to that limit. Elements and instances take more memory than the values that they are read from; what no
+//! data back is charged in full, and may be an eighth of that limit and twice the buffers. So time and memory are
+//! proportional to the size of the file.
 
 use crate::log::over_limit;
 use polyhaul_model::error::Result;
@@ -12,6 +14,9 @@ use polyhaul_model::limits::Limits;
 /// attributes a half to a fifth of their size.
 const DECODED_PER_BYTE: u64 = 16;
 
+/// The part of [`Limits::included_bytes`] that values without data may take: 32 MiB by default.
+const ZERO_SHARE: u64 = 8;
+
 /// The bytes that may be read, and the bytes charged.
 pub(crate) struct Budget {
     /// Bytes of distinct buffers.
@@ -19,12 +24,16 @@ pub(crate) struct Budget {
     /// Decoded bytes of compressed views.
     decoded: u64,
     used: u64,
+    /// Bytes that no data back.
+    zeros: u64,
+    /// Bytes of values that instances were read from.
+    instanced: u64,
     extra: u64,
 }
 
 impl Budget {
     pub(crate) fn new(limits: &Limits) -> Budget {
-        Budget { owned: 0, decoded: 0, used: 0, extra: limits.included_bytes }
+        Budget { owned: 0, decoded: 0, used: 0, zeros: 0, instanced: 0, extra: limits.included_bytes }
     }
 
     /// Adds the size of a newly opened buffer.
@@ -52,6 +61,26 @@ impl Budget {
         Err(over_limit("too many bytes are repeated or not in a buffer", extra, "included_bytes"))
     }
 
+    /// Charges instances that take `bytes` each and are read from `stored` bytes each; those are free as far as there
+    /// are as many bytes in the file.
+    pub(crate) fn charge_instances(&mut self, count: usize, bytes: usize, stored: usize) -> Result<()> {
+        self.instanced = self.instanced.saturating_add((count as u64).saturating_mul(stored as u64));
+        if stored > 0 && self.instanced <= self.owned.saturating_add(self.decoded) {
+            return Ok(());
+        }
+        self.charge_zeros(count, bytes)
+    }
+
+    /// Charges `bytes` of memory for each of `count` elements that no data back.
+    pub(crate) fn charge_zeros(&mut self, count: usize, bytes: usize) -> Result<()> {
+        self.zeros = self.zeros.saturating_add((count as u64).saturating_mul(bytes as u64));
+        let limit = (self.extra / ZERO_SHARE).saturating_add(self.owned.saturating_mul(2));
+        if self.zeros <= limit {
+            return Ok(());
+        }
+        Err(over_limit("too many values are not in a buffer", limit, "included_bytes"))
+    }
+
     /// Charges `bytes` for each of `count` elements.
     pub(crate) fn charge_each(&mut self, count: usize, bytes: usize) -> Result<()> {
         self.charge((count as u64).saturating_mul(bytes as u64))
@@ -70,6 +99,8 @@ mod tests {
         budget.add(100);
         assert!(budget.charge_each(3, 100).is_ok() && budget.charge(1).is_err());
         assert!(budget.charge_decoded(1600).is_ok() && budget.charge_decoded(1).is_err());
+        assert!(budget.charge_instances(1600 / 12, 1 << 20, 12).is_ok());
+        assert!(budget.charge_instances(10, 1 << 20, 12).is_err() && budget.charge_instances(1, 1 << 20, 0).is_err());
         assert!(budget.charge(u64::MAX).is_err() && budget.charge_each(usize::MAX, usize::MAX).is_err());
     }
 }

@@ -4,11 +4,12 @@
 
 use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
-use crate::json::JsonLocation;
-use crate::log::{malformed, over_limit, unsupported};
+use crate::json::{JsonLocation, unsupported_version};
+use crate::log::{malformed, over_limit};
 use polyhaul_model::error::{Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::bytes::Bytes;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The parts of a file.
@@ -16,6 +17,8 @@ pub(crate) struct Chunks<'a> {
     pub(crate) json: Vec<u8>,
     pub(crate) location: JsonLocation,
     pub(crate) binary: Binary<'a>,
+    /// The code and the message of a fault that was repaired.
+    pub(crate) fault: Option<(&'static str, String)>,
 }
 
 /// Finds the parts of a file, `.glb` or `.gltf`.
@@ -24,7 +27,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     let count = bytes.read(0, &mut head)?;
     if !head[..count].starts_with(MAGIC) {
         let json = whole_json(bytes, &head[..count], limits)?;
-        return Ok(Chunks { json, location: JsonLocation::File, binary: Binary::Missing });
+        return Ok(Chunks { json, location: JsonLocation::File, binary: Binary::Missing, fault: None });
     }
     let file: Arc<str> = bytes.name().into();
     if count < HEADER_BYTES {
@@ -32,9 +35,9 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     }
     let number = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     if number(4) != VERSION {
-        return Err(unsupported(format!("version {} of .glb is not supported", number(4))));
+        return Err(unsupported_version(&format!("{}.0", number(4))));
     }
-    let reader = ChunkReader { bytes, file, end: u64::from(number(8)), limits };
+    let reader = ChunkReader { bytes, file, end: Cell::new(u64::from(number(8))), is_longer: Cell::new(false), limits };
     reader.read()
 }
 
@@ -63,8 +66,10 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
 struct ChunkReader<'a, 'l> {
     bytes: &'a Bytes<'a>,
     file: Arc<str>,
-    /// The length of the file by its header.
-    end: u64,
+    /// The length of the file by its header; unknown if the chunks need more.
+    end: Cell<u64>,
+    /// Whether the header has less than the chunks need.
+    is_longer: Cell<bool>,
     limits: &'l Limits,
 }
 
@@ -82,26 +87,48 @@ impl<'a> ChunkReader<'a, '_> {
         let mut json = self.read_range(start, len)?;
         // Some writers pad with zeros in place of spaces.
         json.truncate(json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
-        let binary = self.binary(start + len.next_multiple_of(4), start + len)?;
-        Ok(Chunks { json, location: JsonLocation::Chunk(start), binary })
+        let end = start + len;
+        let mut chunks = Chunks { json, location: JsonLocation::Chunk(start), binary: Binary::Missing, fault: None };
+        let Some((kind, start, len)) = self.second(end)? else { return Ok(chunks) };
+        if !(start - CHUNK_HEADER_BYTES as u64).is_multiple_of(4) {
+            let message = format!("the chunk that ends at byte {end} is not padded to a multiple of 4 bytes");
+            chunks.fault = Some(("unpadded-chunk", message));
+        }
+        if kind == *BINARY {
+            chunks.binary = self.binary(start, len)?;
+        }
+        if self.is_longer.get() {
+            chunks.fault = Some(("wrong-file-size", "the length in the header is less than that of the chunks".into()));
+        }
+        Ok(chunks)
     }
 
-    /// The chunk at `offset`, if it is the binary one.
-    fn binary(&self, offset: u64, end: u64) -> Result<Binary<'a>> {
-        if offset > self.end {
-            return Ok(Binary::Missing);
+    /// The type, the start and the size of the chunk that follows the one that ends at `end`. Chunks are aligned, but
+    /// a writer may have left out the padding: then the type stands 1 to 3 bytes earlier, where no padding, size or
+    /// type of an aligned chunk looks like `BIN`.
+    fn second(&self, end: u64) -> Result<Option<([u8; 4], u64, u64)>> {
+        let padding = (end.next_multiple_of(4) - end) as usize;
+        let mut bytes = [0; CHUNK_HEADER_BYTES + 3];
+        let first = &mut bytes[..CHUNK_HEADER_BYTES];
+        let max_bytes = self.end.get().saturating_sub(end).min(first.len() as u64) as usize;
+        let mut count = self.bytes.read(end, &mut first[..max_bytes])?;
+        if count <= padding {
+            return Ok(None);
         }
-        // Chunks are aligned, but a writer may have left out the padding.
-        let mut padding = [0; 4];
-        let padding = &mut padding[..(offset - end) as usize];
-        if !padding.is_empty() && self.bytes.read(end, padding)? < padding.len() {
-            return Ok(Binary::Missing);
+        let is_unpadded = padding > 0 && bytes[4..CHUNK_HEADER_BYTES] == *BINARY;
+        let skipped = if is_unpadded { 0 } else { padding };
+        if skipped > 0 && count == CHUNK_HEADER_BYTES {
+            let rest = &mut bytes[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + skipped];
+            count += self.bytes.read(end + CHUNK_HEADER_BYTES as u64, rest)?;
         }
-        let Some((kind, len)) = self.header(offset)? else { return Ok(Binary::Missing) };
-        if kind != *BINARY {
-            return Ok(Binary::Missing);
-        }
-        let start = offset + CHUNK_HEADER_BYTES as u64;
+        let offset = end + skipped as u64;
+        let header = bytes[skipped..].first_chunk().filter(|_| count >= skipped + CHUNK_HEADER_BYTES);
+        let (kind, len) = self.parsed(header, offset, end + count as u64)?;
+        Ok(Some((kind, offset + CHUNK_HEADER_BYTES as u64, len)))
+    }
+
+    /// The content of the binary chunk.
+    fn binary(&self, start: u64, len: u64) -> Result<Binary<'a>> {
         if self.bytes.in_order() || !self.bytes.is_backed() {
             return self.read_range(start, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
         }
@@ -113,22 +140,28 @@ impl<'a> ChunkReader<'a, '_> {
 
     /// The type and the size of the chunk at `offset`; `None` at the end.
     fn header(&self, offset: u64) -> Result<Option<([u8; 4], u64)>> {
-        if offset == self.end {
+        if offset == self.end.get() {
             return Ok(None);
         }
         let mut header = [0; CHUNK_HEADER_BYTES];
         let count = self.bytes.read(offset, &mut header)?;
-        if count < CHUNK_HEADER_BYTES {
-            return Err(fault(&self.file, offset + count as u64, "unexpected end of the file in a chunk's header"));
-        }
-        let [a, b, c, d, kind @ ..] = header;
+        let whole = Some(&header).filter(|_| count == CHUNK_HEADER_BYTES);
+        self.parsed(whole, offset, offset + count as u64).map(Some)
+    }
+
+    /// The type and the size in a header at `offset`; an error if the file ends in it, at `cut`.
+    fn parsed(&self, header: Option<&[u8; CHUNK_HEADER_BYTES]>, offset: u64, cut: u64) -> Result<([u8; 4], u64)> {
+        let Some(&[a, b, c, d, ref kind @ ..]) = header else {
+            return Err(fault(&self.file, cut, "unexpected end of the file in a chunk's header"));
+        };
         let len = u64::from(u32::from_le_bytes([a, b, c, d]));
         let end = offset + CHUNK_HEADER_BYTES as u64 + len;
-        if end > self.end {
-            let message = format!("a chunk of {len} bytes exceeds the file's length of {} bytes", self.end);
-            return Err(fault(&self.file, offset, message));
+        if end > self.end.get() {
+            // Whether the bytes are there shows when they are read.
+            self.end.set(u64::MAX);
+            self.is_longer.set(true);
         }
-        Ok(Some((kind, len)))
+        Ok((*kind, len))
     }
 
     /// Reads the content of a chunk.

@@ -4,6 +4,7 @@
 //! The reader ignores other properties. Only types are checked: indices may be out of range.
 
 use crate::log::malformed;
+use crate::whole;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,8 @@ where
     T: for<'de> Deserialize<'de>,
 {
     let Some(value) = extensions.get(name) else { return Ok(None) };
-    let parsed = T::deserialize(value);
+    // Integers may be written as decimals.
+    let parsed = T::deserialize(value).or_else(|_| T::deserialize(&whole::value(value)));
     parsed
         .map(Some)
         .map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
@@ -60,6 +62,34 @@ impl<'de> Deserialize<'de> for Skipped {
 }
 
 impl Serialize for Skipped {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+/// Whether there are extras; empty ones count as none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Extras(pub(crate) bool);
+
+impl<'de> Deserialize<'de> for Extras {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Extras, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Object(BTreeMap<String, serde::de::IgnoredAny>),
+            Other(Option<serde::de::IgnoredAny>),
+        }
+        Form::deserialize(deserializer).map(|form| {
+            Extras(match form {
+                Form::Object(fields) => !fields.is_empty(),
+                Form::Other(value) => value.is_some(),
+            })
+        })
+    }
+}
+
+/// The writer has none.
+impl Serialize for Extras {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_unit()
     }
@@ -101,14 +131,20 @@ objects! {
         textures: Vec<GltfTexture>,
         images: Vec<GltfImage>,
         samplers: Vec<Sampler>,
-        skins: Vec<UnreadItem>,
+        skins: Vec<Skin>,
         animations: Vec<UnreadItem>,
         cameras: Vec<UnreadItem>,
         extensions: Extensions,
+        extras: Extras,
     }
     /// An item that is not read, except for its name.
     UnreadItem {
         name: Option<String>,
+    }
+    /// A skin, of which only the name and the joints are read.
+    Skin {
+        name: Option<String>,
+        joints: Option<Value>,
     }
     /// The part of a document that locates images.
     ImageDocument {
@@ -122,11 +158,13 @@ objects! {
         min_version: Option<String>,
         generator: Option<String>,
         copyright: Option<String>,
+        extras: Extras,
     }
     /// The roots of a hierarchy.
     SceneNodes {
         name: Option<String>,
         nodes: Vec<usize>,
+        extras: Extras,
     }
     /// A node of the hierarchy: a transform, a mesh, and children.
     Node {
@@ -134,6 +172,7 @@ objects! {
         children: Vec<usize>,
         mesh: Option<usize>,
         skin: Option<usize>,
+        camera: Option<Skipped>,
         /// Column-major.
         matrix: Option<[f64; 16]>,
         translation: Option<[f64; 3]>,
@@ -141,12 +180,14 @@ objects! {
         rotation: Option<[f64; 4]>,
         scale: Option<[f64; 3]>,
         extensions: Extensions,
+        extras: Extras,
     }
     /// Primitives that belong together.
     GltfMesh {
         name: Option<String>,
         primitives: Vec<Primitive>,
         weights: Vec<f32>,
+        extras: Extras,
     }
     /// Triangles, lines or points of one material.
     Primitive {
@@ -158,6 +199,7 @@ objects! {
         mode: Option<u32>,
         targets: Vec<Skipped>,
         extensions: Extensions,
+        extras: Extras,
     }
     /// A typed view of a part of a buffer.
     Accessor {
@@ -173,6 +215,7 @@ objects! {
         min: Vec<f32>,
         max: Vec<f32>,
         sparse: Option<Sparse>,
+        extras: Extras,
     }
     /// Values that replace some of an accessor.
     Sparse {
@@ -200,6 +243,7 @@ objects! {
         byte_stride: Option<u64>,
         target: Option<u32>,
         extensions: Extensions,
+        extras: Extras,
     }
     /// Bytes of a URI, or of the second chunk of a `.glb`.
     Buffer {
@@ -207,6 +251,7 @@ objects! {
         uri: Option<String>,
         byte_length: u64,
         extensions: Extensions,
+        extras: Extras,
     }
     /// A material; a factor that is missing has the specification's default.
     GltfMaterial {
@@ -221,6 +266,7 @@ objects! {
         alpha_cutoff: Option<f32>,
         double_sided: bool,
         extensions: Extensions,
+        extras: Option<Value>,
     }
     /// The core model of materials.
     MetallicRoughness {
@@ -246,6 +292,7 @@ objects! {
         source: Option<usize>,
         name: Option<String>,
         extensions: Extensions,
+        extras: Extras,
     }
     /// An image: a URI or a view.
     GltfImage {
@@ -253,6 +300,7 @@ objects! {
         uri: Option<String>,
         mime_type: Option<String>,
         buffer_view: Option<usize>,
+        extras: Extras,
     }
     /// How textures are sampled.
     Sampler {
@@ -260,6 +308,7 @@ objects! {
         min_filter: Option<u32>,
         wrap_s: Option<u32>,
         wrap_t: Option<u32>,
+        extras: Extras,
     }
 }
 

@@ -4,9 +4,10 @@
 //! All nodes are checked once; then the scene is walked from its roots with an explicit stack, without recursion.
 
 use crate::document::{Document, Node};
-use crate::log::malformed;
+use crate::log::{GltfLog, malformed};
 use polyhaul_geometry::linear::{self, IDENTITY64, Matrix4};
 use polyhaul_model::error::{Error, Result, try_push};
+use std::collections::HashMap;
 
 /// The world matrix of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,25 +20,44 @@ pub(crate) struct NodeWorld {
 
 impl NodeWorld {
     pub(crate) const IDENTITY: NodeWorld = NodeWorld { single: IDENTITY64, exact: IDENTITY64 };
+
+    /// The world matrix of a child.
+    fn of_child(&self, node: &Node) -> NodeWorld {
+        let single = multiply(&self.single, &local(node, |value| f64::from(value as f32)));
+        NodeWorld { single, exact: multiply(&self.exact, &local(node, |value| value)) }
+    }
 }
 
-/// Calls `visit` with each node of the scene and its world matrix, parents first and in the order of the file.
-pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &NodeWorld) -> Result<()>) -> Result<()> {
-    let parents = parents(document)?;
-    check_cycles(document, &parents)?;
-    let mut stack: Vec<(usize, NodeWorld)> = Vec::new();
-    for root in roots(document, &parents)? {
-        try_push(&mut stack, (root, NodeWorld::IDENTITY), "nodes")?;
-        while let Some((index, parent)) = stack.pop() {
-            let node = &document.nodes[index];
-            let single = multiply(&parent.single, &local(node, |value| f64::from(value as f32)));
-            let world = NodeWorld { single, exact: multiply(&parent.exact, &local(node, |value| value)) };
-            visit(index, &world)?;
-            stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
-            stack.extend(node.children.iter().rev().map(|&child| (child, world)));
-        }
+/// The nodes of the scene.
+pub(crate) struct Hierarchy<'d> {
+    document: &'d Document,
+    /// The roots, and the world matrices of their parents.
+    roots: Vec<(usize, NodeWorld)>,
+}
+
+impl<'d> Hierarchy<'d> {
+    /// Checks all nodes of a document, and finds the roots of its default scene.
+    pub(crate) fn new(document: &'d Document, log: &mut GltfLog) -> Result<Hierarchy<'d>> {
+        let parents = parents(document)?;
+        check_cycles(document, &parents)?;
+        Ok(Hierarchy { document, roots: roots(document, &parents, log)? })
     }
-    Ok(())
+
+    /// Calls `visit` with each node of the scene and its world matrix, parents first and in the order of the file.
+    pub(crate) fn walk(&self, mut visit: impl FnMut(usize, &NodeWorld) -> Result<()>) -> Result<()> {
+        let mut stack: Vec<(usize, NodeWorld)> = Vec::new();
+        for &root in &self.roots {
+            try_push(&mut stack, root, "nodes")?;
+            while let Some((index, parent)) = stack.pop() {
+                let node = &self.document.nodes[index];
+                let world = parent.of_child(node);
+                visit(index, &world)?;
+                stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
+                stack.extend(node.children.iter().rev().map(|&child| (child, world)));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// No parent.
@@ -84,32 +104,62 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     }
 }
 
-/// The roots of the default scene, or of a file without scenes.
-fn roots(document: &Document, parents: &[usize]) -> Result<Vec<usize>> {
+/// The roots of the default scene, or of a file without scenes, with the world matrices of their parents: a scene may
+/// list a child by mistake, which then stays below its parent.
+fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Vec<(usize, NodeWorld)>> {
     let mut roots = Vec::new();
     if document.scenes.is_empty() && document.scene.is_none() {
         roots.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
-        roots.extend((0..parents.len()).filter(|&index| parents[index] == NO_PARENT));
+        let are_roots = (0..parents.len()).filter(|&index| parents[index] == NO_PARENT);
+        roots.extend(are_roots.map(|index| (index, NodeWorld::IDENTITY)));
         return Ok(roots);
     }
     let number = document.scene.unwrap_or(0);
     let scene = document.scenes.get(number).ok_or_else(|| malformed(format!("scenes[{number}] does not exist")))?;
-    let mut is_root = Vec::new();
-    is_root.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
-    is_root.resize(parents.len(), false);
+    let path = format!("scenes[{number}].nodes");
+    let mut is_listed = Vec::new();
+    is_listed.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
+    is_listed.resize(parents.len(), false);
+    let mut has_child = false;
     for &index in &scene.nodes {
-        let path = format!("scenes[{number}].nodes");
-        match (parents.get(index), is_root.get_mut(index)) {
-            (Some(&NO_PARENT), Some(is_root)) if !*is_root => *is_root = true,
-            (Some(&NO_PARENT), _) => return Err(malformed(format!("{path}: nodes[{index}] occurs twice"))),
-            (Some(parent), _) => {
-                return Err(malformed(format!("{path}: nodes[{index}] is a child of nodes[{parent}]")));
-            }
-            (None, _) => return Err(malformed(format!("{path}: nodes[{index}] does not exist"))),
+        let parent = *parents.get(index).ok_or_else(|| malformed(format!("{path}: nodes[{index}] does not exist")))?;
+        if is_listed[index] {
+            log.note("listed-node", format!("{path}: nodes[{index}] occurs twice"))?;
+            continue;
         }
-        try_push(&mut roots, index, "nodes")?;
+        is_listed[index] = true;
+        if parent != NO_PARENT {
+            has_child = true;
+            log.note("listed-node", format!("{path}: nodes[{index}] is a child of nodes[{parent}]"))?;
+        }
+        try_push(&mut roots, (index, NodeWorld::IDENTITY), "nodes")?;
+    }
+    if has_child {
+        let worlds = highest_listed(document, parents, &is_listed)?;
+        roots.retain_mut(|(index, world)| worlds.get(index).map(|parent| *world = *parent).is_some());
     }
     Ok(roots)
+}
+
+/// The listed nodes that are below no other one, with the world matrices of their parents.
+fn highest_listed(document: &Document, parents: &[usize], is_listed: &[bool]) -> Result<HashMap<usize, NodeWorld>> {
+    let mut highest = HashMap::new();
+    let mut stack = Vec::new();
+    for root in (0..parents.len()).filter(|&index| parents[index] == NO_PARENT) {
+        try_push(&mut stack, (root, NodeWorld::IDENTITY), "nodes")?;
+        while let Some((index, parent)) = stack.pop() {
+            if is_listed[index] {
+                highest.try_reserve(1).map_err(|_| Error::memory("nodes"))?;
+                highest.insert(index, parent);
+                continue;
+            }
+            let node = &document.nodes[index];
+            let world = parent.of_child(node);
+            stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
+            stack.extend(node.children.iter().map(|&child| (child, world)));
+        }
+    }
+    Ok(highest)
 }
 
 /// The matrix of a node in its parent's space, of numbers that are rounded by `round`.
@@ -138,17 +188,44 @@ pub(crate) fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::SceneNodes;
     use polyhaul_geometry::exact::rounded;
+    use polyhaul_model::limits::FaultPolicy;
     use serde_json::{Value, json};
 
     fn walked(json: Value) -> Result<Vec<(usize, Matrix4<f32>)>> {
         let document: Document = serde_json::from_value(json).unwrap();
         let mut visited = Vec::new();
-        walk(&document, |index, world| {
+        let mut log = GltfLog::new("", FaultPolicy::default());
+        Hierarchy::new(&document, &mut log)?.walk(|index, world| {
             visited.push((index, rounded(&world.single)));
             Ok(())
         })?;
         Ok(visited)
+    }
+
+    /// The nodes with the x of their places, and how many a scene should not list.
+    fn listed(json: Value) -> (Vec<(usize, f32)>, u64) {
+        let document: Document = serde_json::from_value(json).unwrap();
+        let mut log = GltfLog::new("", FaultPolicy::default());
+        let mut visited = Vec::new();
+        let hierarchy = Hierarchy::new(&document, &mut log).unwrap();
+        hierarchy.walk(|index, world| try_push(&mut visited, (index, rounded(&world.single)[0][3]), "")).unwrap();
+        (visited, log.finish().unwrap().counts().get("listed-node").copied().unwrap_or(0))
+    }
+
+    #[test]
+    fn listed_children_are_shown_once_and_below_their_parents() {
+        let nodes = json!([{"translation": [1, 0, 0], "children": [1]}, {"translation": [2, 0, 0], "children": [2]},
+            {"translation": [4, 0, 0]}]);
+        let of = |roots: Value| listed(json!({"scenes": [{"nodes": roots}], "nodes": nodes}));
+        let shown = vec![(0, 1.0), (1, 3.0), (2, 7.0)];
+        assert_eq!(of(json!([0])), (shown.clone(), 0));
+        assert_eq!(of(json!([0, 1])), (shown.clone(), 1));
+        assert_eq!(of(json!([2, 1, 0, 0])), (shown, 3));
+        // Without the parent, its transform still counts.
+        assert_eq!(of(json!([1])), (vec![(1, 3.0), (2, 7.0)], 1));
+        assert_eq!(of(json!([2, 1])), (vec![(1, 3.0), (2, 7.0)], 2));
     }
 
     #[test]
@@ -183,12 +260,18 @@ mod tests {
         document.nodes = (1..=count).map(|child| Node { children: vec![child], ..Node::default() }).collect();
         document.nodes.push(Node::default());
         let mut visited = 0;
-        walk(&document, |_, _| {
-            visited += 1;
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(visited, count + 1);
+        document.scenes.push(SceneNodes { nodes: (1..=count).collect(), ..SceneNodes::default() });
+        for listed in 0..2 {
+            let mut log = GltfLog::new("", FaultPolicy::default());
+            let hierarchy = Hierarchy::new(&document, &mut log).unwrap();
+            let walked = hierarchy.walk(|_, _| {
+                visited += 1;
+                Ok(())
+            });
+            walked.unwrap();
+            assert_eq!(visited, if listed == 0 { count } else { 2 * count + 1 });
+            document.scenes.clear();
+        }
     }
 
     #[test]
@@ -203,8 +286,6 @@ mod tests {
             (json!({"nodes": [{"children": [1, 1]}, {}]}), "nodes[1] is a child"),
             (json!({"nodes": [{"children": [7]}]}), "nodes[7] does not exist"),
             (json!({"scenes": [{"nodes": [1]}], "nodes": [{}]}), "scenes[0].nodes: nodes[1] does not exist"),
-            (json!({"scenes": [{"nodes": [0, 0]}], "nodes": [{}]}), "occurs twice"),
-            (json!({"scenes": [{"nodes": [1]}], "nodes": [{"children": [1]}, {}]}), "is a child of nodes[0]"),
             (json!({"scene": 1, "scenes": [{"nodes": [0]}], "nodes": [{}]}), "scenes[1] does not exist"),
             (json!({"scene": 0, "nodes": [{}]}), "scenes[0] does not exist"),
         ];

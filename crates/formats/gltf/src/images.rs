@@ -80,7 +80,7 @@ struct ImageReader<'a> {
 impl ImageReader<'_> {
     fn read(&self, index: usize, open_range: &mut OpenRange<'_>) -> Result<Vec<u8>> {
         let limits = &self.options.limits;
-        let Chunks { json, location, binary } = chunks(self.bytes, limits)?;
+        let Chunks { json, location, binary, .. } = chunks(self.bytes, limits)?;
         let document: ImageDocument = json::parse_part(&json, self.bytes.name(), location, limits)?;
         drop(json);
         let image = document.images.get(index).ok_or_else(|| malformed(format!("images[{index}] does not exist")))?;

@@ -50,6 +50,15 @@ impl NodeInstances {
         Ok(planner.count.map(|count| NodeInstances { count, translations, rotations, scales }))
     }
 
+    /// The bytes in the file for each instance; 0 if all values are zeros that are not stored.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        let translations = self.translations.as_ref().map(|(layout, _)| layout);
+        let rotations = self.rotations.as_ref().map(|(layout, _)| layout);
+        let scales = self.scales.as_ref().map(|(layout, _)| layout);
+        let layouts = [translations, rotations, scales].into_iter().flatten();
+        layouts.filter(|layout| layout.span.is_some()).map(AccessorLayout::element_bytes).sum()
+    }
+
     /// Adds the values to be read.
     pub(crate) fn add_fills<'m>(&'m mut self, fills: &mut Vec<AccessorFill<'m>>) -> Result<()> {
         add(&mut self.translations, fills)?;

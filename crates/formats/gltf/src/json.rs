@@ -1,11 +1,14 @@
 //! Parses the JSON of a file, and checks its version and required extensions.
 
-use crate::document::Document;
+use crate::document::{Asset, Document};
 use crate::log::{over_limit, unsupported};
+use crate::whole;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Objects of JSON per object of a scene: a node, its mesh, primitives, accessors and views. An object of JSON takes up
 /// to 600 bytes, so the parser needs a bound before it runs.
@@ -15,27 +18,47 @@ const OBJECTS_PER_OBJECT: u64 = 8;
 const VALUES_PER_OBJECT: u64 = 64;
 
 /// Extensions that the reader supports and a file can require.
-const READ: [&str; 7] = [
+const READ: [&str; 6] = [
     "KHR_gaussian_splatting",
     "KHR_mesh_quantization",
     "KHR_texture_transform",
     "EXT_mesh_gpu_instancing",
-    "EXT_texture_webp",
     "EXT_meshopt_compression",
     "KHR_meshopt_compression",
 ];
 
+/// Formats of images. A file can require them although they are not read: images that are lost are counted, and the
+/// geometry does not depend on them.
+const IMAGES: [&str; 5] =
+    ["EXT_texture_webp", "EXT_texture_avif", "KHR_texture_basisu", "MSFT_texture_dds", "MSFT_texture_ktx"];
+
+/// The beginnings of names of extensions about materials alone.
+const MATERIALS: [&str; 4] = ["KHR_materials_", "EXT_materials_", "MSFT_packing_", "ADOBE_materials_"];
+
 /// Extensions that can be required although their data is dropped: the rest of the scene does not depend on it.
-const HARMLESS: [&str; 2] = ["KHR_lights_punctual", "KHR_xmp_json_ld"];
+const HARMLESS: [&str; 11] = [
+    "KHR_lights_punctual",
+    "KHR_xmp_json_ld",
+    "KHR_xmp",
+    "KHR_animation_pointer",
+    "KHR_node_selectability",
+    "KHR_node_hoverability",
+    "KHR_interactivity",
+    "EXT_lights_image_based",
+    "EXT_lights_ies",
+    "EXT_structural_metadata",
+    "EXT_mesh_features",
+];
 
 /// Other extensions that are read, or that another warning covers.
-const COVERED: [&str; 8] = [
+const COVERED: [&str; 9] = [
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_unlit",
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
     "KHR_materials_clearcoat",
     "KHR_materials_sheen",
     "KHR_materials_anisotropy",
-    "KHR_texture_basisu",
     "KHR_draco_mesh_compression",
     "KHR_lights_punctual",
 ];
@@ -49,10 +72,29 @@ pub(crate) enum JsonLocation {
     Chunk(u64),
 }
 
+/// The version of a document, and whether its items have names in place of numbers, as in version 1.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct VersionDocument {
+    asset: Value,
+    scenes: Value,
+    nodes: Value,
+    meshes: Value,
+    accessors: Value,
+    buffers: Value,
+}
+
 /// Parses the JSON of `file`.
 pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Limits) -> Result<Document> {
-    let document: Document = parse_part(text, file, location, limits)?;
-    check_version(&document)?;
+    let document: Document = match parse_part(text, file, location, limits) {
+        Ok(document) => document,
+        Err(error) => {
+            // Files of version 1 have objects in place of arrays.
+            parse_part::<VersionDocument>(text, file, location, limits).ok().map_or(Ok(()), |part| part.check())?;
+            return Err(error);
+        }
+    };
+    check_version(&document.asset)?;
     let materials = document.materials.len() as u64;
     if materials > limits.materials {
         return Err(over_limit(&format!("{materials} materials"), limits.materials, "materials"));
@@ -69,15 +111,21 @@ pub(crate) fn parse_part<T: DeserializeOwned>(
 ) -> Result<T> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     check_size(text, limits)?;
-    serde_json::from_slice(text).map_err(|error| invalid(&error, file, location))
+    let error = match serde_json::from_slice(text) {
+        Ok(parsed) => return Ok(parsed),
+        Err(error) => error,
+    };
+    let rewritten = if error.is_data() { whole::rewritten(text)? } else { None };
+    let parsed = rewritten.map_or(Err(error), |text| serde_json::from_slice(&text));
+    parsed.map_err(|error| invalid(&error, file, location))
 }
 
 /// Returns an error for a file that requires an unsupported extension.
 pub(crate) fn check_extensions(document: &Document) -> Result<()> {
     for name in &document.extensions_required {
+        let is_listed = [&READ[..], &HARMLESS, &IMAGES].iter().any(|list| list.contains(&name.as_str()));
         // Without its extension, a material is still usable.
-        let is_read = READ.contains(&name.as_str()) || HARMLESS.contains(&name.as_str());
-        if !is_read && !name.starts_with("KHR_materials_") {
+        if !is_listed && !MATERIALS.iter().any(|start| name.starts_with(start)) {
             return Err(unsupported(format!("the file requires the extension `{}`", names::shown(name))));
         }
     }
@@ -87,7 +135,7 @@ pub(crate) fn check_extensions(document: &Document) -> Result<()> {
 /// The extensions whose data is ignored.
 pub(crate) fn unread_extensions(document: &Document) -> impl Iterator<Item = &str> {
     let used = document.extensions_used.iter().map(String::as_str);
-    used.filter(|name| !READ.contains(name) && !COVERED.contains(name))
+    used.filter(|name| ![&READ[..], &COVERED, &IMAGES].iter().any(|list| list.contains(name)))
 }
 
 /// Counts objects and values roughly, including braces and commas in strings, before anything is parsed.
@@ -107,8 +155,23 @@ fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-fn check_version(document: &Document) -> Result<()> {
-    let asset = &document.asset;
+impl VersionDocument {
+    /// Returns an error for a file of another version, or one that looks like it.
+    fn check(&self) -> Result<()> {
+        let is_old = [&self.nodes, &self.meshes, &self.accessors, &self.buffers, &self.scenes];
+        match self.asset.get("version") {
+            Some(Value::String(version)) => check_version(&Asset { version: version.clone(), ..Asset::default() }),
+            // A number, as some early exporters wrote it.
+            Some(Value::Number(version)) if version.as_f64().is_some_and(|version| version < 2.0) => {
+                Err(unsupported_version(&version.to_string()))
+            }
+            None if is_old.into_iter().any(Value::is_object) => Err(unsupported_version("1.0")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_version(asset: &Asset) -> Result<()> {
     let needed = asset.min_version.as_ref().unwrap_or(&asset.version);
     if needed.starts_with("2.") && (asset.min_version.is_none() || needed == "2.0") {
         return Ok(());
@@ -116,7 +179,13 @@ fn check_version(document: &Document) -> Result<()> {
     if asset.version.is_empty() {
         return Err(Error::new(ErrorKind::Malformed, "asset.version is missing"));
     }
-    Err(unsupported(format!("version {} of glTF is not supported", names::shown(needed))).with_hint("2.0 is supported"))
+    Err(unsupported_version(needed))
+}
+
+/// The error for a file of another version.
+pub(crate) fn unsupported_version(version: &str) -> Error {
+    let message = format!("glTF {} is not supported", names::shown(version));
+    unsupported(message).with_hint("convert it to glTF 2.0 with the program that wrote it")
 }
 
 /// The error of the JSON parser, with its position.
@@ -161,7 +230,7 @@ mod tests {
         assert_eq!(failed(&format!("{{\"extensions\":{{\"a\":{deep}")).kind(), ErrorKind::Malformed);
         assert_eq!(failed(&format!("{{\"unknown\":{deep}")).kind(), ErrorKind::Malformed);
         for text in
-            ["nonsense", "[]", "{\"nodes\":{}}", "{\"nodes\":[-1]}", "{\"scene\":1e99}", "{\"scene\":0,\"scene\":0}"]
+            ["nonsense", "[]", "{\"nodes\":3}", "{\"nodes\":[-1]}", "{\"scene\":1e99}", "{\"scene\":0,\"scene\":0}"]
         {
             assert_eq!(failed(text).kind(), ErrorKind::Malformed, "{text}");
         }
@@ -173,19 +242,51 @@ mod tests {
         for version in ["1.0", "3.0", "2"] {
             assert_eq!(failed(&format!("{{\"asset\":{{\"version\":\"{version}\"}}}}")).kind(), ErrorKind::Unsupported);
         }
-        assert!(failed("{\"asset\":{\"version\":\"2.1\",\"minVersion\":\"2.1\"}}").to_string().contains("version 2.1"));
+        assert!(failed("{\"asset\":{\"version\":\"2.1\",\"minVersion\":\"2.1\"}}").to_string().contains("glTF 2.1"));
         let needs = |name: &str| format!("{{\"asset\":{{\"version\":\"2.0\"}},\"extensionsRequired\":[\"{name}\"]}}");
-        for name in ["KHR_draco_mesh_compression", "KHR_texture_basisu", "X"] {
+        for name in ["KHR_draco_mesh_compression", "CESIUM_RTC", "KHR_texture_new", "X"] {
             let error = failed(&needs(name));
             assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(name));
         }
-        let fine = parse(
-            ("\u{feff}".to_owned() + &needs("KHR_mesh_quantization")).as_bytes(),
-            "",
-            JsonLocation::File,
-            &Limits::default(),
-        );
-        assert!(check_extensions(&fine.unwrap()).is_ok());
+        let fine = ["KHR_mesh_quantization", "EXT_structural_metadata", "KHR_materials_new", "ADOBE_materials_thin"];
+        for name in fine.into_iter().chain(IMAGES) {
+            let text = format!("\u{feff}{}", needs(name));
+            let document = parse(text.as_bytes(), "", JsonLocation::File, &Limits::default()).unwrap();
+            check_extensions(&document).unwrap();
+        }
+    }
+
+    #[test]
+    fn files_of_version_1_are_named() {
+        let cases = [
+            r#"{"asset":{"version":"1.0"},"meshes":{"m":{}},"nodes":{}}"#,
+            r#"{"asset":{"version":"1.0","profile":{}},"accessors":{"a":{}},"scene":"s"}"#,
+            r#"{"asset":{"version":1.0},"meshes":{}}"#,
+            r#"{"meshes":{"m":{}}}"#,
+            r#"{"asset":{},"scenes":{}}"#,
+        ];
+        for text in cases {
+            let error = failed(text);
+            let version = error.to_string().replace("glTF 1 ", "glTF 1.0 ");
+            assert_eq!((error.kind(), &*version), (ErrorKind::Unsupported, "glTF 1.0 is not supported"), "{text}");
+        }
+        for text in [r#"{"asset":{"version":"2.0"},"meshes":{}}"#, r#"{"asset":[],"meshes":3}"#, "{\"asset\":"] {
+            assert_eq!(failed(text).kind(), ErrorKind::Malformed, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_may_be_decimals() {
+        let text = r#"{"asset":{"version":"2.0"},"scene":0.0,"nodes":[{"children":[1.0,2e0],"scale":[1.5,2,-0.0]},{}],
+            "accessors":[{"componentType":5126.0,"count":3.6e1}],"textures":[{"source":1.0}]}"#;
+        let document = parse(text.as_bytes(), "", JsonLocation::File, &Limits::default()).unwrap();
+        assert_eq!((document.scene, &document.nodes[0].children[..]), (Some(0), &[1, 2][..]));
+        assert_eq!((document.accessors[0].component_type, document.accessors[0].count), (5126, 36));
+        assert_eq!(document.nodes[0].scale, Some([1.5, 2.0, -0.0]));
+        for text in ["0.5", "-1.0", "1e300", "\"0\""] {
+            let error = failed(&format!("{{\n\"asset\":{{\"version\":\"2.0\"}},\"nodes\":[1.0],\n\"scene\":{text}}}"));
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{text}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! - Writing: `job` is the input, `plan` chooses vertices and indices, `looks` materials, `instancing` the nodes of
 //!   many objects; `spans` and `views` lay out values, `pages` and `compress` format them; `writer` assembles the file.
 //! - Reading: `reader` builds the scene; `accessors` checks values as `layout` describes them, `fills` reads them;
-//!   `meshopt`, `materials` and `images` read these parts.
+//!   `meshopt`, `materials` and `images` read these parts; `whole` rewrites integers that are written as decimals.
 //!
 //! The caller opens the files of buffers and images. Images stay encoded: the caller decodes them as any other file.
 
@@ -30,6 +30,7 @@ mod instancing;
 mod job;
 mod json;
 mod layout;
+mod left_out;
 mod log;
 mod looks;
 mod losses;
@@ -47,6 +48,7 @@ mod streams;
 mod transforms;
 mod uri;
 mod views;
+mod whole;
 mod writer;
 
 pub use buffers::OpenBufferFile;

@@ -2,9 +2,9 @@
 //!
 //! | MTL | glTF |
 //! | --- | --- |
-//! | `Kd` | `baseColorFactor`; white if there is a `map_Kd`, as in renderers of MTL |
+//! | `Kd` | `baseColorFactor`; white if there is a `map_Kd`, as in renderers of MTL, unless the material is glTF's |
 //! | `map_Kd` | `baseColorTexture` |
-//! | `d`, `Tr` | the alpha of `baseColorFactor`, and `alphaMode` BLEND if it is below 1 |
+//! | `d`, `Tr` | the alpha of `baseColorFactor`, and `alphaMode` BLEND if it is below 1 and the material has no mode |
 //! | `map_d` of the same file as `map_Kd` | `alphaMode` BLEND |
 //! | `Pm` | `metallicFactor` (0) |
 //! | `Pr` | `roughnessFactor`; else 1 - sqrt(`Ns` / 1000), as Blender relates them; else 1 |
@@ -15,6 +15,7 @@
 //! | `Pc`, `Pcr` | KHR_materials_clearcoat |
 //! | `Ps` | KHR_materials_sheen |
 //! | `aniso`, `anisor` | KHR_materials_anisotropy |
+//! | `Ks` and `Pr` without `Ns` and `Pm`, and `map_Ks` | KHR_materials_pbrSpecularGlossiness, which reads as these |
 //! | `-o`, `-s` | KHR_texture_transform |
 //! | `-clamp` | a sampler that clamps |
 //!
@@ -23,9 +24,10 @@
 use crate::document::{
     CLAMP_TO_EDGE, Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo,
 };
+use crate::materials::{DEFAULT_CUTOFF, SPECULAR_GLOSSINESS, UNLIT};
 use crate::uri::encode_name;
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// The default index of refraction.
@@ -49,10 +51,27 @@ pub struct ImageData {
     pub mime_type: &'static str,
 }
 
-/// Returns whether glTF materials have maps of this kind.
-pub fn shows(kind: MapKind) -> bool {
-    use MapKind::{Bump, Diffuse, Emission, Metallic, Normal, Opacity, Roughness};
-    matches!(kind, Diffuse | Opacity | Roughness | Metallic | Normal | Bump | Emission)
+/// Returns whether the glTF form of a material has maps of this kind.
+pub fn shows(material: &Material, kind: MapKind) -> bool {
+    use MapKind::{Bump, Diffuse, Emission, Metallic, Normal, Occlusion, Opacity, Roughness, Shininess, Specular};
+    match kind {
+        Diffuse | Opacity | Roughness | Metallic | Normal | Bump | Emission | Occlusion => true,
+        Specular | Shininess => has_specular_glossiness(material),
+        _ => false,
+    }
+}
+
+/// Whether a material has the parameters that the specular-glossiness model is read as.
+fn has_specular_glossiness(material: &Material) -> bool {
+    material.specular.as_ref().is_some_and(|color| rgb(color).is_some())
+        && material.roughness.is_some()
+        && material.metallic.is_none()
+        && material.shininess.is_none()
+}
+
+/// Whether a material was read from glTF, where factors multiply textures.
+fn has_factors(material: &Material) -> bool {
+    material.alpha_blended.is_some() || material.alpha_cutoff.is_some() || has_specular_glossiness(material)
 }
 
 /// The location of an image.
@@ -128,11 +147,16 @@ impl GltfMaterial {
             metallic_roughness_texture: None,
             ..pbr
         });
+        let mut extensions = self.extensions.clone();
+        if let Some(Value::Object(fields)) = extensions.get_mut(SPECULAR_GLOSSINESS) {
+            fields.retain(|name, _| !name.ends_with("Texture"));
+        }
         GltfMaterial {
             pbr_metallic_roughness: pbr,
             normal_texture: None,
             occlusion_texture: None,
             emissive_texture: None,
+            extensions,
             ..self.clone()
         }
     }
@@ -154,8 +178,8 @@ impl<'a> MaterialBuilder<'a> {
         let map = |kind: MapKind| source.usable(kind);
         let base = map(MapKind::Diffuse);
         let [red, green, blue] = match &base {
-            Some(_) => [1.0; 3],
-            None => material.diffuse.as_ref().and_then(rgb).unwrap_or([1.0; 3]).map(unit_interval),
+            Some(_) if !has_factors(material) => [1.0; 3],
+            _ => material.diffuse.as_ref().and_then(rgb).unwrap_or([1.0; 3]).map(unit_interval),
         };
         let opacity = unit_interval(material.opacity.unwrap_or(1.0));
         let is_cut = source.are_same(MapKind::Opacity, MapKind::Diffuse);
@@ -163,7 +187,8 @@ impl<'a> MaterialBuilder<'a> {
         let by_shininess = material.shininess.map(|exponent| 1.0 - (exponent.clamp(0.0, 1000.0) / 1000.0).sqrt());
         let roughness = unit_interval(material.roughness.or(by_shininess).unwrap_or(1.0));
         let metallic = unit_interval(material.metallic.unwrap_or(0.0));
-        let factor = if metallic_map.is_some() { [1.0; 2] } else { [metallic, roughness] };
+        let has_own = metallic_map.is_none() || has_factors(material);
+        let factor = if has_own { [metallic, roughness] } else { [1.0; 2] };
         let pbr = MetallicRoughness {
             base_color_factor: Some([red, green, blue, opacity]).filter(|&factor| factor != [1.0; 4]),
             base_color_texture: base.map(|(map, source)| self.texture(map, source)),
@@ -180,13 +205,47 @@ impl<'a> MaterialBuilder<'a> {
                 ..self.texture(map, source)
             }),
             emissive_texture: map(MapKind::Emission).map(|(map, source)| self.texture(map, source)),
-            alpha_mode: (opacity < 1.0 || is_cut).then(|| "BLEND".into()),
-            double_sided: true,
+            occlusion_texture: map(MapKind::Occlusion).map(|(map, source)| TextureInfo {
+                strength: map.base_gain.map(|[_, gain]| gain).filter(|&gain| gain != 1.0 && gain.is_finite()),
+                ..self.texture(map, source)
+            }),
+            alpha_mode: alpha_mode(material, opacity < 1.0 || is_cut).map(str::to_owned),
+            alpha_cutoff: material.alpha_cutoff.filter(|&cutoff| cutoff != DEFAULT_CUTOFF && cutoff >= 0.0),
+            double_sided: !material.single_sided,
+            extras: material.extras.as_deref().and_then(|extras| serde_json::from_str(extras).ok()),
             ..GltfMaterial::default()
         };
         self.emission(material, &mut converted);
         self.extensions(material, &mut converted.extensions);
+        self.specular_glossiness(source, &mut converted);
         converted
+    }
+
+    /// The older model, for programs that know it; the core one stays for others.
+    fn specular_glossiness(&mut self, source: MaterialImages<'_>, converted: &mut GltfMaterial) {
+        let material = source.material;
+        let Some(specular) = material.specular.as_ref().and_then(rgb).filter(|_| has_specular_glossiness(material))
+        else {
+            return;
+        };
+        let pbr = converted.pbr_metallic_roughness.clone().unwrap_or_default();
+        let glossiness = 1.0 - unit_interval(material.roughness.unwrap_or(1.0));
+        let mut value = json!({
+            "diffuseFactor": pbr.base_color_factor.unwrap_or([1.0; 4]).map(short),
+            "specularFactor": specular.map(unit_interval).map(short),
+            "glossinessFactor": short(glossiness),
+        });
+        let map = source.usable(MapKind::Specular).filter(|_| source.are_same(MapKind::Specular, MapKind::Shininess));
+        let textures = [
+            ("diffuseTexture", pbr.base_color_texture),
+            ("specularGlossinessTexture", map.map(|(map, source)| self.texture(map, source))),
+        ];
+        for (name, info) in textures {
+            if let Some(info) = info.and_then(|info| serde_json::to_value(info).ok()) {
+                value[name] = info;
+            }
+        }
+        self.extend(&mut converted.extensions, SPECULAR_GLOSSINESS, value);
     }
 
     fn emission(&mut self, material: &Material, converted: &mut GltfMaterial) {
@@ -205,6 +264,9 @@ impl<'a> MaterialBuilder<'a> {
     }
 
     fn extensions(&mut self, material: &Material, extensions: &mut Extensions) {
+        if material.unlit {
+            self.extend(extensions, UNLIT, json!({}));
+        }
         if let Some(ior) = material.refraction_index.filter(|&ior| ior >= 1.0 && ior != DEFAULT_IOR) {
             self.extend(extensions, "KHR_materials_ior", json!({"ior": short(ior)}));
         }
@@ -274,6 +336,14 @@ impl<'a> MaterialBuilder<'a> {
     }
 }
 
+/// The mode of a material, if it is not opaque. `is_seen_through` decides for materials that name none.
+fn alpha_mode(material: &Material, is_seen_through: bool) -> Option<&'static str> {
+    match (material.alpha_cutoff, material.alpha_blended) {
+        (Some(_), _) => Some("MASK"),
+        (None, is_blended) => is_blended.unwrap_or(is_seen_through).then_some("BLEND"),
+    }
+}
+
 /// Whether glTF supports images with the extension of this file.
 fn is_image(file: &str) -> bool {
     let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
@@ -318,7 +388,7 @@ fn left_out_properties(material: &Material) -> Vec<String> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3]));
     let is_spectral = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color).is_none());
     let properties = [
-        ("Ks", is_seen(&material.specular)),
+        ("Ks", is_seen(&material.specular) && !has_specular_glossiness(material)),
         ("Tf", is_seen(&material.transmission)),
         ("Kd spectral", is_spectral(&material.diffuse)),
         ("Ke spectral", is_spectral(&material.emission)),
@@ -333,7 +403,10 @@ fn left_out_properties(material: &Material) -> Vec<String> {
 /// Whether glTF has a property for a map with a usable image.
 fn has_property(source: MaterialImages<'_>, kind: MapKind) -> bool {
     match kind {
-        MapKind::Diffuse | MapKind::Emission | MapKind::Normal => true,
+        MapKind::Diffuse | MapKind::Emission | MapKind::Normal | MapKind::Occlusion => true,
+        MapKind::Specular | MapKind::Shininess => {
+            has_specular_glossiness(source.material) && source.are_same(MapKind::Specular, MapKind::Shininess)
+        }
         MapKind::Bump => source.usable(MapKind::Normal).is_none(),
         MapKind::Opacity => source.are_same(MapKind::Opacity, MapKind::Diffuse),
         MapKind::Roughness | MapKind::Metallic => source.are_same(MapKind::Roughness, MapKind::Metallic),
@@ -373,6 +446,35 @@ mod tests {
         assert_eq!(set.images[0].uri.as_deref(), Some("a%20b.png"));
         assert_eq!(set.extensions, ["KHR_materials_emissive_strength", "KHR_materials_ior"]);
         assert_eq!(left_out(&[material], &GltfImages::default()).map(|lost| lost.len()), [0, 2]);
+    }
+
+    /// Materials of a document, read and written again.
+    fn again(json: serde_json::Value) -> (serde_json::Value, [usize; 2]) {
+        let read = crate::materials::read_for_test(json);
+        let left_out = left_out(&read, &GltfImages::default()).map(|lost| lost.len());
+        let set = convert_materials(&read, &GltfImages::default());
+        (serde_json::to_value(&set.materials).unwrap(), left_out)
+    }
+
+    #[test]
+    fn materials_of_gltf_stay_what_they_are() {
+        let materials = json!([
+            {"name": "a", "alphaMode": "MASK", "alphaCutoff": 0.25, "extras": {"id": [1]},
+                "pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.25, 1.0, 0.75], "baseColorTexture": {"index": 0},
+                    "metallicFactor": 0.5, "roughnessFactor": 0.25, "metallicRoughnessTexture": {"index": 1}},
+                "occlusionTexture": {"index": 1, "strength": 0.5}},
+            {"name": "b", "alphaMode": "BLEND", "doubleSided": true, "extensions": {"KHR_materials_unlit": {}},
+                "pbrMetallicRoughness": {}},
+            {"name": "c", "doubleSided": true, "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}},
+            {"name": "d", "pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.25, 0.125, 1.0],
+                    "baseColorTexture": {"index": 0}, "metallicFactor": 0.0, "roughnessFactor": 0.25},
+                "extensions": {"KHR_materials_pbrSpecularGlossiness": {"diffuseFactor": [0.5, 0.25, 0.125, 1.0],
+                    "diffuseTexture": {"index": 0}, "specularFactor": [0.5, 0.0, 1.0], "glossinessFactor": 0.75,
+                    "specularGlossinessTexture": {"index": 1}}}},
+        ]);
+        let document = json!({"images": [{"uri": "a.png"}, {"uri": "b.png"}],
+            "textures": [{"source": 0}, {"source": 1}], "materials": materials});
+        assert_eq!(again(document), (materials, [0, 0]));
     }
 
     #[test]

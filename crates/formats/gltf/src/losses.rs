@@ -4,7 +4,7 @@ use crate::color::is_in_range;
 use crate::geometry::is_direction;
 use crate::job::GltfJob;
 use crate::looks;
-use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
+use crate::plan::{Changes, GltfPlan, columns_left_out, copyright, has_normals};
 use crate::splats::SplatPlaces;
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts::{tables, unused_vertices};
@@ -35,6 +35,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     for mesh in &meshes {
         loose += loose_positions(mesh, job.run.worker_threads())?;
     }
+    let comments = job.scene.comments.len() - usize::from(copyright(job.scene).is_some());
     let [properties, maps] = looks::left_out(job.materials, job.images);
     let others = [
         ("left-out-vertices", "vertices not used by an element", loose),
@@ -55,7 +56,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
             of_splats(&|_, splats| splats.left_out_columns()),
         ),
         ("left-out-colors", "vertex colors of splats", of_splats(&|mesh, _| mesh.colors.len())),
-        ("left-out-remarks", "remarks", (job.scene.infos.len() - linear + job.scene.comments.len()) as u64),
+        ("left-out-remarks", "remarks", (job.scene.infos.len() - linear + comments) as u64),
     ];
     let bare = plan.document.nodes.iter().filter(|node| node.mesh.is_none() && node.children.is_empty());
     let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
@@ -79,7 +80,8 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
     let colors = sum(&odd_colors) - of_splats(&|mesh, _| odd_colors(mesh));
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
-    let materials = job.materials.len() as u64;
+    let is_other = |material: &&Material| material.alpha_blended.is_none() && material.alpha_cutoff.is_none();
+    let materials = job.materials.iter().filter(is_other).count() as u64;
     let names = odd_names(job.materials);
     let changed = [sum(&scaled_normals), colors, materials, names, of_splats(&|mesh, _| mesh.positions.len()), rounded];
     note_converted(changed, job.output, warnings);

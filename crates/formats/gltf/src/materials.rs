@@ -8,12 +8,20 @@ use crate::document::{CLAMP_TO_EDGE, Document, GltfMaterial, TextureInfo, extens
 use crate::images::ImageNames;
 use crate::log::{GltfLog, malformed, over_limit};
 use crate::uri::{UriTarget, target};
+use crate::whole;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::names::DistinctNames;
 use polyhaul_model::{Color, MapKind, Material, TextureMap, names};
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+
+/// The extension that shows colors without light.
+pub(crate) const UNLIT: &str = "KHR_materials_unlit";
+/// The extension with the model that preceded the core one.
+pub(crate) const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
+/// The default of `alphaCutoff`.
+pub(crate) const DEFAULT_CUTOFF: f32 = 0.5;
 
 /// The wrapping mode that repeats, the default.
 const REPEAT: u32 = 10497;
@@ -28,10 +36,11 @@ pub(crate) fn materials<'a>(
     let mut materials = Vec::new();
     let mut images = ImageNames::new(document, file_name);
     materials.try_reserve_exact(document.materials.len()).map_err(|_| Error::memory("materials"))?;
+    // Other formats refer to materials by name.
     let mut names = DistinctNames::default();
     for (index, gltf) in document.materials.iter().enumerate() {
         let name = gltf.name.as_deref().filter(|name| !name.is_empty());
-        let name = names.distinct(name.map_or_else(|| format!("Material_{index}"), str::to_owned))?;
+        let name = names.distinct(&name.map_or_else(|| format!("Material_{index}"), str::to_owned))?;
         check_name(&name, &values.limits)?;
         let material = Material { name, ..Material::default() };
         let mut reader = MaterialReader { document, values, images: &mut images, log, index, material };
@@ -49,37 +58,16 @@ pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Makes names distinct, since other formats refer to materials by name.
-#[derive(Default)]
-struct DistinctNames {
-    taken: HashSet<String>,
-    /// The next number of each name that was taken.
-    next: HashMap<String, u64>,
-}
-
-impl DistinctNames {
-    fn distinct(&mut self, name: String) -> Result<String> {
-        self.taken.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        if self.taken.insert(name.clone()) {
-            return Ok(name);
-        }
-        self.next.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        let number = self.next.entry(name.clone()).or_default();
-        loop {
-            *number += 1;
-            let other = format!("{name}.{number:03}");
-            if self.taken.insert(other.clone()) {
-                return Ok(other);
-            }
-        }
-    }
-}
-
 /// An extension of a material, with the fields of all supported ones; fields of other extensions stay empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct MaterialExtension {
     emissive_strength: Option<f32>,
+    diffuse_factor: Option<[f32; 4]>,
+    diffuse_texture: Option<TextureInfo>,
+    specular_factor: Option<[f32; 3]>,
+    glossiness_factor: Option<f32>,
+    specular_glossiness_texture: Option<TextureInfo>,
     ior: Option<f32>,
     clearcoat_factor: f32,
     clearcoat_roughness_factor: f32,
@@ -116,32 +104,60 @@ struct MaterialReader<'d, 'f, 'l> {
 
 impl MaterialReader<'_, '_, '_> {
     fn read(&mut self, gltf: &GltfMaterial) -> Result<()> {
-        let pbr = gltf.pbr_metallic_roughness.clone().unwrap_or_default();
-        let [r, g, b, alpha] = pbr.base_color_factor.unwrap_or([1.0; 4]);
-        let is_opaque = gltf.alpha_mode.as_deref().is_none_or(|mode| mode == "OPAQUE");
+        let mode = gltf.alpha_mode.as_deref().unwrap_or("OPAQUE");
+        let is_opaque = mode == "OPAQUE";
+        self.material.alpha_cutoff = (mode == "MASK").then(|| gltf.alpha_cutoff.unwrap_or(DEFAULT_CUTOFF));
+        self.material.alpha_blended = (mode != "MASK").then_some(!is_opaque);
+        self.material.single_sided = !gltf.double_sided;
+        self.material.unlit = gltf.extensions.contains_key(UNLIT);
+        let is_empty = |extras: &&Value| extras.as_object().is_some_and(serde_json::Map::is_empty);
+        self.material.extras = gltf.extras.as_ref().filter(|extras| !is_empty(extras)).map(Value::to_string);
         let emission = gltf.emissive_factor.unwrap_or([0.0; 3]);
         let emissive = self.extension(gltf, "KHR_materials_emissive_strength")?;
         let strength = emissive.and_then(|extension| extension.emissive_strength).unwrap_or(1.0);
-        self.material.diffuse = Some(Color::Rgb([r, g, b]));
-        self.material.opacity = (!is_opaque).then_some(alpha);
+        self.material.emission = Some(Color::Rgb(emission.map(|value| value * strength)));
+        match self.extension(gltf, SPECULAR_GLOSSINESS)? {
+            Some(extension) => self.read_specular(&extension, is_opaque)?,
+            None => self.read_metallic(gltf, is_opaque)?,
+        }
+        self.map(MapKind::Normal, gltf.normal_texture.as_ref(), None)?;
+        self.map(MapKind::Emission, gltf.emissive_texture.as_ref(), None)?;
+        self.map(MapKind::Occlusion, gltf.occlusion_texture.as_ref(), Some('r'))?;
+        self.read_extensions(gltf)
+    }
+
+    /// The core model.
+    fn read_metallic(&mut self, gltf: &GltfMaterial, is_opaque: bool) -> Result<()> {
+        let pbr = gltf.pbr_metallic_roughness.clone().unwrap_or_default();
         self.material.metallic = Some(pbr.metallic_factor.unwrap_or(1.0));
         self.material.roughness = Some(pbr.roughness_factor.unwrap_or(1.0));
-        self.material.emission = Some(Color::Rgb(emission.map(|value| value * strength)));
-        self.map(MapKind::Diffuse, pbr.base_color_texture.as_ref(), None)?;
+        self.base(pbr.base_color_factor, pbr.base_color_texture.as_ref(), is_opaque)?;
+        self.map(MapKind::Roughness, pbr.metallic_roughness_texture.as_ref(), Some('g'))?;
+        self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))
+    }
+
+    /// The older model of an extension, which takes the place of the core one. Glossiness is 1 - roughness.
+    fn read_specular(&mut self, extension: &MaterialExtension, is_opaque: bool) -> Result<()> {
+        self.material.specular = Some(Color::Rgb(extension.specular_factor.unwrap_or([1.0; 3])));
+        self.material.roughness = Some(1.0 - extension.glossiness_factor.unwrap_or(1.0));
+        self.base(extension.diffuse_factor, extension.diffuse_texture.as_ref(), is_opaque)?;
+        self.map(MapKind::Specular, extension.specular_glossiness_texture.as_ref(), None)?;
+        // Its alpha is the glossiness.
+        self.map(MapKind::Shininess, extension.specular_glossiness_texture.as_ref(), Some('m'))
+    }
+
+    /// The color of the surface, and its alpha.
+    fn base(&mut self, factor: Option<[f32; 4]>, texture: Option<&TextureInfo>, is_opaque: bool) -> Result<()> {
+        let [r, g, b, alpha] = factor.unwrap_or([1.0; 4]);
+        self.material.diffuse = Some(Color::Rgb([r, g, b]));
+        self.material.opacity = (!is_opaque).then_some(alpha);
+        self.map(MapKind::Diffuse, texture, None)?;
         if !is_opaque && let Some(map) = self.material.maps.last() {
             // The alpha of the same image.
             let map = TextureMap { kind: MapKind::Opacity, channel: Some('m'), ..map.clone() };
             try_push(&mut self.material.maps, map, "materials")?;
         }
-        let is_mask = gltf.alpha_mode.as_deref() == Some("MASK");
-        self.lose("left-out-culling", !gltf.double_sided, "back faces were hidden; it is double-sided now")?;
-        self.lose("left-out-alpha-cutoffs", is_mask, "the cutoff of alpha was dropped")?;
-        self.map(MapKind::Roughness, pbr.metallic_roughness_texture.as_ref(), Some('g'))?;
-        self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))?;
-        self.map(MapKind::Normal, gltf.normal_texture.as_ref(), None)?;
-        self.map(MapKind::Emission, gltf.emissive_texture.as_ref(), None)?;
-        self.lose_texture(gltf.occlusion_texture.as_ref(), "left-out-occlusion-maps", "occlusion map")?;
-        self.read_extensions(gltf)
+        Ok(())
     }
 
     /// The extensions of materials.
@@ -193,6 +209,8 @@ impl MaterialReader<'_, '_, '_> {
             map.offset = Some([offset_u, 1.0 - v - offset_v, 0.0]);
             map.scale = transform.scale.map(|_| [u, v, 1.0]);
         }
+        let strength = info.strength.filter(|&strength| kind == MapKind::Occlusion && strength != 1.0);
+        map.base_gain = strength.map(|strength| [1.0 - strength, strength]);
         map.bump_multiplier = info.scale.filter(|&scale| kind == MapKind::Normal && scale != 1.0);
         try_push(&mut self.material.maps, map, "materials")
     }
@@ -205,7 +223,7 @@ impl MaterialReader<'_, '_, '_> {
             return Err(malformed(format!("{path}: textures[{index}] does not exist")));
         };
         // Images of extensions are alternatives to the core one, which programs without the extensions can read.
-        let sources = texture.extensions.values().filter_map(|value| value.get("source").and_then(Value::as_u64));
+        let sources = texture.extensions.values().filter_map(|value| value.get("source").and_then(whole::index));
         let other = sources.filter_map(|source| usize::try_from(source).ok()).next();
         let Some(source) = texture.source.or(other) else {
             self.lose("left-out-images", true, "a texture has no image")?;
@@ -252,6 +270,12 @@ impl MaterialReader<'_, '_, '_> {
     }
 }
 
+/// The materials of a document without buffers.
+#[cfg(test)]
+pub(crate) fn read_for_test(json: Value) -> Vec<Material> {
+    tests::read(json).map(|(materials, _)| materials).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,7 +285,7 @@ mod tests {
     use polyhaul_pipeline::options::RunOptions;
     use serde_json::json;
 
-    fn read(json: Value) -> Result<(Vec<Material>, Vec<String>)> {
+    pub(super) fn read(json: Value) -> Result<(Vec<Material>, Vec<String>)> {
         let document: Document = serde_json::from_value(json).unwrap();
         let mut log = GltfLog::new("", FaultPolicy::default());
         let run = RunOptions::default();
@@ -289,9 +313,11 @@ mod tests {
             emission: Some(Color::Rgb([0.0; 3])),
             metallic: Some(1.0),
             roughness: Some(1.0),
+            alpha_blended: Some(false),
+            single_sided: true,
             ..Material::default()
         };
-        assert_eq!((&materials[0], &*warnings), (&plain, &["left-out-culling 2".to_owned()][..]));
+        assert_eq!((&materials[0], &*warnings), (&plain, &[][..]));
         let other = &materials[1];
         assert_eq!((other.opacity, other.metallic, other.roughness), (Some(0.4), Some(0.0), Some(0.5)));
         assert_eq!(other.emission, Some(Color::Rgb([4.0, 2.0, 0.0])));
@@ -318,18 +344,13 @@ mod tests {
             (MapKind::Roughness, Some('g')),
             (MapKind::Metallic, Some('b')),
             (MapKind::Normal, None),
+            (MapKind::Occlusion, Some('r')),
         ];
         assert_eq!(kinds, expected);
         assert!(maps.iter().all(|map| map.file == "a b.png"));
         assert_eq!((maps[0].offset, maps[0].scale), (Some([0.1, -2.25, 0.0]), Some([2.0, 3.0, 1.0])));
         assert_eq!((maps[0].clamp, maps[3].clamp, maps[3].bump_multiplier), (Some(true), None, Some(0.5)));
-        let expected = [
-            "left-out-culling 1",
-            "left-out-images 1",
-            "left-out-occlusion-maps 1",
-            "left-out-texture-coordinates 1",
-            "left-out-texture-rotations 1",
-        ];
+        let expected = ["left-out-images 1", "left-out-texture-coordinates 1", "left-out-texture-rotations 1"];
         assert_eq!(warnings, expected);
     }
 
@@ -366,10 +387,7 @@ mod tests {
             None,
             None,
         ];
-        assert_eq!(
-            (&*names, &*warnings),
-            (&expected[..], &["left-out-culling 11", "left-out-images 4"].map(str::to_owned)[..])
-        );
+        assert_eq!((&*names, &*warnings), (&expected[..], &["left-out-images 4"].map(str::to_owned)[..]));
     }
 
     #[test]
@@ -380,6 +398,44 @@ mod tests {
         let kinds: Vec<_> = materials[0].maps.iter().map(|map| (map.kind, map.channel, &*map.file)).collect();
         assert_eq!(kinds, [(MapKind::Diffuse, None, "a.png"), (MapKind::Opacity, Some('m'), "a.png")]);
         assert_eq!(materials[0].opacity, Some(1.0));
+    }
+
+    #[test]
+    fn specular_glossiness_becomes_the_parameters_of_mtl() {
+        let (materials, warnings) = read(json!({"images": [{"uri": "d.png"}, {"uri": "s.png"}],
+            "textures": [{"source": 0}, {"source": 1}], "materials": [{"doubleSided": true, "alphaMode": "BLEND",
+            "pbrMetallicRoughness": {"baseColorFactor": [1, 0, 0, 1]}, "extensions": {SPECULAR_GLOSSINESS: {
+                "diffuseFactor": [0.2, 0.4, 0.6, 0.5], "diffuseTexture": {"index": 0}, "glossinessFactor": 0.75,
+                "specularFactor": [0.1, 0.2, 0.3], "specularGlossinessTexture": {"index": 1}}}},
+            {"extensions": {SPECULAR_GLOSSINESS: {}}}]}))
+        .unwrap();
+        let material = &materials[0];
+        assert_eq!(material.diffuse, Some(Color::Rgb([0.2, 0.4, 0.6])));
+        assert_eq!(material.specular, Some(Color::Rgb([0.1, 0.2, 0.3])));
+        assert_eq!((material.roughness, material.metallic, material.opacity), (Some(0.25), None, Some(0.5)));
+        let kinds: Vec<_> = material.maps.iter().map(|map| (map.kind, map.channel, &*map.file)).collect();
+        let expected = [
+            (MapKind::Diffuse, None, "d.png"),
+            (MapKind::Opacity, Some('m'), "d.png"),
+            (MapKind::Specular, None, "s.png"),
+            (MapKind::Shininess, Some('m'), "s.png"),
+        ];
+        assert_eq!((&*kinds, warnings.is_empty()), (&expected[..], true));
+        assert_eq!((materials[1].roughness, &materials[1].specular), (Some(0.0), &Some(Color::Rgb([1.0; 3]))));
+    }
+
+    #[test]
+    fn properties_of_gltf_alone_are_kept() {
+        let (materials, warnings) = read(json!({"images": [{"uri": "o.png"}], "textures": [{"source": 0}],
+            "materials": [{"alphaMode": "MASK", "alphaCutoff": 0.3, "extras": {"price": 4}, "extensions": {UNLIT: {}},
+                "occlusionTexture": {"index": 0, "strength": 0.25}}, {"alphaMode": "MASK", "doubleSided": true}]}))
+        .unwrap();
+        let material = &materials[0];
+        assert_eq!((material.alpha_cutoff, material.alpha_blended), (Some(0.3), None));
+        assert!(material.single_sided && material.unlit && warnings.is_empty());
+        assert_eq!(material.extras.as_deref(), Some("{\"price\":4}"));
+        assert_eq!(material.maps[0].base_gain, Some([0.75, 0.25]));
+        assert_eq!((materials[1].alpha_cutoff, materials[1].single_sided), (Some(0.5), false));
     }
 
     #[test]
@@ -410,6 +466,6 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Malformed, "{json}: {error}");
         }
         let (materials, warnings) = read(textured(json!({"index": 0}), json!([{}]))).unwrap();
-        assert!(materials[0].maps.is_empty() && warnings == ["left-out-culling 1", "left-out-images 1"]);
+        assert!(materials[0].maps.is_empty() && warnings == ["left-out-images 1"]);
     }
 }

@@ -16,6 +16,10 @@ use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// The memory that an index becomes at most: that of a strip is in a list, and starts a triangle, whose three corners
+/// have a position, a uv and a normal each; the triangle has an end and a slot.
+const ELEMENT_BYTES: usize = 4 + 3 * 3 * 4 + 2 * 4;
+
 /// A mesh that was read.
 #[derive(Debug, Default)]
 pub(crate) struct FoundMesh {
@@ -167,8 +171,8 @@ impl<'a> MeshReader<'_, 'a, '_> {
         let degree = plan.splats.map(|splats| splats.degree);
         plan.streams = StreamPlanner { values: self.values, log: self.log, sets: &plan.sets, splats: degree }.plan()?;
         for (mut part, primitive) in parts {
-            let count = plan.sets[part.set].positions.count;
-            match self.check_indices(primitive, &mut part, count) {
+            let positions = &plan.sets[part.set].positions;
+            match self.check_indices(primitive, &mut part, positions.count, positions.span.is_some()) {
                 Ok(()) => try_push(&mut plan.parts, part, "primitives")?,
                 Err(error) => self.log.skip("broken-primitive", error)?,
             }
@@ -203,12 +207,22 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(merged)
     }
 
-    /// Checks the indices of a primitive with `count` vertices.
-    fn check_indices(&mut self, primitive: &Primitive, part: &mut GltfPart, count: usize) -> Result<()> {
+    /// Checks the indices of a primitive with `count` vertices; `is_stored` is whether they are in a buffer.
+    fn check_indices(
+        &mut self,
+        primitive: &Primitive,
+        part: &mut GltfPart,
+        count: usize,
+        is_stored: bool,
+    ) -> Result<()> {
         let Some(index) = primitive.indices else {
             // Several primitives may share vertices without indices.
             part.count = count;
-            return self.values.budget.charge_each(count, size_of::<u32>());
+            let budget = &mut self.values.budget;
+            if is_stored {
+                return budget.charge_each(count, size_of::<u32>());
+            }
+            return budget.charge_zeros(count, ELEMENT_BYTES);
         };
         let user = format!("{}.indices", part.path);
         let layout = self.values.layout(index, &user, &[1], self.log)?;
@@ -216,6 +230,9 @@ impl<'a> MeshReader<'_, 'a, '_> {
             return Err(malformed(format!("{user}: accessors[{index}] is not of unsigned integers")));
         }
         refuse_draco(primitive, &layout, &part.path)?;
+        if layout.span.is_none() {
+            self.values.budget.charge_zeros(layout.count, ELEMENT_BYTES)?;
+        }
         part.indices = Some(layout);
         part.count = layout.count;
         Ok(())

@@ -22,7 +22,7 @@ use polyhaul_geometry::linear::{IDENTITY32, Matrix4};
 use polyhaul_geometry::losses::LeftOut;
 use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE};
+use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE, Scene};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Maximum vertices for 16-bit indices: graphics APIs may reserve the largest index to restart primitives.
@@ -104,6 +104,22 @@ struct PlanBuilder<'a, 'j> {
     meshes: HashMap<(usize, Vec<Option<usize>>), usize>,
 }
 
+/// Precedes the copyright in a comment.
+pub(crate) const COPYRIGHT: &str = "copyright: ";
+
+/// The copyright of a scene: the first comment that was read from one, or reads like one.
+pub(crate) fn copyright(scene: &Scene) -> Option<&str> {
+    let comment = scene.comments.iter().find(|comment| is_copyright(comment))?;
+    Some(comment.strip_prefix(COPYRIGHT).unwrap_or(comment))
+}
+
+/// Whether a comment reads like a copyright.
+pub(crate) fn is_copyright(comment: &str) -> bool {
+    let text = comment.trim_start();
+    let starts = |word: &str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    starts("copyright") || starts("(c)") || text.starts_with('\u{a9}')
+}
+
 /// Plans a scene.
 pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     let (geometries, sections) = geometries(job)?;
@@ -112,6 +128,7 @@ pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     let asset = Asset {
         version: "2.0".into(),
         generator: Some(concat!("polyhaul ", env!("CARGO_PKG_VERSION")).into()),
+        copyright: copyright(job.scene).map(str::to_owned),
         ..Asset::default()
     };
     let document =

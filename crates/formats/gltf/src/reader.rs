@@ -22,13 +22,14 @@ use crate::accessors::AccessorValues;
 use crate::buffers::{Buffers, OpenBufferFile};
 use crate::chunks::{Chunks, chunks};
 use crate::document::{Document, Node, component};
-use crate::hierarchy;
-use crate::hierarchy::{NodeWorld, walk};
+use crate::hierarchy::{Hierarchy, NodeWorld};
 use crate::instances::NodeInstances;
 use crate::json;
+use crate::left_out::{self, EmptyNodes};
 use crate::log::{GltfLog, located, malformed, over_limit, unsupported};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
+use crate::plan::{COPYRIGHT, is_copyright};
 use crate::splats::SplatPrimitive;
 use polyhaul_geometry::exact::{moved_bounds, rounded, single};
 use polyhaul_geometry::transform::transform_axes;
@@ -37,15 +38,17 @@ use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::precision::MAX_MOVE;
 use polyhaul_model::splats::{AXES, LINEAR_COLORS};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axes, Bounds, Object, ObjectKind, Precision, Scene, names};
+use polyhaul_model::{Axes, Bounds, Object, ObjectKind, Precision, Scene};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::precision::shown;
 use polyhaul_pipeline::read::Extent;
-use serde_json::Value;
 
 /// How many meshes are read together: enough to keep all threads busy, few enough that their plans stay in the cache.
 const MESHES_AT_ONCE: usize = 512;
+
+/// The memory of an instance while a file is read: its use of a mesh, and an object with a short name.
+const INSTANCE_BYTES: usize = size_of::<PlacedMesh>() + size_of::<Object>() + 64;
 
 /// The result of reading.
 #[derive(Debug)]
@@ -92,17 +95,20 @@ fn read_scene(
     open_file: &mut OpenBufferFile<'_>,
     log: &mut GltfLog,
 ) -> Result<(Scene, usize)> {
-    let Chunks { json, location, binary } = chunks(bytes, &options.limits)?;
+    let Chunks { json, location, binary, fault } = chunks(bytes, &options.limits)?;
+    fault.into_iter().try_for_each(|(code, message)| log.note(code, message))?;
     let document = json::parse(&json, bytes.name(), location, &options.limits)?;
     drop(json);
     json::check_extensions(&document)?;
-    note_unread(&document, log)?;
+    left_out::note(&document, log)?;
     let buffers = Buffers::new(&document.buffers, binary, open_file)?;
     let mut values = AccessorValues::new(&document, buffers, options.limits, &options.run).sized(bytes.len());
     let materials = materials(&mut values, file_name, log)?;
     let placed = placed_meshes(&mut values, log)?;
     let mut scene = Scene { materials, ..Scene::default() };
-    scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);
+    let copyright = document.asset.copyright.as_deref().filter(|text| !text.is_empty());
+    let marked = |text: &str| if is_copyright(text) { try_string(text) } else { Ok(format!("{COPYRIGHT}{text}")) };
+    scene.comments.extend(copyright.map(marked).transpose()?);
     let mut builder = SceneBuilder { scene, values, log, indices: Vec::new(), splats: Vec::new() };
     builder.read_meshes(&placed)?;
     let is_exact = builder.needs_doubles(&placed, options.precision.precision, options.faults)?;
@@ -125,8 +131,8 @@ struct PlacedMesh {
 fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Result<Vec<PlacedMesh>> {
     let document = values.document;
     let mut placed = Vec::new();
+    let hierarchy = Hierarchy::new(document, log)?;
     if document.nodes.is_empty() {
-        hierarchy::walk(document, |_, _| Ok(()))?;
         for mesh in 0..document.meshes.len() {
             push(
                 &mut placed,
@@ -137,16 +143,21 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
         return Ok(placed);
     }
     let mut uses = Vec::new();
-    walk(document, |index, world| {
+    let mut empty = EmptyNodes::of(document)?;
+    hierarchy.walk(|index, world| {
         let node = &document.nodes[index];
-        let Some(mesh) = node.mesh else { return Ok(()) };
+        let Some(mesh) = node.mesh else { return empty.see(index, node) };
         if mesh >= document.meshes.len() {
             return Err(malformed(format!("nodes[{index}]: meshes[{mesh}] does not exist")));
         }
         let instances = NodeInstances::plan(values, log, index, node)?;
+        if let Some(instances) = &instances {
+            values.budget.charge_instances(instances.count, INSTANCE_BYTES, instances.stored_bytes())?;
+        }
         let mesh_use = PlacedMesh { node: Some(index), mesh, world: *world, instance: None };
         try_push(&mut uses, (mesh_use, instances), "nodes")
     })?;
+    empty.note(log)?;
     let mut fills = Vec::new();
     uses.iter_mut().flat_map(|(_, instances)| instances).try_for_each(|instances| instances.add_fills(&mut fills))?;
     values.fill(&mut fills)?;
@@ -156,6 +167,11 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
     is_reached.try_reserve_exact(document.nodes.len())?;
     is_reached.resize(document.nodes.len(), false);
     uses.iter().filter_map(|(mesh_use, _)| mesh_use.node).for_each(|node| is_reached[node] = true);
+    let count: usize =
+        uses.iter().map(|(_, instances)| instances.as_ref().map_or(1, |instances| instances.count)).sum();
+    if count as u64 <= values.limits.objects.max(values.limits.instanced_objects) {
+        placed.try_reserve_exact(count).map_err(|_| Error::memory("objects"))?;
+    }
     for (mesh_use, instances) in uses {
         let Some(instances) = instances else {
             push(&mut placed, mesh_use, values.limits.objects.max(values.limits.instanced_objects))?;
@@ -184,27 +200,6 @@ fn push(placed: &mut Vec<PlacedMesh>, mesh_use: PlacedMesh, limit: u64) -> Resul
         return Err(over_limit("too many objects", limit, "objects"));
     }
     try_push(placed, mesh_use, "objects")
-}
-
-/// Counts the parts of the file that are not read.
-fn note_unread(document: &Document, log: &mut GltfLog) -> Result<()> {
-    let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
-    let lights = lights.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let kinds = [
-        ("left-out-skins", ["skin was dropped", "skins were dropped"], &document.skins),
-        ("left-out-animations", ["animation was dropped", "animations were dropped"], &document.animations),
-        ("left-out-cameras", ["camera was dropped", "cameras were dropped"], &document.cameras),
-    ];
-    for (code, words, items) in kinds {
-        log.lose_named(code, words, items.iter().map(|item| item.name.as_deref()))?;
-    }
-    let names = lights.iter().map(|light| light.get("name").and_then(Value::as_str));
-    log.lose_named("left-out-lights", ["light was dropped", "lights were dropped"], names)?;
-    for name in json::unread_extensions(document) {
-        let message = || format!("the extension `{}` was ignored", names::shown(name));
-        log.lose_about("left-out-extensions", 1, message, Some(name))?;
-    }
-    Ok(())
 }
 
 /// A scene that grows.

@@ -100,7 +100,6 @@ fn broken_values_are_malformed() {
     let cases = [
         ("/scene", json!(1)),
         ("/scene", json!(-1)),
-        ("/scenes/0/nodes", json!([0, 0])),
         ("/scenes/0/nodes", json!([1])),
         ("/nodes", json!([{"children": [0], "mesh": 0}])),
         ("/nodes", json!([{"children": [1], "mesh": 0}, {"children": [0]}])),
@@ -181,9 +180,72 @@ fn excessive_counts_exceed_a_limit() {
     assert_eq!(read_with(Source::memory(with_binary(&triangle())), limits).unwrap_err().kind(), ErrorKind::Limit);
 }
 
+/// Accessors without a view, whose values are zeros: a few bytes ask for any amount of memory.
+#[test]
+fn what_no_data_back_stays_small() {
+    for count in [2_000_u64, 1_000_000, 4_000_000_000] {
+        let zeros = json!({"componentType": 5126, "count": count, "type": "VEC3"});
+        let mut instanced = triangle();
+        let accessors = instanced["accessors"].as_array_mut().unwrap();
+        accessors.push(zeros.clone());
+        let attributes = json!({"TRANSLATION": accessors.len() - 1});
+        instanced["nodes"][0]["extensions"] = json!({"EXT_mesh_gpu_instancing": {"attributes": attributes}});
+        let mut strip = triangle();
+        strip["accessors"][0] = zeros;
+        strip["accessors"][0]["count"] = json!(8 * count);
+        strip["meshes"][0]["primitives"][0] = json!({"attributes": {"POSITION": 0}, "mode": 5});
+        for json in [instanced, strip] {
+            let error = read_bytes(&with_binary(&json)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit, "{count}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_list_of_roots_is_a_warning() {
+    let loaded = read_bytes(&changed("/scenes/0/nodes", json!([0, 0]))).unwrap();
+    assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["listed-node"]), (1, 1));
+}
+
+/// A container whose JSON chunk has any length, with the next chunk directly behind it or after padding.
+#[test]
+fn chunks_need_no_padding() {
+    for spaces in 0..8 {
+        let padded = with_binary(&triangle());
+        let number = |at: usize| u32::from_le_bytes(*padded[at..].first_chunk().unwrap());
+        let json_bytes = number(12) as usize;
+        let json = String::from_utf8(padded[20..20 + json_bytes].to_vec()).unwrap();
+        let json = json.trim_end().to_owned() + &" ".repeat(spaces);
+        let rest = &padded[20 + json_bytes..];
+        let mut bytes = padded[..8].to_vec();
+        bytes.extend((20 + json.len() as u32 + rest.len() as u32).to_le_bytes());
+        bytes.extend((json.len() as u32).to_le_bytes());
+        bytes.extend(b"JSON");
+        bytes.extend(json.as_bytes());
+        bytes.extend(rest);
+        let is_padded = json.len().is_multiple_of(4);
+        for source in [Source::memory(bytes.clone()), Source::reader(Box::new(std::io::Cursor::new(bytes)), "x.glb")] {
+            let loaded = read_with(source, Limits::default()).unwrap();
+            assert_eq!(loaded.scene.meshes[0].positions.len(), 3);
+            assert_eq!(loaded.warnings.counts().contains_key("unpadded-chunk"), !is_padded, "{spaces}");
+        }
+    }
+}
+
+#[test]
+fn a_length_that_is_too_small_is_a_warning() {
+    let bytes = with_binary(&triangle());
+    for length in [0, 13, 21, bytes.len() as u32 - 1] {
+        let mut changed = bytes.clone();
+        changed[8..12].copy_from_slice(&length.to_le_bytes());
+        let loaded = read_bytes(&changed).unwrap();
+        assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["wrong-file-size"]), (1, 1), "{length}");
+    }
+}
+
 #[test]
 fn unsupported_features_are_named() {
-    for name in ["KHR_draco_mesh_compression", "KHR_texture_basisu", "MY_own"] {
+    for name in ["KHR_draco_mesh_compression", "CESIUM_RTC", "MY_own"] {
         let mut json = triangle();
         json["extensionsRequired"] = json!([name]);
         let error = read_bytes(&with_binary(&json)).unwrap_err();
@@ -247,8 +309,10 @@ fn broken_containers() {
     let mut long = with_binary(&triangle());
     long[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
     let _either = read_bytes(&long);
-    long[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+    long[12..16].copy_from_slice(&1000_u32.to_le_bytes());
     assert_eq!(read_bytes(&long).unwrap_err().kind(), ErrorKind::Malformed);
+    long[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(read_bytes(&long).unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]

@@ -22,6 +22,7 @@
 pub mod blocks;
 #[cfg(feature = "bmp")]
 pub mod bmp;
+mod color;
 #[cfg(feature = "dds")]
 pub mod dds;
 #[cfg(feature = "exr")]
@@ -34,6 +35,7 @@ pub mod jpeg;
 pub mod ktx2;
 pub mod masks;
 pub mod mipmaps;
+mod orient;
 pub mod pieces;
 pub mod pixels;
 #[cfg(target_arch = "x86_64")]

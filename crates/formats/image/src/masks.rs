@@ -90,8 +90,7 @@ impl ChannelMasks {
 
     /// An encoding that holds all the information of the pixels: samples of 16 bits if a channel has more than 8.
     pub(crate) fn encoding(&self) -> Encoding {
-        let is_wide = self.channels.iter().any(|channel| channel.max > 255);
-        Encoding::Plain { channels: 4, texel: if is_wide { Texel::U16 } else { Texel::U8 } }
+        Encoding::Plain { channels: 4, texel: if self.is_wide() { Texel::U16 } else { Texel::U8 } }
     }
 
     /// The pixel that is stored in `bytes`.
@@ -105,6 +104,18 @@ impl ChannelMasks {
     pub(crate) fn narrow(&self, bytes: &[u8]) -> [u8; 4] {
         let pixel = ChannelMasks::pixel(bytes);
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].narrow(pixel))
+    }
+
+    /// Whether a channel has more than 8 bits.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.channels.iter().any(|channel| channel.max > 255)
+    }
+
+    /// Red, green, blue and alpha of a stored pixel, in 16 bits.
+    #[inline]
+    pub(crate) fn wide(&self, bytes: &[u8]) -> [u16; 4] {
+        let pixel = ChannelMasks::pixel(bytes);
+        [0, 1, 2, 3].map(|channel: usize| self.channels[channel].wide(pixel))
     }
 
     /// Converts stored pixels to [`ChannelMasks::encoding`].

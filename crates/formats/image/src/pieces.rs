@@ -24,13 +24,15 @@ pub(crate) struct Pieces<'a> {
     at: u64,
     options: &'a ParseOptions,
     reported: u64,
+    /// A byte that was read ahead.
+    next: Option<u8>,
 }
 
 impl<'a> Pieces<'a> {
     /// The bytes of a source from which nothing was read.
     pub(crate) fn new(bytes: Bytes<'a>, options: &'a ParseOptions) -> Pieces<'a> {
         let file = bytes.name().into();
-        Pieces { bytes, file, at: 0, options, reported: 0 }
+        Pieces { bytes, file, at: 0, options, reported: 0, next: None }
     }
 
     /// The current offset.
@@ -137,7 +139,26 @@ impl<'a> Pieces<'a> {
         self.bytes.check_end(Extent::Whole, &self.options.run.cancel)
     }
 
+    /// Whether nothing is left. Otherwise a byte is read, which the next read returns again.
+    pub(crate) fn is_at_end(&mut self) -> Result<bool> {
+        if self.next.is_none() {
+            let mut byte = [0];
+            if self.bytes.read(self.at, &mut byte)? == 1 {
+                self.next = Some(byte[0]);
+            }
+        }
+        Ok(self.next.is_none())
+    }
+
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {
+        if let Some(byte) = self.next
+            && let Some(first) = to.first_mut()
+        {
+            *first = byte;
+            self.next = None;
+            self.at += 1;
+            return Ok(1 + self.read(&mut to[1..])?);
+        }
         let count = self.bytes.read(self.at, to)?;
         self.at += count as u64;
         Ok(count)

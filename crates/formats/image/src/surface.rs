@@ -27,6 +27,13 @@ pub(crate) struct TextureSurface {
     pub(crate) premultiplied: bool,
 }
 
+/// The pictures of a file that ends early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FewerPictures {
+    pub(crate) layers: usize,
+    pub(crate) faces: usize,
+}
+
 impl TextureSurface {
     /// The texture, without its levels.
     pub(crate) fn texture(&self) -> Texture {
@@ -96,10 +103,13 @@ impl TextureSurface {
     }
 
     /// Reads levels that follow one another for each layer and face, as in DDS.
-    pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>) -> Result<Texture> {
+    /// With `fewer`, a file that ends after so many pictures has only these.
+    pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>, fewer: Option<FewerPictures>) -> Result<Texture> {
+        let images = self.layers * self.faces;
+        let min_images = fewer.map_or(images, |fewer| fewer.layers * fewer.faces);
         let mut total = 0_u64;
         for level in 0..self.levels {
-            total = total.saturating_add(self.level_bytes(level)? as u64);
+            total = total.saturating_add(self.level_bytes(level)? as u64 / images as u64 * min_images as u64);
         }
         if !planted("dds-pixels") {
             pieces.check_left(total, "pixels")?;
@@ -108,10 +118,17 @@ impl TextureSurface {
         for (number, level) in stored.iter_mut().enumerate() {
             // `check_left` has shown that a backed file has all of these bytes.
             if pieces.is_backed() {
-                level.try_reserve_exact(self.level_bytes(number)?)?;
+                level.try_reserve_exact(self.level_bytes(number)? / images * min_images)?;
             }
         }
-        for _ in 0..self.layers * self.faces {
+        for image in 0..images {
+            if let Some(fewer) = fewer
+                && image == min_images
+                && pieces.is_at_end()?
+            {
+                let FewerPictures { layers, faces } = fewer;
+                return TextureSurface { layers, faces, ..self.clone() }.with_levels(stored);
+            }
             for (number, level) in stored.iter_mut().enumerate() {
                 let count = self.image_bytes(number).ok_or_else(|| Error::memory("pixels"))?;
                 pieces.append(count, level, "pixels")?;

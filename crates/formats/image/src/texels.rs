@@ -15,6 +15,10 @@ pub(crate) enum Texels {
     Masked(ChannelMasks),
     /// Indices of palette colors: red, green, blue and alpha.
     Mapped(Box<[[u8; 4]; 256]>),
+    /// Red and green with 5 bits of exponent and 6 of mantissa, from the lowest bit, and blue with 5 and 5.
+    ThreeFloats,
+    /// Red, green and blue with 9 bits each, from the lowest bit, and 5 bits of an exponent for all.
+    SharedExponent,
     /// Channels of one or two bytes that go from -1 to 1, 1, 2 or 4 of them.
     Signed { channels: u8, bytes: u8 },
 }
@@ -27,6 +31,8 @@ impl Texels {
             Texels::Three(texel) => Encoding::Plain { channels: 4, texel: *texel },
             Texels::Masked(masks) => masks.encoding(),
             Texels::Mapped(_) => Encoding::default(),
+            // All their values are floats of 16 bits.
+            Texels::ThreeFloats | Texels::SharedExponent => Encoding::Plain { channels: 4, texel: Texel::F16 },
             Texels::Signed { channels, .. } => Encoding::Plain { channels: *channels, texel: Texel::F32 },
         }
     }
@@ -38,6 +44,7 @@ impl Texels {
             Texels::Three(texel) => 3 * texel.bytes(),
             Texels::Masked(masks) => masks.bytes(),
             Texels::Mapped(_) => 1,
+            Texels::ThreeFloats | Texels::SharedExponent => 4,
             Texels::Signed { channels, bytes } => usize::from(channels * bytes),
         };
         width.checked_mul(height)?.checked_mul(bytes)
@@ -49,6 +56,15 @@ impl Texels {
             Texels::Same(_) => Ok(stored),
             Texels::Masked(masks) => masks.expand(&stored),
             Texels::Mapped(colors) => expanded(&stored, |[number]: [u8; 1]| colors[usize::from(number)]),
+            Texels::ThreeFloats => expanded(&stored, |bytes| {
+                let bits = u32::from_le_bytes(bytes);
+                let [red, green, blue] = [bits << 4 & 0x7FF0, bits >> 7 & 0x7FF0, bits >> 17 & 0x7FE0];
+                halves([red as u16, green as u16, blue as u16])
+            }),
+            Texels::SharedExponent => expanded(&stored, |bytes| {
+                let bits = u32::from_le_bytes(bytes);
+                halves([0, 9, 18].map(|shift| scaled_half(bits >> shift & 511, bits >> 27)))
+            }),
             Texels::Signed { bytes: 1, .. } => {
                 expanded(&stored, |[byte]: [u8; 1]| signed(byte.cast_signed().into(), 127.0))
             }
@@ -80,6 +96,26 @@ fn expanded<const FROM: usize, const TO: usize>(
     Ok(to)
 }
 
+/// Three floats of 16 bits, and an opaque alpha.
+fn halves([red, green, blue]: [u16; 3]) -> [u8; 8] {
+    let mut bytes = [0, 0, 0, 0, 0, 0, 0, 0x3C];
+    for (to, half) in bytes.chunks_exact_mut(2).zip([red, green, blue]) {
+        to.copy_from_slice(&half.to_le_bytes());
+    }
+    bytes
+}
+
+/// `number`, of 9 bits, times 2^(`exponent` - 24), as the bits of a float of 16 bits.
+fn scaled_half(number: u32, exponent: u32) -> u16 {
+    // The number of bits that a mantissa of 11 bits has more than the number.
+    let Some(shift) = (number.leading_zeros()).checked_sub(21).filter(|_| number > 0) else { return 0 };
+    // Numbers below 2^-14 have no leading bit.
+    let moved = shift.min(exponent);
+    let mantissa = number << moved;
+    let biased = if mantissa < 1 << 10 { 0 } else { exponent - moved + 1 };
+    (biased << 10 | mantissa & 0x3FF) as u16
+}
+
 /// A number divided by the largest one, at least -1: the smallest number would be below.
 fn signed(number: f32, largest: f32) -> [u8; 4] {
     (number / largest).max(-1.0).to_le_bytes()
@@ -92,5 +128,25 @@ fn opaque(texel: Texel) -> &'static [u8] {
         Texel::U16 => &[255; 2],
         Texel::F16 => &[0, 0x3C],
         Texel::F32 => &[0, 0, 0x80, 0x3F],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::half::of_half;
+
+    #[test]
+    fn packed_floats_are_exact() {
+        for exponent in 0..32 {
+            for number in 0..512 {
+                let expected = f64::from(number) * f64::from(exponent as f32 - 24.0).exp2();
+                assert_eq!(f64::from(of_half(scaled_half(number, exponent))), expected, "{number} {exponent}");
+            }
+        }
+        // 1, .5 and 2.
+        let bits: u32 = 15 << 6 | 14 << 17 | 16 << 27;
+        let halves = Texels::ThreeFloats.expand(bits.to_le_bytes().to_vec()).unwrap();
+        assert_eq!(halves, [0, 0x3C, 0, 0x38, 0, 0x40, 0, 0x3C]);
     }
 }

@@ -84,7 +84,7 @@ fn material(text: &ObjText<'_>, section: &ObjSection<'_>, value: u32, out: &mut 
         let group = format!("{}_{name}", section.object.name);
         out.whole(|page| state_name(page, b"g", &group, false))?;
     }
-    if options.materials {
+    if let Some(name) = text.stated_material(name).filter(|_| options.materials) {
         out.whole(|page| state_name(page, b"usemtl", name, false))?;
     }
     Ok(())

@@ -11,8 +11,11 @@
 //!   All of them are kept and written again, including several in a row and those that no element follows; before an
 //!   element they are written in the order `s`, `g`, `usemtl`.
 //! - An object without elements is kept.
-//! - A backslash before a newline joins lines, in comments too (with a warning). A newline is LF,
-//!   CR LF or CR.
+//! - A backslash before a newline joins lines, in comments only if no statement follows (with a warning). A newline is
+//!   LF, CR LF or CR.
+//! - An index of a uv or normal that does not exist counts as none (with a warning). If reading continues past errors,
+//!   a skipped line keeps its number, and elements that use it are dropped.
+//! - `usemtl (null)` without a definition, and `usemtl` alone, mean no material.
 //! - The corners of an element can have different kinds of indices (with a warning). A slash without an index after it
 //!   counts as none (with a warning).
 //! - Free-form curves are read if they are B-splines; other free-form statements, display attributes and unknown
@@ -48,4 +51,5 @@ pub use looks::looks_like_obj;
 pub use losses::note_left_out;
 pub use ordered::Reference;
 pub use reader::{ObjPieces, pieces, read, read_part};
+pub use text::NO_MATERIAL;
 pub use writer::write;

@@ -46,8 +46,6 @@ pub fn note_left_out(
     // Smoothing group numbers express sharp edges, flags do not.
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let kinds = [
-        ("changed-names", "spaces in object and material names", renamed(scene, materials)),
-        ("changed-numbers", "NaN and infinity", not_finite),
         ("left-out-normals", "point normals", sum(&point_normals)),
         ("left-out-alpha", "the alpha of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
         ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
@@ -58,6 +56,24 @@ pub fn note_left_out(
         columns(scene.meshes.iter(), |_| false),
         tables(scene),
     ];
+    let changed = [
+        (
+            "changed-names",
+            ["name was written with `_` for each space", "names were written with `_` for each space"],
+            renamed(scene, materials),
+            None,
+        ),
+        (
+            "changed-numbers",
+            [
+                "number that is not finite was written as `nan` or `inf`, which few programs read",
+                "numbers that are not finite were written as `nan` or `inf`, which few programs read",
+            ],
+            not_finite,
+            None,
+        ),
+    ];
+    losses::note_changed(changed, output, warnings);
     losses::note_left_out("OBJ", kinds.map(LeftOut::from).into_iter().chain(named), output, warnings);
     let message = format!("the scene is so small that {coarse} positions lose precision");
     let hint = Some("use `--digits shortest` for exact numbers".to_owned());

@@ -224,6 +224,8 @@ pub(super) struct ObjParsed {
     pub(super) normals: Pool<[f32; 3]>,
     /// Faces, lines, points.
     pub(super) elements: [ObjParsedCorners; 3],
+    /// The `v`, `vt` and `vn` lines that were skipped, in order: each has a value that is taken out at the end.
+    pub(super) skipped: Vec<(ObjStream, u32)>,
     pub(super) relatives: Vec<Relative>,
     pub(super) relative_runs: Vec<RelativeRun>,
     pub(super) events: Vec<ObjEvent>,
@@ -233,6 +235,8 @@ pub(super) struct ObjParsed {
     pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
     /// Whether a complaint ends the reading, so that nothing after it matters.
     pub(super) over: bool,
+    /// Whether a line that was parsed alone starts with a keyword of the format.
+    pub(super) has_known_keyword: bool,
     /// The number of lines that end in the chunk.
     pub(super) line_count: u64,
     /// Whether no position or element came after the last group statement.
@@ -243,9 +247,9 @@ pub(super) struct ObjParsed {
 }
 
 impl ObjParsed {
-    /// Whether any index counts backwards.
-    pub(super) fn counts_backwards(&self) -> bool {
-        !self.relatives.is_empty() || !self.relative_runs.is_empty()
+    /// Whether the meaning of any index depends on what precedes the chunk, or changes at the end of the file.
+    pub(super) fn depends_on_others(&self) -> bool {
+        !self.relatives.is_empty() || !self.relative_runs.is_empty() || !self.skipped.is_empty()
     }
 
     pub(super) fn clear(&mut self) {
@@ -257,6 +261,7 @@ impl ObjParsed {
         self.colors.clear();
         self.uv_depths.clear();
         self.elements.iter_mut().for_each(ObjParsedCorners::clear);
+        self.skipped.clear();
         self.relatives.clear();
         self.relative_runs.clear();
         self.events.clear();
@@ -264,6 +269,7 @@ impl ObjParsed {
         self.complaints.clear();
         self.uncounted.clear();
         self.over = false;
+        self.has_known_keyword = false;
         self.line_count = 0;
         // A group statement may directly precede the chunk.
         self.group_pending = true;
@@ -282,12 +288,18 @@ impl ObjParsed {
         }
     }
 
+    /// Whether there is any statement of the format, even one that is not supported or malformed.
+    pub(super) fn has_statement(&self) -> bool {
+        self.has_known_keyword || self.counts() != Counts::default() || !self.events.is_empty()
+    }
+
     /// Whether there is more that a picture shows than positions and faces.
     pub(super) fn has_more(&self) -> bool {
         let is_more = |event: &ObjEvent| {
             !matches!(event.kind, EventKind::Object | EventKind::Group | EventKind::Smoothing(_) | EventKind::Positions)
         };
         !self.colors.is_empty()
+            || !self.skipped.is_empty()
             || self.elements[1].rows() + self.elements[2].rows() > 0
             || self.events.iter().any(is_more)
     }

@@ -7,14 +7,15 @@
 use super::assemble::{Assembler, Sections};
 use super::ordered::Reference;
 use super::parse::ObjParser;
-use super::parsed::{ElementKind, ObjComplaint, ObjParsed};
+use super::parsed::{ElementKind, ObjComplaint, ObjParsed, ObjStream};
 use super::publish::{ObjColumns, ObjPieceFaces, ObjPlaces};
 use super::relative;
+use super::repair::{self, SkippedLines};
 use super::suspects::{self, Suspects};
 use super::tokens::ObjChunkText;
 use polyhaul_bytes::DecodeAhead;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
-use polyhaul_model::warnings::{Warnings, Weight};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::warnings::{Warnings, Weight, counted};
 use polyhaul_model::{Axes, Bounds, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
@@ -87,6 +88,9 @@ struct ObjState {
     assembler: Assembler,
     warnings: Warnings,
     watch: PrecisionWatch,
+    skipped: SkippedLines,
+    /// Whether there was any statement of the format.
+    has_statement: bool,
     progress: ProgressSteps,
 }
 
@@ -189,6 +193,8 @@ fn run_job<'s, 'o>(
         assembler: Assembler::default(),
         warnings: Warnings::default(),
         watch: PrecisionWatch::default(),
+        skipped: SkippedLines::default(),
+        has_statement: false,
         progress: ProgressSteps::default(),
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
@@ -242,7 +248,7 @@ impl ChunkJob for ObjJob<'_, '_> {
         let bounds = || Bounds::of(parsed.positions.as_slice());
         state.watch.place(self.options.precision, parsed.loss, bounds, end)?;
         match self.keeps {
-            ObjKeeps::Part if slot.parsed.counts_backwards() => return Err(looks_back()),
+            ObjKeeps::Part if slot.parsed.depends_on_others() => return Err(looks_back()),
             _ => relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?,
         }
         let excess = self.excess(state, slot);
@@ -253,6 +259,10 @@ impl ChunkJob for ObjJob<'_, '_> {
             ObjKeeps::Positions => self.columns.place_positions(state.counts, state.corners, &slot.parsed)?,
             ObjKeeps::Pieces(..) => ObjPlaces::ends(state.counts, state.corners, &slot.parsed)?,
         };
+        for &(stream, index) in &slot.parsed.skipped {
+            let before = [state.counts.positions, state.counts.uvs, state.counts.normals][stream as usize];
+            state.skipped.add(stream, before + index)?;
+        }
         slot.places.first_line = state.lines;
         state.counts = slot.places.end;
         state.corners = slot.places.corners_end;
@@ -316,6 +326,7 @@ impl ObjState {
     fn settle(&mut self, slot: &ObjSlot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
         let file = job.chunks.name();
         let mut placer = Placer::new(slot.text.bytes(), slot.text.offset, self.lines, file);
+        self.has_statement |= slot.parsed.has_statement();
         let stop = excess.as_ref().map_or(u32::MAX, |excess| excess.offset);
         let mut complaints = slot.parsed.complaints.iter().peekable();
         for event in slot.parsed.events.iter().take_while(|event| event.token.0 < stop) {
@@ -362,18 +373,35 @@ impl ObjState {
     }
 }
 
+/// The warning about indices of uvs or normals that do not exist; `first` describes the first.
+fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnostic {
+    let noun = stream.noun();
+    let words = [
+        format!("index of a {noun} that does not exist was dropped"),
+        format!("indices of {noun}s that do not exist were dropped"),
+    ];
+    let message = format!("{}: {}", first.message, counted(count, [&words[0], &words[1]]));
+    Diagnostic { message, ..first }
+}
+
 /// Checks everything that depends on the end of the file, and assembles the scene.
 fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
-    let ObjState { counts, corners, lines, assembler, watch, mut warnings, .. } = state;
+    let ObjState { counts, corners, lines, assembler, watch, skipped, has_statement, mut warnings, .. } = state;
     if matches!(job.keeps, ObjKeeps::Part) && assembler.looks_back() {
         return Err(looks_back());
+    }
+    let has_words = ["unknown-statement", "malformed"].iter().any(|code| warnings.counts().contains_key(code));
+    if has_words && !has_statement {
+        let place = Place { file: job.chunks.name().clone(), line: Some(1), column: Some(1), offset: Some(0) };
+        let message = "the file has no OBJ statement";
+        return Err(Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed));
     }
     let precision = job.options.precision;
     // SAFETY: as below; all chunks have doubles, or none.
     let exact = if precision.has_doubles() { unsafe { job.columns.take_exact(counts) } } else { Vec::new() };
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let broken = suspects.check(counts, file, job.options, &mut warnings)?;
+    let index_faults = suspects.check(counts, file, job.options, &mut warnings)?;
     // SAFETY: the run ended without an error, so every chunk that was placed was also published; `counts` and `corners`
     // are the last chunk's ends.
     let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
@@ -382,8 +410,19 @@ fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Ob
         mesh.exact_positions = exact.into();
     }
     let mut sections = assembler.finish(&mut mesh, counts, job.options, &mut warnings)?;
-    if broken {
-        super::repair::drop_broken(&mut mesh, &mut sections.objects, &mut warnings)?;
+    for (stream, first) in [ObjStream::Uv, ObjStream::Normal].into_iter().zip(index_faults.first_missing) {
+        if let Some(first) = first {
+            let count = repair::drop_missing(&mut mesh, stream)?;
+            warnings.note_many(
+                job.options.faults,
+                "missing-corner-value",
+                count,
+                dropped_indices(first, stream, count),
+            )?;
+        }
+    }
+    if index_faults.has_positions || !skipped.is_empty() {
+        repair::drop_broken(&mut mesh, &mut sections.objects, &skipped, &mut warnings)?;
     }
     let Sections { objects, materials, libraries, uses } = sections;
     let mut material_libraries = Vec::new();

@@ -28,13 +28,13 @@ pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: 
 
 /// Computes all backward indices of a chunk, given the counts `before` it. An index before the start of the file is
 /// broken: it deliberately gets a value out of range, so that its element is removed at the end, unless the first such
-/// index ends the reading here.
+/// index of a position ends the reading here.
 pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], options: &ParseOptions) -> Result<()> {
     let before = [before.positions, before.uvs, before.normals];
     let broken = [resolve_each(parsed, before), resolve_runs(parsed, before, text)];
     if options.raises() {
-        for (stream, token) in broken.into_iter().flatten() {
-            parsed.complain(before_start(stream, token, text), options)?;
+        for token in broken.into_iter().flatten() {
+            parsed.complain(before_start(token, text), options)?;
             order_last(&mut parsed.complaints);
         }
     }
@@ -48,10 +48,10 @@ fn order_last(complaints: &mut [ObjComplaint]) {
     complaints[at..].rotate_right(1);
 }
 
-/// A stream, and the location of one of its indices in the chunk's text.
-type ObjIndexPlace = (ObjStream, (u32, u32));
+/// The location of an index in the chunk's text.
+type ObjIndexPlace = (u32, u32);
 
-/// Resolves single indices; returns the first broken one.
+/// Resolves single indices; returns the first broken one of a position.
 fn resolve_each(parsed: &mut ObjParsed, before: [u32; 3]) -> Option<ObjIndexPlace> {
     let mut broken = None;
     for relative in &parsed.relatives {
@@ -59,14 +59,14 @@ fn resolve_each(parsed: &mut ObjParsed, before: [u32; 3]) -> Option<ObjIndexPlac
         let values = parsed.elements[relative.kind as usize].values.as_mut_slice();
         let Some(place) = values.get_mut(relative.value as usize) else { continue };
         *place = if value >= 1 { value.min(i64::from(NONE - 1)) as u32 } else { BEFORE_START };
-        if value < 1 {
-            broken.get_or_insert((relative.stream, relative.token));
+        if value < 1 && relative.stream == ObjStream::Position {
+            broken.get_or_insert(relative.token);
         }
     }
     broken
 }
 
-/// Resolves runs of faces; returns the first broken index.
+/// Resolves runs of faces; returns the first broken index of a position.
 fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option<ObjIndexPlace> {
     let mut broken = None;
     let values = parsed.elements[ElementKind::Face as usize].values.as_mut_slice();
@@ -81,30 +81,30 @@ fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option
             });
         } else {
             let first = resolve_broken_run(run, run_values, before);
-            broken = broken.or_else(|| first.map(|at| (ObjStream::ALL[at % run.stride], place_in_run(text, run, at))));
+            broken = broken.or_else(|| first.map(|at| place_in_run(text, run, at)));
         }
     }
     broken
 }
 
-/// Resolves a run in which some indices are broken; returns the first one.
+/// Resolves a run in which some indices are broken; returns the first one of a position.
 fn resolve_broken_run(run: &RelativeRun, values: &mut [u32], before: [u32; 3]) -> Option<usize> {
     let mut broken = None;
     for (at, local) in values.iter_mut().enumerate().filter(|(at, _)| run.has[at % run.stride]) {
         let value = i64::from(before[at % run.stride]) + i64::from(*local as i32);
         *local = if value >= 1 { value as u32 } else { BEFORE_START };
-        if value < 1 {
+        if value < 1 && at % run.stride == ObjStream::Position as usize {
             broken.get_or_insert(at);
         }
     }
     broken
 }
 
-fn before_start(stream: ObjStream, token: (u32, u32), text: &[u8]) -> ObjComplaint {
+fn before_start(token: ObjIndexPlace, text: &[u8]) -> ObjComplaint {
     ObjComplaint {
         weight: Weight::Broken,
         code: "index-out-of-range",
-        message: format!("index is before the first {}", stream.noun()),
+        message: format!("index is before the first {}", ObjStream::Position.noun()),
         expected: None,
         hint: Some("a negative index counts back from the last element before it"),
         token,

@@ -68,12 +68,22 @@ const NOT_READ: [&[u8]; 32] = [
     b"sphere",
 ];
 
+/// Whether a word is a keyword of the format, supported or not.
+fn is_keyword(word: &[u8]) -> bool {
+    const READ: [&[u8]; 17] = [
+        b"v", b"vt", b"vn", b"f", b"fo", b"l", b"p", b"o", b"g", b"usemtl", b"mtllib", b"s", b"cstype", b"deg",
+        b"curv", b"parm", b"end",
+    ];
+    READ.contains(&word) || NOT_READ.contains(&word)
+}
+
 impl Statement<'_, '_> {
     /// Parses the statement into `out`, which also receives complaints: the only errors are memory errors.
     pub(super) fn parse(mut self) -> Result<()> {
         let mut tokens = self.line.tokens(self.text.padded);
         let Some(word) = tokens.next_word() else { return Ok(()) };
-        let outcome = match tokens.text(&word) {
+        let keyword = tokens.text(&word);
+        let outcome = match keyword {
             b"v" => self.vertex(tokens)?,
             b"vt" => self.uv(tokens)?,
             b"vn" => self.normal(tokens)?,
@@ -94,7 +104,37 @@ impl Statement<'_, '_> {
             [b'#', ..] => self.comment(word)?,
             other => self.unknown(word, other)?,
         };
+        self.out.has_known_keyword |= is_keyword(keyword);
+        if outcome.is_err() && !self.options.raises() {
+            self.keep_number(keyword)?;
+        }
         self.close(outcome)
+    }
+
+    /// Gives a skipped line a value, so that later ones keep their numbers.
+    fn keep_number(&mut self, keyword: &[u8]) -> Result<()> {
+        let (stream, index) = match keyword {
+            b"v" => {
+                let index = self.out.positions.len();
+                self.out.positions.push([f32::NAN; 3])?;
+                if self.options.precision.has_doubles() {
+                    self.out.exact.push([f64::NAN; 3])?;
+                }
+                (ObjStream::Position, index)
+            }
+            b"vt" => {
+                let index = self.out.uvs.len();
+                self.out.uvs.push([f32::NAN; 2])?;
+                (ObjStream::Uv, index)
+            }
+            b"vn" => {
+                let index = self.out.normals.len();
+                self.out.normals.push([f32::NAN; 3])?;
+                (ObjStream::Normal, index)
+            }
+            _ => return Ok(()),
+        };
+        try_push(&mut self.out.skipped, (stream, index as u32), "statements")
     }
 
     /// As [`Statement::parse`], for a line whose keyword `word` is known to be that of `kind`.
@@ -143,7 +183,7 @@ impl Statement<'_, '_> {
         for (value, token) in exact.iter_mut().zip(words) {
             let text = &self.text.padded[token];
             self.out.loss.add(text);
-            *value = number::f64(text).unwrap_or(f64::NAN);
+            *value = number::f64(text).or_else(|| number::msvc_special(text)).unwrap_or(f64::NAN);
         }
         if self.options.precision.has_doubles() { self.out.exact.push(exact) } else { Ok(()) }
     }
@@ -182,7 +222,8 @@ impl Statement<'_, '_> {
                 return Ok(Err(broken(token, "too many numbers", expected)));
             }
             let text = &self.text.padded[token.clone()];
-            let Some(value) = number::f32(text) else {
+            let special = || number::msvc_special(text).map(|value| value as f32);
+            let Some(value) = number::f32(text).or_else(special) else {
                 let message = format!("`{}` is not a number", shown(text));
                 return Ok(Err(ObjBroken { token, message, expected }));
             };
@@ -242,7 +283,14 @@ impl Statement<'_, '_> {
 
     fn comment(&mut self, word: ObjToken) -> Result<ObjStatementParse<()>> {
         if self.line.continued {
-            self.note("continued-comment", word, "backslash at the end of a comment: the next line is part of it")?;
+            let is_alone = self.text.padded.get(self.line.end..self.line.next).is_some_and(|end| !end.is_empty())
+                && self.text.padded[self.line.end - 1] == b'\\';
+            let message = if is_alone {
+                "backslash at the end of a comment: the next line is read as a statement"
+            } else {
+                "backslash at the end of a comment: the next line is part of it"
+            };
+            self.note("continued-comment", word, message)?;
         }
         Ok(Ok(()))
     }
@@ -252,10 +300,21 @@ impl Statement<'_, '_> {
             let message = format!("`{}` is not supported: statement skipped", shown(text));
             return self.note("unsupported-statement", word, message).map(Ok);
         }
+        // ZBrush ends its files with such a line.
+        if text.iter().all(|&byte| byte == 0) {
+            return Ok(Ok(()));
+        }
         let plausible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if text[0].is_ascii_alphabetic() && text.len() <= 40 && text.iter().copied().all(plausible) {
             let message = format!("unknown statement `{}` skipped", shown(text));
             return self.note("unknown-statement", word, message).map(Ok);
+        }
+        if text.iter().any(|&byte| byte < b' ') {
+            return Ok(Err(broken(
+                word,
+                "binary data instead of text",
+                "a keyword such as v, vt, vn, f, o, g, s or usemtl",
+            )));
         }
         Ok(Err(broken(word, "not an OBJ statement", "a keyword such as v, vt, vn, f, o, g, s or usemtl")))
     }

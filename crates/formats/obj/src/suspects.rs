@@ -51,6 +51,14 @@ pub(super) struct Suspects {
     largest: [u32; 3],
 }
 
+/// Indices that do not exist.
+pub(super) struct ObjIndexFaults {
+    /// Whether there are any of positions.
+    pub(super) has_positions: bool,
+    /// The first of uvs, and the first of normals.
+    pub(super) first_missing: [Option<Diagnostic>; 2],
+}
+
 impl Suspects {
     /// Adds the findings of a chunk.
     pub(super) fn merge(&mut self, chunk: ChunkSuspects, largest: [u32; 3]) -> Result<()> {
@@ -60,29 +68,32 @@ impl Suspects {
         if chunk.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, chunk, "forward references") }
     }
 
-    /// Reports the first wrong index, by position, as the error. If the caller continues past errors, all are warnings,
-    /// and `true` means that there are any.
+    /// Reports the first index of a position that does not exist as the error, or all as warnings if the caller
+    /// continues past errors. Indices of uvs and normals that do not exist are no error: the first is described.
     pub(super) fn check(
         mut self,
         counts: Counts,
         file: &Arc<str>,
         options: &ParseOptions,
         warnings: &mut Warnings,
-    ) -> Result<bool> {
+    ) -> Result<ObjIndexFaults> {
         let totals = [counts.positions, counts.uvs, counts.normals];
         let totals = totals.map(|total| total.saturating_add(planted("obj-index").into()));
         // Chunks do not overlap.
         self.chunks.sort_unstable_by_key(|chunk| chunk.list.first().map(|suspect| suspect.offset));
+        let mut first_missing = [None, None];
         for chunk in &self.chunks {
-            for suspect in &chunk.list {
-                let total = totals[suspect.stream as usize];
-                if suspect.index > total {
-                    let diagnostic = suspect.diagnostic(total, file, &chunk.text);
-                    warnings.broken(options.faults, "index-out-of-range", diagnostic)?;
+            let wrong = chunk.list.iter().filter(|suspect| suspect.index > totals[suspect.stream as usize]);
+            for suspect in wrong {
+                let describe = || suspect.diagnostic(totals[suspect.stream as usize], file, &chunk.text);
+                match suspect.stream {
+                    ObjStream::Position => warnings.broken(options.faults, "index-out-of-range", describe())?,
+                    ObjStream::Uv => _ = first_missing[0].get_or_insert_with(describe),
+                    ObjStream::Normal => _ = first_missing[1].get_or_insert_with(describe),
                 }
             }
         }
-        Ok(self.largest.iter().zip(totals).any(|(&largest, total)| largest > total))
+        Ok(ObjIndexFaults { has_positions: self.largest[0] > totals[0], first_missing })
     }
 }
 
@@ -114,8 +125,9 @@ impl Suspect {
     }
 }
 
-/// Finds the corners of a chunk whose index exceeds the counts at its end. If the first wrong one ends the reading,
-/// only indices larger than all earlier ones of their stream are listed: it is one of them.
+/// Finds the corners of a chunk whose index exceeds the counts at its end. Where only the first wrong one matters (of
+/// uvs and normals, and of positions if it ends the reading), only indices larger than all earlier ones of their stream
+/// are listed: it is one of them.
 pub(super) fn find(text: &Text, parsed: &ObjParsed, places: &ObjPlaces, first_only: bool) -> Result<ChunkSuspects> {
     let file: Arc<str> = "".into();
     let mut suspects = ChunkSuspects::default();
@@ -171,7 +183,7 @@ impl<'a> ObjWalk<'a, '_> {
                 if value <= threshold[stream as usize] {
                     continue;
                 }
-                if first_only {
+                if first_only || stream != ObjStream::Position {
                     threshold[stream as usize] = value;
                 }
                 let first = if row == 0 { 0 } else { ends[row - 1] as usize };
@@ -311,7 +323,8 @@ pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before
         while broken.next_if(|&offset| (offset as usize) < line.next).is_some() {
             is_broken = true;
         }
-        counts[kind] += if is_broken { 0 } else { count };
+        // A skipped vertex, uv or normal keeps its number.
+        counts[kind] += if is_broken && kind >= 3 { 0 } else { count };
         if counts[kind] > limit {
             return line.start as u32;
         }

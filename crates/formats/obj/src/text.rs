@@ -1,7 +1,7 @@
 //! Shared by all parts of the OBJ writer: options, counts of written elements, rows of numbers, chunk sizes.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::options::{Digits, FormatOptions, ObjWriteOptions};
+use polyhaul_model::options::{Dialect, Digits, FormatOptions, ObjWriteOptions};
 use polyhaul_model::{Material, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
@@ -19,6 +19,20 @@ pub(super) struct ObjText<'a> {
     pub(super) materials: &'a [Material],
     pub(super) options: FormatOptions<'a, ObjWriteOptions>,
     pub(super) digits: ObjDigits,
+}
+
+/// The name in `usemtl` that ends the effect of the one before. Programs that print a missing name as C does made it a
+/// convention; some importers reject the keyword without a name.
+pub const NO_MATERIAL: &str = "(null)";
+
+impl ObjText<'_> {
+    /// The name of a material in a `usemtl` line; `None` for no line: its name is missing, and no other was stated
+    /// before.
+    pub(super) fn stated_material<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let is_named = !name.is_empty() || self.options.scene.dialect == Dialect::Blender;
+        let has_names = || self.materials.iter().any(|material| !material.name.is_empty());
+        if is_named { Some(name) } else { has_names().then_some(NO_MATERIAL) }
+    }
 }
 
 /// The digits of each attribute.

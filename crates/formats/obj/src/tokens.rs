@@ -31,7 +31,8 @@ pub(super) struct ObjLine {
 }
 
 impl ObjLine {
-    /// The logical line that begins at `start` of `text`, which ends at `limit`.
+    /// The logical line that begins at `start` of `text`, which ends at `limit`. A comment does not swallow a statement
+    /// after a backslash at its end, which many programs write without meaning it.
     pub(super) fn find(text: &[u8], start: usize, limit: usize) -> ObjLine {
         let mut from = start;
         let mut continued = false;
@@ -42,6 +43,9 @@ impl ObjLine {
             if newline == start || text[newline - 1] != b'\\' {
                 return ObjLine { start, end: newline, next, continued };
             }
+            if !continued && is_comment(&text[start..newline]) && starts_statement(&text[next..limit]) {
+                return ObjLine { start, end: newline, next, continued: true };
+            }
             continued = true;
             from = next;
         }
@@ -51,6 +55,18 @@ impl ObjLine {
     pub(super) fn tokens(self, text: &[u8]) -> ObjTokens<'_> {
         ObjTokens { text, at: self.start, end: self.end }
     }
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    line.trim_ascii_start().first() == Some(&b'#')
+}
+
+/// Whether a text starts with a usual statement, or a blank line or a comment.
+fn starts_statement(text: &[u8]) -> bool {
+    const KEYWORDS: [&[u8]; 11] = [b"v", b"vt", b"vn", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib"];
+    let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    let word = line.split(|&byte| is_space(byte)).find(|word| !word.is_empty());
+    word.is_none_or(|word| word[0] == b'#' || KEYWORDS.contains(&word))
 }
 
 /// The tokens of a line, as offsets into the text.

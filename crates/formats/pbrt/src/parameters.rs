@@ -14,6 +14,11 @@ use polyhaul_text::parse::number::IntegerError;
 /// Maximum parameters of a directive.
 const MAX_PARAMETERS: usize = u16::MAX as usize;
 
+/// The message about the number of indices of a mesh.
+pub(super) fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
+    format!("this `{class}` has {count} indices; expected a multiple of {width}")
+}
+
 /// The message about an index of a mesh.
 pub(super) fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
     format!("the index {index} of this `{class}` is out of range: it has {points} points")
@@ -39,7 +44,7 @@ impl<'t> ParsePiece<'t, '_> {
     }
 
     /// Checks the indices of a shape that will become a mesh.
-    pub(super) fn check_indices(&self, event: &PbrtEvent, mark: TokenMark) -> PbrtParse<()> {
+    pub(super) fn check_indices(&mut self, event: &PbrtEvent, mark: TokenMark) -> PbrtParse<()> {
         let class = self.parsed.names.get(event.a);
         if !matches!(class, b"trianglemesh" | b"bilinearmesh" | b"loopsubdiv") {
             return Ok(());
@@ -56,6 +61,11 @@ impl<'t> ParsePiece<'t, '_> {
         let Some(indices) = values(b"indices", ValueKind::Integers) else { return Ok(()) };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
         match indices.iter().find(|&&index| index as u32 >= points) {
+            None if !indices.len().is_multiple_of(if class == b"bilinearmesh" { 4 } else { 3 }) => {
+                let width = if class == b"bilinearmesh" { 4 } else { 3 };
+                let message = wrong_index_count(&String::from_utf8_lossy(class), indices.len(), width);
+                self.note(mark, "wrong-count", message + "; the excess ones are ignored")
+            }
             Some(&index) => {
                 let message = index_out_of_range(&String::from_utf8_lossy(class), index, points as usize);
                 Err(self.lexer.fault(mark, "index-out-of-range", message))

@@ -79,6 +79,23 @@ pub(super) struct PlyLinesParsed {
     pub(super) stop: Option<usize>,
     /// The start of the text after the last row.
     pub(super) rest: Option<usize>,
+    pub(super) decimals: PlyDecimals,
+}
+
+/// Integers that are written as decimals.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PlyDecimals {
+    pub(super) count: u64,
+    /// The first one, in the padded text.
+    pub(super) first: Option<Range<usize>>,
+}
+
+impl PlyDecimals {
+    #[cold]
+    pub(super) fn add(&mut self, word: Range<usize>) {
+        self.count += 1;
+        self.first.get_or_insert(word);
+    }
 }
 
 impl PlySegment {
@@ -173,6 +190,7 @@ impl PlyLinesParsed {
         self.segments.clear();
         self.stop = None;
         self.rest = None;
+        self.decimals = PlyDecimals::default();
     }
 }
 
@@ -187,7 +205,7 @@ impl PlyLines<'_> {
                 return Ok(());
             };
             let mut segment = PlySegment::new(element, first_row, self.targets, (out.rows.len(), at))?;
-            at = self.segment(at, left, &mut segment, index, numbers, &mut out.rows)?;
+            at = self.segment(at, left, &mut segment, index, numbers, out)?;
             segment.bytes.end = out.rows.len();
             row += segment.rows as u64;
             let is_whole = segment.rows as u64 == left || at >= self.end;
@@ -210,8 +228,9 @@ impl PlyLines<'_> {
         segment: &mut PlySegment,
         index: &mut Index,
         numbers: &mut PlyNumbers,
-        rows: &mut Vec<u8>,
+        out: &mut PlyLinesParsed,
     ) -> Result<usize> {
+        let PlyLinesParsed { rows, decimals, .. } = out;
         let level = Level::best();
         while at < self.end && (segment.rows as u64) < left {
             // The newline after the text ends a last line that has none.
@@ -219,7 +238,7 @@ impl PlyLines<'_> {
             if index.lines().is_empty() {
                 let size = memchr::memchr2(b'\n', b'\r', &self.padded[at..self.end]);
                 let end = size.map_or(self.end, |size| at + size);
-                if !self.line(at, end, segment, rows)? {
+                if !self.line(at, end, segment, rows, decimals)? {
                     return Ok(at);
                 }
                 at = after_newline(self.padded, end, self.end);
@@ -236,7 +255,7 @@ impl PlyLines<'_> {
                 line += taken;
                 if taken == 0 {
                     let start = index.line_start(line);
-                    if !self.line(start, index.lines()[line].newline as usize, segment, rows)? {
+                    if !self.line(start, index.lines()[line].newline as usize, segment, rows, decimals)? {
                         return Ok(start);
                     }
                     line += 1;
@@ -248,18 +267,31 @@ impl PlyLines<'_> {
     }
 
     /// Parses one line in any notation; if it is not a row, returns `false` and adds nothing.
-    fn line(self, start: usize, end: usize, segment: &mut PlySegment, rows: &mut Vec<u8>) -> Result<bool> {
+    fn line(
+        self,
+        start: usize,
+        end: usize,
+        segment: &mut PlySegment,
+        rows: &mut Vec<u8>,
+        decimals: &mut PlyDecimals,
+    ) -> Result<bool> {
         let PlyRowsTarget { element, sink, .. } = self.targets[segment.element];
         let before = rows.len();
         let mut progress = PlyWordsProgress::default();
         let mut last = Fed::Part;
+        let mut own_decimals = decimals.clone();
         for word in words(self.padded, start, end.min(self.end)) {
             let fed = match last {
                 Fed::Last => None,
-                Fed::Part => progress.feed(element, &self.padded[word], rows)?.ok(),
+                Fed::Part => progress.feed(element, &self.padded[word.clone()], rows)?.ok(),
             };
             match fed {
-                Some(fed) => last = fed,
+                Some(fed) => {
+                    last = fed;
+                    if progress.was_decimal {
+                        own_decimals.add(word);
+                    }
+                }
                 None => {
                     rows.truncate(before);
                     return Ok(false);
@@ -270,6 +302,7 @@ impl PlyLines<'_> {
             rows.truncate(before);
             return Ok(false);
         }
+        *decimals = own_decimals;
         segment.count(&sink.layout, &rows[before..]);
         Ok(true)
     }

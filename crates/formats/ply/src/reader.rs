@@ -9,7 +9,7 @@ use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::PlySink;
 use super::tables::{sink, table, targets};
 use polyhaul_model::Table;
-use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
@@ -29,6 +29,8 @@ pub(super) struct PlyOpened<'a, 'o> {
     pub(super) header: PlyHeader,
     pub(super) options: &'o ParseOptions,
     pub(super) warnings: Warnings,
+    /// Whether binary rows may be damaged because each LF became CR LF.
+    may_be_converted: bool,
 }
 
 /// The state of the rows after reading.
@@ -46,9 +48,37 @@ pub(super) fn read_header<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions)
     loop {
         let (bytes, is_all) = feed.look_further()?;
         if let PlyHeaderParsed::Header(header) = parser.parse(bytes, is_all, &mut warnings)? {
-            return Ok(PlyOpened { feed, header, options, warnings });
+            let pairs = converted_pairs(bytes, &header);
+            if pairs >= MIN_PAIRS {
+                return Err(converted(&feed, header.body));
+            }
+            return Ok(PlyOpened { feed, header, options, warnings, may_be_converted: pairs > 0 });
         }
     }
+}
+
+/// So many CR LF and no LF alone among the first rows prove that a program converted the file as if it were text: by
+/// chance, one LF in 256 follows a CR.
+const MIN_PAIRS: usize = 4;
+
+/// The number of CR LF in the first bytes of binary rows, if their header has these line ends and no LF is alone.
+fn converted_pairs(bytes: &[u8], header: &PlyHeader) -> usize {
+    let is_binary = header.encoding != PlyHeaderEncoding::Ascii;
+    let rows = usize::try_from(header.body).ok().and_then(|body| bytes.get(body..)).unwrap_or_default();
+    let mut line_feeds = memchr::memchr_iter(b'\n', rows);
+    if !is_binary || !bytes.starts_with(b"ply\r\n") || rows.starts_with(b"\n") {
+        return 0;
+    }
+    let follows_return = |&at: &usize| at > 0 && rows[at - 1] == b'\r';
+    let pairs = line_feeds.by_ref().take_while(follows_return).count();
+    if pairs == memchr::memchr_iter(b'\n', rows).count() { pairs } else { 0 }
+}
+
+/// The error about rows in which each LF became CR LF.
+fn converted(feed: &Feed<'_>, body: u64) -> Error {
+    let message = "the binary data do not fit the header: every LF in them is a CR LF";
+    let hint = "a transfer as text damaged the file: transfer the original again in binary mode";
+    Diagnostic::at(feed.name(), body, message).into_error(ErrorKind::Malformed).with_hint(hint)
 }
 
 impl PlyOpened<'_, '_> {
@@ -64,13 +94,20 @@ impl PlyOpened<'_, '_> {
 
     /// Reads all rows, each element's to its sink.
     pub(super) fn rows(self, sinks: &[PlySink]) -> Result<PlyReaderRows> {
-        let PlyOpened { mut feed, header, options, mut warnings } = self;
+        let PlyOpened { mut feed, header, options, mut warnings, may_be_converted } = self;
         let targets = targets(&header.elements, sinks)?;
         let (outcomes, threads) = match header.encoding {
             PlyHeaderEncoding::Ascii => super::text::read(feed, header.body, &targets, options, &mut warnings)?,
             _ => {
+                let converted = may_be_converted.then(|| converted(&feed, header.body));
                 feed.skip(header.body);
-                read_binary(feed, &targets, options, &mut warnings)?
+                let result = read_binary(feed, &targets, options, &mut warnings);
+                let is_misfit = |error: &Error| error.kind() == ErrorKind::Malformed;
+                match (result, converted) {
+                    (Err(error), Some(converted)) if is_misfit(&error) => return Err(converted),
+                    (Ok(_), Some(converted)) if warnings.counts().contains_key("extra-data") => return Err(converted),
+                    (result, _) => result?,
+                }
             }
         };
         Ok(PlyReaderRows { header, outcomes, warnings, threads })

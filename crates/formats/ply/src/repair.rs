@@ -12,18 +12,29 @@ pub(super) fn drop_faces<'a>(
     positions: u32,
 ) -> Result<u64> {
     let keep = compact(faces, 3, positions)?;
-    for column in columns {
-        match &mut column.offsets {
-            Some(offsets) => with_array(&mut column.values, &mut PlyLists { offsets: offsets.to_mut()?, keep: &keep })?,
-            None => with_array(&mut column.values, &mut PlyRepairRows(&keep))?,
-        }
-    }
+    keep_rows(columns, &keep)?;
     Ok(dropped(&keep))
 }
 
-/// Removes lines with an index out of range; returns how many.
-pub(super) fn drop_lines(lines: &mut Elements, positions: u32) -> Result<u64> {
-    Ok(dropped(&compact(lines, 2, positions)?))
+/// Removes lines with an index out of range, along with their rows in `columns`; returns how many.
+pub(super) fn drop_lines<'a>(
+    lines: &mut Elements,
+    columns: impl Iterator<Item = &'a mut Column>,
+    positions: u32,
+) -> Result<u64> {
+    let keep = compact(lines, 2, positions)?;
+    keep_rows(columns, &keep)?;
+    Ok(dropped(&keep))
+}
+
+fn keep_rows<'a>(columns: impl Iterator<Item = &'a mut Column>, keep: &[bool]) -> Result<()> {
+    for column in columns {
+        match &mut column.offsets {
+            Some(offsets) => with_array(&mut column.values, &mut PlyLists { offsets: offsets.to_mut()?, keep })?,
+            None => with_array(&mut column.values, &mut PlyRepairRows(keep))?,
+        }
+    }
+    Ok(())
 }
 
 /// Keeps the valid elements; returns for each whether it was kept.
@@ -133,7 +144,7 @@ mod tests {
         assert_eq!(columns[0].values, Values::U8([1, 4].into()));
         assert_eq!(columns[1].offsets, Some(Array::from([0, 1, 3])));
         assert_eq!(columns[1].values, Values::I16([1, 4, 5].into()));
-        assert_eq!(drop_lines(&mut faces, 0).unwrap(), 2);
+        assert_eq!(drop_lines(&mut faces, [].iter_mut(), 0).unwrap(), 2);
         assert_eq!(faces, Elements::default());
     }
 }

@@ -298,9 +298,12 @@ unsafe fn indices<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyT
     // SAFETY: `each` reads the bytes of `scalar` and writes 4, as the conversion does.
     unsafe {
         each_number!(scalar, swap, from, to, number => {
+            // A fraction is no index.
+            let is_whole = number as i128 as f64 == number as f64;
             match number as i128 {
-                -1 => u32::MAX,
-                index => u32::try_from(index).unwrap_or(u32::MAX - 1),
+                -1 if is_whole => u32::MAX,
+                index if is_whole => u32::try_from(index).unwrap_or(u32::MAX - 1),
+                _ => u32::MAX - 1,
             }
         }, [I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64]);
     }

@@ -2,7 +2,7 @@
 //!
 //! Names and types alone determine the role of each element and property, before any row is read ([`plan`]).
 
-use super::header::{Element, PlyHeader, Property};
+use super::header::{Element, PlyHeader};
 use super::packed::{self, is_packed};
 use super::reader::{PlyReaderRows, Read, read_header};
 use super::rows::PlyOutcome;
@@ -11,10 +11,10 @@ use super::sink::{Check, ListSink, PlyChecked, PlySink};
 use super::store::{PlyStore, paired};
 use super::tables::{PlyBuilder, PlyTablesHome, columns, offsets, parts, table};
 use super::{repair, strips};
-use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_push};
+use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Precision, Scalar, Scene, Values};
+use polyhaul_model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Precision, Scalar, Scene, Table, Values};
 use polyhaul_pipeline::column;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
@@ -42,6 +42,22 @@ struct PlyPlanned {
     role: PlyRole,
 }
 
+/// The element of edges, and its properties with the numbers of vertices.
+pub(super) const EDGE: &str = "edge";
+pub(super) const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
+
+/// Names that programs give to the list of corners.
+const CORNERS: [&str; 8] = [
+    "vertex_indices",
+    "vertex_index",
+    "vertex_indexes",
+    "vertex_ids",
+    "vertex_id",
+    "vertices",
+    "indices",
+    "vertex_list",
+];
+
 /// Reads a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let file = feed.name().clone();
@@ -67,6 +83,7 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
             warnings.rounded(options.faults, false, 1, diagnostic)?;
         }
     }
+    note_unusable(&header, options, &mut warnings)?;
     made.settle_positions(options, &file, &mut warnings)?;
     let mut scene = made.finish(&mut warnings)?;
     scene.comments = std::mem::take(&mut header.comments);
@@ -85,7 +102,7 @@ fn plan(header: &PlyHeader, swap: bool) -> Result<Vec<PlyPlanned>> {
             (Some(vertices), "vertex") if std::ptr::eq(vertices, element) => plan_vertices(builder)?,
             (Some(vertices), "face") if has_faces => plan_faces(builder, vertices)?,
             (Some(vertices), "tristrips") if !has_faces && is_strips(element) => plan_strips(builder, vertices)?,
-            (Some(vertices), "edge") if is_edges(element) => plan_edges(builder, vertices)?,
+            (Some(vertices), EDGE) if is_edges(element) => plan_edges(builder, vertices)?,
             _ => plan_table(builder)?,
         };
         try_push(&mut plans, planned, "elements")?;
@@ -108,9 +125,42 @@ pub(super) fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Opt
 
 /// The list that names the corners of faces and strips.
 pub(super) fn corners(element: &Element) -> Option<usize> {
-    let list = element.property("vertex_indices").or_else(|| element.property("vertex_index"))?;
-    let Property { count, item, .. } = &element.properties[list];
-    (count.is_some() && !is_float(*item)).then_some(list)
+    let is_list = |&at: &usize| element.properties[at].count.is_some();
+    CORNERS.iter().find_map(|name| element.property(name).filter(is_list))
+}
+
+/// Warns of elements that make no mesh although their names say so, and of unusual lists of corners.
+fn note_unusable(header: &PlyHeader, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
+    let has_vertices = header.elements.iter().any(is_vertices);
+    for element in &header.elements {
+        let (code, message) = match element.name.as_str() {
+            names::VERTEX if !has_vertices => {
+                let missing = ["x", "y", "z"].into_iter().find(|name| group(element, &[name]).is_none());
+                let missing = missing.unwrap_or("x");
+                let message = format!("`vertex` has no property `{missing}`: it is not read as positions");
+                ("missing-property", message)
+            }
+            "face" if has_vertices => match corners(element).map(|at| &element.properties[at]) {
+                None => {
+                    let message = "`face` has no list `vertex_indices`: it is not read as faces".to_owned();
+                    ("missing-property", message)
+                }
+                Some(property) if is_float(property.item) => {
+                    let message = format!("the indices of `{}` are floating-point numbers", property.name);
+                    ("odd-property", message)
+                }
+                Some(property) if !CORNERS[..2].contains(&property.name.as_str()) => {
+                    let message = format!("`{}` was read as the list of corners", property.name);
+                    ("odd-property", message)
+                }
+                Some(_) => continue,
+            },
+            _ => continue,
+        };
+        let diagnostic = Diagnostic { place: element.place.clone(), ..Diagnostic::new(message) };
+        warnings.note(options.faults, code, diagnostic)?;
+    }
+    Ok(())
 }
 
 fn is_float(scalar: Scalar) -> bool {
@@ -122,13 +172,10 @@ fn is_strips(element: &Element) -> bool {
 }
 
 fn is_edges(element: &Element) -> bool {
-    match element.properties.as_slice() {
-        [a, b] => {
-            let ends = a.name == "vertex1" && b.name == "vertex2";
-            ends && a.item == b.item && !is_float(a.item) && a.count.is_none() && b.count.is_none()
-        }
-        _ => false,
-    }
+    let Some([a, b]) = group(element, &EDGE_ENDS).map(|ends| ends.map(|end| element.properties[end].item)) else {
+        return false;
+    };
+    a == b && !is_float(a)
 }
 
 fn plan_table(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
@@ -263,7 +310,11 @@ fn plan_strips(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPla
 
 fn plan_edges(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlanned> {
     let store = builder.store(PlyStore::Pairs(column::Column::new("edges")))?;
-    for (at, property) in builder.element.properties.iter().enumerate() {
+    for property in &builder.element.properties {
+        let Some(at) = EDGE_ENDS.iter().position(|end| *end == property.name) else {
+            builder.keep(property)?;
+            continue;
+        };
         let op = PlyOp::to(PlyScatterTarget::Index, property.item, builder.sink.layout.swap);
         builder.part(property, store, 4 * at, op)?;
         builder.sink.check = Some(check(PlyChecked::Pairs(store), property.item, vertices));
@@ -278,6 +329,8 @@ struct PlyMade {
     mesh: Option<Mesh>,
     /// Texture coordinates of corners, as a column of faces.
     texcoord: Option<Column>,
+    /// Further columns of edges.
+    edge_columns: Vec<Column>,
     /// Whether faces, strips or lines have flaws.
     broken: [bool; 3],
     /// Strips, while the positions are not known.
@@ -337,6 +390,7 @@ impl PlyMade {
                     if let Some(store) = stores.get_mut(store).and_then(Option::take) {
                         mesh.lines = strips::rows_of(store.finish::<[u32; 2]>(rows).into_flattened(), 2)?;
                     }
+                    self.edge_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
                     self.broken[2] = outcome.broken;
                 }
             }
@@ -377,7 +431,12 @@ impl PlyMade {
             dropped += repair::drop_faces(&mut mesh.faces, mesh.face_columns.iter_mut().chain(texcoord), positions)?;
         }
         if self.broken[2] {
-            dropped += repair::drop_lines(&mut mesh.lines, positions)?;
+            dropped += repair::drop_lines(&mut mesh.lines, self.edge_columns.iter_mut(), positions)?;
+        }
+        if !self.edge_columns.is_empty() {
+            let row_count = mesh.lines.len();
+            let table = Table { name: try_string(EDGE)?, row_count, columns: self.edge_columns };
+            try_push(&mut self.scene.tables, table, "tables")?;
         }
         let message = format!("skipped {dropped} faces and edges");
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));

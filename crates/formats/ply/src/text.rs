@@ -10,7 +10,7 @@
 //! it.
 
 use super::layout::{PlyShape, RowEnd};
-use super::lines::{PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
+use super::lines::{PlyDecimals, PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use super::words;
@@ -83,6 +83,9 @@ struct PlyTextState {
     over: bool,
     /// Whether words after the last row were reported.
     noted: bool,
+    /// Integers that are written as decimals: how many, and the first. They are reported at the end, so that the order
+    /// of warnings does not depend on chunks.
+    decimals: (u64, Option<Diagnostic>),
     /// An explanation for errors after a line with more values than the header declares.
     wide_line: Option<String>,
     /// The end of the text so far.
@@ -91,6 +94,9 @@ struct PlyTextState {
     warnings: Warnings,
     progress: ProgressSteps,
 }
+
+/// The kind of warnings about integers that are written as decimals.
+const DECIMAL_INTEGER: &str = "decimal-integer";
 
 struct PlyTextJob<'s, 'a> {
     chunks: TextChunks<'s>,
@@ -144,13 +150,14 @@ pub(super) fn read(
         serial: None,
         over: false,
         noted: false,
+        decimals: (0, None),
         wide_line: None,
         end: body,
         outcomes,
         warnings: std::mem::take(warnings),
         progress: ProgressSteps::default(),
     };
-    let result = run(&job, &mut state, crew, &options.run.cancel);
+    let result = run(&job, &mut state, crew, &options.run.cancel).and_then(|()| state.note_decimals(options));
     *warnings = std::mem::take(&mut state.warnings);
     result?;
     job.check_end(&state)?;
@@ -169,6 +176,14 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
         target.sink.reserve_rows(target.element.count)?;
     }
     Ok(())
+}
+
+impl PlyTextState {
+    /// Warns of integers that are written as decimals.
+    fn note_decimals(&mut self, options: &ParseOptions) -> Result<()> {
+        let (count, Some(first)) = std::mem::take(&mut self.decimals) else { return Ok(()) };
+        self.warnings.note_many(options.faults, DECIMAL_INTEGER, count, first)
+    }
 }
 
 impl ChunkJob for PlyTextJob<'_, '_> {
@@ -344,7 +359,11 @@ impl PlyTextJob<'_, '_> {
             if serial.progress.is_fresh() {
                 begun = Some(word.clone());
             }
-            match serial.progress.feed(target.element, &slot.text.padded()[word.clone()], &mut parsed.rows)? {
+            let fed = serial.progress.feed(target.element, &slot.text.padded()[word.clone()], &mut parsed.rows)?;
+            if fed.is_ok() && serial.progress.was_decimal {
+                parsed.decimals.add(word.clone());
+            }
+            match fed {
                 Ok(Fed::Part) => {}
                 Ok(Fed::Last) => {
                     let start = begun.take().map_or(CARRIED, |word| word.start as u32);
@@ -505,6 +524,7 @@ impl PlyTextJob<'_, '_> {
                 None => error,
             })?;
         }
+        self.count_decimals(state, slot);
         if let Some(error) = slot.error.take() {
             return Err(error);
         }
@@ -516,6 +536,16 @@ impl PlyTextJob<'_, '_> {
             slot.parsed = PlyLinesParsed::default();
         }
         Ok(())
+    }
+
+    /// Counts integers that are written as decimals; the first has its place.
+    fn count_decimals(&self, state: &mut PlyTextState, slot: &PlyTextSlot) {
+        let PlyDecimals { count, first: Some(word) } = slot.parsed.decimals.clone() else { return };
+        state.decimals.0 += count;
+        state.decimals.1.get_or_insert_with(|| {
+            let (place, excerpt) = self.placed(slot, word);
+            Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new("an integer is written as a decimal") }
+        });
     }
 
     /// Reports the first word after the last row.

@@ -19,6 +19,8 @@ pub(super) struct PlyWordsProgress {
     property: usize,
     /// The remaining numbers of its list, once its count is known.
     left: Option<u64>,
+    /// Whether the last word was an integer written as a decimal.
+    pub(super) was_decimal: bool,
 }
 
 /// The meaning of a word.
@@ -40,7 +42,7 @@ pub(super) struct PlyFault {
 impl PlyWordsProgress {
     /// Whether the next word begins a row.
     pub(super) fn is_fresh(&self) -> bool {
-        *self == PlyWordsProgress::default()
+        self.property == 0 && self.left.is_none()
     }
 
     /// Processes the next word of a row of `element`, and appends its number to `row`.
@@ -57,7 +59,10 @@ impl PlyWordsProgress {
             _ => (property.item, false),
         };
         let count = match append(scalar, word, row) {
-            Ok(count) => count,
+            Ok(count) => {
+                self.was_decimal = is_decimal(scalar, word);
+                count
+            }
             Err(why) => return Ok(Err(fault(element, property, scalar, is_count, word, why))),
         };
         if is_count {
@@ -75,7 +80,8 @@ impl PlyWordsProgress {
         if self.property < element.properties.len() {
             return Ok(Ok(Fed::Part));
         }
-        *self = PlyWordsProgress::default();
+        self.property = 0;
+        self.left = None;
         Ok(Ok(Fed::Last))
     }
 }
@@ -97,20 +103,39 @@ impl From<IntegerError> for Why {
 /// Appends a number; returns it if it is an integer of up to 63 bits.
 fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result<i64, Why> {
     match scalar {
-        Scalar::F32 => row.extend(number::f32(word).ok_or(Why::Malformed)?.to_ne_bytes()),
-        Scalar::F64 => row.extend(number::f64(word).ok_or(Why::Malformed)?.to_ne_bytes()),
+        Scalar::F32 => {
+            let special = || number::msvc_special(word).map(|value| value as f32);
+            row.extend(number::f32(word).or_else(special).ok_or(Why::Malformed)?.to_ne_bytes());
+        }
+        Scalar::F64 => {
+            let special = || number::msvc_special(word);
+            row.extend(number::f64(word).or_else(special).ok_or(Why::Malformed)?.to_ne_bytes());
+        }
         Scalar::U64 => {
             let digits = word.strip_prefix(b"+").unwrap_or(word);
-            let number = number::u64(digits)?;
+            let decimal = || whole(word).and_then(|number| u64::try_from(number).ok());
+            let number = number::u64(digits).or_else(|error| decimal().ok_or(error))?;
             row.extend(number.to_ne_bytes());
             return Ok(number.min(i64::MAX as u64) as i64);
         }
         _ => {
-            let number = number::i64(word)?;
+            let number = number::i64(word).or_else(|error| whole(word).ok_or(error))?;
             return if push(scalar, number, row) { Ok(number) } else { Err(Why::Range) };
         }
     }
     Ok(0)
+}
+
+/// An integer that is written as a decimal, as some programs write colors: `255.0`, `2.55e2`.
+fn whole(word: &[u8]) -> Option<i64> {
+    const MAX: f64 = 9_007_199_254_740_992.0;
+    let value = number::f64(word)?;
+    (value.fract() == 0.0 && value.abs() <= MAX).then_some(value as i64)
+}
+
+/// Whether a word is an integer for `scalar`, but written as a decimal.
+pub(super) fn is_decimal(scalar: Scalar, word: &[u8]) -> bool {
+    !matches!(scalar, Scalar::F32 | Scalar::F64) && word.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
 }
 
 /// Appends an integer as an integer type; returns `false` if it does not fit.

@@ -9,9 +9,10 @@
 
 use crate::pages::{FormatRecords, RecordStream, write_streams};
 use crate::{rows, spz};
+use polyhaul_geometry::splat_shape::are_finite;
 use polyhaul_geometry::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
 use polyhaul_model::error::{Error, Result};
-use polyhaul_model::options::SplatWriteOptions;
+use polyhaul_model::options::{SplatWriteOptions, SpzAxes};
 use polyhaul_model::splats::{COLUMNS, HARMONICS, Splats, rest_name};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, Table, Values};
@@ -86,8 +87,11 @@ impl SplatPacker {
             return None;
         }
         let requested = usize::from(options.sh_degree);
-        let is_allowed =
-            requested < HARMONICS.len() && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
+        // Other axes are those of a copy.
+        let is_usual = packing == SplatPacking::Rows || options.spz_axes == SpzAxes::Rub;
+        let is_allowed = is_usual
+            && requested < HARMONICS.len()
+            && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
         let max_degree = match packing {
             SplatPacking::Rows => rows::TARGET.max_degree,
             SplatPacking::Spz => spz::target("").max_degree,
@@ -110,12 +114,16 @@ impl SplatPacker {
     /// Packs rows, of which `part` has the columns that [`SplatPacker::wants`].
     ///
     /// # Errors
-    /// [`unlike`] for columns other than those of the first table; out of memory.
+    /// [`unlike`] for columns other than those of the first table, and for values that are not finite; out of memory.
     pub fn pack(&self, part: &Table) -> Result<PackedPart> {
         let positions = triples(part, POSITION)?;
         let normals = if self.has_normals { used_normals(&triples(part, NORMAL)?) } else { 0 };
         let degrees = [self.full_degree, self.degree];
         let splats = Splats::from_columns(&positions, &part.columns, degrees).ok_or_else(unlike)?;
+        if !are_finite(&splats) {
+            // The writer of scenes reports or leaves out what cannot be stored.
+            return Err(unlike());
+        }
         let streams: Vec<RecordStream<'_>> = match self.packing {
             SplatPacking::Rows => vec![rows::rows(&splats)],
             SplatPacking::Spz => spz::streams_after_positions(self.version, &splats).collect(),

@@ -39,6 +39,7 @@ pub(crate) const TARGET: SplatsTarget<'static> = SplatsTarget {
     max_degree: 0,
     precision: "colors and opacities to 1/255, rotations to 1/128",
     has_antialiasing: false,
+    has_comments: false,
 };
 
 /// Reads the splats of a source.

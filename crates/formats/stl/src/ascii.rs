@@ -35,6 +35,8 @@ use std::sync::Arc;
 const CHUNK_BYTES: usize = 256 << 10;
 /// The size of a slot as a multiple of its chunk: text and triangles.
 const SLOT_FACTOR: usize = 3;
+/// The kind of warnings about statements that deviate from the format without harm.
+const ODD_STATEMENT: &str = "odd-statement";
 /// The number of triangles per batch.
 const TOGETHER: usize = 32;
 
@@ -67,8 +69,8 @@ struct StlParsed {
     loss: DigitLoss,
     solids: Vec<LocalSolid>,
     complaints: Vec<StlComplaint>,
-    /// Complaints that are only counted.
-    more_complaints: u64,
+    /// Complaints that are only counted: faults, and habits.
+    more_complaints: [u64; 2],
     /// The state of the last triangle; `None` if it depends on earlier chunks.
     machine: Option<Machine>,
     /// Whether a solid is open at the end; `None` if it depends on earlier chunks.
@@ -96,9 +98,12 @@ struct LocalSolid {
     first: usize,
 }
 
-/// A misplaced or invalid statement.
+/// A misplaced or invalid statement, or one with a habit.
+#[derive(Clone, Copy)]
 struct StlComplaint {
     expected: &'static str,
+    /// How a statement was read that deviates from the format without harm.
+    habit: Option<&'static str>,
     token: (u32, u32),
     /// The number of the chunk's triangles before it.
     facets: usize,
@@ -166,7 +171,7 @@ impl StlParsed {
         self.exact.clear();
         self.solids.clear();
         self.complaints.clear();
-        self.more_complaints = 0;
+        self.more_complaints = [0; 2];
         self.machine = None;
         self.is_open = None;
         self.lines = 0;
@@ -254,14 +259,17 @@ impl StlParsed {
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;
-        for StlStatement { word, token } in
+        for StlStatement { word, token, habit } in
             Statements::of_line(text.bytes(), line.start - text.start..line.end - text.start)
         {
+            if habit.is_some() {
+                self.complain(StlComplaint { expected: "", habit, token, facets: self.facets.len() })?;
+            }
             match machine.step(&word) {
                 StlStep::Fine => self.open(&word)?,
                 StlStep::Whole(triangle) => self.add(triangle)?,
                 StlStep::Wrong(expected) => {
-                    self.complain(StlComplaint { expected, token, facets: self.facets.len() })?;
+                    self.complain(StlComplaint { expected, habit: None, token, facets: self.facets.len() })?;
                     if stops {
                         goes_on = false;
                         break;
@@ -299,10 +307,12 @@ impl StlParsed {
     }
 
     fn complain(&mut self, complaint: StlComplaint) -> Result<()> {
-        if self.complaints.len() < KEPT {
+        let is_habit = complaint.habit.is_some();
+        let alike = self.complaints.iter().filter(|other| other.habit.is_some() == is_habit).count();
+        if alike < KEPT {
             return try_push(&mut self.complaints, complaint, "complaints");
         }
-        self.more_complaints += 1;
+        self.more_complaints[usize::from(is_habit)] += 1;
         Ok(())
     }
 }
@@ -314,12 +324,17 @@ impl StlTextState {
         let file = job.chunks.name();
         let mut placer = Placer::new(text.bytes(), text.offset, self.lines, file);
         let mut first = None;
-        for StlStatement { word, token } in &parsed.head {
+        for StlStatement { word, token, habit } in &parsed.head {
+            let facets = usize::from(first.is_some());
+            if habit.is_some() {
+                let complaint = StlComplaint { expected: "", habit: *habit, token: *token, facets };
+                self.complain(&complaint, text, &mut placer, job.options)?;
+            }
             match self.machine.step(word) {
                 StlStep::Fine => {}
                 StlStep::Whole(triangle) => first = Some(triangle),
                 StlStep::Wrong(expected) => {
-                    let complaint = StlComplaint { expected, token: *token, facets: usize::from(first.is_some()) };
+                    let complaint = StlComplaint { expected, habit: None, token: *token, facets };
                     self.complain(&complaint, text, &mut placer, job.options)?;
                 }
             }
@@ -343,8 +358,10 @@ impl StlTextState {
         for complaint in complaints {
             self.complain(&complaint.after(before), text, &mut placer, job.options)?;
         }
-        if parsed.more_complaints > 0 {
-            self.warnings.count("broken-facet", parsed.more_complaints);
+        for (code, count) in ["broken-facet", ODD_STATEMENT].into_iter().zip(parsed.more_complaints) {
+            if count > 0 {
+                self.warnings.count(code, count);
+            }
         }
         self.machine = parsed.machine.unwrap_or(if planted("stl-machine") { Machine::default() } else { self.machine });
         self.is_open = parsed.is_open.unwrap_or(self.is_open);
@@ -392,7 +409,10 @@ impl StlTextState {
         placer: &mut Placer<'_>,
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<()> {
-        let StlComplaint { expected, token, facets } = *complaint;
+        let StlComplaint { expected, habit, token, facets } = *complaint;
+        if let Some(habit) = habit {
+            return self.note_habit(habit, token, text, placer, options);
+        }
         // Both are errors; the first one in the file is reported: too many triangles, or this.
         check_count((self.count + facets) as u64, options)?;
         let kinds = self.warnings.kept().iter().map(|warning| warning.code);
@@ -414,6 +434,30 @@ impl StlTextState {
             ..Diagnostic::new(message)
         };
         self.warnings.broken(options.faults, "broken-facet", diagnostic)
+    }
+
+    fn note_habit(
+        &mut self,
+        habit: &'static str,
+        token: (u32, u32),
+        text: &Text,
+        placer: &mut Placer<'_>,
+        options: &ParseOptions<StlReadOptions>,
+    ) -> Result<()> {
+        let kinds = self.warnings.kept().iter().map(|warning| warning.code);
+        if !options.faults.refuses(ODD_STATEMENT) && !is_kept(kinds, ODD_STATEMENT) {
+            self.warnings.count(ODD_STATEMENT, 1);
+            return Ok(());
+        }
+        let start = token.0 as usize;
+        let word = text.bytes().get(start..start + token.1 as usize).unwrap_or_default();
+        let message = format!("unusual `{}`: {habit}", names::shown(&String::from_utf8_lossy(word)));
+        let diagnostic = Diagnostic {
+            place: placer.place(token.0),
+            excerpt: Some(excerpt(text.bytes(), token)),
+            ..Diagnostic::new(message)
+        };
+        self.warnings.note(options.faults, ODD_STATEMENT, diagnostic)
     }
 
     /// Observes the precision of a chunk's corners.

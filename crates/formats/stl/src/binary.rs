@@ -58,8 +58,12 @@ pub fn read(
     let size = source.len();
     let block_facets = options.run.chunk_bytes.map_or(BLOCK_FACETS, |bytes| bytes / FACET_BYTES).clamp(1, 1 << 24);
     let block_bytes = block_facets * FACET_BYTES;
-    let count = u64::from(count);
-    check_count(count, options)?;
+    let declared = count;
+    let counted = counted_by_size(declared, size);
+    let count = counted.unwrap_or(u64::from(declared));
+    // A stand-in for a count says nothing; a size does.
+    let by_size = size.map(|size| size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64);
+    check_count(if is_placeholder(declared) { by_size.unwrap_or(0).min(count) } else { count }, options)?;
     // A known size is reliable; a header that counts more is not.
     let known_count = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
     if let Some(consumer) = consumer {
@@ -75,13 +79,74 @@ pub fn read(
     let mut state = StlBinaryState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.blocks.finish(&options.run.cancel)?;
-    let whole = settle(&state, count, size, &name, options, &mut warnings)?;
+    let whole = match (is_open(declared, size), counted) {
+        (true, _) => settle_open(&state, declared, &name, options, &mut warnings)?,
+        (false, Some(count)) => {
+            note_count(declared, count, &name, options, &mut warnings)?;
+            count
+        }
+        (false, None) => settle(&state, count, size, &name, options, &mut warnings)?,
+    };
     let mut solids = Vec::new();
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
     // SAFETY: the run ended without an error, so every block was placed and published; `whole` is at most the number of
     // their triangles.
     let scene = unsafe { job.facets.finish(whole as usize, Vec::new(), solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
+}
+
+/// Whether a header's count may stand for a count that its writer did not know.
+fn is_placeholder(declared: u32) -> bool {
+    matches!(declared, 0 | 0x7fff_ffff | u32::MAX)
+}
+
+/// Whether triangles are read up to the end of a stream.
+fn is_open(declared: u32, size: Option<u64>) -> bool {
+    size.is_none() && is_placeholder(declared)
+}
+
+/// The number of triangles if the size of the file says it instead of a header without a count; `None` if the header
+/// does.
+fn counted_by_size(declared: u32, size: Option<u64>) -> Option<u64> {
+    if is_open(declared, size) {
+        return Some(u64::from(u32::MAX));
+    }
+    let bytes = size?.checked_sub(HEADER_BYTES as u64)?;
+    let count = bytes / FACET_BYTES as u64;
+    let is_whole = bytes > 0 && bytes.is_multiple_of(FACET_BYTES as u64);
+    (is_placeholder(declared) && is_whole && count != u64::from(declared)).then_some(count)
+}
+
+/// The number of triangles of a stream that ended.
+fn settle_open(
+    state: &StlBinaryState,
+    declared: u32,
+    name: &Arc<str>,
+    options: &ParseOptions<StlReadOptions>,
+    warnings: &mut Warnings,
+) -> Result<u64> {
+    if !state.bytes.is_multiple_of(FACET_BYTES as u64) {
+        return settle(state, u64::from(declared), None, name, options, warnings);
+    }
+    let count = state.bytes / FACET_BYTES as u64;
+    check_count(count, options)?;
+    if count != u64::from(declared) {
+        note_count(declared, count, name, options, warnings)?;
+    }
+    Ok(count)
+}
+
+/// Warns of a header without a count.
+fn note_count(
+    declared: u32,
+    count: u64,
+    name: &Arc<str>,
+    options: &ParseOptions<StlReadOptions>,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let message = format!("the header declares {declared} triangles; all {count} that follow it were read");
+    let offset = HEADER_BYTES as u64 - size_of::<u32>() as u64;
+    warnings.note(options.faults, "wrong-count", Diagnostic::at(name, offset, message))
 }
 
 /// Shows a consumer some positions, from up to 1024 places of a file: a millisecond, and so few reads that there are
@@ -131,7 +196,11 @@ fn settle(
         warnings.broken(options.faults, "truncated", diagnostic)?;
     }
     let bytes = size.map_or(state.bytes, |size| size.saturating_sub(start));
-    if bytes > count * facet_bytes {
+    if bytes > count * facet_bytes && count == 0 {
+        let message = format!("the header declares no triangles, but {bytes} bytes follow");
+        let diagnostic = Diagnostic::at(name, start - size_of::<u32>() as u64, message);
+        warnings.broken(options.faults, "wrong-count", diagnostic)?;
+    } else if bytes > count * facet_bytes {
         let message = format!("extra data after the {count} triangles that the header declares");
         warnings.note(options.faults, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
     }

@@ -57,6 +57,7 @@ impl Machine {
     #[inline]
     pub(super) fn step(&mut self, word: &StlWord) -> StlStep {
         match (self.state, word) {
+            (_, StlWord::Comment) => {}
             (StlState::Loop(count @ 0..3), &StlWord::Vertex(vertex)) => {
                 self.triangle.facet[1 + count] = vertex.single;
                 self.triangle.corners[count] = vertex.exact;

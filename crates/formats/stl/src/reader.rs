@@ -2,7 +2,7 @@
 
 use super::{FACET_BYTES, HEADER_BYTES, ascii, binary};
 use polyhaul_model::Scene;
-use polyhaul_model::error::{Place, Result, try_push};
+use polyhaul_model::error::{Result, try_copy, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::StlReadOptions;
 use polyhaul_model::warnings::Warnings;
@@ -34,21 +34,28 @@ pub fn read(
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];
-    if is_text(head, source.len()) {
+    if is_text(head, source.len()) || has_facets(head, source.len()) {
         return ascii::read(TextChunks::new(source).tolerant(garbage), options, consumer);
     }
     let name: Arc<str> = source.name().into();
+    if head.len() >= HEADER_BYTES && is_plain(head) && !fits(head, source.len()) {
+        return Err(binary::short(0, &name));
+    }
     let Some((title, count)) = head.split_at_checked(80) else { return Err(binary::short(count as u64, &name)) };
     let Some(count) = count.first_chunk() else { return Err(binary::short(head.len() as u64, &name)) };
-    let mut warnings = Warnings::default();
-    let title = title.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
-    let place = Place { file: name, offset: Some(0), ..Place::default() };
-    let title = names::decode(title, &place, options.faults, &mut warnings)?.into_owned();
-    let mut result = binary::read(source, garbage, u32::from_le_bytes(*count), options, consumer, warnings)?;
+    let header = title;
+    let title = title_of(header)?;
+    let mut result = binary::read(source, garbage, u32::from_le_bytes(*count), options, consumer, Warnings::default())?;
     if !title.is_empty() {
         try_push(&mut result.scene.comments, title, "comments")?;
     }
+    result.scene.header = try_copy(header, "the header")?;
     Ok(result)
+}
+
+/// The text of a header: up to the first NUL, without white space around it.
+pub(super) fn title_of(header: &[u8]) -> Result<String> {
+    names::latin1_or_utf8(header.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii())
 }
 
 /// Whether a file has the size of the triangles that its header counts.
@@ -66,9 +73,19 @@ pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     }
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let starts_as_text = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
-    // Names can have any encoding, but no text has these bytes.
-    let is_plain = |&byte: &u8| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c);
-    starts_as_text && head.iter().all(is_plain)
+    starts_as_text && is_plain(head)
+}
+
+/// Names can have any encoding, but no text has other bytes than these.
+fn is_plain(head: &[u8]) -> bool {
+    head.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c))
+}
+
+/// Whether a file that does not start with `solid` is text with triangles.
+fn has_facets(head: &[u8], size: Option<u64>) -> bool {
+    let mut words = head.split(u8::is_ascii_whitespace);
+    let is_facet = |word: &[u8]| word.eq_ignore_ascii_case(b"facet") || word.eq_ignore_ascii_case(b"facetnormal");
+    is_plain(head) && words.any(is_facet) && !fits(head, size)
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub(super) enum StlWord {
     EndLoop,
     EndFacet,
     EndSolid,
+    /// A comment, which the format does not have.
+    Comment,
     /// Not an STL statement; what was expected at the token.
     Broken(&'static str),
 }
@@ -42,6 +44,17 @@ pub(super) struct StlStatement {
     pub(super) word: StlWord,
     /// The start of the token, and its size.
     pub(super) token: (u32, u32),
+    /// A deviation from the format that does not change the meaning: how it was read.
+    pub(super) habit: Option<&'static str>,
+}
+
+/// The words that statements start with.
+const KEYWORDS: [&[u8]; 8] = [b"solid", b"facet", b"outer", b"vertex", b"end", b"endloop", b"endfacet", b"endsolid"];
+
+/// `text` after a word that it starts with, whatever the case.
+fn after_word<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
+    let (start, rest) = text.split_at_checked(word.len())?;
+    start.eq_ignore_ascii_case(word).then_some(rest)
 }
 
 /// The statements of a text.
@@ -107,8 +120,10 @@ impl<'a> Statements<'a> {
         let mut vertex = StlVertex::default();
         for axis in 0..3 {
             let token = self.token();
-            vertex.single[axis] = number::f32(token).ok_or_else(|| self.span(token))?;
-            vertex.exact[axis] = number::f64(token).unwrap_or(f64::NAN);
+            let special = || number::msvc_special(token);
+            let single = number::f32(token).or_else(|| special().map(|value| value as f32));
+            vertex.single[axis] = single.ok_or_else(|| self.span(token))?;
+            vertex.exact[axis] = number::f64(token).or_else(special).unwrap_or(f64::NAN);
             vertex.loss.add(token);
         }
         Ok(vertex)
@@ -117,20 +132,86 @@ impl<'a> Statements<'a> {
     /// A statement whose numbers follow.
     fn with_numbers(&mut self, token: (u32, u32), word: fn(StlVertex) -> StlWord) -> StlStatement {
         match self.numbers() {
-            Ok(values) => StlStatement { word: word(values), token },
+            Ok(values) => self.ended(word(values), token, None),
             Err(token) => self.broken(token, "three numbers"),
         }
     }
 
-    fn broken(&mut self, token: (u32, u32), expected: &'static str) -> StlStatement {
-        self.rest_of_line();
-        StlStatement { word: StlWord::Broken(expected), token }
+    /// A triangle's start. Some programs write no normal.
+    fn facet(&mut self, token: (u32, u32)) -> StlStatement {
+        let start = self.at;
+        let next = self.token();
+        if next.eq_ignore_ascii_case(b"normal") {
+            return self.with_numbers(token, |normal| StlWord::Facet(normal.single));
+        }
+        let span = self.span(next);
+        if next.is_empty() || KEYWORDS.iter().any(|keyword| next.eq_ignore_ascii_case(keyword)) {
+            self.at = start;
+            return StlStatement { word: StlWord::Facet([0.0; 3]), token, habit: Some("read without a normal") };
+        }
+        self.broken(span, "`normal`")
     }
 
-    /// A word that must follow on the line.
-    fn follows(&mut self, word: &[u8]) -> Result<(), (u32, u32)> {
-        let token = self.token();
-        if token.eq_ignore_ascii_case(word) { Ok(()) } else { Err(self.span(token)) }
+    fn broken(&mut self, token: (u32, u32), expected: &'static str) -> StlStatement {
+        self.rest_of_line();
+        StlStatement { word: StlWord::Broken(expected), token, habit: None }
+    }
+
+    /// A statement that is complete here. Anything else on the line that is no statement is skipped.
+    fn ended(&mut self, word: StlWord, token: (u32, u32), habit: Option<&'static str>) -> StlStatement {
+        let start = self.at;
+        let next = self.token();
+        let is_statement =
+            next.is_empty() || is_comment(next) || KEYWORDS.iter().any(|keyword| after_word(next, keyword).is_some());
+        if is_statement {
+            self.at = start;
+            return StlStatement { word, token, habit };
+        }
+        self.rest_of_line();
+        StlStatement { word, token, habit: Some("followed by more text, which is skipped") }
+    }
+
+    /// `end` and the word after it, which belongs to it.
+    fn end(&mut self, token: (u32, u32)) -> StlStatement {
+        let next = self.token();
+        let span = self.span(next);
+        let habit = Some("read as one word");
+        match next.to_ascii_lowercase().as_slice() {
+            b"loop" => self.ended(StlWord::EndLoop, token, habit),
+            b"facet" => self.ended(StlWord::EndFacet, token, habit),
+            b"solid" => {
+                self.rest_of_line();
+                StlStatement { word: StlWord::EndSolid, token, habit }
+            }
+            _ => self.broken(span, "`loop`, `facet` or `solid`"),
+        }
+    }
+
+    /// A statement whose first word is not one of the format's.
+    fn unusual(&mut self, word: &[u8], token: (u32, u32)) -> StlStatement {
+        let apart = Some("read as two words");
+        if is_comment(word) {
+            self.rest_of_line();
+            return StlStatement { word: StlWord::Comment, token, habit: Some("skipped as a comment") };
+        }
+        if word.eq_ignore_ascii_case(b"end") {
+            return self.end(token);
+        }
+        if word.eq_ignore_ascii_case(b"outerloop") {
+            return self.ended(StlWord::Loop, token, apart);
+        }
+        if word.eq_ignore_ascii_case(b"facetnormal") {
+            return StlStatement { habit: apart, ..self.with_numbers(token, |normal| StlWord::Facet(normal.single)) };
+        }
+        if after_word(word, b"endsolid").is_some() {
+            self.rest_of_line();
+            return StlStatement { word: StlWord::EndSolid, token, habit: apart };
+        }
+        if after_word(word, b"solid").is_some() {
+            self.at -= word.len() - b"solid".len();
+            return StlStatement { word: StlWord::Solid(self.rest_of_line()), token, habit: apart };
+        }
+        self.broken(token, "an STL statement")
     }
 }
 
@@ -151,28 +232,30 @@ impl Iterator for Statements<'_> {
         Some(if is(b"vertex") {
             self.with_numbers(token, StlWord::Vertex)
         } else if is(b"facet") {
-            match self.follows(b"normal") {
-                Ok(()) => self.with_numbers(token, |normal| StlWord::Facet(normal.single)),
-                Err(token) => self.broken(token, "`normal`"),
-            }
+            self.facet(token)
         } else if is(b"outer") {
-            match self.follows(b"loop") {
-                Ok(()) => StlStatement { word: StlWord::Loop, token },
-                Err(token) => self.broken(token, "`loop`"),
-            }
+            let next = self.token();
+            let span = self.span(next);
+            let is_loop = next.eq_ignore_ascii_case(b"loop");
+            if is_loop { self.ended(StlWord::Loop, token, None) } else { self.broken(span, "`loop`") }
         } else if is(b"endloop") {
-            StlStatement { word: StlWord::EndLoop, token }
+            self.ended(StlWord::EndLoop, token, None)
         } else if is(b"endfacet") {
-            StlStatement { word: StlWord::EndFacet, token }
+            self.ended(StlWord::EndFacet, token, None)
         } else if is(b"solid") {
-            StlStatement { word: StlWord::Solid(self.rest_of_line()), token }
+            StlStatement { word: StlWord::Solid(self.rest_of_line()), token, habit: None }
         } else if is(b"endsolid") {
             self.rest_of_line();
-            StlStatement { word: StlWord::EndSolid, token }
+            StlStatement { word: StlWord::EndSolid, token, habit: None }
         } else {
-            self.broken(token, "an STL statement")
+            self.unusual(word, token)
         })
     }
+}
+
+/// Whether a word starts a comment, as in other formats.
+fn is_comment(word: &[u8]) -> bool {
+    word.starts_with(b"#") || word.starts_with(b"//")
 }
 
 #[cfg(test)]
@@ -200,6 +283,7 @@ mod tests {
         assert_eq!(at("vertex 1 x 3"), (StlWord::Broken("three numbers"), (9, 1)));
         assert_eq!(at("vertex 1 2\n3"), (StlWord::Broken("three numbers"), (10, 0)));
         assert_eq!(at("facet 0 0 1"), (StlWord::Broken("`normal`"), (6, 1)));
+        assert_eq!(at("end bogus"), (StlWord::Broken("`loop`, `facet` or `solid`"), (4, 5)));
         assert_eq!(at(" bogus 1 2"), (StlWord::Broken("an STL statement"), (1, 5)));
         assert_eq!(
             words("bogus 1 2 3\nendloop\nouter"),

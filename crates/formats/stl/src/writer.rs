@@ -1,5 +1,6 @@
 //! Triangles to STL, as 50 bytes each or as text, in pages.
 
+use super::reader::title_of;
 use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::frame::Frame;
@@ -91,10 +92,23 @@ fn is_attribute(column: &Column) -> bool {
     column.name == "attribute" && column.offsets.is_none() && matches!(column.values, Values::U16(_))
 }
 
+/// The header of the file that the scene was read from, unless its text was changed or would make the file seem text.
+fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
+    let Some(&header) = scene.header.first_chunk().filter(|_| scene.header.len() == HEADER_BYTES - 4) else {
+        return Ok(None);
+    };
+    let is_text = header.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
+    let is_same = scene.comments.first().map_or("", String::as_str) == title_of(&header)?;
+    Ok((is_same && !is_text).then_some(header))
+}
+
 /// Returns the header of a binary file: the first comment, as far as it fits, and the number of triangles.
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
         .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
+    if let Some(header) = whole_header(scene)? {
+        return Ok([&header, &count.to_le_bytes()[..]].concat());
+    }
     let default_title = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
     let comment = scene.comments.first().map_or(default_title, String::as_str);
     // With this word, many readers would take the file for text.

@@ -3,16 +3,19 @@
 use super::head::TableHead;
 use super::parse::TableParsed;
 use super::typed::{TypedColumn, with_column};
-use super::value::{TableHeadKind, Wide};
+use super::value::{TableHeadKind, Wide, WideColumn};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::options::ColumnTypes;
 use polyhaul_model::{Scalar, Values};
 use polyhaul_pipeline::column::Column;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_text::parse::fields::MAX_EXACT;
 use polyhaul_text::parse::grid::{Grid, MAX_COLUMNS};
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
 use std::slice;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers of a grid that are converted before they are distributed to columns: 8 KiB of f64s, which stay in the
 /// first-level cache.
@@ -35,6 +38,8 @@ pub(super) struct TableColumns {
     /// The number of columns.
     pub(super) count: usize,
     arrays: Vec<TableTarget>,
+    /// Whether integers that an array of floats rounds are counted: not if the caller wants floats.
+    counts_rounded: bool,
 }
 
 /// An array that chunks fill.
@@ -51,12 +56,29 @@ struct TableColumnsLane {
     step: usize,
 }
 
-/// For each array, the value from which it has floats, as determined in order.
+/// What the values of each array are stored as, as determined in order.
 #[derive(Default)]
-pub(super) struct FloatsFrom(pub(super) Vec<Option<usize>>);
+pub(super) struct ArrayForms(Vec<ArrayForm>);
+
+/// What the values of an array are stored as.
+#[derive(Clone, Default)]
+struct ArrayForm {
+    /// The value from which it has floats.
+    floats_from: Option<usize>,
+    /// Values before it that are stored as u64s, because one of them does not fit an i64.
+    unsigned: Vec<Range<usize>>,
+    /// Integers that were rounded, because they are stored as floats.
+    rounded: u64,
+}
+
+/// The values of an array, and how many of its integers were rounded.
+pub(super) struct FinishedArray {
+    pub(super) values: Values,
+    pub(super) rounded: u64,
+}
 
 impl TableColumns {
-    pub(super) fn new(head: &TableHead, layout: Layout) -> Result<TableColumns> {
+    pub(super) fn new(head: &TableHead, layout: Layout, types: &ColumnTypes) -> Result<TableColumns> {
         let kinds = match layout {
             Layout::Columns | Layout::Points => &head.kinds[..],
             // All have one type: the reader sees to that.
@@ -66,7 +88,7 @@ impl TableColumns {
         for &kind in kinds {
             try_push(&mut arrays, TableTarget::new(kind), "columns")?;
         }
-        Ok(TableColumns { layout, count: head.columns(), arrays })
+        Ok(TableColumns { layout, count: head.columns(), arrays, counts_rounded: *types == ColumnTypes::Auto })
     }
 
     /// Returns how many values of each row an array takes.
@@ -87,27 +109,57 @@ impl TableColumns {
         &self,
         row: usize,
         parsed: &TableParsed,
-        floats: &mut FloatsFrom,
+        forms: &mut ArrayForms,
         is_float: &mut Vec<bool>,
     ) -> Result<()> {
-        let FloatsFrom(from) = floats;
-        if from.len() < self.arrays.len() {
-            from.try_reserve_exact(self.arrays.len())?;
-            from.resize(self.arrays.len(), None);
+        let ArrayForms(forms) = forms;
+        if forms.len() < self.arrays.len() {
+            forms.try_reserve_exact(self.arrays.len())?;
+            forms.resize(self.arrays.len(), ArrayForm::default());
         }
         is_float.clear();
         is_float.try_reserve(self.arrays.len())?;
-        for (array, from) in from.iter_mut().enumerate() {
-            let has_floats = match self.layout {
+        for (array, form) in forms.iter_mut().enumerate() {
+            let mut has_floats = match self.layout {
                 Layout::Columns | Layout::Points => parsed.has_floats[array],
                 Layout::Rows => parsed.has_floats.contains(&true),
             };
-            if has_floats {
-                from.get_or_insert(row * self.width());
+            let wide = self.wide_column(array, parsed);
+            if !has_floats && form.floats_from.is_none() && wide.has_unsigned {
+                // No type holds negative integers and such that need all 64 bits.
+                has_floats = wide.has_negative;
+                if !has_floats {
+                    let end = row + parsed.row_count;
+                    try_push(&mut form.unsigned, row * self.width()..end * self.width(), "columns")?;
+                }
             }
-            is_float.push(from.is_some());
+            if has_floats {
+                form.floats_from.get_or_insert(row * self.width());
+            }
+            let is_stored_as_float = form.floats_from.is_some() || self.arrays[array].is_float();
+            if is_stored_as_float && self.counts_rounded {
+                form.rounded += wide.rounded;
+            }
+            is_float.push(form.floats_from.is_some());
         }
         Ok(())
+    }
+
+    /// What a chunk has of wide integers for an array.
+    fn wide_column(&self, array: usize, parsed: &TableParsed) -> WideColumn {
+        let columns = &parsed.wide_columns;
+        match self.layout {
+            Layout::Columns | Layout::Points => columns.get(array).copied().unwrap_or_default(),
+            Layout::Rows => columns.iter().copied().fold(WideColumn::default(), WideColumn::with),
+        }
+    }
+
+    /// The values of a chunk that an array takes.
+    fn lane(&self, array: usize) -> TableColumnsLane {
+        match self.layout {
+            Layout::Columns | Layout::Points => TableColumnsLane { first: array, step: self.count },
+            Layout::Rows => TableColumnsLane { first: 0, step: 1 },
+        }
     }
 
     /// Copies the values of a chunk to the places of `rows`.
@@ -125,10 +177,7 @@ impl TableColumns {
         let range = rows.start * width..rows.end * width;
         let count = rows.len() * self.count;
         for (number, array) in self.arrays.iter().enumerate() {
-            let lane = match self.layout {
-                Layout::Columns | Layout::Points => TableColumnsLane { first: number, step: self.count },
-                Layout::Rows => TableColumnsLane { first: 0, step: 1 },
-            };
+            let lane = self.lane(number);
             // SAFETY: the places of `rows` belong to this chunk alone, by this function's contract; `range` is those
             // rows of the array.
             unsafe {
@@ -211,15 +260,16 @@ impl TableColumns {
     ///
     /// # Safety
     /// The first `rows` rows were all published.
-    pub(super) unsafe fn finish(self, rows: usize, floats: FloatsFrom, run: &RunOptions) -> Result<Vec<Values>> {
+    pub(super) unsafe fn finish(self, rows: usize, forms: ArrayForms, run: &RunOptions) -> Result<Vec<FinishedArray>> {
         let count = rows * self.width();
-        let mut values = Vec::new();
-        let mut from = floats.0.into_iter();
+        let mut finished = Vec::new();
+        let mut forms = forms.0.into_iter();
         for array in self.arrays {
+            let form = forms.next().unwrap_or_default();
             // SAFETY: an array takes `width` values of each row, so `count` were written, by this function's contract.
-            try_push(&mut values, unsafe { array.finish(count, from.next().flatten(), run) }, "columns")?;
+            try_push(&mut finished, unsafe { array.finish(count, form, run) }, "columns")?;
         }
-        Ok(values)
+        Ok(finished)
     }
 }
 
@@ -236,6 +286,11 @@ impl TableTarget {
             TableHeadKind::F64 => TableTarget::Typed(TypedColumn::new(Scalar::F64)),
             TableHeadKind::Integer(scalar) => TableTarget::Typed(TypedColumn::new(scalar)),
         }
+    }
+
+    /// Whether its type is one of floats from the start.
+    fn is_float(&self) -> bool {
+        matches!(self, TableTarget::Typed(TypedColumn::F32(_) | TypedColumn::F64(_)))
     }
 
     fn reserve(&self, count: usize) -> Result<()> {
@@ -300,15 +355,12 @@ impl TableTarget {
 
     /// # Safety
     /// The first `count` values were all written.
-    unsafe fn finish(self, count: usize, floats_from: Option<usize>, run: &RunOptions) -> Values {
+    unsafe fn finish(self, count: usize, form: ArrayForm, run: &RunOptions) -> FinishedArray {
         // SAFETY: `Column::finish` and `TypedColumn::finish` have this function's condition.
         unsafe {
             match self {
-                TableTarget::Typed(column) => column.finish(count),
-                TableTarget::Auto(column) => match (column.finish(count), floats_from) {
-                    (values, None) if count > 0 => Values::I64(values.into()),
-                    (values, from) => Values::F64(floats(values, from.unwrap_or(0), run).into()),
-                },
+                TableTarget::Typed(column) => FinishedArray { values: column.finish(count), rounded: form.rounded },
+                TableTarget::Auto(column) => finished_auto(column.finish(count), form, run),
             }
         }
     }
@@ -320,6 +372,29 @@ trait TableStored: Copy {
     fn from_f64(value: f64) -> Self;
     /// From an integer that fits.
     fn of_wide(wide: i128) -> Self;
+}
+
+/// The values of a column whose type its values decide.
+fn finished_auto(values: Vec<i64>, form: ArrayForm, run: &RunOptions) -> FinishedArray {
+    let ArrayForm { floats_from, unsigned, rounded } = form;
+    if floats_from.is_none() && !values.is_empty() {
+        if unsigned.is_empty() {
+            return FinishedArray { values: Values::I64(values.into()), rounded };
+        }
+        if !has_negative(&values, &unsigned) {
+            return FinishedArray { values: Values::U64(as_bits::<u64>(values).into()), rounded };
+        }
+    }
+    let integers_end = floats_from.unwrap_or(values.len());
+    let (values, newly_rounded) = floats(values, integers_end, &unsigned, run);
+    FinishedArray { values: Values::F64(values.into()), rounded: rounded + newly_rounded }
+}
+
+/// Whether there is a negative value outside of these ranges, which are in order.
+fn has_negative(values: &[i64], unsigned: &[Range<usize>]) -> bool {
+    let starts = std::iter::once(0).chain(unsigned.iter().map(|range| range.end));
+    let ends = unsigned.iter().map(|range| range.start).chain([values.len()]);
+    starts.zip(ends).any(|(start, end)| values[start..end].iter().any(|value| *value < 0))
 }
 
 macro_rules! stored {
@@ -337,26 +412,60 @@ macro_rules! stored {
 }
 stored!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
-/// Converts integers up to `from`, followed by the bits of floats, to floats, in place.
-fn floats(mut values: Vec<i64>, from: usize, run: &RunOptions) -> Vec<f64> {
+/// Converts integers up to `from`, followed by the bits of floats, to floats, in place; the integers in `unsigned` are
+/// u64s. Returns also how many were rounded.
+fn floats(mut values: Vec<i64>, from: usize, unsigned: &[Range<usize>], run: &RunOptions) -> (Vec<f64>, u64) {
+    let is_rounded_signed = |exact: i64, nearest: f64| nearest as i128 != i128::from(exact);
+    let signed = |bits: i64| {
+        let nearest = bits as f64;
+        (nearest, bits.unsigned_abs() > MAX_EXACT && is_rounded_signed(bits, nearest))
+    };
+    let unsigned_of = |bits: i64| {
+        let nearest = bits as u64 as f64;
+        (nearest, nearest as i128 != i128::from(bits as u64))
+    };
+    let mut rounded = 0;
+    let mut start = 0;
+    for range in unsigned {
+        rounded += convert(&mut values[start..range.start], run, signed);
+        rounded += convert(&mut values[range.clone()], run, unsigned_of);
+        start = range.end;
+    }
+    rounded += convert(&mut values[start..from], run, signed);
+    (as_bits(values), rounded)
+}
+
+/// Replaces integers by the bits of floats; `nearest` also returns whether an integer is rounded. Returns how many are.
+fn convert(integers: &mut [i64], run: &RunOptions, nearest: impl Fn(i64) -> (f64, bool) + Sync) -> u64 {
     /// Values per parallel step.
     const PIECE: usize = 1 << 16;
-    let integers = values.get_mut(..from).unwrap_or_default();
-    let pieces = integers.chunks_mut(PIECE);
-    for_each_item(
-        run.worker_threads(),
-        pieces,
-        || (),
-        |(), piece| {
-            for value in piece {
-                *value = (*value as f64).to_bits() as i64;
-            }
-        },
-    );
-    const { assert!(align_of::<i64>() == align_of::<f64>()) };
+    let rounded = AtomicU64::new(0);
+    let work = |(): &mut (), piece: &mut [i64]| {
+        let mut rounded_here = 0;
+        for value in piece {
+            let (float, is_rounded) = nearest(*value);
+            rounded_here += u64::from(is_rounded);
+            *value = float.to_bits() as i64;
+        }
+        rounded.fetch_add(rounded_here, Ordering::Relaxed);
+    };
+    for_each_item(run.worker_threads(), integers.chunks_mut(PIECE), || (), work);
+    rounded.into_inner()
+}
+
+/// A type of 64 bits that all bits are valid for.
+trait TableWord {}
+
+impl TableWord for u64 {}
+
+impl TableWord for f64 {}
+
+/// The same bits as numbers of another type.
+fn as_bits<T: TableWord>(values: Vec<i64>) -> Vec<T> {
+    const { assert!(align_of::<i64>() == align_of::<T>() && size_of::<i64>() == size_of::<T>()) };
     let mut values = ManuallyDrop::new(values);
-    // SAFETY: pointer, length and capacity are those of a vector that `ManuallyDrop` does not free. i64 and f64 have
-    // the same size and, as checked above, alignment; any bits are an f64.
+    // SAFETY: pointer, length and capacity are those of a vector that `ManuallyDrop` does not free. Both types have the
+    // same size and alignment, as checked above; all bits are valid for a `TableWord`.
     unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
 }
 
@@ -379,9 +488,10 @@ impl TableColumnsLane {
         for wide in wides {
             let cell = wide.cell as usize;
             if (self.step == 1 || cell % self.step == self.first)
+                && let Some(whole) = wide.value()
                 && let Some(slot) = slots.get_mut(cell / self.step)
             {
-                slot.write(T::of_wide(wide.value()));
+                slot.write(T::of_wide(whole));
             }
         }
     }

@@ -4,10 +4,12 @@
 
 use super::TableFormat;
 use super::columns::Layout;
-use super::line::{Grammar, OPEN, Quotes, TableField, is_blank};
+use super::line::{Grammar, OPEN, Quotes, TableField, is_blank, spreadsheet_error};
 use super::scene;
-use super::value::{TableHeadKind, check_number};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
+use super::value::{TableHeadKind, check_number, has_decimal_comma};
+use polyhaul_model::error::{
+    Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_copy, try_push, try_string,
+};
 use polyhaul_model::names;
 use polyhaul_model::options::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions};
 use polyhaul_model::warnings::Warnings;
@@ -15,6 +17,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 use polyhaul_text::scan::Separator;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What is known before the first row of data.
@@ -32,6 +35,8 @@ pub(super) struct TableHead {
     /// Their names; empty if there is no header.
     pub(super) names: Vec<String>,
     pub(super) missing: MissingValue,
+    /// The bytes of the first row in the file, if it was not certain that they are not names; otherwise empty.
+    pub(super) first_row: Range<u64>,
 }
 
 impl TableHead {
@@ -56,9 +61,15 @@ pub(super) struct TableFinder<'o> {
     lines: u64,
     /// The line with the names, and its location.
     header: Option<(Vec<u8>, Diagnostic)>,
+    /// A line whose last name has a quote that was not closed yet, with the lines after it, and its location.
+    open: Option<(Vec<u8>, Place)>,
+    /// The comment that is the last line so far, and its location.
+    last_comment: Option<(Vec<u8>, Diagnostic)>,
+    /// The separator in the line `sep=` of spreadsheets.
+    stated: Option<Separator>,
     /// Text of comment lines.
     pub(super) comments: Vec<String>,
-    /// The number of points that a `.pts` file declares.
+    /// The number of points that a file declares.
     pub(super) declared: Option<(u64, Place)>,
 }
 
@@ -69,13 +80,60 @@ struct TableLine<'a> {
 }
 
 impl TableLine<'_> {
-    fn diagnostic(&self, field: std::ops::Range<usize>, message: impl Into<String>) -> Diagnostic {
+    fn diagnostic(&self, field: Range<usize>, message: impl Into<String>) -> Diagnostic {
         let mut place = self.place.clone();
         place.column = place.column.map(|column| column + field.start as u64);
         place.offset = place.offset.map(|offset| offset + field.start as u64);
-        let excerpt = Some(Excerpt::of_line(self.bytes, field));
+        // Names in quotes can continue on the next line, which is not shown.
+        let (end, _) = line_end(self.bytes, 0);
+        let excerpt = Some(Excerpt::of_line(&self.bytes[..end], field.start.min(end)..field.end.min(end)));
         Diagnostic { place, excerpt, ..Diagnostic::new(message) }
     }
+}
+
+/// Whether a byte can be a part of a number or of a line's structure.
+fn is_numeric(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&byte)
+}
+
+/// Whether a field of a first row shows that the row does not have names: a number with a point, a sign, an exponent or
+/// a decimal comma, or a NUL.
+fn is_value(field: &[u8]) -> bool {
+    let has_sign = field.iter().any(|byte| b".+-".contains(byte));
+    let has_exponent = field.first().is_some_and(u8::is_ascii_digit) && field.iter().any(|byte| b"eE".contains(byte));
+    let is_decimal = (has_sign || has_exponent) && number::f64(field).is_some();
+    is_decimal || number::msvc_special(field).is_some() && has_sign || has_decimal_comma(field) || field.contains(&0)
+}
+
+/// Whether names have those of a position among them.
+fn has_position(names: &[u8], grammar: &Grammar) -> bool {
+    let has = |name: &str| {
+        let mut fields = grammar.fields(names).map(|field| &names[field.range]);
+        fields.any(|field| field.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    scene::POSITION.into_iter().all(has)
+}
+
+/// Whether a field is a word for a missing value.
+fn is_missing(field: &[u8]) -> bool {
+    const WORDS: [&str; 4] = ["na", "n/a", "null", "none"];
+    let is_word = |word: &str| field.eq_ignore_ascii_case(word.as_bytes());
+    field.is_empty() || WORDS.into_iter().any(is_word) || spreadsheet_error(field) == field.len()
+}
+
+/// A line of names without the mark before the first one, which shows that it is no row: `//X Y Z` of CloudCompare, or
+/// `#` and `%` where these are not comments. The mark stays if it is a name: the row then has as many values.
+fn unmarked<'l>(line: &'l [u8], grammar: &Grammar, row_count: Option<usize>) -> Result<Cow<'l, [u8]>> {
+    let start = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let mark = [&b"//"[..], b"#", b"%"].into_iter().find(|mark| line[start..].starts_with(mark));
+    let Some(mark) = mark else { return Ok(line.into()) };
+    let mut rest = try_copy(line, "names")?;
+    // Places of names stay the same.
+    rest[start..start + mark.len()].fill(b' ');
+    let is_named = grammar.fields(&rest).next().is_some_and(|first| !first.range.is_empty());
+    let count = grammar.fields(&rest).count();
+    let was_name = row_count.is_some_and(|rows| rows != count && rows == grammar.fields(line).count());
+    Ok(if is_named && !was_name { rest.into() } else { line.into() })
 }
 
 /// Checks the caller's options.
@@ -84,14 +142,13 @@ pub(super) fn check(options: &TableReadOptions) -> Result<()> {
         let message = format!("{what} cannot start with `{}`, which may be part of a number", byte.escape_ascii());
         Err(Error::new(ErrorKind::Usage, message))
     };
-    let numeric = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&byte);
     let delimiter = match options.delimiter {
-        Some(Delimiter::Byte(byte)) if numeric(byte) => return bad("a delimiter", byte),
+        Some(Delimiter::Byte(byte)) if is_numeric(byte) => return bad("a delimiter", byte),
         Some(Delimiter::Byte(byte)) => Some(byte),
         _ => None,
     };
     match Some(options.comment.as_bytes()).filter(|comment| !comment.is_empty()) {
-        Some([first, ..]) if numeric(*first) || first.is_ascii_whitespace() || delimiter == Some(*first) => {
+        Some([first, ..]) if is_numeric(*first) || first.is_ascii_whitespace() || delimiter == Some(*first) => {
             bad("a comment", *first)
         }
         _ => Ok(()),
@@ -113,6 +170,9 @@ impl<'o> TableFinder<'o> {
             comment,
             lines: 0,
             header: None,
+            open: None,
+            last_comment: None,
+            stated: None,
             comments: Vec::new(),
             declared: None,
         })
@@ -137,9 +197,9 @@ impl<'o> TableFinder<'o> {
                     column: Some(1),
                     offset: Some(offset + at as u64),
                 };
-                if self.is_row(&TableLine { bytes: &text[at..end], place: place.clone() })? {
-                    let head = self.head(Some(&TableLine { bytes: &text[at..end], place }), warnings)?;
-                    return Ok(Some((head, at)));
+                let line = TableLine { bytes: &text[at..end], place };
+                if !self.continues(&line, warnings)? && self.is_row(&line)? {
+                    return Ok(Some((self.head(Some(&line), warnings)?, at)));
                 }
             }
             at = next;
@@ -149,31 +209,97 @@ impl<'o> TableFinder<'o> {
 
     /// The head of a text that has no row.
     pub(super) fn end(&mut self, warnings: &mut Warnings) -> Result<TableHead> {
+        if let Some((bytes, place)) = self.open.take() {
+            self.refuse_open(&bytes, place, warnings)?;
+        }
         self.head(None, warnings)
+    }
+
+    /// Returns whether a line is a part of names in quotes, which can contain line breaks; a line that completes them
+    /// makes them the header.
+    fn continues(&mut self, line: &TableLine<'_>, warnings: &mut Warnings) -> Result<bool> {
+        let (mut bytes, place) = match self.open.take() {
+            Some((mut bytes, place)) => {
+                let size = 1 + line.bytes.len();
+                bytes.try_reserve(size).map_err(|_| Error::memory("names"))?;
+                bytes.push(b'\n');
+                (bytes, place)
+            }
+            None if self.opens_quote(line.bytes) => {
+                let mut bytes = Vec::new();
+                bytes.try_reserve(line.bytes.len()).map_err(|_| Error::memory("names"))?;
+                (bytes, line.place.clone())
+            }
+            None => return Ok(false),
+        };
+        bytes.extend_from_slice(line.bytes);
+        if !self.has_open_quote(&bytes) {
+            let diagnostic = TableLine { bytes: &bytes, place }.diagnostic(0..bytes.len(), "");
+            self.header = Some((bytes, diagnostic));
+            return Ok(true);
+        }
+        if bytes.len() as u64 > self.options.limits.name_bytes {
+            self.refuse_open(&bytes, place, warnings)?;
+            return Ok(true);
+        }
+        self.open = Some((bytes, place));
+        Ok(true)
+    }
+
+    /// The error for a quote that nothing closes.
+    fn refuse_open(&mut self, bytes: &[u8], place: Place, warnings: &mut Warnings) -> Result<()> {
+        let (end, _) = line_end(bytes, 0);
+        let line = TableLine { bytes: &bytes[..end], place };
+        self.header = Some((try_copy(line.bytes, "names")?, line.diagnostic(0..end, "")));
+        self.head(None, warnings).map(|_| ())
+    }
+
+    /// Returns whether a line may be the first of several with the names, because one has a quote that it does not
+    /// close.
+    fn opens_quote(&self, line: &[u8]) -> bool {
+        let may_have_names = self.header.is_none() && self.options.own.header != TableHeader::Absent;
+        let is_comment = || self.grammar(Separator::Blanks).comment(line).is_some();
+        may_have_names && memchr::memchr(b'"', line).is_some() && !is_comment() && self.has_open_quote(line)
+    }
+
+    fn has_open_quote(&self, line: &[u8]) -> bool {
+        let bare = self.grammar(Separator::Blanks);
+        let content = bare.content(line);
+        let grammar = self.grammar(self.separator(content));
+        grammar.fields(content).last().is_some_and(|field| field.quotes == Quotes::Open)
+    }
+
+    fn grammar(&self, separator: Separator) -> Grammar {
+        Grammar { separator, comment: self.comment.clone(), splits_tokens: self.options.own.is_numpy }
     }
 
     /// Returns whether a line is the first row of data; other lines are kept.
     fn is_row(&mut self, line: &TableLine<'_>) -> Result<bool> {
-        let plain = Grammar { separator: Separator::Blanks, comment: std::mem::take(&mut self.comment) };
-        let comment = plain.comment(line.bytes);
-        let content = plain.content(line.bytes);
-        self.comment = plain.comment;
-        if let Some(comment) = comment {
+        let bare = self.grammar(Separator::Blanks);
+        let last_comment = self.last_comment.take();
+        if let Some(comment) = bare.comment(line.bytes) {
             let text = match std::str::from_utf8(comment) {
                 Ok(text) => try_string(text)?,
                 Err(_) => names::latin1(comment)?,
             };
             try_push(&mut self.comments, text, "comments")?;
+            self.last_comment = Some((try_copy(comment, "comments")?, line.diagnostic(0..line.bytes.len(), "")));
             return Ok(false);
         }
+        let content = bare.content(line.bytes);
         if content.is_empty() || is_blank(content, self.given().unwrap_or(Separator::Blanks)) {
             return Ok(false);
         }
-        if self.format == TableFormat::Pts
-            && self.declared.is_none()
-            && self.header.is_none()
-            && let Ok(count) = number::u64(content.trim_ascii())
+        if let Some(separator) = self.stated_separator(content) {
+            self.stated = Some(separator);
+            return Ok(false);
+        }
+        // A tab behind the number would end a field.
+        let trailing = content.iter().rev().take_while(|byte| **byte == b' ').count();
+        if let Ok(count) = number::u64(content[..content.len() - trailing].trim_ascii_start())
+            && self.may_be_count(last_comment.as_ref().map(|(comment, _)| &comment[..]))?
         {
+            self.last_comment = last_comment;
             self.declared = Some((count, line.place.clone()));
             return Ok(false);
         }
@@ -181,15 +307,49 @@ impl<'o> TableFinder<'o> {
             && match self.options.own.header {
                 TableHeader::Absent => false,
                 TableHeader::Present => true,
-                TableHeader::Auto => !self.is_numeric(content),
+                TableHeader::Auto => self.format != TableFormat::Pts && self.are_names(content),
             };
         if is_header {
-            let mut bytes = Vec::new();
-            bytes.try_reserve_exact(content.len()).map_err(|_| Error::memory("names"))?;
-            bytes.extend_from_slice(content);
-            self.header = Some((bytes, line.diagnostic(0..content.trim_ascii_end().len(), "")));
+            let diagnostic = line.diagnostic(0..content.trim_ascii_end().len(), "");
+            self.header = Some((try_copy(content, "names")?, diagnostic));
+        } else {
+            self.last_comment = last_comment;
         }
         Ok(!is_header)
+    }
+
+    /// The separator that the first line of a spreadsheet's file states: `sep=;`.
+    fn stated_separator(&self, line: &[u8]) -> Option<Separator> {
+        let is_first = self.lines == self.options.own.skip_lines + 1 && self.options.own.delimiter.is_none();
+        let bare = line.strip_prefix(b"\"").map_or(line, |rest| rest.strip_suffix(b"\"").unwrap_or(rest));
+        let (word, separator) = bare.split_at_checked(4)?;
+        let is_statement = is_first && word.eq_ignore_ascii_case(b"sep=");
+        match separator {
+            _ if !is_statement => None,
+            [b' '] => Some(Separator::Blanks),
+            [byte] if !is_numeric(*byte) => Some(Separator::Byte(*byte)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether an integer alone on a line can be the number of points: at the start of a file of points, or
+    /// behind the names of columns of points, as CloudCompare writes it.
+    fn may_be_count(&self, last_comment: Option<&[u8]>) -> Result<bool> {
+        let is_expected = match self.header.as_ref().map(|(names, _)| &names[..]).or(last_comment) {
+            _ if self.declared.is_some() => false,
+            _ if self.header.is_none() && self.is_points() => true,
+            None => false,
+            Some(names) => {
+                // A tab can be one of several blanks.
+                let grammars = [self.separator(names), Separator::Blanks].map(|separator| self.grammar(separator));
+                let mut has_any = false;
+                for grammar in &grammars {
+                    has_any |= has_position(&unmarked(names, grammar, None)?, grammar);
+                }
+                has_any
+            }
+        };
+        Ok(is_expected)
     }
 
     /// Returns the separator set by the caller or the format.
@@ -197,6 +357,7 @@ impl<'o> TableFinder<'o> {
         match self.options.own.delimiter {
             Some(Delimiter::Blanks) => Some(Separator::Blanks),
             Some(Delimiter::Byte(byte)) => Some(Separator::Byte(byte)),
+            None if self.stated.is_some() => self.stated,
             None if self.format == TableFormat::Tsv => Some(Separator::Byte(b'\t')),
             None => None,
         }
@@ -215,13 +376,36 @@ impl<'o> TableFinder<'o> {
         separators.find(|&separator| self.fits(line, separator)).unwrap_or(first)
     }
 
-    fn is_numeric(&self, line: &[u8]) -> bool {
-        self.fits(line, self.separator(line))
+    /// Returns whether a first row has the names of columns: not all of it is numbers, and nothing in it shows that it
+    /// is a row with a broken value. Integers can be names, such as years; numbers with a point, a sign or an exponent
+    /// are not, and neither are the words for missing values beside numbers.
+    fn are_names(&self, line: &[u8]) -> bool {
+        let separator = self.separator(line);
+        if self.fits(line, separator) {
+            return false;
+        }
+        let columns = self.options.own.columns.as_deref().unwrap_or_default();
+        if columns.iter().any(|column| matches!(column, ColumnName::Name(_))) {
+            return true;
+        }
+        let mut numbers = 0;
+        let mut others = 0;
+        for TableField { range, .. } in self.grammar(separator).fields(line) {
+            let field = &line[range];
+            if is_value(field) {
+                return false;
+            }
+            let is_number = number::f64(field).is_some();
+            numbers += usize::from(is_number);
+            others += usize::from(!is_number && !is_missing(field));
+        }
+        numbers == 0 || others > 0
     }
 
     /// Returns whether the kept fields of a line are numbers, some of which may be missing.
     fn fits(&self, line: &[u8], separator: Separator) -> bool {
-        let grammar = Grammar { separator, comment: Vec::new() };
+        let grammar = Grammar { separator, comment: Vec::new(), splits_tokens: false };
+        let is_special = |field: &[u8]| !self.options.own.is_numpy && number::msvc_special(field).is_some();
         let is_kept = |place: usize| match &self.options.own.columns {
             None => true,
             Some(columns) => columns.contains(&ColumnName::Index(place)),
@@ -230,7 +414,7 @@ impl<'o> TableFinder<'o> {
         let mut fields = grammar.fields(line).enumerate().filter(|(place, _)| is_kept(*place));
         let is_all_numbers = fields.all(|(_, TableField { range, .. })| {
             let field = &line[range];
-            let is_number = number::f64(field).is_some();
+            let is_number = number::f64(field).is_some() || is_special(field);
             numbers += usize::from(is_number);
             is_number || field.is_empty()
         });
@@ -238,13 +422,16 @@ impl<'o> TableFinder<'o> {
     }
 
     fn head(&mut self, row: Option<&TableLine<'_>>, warnings: &mut Warnings) -> Result<TableHead> {
-        let header = self.header.take();
+        let header = match (self.header.take(), row) {
+            (None, Some(row)) => self.names_in_comment(row),
+            (header, _) => header,
+        };
         let sample = match (row, &header) {
             (Some(row), _) => row.bytes,
             (None, Some((header, _))) => header,
             (None, None) => &[],
         };
-        let bare = Grammar { separator: Separator::Blanks, comment: self.comment.clone() };
+        let bare = self.grammar(Separator::Blanks);
         let mut separator = self.separator(bare.content(sample));
         // A row of one field proves nothing.
         if let Some((header, _)) = &header
@@ -254,11 +441,20 @@ impl<'o> TableFinder<'o> {
             separator = self.separator(header);
         }
         let grammar = Grammar { separator, ..bare };
+        let sample_count = grammar.fields(grammar.content(sample)).count();
         let names = match &header {
-            Some((line, diagnostic)) => self.names(line, &grammar, diagnostic, warnings)?,
+            Some((line, diagnostic)) => {
+                let line = unmarked(line, &grammar, row.map(|_| sample_count))?;
+                self.names(&line, &grammar, diagnostic, warnings)?
+            }
             None => Vec::new(),
         };
-        let field_count = if names.is_empty() { grammar.fields(grammar.content(sample)).count() } else { names.len() };
+        let field_count = if names.is_empty() { sample_count } else { names.len() };
+        let is_guess = header.is_none() && self.options.own.header == TableHeader::Auto;
+        let first_row = match row.and_then(|row| Some((row.place.offset?, row.bytes.len() as u64))) {
+            Some((offset, size)) if is_guess => offset..offset + size,
+            _ => 0..0,
+        };
         let line = match (row, header) {
             (Some(row), _) => Some(row.diagnostic(0..row.bytes.trim_ascii_end().len(), "")),
             (None, header) => header.map(|(_, diagnostic)| diagnostic),
@@ -268,7 +464,25 @@ impl<'o> TableFinder<'o> {
         let keeps_all = fields.len() == field_count && fields.iter().enumerate().all(|(place, &field)| place == field);
         let names = self.kept_names(&fields, names)?;
         let kinds = self.kinds(&names)?;
-        Ok(TableHead { grammar, field_count, kept: fields, keeps_all, kinds, names, missing: self.options.own.missing })
+        let missing = self.options.own.missing;
+        Ok(TableHead { grammar, field_count, kept: fields, keeps_all, kinds, names, missing, first_row })
+    }
+
+    /// The names in the comment before the first row: as many as the row has values, with those of a position among
+    /// them, as numpy's `savetxt` and scanners write them.
+    fn names_in_comment(&mut self, row: &TableLine<'_>) -> Option<(Vec<u8>, Diagnostic)> {
+        let (comment, diagnostic) = self.last_comment.take()?;
+        if self.options.own.header != TableHeader::Auto {
+            return None;
+        }
+        let content = self.grammar(Separator::Blanks).content(row.bytes);
+        let grammar = self.grammar(self.separator(content));
+        let are_as_many = grammar.fields(&comment).count() == grammar.fields(content).count();
+        if !(are_as_many && has_position(&comment, &grammar)) {
+            return None;
+        }
+        self.comments.pop();
+        Some((comment, diagnostic))
     }
 
     fn names(

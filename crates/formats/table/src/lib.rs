@@ -3,13 +3,19 @@
 //! No specification exists for such files. These are the rules here:
 //!
 //! - A row is a line; its fields are separated by one byte (a comma, a tab, `;`, or the caller's choice) or by white
-//!   space. White space around a field is not part of it. Blank lines and comments are skipped.
+//!   space. White space around a field is not part of it. Blank lines and comments are skipped. A comment does not
+//!   start directly behind a letter, a digit or a point. A first line `sep=;` of a spreadsheet sets the separator.
 //! - All rows have as many fields as the first one: another count is an error.
-//! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case. No
-//!   locale, no grouping of digits, no hexadecimal. They are rounded correctly.
-//! - The first row contains names if not all of it is numbers. Names and numbers can be in double quotes, inside which
-//!   two quotes stand for one and separators are plain characters. A quote does not extend past the end of a line.
-//! - A column has integers if all its values are integers; -0 is not one.
+//! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case, or what
+//!   C libraries write for these (`1.#QNAN`, `-nan(ind)`). No locale, no grouping of digits, no hexadecimal. They are
+//!   rounded correctly.
+//! - The first row contains names if not all of it is numbers, and none of it is a number with a point, a sign or an
+//!   exponent: then it is a row with a fault. So is a row of numbers and words for missing values. A mark before the
+//!   first name (`//X Y Z`) is not part of it, and the number of points can follow names of points on a line of its
+//!   own. A comment directly above the first row is its names if it has as many, with x, y and z among them.
+//! - Names and numbers can be in double quotes, inside which two quotes stand for one and separators are plain
+//!   characters. Only in names can a quote extend past the end of a line.
+//! - A column has integers if all its values are integers of at most 64 bits; -0 is not one.
 //!
 //! The first line of a `.pts` file can declare how many points follow, and a point has x, y, z, intensity, red, green,
 //! blue (<https://paulbourke.net/dataformats/pts/>). `.xyz` files only have points, in any number of columns, whose
@@ -38,7 +44,7 @@ pub use parts::{RowPartText, RowParts};
 pub use points::Points;
 pub use reader::read;
 pub use scene::{PointTarget, name_points, scene_of_table, unrestored_names};
-pub use writer::{Rows, has_header, write};
+pub use writer::{Rows, has_header, write, written_name};
 
 /// A format of tables of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,8 @@ pub(super) struct Grammar {
     pub(super) separator: Separator,
     /// The start of a comment; none if empty.
     pub(super) comment: Vec<u8>,
+    /// Whether a comment can start inside a token, as for numpy's `loadtxt`.
+    pub(super) splits_tokens: bool,
 }
 
 /// The fault of a field that is [`Quotes::Open`].
@@ -43,7 +45,7 @@ impl Grammar {
         let mut quoted = false;
         while let Some(offset) = memchr::memchr2(first, b'"', &line[at..]) {
             at += offset;
-            if !quoted && line[at..].starts_with(&self.comment) {
+            if !quoted && line[at..].starts_with(&self.comment) && (self.splits_tokens || !is_in_value(line, at)) {
                 return &line[..at];
             }
             quoted ^= line[at] == b'"';
@@ -54,8 +56,10 @@ impl Grammar {
 
     /// The text of a comment that is all of the line.
     pub(super) fn comment<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
-        let rest = line.trim_ascii_start().strip_prefix(&self.comment[..])?;
-        (!self.comment.is_empty()).then(|| rest.trim_ascii())
+        let line = line.trim_ascii_start();
+        let rest = line.strip_prefix(&self.comment[..])?;
+        let is_value = !self.splits_tokens && is_in_value(line, 0);
+        (!self.comment.is_empty() && !is_value).then(|| rest.trim_ascii())
     }
 
     /// The fields of a line without a comment.
@@ -66,6 +70,23 @@ impl Grammar {
         };
         TableFields { line, separator: self.separator, at }
     }
+}
+
+/// Whether the start of a comment is a part of a value: it stands directly behind a letter, a digit or a point, as in
+/// `1.#QNAN`, or it starts an error of a spreadsheet.
+fn is_in_value(line: &[u8], at: usize) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'.';
+    at.checked_sub(1).and_then(|before| line.get(before)).is_some_and(is_part) || spreadsheet_error(&line[at..]) > 0
+}
+
+/// Returns how many bytes an error of a spreadsheet at the start of a text has; 0 if there is none. A separator that is
+/// not a blank, a quote or the end of the line follows it, so that comments in words stay comments.
+pub(super) fn spreadsheet_error(text: &[u8]) -> usize {
+    const ERRORS: [&[u8]; 7] = [b"#N/A", b"#DIV/0!", b"#VALUE!", b"#REF!", b"#NUM!", b"#NAME?", b"#NULL!"];
+    let error = ERRORS.into_iter().find(|error| text.starts_with(error));
+    let size = error.map_or(0, <[u8]>::len);
+    let is_whole = text[size..].trim_ascii_end().is_empty() || b",;\t\"|".contains(&text[size]);
+    if is_whole { size } else { 0 }
 }
 
 /// The fields of a line.
@@ -147,7 +168,7 @@ mod tests {
     use super::*;
 
     fn split(separator: Separator, line: &str) -> Vec<&str> {
-        let grammar = Grammar { separator, comment: b"#".to_vec() };
+        let grammar = Grammar { separator, comment: b"#".to_vec(), splits_tokens: false };
         let content = grammar.content(line.as_bytes());
         grammar.fields(content).map(|field| &line[field.range]).collect()
     }
@@ -159,6 +180,10 @@ mod tests {
         assert_eq!(split(comma, ",,"), ["", "", ""]);
         assert_eq!(split(comma, "  "), [""; 0]);
         assert_eq!(split(comma, "1,2 # 3,4"), ["1", "2"]);
+        assert_eq!(split(comma, "1.#QNAN,-1.#IND00,a#,2"), ["1.#QNAN", "-1.#IND00", "a#", "2"]);
+        assert_eq!(split(comma, "1,2,#3"), ["1", "2", ""]);
+        assert_eq!(split(comma, "1,#N/A,#DIV/0!"), ["1", "#N/A", "#DIV/0!"]);
+        assert_eq!(split(comma, "1,2 #N/A is a word"), ["1", "2"]);
         assert_eq!(split(comma, "\"a,#b\",\"c\"\"d\" , e"), ["a,#b", "c\"\"d", "e"]);
         assert_eq!(split(comma, "\"a\"b,c\"d"), ["\"a\"b", "c\"d"]);
         assert_eq!(split(comma, "\"a,b"), ["\"a,b"]);
@@ -171,11 +196,15 @@ mod tests {
 
     #[test]
     fn comments_are_lines_or_ends_of_lines() {
-        let grammar = Grammar { separator: Separator::Blanks, comment: b"//".to_vec() };
+        let grammar = Grammar { separator: Separator::Blanks, comment: b"//".to_vec(), splits_tokens: false };
         assert_eq!(grammar.comment(b"  // a b "), Some(&b"a b"[..]));
         assert_eq!(grammar.comment(b"1 // a"), None);
         assert_eq!(grammar.content(b"1 / 2 // a"), b"1 / 2 ");
-        let none = Grammar { comment: Vec::new(), ..grammar };
+        let none = Grammar { comment: Vec::new(), ..grammar.clone() };
         assert_eq!((none.comment(b"# a"), none.content(b"# a")), (None, &b"# a"[..]));
+        let hash = Grammar { comment: b"#".to_vec(), ..grammar };
+        assert_eq!((hash.comment(b"#N/A,2"), hash.comment(b"#N/A means")), (None, Some(&b"N/A means"[..])));
+        let numpy = Grammar { splits_tokens: true, ..hash };
+        assert_eq!((numpy.content(b"1.#QNAN"), numpy.comment(b"#N/A,2")), (&b"1."[..], Some(&b"N/A,2"[..])));
     }
 }

@@ -1,8 +1,8 @@
 //! Parses a chunk of a table's text to values: runs of plain rows together, all other lines one by one.
 
 use super::head::{TableHead, line_end};
-use super::line::{Grammar, OPEN, Quotes, TableField};
-use super::value::{TableHeadKind, TableValue, Wide, check_number, f64_of, range_of};
+use super::line::{Grammar, OPEN, Quotes, TableField, spreadsheet_error};
+use super::value::{TableHeadKind, TableValue, Wide, WideColumn, check_number, f64_of, has_decimal_comma, range_of};
 use polyhaul_model::error::{Diagnostic, Excerpt, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{MissingValue, TableReadOptions};
@@ -29,6 +29,8 @@ pub(super) struct TableParsed {
     pub(super) grid: Grid,
     /// Integers that no f64 keeps, in the order of the values.
     pub(super) wides: Vec<Wide>,
+    /// What each column has of these; empty if there are none.
+    pub(super) wide_columns: Vec<WideColumn>,
     /// For each column, whether it has a value that is not an integer.
     pub(super) has_floats: Vec<bool>,
     pub(super) row_count: usize,
@@ -76,6 +78,7 @@ pub(super) struct TableChunkText<'a> {
 impl TableParsed {
     fn clear(&mut self, columns: usize) -> Result<()> {
         self.wides.clear();
+        self.wide_columns.clear();
         self.complaints.clear();
         self.uncounted.clear();
         self.has_floats.clear();
@@ -130,7 +133,7 @@ impl TableParser<'_> {
             let result = self.parse_text(TableChunkText { padded: &unquoted, end, ..text }, max_rows, index, out);
             out.unquoted = unquoted;
             if result.is_err() || out.complaints.is_empty() {
-                return result;
+                return result.and_then(|()| self.sum_wides(out));
             }
             // Messages show the text as it is.
             out.clear(self.head.columns())?;
@@ -138,7 +141,32 @@ impl TableParser<'_> {
         if max_rows == usize::MAX && self.grid(text, out)? {
             return Ok(());
         }
-        self.parse_text(text, max_rows, index, out)
+        self.parse_text(text, max_rows, index, out)?;
+        self.sum_wides(out)
+    }
+
+    /// Sums up the wide integers of each column.
+    fn sum_wides(&self, out: &mut TableParsed) -> Result<()> {
+        let TableParsed { wides, wide_columns, doubles, row_count, .. } = out;
+        let count = self.head.columns();
+        if wides.is_empty() || count == 0 {
+            return Ok(());
+        }
+        wide_columns.try_reserve_exact(count)?;
+        wide_columns.resize(count, WideColumn::default());
+        for wide in wides.iter() {
+            let column = &mut wide_columns[wide.cell as usize % count];
+            column.rounded += u64::from(wide.is_rounded());
+            column.has_unsigned |= wide.is_unsigned();
+        }
+        if wide_columns.iter().any(|column| column.has_unsigned) {
+            for row in doubles[..*row_count * count].chunks_exact(count) {
+                for (column, value) in wide_columns.iter_mut().zip(row) {
+                    column.has_negative |= *value < 0.0;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Copies the text without its quotes, if its first line has some and all enclose simple fields; returns the end of
@@ -149,7 +177,7 @@ impl TableParser<'_> {
             return Ok(None);
         }
         grow(&mut out.unquoted, text.padded.len() + UNQUOTED_SLACK)?;
-        let Grammar { separator, comment } = &self.head.grammar;
+        let Grammar { separator, comment, .. } = &self.head.grammar;
         let other = comment.first().copied().unwrap_or(b'\n');
         let plain = &text.padded[text.start..text.end];
         let copy = &mut out.unquoted[text.start..];
@@ -529,7 +557,15 @@ impl TableParser<'_> {
                 (MissingValue::Error, _) => Err(missing("missing value", "a number")),
             };
         }
-        TableValue::from_token(token, kind).ok_or_else(|| {
+        let special = || TableValue::special(token, kind).filter(|_| !self.options.own.is_numpy);
+        if self.head.missing == MissingValue::Nan
+            && !matches!(kind, TableHeadKind::Integer(_))
+            && !token.is_empty()
+            && spreadsheet_error(token) == token.len()
+        {
+            return Ok(f64_of(f64::NAN));
+        }
+        TableValue::from_token(token, kind).or_else(special).ok_or_else(|| {
             // No more than a message shows.
             let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
             let shown = names::shown(&shown);
@@ -565,8 +601,14 @@ fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {
 }
 
 fn hint_of(token: &[u8]) -> Option<String> {
-    let is_decimal = token.contains(&b',') && token.iter().all(|byte| byte.is_ascii_digit() || b"+-,".contains(byte));
-    is_decimal.then(|| "write numbers with a decimal point, not a comma".into())
+    if has_decimal_comma(token) {
+        return Some("write numbers with a decimal point, not a comma".into());
+    }
+    if spreadsheet_error(token) > 0 {
+        return Some("a spreadsheet writes this for a cell without a value; `--missing nan` reads it as NaN".into());
+    }
+    let is_behind_value = token.contains(&b'#') && !token.starts_with(b"#");
+    is_behind_value.then(|| "a comment starts behind white space or a separator, not inside a value".into())
 }
 
 fn integers_of(scalar: polyhaul_model::Scalar) -> String {

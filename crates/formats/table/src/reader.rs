@@ -4,14 +4,15 @@
 //! receive their row numbers in order, and are copied to those rows in parallel ([`super::columns`]).
 
 use super::TableFormat;
-use super::columns::{FloatsFrom, Layout, TableColumns};
+use super::columns::{ArrayForms, FinishedArray, Layout, TableColumns};
 use super::head::{TableFinder, TableHead};
 use super::parse::{TableChunkText, TableParsed, TableParser};
 use super::scene;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
+use polyhaul_model::names;
 use polyhaul_model::options::{ColumnTypes, TableReadOptions};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Column, Table, Values};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::job::ChunkJob;
@@ -89,7 +90,7 @@ struct TableJob<'s, 'o> {
 /// The result of the ordered parts.
 struct TableState<'o> {
     finder: TableFinder<'o>,
-    floats: FloatsFrom,
+    forms: ArrayForms,
     row_count: usize,
     lines: u64,
     warnings: Warnings,
@@ -122,7 +123,7 @@ pub fn read(
     };
     let mut state = TableState {
         finder: TableFinder::new(format, layout, options)?,
-        floats: FloatsFrom::default(),
+        forms: ArrayForms::default(),
         row_count: 0,
         lines: 0,
         warnings: Warnings::default(),
@@ -229,7 +230,7 @@ impl TableJob<'_, '_> {
         let text = slot.text.bytes();
         let file = self.chunks.name();
         if let Some((head, at)) = state.finder.feed(text, slot.text.offset, file, &mut state.warnings)? {
-            let columns = TableColumns::new(&head, self.layout)?;
+            let columns = TableColumns::new(&head, self.layout, &self.options.own.types)?;
             let _ = self.plan.set(TablePlan { head, columns });
             slot.body = slot.text.start + at;
             slot.is_body = true;
@@ -253,7 +254,7 @@ impl TableJob<'_, '_> {
                 self.is_done.store(true, Ordering::Relaxed);
             }
             let excess = self.excess(state, head, slot)?;
-            self.complain(state, slot)?;
+            self.complain(state, head, slot)?;
             if let Some(error) = excess {
                 return Err(error);
             }
@@ -265,7 +266,7 @@ impl TableJob<'_, '_> {
                 let _ = columns.reserve(rows);
             }
             columns.reserve(end)?;
-            columns.settle(state.row_count, &slot.parsed, &mut state.floats, &mut slot.is_float)?;
+            columns.settle(state.row_count, &slot.parsed, &mut state.forms, &mut slot.is_float)?;
             slot.rows = state.row_count..end;
             state.row_count = end;
         }
@@ -313,12 +314,16 @@ impl TableJob<'_, '_> {
         Placer::new(slot.text.bytes(), slot.text.offset, state.lines, self.chunks.name())
     }
 
-    fn complain(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
+    fn complain(&self, state: &mut TableState<'_>, head: &TableHead, slot: &mut TableSlot) -> Result<()> {
         let mut placer = self.placer(state, slot);
         let skipped = slot.body - slot.text.start;
         for complaint in &slot.parsed.complaints {
             let place = placer.place((skipped + complaint.offset) as u32);
-            let diagnostic = Diagnostic { place, ..complaint.diagnostic.clone() };
+            let is_first = place.offset.is_some_and(|offset| head.first_row.contains(&offset));
+            let mut diagnostic = Diagnostic { place, ..complaint.diagnostic.clone() };
+            if is_first && complaint.code == "not-a-number" && diagnostic.hint.is_none() {
+                diagnostic.hint = Some("pass `--header yes` if the first row has the names of the columns".into());
+            }
             state.warnings.broken(self.options.faults, complaint.code, diagnostic)?;
         }
         for (code, count) in &slot.parsed.uncounted {
@@ -328,13 +333,13 @@ impl TableJob<'_, '_> {
     }
 }
 
-fn finish(job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> Result<TableText> {
-    let TableState { mut finder, floats, row_count, mut warnings, .. } = state;
-    let TablePlan { head, columns } = match job.plan.into_inner() {
+fn finish(mut job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> Result<TableText> {
+    let TableState { mut finder, forms, row_count, mut warnings, .. } = state;
+    let TablePlan { head, columns } = match job.plan.take() {
         Some(plan) => plan,
         None => {
             let head = finder.end(&mut warnings)?;
-            let columns = TableColumns::new(&head, job.layout)?;
+            let columns = TableColumns::new(&head, job.layout, &job.options.own.types)?;
             TablePlan { head, columns }
         }
     };
@@ -343,13 +348,41 @@ fn finish(job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> Resul
         && job.options.own.max_rows.is_none()
         && !planted("pts-count")
     {
-        let message = format!("the first line declares {declared} points, found {row_count}");
+        let line = if place.line == Some(1) { "the first line" } else { "the line" };
+        let message = format!("{line} declares {declared} points, found {row_count}");
         warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
     }
     // SAFETY: the run ended without an error, so that every chunk was settled and published: all `row_count` rows are
     // written.
-    let values = unsafe { columns.finish(row_count, floats, &job.options.run)? };
+    let arrays = unsafe { columns.finish(row_count, forms, &job.options.run)? };
+    note_rounded(&arrays, &head.names, &job, &mut warnings)?;
+    let mut values = Vec::new();
+    values.try_reserve_exact(arrays.len())?;
+    values.extend(arrays.into_iter().map(|array| array.values));
     Ok(TableText { names: head.names, values, row_count, comments: finder.comments, warnings, threads })
+}
+
+/// Warns of integers that were rounded, because other values of their columns are not integers of 64 bits.
+fn note_rounded(
+    arrays: &[FinishedArray],
+    names: &[String],
+    job: &TableJob<'_, '_>,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    for (number, array) in arrays.iter().enumerate().filter(|(_, array)| array.rounded > 0) {
+        let what = counted(array.rounded, ["integer was", "integers were"]);
+        let column = match names.get(number).filter(|name| job.layout != Layout::Rows && !name.is_empty()) {
+            Some(name) => format!("column `{}`", names::shown(name)),
+            None if job.layout == Layout::Rows => "the table".into(),
+            None => format!("column {number}"),
+        };
+        let message = format!("{what} rounded to 64-bit floats in {column}, which has other numbers, too");
+        let place = Place { file: job.chunks.name().clone(), ..Place::default() };
+        let hint = Some("integers of a column keep all digits if all of its values are integers of 64 bits".into());
+        let diagnostic = Diagnostic { hint, ..at(place, message) };
+        warnings.rounded(job.options.faults, true, array.rounded, diagnostic)?;
+    }
+    Ok(())
 }
 
 fn at(place: Place, message: String) -> Diagnostic {

@@ -35,7 +35,16 @@ pub(super) struct TableValue {
     /// [`NOT_INTEGER`], or 0.
     pub(super) mark: u8,
     /// The integer, where `number` is only near it.
-    pub(super) wide: Option<i128>,
+    pub(super) wide: Option<WideInteger>,
+}
+
+/// An integer that no f64 keeps, or that may be none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WideInteger {
+    /// It fits an i64 or a u64.
+    Exact(i128),
+    /// It fits neither: its column has floats.
+    Rounded,
 }
 
 /// An integer that no f64 keeps.
@@ -48,9 +57,43 @@ pub(super) struct Wide {
 }
 
 impl Wide {
-    /// The integer.
-    pub(super) fn value(self) -> i128 {
-        if self.negative { -i128::from(self.size) } else { i128::from(self.size) }
+    /// The integer; `None` if it has more than 64 bits.
+    pub(super) fn value(self) -> Option<i128> {
+        // No wide integer is 0.
+        let size = i128::from(self.size);
+        (size > 0).then_some(if self.negative { -size } else { size })
+    }
+
+    /// Whether the integer fits a u64, but not an i64.
+    pub(super) fn is_unsigned(self) -> bool {
+        !self.negative && self.size > i64::MAX as u64
+    }
+
+    /// Whether no f64 has this value.
+    pub(super) fn is_rounded(self) -> bool {
+        self.value().is_none_or(|value| value as f64 as i128 != value)
+    }
+}
+
+/// What a chunk has of wide integers in a column.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WideColumn {
+    /// Integers that no f64 has.
+    pub(super) rounded: u64,
+    /// Whether some fit a u64, but not an i64.
+    pub(super) has_unsigned: bool,
+    /// Whether values are negative; only determined for columns where one is unsigned.
+    pub(super) has_negative: bool,
+}
+
+impl WideColumn {
+    /// Both columns as one.
+    pub(super) fn with(self, other: WideColumn) -> WideColumn {
+        WideColumn {
+            rounded: self.rounded + other.rounded,
+            has_unsigned: self.has_unsigned || other.has_unsigned,
+            has_negative: self.has_negative || other.has_negative,
+        }
     }
 }
 
@@ -97,15 +140,28 @@ impl TableValue {
         }
         let Some(value) = TableValue::integer(token) else {
             let number = number::f64(token)?;
-            return check_number(number, kind).then_some(TableValue { number, mark: NOT_INTEGER, wide: None });
+            let wide = is_rounded_integer(token, number).then_some(WideInteger::Rounded);
+            return check_number(number, kind).then_some(TableValue { number, mark: NOT_INTEGER, wide });
         };
-        let whole = value.wide.unwrap_or(value.number as i128);
+        let whole = match value.wide {
+            Some(WideInteger::Exact(whole)) => whole,
+            _ => value.number as i128,
+        };
         match kind {
             TableHeadKind::Integer(scalar) => range_of(scalar).contains(&whole).then_some(value),
-            // An integer that does not fit an i64 makes the column one of floats.
-            _ if i64::try_from(whole).is_err() => Some(TableValue { mark: NOT_INTEGER, wide: None, ..value }),
+            // An integer that fits neither an i64 nor a u64 makes the column one of floats.
+            _ if whole < i128::from(i64::MIN) => {
+                let wide = is_rounded_integer(token, value.number).then_some(WideInteger::Rounded);
+                Some(TableValue { mark: NOT_INTEGER, wide, ..value })
+            }
             _ => Some(value),
         }
+    }
+
+    /// Returns the value of a NaN or an infinity as C libraries spell it, for columns that hold such.
+    pub(super) fn special(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
+        let number = number::msvc_special(token).filter(|_| !matches!(kind, TableHeadKind::Integer(_)))?;
+        Some(TableValue { number, mark: NOT_INTEGER, wide: None })
     }
 
     /// The value of a token that is an integer of at most 64 bits and a sign.
@@ -119,13 +175,31 @@ impl TableValue {
         let number = if negative { -(size as f64) } else { size as f64 };
         let mark = if negative && size == 0 { NOT_INTEGER } else { 0 };
         let whole = if negative { -i128::from(size) } else { i128::from(size) };
-        Some(TableValue { number, mark, wide: (size > MAX_EXACT).then_some(whole) })
+        Some(TableValue { number, mark, wide: (size > MAX_EXACT).then_some(WideInteger::Exact(whole)) })
     }
 
     /// Keeps the integer of a chunk's value, if it is needed.
     pub(super) fn note_wide(&self, cell: usize, wides: &mut Vec<Wide>) -> Result<()> {
         let Some(wide) = self.wide else { return Ok(()) };
-        let wide = Wide { cell: cell as u32, negative: wide < 0, size: wide.unsigned_abs() as u64 };
+        let whole = match wide {
+            WideInteger::Exact(whole) => whole,
+            WideInteger::Rounded => 0,
+        };
+        let wide = Wide { cell: cell as u32, negative: whole < 0, size: whole.unsigned_abs() as u64 };
         try_push(wides, wide, "integers")
     }
+}
+
+/// Whether a token is written as an integer whose nearest f64, `number`, is another one. Integers of more than 128 bits
+/// count as such.
+fn is_rounded_integer(token: &[u8], number: f64) -> bool {
+    let digits = token.strip_prefix(b"-").or_else(|| token.strip_prefix(b"+")).unwrap_or(token);
+    let is_integer = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let exact = std::str::from_utf8(token).ok().and_then(|text| text.parse::<i128>().ok());
+    is_integer && exact.is_none_or(|exact| number as i128 != exact)
+}
+
+/// Whether a token is a number with a comma in place of the decimal point.
+pub(super) fn has_decimal_comma(token: &[u8]) -> bool {
+    token.contains(&b',') && token.iter().all(|byte| byte.is_ascii_digit() || b"+-,".contains(byte))
 }

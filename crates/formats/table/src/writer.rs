@@ -15,6 +15,7 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
 use polyhaul_text::format::{FixedLine, NumberLines, Page, Real};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// About how many bytes of text a page has.
@@ -358,6 +359,11 @@ impl TablePageSlot {
     }
 }
 
+/// Returns a column's name as written, in quotes if needed: unlike in other formats, it can contain line breaks.
+pub fn written_name(name: &str) -> Cow<'_, str> {
+    if name.contains('\n') { name.replace(['\0', '\r'], "_").into() } else { names::written(name) }
+}
+
 /// A type of floats.
 trait TableFloat: Real + PartialEq + Default {
     /// Returns the numbers if they are of this type.
@@ -420,7 +426,7 @@ impl TablePages<'_> {
 
     /// Returns a name as a field, in quotes if needed.
     fn name(&self, name: &str) -> String {
-        let mut name = names::written(name);
+        let mut name = written_name(name);
         if self.style.own.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
             name.to_mut().insert(0, '\'');
         }

@@ -4,13 +4,16 @@
 //! archive alone stands for its only member of a known format. Files next to a member are in the same archive: see
 //! [`crate::resolve`]. The layout of archives is up to `polyhaul_bytes`.
 
-use crate::format::Format;
+use super::inner::{inner_file_name, split_name};
+use crate::format::{Format, InnerFiles};
 use crate::options::ReadOptions;
-use crate::plain::{limits, read_all, regular};
+use crate::paths::slashed;
+use crate::plain::{Plain, limits, read_all, regular};
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Archive, Source};
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint};
 use polyhaul_model::names;
+use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::read::ask;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -39,11 +42,22 @@ pub(crate) struct Member {
     name: Arc<str>,
     /// Its name in messages: the archive's name and its own.
     shown: Arc<str>,
+    /// The file inside it that is meant.
+    inner: Option<InnerMember>,
+}
+
+/// A file inside a member, such as an image in a glTF file.
+#[derive(Clone, Copy)]
+struct InnerMember {
+    index: usize,
+    files: InnerFiles,
 }
 
 /// Whether a source is an archive. Nothing is consumed.
 pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
-    ask(source, || Archive::is_archive(source))
+    // Programs that unpack themselves precede the archive with themselves.
+    let is_named_zip = Path::new(source.name()).extension().is_some_and(|end| end.eq_ignore_ascii_case("zip"));
+    ask(source, || Ok(Archive::is_archive(source)? || is_named_zip && Archive::ends_as_archive(source)?))
 }
 
 /// The member that `path` names, if a part of it is an archive rather than a folder; otherwise `None`.
@@ -126,16 +140,46 @@ impl Shelf {
         Err(Error::io("opening", self.archive.name(), io::Error::new(io::ErrorKind::NotFound, missing)))
     }
 
-    /// The member of exactly this name.
-    fn find(self: &Arc<Self>, name: &str) -> Result<Option<Member>> {
-        let Some(number) = ask(&self.source, || self.archive.find(name))? else { return Ok(None) };
-        let shown = format!("{}/{name}", self.archive.name()).into();
-        Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown }))
+    /// The member `name`, or the only one whose name differs from it in case.
+    pub(crate) fn member_in_any_case(self: &Arc<Self>, name: &str, options: &ReadOptions) -> Result<Member> {
+        match (self.member(name, options), self.in_other_case(name)) {
+            (Err(error), Some(other)) if error.kind() == ErrorKind::Io => self.member(&other, options),
+            (result, _) => result,
+        }
     }
 
-    /// The only member whose name indicates a format, or else the main file of a scene of many files.
+    /// The only name that differs from `name` in case.
+    fn in_other_case(&self, name: &str) -> Option<String> {
+        let lower = name.to_lowercase();
+        let mut alike = self.archive.names().filter(|other| other.to_lowercase() == lower);
+        alike.next().filter(|_| alike.next().is_none()).map(str::to_owned)
+    }
+
+    /// The member of exactly this name, or the file inside a member.
+    fn find(self: &Arc<Self>, name: &str) -> Result<Option<Member>> {
+        let inner = || {
+            let (files, outer, index) = split_name(name)?;
+            Some((outer, InnerMember { files, index }))
+        };
+        match (self.stored(name, name)?, inner()) {
+            (None, Some((outer, inner))) => {
+                Ok(self.stored(outer, name)?.map(|member| Member { inner: Some(inner), ..member }))
+            }
+            (member, _) => Ok(member),
+        }
+    }
+
+    /// The member that is stored as `stored`, called `name`.
+    fn stored(self: &Arc<Self>, stored: &str, name: &str) -> Result<Option<Member>> {
+        let Some(number) = ask(&self.source, || self.archive.find(stored))? else { return Ok(None) };
+        let shown = format!("{}/{name}", self.archive.name()).into();
+        Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown, inner: None }))
+    }
+
+    /// The only scene, or else the only table or image, or else the main file of a scene of many files.
     pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
-        let is_known = if self.archive.names().any(is_known) { is_known } else { is_main };
+        let ranks: [fn(&str) -> bool; 4] = [is_scene, is_table, is_known, is_main];
+        let is_known = ranks.into_iter().find(|is_listed| self.archive.names().any(is_listed)).unwrap_or(is_main);
         let mut members = self.archive.names().filter(|name| is_known(name));
         match (members.next(), members.next()) {
             (Some(name), None) => match self.find(name)? {
@@ -171,6 +215,15 @@ fn is_known(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::of_path(Path::new(name)).is_some()
 }
 
+/// Whether the name is that of a scene: neither a table, such as a text about the license, nor an image of a texture.
+fn is_scene(name: &str) -> bool {
+    is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_scene)
+}
+
+fn is_table(name: &str) -> bool {
+    is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_table)
+}
+
 /// Whether the name is that of the main file of a scene.
 fn is_main(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::is_main_file(Path::new(name))
@@ -198,15 +251,62 @@ impl Member {
         &self.shown
     }
 
+    /// Its name in the archive.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Its size in bytes according to its archive.
     pub(crate) fn claimed_bytes(&self) -> u64 {
         self.shelf.archive.plain_bytes(self.number)
     }
 
+    /// The name of a copy of its own, if it is a file inside a member.
+    pub(crate) fn inner_name(&self) -> Option<String> {
+        self.inner.and_then(|_| inner_file_name(&self.name))
+    }
+
     /// Its bytes, from the beginning.
     pub(crate) fn source(&self, options: &ReadOptions) -> Result<Source<'static>> {
         let shelf = &self.shelf;
-        ask(&shelf.source, || shelf.archive.member(self.number, &self.shown, &limits(options)))
+        let source = ask(&shelf.source, || shelf.archive.member(self.number, &self.shown, &limits(options)))?;
+        match self.inner {
+            Some(inner) => self.inner_source(&source, inner, options),
+            None => Ok(source),
+        }
+    }
+
+    /// The bytes of the file inside it, whose bytes `source` has.
+    fn inner_source(
+        &self,
+        source: &Source<'static>,
+        inner: InnerMember,
+        options: &ReadOptions,
+    ) -> Result<Source<'static>> {
+        let plain = Plain::new(source, &self.name, options)?;
+        let bytes = Bytes::new(plain.source(), plain.garbage());
+        let mut beside = |name: &str, offset: u64, count: usize| self.range_beside(name, offset, count, options);
+        let max_bytes = options.limits.referenced_file_bytes;
+        let content = (inner.files.read)(bytes, inner.index, &plain.options(options), max_bytes, &mut beside)?;
+        Ok(Source::named_memory(content, &*self.shown))
+    }
+
+    /// Bytes of a member beside it.
+    fn range_beside(&self, name: &str, offset: u64, count: usize, options: &ReadOptions) -> Result<Vec<u8>> {
+        let missing = || {
+            let message = format!("the archive has no member `{}`", names::shown(name));
+            Error::io("reading", &self.shown, io::Error::new(io::ErrorKind::NotFound, message))
+        };
+        let member = self.beside(&slashed(name), options.allow_outside).ok_or_else(missing)??;
+        if member.inner.is_some() {
+            return Err(Error::new(ErrorKind::Unsupported, "a buffer is an image inside a file"));
+        }
+        let source = member.source(options)?;
+        let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut content = Vec::new();
+        Bytes::new(&source, None).read_as_claimed(0, skipped.saturating_add(count), &mut content)?;
+        content.drain(..skipped.min(content.len()));
+        Ok(content)
     }
 
     /// Opens it as an archive.
@@ -244,6 +344,10 @@ impl Member {
             let missing = io::Error::new(io::ErrorKind::NotFound, "the archive has no such member");
             Error::io("reading", &format!("{}/{name}", self.shelf.archive.name()), missing)
         };
-        Some(self.shelf.find(&name).and_then(|member| member.ok_or_else(missing)))
+        let member = self.shelf.find(&name).and_then(|member| match (member, self.shelf.in_other_case(&name)) {
+            (None, Some(other)) => self.shelf.find(&other),
+            (member, _) => Ok(member),
+        });
+        Some(member.and_then(|member| member.ok_or_else(missing)))
     }
 }

@@ -1,7 +1,8 @@
 //! Files inside files of a format, such as the images in a glTF file: `chair.glb#image0.png`.
 //!
 //! Such a name is valid wherever the path of a file is, unless a file has it. The outer file must be a regular file on
-//! disk or an object; whether it may be opened is up to `resolve` and `references`.
+//! disk or an object, or a member of an archive (see `archive`); whether it may be opened is up to `resolve` and
+//! `references`.
 
 use crate::format::{Format, InnerFiles, ReadRange};
 use crate::options::ReadOptions;
@@ -48,9 +49,7 @@ impl InnerFile {
     /// The name of a file of its own: `chair_image0.png`.
     pub(crate) fn file_name(&self) -> Option<String> {
         let name = self.outer.file_name()?.to_string_lossy();
-        let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
-        let stem = Path::new(plain).file_stem()?.to_string_lossy();
-        Some(format!("{stem}_{}", self.suffix.trim_start_matches('#')))
+        inner_file_name(&format!("{name}{}", self.suffix))
     }
 
     /// Its bytes, called `name` in messages. `beside` reads from files that the outer file refers to.
@@ -75,8 +74,18 @@ pub(crate) fn is_inner_name(name: &str) -> bool {
     split_name(name).is_some()
 }
 
+/// The name of a file of its own for one inside a file: `chair_image0.png` for `chair.glb#image0.png`.
+pub(super) fn inner_file_name(name: &str) -> Option<String> {
+    let (_, outer, _) = split_name(name)?;
+    let suffix = name.get(outer.len()..)?;
+    let outer = outer.rsplit('/').next()?;
+    let plain = Codec::of_name(outer).map_or(outer, |(_, plain)| plain);
+    let stem = Path::new(plain).file_stem()?.to_string_lossy();
+    Some(format!("{stem}_{}", suffix.trim_start_matches('#')))
+}
+
 /// Splits a name into that of the outer file and the index of the file inside it, for the first format that has such.
-fn split_name(name: &str) -> Option<(InnerFiles, &str, usize)> {
+pub(super) fn split_name(name: &str) -> Option<(InnerFiles, &str, usize)> {
     let mut formats = Format::ALL.into_iter().filter_map(Format::inner_files);
     formats.find_map(|files| (files.split_name)(name).map(|(outer, index)| (files, outer, index)))
 }

@@ -109,7 +109,7 @@ fn convert_by(
         Loaded::Scene(scene) => {
             before(Content::Scene(&scene), &reading)?;
             // The limits on the input apply to the whole job.
-            let write = WriteOptions { limits: read.limits, ..write.clone() };
+            let write = WriteOptions { limits: read.limits, on_error: read.on_error, ..write.clone() };
             save::save(Cow::Owned(scene), output, &write)?
         }
         Loaded::Image(image) => {

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 /// Compares two images: sizes, alpha, colors, each extra channel and each attribute.
 pub(super) fn compare([a, b]: [&Image; 2], differences: &mut Differences, run: &RunOptions) -> Result<()> {
     attributes([a, b], differences);
+    profiles([a, b], differences);
     if (a.width, a.height) != (b.width, b.height) {
         let message = format!("size differs: {}x{} and {}x{}", a.width, a.height, b.width, b.height);
         differences.only("size", 1, &message);
@@ -120,6 +121,16 @@ fn attributes([a, b]: [&Image; 2], differences: &mut Differences) {
             &format!("have other values: {}", names::listed(&differing)),
         );
     }
+}
+
+/// Compares descriptions of colors.
+fn profiles([a, b]: [&Image; 2], differences: &mut Differences) {
+    let names_of = |image: &Image| image.profile.names().into_iter().map(String::from).collect::<Vec<String>>();
+    let names = [names_of(a), names_of(b)];
+    if names[0] == names[1] && a.profile != b.profile {
+        differences.only("color-space", 1, "description of colors has other values");
+    }
+    one_sided("color-space", names, differences);
 }
 
 /// Notes names that one side alone has.

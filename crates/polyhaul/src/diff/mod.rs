@@ -2,14 +2,15 @@
 //!
 //! The comparison is of the content, not of how a file stores it:
 //!
-//! - Faces and their corners are compared in file order. Each corner has the position, normal, uv and color assigned by
+//! - Faces and their corners are compared in file order, or, if that differs and they agree better so, by their
+//!   corners: then the order is a difference of its own. Each corner has the position, normal, uv and color assigned by
 //!   its indices, vertex or face, so split or merged vertices do not count as a difference. Vertices that belong to no
 //!   face are compared in order; lines are compared edge by edge. If one of the files needs double precision, both are
 //!   read in double precision.
 //! - Objects are compared after applying their transforms, with each instance as an object. A pbrt scene is compared by
 //!   its meshes; for lights, cameras, media, settings and shapes that are not meshes, only the counts are compared.
-//! - Materials, groups and smoothing are compared face by face, materials by name. Two file names are equal if they
-//!   refer to the same file, or to files with the same bytes.
+//! - Materials, groups and smoothing are compared face by face, materials by name, or by value if their names differ.
+//!   Two file names are equal if they refer to the same file, or to files with the same bytes.
 //! - Tables are compared column by column, matched by name, or by position if one of the files has no names. Only the
 //!   values of a column are compared, not its type: NaN equals NaN, and 0 equals -0.
 //! - Pixels are compared in linear light from 0 to 1, unless both images have the same type, channels and color space.
@@ -22,6 +23,7 @@
 //! The values are compared by `scene`, `table` and `image`. Nothing here writes or prints.
 
 mod image;
+mod order;
 mod scene;
 mod table;
 

@@ -1,10 +1,10 @@
 //! Scenes corner by corner: the data of each face, line and vertex, however indices and files store it.
 
+use super::order::ordered;
 use super::{Differences, Gap, flattened, table};
 use crate::references::{SameFiles, with_names};
 use crate::report::Report;
 use parts::Part;
-use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::{exact, parts};
 use polyhaul_model::error::Result;
 use polyhaul_model::limits::Limits;
@@ -53,7 +53,9 @@ pub(super) fn compare(
         parts::parts(&b, &objects[1], &evaluated[1], &placement)?,
     ];
     let [first, second] = &parts_of;
-    let sides = [World { scene: &a, parts: first }, World { scene: &b, parts: second }];
+    let renamed = renamed([&a, &b], &mut files.borrow_mut())?;
+    let sides =
+        [World { scene: &a, parts: first, renamed: BTreeMap::new() }, World { scene: &b, parts: second, renamed }];
     compare_worlds(&sides, differences)?;
     definitions(&sides, &mut files.borrow_mut(), differences)?;
     if let [Some(_), Some(_)] = &renders
@@ -101,9 +103,11 @@ fn compare_renders(renders: &[Option<Box<Render>>; 2], differences: &mut Differe
 }
 
 /// A scene, and its objects at their places.
-struct World<'a> {
-    scene: &'a Scene,
-    parts: &'a [Part<'a>],
+pub(super) struct World<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) parts: &'a [Part<'a>],
+    /// For materials whose names differ from those in the other scene, but not their values: the names there.
+    pub(super) renamed: BTreeMap<&'a str, &'a str>,
 }
 
 /// A position of a part's mesh, where the part is in the scene.
@@ -117,15 +121,16 @@ fn position(part: &Part<'_>, index: usize) -> [f64; 3] {
 }
 
 /// A face of a part.
-struct Face<'a> {
+#[derive(Clone)]
+pub(super) struct Face<'a> {
     part: &'a Part<'a>,
     number: usize,
-    corners: Range<usize>,
+    pub(super) corners: Range<usize>,
 }
 
 impl Face<'_> {
     /// The place of its corners in the arrays of the mesh, reversed if the object is mirrored.
-    fn corner(&self, number: usize) -> usize {
+    pub(super) fn corner(&self, number: usize) -> usize {
         let is_mirrored = self.part.frame.is_some_and(|frame| frame.is_mirrored);
         match (is_mirrored, number) {
             (false, _) | (true, 0) => self.corners.start + number,
@@ -148,18 +153,14 @@ impl Face<'_> {
         self.part.mesh.faces.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize)
     }
 
-    fn position(&self, corner: usize) -> [f64; 3] {
+    pub(super) fn position(&self, corner: usize) -> [f64; 3] {
         position(self.part, self.vertex(corner))
     }
 
     fn normal(&self, corner: usize) -> Option<[f32; 3]> {
         let mesh = self.part.mesh;
         let normal = self.value(corner, mesh.normal_domain, &mesh.faces.corner_normals, &mesh.normals)?;
-        let Some(frame) = self.part.frame else { return Some(normal) };
-        let batch = [normal; BATCH];
-        let mut lanes = [[0.0; BATCH]; 3];
-        frame.normals(&batch, &mut lanes);
-        Some([lanes[0][0], lanes[1][0], lanes[2][0]])
+        Some(self.part.frame.map_or(normal, |frame| frame.normal(normal)))
     }
 
     fn uv(&self, corner: usize) -> Option<[f32; 2]> {
@@ -174,14 +175,14 @@ impl Face<'_> {
 }
 
 impl<'a> World<'a> {
-    fn faces(&self) -> impl Iterator<Item = Face<'a>> {
+    pub(super) fn faces(&self) -> impl Iterator<Item = Face<'a>> {
         let parts = self.parts;
         parts.iter().flat_map(|part| {
             part.faces.clone().map(move |number| Face { part, number, corners: part.mesh.faces.corners(number) })
         })
     }
 
-    fn material(&self, face: &Face<'_>) -> &'a str {
+    pub(super) fn material(&self, face: &Face<'_>) -> &'a str {
         let mesh = face.part.mesh;
         let place = match &face.part.object.materials {
             Some(slots) => {
@@ -190,7 +191,8 @@ impl<'a> World<'a> {
             }
             None => Run::at_face(&mesh.material_runs, face.number).map(|value| value as usize),
         };
-        place.and_then(|place| self.scene.materials.get(place)).map_or("", |material| &material.name)
+        let name = place.and_then(|place| self.scene.materials.get(place)).map_or("", |material| &material.name);
+        self.renamed.get(name).copied().unwrap_or(name)
     }
 
     fn group(&self, face: &Face<'a>) -> &'a str {
@@ -268,6 +270,26 @@ impl Gaps {
         }
     }
 
+    /// Compares the corners of faces.
+    fn faces<'a>(&mut self, pairs: impl Iterator<Item = (Face<'a>, Face<'a>)>, tolerance: f64) {
+        for (number, (left, right)) in pairs.enumerate() {
+            let shift = first_alike(&left, &right);
+            let count = left.corners.len();
+            for corner in 0..count {
+                let place = || format!("face {number}, corner {corner}");
+                let [x, y] = [left.corner(corner), right.corner((corner + shift) % count)];
+                Self::vectors(&mut self.positions, left.position(x), right.position(y), tolerance, &place);
+                self.normals([left.normal(x), right.normal(y)], tolerance, &place);
+                match [left.uv(x), right.uv(y)] {
+                    [Some(a), Some(b)] => Self::vectors(&mut self.uvs, a, b, tolerance, &place),
+                    [None, None] => {}
+                    [a, _] => self.lonely[1][usize::from(a.is_none())] += 1,
+                }
+                self.colors([left.color(x), right.color(y)], tolerance, &place);
+            }
+        }
+    }
+
     fn normals(&mut self, sides: [Option<[f32; 3]>; 2], tolerance: f64, place: &dyn Fn() -> String) {
         match sides {
             [Some(a), Some(b)] => Self::vectors(&mut self.normals, a, b, tolerance, place),
@@ -315,21 +337,14 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
         is_alike = differences.all.len() == before;
     }
     if is_alike {
-        for (number, (left, right)) in a.faces().zip(b.faces()).enumerate() {
-            for corner in 0..left.corners.len() {
-                let place = || format!("face {number}, corner {corner}");
-                let [x, y] = [left.corner(corner), right.corner(corner)];
-                Gaps::vectors(&mut gaps.positions, left.position(x), right.position(y), tolerance, &place);
-                gaps.normals([left.normal(x), right.normal(y)], tolerance, &place);
-                match [left.uv(x), right.uv(y)] {
-                    [Some(a), Some(b)] => Gaps::vectors(&mut gaps.uvs, a, b, tolerance, &place),
-                    [None, None] => {}
-                    [a, _] => gaps.lonely[1][usize::from(a.is_none())] += 1,
-                }
-                gaps.colors([left.color(x), right.color(y)], tolerance, &place);
-            }
+        let before = differences.all.len();
+        gaps.faces(a.faces().zip(b.faces()), tolerance);
+        compare_faces(sides, || [a.faces(), b.faces()], differences);
+        if gaps.positions.count > 0
+            && let Some(better) = in_another_order(sides, &gaps, before, differences)?
+        {
+            gaps = better;
         }
-        compare_faces(sides, differences);
     }
     let [loose_a, loose_b] = [a.loose(), b.loose()];
     if differences.counts("vertices", [loose_a.len() as u64, loose_b.len() as u64]) {
@@ -344,18 +359,117 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
     compare_rest(sides, differences)
 }
 
+/// The corner of `right` that is the first of `left`: 0, unless another one is closer.
+fn first_alike(left: &Face<'_>, right: &Face<'_>) -> usize {
+    let count = left.corners.len();
+    if count == 0 || left.position(left.corner(0)) == right.position(right.corner(0)) {
+        return 0;
+    }
+    let distance = |shift: usize| {
+        let of_corner = |corner: usize| {
+            let [a, b] = [left.position(left.corner(corner)), right.position(right.corner((corner + shift) % count))];
+            (0..3).map(|axis| (a[axis] - b[axis]).abs()).sum::<f64>()
+        };
+        (0..count).map(of_corner).sum::<f64>()
+    };
+    let unshifted = distance(0);
+    // Only a face that starts elsewhere is as close as another file can have it.
+    (1..count.min(MAX_CORNERS)).find(|&shift| distance(shift) < unshifted * 1e-3).unwrap_or(0)
+}
+
+/// Faces with more corners are compared from their first corners on.
+const MAX_CORNERS: usize = 16;
+
+/// Compares faces in an order of their own, if more of them agree so: then the differences from `before` on are those
+/// that are left, and the order is one.
+fn in_another_order(
+    sides: &[World<'_>; 2],
+    in_order: &Gaps,
+    before: usize,
+    differences: &mut Differences,
+) -> Result<Option<Gaps>> {
+    let [a, b] = sides;
+    let side = a.faces().flat_map(|face| (0..face.corners.len()).map(move |corner| face.position(face.corner(corner))));
+    let side = side.flatten().filter(|value| value.is_finite()).fold(0.0, |side: f64, value| side.max(value.abs()));
+    let [Some(left), Some(right)] = [ordered(a, side)?, ordered(b, side)?] else { return Ok(None) };
+    let is_same_shape = left.iter().zip(&right).all(|(left, right)| left.corners.len() == right.corners.len());
+    if !is_same_shape {
+        return Ok(None);
+    }
+    let mut gaps = Gaps::default();
+    gaps.faces(left.iter().cloned().zip(right.iter().cloned()), differences.tolerance);
+    let found_before = differences.all.split_off(before);
+    compare_faces(sides, || [left.iter().cloned(), right.iter().cloned()], differences);
+    // Rounded positions are no other order: those of other faces are far away.
+    let is_far = in_order.positions.largest > 1e-3 * side;
+    let is_better = is_far && gaps.positions.largest < 0.1 * in_order.positions.largest;
+    if !is_better {
+        differences.all.truncate(before);
+        differences.all.extend(found_before);
+        return Ok(None);
+    }
+    let moved = a.faces().zip(b.faces()).filter(|(left, right)| !is_at(left, right)).count() as u64;
+    differences.only("order", moved, "faces are in another order");
+    Ok(Some(gaps))
+}
+
+/// Whether the first corners of two faces are near each other, compared with the size of the first face.
+fn is_at(left: &Face<'_>, right: &Face<'_>) -> bool {
+    let shift = first_alike(left, right);
+    let count = left.corners.len();
+    (0..count).all(|corner| {
+        let [a, b] = [left.position(left.corner(corner)), right.position(right.corner((corner + shift) % count))];
+        (0..3).all(|axis| (a[axis] - b[axis]).abs() <= 1e-4 * (1.0 + a[axis].abs()))
+    })
+}
+
+/// The materials of the second scene that are missing in the first one under their names, but not by value; with the
+/// names that they have there.
+fn renamed<'a>([a, b]: [&'a Scene; 2], files: &mut SameFiles) -> Result<BTreeMap<&'a str, &'a str>> {
+    let names =
+        |scene: &'a Scene| scene.materials.iter().map(|material| material.name.as_str()).collect::<BTreeSet<_>>();
+    let [names_a, names_b] = [names(a), names(b)];
+    let mut renamed = BTreeMap::new();
+    let is_alone =
+        |material: &&Material, others: &BTreeSet<&str>| !material.missing && !others.contains(&*material.name);
+    let mut left: Vec<&Material> = a.materials.iter().filter(|material| is_alone(material, &names_b)).collect();
+    for material in b.materials.iter().filter(|material| is_alone(material, &names_a)).take(MAX_RENAMED) {
+        let mut place = None;
+        for (number, other) in left.iter().enumerate() {
+            let same_name = Material { name: other.name.clone(), ..material.clone() };
+            if is_same_material([other, &same_name], [&a.folder, &b.folder], files)? {
+                place = Some(number);
+                break;
+            }
+        }
+        if let Some(number) = place {
+            renamed.insert(material.name.as_str(), left.remove(number).name.as_str());
+        }
+    }
+    Ok(renamed)
+}
+
+/// At most so many materials with other names are compared by value.
+const MAX_RENAMED: usize = 1000;
+
 /// Compares the data of faces besides their corners.
-fn compare_faces([a, b]: &[World<'_>; 2], differences: &mut Differences) {
+fn compare_faces<'a, F: Iterator<Item = Face<'a>>>(
+    [a, b]: &[World<'a>; 2],
+    faces: impl Fn() -> [F; 2],
+    differences: &mut Differences,
+) {
+    let each = || {
+        let [first, second] = faces();
+        (first, second)
+    };
     let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
-    differences.each(
-        "materials",
-        a.faces().map(|face| a.material(&face)),
-        b.faces().map(|face| b.material(&face)),
-        quoted,
-    );
-    differences.each("groups", a.faces().map(|face| a.group(&face)), b.faces().map(|face| b.group(&face)), quoted);
+    let (first, second) = each();
+    differences.each("materials", first.map(|face| a.material(&face)), second.map(|face| b.material(&face)), quoted);
+    let (first, second) = each();
+    differences.each("groups", first.map(|face| a.group(&face)), second.map(|face| b.group(&face)), quoted);
     let smooth = |face: Face<'_>| face.part.mesh.smoothing_group(face.number).unwrap_or(0);
-    differences.each("smoothing", a.faces().map(smooth), b.faces().map(smooth), u32::to_string);
+    let (first, second) = each();
+    differences.each("smoothing", first.map(smooth), second.map(smooth), u32::to_string);
 }
 
 /// Lines, points, curves, names, definitions of materials, columns and tables.
@@ -422,9 +536,17 @@ fn columns([a, b]: &[World<'_>; 2], differences: &mut Differences) {
 
 /// The definitions of the materials that faces have, by name.
 fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut Differences) -> Result<()> {
+    if let Some((name, other)) = b.renamed.iter().next() {
+        let quoted = |name: &str| format!("`{}`", polyhaul_model::names::shown(name));
+        let shown = format!("differ, not their values: {} is {}", quoted(other), quoted(name));
+        differences.only("material names", b.renamed.len() as u64, &shown);
+    }
     fn defined<'a>(world: &World<'a>) -> BTreeMap<&'a str, &'a Material> {
         let materials = world.scene.materials.iter().filter(|material| !material.missing);
-        materials.map(|material| (material.name.as_str(), material)).collect()
+        let name = |name: &'a str| world.renamed.get(name).copied().unwrap_or(name);
+        let is_renamed = |material: &&Material| world.renamed.contains_key(&*material.name);
+        let (renamed, others): (Vec<_>, Vec<_>) = materials.partition(is_renamed);
+        others.into_iter().chain(renamed).map(|material| (name(&material.name), material)).collect()
     }
     let folders = [&a.scene.folder, &b.scene.folder];
     let [a, b] = [defined(a), defined(b)];
@@ -436,7 +558,8 @@ fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut
     let mut names = Vec::new();
     for (name, material) in &a {
         let Some(other) = b.get(name) else { continue };
-        if !is_same_material([material, other], folders, files)? {
+        let named = Material { name: material.name.clone(), ..(*other).clone() };
+        if !is_same_material([material, &named], folders, files)? {
             names.push(polyhaul_model::names::shown(name));
         }
     }
@@ -467,5 +590,7 @@ fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &
         let is_same = files.are_same((folders[0], "", first), (folders[1], "", name))?;
         Ok(is_same.then(|| first.clone()))
     })?;
-    Ok(*renamed == *a)
+    // A mode of alpha that follows from the opacity may be named.
+    let as_shown = |material: &Material| Material { alpha_blended: Some(material.blends()), ..material.clone() };
+    Ok(as_shown(&renamed) == as_shown(a))
 }

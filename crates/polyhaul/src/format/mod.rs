@@ -186,6 +186,11 @@ impl Format {
         self.kind() == FormatKind::Texture
     }
 
+    /// Whether its files hold a scene.
+    pub(crate) fn is_scene(self) -> bool {
+        self.kind() == FormatKind::Scene
+    }
+
     /// Whether it holds tables: plain tables of numbers, or those with named elements.
     pub(crate) fn has_tables(self) -> bool {
         self.is_built() && (self.is_table() || self.has_elements())

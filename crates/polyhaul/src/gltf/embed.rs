@@ -1,87 +1,98 @@
 //! Images of materials as they lie in a `.glb` file: PNG and JPEG files as they are, others as PNG.
 //!
-//! They are found and opened under the rules for files that a scene refers to. An image that is not found stays a
-//! reference, about which the relinking warns; so does one in an archive.
+//! They are found as all files that an asset refers to (see `references`). Images in the scene's folder are embedded,
+//! and those in its archive; so are images in the output's folder, which belong to the new asset wherever they lie. Any
+//! other image needs the caller's permission: it stays a reference, with a warning. An image that is not found stays a
+//! reference, too, about which the relinking warns.
 
 use crate::containers::Near;
 use crate::options::{ReadOptions, WriteOptions};
+use crate::references::{Found, Relinker};
 use crate::resolve::{Read, Resolver};
 use polyhaul_gltf::{GltfImages, ImageData};
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, try_push};
+use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{FolderPlace, Material, SourceFolder, TextureMap};
+use polyhaul_model::{FolderPlace, Material, SourceFolder};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Converts an image file, with a name for messages, to PNG.
 pub(super) type ToPng<'a> = dyn Fn(Vec<u8>, &str, &mut Warnings) -> Result<Vec<u8>> + 'a;
 
-/// Reads the images of `materials`, and clears their names there: they are references no more.
-pub(crate) fn embed(
-    materials: &mut [Material],
-    scene: &SourceFolder,
-    options: &WriteOptions,
-    to_png: &ToPng<'_>,
-    warnings: &mut Warnings,
-) -> Result<GltfImages> {
-    let mut images = GltfImages::default();
-    let mut numbers: HashMap<(PathBuf, String), Option<usize>> = HashMap::new();
-    for (number, material) in materials.iter_mut().enumerate() {
-        let folder = material.folder.or(scene).clone();
-        let Some(place) = folder.place().filter(|place| !place.in_archive) else { continue };
-        for (map_number, map) in material.maps.iter_mut().enumerate().filter(|(_, map)| polyhaul_gltf::shows(map.kind))
-        {
-            let key = (place.library.clone().unwrap_or_else(|| place.scene.clone()), map.file.clone());
-            let image = match numbers.get(&key) {
-                Some(&image) => image,
-                None => {
-                    let image = match load(place, map, options, to_png, warnings)? {
-                        Some(data) => {
-                            try_push(&mut images.images, data, "images")?;
-                            Some(images.images.len() - 1)
-                        }
-                        None => None,
-                    };
-                    numbers.insert(key, image);
-                    image
-                }
-            };
-            if let Some(image) = image {
-                images.uses.insert((number, map_number), image);
-                map.file.clear();
-            }
-        }
-    }
-    Ok(images)
+/// Reads images into a `.glb` file.
+pub(super) struct Embedder<'a, 'o> {
+    pub(super) links: &'a mut Relinker<'o>,
+    pub(super) options: &'a WriteOptions,
+    pub(super) to_png: &'a ToPng<'a>,
+    pub(super) warnings: &'a mut Warnings,
 }
 
-/// The file of a map; `None` if it cannot be read.
-fn load(
-    place: &FolderPlace,
-    map: &TextureMap,
-    options: &WriteOptions,
-    to_png: &ToPng<'_>,
-    warnings: &mut Warnings,
-) -> Result<Option<ImageData>> {
-    let reading = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(place.allow_outside);
-    let below = place.library.as_deref().and_then(|library| library.strip_prefix(&place.scene).ok());
-    let beside = below.map(|folder| folder.join(&map.file)).and_then(|name| name.to_str().map(str::to_owned));
-    let near = Near::File(place.scene.join("scene"));
-    for name in beside.iter().map(String::as_str).chain([&*map.file]) {
-        let mut resolver = Resolver::beside(&near, &reading);
-        let Ok(located) = resolver.find(name) else { continue };
-        let file = resolver.read(located.origin, "glb", warnings);
-        return match file.and_then(|file| image_data(file, to_png, warnings)) {
+impl Embedder<'_, '_> {
+    /// Reads the images of `materials`, and clears their names there: they are references no more.
+    pub(super) fn embed(&mut self, materials: &mut [Material], scene: &SourceFolder) -> Result<GltfImages> {
+        let mut images = GltfImages::default();
+        let mut numbers: HashMap<(PathBuf, String), Option<usize>> = HashMap::new();
+        for (number, material) in materials.iter_mut().enumerate() {
+            let folder = material.folder.or(scene).clone();
+            let Some(place) = folder.place() else { continue };
+            for map_number in 0..material.maps.len() {
+                let map = &material.maps[map_number];
+                if map.file.is_empty() || !polyhaul_gltf::shows(material, map.kind) {
+                    continue;
+                }
+                let key = (place.library.clone().unwrap_or_else(|| place.scene.clone()), map.file.clone());
+                let image = match numbers.get(&key) {
+                    Some(&image) => image,
+                    None => {
+                        let image = self.load(place, &map.file)?;
+                        let image = image.map(|data| add(&mut images, data)).transpose()?;
+                        numbers.insert(key, image);
+                        image
+                    }
+                };
+                if let Some(image) = image {
+                    images.uses.insert((number, map_number), image);
+                    material.maps[map_number].file.clear();
+                }
+            }
+        }
+        Ok(images)
+    }
+
+    /// The image of a map; `None` if it cannot be read.
+    fn load(&mut self, place: &FolderPlace, file: &str) -> Result<Option<ImageData>> {
+        let origin = match self.links.find_to_embed(place, file)? {
+            Found::Nothing => return Ok(None),
+            Found::Outside(hint) => {
+                let message = format!("`{}` was not embedded: it is outside the scene's folder", names::shown(file));
+                self.warn("uncopied-reference", message, Some(hint));
+                return Ok(None);
+            }
+            Found::At(origin) => origin,
+        };
+        let reading = ReadOptions::default().with_run(self.options.run.clone()).with_allow_outside(place.allow_outside);
+        let near = Near::File(place.scene.join("scene"));
+        let read = Resolver::beside(&near, &reading).read(origin, "glb", self.warnings);
+        match read.and_then(|file| image_data(file, self.to_png, self.warnings)) {
             Ok(data) => Ok(Some(data)),
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => Err(error),
             Err(error) => {
-                let message = format!("texture not embedded: {error}");
-                warnings.push("left-out-textures", Diagnostic::new(message));
+                self.warn("left-out-textures", format!("texture not embedded: {error}"), None);
                 Ok(None)
             }
-        };
+        }
     }
-    Ok(None)
+
+    fn warn(&mut self, code: &'static str, message: String, hint: Option<&str>) {
+        self.warnings.push(code, Diagnostic { hint: hint.map(str::to_owned), ..Diagnostic::new(message) });
+    }
+}
+
+/// Adds an image; returns its number.
+fn add(images: &mut GltfImages, data: ImageData) -> Result<usize> {
+    try_push(&mut images.images, data, "images")?;
+    Ok(images.images.len() - 1)
 }
 
 /// The image in a file: as it is, or as PNG.

@@ -31,11 +31,17 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     Ok(read.scene)
 }
 
-/// The name by which images inside the file are found later; `None` for streams, and for members of archives.
+/// The name by which images inside the file are found later; `None` for streams.
 fn file_name(near: &Near) -> Option<&str> {
-    let path = near.path().filter(|path| place::is_url(path) || place::is_file(path))?;
+    let name = match near {
+        Near::Archive(member) => member.shown().rsplit('/').next()?,
+        near => {
+            let path = near.path().filter(|path| place::is_url(path) || place::is_file(path))?;
+            path.file_name()?.to_str()?
+        }
+    };
     // Readers take a backslash for a slash.
-    path.file_name()?.to_str().filter(|name| !name.contains('\\'))
+    Some(name).filter(|name| !name.contains('\\'))
 }
 
 /// The files of buffers, each of which is read once.
@@ -69,6 +75,7 @@ impl<'o> BufferFiles<'o> {
         }
         self.count += 1;
         let located = self.resolver.find(name).map_err(|error| unread("buffer", name, error))?;
+        located.note_case(name, &mut self.warnings);
         if let Some(bytes) = located.real.as_ref().and_then(|real| self.known.get(real)) {
             return Ok(bytes.clone());
         }

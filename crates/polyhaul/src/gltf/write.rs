@@ -1,6 +1,6 @@
 //! Writing glTF: one `.glb` file, or a `.gltf` file and its buffer next to it.
 
-use super::embed::embed;
+use super::embed::Embedder;
 use crate::containers::is_inner_name;
 use crate::format::Format;
 use crate::input::Output;
@@ -28,13 +28,20 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
     let images = if embeds {
         let to_png =
             |file: Vec<u8>, name: &str, warnings: &mut Warnings| convert_image(file, name, png, &options.run, warnings);
-        embed(&mut materials, &scene.folder, options, &to_png, &mut report.warnings)?
+        let warnings = &mut report.warnings;
+        Embedder { links: &mut links, options, to_png: &to_png, warnings }.embed(&mut materials, &scene.folder)?
     } else {
         GltfImages::default()
     };
     // No file is written for an image that glTF has no place for.
-    let maps = materials.iter_mut().flat_map(|material| &mut material.maps);
-    maps.filter(|map| !polyhaul_gltf::shows(map.kind) && is_inner_name(&map.file)).for_each(|map| map.file.clear());
+    for material in &mut materials {
+        let is_lost: Vec<_> = material
+            .maps
+            .iter()
+            .map(|map| !polyhaul_gltf::shows(material, map.kind) && is_inner_name(&map.file))
+            .collect();
+        material.maps.iter_mut().zip(is_lost).filter(|(_, is_lost)| *is_lost).for_each(|(map, _)| map.file.clear());
+    }
     let materials = links.materials(&materials, &scene.folder)?;
     let copies = links.finish(&mut report.warnings)?;
     let objects = scene.listed_objects()?;

@@ -27,6 +27,7 @@ pub(super) fn fit<'a>(
     let run = &options.run;
     let mut log = Log { holder: format.name(), output, warnings };
     let from = SampleType::from_samples(&image.samples);
+    let stored = image;
     let mut image = Cow::Borrowed(image);
     if held.channels != image.channels {
         if !held.channels.has_alpha() && !is_opaque(&image) {
@@ -44,12 +45,20 @@ pub(super) fn fit<'a>(
     }
     (writer.note)(&mut log, &image, from, options)?;
     if !writer.has_names {
-        log.unnamed(&image);
+        log.unnamed(&image, writer.stores);
     }
+    let mut rest = stored.profile.clone();
+    if image.profile == stored.profile {
+        (writer.store_profile)(&mut rest);
+    }
+    log.profile(&rest);
     Ok(image)
 }
 
-/// Channels and attributes, which EXR alone stores: notes in `warnings` that `holder` does not, about the file `name`.
+/// Channels and attributes, which EXR alone stores, and descriptions of colors: notes in `warnings` that `holder` does
+/// not store them, about the file `name`.
 pub(crate) fn note_unnamed(image: &Image, holder: &str, name: &str, warnings: &mut Warnings) {
-    Log { holder, output: name, warnings }.unnamed(image);
+    let mut log = Log { holder, output: name, warnings };
+    log.unnamed(image, |_| false);
+    log.profile(&image.profile);
 }

@@ -2,13 +2,12 @@
 //!
 //! The scene is not modified. Names are copied, so that an [`Inventory`] can outlive its scene.
 
+use super::extent;
 use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
 use polyhaul_model::error::{Result, try_push, try_string};
-use polyhaul_model::precision::shortest;
-use polyhaul_model::{Bounds, Mesh, Scene};
+use polyhaul_model::{Bounds, Scene};
 use polyhaul_pipeline::parallel::for_each_item;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Makes a struct of counts, and a function that visits all of its fields in order.
 macro_rules! counts {
@@ -83,8 +82,8 @@ counts! {
 pub struct Inventory {
     /// The counts.
     pub contents: Contents,
-    /// The box around all finite positions, in the source's units, with the fewest digits of 32-bit floats if positions
-    /// are such; `None` if there are none.
+    /// The box around all finite positions where objects and instances show them, in the source's units, with the
+    /// fewest digits of 32-bit floats if positions are such; `None` if there are none.
     pub bounds: Option<Bounds<f64>>,
     /// The name of each object, in file order; empty for unnamed objects.
     pub object_names: Vec<String>,
@@ -157,30 +156,6 @@ fn sizes(offsets: &[u32], threads: usize) -> [u64; 2] {
     sums.map(AtomicU64::into_inner)
 }
 
-/// The box around all finite positions. Of blocks, they are put together in the order of the positions: of zeros with
-/// different signs, the first one counts.
-fn bounds(scene: &Scene, threads: usize) -> Option<Bounds<f64>> {
-    if scene.meshes.iter().any(Mesh::is_exact) {
-        return scene.exact_bounds();
-    }
-    let blocks: Vec<&[[f32; 3]]> = scene.meshes.iter().flat_map(|mesh| mesh.positions.chunks(BLOCK)).collect();
-    let boxes = Mutex::new(Vec::new());
-    for_each_item(
-        threads,
-        blocks.iter().enumerate(),
-        || (),
-        |(), (at, block)| {
-            if let Some(bounds) = Bounds::of(block) {
-                boxes.lock().unwrap_or_else(PoisonError::into_inner).push((at, bounds));
-            }
-        },
-    );
-    let mut boxes = boxes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    boxes.sort_unstable_by_key(|(at, _)| *at);
-    let bounds = boxes.into_iter().map(|(_, bounds)| bounds).reduce(Bounds::union)?.widened();
-    Some(Bounds { min: bounds.min.map(shortest), max: bounds.max.map(shortest) })
-}
-
 impl Inventory {
     /// Builds the inventory of a scene.
     ///
@@ -194,7 +169,7 @@ impl Inventory {
     pub(super) fn by_threads(scene: &Scene, threads: usize) -> Result<Inventory> {
         Ok(Inventory {
             contents: Contents::by_threads(scene, threads),
-            bounds: bounds(scene, threads),
+            bounds: extent::bounds(scene, threads)?,
             object_names: copies(scene.objects.iter().map(|object| object.name.as_str()))?,
             material_names: copies(scene.materials.iter().map(|material| material.name.as_str()))?,
             material_libraries: copies(scene.material_libraries.iter().map(String::as_str))?,

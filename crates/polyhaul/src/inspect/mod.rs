@@ -7,6 +7,7 @@
 
 mod columns;
 mod contents;
+mod extent;
 mod faces;
 mod image;
 mod quoted;

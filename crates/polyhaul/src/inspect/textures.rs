@@ -6,9 +6,10 @@
 use super::validate::complaint;
 use crate::containers;
 use crate::containers::Near;
+use crate::letter_case::LetterCase;
 use crate::options::ReadOptions;
 use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, slashed};
-use crate::resolve::{OUTSIDE_HINT, Resolver};
+use crate::resolve::{OUTSIDE_HINT, Resolver, note_case};
 use polyhaul_bytes::place::{self, PlaceKind};
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Diagnostic, Error, Result, limit_hint, try_push, try_string};
@@ -79,6 +80,9 @@ pub(super) struct Search<'o> {
     options: &'o ReadOptions,
     /// The name of the scene's file, for messages.
     file: &'o str,
+    letter_case: LetterCase,
+    /// The name on disk of the last file, if its case differs.
+    other_name: Option<String>,
 }
 
 impl<'o> Search<'o> {
@@ -102,7 +106,9 @@ impl<'o> Search<'o> {
             }
         }
         let resolver = Resolver::beside(near, options);
-        Ok(Some(Search { near, resolver, folders, left: options.limits.files, options, file }))
+        let left = options.limits.files;
+        let letter_case = LetterCase::default();
+        Ok(Some(Search { near, resolver, folders, left, options, file, letter_case, other_name: None }))
     }
 
     /// Looks each of these files up, and warns about those that cannot be read.
@@ -136,7 +142,12 @@ impl<'o> Search<'o> {
         let shown = names::shown(name);
         let outcome = self.find(name)?;
         let (code, message) = match outcome {
-            FoundTextures::There(_) => return Ok(outcome),
+            FoundTextures::There(_) => {
+                if let Some(other) = self.other_name.take() {
+                    note_case(name, &other, warnings);
+                }
+                return Ok(outcome);
+            }
             FoundTextures::Outside => (outside, format!("{what} `{shown}`{} is outside the scene's folder", of())),
             FoundTextures::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
             FoundTextures::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
@@ -183,7 +194,16 @@ impl<'o> Search<'o> {
             }
             self.left -= 1;
             match self.look_at(&self.folders[number].join(&path)) {
-                FoundTextures::Missing => {}
+                FoundTextures::Missing => {
+                    let actual = self.letter_case.find(&self.folders[number], &path);
+                    let actual = actual.filter(|_| !matches!(self.near, Near::Archive(_)));
+                    let Some(actual) = actual else { continue };
+                    let outcome = self.look_at(&self.folders[number].join(&actual));
+                    if matches!(outcome, FoundTextures::There(_)) {
+                        self.other_name = Some(actual.to_string_lossy().into_owned());
+                        return outcome;
+                    }
+                }
                 found @ FoundTextures::There(_) => return found,
                 outcome => best = outcome,
             }

@@ -9,10 +9,16 @@ use crate::load::{Content, ContentShape, load_as};
 use crate::open::Opened;
 use crate::options::{ReadOptions, Strict};
 use crate::report::Report;
+use polyhaul_geometry::splat_motion::has_splats;
+use polyhaul_geometry::splat_shape::{self, BrokenSplat};
+use polyhaul_model::Scene;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::OnError;
 use polyhaul_model::severity::Severity;
+use polyhaul_model::splats::HARMONICS;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::crew::within;
+use std::borrow::Cow;
 
 /// The result of validating an input.
 #[derive(Clone, Debug)]
@@ -73,6 +79,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let doubtful = !report.warnings.is_empty();
     if let Content::Scene(scene) = &read.content {
         faces::check(scene, input.name(), &options.run.cancel, &mut report.warnings)?;
+        check_splats(scene, input.name(), options, &mut report.warnings)?;
         textures::check(scene, input.near(), input.name(), options, &mut report.warnings)?;
         if let Some(mut inventory) = RenderInventory::from_scene(scene)?
             && let Some(render) = &scene.render
@@ -87,6 +94,29 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
     let valid = !error.as_ref().is_some_and(is_fault) && report.warnings.total_of(Severity::Fault) == 0;
     Ok(Validation { report, error, valid })
+}
+
+/// Complains about Gaussian splats that cannot be drawn or converted.
+fn check_splats(scene: &Scene, file: &str, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+    if !scene.meshes.iter().any(has_splats) {
+        return Ok(());
+    }
+    // What conversions add and round is no fault of the file.
+    let scene = match splat_shape::complete(Cow::Borrowed(scene), file, &mut Warnings::default()) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            warnings.push("incomplete-harmonics", complaint(error.to_string(), file));
+            return Ok(());
+        }
+        scene => scene?,
+    };
+    for mesh in &scene.meshes {
+        let broken = splat_shape::broken(mesh, HARMONICS.len() - 1, &options.run)?;
+        let Some(BrokenSplat { splat, column }) = broken.first() else { continue };
+        let what = counted(broken.len() as u64, ["splat has a value", "splats have values"]);
+        let message = format!("{what} that no format of splats stores: first `{column}` of splat {splat}");
+        warnings.push_many("broken-splats", broken.len() as u64, complaint(message, file));
+    }
+    Ok(())
 }
 
 /// Separates errors about the data (inside) from all others.

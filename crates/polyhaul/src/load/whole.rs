@@ -13,7 +13,6 @@ use crate::read_job::{ReadDetails, ReadJob};
 use crate::report::{Clock, Report};
 use crate::table_job::no_tables;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
@@ -132,7 +131,7 @@ pub(super) fn scene_of(loaded: (Read, Report)) -> Result<Loaded<Scene>> {
 
 /// Fails if a layer or part is requested from a format that has none.
 fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
-    if format.readers().has_layers || options.image == ImageReadOptions::default() {
+    if format.readers().has_layers || options.image.layer.is_none() && options.image.part.is_none() {
         return Ok(());
     }
     Err(Error::new(ErrorKind::Usage, format!("{} has no layers or parts to choose from", format.name())))

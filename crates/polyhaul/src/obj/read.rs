@@ -35,6 +35,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
         let probes = 0;
         let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
         scene.material_libraries = libraries.read_all(&file.libraries)?;
+        clear_unnamed(&mut scene.materials);
         // If nothing was searched, the missing libraries already have warnings.
         if near.has_files() || options.resolver.is_some() || file.libraries.is_empty() {
             note_missing(&scene.materials, &file.uses, options, &mut report.warnings)?;
@@ -132,10 +133,12 @@ impl<'a> Libraries<'a> {
 
     /// Reads the library `name`; `false` if its file was read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
-        let FoundFile { origin, real } = match self.resolver.find(name) {
+        let found_file = match self.resolver.find(name) {
             Ok(file) => file,
             Err(error) => return self.note_unread(name, reference, error),
         };
+        found_file.note_case(name, &mut self.report.warnings);
+        let FoundFile { origin, real, .. } = found_file;
         if let Some(real) = real {
             if self.files.contains(&real) {
                 return Ok(false);
@@ -227,6 +230,12 @@ impl Definitions<'_> {
         self.numbers.insert(try_string(&self.materials[number].name)?, number);
         Ok(())
     }
+}
+
+/// A name that stands for no material, and that no library defines, becomes none.
+fn clear_unnamed(materials: &mut [Material]) {
+    let unnamed = materials.iter_mut().filter(|material| material.missing && material.name == obj::NO_MATERIAL);
+    unnamed.for_each(|material| material.name.clear());
 }
 
 /// A material that is used and not defined is noted at its first use. `usemtl` without a name is none.

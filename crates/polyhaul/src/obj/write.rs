@@ -9,18 +9,20 @@ use polyhaul_bytes::place::{self, PlaceInfo};
 use polyhaul_bytes::{Codec, FileOptions, Sink, Source};
 use polyhaul_insight::Moved;
 use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
-use polyhaul_model::names;
-use polyhaul_model::options::FormatOptions;
+use polyhaul_model::names::{self, DistinctNames};
+use polyhaul_model::options::{Dialect, FormatOptions};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Object, Scene};
 use polyhaul_obj::{self as obj, mtl};
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Writes the scene and its library.
 pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let MeshJob { scene, looks, output, mut links, options, report, format, .. } = job;
+    let looks = &Looks { materials: distinct_names(scene, &looks.materials)?, libraries: looks.libraries.clone() };
     let library = Library::from_scene(scene, looks, &output, options, &mut links)?;
     let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
@@ -88,7 +90,9 @@ impl Library {
     ) -> Result<Option<Library>> {
         let defined = definitions(scene, &looks.materials)?;
         let names: &[String] = &looks.libraries;
-        let has_slots = scene.objects.iter().any(|object| object.materials.is_some());
+        // Blender writes an empty library.
+        let is_blender = options.scene.dialect == Dialect::Blender;
+        let has_slots = is_blender && scene.objects.iter().any(|object| object.materials.is_some());
         if !options.obj.materials || names.is_empty() && defined.is_empty() && !has_slots {
             return Ok(None);
         }
@@ -126,6 +130,47 @@ impl Library {
         let name = file_name(&place).unwrap_or_default();
         Ok(Some(Library { name, file: Some((place, bytes)) }))
     }
+}
+
+/// The materials with names that differ as written: spaces may become `_`, and unnamed materials get a name.
+fn distinct_names<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Cow<'a, [Material]>> {
+    let has_evaluated = scene.evaluated_meshes(&scene.objects)?.contains(&true);
+    let written = |name: &str| if has_evaluated { names::joined(name) } else { names::written(name) }.into_owned();
+    let mut taken = DistinctNames::default();
+    let mut first_of: HashMap<String, usize> = HashMap::new();
+    let mut renamed: Vec<(usize, String)> = Vec::new();
+    for (number, material) in materials.iter().enumerate() {
+        let Material { name, missing, .. } = material;
+        if name.is_empty() && *missing {
+            continue;
+        }
+        let own_name = if name.is_empty() { "material".to_owned() } else { written(name) };
+        if first_of.get(&own_name).is_some_and(|&first| materials[first] == *material) {
+            continue;
+        }
+        let new_name = taken.distinct(&own_name)?;
+        if new_name != own_name || name.is_empty() {
+            try_push(&mut renamed, (number, new_name), "names")?;
+        }
+        first_of.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        first_of.entry(own_name).or_insert(number);
+    }
+    if renamed.is_empty() {
+        return Ok(Cow::Borrowed(materials));
+    }
+    let mut distinct = try_clone(materials)?;
+    for (number, name) in renamed {
+        distinct[number].name = name;
+    }
+    Ok(Cow::Owned(distinct))
+}
+
+/// A copy of materials.
+fn try_clone(materials: &[Material]) -> Result<Vec<Material>> {
+    let mut copies = Vec::new();
+    copies.try_reserve_exact(materials.len())?;
+    copies.extend(materials.iter().cloned());
+    Ok(copies)
 }
 
 /// Names as an `mtllib` line lists them. Empty ones would leave spaces that no reader keeps (found by fuzzing).

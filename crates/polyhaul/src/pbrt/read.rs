@@ -12,7 +12,7 @@ use crate::paths::folder_of;
 use crate::plain::Plain;
 use crate::read_job::{FileSum, ReadJob, ReadMesh, SceneFiles};
 use crate::report::Report;
-use crate::resolve::{FoundFile, Resolver};
+use crate::resolve::{FoundFile, Resolver, note_case};
 use polyhaul_bytes::place;
 use polyhaul_model::Scene;
 use polyhaul_model::error::Diagnostic;
@@ -47,6 +47,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> 
     job.note(scene_file.threads, scene_file.warnings);
     let mut seen = std::mem::take(&mut *opener.files());
     job.report.extend(seen.noted);
+    opener.files().other_names = seen.other_names;
     let bytes = job.report.bytes_in;
     let plain_bytes = job.report.plain_bytes_in;
     let text = FileSum { count: 1 + seen.closed, missing, bytes, plain_bytes };
@@ -64,6 +65,9 @@ pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> 
         files.meshes = Some(sum);
     }
     job.details.files = Some(files);
+    for (name, other) in &opener.files().other_names {
+        note_case(name, other, &mut job.report.warnings);
+    }
     Ok(scene)
 }
 
@@ -102,6 +106,8 @@ struct Seen {
     closed: u64,
     /// Their folders, relative to that of the scene.
     folders: BTreeSet<String>,
+    /// Names whose case differs from that of their files, and the names of these.
+    other_names: BTreeSet<(String, String)>,
 }
 
 /// A file that was found.
@@ -129,14 +135,18 @@ impl Opener<'_> {
     /// The file that `name` means in a file of `folder`, and the name relative to the folder of the scene.
     fn locate(&self, name: &str, folder: &str) -> Result<(FoundFile, String)> {
         let mut resolver = Resolver::beside(self.near, self.options);
-        Ok(match resolver.find(name) {
+        let (file, place) = match resolver.find(name) {
             Err(error) if !folder.is_empty() && error.kind() == ErrorKind::Io => {
                 let beside = format!("{folder}{name}");
                 // Errors are about the name in the scene.
                 (resolver.find(&beside).map_err(|_| error)?, beside)
             }
             file => (file?, try_string(name)?),
-        })
+        };
+        if let Some(other) = &file.other_name {
+            self.files().other_names.insert((try_string(name)?, try_string(other)?));
+        }
+        Ok((file, place))
     }
 }
 

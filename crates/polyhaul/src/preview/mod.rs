@@ -16,9 +16,10 @@ use crate::open::Opened;
 use crate::ops::{ImageOps, MipmapOptions, SceneOps};
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
-use polyhaul_geometry::exact;
+use polyhaul_geometry::{exact, splat_motion, splat_shape};
 use polyhaul_model::copy;
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
@@ -108,9 +109,37 @@ fn draw_scene(
     if scene.render.is_some() {
         return draw_instanced(scene, near, read, options, report);
     }
+    let scene = splat_shape::complete(scene, "preview", &mut report.warnings)?;
+    let scene = with_settled_splats(scene, &options.run, &mut report.warnings)?;
     let scene = centered(scene, &options.run)?;
     let textures = looks(&scene, near, read, options, report)?;
     report.phase("draw", || draw(scene, &textures, options))
+}
+
+/// A scene whose splats are where its objects place them. Those that a transform shears stay, and are drawn as points.
+fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &mut Warnings) -> Result<Cow<'a, Scene>> {
+    if !scene.objects.iter().any(|object| splat_motion::moves_splats(&scene, object)) {
+        return Ok(scene);
+    }
+    let mut settled = Scene { materials: scene.materials.clone(), ..copy::scene(&scene)? };
+    let mut is_placed = vec![false; settled.meshes.len()];
+    for number in 0..settled.objects.len() {
+        let mesh = settled.objects[number].mesh;
+        if is_placed.get_mut(mesh).is_some_and(|is_placed| std::mem::replace(is_placed, true)) {
+            settled.objects[number].mesh = settled.meshes.len();
+            let copied = copy::mesh(&settled.meshes[mesh])?;
+            try_push(&mut settled.meshes, copied, "the scene")?;
+        }
+    }
+    match splat_motion::settle_splats(&mut settled, |_| true, run) {
+        Ok(()) => Ok(Cow::Owned(settled)),
+        Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => {
+            let message = format!("splats are drawn as points: {error}");
+            warnings.push("changed-splats", Diagnostic::new(message));
+            Ok(scene)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A scene that needs double precision, around the center of its box: there, 32-bit floats suffice.

@@ -11,7 +11,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, SampleType, Samples, Scene, TextureMap};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
-use polyhaul_preview::{MapPurpose, MapUse, TextureImage, Textures};
+use polyhaul_preview::{MapChannel, MapPurpose, MapUse, TextureImage, Textures};
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &
             if image == named.len() {
                 try_push(&mut named, Named { material, file: &map.file }, "textures")?;
             }
-            textures.add(number, MapUse { kind, image, ..map_use(map) })?;
+            textures.add(number, MapUse { kind, image, ..map_use(material, map) })?;
         }
     }
     let max_count = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
@@ -96,14 +96,34 @@ fn kind_of(map: &TextureMap) -> Option<MapPurpose> {
     }
 }
 
-/// How a map places its image.
-fn map_use(map: &TextureMap) -> MapUse {
+/// How a map places its image, and which part of it makes holes.
+fn map_use(material: &Material, map: &TextureMap) -> MapUse {
     let two = |values: Option<[f32; 3]>, default: f32| values.map_or([default; 2], |[u, v, _]| [u, v]);
+    let opacity = material.opacity.filter(|opacity| *opacity > 0.0).unwrap_or(1.0);
     MapUse {
         scale: two(map.scale, 1.0),
         offset: two(map.offset, 0.0),
         clamps: map.clamp == Some(true),
+        channel: channel(material, map),
+        cutoff: material.alpha_cutoff.map_or(0.5, |cutoff| cutoff / opacity),
         ..MapUse::default()
+    }
+}
+
+/// The part of an image that makes holes. The image of the color has its opacity in its alpha.
+fn channel(material: &Material, map: &TextureMap) -> MapChannel {
+    let colors = || material.maps.iter().filter(|map| map.kind == MapKind::Diffuse);
+    match map.channel {
+        // glTF's alpha mode OPAQUE.
+        _ if material.alpha_blended == Some(false) => MapChannel::Nothing,
+        _ if map.kind == MapKind::Diffuse => MapChannel::Alpha,
+        Some('m') => MapChannel::Alpha,
+        Some('r') => MapChannel::Color(0),
+        Some('g') => MapChannel::Color(1),
+        Some('b') => MapChannel::Color(2),
+        Some('l') => MapChannel::Brightness,
+        _ if colors().any(|color| color.file == map.file) => MapChannel::Alpha,
+        _ => MapChannel::Auto,
     }
 }
 

@@ -50,7 +50,8 @@ impl CopySource {
         let identity = self.identity();
         let inner_name = match self {
             CopySource::Inner { path, .. } => InnerFile::at(path).and_then(|inner| inner.file_name()),
-            _ => None,
+            CopySource::Member(member) => member.inner_name(),
+            CopySource::File(_) => None,
         };
         safe_name(&inner_name.map_or(identity, PathBuf::from))
     }

@@ -3,20 +3,15 @@
 //! Only archives are opened, and nothing is decided about what may be done with a file. See `references`.
 
 use crate::containers::{self, InnerFile, Member, Shelf};
+use crate::letter_case::LetterCase;
 use crate::options::ReadOptions;
 use crate::paths::{LONGEST_NAME_BYTES, slashed};
 use polyhaul_bytes::place::{self, PlaceKind};
 use polyhaul_model::FolderPlace;
 use polyhaul_model::error::{ErrorKind, Result};
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The most names of a folder that are looked through for one in other letters.
-const LISTED_NAMES: usize = 20_000;
-/// The most folders.
-const LISTED_FOLDERS: usize = 256;
 
 /// The file that a name refers to.
 pub(super) enum Located {
@@ -44,8 +39,7 @@ pub(super) struct LocatedFile {
 /// Looks files up, and caches folders and archives.
 #[derive(Default)]
 pub(super) struct Locator {
-    /// The names in a folder by their lower case; `None` for two that differ only in case.
-    folders: HashMap<PathBuf, HashMap<String, Option<OsString>>>,
+    letter_case: LetterCase,
     archives: HashMap<PathBuf, Option<Arc<Shelf>>>,
 }
 
@@ -91,7 +85,7 @@ impl Locator {
             if let Some(file) = latin1(name).and_then(|path| located(&base, path, false)) {
                 return Ok(file);
             }
-            if let Some(file) = self.in_other_case(&base, &path).and_then(|path| located(&base, path, true)) {
+            if let Some(file) = self.letter_case.find(&base, &path).and_then(|path| located(&base, path, true)) {
                 return Ok(file);
             }
         }
@@ -119,45 +113,13 @@ impl Locator {
                     shelf
                 }
             };
-            match shelf.map(|shelf| shelf.member(&inner, options)) {
+            match shelf.map(|shelf| shelf.member_in_any_case(&inner, options)) {
                 Some(Ok(member)) => return Ok(Located::Member(member)),
                 Some(Err(error)) if error.kind() != ErrorKind::Io => return Err(error),
                 _ => {}
             }
         }
         Ok(Located::Missing)
-    }
-
-    /// The path of the only file whose name differs in case.
-    fn in_other_case(&mut self, base: &Path, path: &Path) -> Option<PathBuf> {
-        let mut actual = PathBuf::new();
-        for part in path.components() {
-            match part {
-                Component::Normal(name) if !base.join(&actual).join(name).exists() => {
-                    let names = self.names_in(&base.join(&actual))?;
-                    actual.push(names.get(&name.to_str()?.to_lowercase())?.as_ref()?);
-                }
-                part => actual.push(part),
-            }
-        }
-        Some(actual)
-    }
-
-    fn names_in(&mut self, folder: &Path) -> Option<&HashMap<String, Option<OsString>>> {
-        if !self.folders.contains_key(folder) {
-            if self.folders.len() >= LISTED_FOLDERS {
-                return None;
-            }
-            let mut names = HashMap::new();
-            for entry in folder.read_dir().ok()?.take(LISTED_NAMES).flatten() {
-                let name = entry.file_name();
-                let Some(lower) = name.to_str().map(str::to_lowercase) else { continue };
-                names.try_reserve(1).ok()?;
-                names.entry(lower).and_modify(|same| *same = None).or_insert(Some(name));
-            }
-            self.folders.insert(folder.to_path_buf(), names);
-        }
-        self.folders.get(folder)
     }
 }
 
@@ -178,6 +140,7 @@ fn located(base: &Path, path: PathBuf, is_other_case: bool) -> Option<Located> {
 /// The path of a name that was not UTF-8 and was read as Latin-1.
 #[cfg(unix)]
 fn latin1(name: &str) -> Option<PathBuf> {
+    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
     if name.is_ascii() {
         return None;

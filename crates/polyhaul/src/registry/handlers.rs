@@ -50,13 +50,14 @@ format_rows!(format_handlers);
 
 /// How Gaussian splats are written. Callers set the same axes and scale for all formats.
 #[cfg(any(feature = "splat", feature = "ply"))]
-const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
+const fn splat_writers(degree: usize, write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
     Writers {
         scene: Some(SceneWriter::Meshes(MeshWriter {
             placement: |_, options| Ok(Placement { triangulate: false, ..options.scene.placement(None)? }),
             only_triangles: false,
             keeps_doubles: |_| false,
             has_origin: false,
+            splat_degree: Some(degree),
             has_upright_splats: false,
             triangulate: |_, _, _| Ok(()),
             write,
@@ -78,6 +79,7 @@ const TABLE_WRITERS: Writers = Writers {
         only_triangles: false,
         keeps_doubles: |_| true,
         has_origin: false,
+        splat_degree: None,
         has_upright_splats: false,
         triangulate: |scene, _, run| triangulate_scene(scene, run),
         write: table_job::write_points,

@@ -1,11 +1,12 @@
 //! Tests of glTF: what is written is read again with the same triangles, and what glTF cannot hold is said.
 
-use polyhaul::model::{Color, Domain, Elements, Mesh, Object, Scene};
+use polyhaul::model::{Channels, Color, Domain, Elements, Image, Mesh, Object, Samples, Scene};
 use polyhaul::ops::SceneOps;
 use polyhaul::options::{Instances, RunOptions, SceneWriteOptions};
-use polyhaul::{Format, Input, Loaded, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul::{Format, Input, Loaded, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::{self, Folder, samples};
-use polyhaul_testkit::output::bytes;
+use polyhaul_testkit::output::{Shared, bytes};
+use polyhaul_testkit::zip::{self, Method};
 use std::collections::BTreeSet;
 
 fn written(threads: usize) -> WriteOptions {
@@ -209,4 +210,119 @@ fn files_of_other_programs_are_the_model() {
         let loaded = corners(&load(name));
         assert_eq!(loaded, expected, "{name}");
     }
+}
+
+/// An uncompressed image of one pixel with alpha, as PNG.
+fn png(pixel: [u8; 4]) -> Vec<u8> {
+    let samples = Samples::U8(pixel.to_vec().into());
+    let image = Image { width: 1, height: 1, channels: Channels::Rgba, samples, ..Image::default() };
+    let shared = Shared::default();
+    let output = Output::Writer(Box::new(shared.clone()), "a.png".into());
+    Writer::new(output).options(&WriteOptions::default().with_format(Some(Format::Png))).image(&image).unwrap();
+    shared.take()
+}
+
+const QUAD: &str = "mtllib c.mtl\nusemtl m\nv -1 0 -1\nv 1 0 -1\nv 1 0 1\nv -1 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n\
+    f 1/1 4/4 3/3 2/2\n";
+const WOOD: &str = "newmtl m\nmap_Kd ../textures/wood.png\n";
+
+/// The number of images in a file, and the codes of the warnings about them.
+fn embedded(input: impl Into<Input>, output: &std::path::Path, allow_outside: bool) -> (usize, Vec<&'static str>) {
+    let options = ReadOptions::default().with_allow_outside(allow_outside);
+    let report = Reader::new(input.into()).options(&options).convert(Writer::new(output)).unwrap();
+    let bytes = std::fs::read(output).unwrap();
+    let count = bytes.windows(8).filter(|part| *part == b"\x89PNG\r\n\x1a\n").count();
+    let codes = report.warnings.counts().keys().copied();
+    (count, codes.filter(|code| !["changed-faces", "changed-materials"].contains(code)).collect())
+}
+
+#[test]
+fn files_hold_images_of_other_folders_that_may_be_read() {
+    let folder = Folder::new("gltf-folders").unwrap();
+    ["models", "textures", "out"].into_iter().for_each(|name| std::fs::create_dir(folder.join(name)).unwrap());
+    folder.file("models/c.mtl", WOOD).unwrap();
+    folder.file("textures/wood.png", png([9, 8, 7, 255])).unwrap();
+    let scene = folder.file("models/c.obj", QUAD).unwrap();
+    // The image lies below the new file.
+    assert_eq!(embedded(&*scene, &folder.join("c.glb"), false), (1, vec![]));
+    assert_eq!(embedded(&*scene, &folder.join("out/c.glb"), true), (1, vec![]));
+    for output in ["out/c.glb", "models/c.glb"] {
+        let (count, codes) = embedded(&*scene, &folder.join(output), false);
+        assert!(count == 0 && codes.contains(&"uncopied-reference"), "{output} {codes:?}");
+    }
+    let report = Reader::new(&scene).convert(Writer::new(folder.join("models/c.glb"))).unwrap();
+    let hints: Vec<_> =
+        report.warnings.kept().iter().filter_map(|warning| warning.diagnostic.hint.as_deref()).collect();
+    assert!(hints.contains(&"use --allow-outside to embed it"), "{hints:?}");
+}
+
+#[test]
+fn files_hold_images_of_archives() {
+    let folder = Folder::new("gltf-archives").unwrap();
+    let image = png([9, 8, 7, 255]);
+    let archive = |members: &[(&str, &[u8])]| folder.file("a.zip", zip::simple(members, Method::Deflate)).unwrap();
+    let output = folder.join("a.glb");
+    let flat = WOOD.replace("../textures/", "");
+    let path = archive(&[("c.obj", QUAD.as_bytes()), ("c.mtl", flat.as_bytes()), ("wood.png", &image)]);
+    assert_eq!(embedded(path.join("c.obj"), &output, false), (1, vec![]));
+    let path =
+        archive(&[("models/c.obj", QUAD.as_bytes()), ("models/c.mtl", WOOD.as_bytes()), ("textures/wood.png", &image)]);
+    assert_eq!(embedded(path.join("models/c.obj"), &output, false), (1, vec![]));
+    // A file in the archive that holds its images itself.
+    let inner = std::fs::read(&output).unwrap();
+    let path = archive(&[("in/b.glb", &inner)]);
+    assert_eq!(embedded(path, &folder.join("b.glb"), false), (1, vec![]));
+    // No way leads from an archive to files beside it.
+    folder.file("wood.png", &image).unwrap();
+    let path = archive(&[("c.obj", QUAD.as_bytes()), ("c.mtl", b"newmtl m\nmap_Kd ../wood.png\n")]);
+    assert_eq!(embedded(path.join("c.obj"), &folder.join("c.glb"), false).0, 0);
+}
+
+#[test]
+fn properties_of_materials_stay_from_file_to_file() {
+    let materials = r#"[{"name":"m","alphaMode":"MASK","alphaCutoff":0.25,"extras":{"a":[1,"b"]},
+        "extensions":{"KHR_materials_unlit":{}},"occlusionTexture":{"index":0,"strength":0.5},
+        "pbrMetallicRoughness":{"baseColorFactor":[0.5,0.5,0.5,1],"baseColorTexture":{"index":0}}}]"#;
+    let text = format!(
+        r#"{{"asset":{{"version":"2.0","copyright":"CC0 nobody"}},"scenes":[{{"nodes":[0]}}],"nodes":[{{"mesh":0}}],
+        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"TEXCOORD_0":1}},"material":0}}]}}],
+        "accessors":[{{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3"}},
+            {{"bufferView":0,"componentType":5126,"count":3,"type":"VEC2"}}],
+        "bufferViews":[{{"buffer":0,"byteLength":36}}],"buffers":[{{"byteLength":36,"uri":"data:;base64,{}"}}],
+        "images":[{{"uri":"a.png"}}],"textures":[{{"source":0}}],"extensionsUsed":["KHR_materials_unlit"],
+        "materials":{materials}}}"#,
+        "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"
+    );
+    let folder = Folder::new("gltf-kept").unwrap();
+    folder.file("a.png", png([1, 2, 3, 4])).unwrap();
+    let path = folder.file("a.gltf", text).unwrap();
+    let first = polyhaul::read(&path).unwrap();
+    let report = Reader::new(&path).convert(Writer::new(folder.join("b.gltf"))).unwrap();
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    let second = polyhaul::read(folder.join("b.gltf")).unwrap();
+    assert_eq!((&second.materials, &second.comments), (&first.materials, &first.comments));
+    let report = Reader::new(&path).convert(Writer::new(folder.join("b.obj"))).unwrap();
+    let lost = ["culling", "alpha-cutoffs", "unlit", "occlusion-maps", "extras"].map(|what| format!("left-out-{what}"));
+    assert!(lost.iter().all(|code| report.warnings.counts().contains_key(&**code)), "{:?}", report.warnings);
+    assert!(!folder.text("b.mtl").contains("\n a.png"), "{}", folder.text("b.mtl"));
+}
+
+#[test]
+fn empty_nodes_and_extras_are_counted_by_name() {
+    let nodes = r#"[{"mesh":0,"name":"moved","extras":{"price":42}},{"name":"locator","extras":{}},{"name":"group","extras":null,"children":[3]},
+        {"camera":0},{"name":"bone"},{"name":"unreached"}]"#;
+    let text = format!(
+        r#"{{"asset":{{"version":"2.0"}},"scenes":[{{"nodes":[0,1,2,4]}}],"nodes":{nodes},"cameras":[{{}}],
+        "skins":[{{"joints":[4]}}],"meshes":[{{"primitives":[]}}]}}"#
+    );
+    let report = Reader::new(Input::Memory(text.into(), "a.gltf".into())).scene().unwrap().report;
+    let names = |code: &str| {
+        let warnings = report.warnings.kept().iter().filter(|warning| warning.code == code);
+        warnings.flat_map(|warning| warning.diagnostic.names.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (names("left-out-empty-nodes"), names("left-out-extras")),
+        (vec!["locator".into()], vec!["moved".into()])
+    );
+    assert_eq!(report.warnings.counts()["left-out-empty-nodes"], 1);
 }

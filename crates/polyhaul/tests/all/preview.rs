@@ -1,11 +1,14 @@
 //! Pictures of files: what must not matter to them.
 
-use polyhaul::model::{Image, Samples};
+use polyhaul::model::{Channels, Image, Object, Samples, Scene};
 use polyhaul::options::RunOptions;
-use polyhaul::preview::{PreviewOptions, preview, preview_scene};
-use polyhaul::{Input, ReadOptions, Reader};
+use polyhaul::preview::{PreviewOptions, View, preview, preview_scene};
+use polyhaul::{Input, ReadOptions, Reader, Writer};
+use polyhaul_testkit::corpus::Folder;
 use std::fmt::Write;
 
+const IDENTITY: [[f64; 4]; 4] =
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 const CAMERA: &str = "LookAt 2 3 -20  2 2 0  0 1 0\nCamera \"perspective\" \"float fov\" 35\nWorldBegin\n";
 
 fn draw(text: &str, name: &str, threads: usize) -> Image {
@@ -124,4 +127,94 @@ fn large_meshes_have_the_pictures_of_their_models() {
         // Normals have fewer bits, and a sample of an STL file has other bounds.
         assert!(differing(&drawn.value, &whole) < 120 * 90 / 50, "{name}: {}", differing(&drawn.value, &whole));
     }
+}
+
+/// A square of one material, with its image, as a glTF file.
+fn square(material: &str, image: &[u8]) -> Vec<u8> {
+    let positions: [[f32; 3]; 4] = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]];
+    let uvs: [[f32; 2]; 4] = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
+    let mut binary: Vec<u8> =
+        positions.iter().flatten().chain(uvs.iter().flatten()).flat_map(|v| v.to_le_bytes()).collect();
+    binary.extend([0, 1, 2, 0, 2, 3]);
+    binary.extend([0; 2]);
+    binary.extend(image);
+    binary.resize(binary.len().next_multiple_of(4), 0);
+    let json = format!(
+        r#"{{"asset":{{"version":"2.0"}},"scenes":[{{"nodes":[0]}}],"nodes":[{{"mesh":0}}],
+        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"TEXCOORD_0":1}},"indices":2,"material":0}}]}}],
+        "accessors":[{{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3"}},
+            {{"bufferView":1,"componentType":5126,"count":4,"type":"VEC2"}},
+            {{"bufferView":2,"componentType":5121,"count":6,"type":"SCALAR"}}],
+        "bufferViews":[{{"buffer":0,"byteLength":48}},{{"buffer":0,"byteOffset":48,"byteLength":32}},
+            {{"buffer":0,"byteOffset":80,"byteLength":6}},{{"buffer":0,"byteOffset":88,"byteLength":{}}}],
+        "buffers":[{{"byteLength":{}}}],"images":[{{"bufferView":3,"mimeType":"image/png"}}],"textures":[{{"source":0}}],
+        "materials":[{{"pbrMetallicRoughness":{{"baseColorTexture":{{"index":0}}}}{material}}}]}}"#,
+        image.len(),
+        binary.len()
+    );
+    let json = format!("{json:width$}", width = json.len().next_multiple_of(4));
+    let mut file = b"glTF\x02\0\0\0".to_vec();
+    file.extend((28 + json.len() as u32 + binary.len() as u32).to_le_bytes());
+    for (kind, content) in [(b"JSON", json.as_bytes()), (b"BIN\0", &*binary)] {
+        file.extend((content.len() as u32).to_le_bytes());
+        file.extend(kind);
+        file.extend(content);
+    }
+    file
+}
+
+/// How many pixels of a picture from the front are not background.
+fn seen(path: &std::path::Path) -> usize {
+    let options = PreviewOptions::default().with_size([60, 60]).with_view(View::Front);
+    let picture = preview(path, &ReadOptions::default(), &options).unwrap().value;
+    bytes(&picture).chunks(4).filter(|pixel| **pixel != [236, 238, 241, 255]).count()
+}
+
+#[test]
+fn holes_are_where_alpha_is_and_its_mode_asks_for_them() {
+    let folder = Folder::new("preview-alpha").unwrap();
+    // Dark, with a transparent left half.
+    let pixels = [[10, 10, 10, 0], [10, 10, 10, 255]].concat();
+    let samples = Samples::U8(pixels.into());
+    let image = Image { width: 2, height: 1, channels: Channels::Rgba, samples, ..Image::default() };
+    let path = folder.join("a.png");
+    Writer::new(&path).image(&image).unwrap();
+    let png = std::fs::read(&path).unwrap();
+    let count = |material: &str| seen(&folder.file("a.glb", square(material, &png)).unwrap());
+    let whole = count("");
+    assert!(whole > 1000, "{whole}");
+    for mode in ["MASK", "BLEND"] {
+        let half = count(&format!(r#","alphaMode":"{mode}""#));
+        assert!(half.abs_diff(whole / 2) < whole / 8, "{mode}: {half} of {whole}");
+    }
+    assert_eq!(count(r#","alphaMode":"MASK","alphaCutoff":0"#), whole);
+    let obj = "mtllib q.mtl\nv -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nusemtl m\n\
+        f 1/1 2/2 3/3 4/4\n";
+    folder.file("q.mtl", "newmtl m\nmap_Kd a.png\nmap_d a.png\n").unwrap();
+    let half = seen(&folder.file("q.obj", obj).unwrap());
+    assert!(half.abs_diff(whole / 2) < whole / 8, "{half} of {whole}");
+}
+
+#[test]
+fn moved_splats_are_drawn_as_splats() {
+    let header = "ply\nformat ascii 1.0\nelement vertex 2\n";
+    let names = "x y z f_dc_0 f_dc_1 f_dc_2 opacity scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3";
+    let properties: String = names.split(' ').map(|name| format!("property float {name}\n")).collect();
+    let row = "1 -1 -1 4 -1 -1 -1 1 0 0 0";
+    let text = format!("{header}{properties}end_header\n0 0 0 {row}\n1 0 0 {row}\n");
+    let mut scene = Reader::new(Input::Memory(text.into(), "a.ply".into())).scene().unwrap().value;
+    let options = PreviewOptions::default().with_size([80, 60]);
+    let picture = |scene: &Scene| preview_scene(scene, &options).unwrap().value;
+    let still = picture(&scene);
+    let end = scene.meshes[0].counts();
+    let mut object = Object { end, transform: Some(IDENTITY), ..Object::default() };
+    scene.objects = vec![object.clone()];
+    assert_eq!(differing(&picture(&scene), &still), 0);
+    // The camera follows; a second object shows the same splats elsewhere.
+    object.transform.as_mut().unwrap()[0][3] = 8.0;
+    scene.objects = vec![object.clone()];
+    assert!(differing(&picture(&scene), &still) < 100);
+    scene.objects.insert(0, Object { transform: Some(IDENTITY), ..object });
+    let both = picture(&scene);
+    assert!(bytes(&both).chunks(4).filter(|pixel| pixel[0] > 200 && pixel[1] < 150).count() > 20);
 }

@@ -1,6 +1,6 @@
 //! Tests of SOG: files made by hand, and one of another program.
 
-use polyhaul::model::splats::{ANTIALIASED, Splats, harmonic_of, logit_of, opacity_of};
+use polyhaul::model::splats::{ANTIALIASED_COMMENT, Splats, harmonic_of, logit_of, opacity_of};
 use polyhaul::model::{Scene, Values};
 use polyhaul::options::{Limits, OnError, RunOptions};
 use polyhaul::{ErrorKind, Format, Input, ReadOptions, Reader};
@@ -51,7 +51,7 @@ fn position(at: usize) -> [f64; 3] {
 #[test]
 fn numbers_of_files_are_what_their_bytes_mean() {
     let [second, first] = [good("v2_degree1.sog"), good("v1_degree1.sog")];
-    assert_eq!((second.infos, first.infos.len()), (vec![ANTIALIASED.to_owned()], 0));
+    assert_eq!((second.comments, first.comments.len()), (vec![ANTIALIASED_COMMENT.to_owned()], 0));
     let second = good("v2_degree1.sog");
     let second = splats(&second);
     let first = splats(&first);

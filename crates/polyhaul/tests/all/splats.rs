@@ -166,7 +166,7 @@ fn version_4_of_spz_has_the_values_of_version_3() {
     }
     let empty = SplatColumns::default().into_scene().unwrap();
     let file = bytes(&empty, &spz(4, RunOptions::default()));
-    assert_eq!((file.len(), mesh(&load(file, Format::Spz).value).positions.len()), (32, 0));
+    assert_eq!((file.len(), mesh(&load(file, Format::Spz).value).positions.len()), (44, 0));
 }
 
 #[test]
@@ -268,8 +268,12 @@ fn losses_are_counted_and_other_scenes_refused() {
             Writer::new(Output::Writer(Box::new(std::io::sink()), "x".into())).options(options).scene(scene)
         };
         let counts = write(&lossy, &options).unwrap().warnings.counts().clone();
-        let remarks = if format == Format::Spz { 1 } else { 2 };
-        assert_eq!(counts.get("left-out-remarks"), Some(&remarks), "{format:?}");
+        let remarks = match format {
+            Format::Spz => Some(&1),
+            Format::CompressedPly => None,
+            _ => Some(&2),
+        };
+        assert_eq!(counts.get("left-out-remarks"), remarks, "{format:?}");
         assert_eq!(counts.get("left-out-normals"), None, "{format:?}: {counts:?}");
         assert_eq!(counts.get("changed-numbers"), Some(&10), "{format:?}");
         let harmonics = if format == Format::Splat { Some(&24) } else { None };
@@ -286,8 +290,22 @@ fn losses_are_counted_and_other_scenes_refused() {
 fn antialiasing_is_kept() {
     let mut scene = scene(3, 0);
     scene.infos.push(ANTIALIASED.into());
-    let loaded = load(bytes(&scene, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
-    assert_eq!(loaded.infos, [ANTIALIASED]);
+    let remark = std::mem::take(&mut scene.infos).remove(0);
+    for (format, remarks) in [(Format::Spz, &["SplatRenderMode: mip"][..]), (Format::CompressedPly, &[])] {
+        for remark in [&remark, "SplatRenderMode: mip", "antialiased 1", "splat_model: antialiased"] {
+            scene.comments = vec![remark.to_owned()];
+            let file = bytes(&scene, &written(format, RunOptions::default()));
+            let loaded = load(file.clone(), format).value;
+            assert!(loaded.comments.iter().any(|comment| comment == "SplatRenderMode: mip"), "{remark}");
+            assert!(remarks.is_empty() || loaded.comments == remarks, "{:?}", loaded.comments);
+            // What was written once says it again.
+            let again = load(bytes(&loaded, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
+            assert_eq!(again.comments, ["SplatRenderMode: mip"]);
+        }
+        scene.comments = vec!["antialiased 0".into()];
+        let loaded = load(bytes(&scene, &written(format, RunOptions::default())), format).value;
+        assert!(!loaded.comments.iter().any(|comment| comment == "SplatRenderMode: mip"));
+    }
 }
 
 #[test]

@@ -71,14 +71,26 @@ impl<T: FlagGroup> GivenOptions<T> {
         self.given.iter().any(|(row, _)| row.name == name)
     }
 
-    /// Fails if a given option does not apply to any of the formats; if one of these is unknown, it may.
+    /// Fails if a given option of one side does not apply to any of the formats; if one of these is unknown, it may.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] that names the option and the formats that it applies to.
     pub fn check(&self, formats: &[Option<Format>]) -> Result<()> {
+        self.check_some(formats, |row| !is_shared(row))
+    }
+
+    /// As [`GivenOptions::check`], for the options that are for reading and for writing, with the formats of both.
+    ///
+    /// # Errors
+    /// As for [`GivenOptions::check`].
+    pub fn check_shared(&self, formats: &[Option<Format>]) -> Result<()> {
+        self.check_some(formats, is_shared)
+    }
+
+    fn check_some(&self, formats: &[Option<Format>], is_checked: fn(&OptionRow) -> bool) -> Result<()> {
         let Some(formats) = formats.iter().copied().collect::<Option<Vec<Format>>>() else { return Ok(()) };
         let Some(first) = formats.first() else { return Ok(()) };
-        for (row, text) in &self.given {
+        for (row, text) in self.given.iter().filter(|(row, _)| is_checked(row)) {
             let choice = row.kind.choices().iter().find(|choice| choice.name == text && !choice.format.is_empty());
             let only = choice.map(|choice| [choice.format]);
             let names = only.as_ref().map_or(row.formats, |only| only);
@@ -131,12 +143,21 @@ impl<T: FlagGroup> FromArgMatches for GivenOptions<T> {
 
 impl<T: FlagGroup> Args for GivenOptions<T> {
     fn augment_args(command: Command) -> Command {
-        command.args(T::rows().iter().filter(|row| T::has(row)).map(flag::<T>))
+        // An option for reading and for writing is one flag.
+        let is_new = |row: &&OptionRow| command.get_arguments().all(|arg| arg.get_id().as_str() != row.name);
+        let flags: Vec<Arg> = T::rows().iter().filter(|row| T::has(row)).filter(is_new).map(flag::<T>).collect();
+        command.args(flags)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// Whether an option is one for reading and for writing.
+fn is_shared(row: &OptionRow) -> bool {
+    let is_among = |rows: Vec<OptionRow>| rows.iter().any(|other| other.is(row.group, row.name));
+    is_among(ReadOptions::rows()) && is_among(WriteOptions::rows())
 }
 
 /// Whether a flag is on by default.

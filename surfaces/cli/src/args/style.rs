@@ -83,7 +83,9 @@ impl StyleArgs {
 
     /// Meshes that are not read can only be kept in their files.
     fn check_lazy(&self, input: &Path, to: Format, options: &WriteOptions) -> Result<()> {
-        self.read.options.check(&[self.read.source.from.or_else(|| Format::of_path(input))])?;
+        let from = self.read.source.from.or_else(|| Format::of_path(input));
+        self.read.options.check(&[from])?;
+        self.read.options.check_shared(&[from, Some(to)])?;
         if !self.read.options.is_given("load_meshes") {
             return Ok(());
         }

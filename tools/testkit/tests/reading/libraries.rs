@@ -44,6 +44,7 @@ fn names_that_are_read() {
         ("inside.mtl sub folder/deep.mtl", vec!["inside", "deep"]),
         ("inside.mtl inside.mtl", vec!["inside"]),
         ("inside.mtl  ", vec!["inside"]),
+        ("../scene/inside.mtl", vec!["inside"]),
     ];
     for (name, expected) in names {
         let loaded = load(&folder, name, &options(1, None));
@@ -72,7 +73,6 @@ fn names_that_lead_outside() {
         "sub folder/../../outside/secret.mtl",
         "./../outside/secret.mtl",
         "/../outside/secret.mtl",
-        "../scene/inside.mtl",
         "/dev/zero",
         "/dev/stdin",
         "/proc/self/environ",
@@ -87,7 +87,6 @@ fn names_that_lead_outside() {
         "sub folder",
         "nowhere.mtl",
         "inside.mtl/",
-        "inside.mtl/../inside.mtl",
         &absolute,
     ];
     refused(&folder, &names);

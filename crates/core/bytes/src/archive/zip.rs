@@ -11,6 +11,7 @@ use crate::compress::entry::{ZipEntry, ZipMethod};
 use crate::error::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
 use crate::memory::{grow, reserve};
 use crate::{Buffer, Codec, DecompressLimits, Source};
+use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 
@@ -75,6 +76,8 @@ fn corrupt(message: &'static str) -> ZipFault {
 
 /// The location of the directory, and the number of its records.
 struct EndRecord {
+    /// How many bytes precede the archive: offsets in it count from there.
+    base: u64,
     start: u64,
     bytes: u64,
     count: u64,
@@ -114,15 +117,32 @@ fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, start))
 }
 
+/// Whether there is a directory at the end.
+pub(super) fn has_end(source: &Source<'_>, len: u64) -> io::Result<bool> {
+    match find_end(source, len) {
+        Ok(_) => Ok(true),
+        Err(ZipFault::Io(error)) => Err(error),
+        Err(ZipFault::Data(..)) => Ok(false),
+    }
+}
+
+/// The offset of the end record in the last bytes of a file, of which `start` is the first. Its comment extends to the
+/// end of the file, so a signature inside a comment does not match; if there is none, other bytes may follow.
+fn end_at(bytes: &[u8], start: u64) -> Option<usize> {
+    let last = bytes.len().checked_sub(END_BYTES)?;
+    let comment = |at: usize| number(&bytes[at..], 20, 2) as usize;
+    let is_end = |at: &usize| bytes[*at..].starts_with(END);
+    let is_last = |at: &usize| is_end(at) && bytes.len() == at + END_BYTES + comment(*at);
+    let is_before_others = |at: &usize| {
+        let directory = number(&bytes[*at..], 12, 4);
+        is_end(at) && bytes.len() > at + END_BYTES + comment(*at) && directory <= start + *at as u64
+    };
+    (0..=last).rev().find(is_last).or_else(|| (0..=last).rev().find(is_before_others))
+}
+
 fn find_end(source: &Source<'_>, len: u64) -> Result<EndRecord, ZipFault> {
     let (bytes, start) = tail(source, len)?;
-    // The comment after the end record extends to the end of the file, so a signature inside a comment does not match.
-    let is_end = |&at: &usize| {
-        let end = &bytes[at..];
-        end.starts_with(END) && end.len() == END_BYTES + number(end, 20, 2) as usize
-    };
-    let last = bytes.len().checked_sub(END_BYTES).map(|last| (0..=last).rev());
-    let Some(at) = last.into_iter().flatten().find(is_end) else {
+    let Some(at) = end_at(&bytes, start) else {
         return Err(ZipFault::Data(Kind::Truncated, "the central directory at the end of the archive is missing"));
     };
     let end = &bytes[at..];
@@ -135,21 +155,46 @@ fn find_end(source: &Source<'_>, len: u64) -> Result<EndRecord, ZipFault> {
     if field(4, 2) != 0 || field(6, 2) != 0 || field(8, 2) != field(10, 2) {
         return Err(ZipFault::Data(Kind::Unsupported, "the archive is split into several parts"));
     }
-    checked(EndRecord { start: field(16, 4), bytes: field(12, 4), count: field(10, 2), limit })
+    let end = EndRecord { base: 0, start: field(16, 4), bytes: field(12, 4), count: field(10, 2), limit };
+    checked(based(source, end)?)
+}
+
+/// Finds out how many bytes precede an archive: if there is no record where the directory should start, it is right
+/// before the end record, and all offsets lack the same number.
+fn based(source: &Source<'_>, end: EndRecord) -> Result<EndRecord, ZipFault> {
+    let has_record = |at: u64| -> io::Result<bool> {
+        let mut first = [0; 4];
+        Ok(source.read_at(at, &mut first)? == first.len() && first == *RECORD)
+    };
+    let Some(start) = end.limit.checked_sub(end.bytes).filter(|&start| start > end.start && end.count > 0) else {
+        return Ok(end);
+    };
+    if has_record(end.start)? || !has_record(start)? {
+        return Ok(end);
+    }
+    Ok(EndRecord { base: start - end.start, start, ..end })
 }
 
 fn find_end64(source: &Source<'_>, locator: &[u8], limit: u64) -> Result<EndRecord, ZipFault> {
-    let at = number(locator, 8, 8);
+    let mut at = number(locator, 8, 8);
     let mut end = [0; END64_BYTES];
-    let is_inside = at.checked_add(END64_BYTES as u64).is_some_and(|end| end <= limit);
-    if !is_inside || source.read_at(at, &mut end)? < END64_BYTES || !end.starts_with(END64) {
+    let is_inside = |at: u64| at.checked_add(END64_BYTES as u64).is_some_and(|end| end <= limit);
+    let has_end = |at: u64, end: &mut [u8; END64_BYTES]| -> io::Result<bool> {
+        Ok(is_inside(at) && source.read_at(at, end)? == END64_BYTES && end.starts_with(END64))
+    };
+    if !has_end(at, &mut end)? {
+        // Other bytes precede the archive.
+        at = limit.saturating_sub(END64_BYTES as u64);
+    }
+    if !has_end(at, &mut end)? {
         return Err(corrupt("the end-of-directory record is not at its declared offset"));
     }
     let field = |at, len| number(&end, at, len);
     if field(16, 4) != 0 || field(20, 4) != 0 || field(24, 8) != field(32, 8) {
         return Err(ZipFault::Data(Kind::Unsupported, "the archive is split into several parts"));
     }
-    checked(EndRecord { start: field(48, 8), bytes: field(40, 8), count: field(32, 8), limit: at })
+    let end = EndRecord { base: 0, start: field(48, 8), bytes: field(40, 8), count: field(32, 8), limit: at };
+    checked(based(source, end)?)
 }
 
 fn checked(end: EndRecord) -> Result<EndRecord, ZipFault> {
@@ -223,6 +268,7 @@ fn read_record(input: &mut Buffer<'_>, end: &EndRecord) -> Result<(ZipRecord, Ve
     };
     let (raw, rest) = rest.split_at(name_bytes);
     record.widen(&rest[..extra_bytes])?;
+    record.header = record.header.saturating_add(end.base);
     let mut name = Vec::new();
     reserve(&mut name, raw.len())?;
     name.extend_from_slice(raw);
@@ -264,13 +310,39 @@ impl ZipRecord {
     }
 }
 
+/// The characters from 128 on of code page 437, in which names are unless they are UTF-8 (APPNOTE 6.3.10, D.1).
+const CODE_PAGE_437: [char; 128] = [
+    'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å', 'É', 'æ', 'Æ', 'ô', 'ö', 'ò', 'û',
+    'ù', 'ÿ', 'Ö', 'Ü', '¢', '£', '¥', '₧', 'ƒ', 'á', 'í', 'ó', 'ú', 'ñ', 'Ñ', 'ª', 'º', '¿', '⌐', '¬', '½', '¼', '¡',
+    '«', '»', '░', '▒', '▓', '│', '┤', '╡', '╢', '╖', '╕', '╣', '║', '╗', '╝', '╜', '╛', '┐', '└', '┴', '┬', '├', '─',
+    '┼', '╞', '╟', '╚', '╔', '╩', '╦', '╠', '═', '╬', '╧', '╨', '╤', '╥', '╙', '╘', '╒', '╓', '╫', '╪', '┘', '┌', '█',
+    '▄', '▌', '▐', '▀', 'α', 'ß', 'Γ', 'π', 'Σ', 'σ', 'µ', 'τ', 'Φ', 'Θ', 'Ω', 'δ', '∞', 'φ', 'ε', '∩', '≡', '±', '≥',
+    '≤', '⌠', '⌡', '÷', '≈', '°', '∙', '·', '√', 'ⁿ', '²', '■', '\u{a0}',
+];
+
+/// A name: UTF-8, with or without the flag for it, or code page 437.
+fn name_text(raw: &[u8], flags: u16) -> Cow<'_, str> {
+    const UTF8: u16 = 1 << 11;
+    match std::str::from_utf8(raw) {
+        Ok(text) => text.into(),
+        Err(_) if flags & UTF8 != 0 => String::from_utf8_lossy(raw),
+        Err(_) => {
+            let character = |&byte: &u8| match byte.checked_sub(128) {
+                Some(high) => CODE_PAGE_437[usize::from(high)],
+                None => char::from(byte),
+            };
+            raw.iter().map(character).collect::<String>().into()
+        }
+    }
+}
+
 impl Directory {
     /// Adds a record, unless it is a folder or its name leads out of the archive: such members only mark offsets.
     fn add(&mut self, mut record: ZipRecord, raw: &[u8]) -> io::Result<()> {
         let name_start = self.names.len();
-        // Each byte that is not UTF-8 becomes at most three.
+        // Each byte that is not ASCII becomes at most three.
         self.names.try_reserve(3 * raw.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        let text = String::from_utf8_lossy(raw);
+        let text = name_text(raw, record.flags);
         // Names created on Windows may have its separators.
         let mut is_inside = !text.ends_with(['/', '\\']) && !text.starts_with(['/', '\\']) && !text.contains('\0');
         for part in text.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")) {

@@ -1,8 +1,8 @@
 //! Options for reading and writing images and textures.
 
 crate::options! {
-    /// Which image to read from a file that holds several (OpenEXR). By default the first one with full color, together
-    /// with every other channel of its part.
+    /// How to read an image. From a file that holds several (OpenEXR), the first one with full color is read by
+    /// default, together with every other channel of its part.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ImageReadOptions in "image" {
         /// Read only the channels of this layer or view: `diffuse` for `diffuse.R`, `diffuse.G` and `diffuse.B`. If no
@@ -10,6 +10,8 @@ crate::options! {
         pub layer: Option<String> = None, with_layer => [exr];
         /// Read this part, by its name, its number (from 0) or its view. By default the first part with colors.
         pub part: Option<String> = None, with_part => [exr];
+        /// Turn the picture as the file says (EXIF). By default pixels stay as they are stored, with a warning.
+        pub orient: bool = false, with_orient => [jpg, png];
     }
 }
 

@@ -25,7 +25,7 @@ pub use pbrt::{PbrtMeshes, PbrtWriteOptions};
 pub use ply::PlyWriteOptions;
 pub use row::{OptionGroup, OptionRow, SetError};
 pub use scene::{Dialect, Digits, FormatOptions, Instances, Origin, Placement, SceneWriteOptions};
-pub use splats::SplatWriteOptions;
+pub use splats::{SplatReadOptions, SplatWriteOptions, SpzAxes};
 pub use stl::StlReadOptions;
 pub use table::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};
 pub use value::{OptionChoice, OptionKind, OptionValue};

@@ -1,4 +1,13 @@
-//! Options for writing Gaussian splats.
+//! Options for Gaussian splats.
+
+crate::options! {
+    /// Options for reading Gaussian splats.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SplatReadOptions in "splats" {
+        /// The axes of SPZ files. When reading, those of files that do not declare any.
+        pub spz_axes: SpzAxes = SpzAxes::Rub, with_spz_axes => [spz];
+    }
+}
 
 crate::options! {
     /// Options for writing Gaussian splats: SPZ, `.splat`, compressed PLY and glTF.
@@ -8,10 +17,22 @@ crate::options! {
         pub spz_version: u8 = 3, with_spz_version => [spz] in 2..=4;
         /// The compression level of SPZ files, from 1 (fast) to 12 (small), or to 22 for version 4.
         pub spz_level: i32 = 1, with_spz_level => [spz] in 1..=22;
+        /// The axes of SPZ files. When reading, those of files that do not declare any.
+        pub spz_axes: SpzAxes = SpzAxes::Rub, with_spz_axes => [spz];
         /// The highest degree of spherical harmonics to write. Formats with fewer write as many as they store.
         pub sh_degree: u8 = 4, with_sh_degree => [spz, splat, compressed_ply, glb] in 0..=4;
         /// Keep the order of splats. By default compressed PLY sorts them by position, which makes positions, scales
         /// and colors more precise, because 256 splats in a row share their ranges.
         pub keep_order: bool = false, with_keep_order => [compressed_ply];
+    }
+}
+
+crate::choices! {
+    /// The axes of SPZ files: the directions of x, y and z.
+    pub enum SpzAxes = Rub {
+        /// Right, up, back, as the format says.
+        "rub" => Rub,
+        /// Right, down, forward, as PLY: some programs store these axes.
+        "rdf" => Rdf,
     }
 }

@@ -11,7 +11,7 @@ crate::options! {
         /// The delimiter of values. By default it is detected from the first rows: a tab, `;`, `,`, or blanks.
         pub delimiter: Option<Delimiter> = None, with_delimiter => [csv, tsv, txt, xyz, pts];
         /// The start of a comment, on a line of its own or after values; empty for none. Its first byte must be one
-        /// that no number contains.
+        /// that no number contains. Directly after a letter, a digit or a point it does not start a comment.
         pub comment: String = "#".into(), with_comment => [csv, tsv, txt, xyz, pts];
         /// Whether the first row has the names of the columns.
         pub header: TableHeader = TableHeader::Auto, with_header => [csv, tsv, txt, xyz, pts];
@@ -27,6 +27,10 @@ crate::options! {
         pub types: ColumnTypes = ColumnTypes::Auto, with_types;
         /// The value of an empty field.
         pub missing: MissingValue = MissingValue::Error, with_missing => [csv, tsv, txt, xyz, pts];
+        /// Whether comments and numbers are as in numpy's `loadtxt`: a comment can start inside a value, and numbers
+        /// have only the notations that Python has.
+        #[doc(hidden)]
+        pub is_numpy: bool = false, with_is_numpy;
     }
 }
 
@@ -93,7 +97,8 @@ impl OptionValue for Delimiter {
 crate::choices! {
     /// Whether a table has a row of column names.
     pub enum TableHeader = Auto {
-        /// When reading, if the first row is not all numbers; when writing, as usual for the format.
+        /// When reading, if the first row is not all numbers and none of it is a number with a point, a sign or an
+        /// exponent, never in pts; when writing, as usual for the format.
         "auto" => Auto,
         /// It has one.
         "yes" => Present,
@@ -133,8 +138,9 @@ impl OptionItem for ColumnName {
 /// The types of columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ColumnTypes {
-    /// [`Scalar::I64`] if all values of a column are integers that fit, [`Scalar::F64`] otherwise. A zero with a minus
-    /// is not an integer.
+    /// [`Scalar::I64`] if all values of a column are integers that fit, [`Scalar::U64`] if only that fits them, and
+    /// [`Scalar::F64`] otherwise: integers that it rounds are counted as a warning. A zero with a minus is not an
+    /// integer.
     #[default]
     Auto,
     /// One type for all. A value that an integer type cannot hold is an error.

@@ -60,6 +60,76 @@ pub(super) fn any_f64(token: &[u8]) -> Option<f64> {
     fast_float2::parse(token).ok()
 }
 
+/// Parses all of `token` as a NaN or an infinity in the spellings of C libraries.
+///
+/// Accepts an optional sign and, in any case: `nan`, `inf` and `infinity`; `nan(ind)`, `nan(snan)` and other payloads
+/// of letters, digits and underscores; and what Microsoft's library wrote until 2013: `1.#QNAN`, `1.#SNAN`, `1.#IND`
+/// and `1.#INF`, with further digits (`1.#INF00`) and an exponent (`1.#QNANe+000`). That library also rounded these
+/// letters to the decimals that were requested; a NaN is recognized (`1.#R`, `1.#QO`), but `1.#J` and `1.#IO` are not,
+/// because both infinity and NaN are written so.
+/// ```
+/// use polyhaul_text::parse::number;
+/// assert_eq!(number::msvc_special(b"-1.#INF00"), Some(f64::NEG_INFINITY));
+/// assert!(number::msvc_special(b"-nan(ind)").is_some_and(f64::is_nan));
+/// assert_eq!(number::msvc_special(b"1.5"), None);
+/// ```
+#[cold]
+pub fn msvc_special(token: &[u8]) -> Option<f64> {
+    let (sign, unsigned) = match token {
+        [b'-', rest @ ..] => (-1.0, rest),
+        [b'+', rest @ ..] => (1.0, rest),
+        _ => (1.0, token),
+    };
+    let size = match unsigned {
+        [b'1', b'.', b'#', letters @ ..] => msvc_letters(letters)?,
+        _ => c99_special(unsigned)?,
+    };
+    Some(f64::copysign(size, sign))
+}
+
+/// The value of the letters after `1.#`, which digits and an exponent may follow.
+fn msvc_letters(text: &[u8]) -> Option<f64> {
+    let letters_end = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (letters, digits) = text.split_at(letters_end);
+    let bare = match letters {
+        [rest @ .., b'e' | b'E'] if matches!(digits, [b'+' | b'-', ..]) => rest,
+        _ => letters,
+    };
+    if !is_digits_and_exponent(&text[bare.len()..]) {
+        return None;
+    }
+    const NANS: [&[u8]; 9] = [b"IND", b"QNAN", b"QNB", b"QO", b"R", b"SNAN", b"SNB", b"SO", b"T"];
+    if bare.eq_ignore_ascii_case(b"INF") {
+        return Some(f64::INFINITY);
+    }
+    NANS.iter().any(|word| bare.eq_ignore_ascii_case(word)).then_some(f64::NAN)
+}
+
+/// Whether `text` is digits, none included, that an exponent with a sign may follow.
+fn is_digits_and_exponent(text: &[u8]) -> bool {
+    let digits_end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    match &text[digits_end..] {
+        [] => true,
+        [b'e' | b'E', b'+' | b'-', exponent @ ..] => !exponent.is_empty() && exponent.iter().all(u8::is_ascii_digit),
+        _ => false,
+    }
+}
+
+/// The value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case.
+fn c99_special(text: &[u8]) -> Option<f64> {
+    if [&b"inf"[..], b"infinity"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return Some(f64::INFINITY);
+    }
+    let (start, rest) = text.split_at_checked(3)?;
+    let is_word = |payload: &[u8]| payload.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_nan = match rest {
+        [] => true,
+        [b'(', payload @ .., b')'] => is_word(payload),
+        _ => false,
+    };
+    (is_nan && start.eq_ignore_ascii_case(b"nan")).then_some(f64::NAN)
+}
+
 /// Parses all of `token` as a decimal integer with an optional sign.
 /// ```
 /// use polyhaul_text::parse::number::{self, IntegerError};
@@ -90,4 +160,34 @@ pub fn u64(token: &[u8]) -> Result<u64, IntegerError> {
         .iter()
         .try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
         .ok_or(IntegerError::Overflow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::msvc_special;
+
+    #[test]
+    fn spellings_of_nan_and_infinity_by_c_libraries_are_recognized() {
+        let nans = "1.#QNAN 1.#qnan0 -1.#IND -1.#IND00 +1.#SNAN 1.#QNAN0e+000 1.#QNANe+00 1.#R 1.#QO 1.#QNB nan NaN \
+                    -nan(ind) nan(snan) NAN(0x8_f) nan()";
+        for token in nans.split_whitespace() {
+            assert!(msvc_special(token.as_bytes()).is_some_and(f64::is_nan), "{token}");
+        }
+        for token in "1.#INF +1.#inf 1.#INF00 1.#INFe+000 1.#INF00E+000 inf Infinity +INF".split_whitespace() {
+            assert_eq!(msvc_special(token.as_bytes()), Some(f64::INFINITY), "{token}");
+        }
+        for token in "-1.#INF -inf -1.#INF000 -Infinity".split_whitespace() {
+            assert_eq!(msvc_special(token.as_bytes()), Some(f64::NEG_INFINITY), "{token}");
+        }
+    }
+
+    #[test]
+    fn other_tokens_are_not_special() {
+        let others = "1 1.# 1.#J 1.#IO 1.#INFx 1.#INF0x 1.#INFe 1.#INFe+ 1.#INF0e+x 2.#INF 1#INF nan( nan(a b) \
+                      nan(ind infinite na + - 1.#INF.0 --inf";
+        for token in others.split_whitespace() {
+            assert_eq!(msvc_special(token.as_bytes()), None, "{token}");
+        }
+        assert_eq!(msvc_special(b""), None);
+    }
 }

@@ -11,6 +11,9 @@
 //! | 46 | 4 | colors in the palette; 0 means all that the bits can number |
 //! | 54 | 4 each | masks of red, green, blue and, in headers of 56 bytes or more, alpha |
 //!
+//! | 70 | 4 | color space; `MBED` for a profile in the file (`DEBM` in its bytes) |
+//! | 126, 130 | 4 each | in headers of 124 bytes, the offset of the profile from the second header, and its size |
+//!
 //! The oldest second header (12 bytes) has a width and height of 2 bytes, at 18 and 20, and the bits at 24.
 //! Numbers are little-endian.
 
@@ -40,6 +43,8 @@ const BITS: usize = 28;
 const COMPRESSION: usize = 30;
 const COLORS: usize = 46;
 const MASKS: usize = 54;
+const SPACE: usize = 70;
+const PROFILE: usize = 126;
 
 /// A file's declarations about its pixels.
 #[derive(Debug)]
@@ -53,6 +58,8 @@ pub(super) struct BmpHeader {
     pub(super) has_runs: bool,
     /// The offset of the pixels.
     pub(super) body: u64,
+    /// The offset and the size of an ICC profile.
+    pub(super) profile: Option<(u64, usize)>,
 }
 
 /// How pixels are stored.
@@ -165,6 +172,15 @@ impl BmpRaw<'_, '_> {
         })
     }
 
+    /// The place of the profile that the longest second header may have: its offset from that header, and its size.
+    fn profile(&self) -> Option<(u64, usize)> {
+        const MAX_PROFILE_BYTES: usize = 4 << 20;
+        let is_embedded = self.size == MAX_BYTES && self.word(SPACE) == u32::from_be_bytes(*b"MBED");
+        let offset = FILE_BYTES as u64 + u64::from(self.word(PROFILE));
+        let size = self.word(PROFILE + 4) as usize;
+        (is_embedded && size <= MAX_PROFILE_BYTES).then_some((offset, size))
+    }
+
     /// The palette, which is directly before the pixels or before the gap in front of them.
     fn palette(&mut self, bits: usize, body: u64) -> Result<BmpPixels> {
         let (entry, declared) = if self.is_core() { (3, 0) } else { (4, self.word(COLORS)) };
@@ -234,5 +250,5 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<BmpHeader> {
     if body < raw.pieces.at() {
         return Err(raw.fault(10, format!("the pixels start at byte {body}, inside the header")));
     }
-    Ok(BmpHeader { width, height, is_upward, pixels, has_runs, body })
+    Ok(BmpHeader { width, height, is_upward, pixels, has_runs, body, profile: raw.profile() })
 }

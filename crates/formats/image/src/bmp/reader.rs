@@ -3,12 +3,13 @@
 use super::header;
 use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use super::runs::Runs;
+use crate::color;
 use crate::pieces::Pieces;
 use crate::raster::Raster;
-use crate::rows::ImageRows;
-use polyhaul_model::error::{Error, Result, fault};
+use crate::rows::{ImageRows, RowsTurn};
+use polyhaul_model::error::{Error, ErrorKind, Result, fault};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Image, Samples};
+use polyhaul_model::{ColorProfile, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
@@ -20,26 +21,93 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let header = header::read(&mut pieces, &options.limits)?;
     let BmpHeader { width, height, .. } = header;
     let channels = header.pixels.channels();
-    let raster = Raster::new(width * channels.count(), height, header.is_upward, pieces.backed())?;
-    pieces.skip_to(header.body)?;
-    let (threads, pieces) = if header.has_runs {
-        (1, Runs::new(pieces, &header)?.read(&raster, options, warnings)?)
-    } else {
-        read_rows(pieces, &header, &raster, options)?
+    let row = width * channels.count();
+    let file = pieces.file.clone();
+    let profile;
+    let (samples, threads) = match &header.pixels {
+        BmpPixels::Masked(masks) if masks.is_wide() && !header.has_runs => {
+            let raster = Raster::new(row, height, header.is_upward, pieces.backed())?;
+            pieces.skip_to(header.body)?;
+            let (threads, pieces) = read_rows(pieces, &header, &raster, options, |_, from, to| {
+                for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(channels.count())) {
+                    masks.wide(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
+                }
+                Ok(())
+            })?;
+            profile = end(pieces, &header)?;
+            // SAFETY: `read_rows` returned no error, and its job fills every row or fails.
+            (Samples::U16(unsafe { raster.finish(None) }.into()), threads)
+        }
+        _ => {
+            let raster = Raster::new(row, height, header.is_upward, pieces.backed())?;
+            pieces.skip_to(header.body)?;
+            let (threads, pieces) = if header.has_runs {
+                (1, Runs::new(pieces, &header)?.read(&raster, options, warnings)?)
+            } else {
+                read_bytes(pieces, &header, &raster, options)?
+            };
+            profile = end(pieces, &header)?;
+            // SAFETY: both ways of reading returned no error, and fill every row or fail: `read_rows` in its job,
+            // `Runs::read` by `end_row`.
+            (Samples::U8(unsafe { raster.finish(None) }.into()), threads)
+        }
     };
-    pieces.finish()?;
-    // SAFETY: both ways of reading returned no error, and fill every row or fail: `read_rows` in its job, `Runs::read`
-    // by `end_row`.
-    let samples = Samples::U8(unsafe { raster.finish(None) }.into());
-    Ok((Image { width, height, channels, samples, ..Image::default() }, threads))
+    let mut image = Image { width, height, channels, samples, ..Image::default() };
+    color::keep(&mut image, profile, &file, options.faults, warnings)?;
+    Ok((image, threads))
 }
 
-/// Reads plain rows, each of which is padded to whole words.
-fn read_rows<'a>(
-    mut pieces: Pieces<'a>,
+/// Reads the profile behind the pixels, and ends the file. A profile elsewhere, or one that is cut, is none.
+fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
+    let mut profile = ColorProfile::default();
+    if let Some((offset, size)) = header.profile
+        && offset >= pieces.at()
+    {
+        pieces.skip_to(offset)?;
+        profile.icc = match pieces.take(size, "profile") {
+            Err(error) if error.kind() == ErrorKind::Malformed => None,
+            icc => Some(icc?),
+        };
+    }
+    pieces.finish()?;
+    Ok(profile)
+}
+
+/// Reads plain rows of bytes.
+fn read_bytes<'a>(
+    pieces: Pieces<'a>,
     header: &BmpHeader,
     raster: &Raster<u8>,
     options: &ParseOptions,
+) -> Result<(usize, Pieces<'a>)> {
+    let file = pieces.file.clone();
+    let pixels = &header.pixels;
+    let level = Level::best();
+    read_rows(pieces, header, raster, options, |offset, from, to| match pixels {
+        BmpPixels::Stored(stored) => {
+            stored.expand(level, from, to);
+            Ok(())
+        }
+        BmpPixels::Masked(masks) => {
+            let size = pixels.channels().count();
+            for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(size)) {
+                masks.narrow(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
+            }
+            Ok(())
+        }
+        BmpPixels::Mapped(palette) => {
+            palette.expand(from, to).map_err(|place| palette.unmapped(&file, offset + place as u64))
+        }
+    })
+}
+
+/// Reads plain rows, each of which is padded to whole words.
+fn read_rows<'a, T: Copy + Send>(
+    mut pieces: Pieces<'a>,
+    header: &BmpHeader,
+    raster: &Raster<T>,
+    options: &ParseOptions,
+    turn: impl RowsTurn<T>,
 ) -> Result<(usize, Pieces<'a>)> {
     let file = pieces.file.clone();
     let BmpHeader { width, height, body, pixels, .. } = header;
@@ -62,24 +130,10 @@ fn read_rows<'a>(
     {
         return Err(cut(len));
     }
-    let level = Level::best();
-    let threads = rows.read(raster, &options.run, |offset, from, to| match pixels {
-        BmpPixels::Stored(stored) => {
-            stored.expand(level, from, to);
-            Ok(())
-        }
-        BmpPixels::Masked(masks) => {
-            let size = pixels.channels().count();
-            for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(size)) {
-                masks.narrow(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
-            }
-            Ok(())
-        }
-        BmpPixels::Mapped(palette) => {
-            palette.expand(from, to).map_err(|place| palette.unmapped(&file, offset + place as u64))
-        }
-    })?;
-    pieces.moved_to(end);
+    let threads = rows.read(raster, &options.run, turn)?;
+    // The padding of the last row was read too, if it is there; a profile follows only then.
+    let padded = rows.body + stride as u64 * *height as u64;
+    pieces.moved_to(if header.profile.is_some() { padded } else { end });
     Ok((threads, pieces))
 }
 

@@ -36,7 +36,15 @@ const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (98, Encoding::Bc7, Linear),
     (99, Encoding::Bc7, Srgb),
     // Typeless formats, which applications reinterpret: read as unsigned and linear.
+    (1, plain(4, Texel::F32), Linear),
+    (9, plain(4, Texel::F16), Linear),
+    (15, plain(2, Texel::F32), Linear),
     (27, plain(4, Texel::U8), Linear),
+    (33, plain(2, Texel::F16), Linear),
+    (39, plain(1, Texel::F32), Linear),
+    (48, plain(2, Texel::U8), Linear),
+    (53, plain(1, Texel::F16), Linear),
+    (60, plain(1, Texel::U8), Linear),
     (70, Encoding::Bc1, Linear),
     (73, Encoding::Bc2, Linear),
     (76, Encoding::Bc3, Linear),
@@ -56,6 +64,11 @@ const MASKED: &[(u32, usize, [u32; 4], ColorSpace)] = &[
     (88, 4, BGRX, Linear),
     (91, 4, BGRA, Srgb),
     (93, 4, BGRX, Srgb),
+    // Typeless ones.
+    (23, 4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], Linear),
+    (90, 4, BGRA, Linear),
+    (92, 4, BGRX, Linear),
+    (191, 2, [0x000F, 0x00F0, 0x0F00, 0xF000], Linear),
     (115, 2, [0x0F00, 0x00F0, 0x000F, 0xF000], Linear),
 ];
 
@@ -70,6 +83,8 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
 pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     let signed = |channels, bytes| Some((Texels::Signed { channels, bytes }, Linear));
     match number {
+        26 => return Some((Texels::ThreeFloats, Linear)),
+        67 => return Some((Texels::SharedExponent, Linear)),
         // Red, green and blue, a float each.
         6 => return Some((Texels::Three(Texel::F32), Linear)),
         13 => return signed(4, 2),

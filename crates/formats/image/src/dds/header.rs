@@ -17,7 +17,7 @@
 use super::{HEADER_BYTES, MORE_BYTES, dxgi};
 use crate::masks::ChannelMasks;
 use crate::pieces::Pieces;
-use crate::surface::TextureSurface;
+use crate::surface::{FewerPictures, TextureSurface};
 use crate::texels::Texels;
 use ColorSpace::{Linear, Srgb};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
@@ -36,7 +36,7 @@ const BITS: usize = 88;
 const MASKS: usize = 92;
 const CAPS2: usize = 112;
 /// The offset of the array size in the newer header.
-const ARRAY_SIZE: usize = HEADER_BYTES + 12;
+pub(super) const ARRAY_SIZE: usize = HEADER_BYTES + 12;
 
 /// Flags of a format of pixels.
 const HAS_ALPHA: u32 = 1;
@@ -60,6 +60,8 @@ pub(super) struct DdsHeader {
     pub(super) surface: TextureSurface,
     /// Whether the red of BC3 is stored as alpha.
     pub(super) has_red_as_alpha: bool,
+    /// What the file has if it ends early: its headers have two meanings.
+    pub(super) fewer: Option<FewerPictures>,
 }
 
 /// How pixels of a format are stored, and their meaning.
@@ -88,8 +90,21 @@ impl PixelFormat {
 pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<DdsHeader> {
     let header: [u8; HEADER_BYTES] = pieces.head("header")?;
     let word = |at: usize| word(&header, at);
-    if !super::looks_like_dds(&header) || word(4) != 124 || word(76) != 32 {
-        return Err(fault(&pieces.file, 0, "not a DDS file: invalid signature or header size"));
+    if !super::looks_like_dds(&header) {
+        return Err(fault(&pieces.file, 0, "not a DDS file: invalid signature"));
+    }
+    for (at, expected, what) in [(4, 124, "header"), (76, 32, "pixel format")] {
+        // The sizes are constants, but some programs write 24 or nothing.
+        let is_known = word(at) == 24 || at == 76 && word(at) == 0;
+        if !is_known && word(at) != expected {
+            let message = format!("invalid size of the {what}: {} bytes; expected {expected}", word(at));
+            return Err(fault(&pieces.file, at as u64, message));
+        }
+        if word(at) != expected {
+            let message = format!("the {what} declares a size of {} bytes; expected {expected}", word(at));
+            let diagnostic = Diagnostic::at(&pieces.file, at as u64, message);
+            warnings.note(options.faults, "bad-declaration", diagnostic)?;
+        }
     }
     let is_new = word(FLAGS) & HAS_FOURCC != 0 && header[FOURCC..BITS] == *b"DX10";
     let (format, mut shape) = if is_new {
@@ -103,7 +118,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         warnings.note(options.faults, "array-size", Diagnostic::at(&pieces.file, ARRAY_SIZE as u64, message))?;
         shape.layers = 1;
     }
-    let DdsShape { layers, faces, is_volume } = shape;
+    let DdsShape { layers, faces, is_volume, fewer } = shape;
     let PixelFormat { texels, color_space, premultiplied, has_red_as_alpha } = format;
     let surface = TextureSurface {
         width: word(WIDTH) as usize,
@@ -116,14 +131,22 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         color_space,
         premultiplied,
     };
+    // Only squares are faces of a cube.
+    let is_square = surface.width == surface.height;
+    let surface = match fewer {
+        Some(fewer) if !is_square && fewer.faces == 1 => TextureSurface { layers: fewer.layers, faces: 1, ..surface },
+        _ => surface,
+    };
     surface.check(&options.limits, &pieces.file, HEIGHT as u64)?;
-    Ok(DdsHeader { surface, has_red_as_alpha })
+    let fewer = fewer.filter(|fewer| fewer.layers * fewer.faces < surface.layers * surface.faces);
+    Ok(DdsHeader { surface, has_red_as_alpha, fewer })
 }
 
 struct DdsShape {
     layers: usize,
     faces: usize,
     is_volume: bool,
+    fewer: Option<FewerPictures>,
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -139,13 +162,13 @@ fn older_shape(caps2: u32, pieces: &Pieces<'_>) -> Result<DdsShape> {
     if is_cube && caps2 & ALL_FACES != ALL_FACES {
         return Err(unsupported(pieces, CAPS2, "cube maps with fewer than six faces are not supported".into()));
     }
-    Ok(DdsShape { layers: 1, faces: if is_cube { 6 } else { 1 }, is_volume: caps2 & IS_VOLUME != 0 })
+    Ok(DdsShape { layers: 1, faces: if is_cube { 6 } else { 1 }, is_volume: caps2 & IS_VOLUME != 0, fewer: None })
 }
 
 fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(PixelFormat, DdsShape)> {
     let number = word(more, 0);
     let dimension = word(more, 4);
-    let is_cube = word(more, 8) & 4 != 0;
+    let layers = word(more, 12) as usize;
     let Some((texels, color_space)) = dxgi::texels(number) else {
         return Err(unsupported(pieces, HEADER_BYTES, format!("DXGI_FORMAT {number} is not supported")));
     };
@@ -156,7 +179,20 @@ fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(Pi
     }
     let premultiplied = word(more, 16) & 7 == 2;
     let is_volume = dimension == 4 || dimension < 2 && caps2 & IS_VOLUME != 0;
-    let shape = DdsShape { layers: word(more, 12) as usize, faces: if is_cube { 6 } else { 1 }, is_volume };
+    let is_cube = word(more, 8) & 4 != 0;
+    let is_older_cube = caps2 & IS_CUBE != 0 && caps2 & ALL_FACES == ALL_FACES && !is_volume;
+    let counts_faces = layers > 0 && layers.is_multiple_of(6);
+    let shape = match (is_cube, is_older_cube) {
+        // The size of an array counts cubes, but some programs count faces.
+        (true, _) => {
+            let fewer = counts_faces.then_some(FewerPictures { layers: layers / 6, faces: 6 });
+            DdsShape { layers, faces: 6, is_volume, fewer }
+        }
+        // Only the older header says that it is a cube.
+        (false, true) if counts_faces => DdsShape { layers: layers / 6, faces: 6, is_volume, fewer: None },
+        (false, true) => DdsShape { layers, faces: 6, is_volume, fewer: Some(FewerPictures { layers, faces: 1 }) },
+        (false, false) => DdsShape { layers, faces: 1, is_volume, fewer: None },
+    };
     Ok((PixelFormat { premultiplied, ..PixelFormat::new(texels, color_space) }, shape))
 }
 
@@ -199,6 +235,10 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
         // Masks may be omitted, and some programs count only the bits of the brightness.
         let alpha_mask = word(header, MASKS + 12);
         let bits = if bits == 8 && red == 0xFF && alpha_mask == 0xFF00 { 16 } else { bits };
+        // Pillow writes masks for other depths.
+        let red = if u64::from(red).checked_shr(bits).unwrap_or(0) != 0 { 0 } else { red };
+        let is_beyond = u64::from(alpha_mask).checked_shr(bits).unwrap_or(0) != 0;
+        let alpha_mask = if is_beyond && bits == 16 && red == 0xFF { 0xFF00 } else { alpha_mask };
         let [red, alpha] = match (bits, red, alpha_mask, flags & HAS_ALPHA != 0) {
             (16, 0, 0, true) => [0xFF, 0xFF00],
             (8, 0, 0, false) => [0xFF, 0],

@@ -1,11 +1,11 @@
 //! DDS files to textures and images.
 
 use super::header;
-use super::header::DdsHeader;
+use super::header::{ARRAY_SIZE, DdsHeader};
 use crate::blocks::decode;
 use crate::pieces::Pieces;
 use crate::surface::note_other_pictures;
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Encoding, Image, Samples, Texture};
 use polyhaul_pipeline::bytes::Bytes;
@@ -23,8 +23,17 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
 /// Reads all levels of all pictures.
 pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
-    let DdsHeader { surface, has_red_as_alpha } = header::read(&mut pieces, options, warnings)?;
-    let texture = surface.read_by_image(&mut pieces)?;
+    let DdsHeader { surface, has_red_as_alpha, fewer } = header::read(&mut pieces, options, warnings)?;
+    let texture = surface.read_by_image(&mut pieces, fewer)?;
+    let is_cut = (texture.layers, texture.faces) != (surface.layers, surface.faces);
+    if is_cut {
+        let message = match texture.faces {
+            6 => "the array size counts the faces of cubes",
+            _ => "the headers differ in whether it is a cube map; read as one picture of each layer",
+        };
+        let file = pieces.file.clone();
+        warnings.note(options.faults, "array-size", Diagnostic::at(&file, ARRAY_SIZE as u64, message))?;
+    }
     pieces.finish()?;
     if has_red_as_alpha { with_red_in_place(texture, &options.run) } else { Ok(texture) }
 }

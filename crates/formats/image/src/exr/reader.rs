@@ -419,6 +419,7 @@ impl ExrCanvas {
             extra,
             stored: picture.colors.stored(&part.channels),
             attributes: part.attributes.clone(),
+            ..Image::default()
         })
     }
 }

@@ -197,8 +197,8 @@ fn of_decoder(error: exr::error::Error, BlockPlace { file, at }: BlockPlace<'_>)
             Diagnostic::at(file, at, format!("this kind of EXR is not supported: {what}"))
                 .into_error(ErrorKind::Unsupported)
         }
-        exr::error::Error::Invalid(what) => fault(file, at, format!("the data of a block is invalid: {what}")),
-        error => fault(file, at, format!("the data of a block is invalid: {error}")),
+        // The library's words are about its own steps.
+        _ => fault(file, at, "the compressed pixels of a block are damaged"),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
-use polyhaul_model::names;
 use polyhaul_model::pixels::check_size;
+use polyhaul_model::{ImageAttribute, names};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::window::SourceWindow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const MAX_SHOWN_BYTES: usize = 300;
 const MAX_SIDE: usize = 1 << 20;
 
 /// A file's declarations about its pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HdrHeader {
     pub(super) width: usize,
     pub(super) height: usize,
@@ -26,6 +26,8 @@ pub(super) struct HdrHeader {
     pub(super) is_upward: bool,
     /// Whether the first pixel of a row is its last one.
     pub(super) is_mirrored: bool,
+    /// What else it says about the pixels.
+    pub(super) attributes: Vec<ImageAttribute>,
 }
 
 /// Whether a file starts like an HDR file.
@@ -37,6 +39,7 @@ pub fn looks_like_hdr(head: &[u8]) -> bool {
 pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<HdrHeader> {
     let mut lines = HdrLines { window, bytes, file, used: 0 };
     let mut is_known = false;
+    let mut declarations = HdrDeclarations::default();
     if !lines.next()?.starts_with(b"#?") {
         let error = Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "not an HDR file") };
         return Err(error.into_error(ErrorKind::Malformed));
@@ -53,7 +56,7 @@ pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limit
                 let message = format!("the pixel format `{}` is not supported", shown(format));
                 return Err(Diagnostic::at(file, at, message).into_error(ErrorKind::Unsupported));
             }
-            None => {}
+            None => declarations.add(line),
         }
     }
     let at = lines.offset();
@@ -61,10 +64,73 @@ pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limit
         return Err(fault(file, at, "the header does not declare FORMAT=32-bit_rle_rgbe"));
     }
     let line = lines.next()?;
-    let header = size(line).map_err(|message| fault(file, at, message))?;
+    let mut header = size(line).map_err(|message| fault(file, at, message))?;
     lines.end();
     check_size([header.width, header.height], limits, file, at)?;
+    header.attributes = declarations.attributes();
     Ok(header)
+}
+
+/// Lines about the meaning of pixels. Several of a kind count together, as each was added to those before.
+#[derive(Default)]
+struct HdrDeclarations {
+    /// What light was multiplied by.
+    exposure: Option<f32>,
+    /// What red, green and blue were multiplied by.
+    correction: Option<[f32; 3]>,
+    /// The width of a pixel for its height.
+    aspect: Option<f32>,
+    /// x and y of red, green, blue and white.
+    primaries: Option<[f32; 8]>,
+}
+
+impl HdrDeclarations {
+    fn add(&mut self, line: &[u8]) {
+        let Some((name, value)) = std::str::from_utf8(line).ok().and_then(|line| line.split_once('=')) else { return };
+        let numbers: Vec<f32> = value.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+        match (name.trim(), &numbers[..]) {
+            ("EXPOSURE", [by]) => self.exposure = Some(self.exposure.unwrap_or(1.0) * by),
+            ("PIXASPECT", [by]) => self.aspect = Some(self.aspect.unwrap_or(1.0) * by),
+            ("COLORCORR", &[red, green, blue]) => {
+                let [old_red, old_green, old_blue] = self.correction.unwrap_or([1.0; 3]);
+                self.correction = Some([old_red * red, old_green * green, old_blue * blue]);
+            }
+            ("PRIMARIES", numbers) => self.primaries = numbers.try_into().ok().or(self.primaries),
+            _ => {}
+        }
+    }
+
+    /// The lines as attributes, which EXR and HDR store, without those that change nothing.
+    fn attributes(self) -> Vec<ImageAttribute> {
+        let lists = [
+            ("EXPOSURE", "float", self.exposure.filter(|by| *by != 1.0).map(|by| vec![by])),
+            ("COLORCORR", "v3f", self.correction.filter(|by| *by != [1.0; 3]).map(|by| by.to_vec())),
+            ("PIXASPECT", "float", self.aspect.filter(|by| *by != 1.0).map(|by| vec![by])),
+            ("chromaticities", "chromaticities", self.primaries.map(|numbers| numbers.to_vec())),
+        ];
+        let bytes = |numbers: Vec<f32>| numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let attribute = |(name, kind, numbers): (&str, &str, Option<Vec<f32>>)| {
+            Some(ImageAttribute { name: name.into(), kind: kind.into(), value: bytes(numbers?) })
+        };
+        lists.into_iter().filter_map(attribute).collect()
+    }
+}
+
+/// The lines of an attribute that HDR stores.
+pub(super) fn line_of(attribute: &ImageAttribute) -> Option<String> {
+    let name = match (attribute.name.as_str(), attribute.kind.as_str()) {
+        (name @ ("EXPOSURE" | "PIXASPECT"), "float") => name,
+        (name @ "COLORCORR", "v3f") => name,
+        ("chromaticities", "chromaticities") => "PRIMARIES",
+        _ => return None,
+    };
+    let numbers = attribute.value.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes).to_string());
+    Some(format!("{name}={}\n", numbers.collect::<Vec<_>>().join(" ")))
+}
+
+/// Whether HDR stores an attribute.
+pub fn stores(attribute: &ImageAttribute) -> bool {
+    line_of(attribute).is_some()
 }
 
 /// The lines of the header, in order.
@@ -124,7 +190,8 @@ fn size(line: &[u8]) -> std::result::Result<HdrHeader, String> {
     match words[..] {
         [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {
             (Some(width), Some(height)) => {
-                Ok(HdrHeader { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" })
+                let attributes = Vec::new();
+                Ok(HdrHeader { width, height, is_upward: y == "+Y", is_mirrored: x == "-X", attributes })
             }
             _ => Err(format!("invalid size `{shown}`; expected two numbers from 1 to {MAX_SIDE}")),
         },

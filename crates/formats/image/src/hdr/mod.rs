@@ -2,8 +2,9 @@
 //!
 //! How polyhaul interprets HDR files where programs differ:
 //!
-//! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and black if `e` is 0. Exposure and primaries in the
-//!   header are ignored, as in most programs.
+//! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and black if `e` is 0. Exposure, correction of
+//!   colors, aspect and primaries in the header are kept as attributes and not applied, as in most programs; HDR and
+//!   EXR store them, other formats drop them with a warning (`left-out-attributes`).
 //! - Rows may start at the top or at the bottom, at the left or at the right; column order is not supported.
 //! - Rows are in runs by channel, in runs by pixel (as before 1991) or plain, which is detected for each row.
 //!
@@ -19,7 +20,7 @@ mod row;
 mod row_x86;
 mod writer;
 
-pub use header::looks_like_hdr;
+pub use header::{looks_like_hdr, stores};
 pub use losses::losses;
 pub use reader::read;
 pub use writer::write;

@@ -30,7 +30,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let mut window = SourceWindow::new(0, CHUNK_BYTES)?;
-    let HdrHeader { width, height, is_upward, is_mirrored } =
+    let HdrHeader { width, height, is_upward, is_mirrored, attributes } =
         header::read(&mut window, &bytes, &file, &options.limits)?;
     let channels = Channels::Rgb;
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
@@ -51,7 +51,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     // SAFETY: `run` returned no error, so every row was taken, and `of_planes` filled it.
     let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
-    let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, ..Image::default() };
+    let image =
+        Image { width, height, channels, samples, color_space: ColorSpace::Linear, attributes, ..Image::default() };
     Ok((image, crew.threads))
 }
 

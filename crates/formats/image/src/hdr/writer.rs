@@ -1,5 +1,6 @@
 //! Images to HDR: rows from the top, in runs by channel if their width allows it. Rows are encoded in parallel.
 
+use super::header::line_of;
 use super::row;
 use super::row::HdrStored;
 use crate::raster::page_of;
@@ -30,7 +31,8 @@ pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>)
         return Err(Error::new(ErrorKind::Usage, message).with_hint("it stores red, green and blue"));
     }
     let size = format!("-Y {} +X {}\n", image.height, image.width);
-    writing.set_head([b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n", size.as_bytes()].concat());
+    let lines: String = image.attributes.iter().filter_map(line_of).collect();
+    writing.set_head(format!("#?RADIANCE\n{lines}FORMAT=32-bit_rle_rgbe\n\n{size}").into_bytes());
     let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
     let page_rows = (page_bytes / (4 * image.width)).max(1);
     let pages = HdrPages { samples: samples.as_chunks::<3>().0, width: image.width, page_rows };

@@ -3,7 +3,11 @@
 //! How polyhaul interprets JPEG files where programs differ:
 //!
 //! - Gray stays gray; everything else becomes red, green and blue, including inks (CMYK, YCCK), without a profile.
-//! - The orientation of EXIF is ignored: pixels are as they are stored. Profiles are not applied.
+//! - Pixels are those of libjpeg with its accurate transform and interpolated colors, to the bit.
+//! - Pixels stay as they are stored unless the caller asks to turn them as EXIF data say (`unapplied-orientation`).
+//!   Profiles are kept with the image and not applied (`changed-color-space`).
+//! - The first picture of several (MPO) is read; the others are counted (`left-out-frames`), smaller copies are not.
+//! - Scans may have any of the components in any order; a sequential component has one scan.
 //! - Stray bytes between segments are skipped, as every common reader does (`stray-bytes`).
 //! - Data that ends too early is an error, and so is a file without its last marker; bytes after it are ignored.
 //!
@@ -12,11 +16,19 @@
 //! the purpose of JPEG, they cause no warning. Each thread needs memory for a band of rows of about 512 KiB and its
 //! compressed form.
 //!
-//! The decoder holds the coefficients of all blocks of a progressive file until its last scan: 2 bytes for each sample
-//! on top of the image. `header`: everything before the first scan. `reader`, `writer`: the image. Format: ITU-T T.81.
+//! The decoder holds the coefficients of all blocks of a file with several scans until the last one: 2 bytes for each
+//! sample on top of the image. `segments`, `frame`: declarations. `huffman`, `blocks`, `scans`: compressed data to
+//! coefficients. `transform`, `lines`: coefficients to pixels. `reader`, `writer`: the image. Format: ITU-T T.81.
 
-mod header;
+mod blocks;
+mod frame;
+mod huffman;
+mod lines;
+mod markers;
 mod reader;
+mod scans;
+mod segments;
+mod transform;
 mod writer;
 
 pub use reader::read;

@@ -1,27 +1,28 @@
 //! The pixels of a JPEG file to an image.
+//!
+//! An image in one sequential scan is decoded row by row of units. Other files are decoded when all their scans have
+//! been read, which takes memory for all coefficients.
 
-use super::header;
-use super::header::JpegFrame;
+use super::blocks::Block;
+use super::frame::{Frame, Scan};
+use super::lines::{PixelLines, Strip};
+use super::markers::Markers;
+use super::scans::{Coefficients, ScanReader};
+use super::segments::{Segments, Tables};
+use super::transform::write_block;
+use crate::{color, orient};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
 use polyhaul_model::pixels::{check_ratio, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Channels, Image, Samples};
+use polyhaul_model::{Channels, ColorProfile, Image, Samples};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::{BlockReader, Decoding};
-use std::sync::Arc;
-use zune_core::bytestream::ZByteIoError;
-use zune_core::colorspace::ColorSpace;
-use zune_core::options::DecoderOptions;
-use zune_jpeg::JpegDecoder;
-use zune_jpeg::errors::DecodeErrors;
+use polyhaul_text::cpu::Level;
 
 /// The offset of errors about the size: the offset of the frame is not known any more.
 const SIZE_AT: u64 = 0;
-
-/// The mark that ends an image.
-const END: [u8; 2] = [0xFF, 0xD9];
 
 /// Maximum pixels that a byte can hold: one bit for a block of 8 x 8. Files that claim more are truncated.
 const MAX_PIXELS_PER_BYTE: usize = 8 * 64;
@@ -30,106 +31,312 @@ const MAX_PIXELS_PER_BYTE: usize = 8 * 64;
 const MAX_SCANS: usize = 100;
 
 /// Reads a file.
-pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
-    let file: Arc<str> = bytes.name().into();
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, orient: bool, warnings: &mut Warnings) -> Result<Image> {
     let decoding = Decoding::new(&bytes, &options.run);
-    let mut reader = decoding.reader();
-    reader.keep_all();
-    let frame = header::read(&mut reader, &file, options, warnings)?;
-    reader.rewind();
-    check_backed(&bytes, &mut reader, &frame, options)?;
-    let mut samples = room(&frame)?;
-    let result = decode(reader, &frame, &mut samples);
+    let segments = Segments { reader: decoding.reader(), file: bytes.name().into(), stray: None, pixels_end: 0 };
+    let mut decoder = JpegDecoder {
+        bytes: &bytes,
+        segments,
+        options,
+        orient,
+        warnings,
+        tables: Tables::default(),
+        markers: Markers::default(),
+    };
+    let result = decoder.decode();
+    drop(decoder);
     if let Some(error) = decoding.failed() {
         return Err(error);
     }
-    result.map_err(|error| of_decoder(error, &file, decoding.at()))?;
-    if decoding.last() != END && !planted("jpg-end") {
-        return Err(fault(&file, decoding.at(), "the image does not end with FF D9: the file is truncated or damaged"));
-    }
+    let image = result?;
     decoding.finish()?;
-    let JpegFrame { width, height, .. } = frame;
-    let channels = frame.channels();
-    Ok(Image { width, height, channels, samples: Samples::U8(samples.into()), ..Image::default() })
+    Ok(image)
 }
 
-impl JpegFrame {
-    fn channels(&self) -> Channels {
-        if self.components == 1 { Channels::Gray } else { Channels::Rgb }
-    }
-
-    fn sample_count(&self) -> usize {
-        self.width * self.height * self.channels().count()
-    }
+struct JpegDecoder<'a, 'r> {
+    bytes: &'a Bytes<'a>,
+    segments: Segments<'r>,
+    options: &'a ParseOptions,
+    /// Whether the picture is turned as the file says.
+    orient: bool,
+    warnings: &'a mut Warnings,
+    tables: Tables,
+    markers: Markers,
 }
 
-/// An error if the file is too small for the pixels that it claims.
-fn check_backed(
-    bytes: &Bytes<'_>,
-    reader: &mut BlockReader<'_>,
-    frame: &JpegFrame,
-    options: &ParseOptions,
-) -> Result<()> {
-    let JpegFrame { width, height, .. } = *frame;
-    let file = &bytes.name().into();
-    let samples = frame.sample_count() as u64;
-    let min_by_ratio = usize::try_from(min_file_bytes(samples, &options.limits)).unwrap_or(usize::MAX);
-    let min_bytes = (width * height / MAX_PIXELS_PER_BYTE).max(min_by_ratio);
-    let size = match bytes.len().filter(|_| bytes.is_backed()) {
-        Some(size) => size,
-        None => {
-            // Segments that the decoder does not need were dropped.
-            let dropped = reader.offset();
-            let rest = min_bytes.saturating_sub(usize::try_from(dropped).unwrap_or(usize::MAX));
-            dropped + reader.ensure(rest)?.len() as u64
+/// The pixels of a frame, and how far they are.
+struct JpegPixels {
+    samples: Vec<u8>,
+    strips: Vec<Strip>,
+    lines: PixelLines,
+    /// Rows that are complete.
+    rows: usize,
+}
+
+impl JpegDecoder<'_, '_> {
+    fn decode(&mut self) -> Result<Image> {
+        self.segments.start()?;
+        let mut frame = self.frame()?;
+        let mut whole: Option<JpegPixels> = None;
+        let mut coefficients: Vec<Coefficients> = Vec::new();
+        let mut scans = 0;
+        loop {
+            let at = self.segments.reader.offset();
+            let mark = match self.segments.next() {
+                Err(_) if scans > 0 && planted("jpg-end") => 0xD9,
+                // All pixels are there.
+                Err(error) if scans > 0 && error.kind() == ErrorKind::Malformed && is_whole(&frame) => {
+                    self.warnings.broken(self.options.faults, "truncated", error.diagnostic().clone())?;
+                    0xD9
+                }
+                mark => mark?,
+            };
+            match mark {
+                0xD9 => break,
+                0xDA if whole.is_some() => {
+                    return Err(fault(&self.segments.file, at, "a scan follows that the image does not need"));
+                }
+                0xDA => {
+                    let scan = self.scan(&mut frame, at, scans)?;
+                    scans += 1;
+                    if scans == 1 {
+                        self.check_backed(&frame)?;
+                    }
+                    if !frame.is_progressive && scan.parts.len() == frame.components.len() {
+                        whole = Some(self.stream(&frame, &scan)?);
+                    } else {
+                        self.collect(&frame, &scan, &mut coefficients)?;
+                    }
+                }
+                mark => self.segment(mark, at, Some(&frame))?,
+            }
         }
-    };
-    if size < (width * height / MAX_PIXELS_PER_BYTE) as u64 {
-        let message = format!("unexpected end of file: the header declares {width} x {height} pixels");
-        return Err(fault(file, size, message));
+        self.note_stray()?;
+        let pixels = match whole {
+            Some(pixels) => pixels,
+            None => self.assemble(&frame, &coefficients)?,
+        };
+        let channels = if frame.components.len() == 1 { Channels::Gray } else { Channels::Rgb };
+        let samples = Samples::U8(pixels.samples.into());
+        let mut image = Image { width: frame.width, height: frame.height, channels, samples, ..Image::default() };
+        self.describe(&mut image)?;
+        Ok(image)
     }
-    check_ratio(samples, size, &options.limits, file, SIZE_AT)
+
+    /// What other segments say about the image.
+    fn describe(&mut self, image: &mut Image) -> Result<()> {
+        let file = &self.segments.file;
+        let faults = self.options.faults;
+        let profile = ColorProfile { icc: self.markers.profile(), ..ColorProfile::default() };
+        color::keep(image, profile, file, faults, self.warnings)?;
+        orient::settle(image, self.markers.orientation, self.orient, file, faults, self.warnings)?;
+        let others = self.markers.pictures.saturating_sub(1);
+        let message = format!("read the first of {} pictures of the file, dropped {others}", self.markers.pictures);
+        let first = Diagnostic::at(file, self.segments.reader.offset(), message);
+        self.warnings.note_dropped(faults, "left-out-frames", others, first)
+    }
+
+    /// Reads up to the frame.
+    fn frame(&mut self) -> Result<Frame> {
+        loop {
+            let at = self.segments.reader.offset();
+            match self.segments.next()? {
+                mark @ 0xC0..=0xCF if !matches!(mark, 0xC4 | 0xC8 | 0xCC) => {
+                    return self.segments.frame(mark, at, self.options);
+                }
+                0xD8 => {
+                    let message = "a second image starts before the first declares its size";
+                    return Err(fault(&self.segments.file, at, message));
+                }
+                0xD9 => return Err(fault(&self.segments.file, at, "the image ends before it declares its size")),
+                0xDA => {
+                    let message = "the pixels start before the image declares its size";
+                    return Err(fault(&self.segments.file, at, message));
+                }
+                mark => self.segment(mark, at, None)?,
+            }
+        }
+    }
+
+    /// Reads any other segment.
+    fn segment(&mut self, mark: u8, at: u64, frame: Option<&Frame>) -> Result<()> {
+        let file = self.segments.file.clone();
+        let broken = |message: &'static str| fault(&file, at, message);
+        match mark {
+            // Marks without a length.
+            0x01 | 0xD0..=0xD7 => {}
+            0xD8 => return Err(broken("a second image starts before the first ends")),
+            0xC0..=0xC3 | 0xC5..=0xC7 | 0xC9..=0xCB | 0xCD..=0xCF if frame.is_some() => {
+                return Err(broken("the file declares a second size"));
+            }
+            0xC4 => self.tables.add_huffman(&self.segments.content()?).map_err(broken)?,
+            0xDB => self.tables.add_quantization(&self.segments.content()?).map_err(broken)?,
+            0xDD => self.tables.set_interval(&self.segments.content()?).map_err(broken)?,
+            0xCC => {
+                let message = "arithmetic-coded JPEG is not supported";
+                return Err(Diagnostic::at(&file, at, message).into_error(ErrorKind::Unsupported));
+            }
+            _ => {
+                let content = self.segments.content()?;
+                self.markers.add(mark, &content)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the header of a scan, and fixes the tables of its components.
+    fn scan(&mut self, frame: &mut Frame, at: u64, scans: usize) -> Result<Scan> {
+        let file = self.segments.file.clone();
+        let broken = |message: String| fault(&file, at, message);
+        if scans == MAX_SCANS {
+            return Err(broken(format!("the image has more than {MAX_SCANS} scans")));
+        }
+        if scans == 0 {
+            frame.colors = self.markers.colors(frame);
+        }
+        let scan = self.segments.scan(frame, at)?;
+        for part in &scan.parts {
+            let component = &mut frame.components[part.component];
+            match component.quantization {
+                Some(_) if !frame.is_progressive => {
+                    return Err(broken("a component has a second scan in an image that is not progressive".into()));
+                }
+                Some(_) => {}
+                None if scan.band.start > 0 || scan.band.high > 0 => {
+                    return Err(broken("a component starts with details".into()));
+                }
+                None => {
+                    let table = self.tables.quantization[component.table];
+                    let missing = || broken(format!("quantization table {} is missing", component.table));
+                    component.quantization = Some(table.ok_or_else(missing)?);
+                }
+            }
+        }
+        Ok(scan)
+    }
+
+    /// Notes stray bytes.
+    fn note_stray(&mut self) -> Result<()> {
+        let Some((at, count)) = self.segments.stray else { return Ok(()) };
+        let bytes = if count == 1 { "byte" } else { "bytes" };
+        let message = format!("skipped {count} stray {bytes} between segments");
+        let first = Diagnostic::at(&self.segments.file, at, message);
+        self.warnings.note_many(self.options.faults, "stray-bytes", count, first)
+    }
+
+    /// An error if the file is too small for the pixels that it claims.
+    fn check_backed(&mut self, frame: &Frame) -> Result<()> {
+        let Frame { width, height, .. } = *frame;
+        let file = &self.segments.file;
+        let reader: &mut BlockReader<'_> = &mut self.segments.reader;
+        let samples = frame.sample_count() as u64;
+        let min_by_ratio = usize::try_from(min_file_bytes(samples, &self.options.limits)).unwrap_or(usize::MAX);
+        let min_bytes = (width * height / MAX_PIXELS_PER_BYTE).max(min_by_ratio);
+        let size = match self.bytes.len().filter(|_| self.bytes.is_backed()) {
+            Some(size) => size,
+            None => {
+                let before = reader.offset();
+                let rest = min_bytes.saturating_sub(usize::try_from(before).unwrap_or(usize::MAX));
+                before + reader.ensure(rest)?.len() as u64
+            }
+        };
+        if size < (width * height / MAX_PIXELS_PER_BYTE) as u64 {
+            let message = format!("unexpected end of file: the header declares {width} x {height} pixels");
+            return Err(fault(file, size, message));
+        }
+        check_ratio(samples, size, &self.options.limits, file, SIZE_AT)
+    }
+
+    /// Reads and converts all pixels of an image with one scan.
+    fn stream(&mut self, frame: &Frame, scan: &Scan) -> Result<JpegPixels> {
+        let mut pixels = JpegPixels::new(frame)?;
+        let mut reader = ScanReader::new(&mut self.segments, frame, scan, &self.tables)?;
+        let units = scan.units(frame);
+        let level = Level::best();
+        for row in 0..units.down {
+            let strips = &mut pixels.strips;
+            reader.sequential(units.across, |component, unit, [x, y], decoded| {
+                let strip = &mut strips[component];
+                let component = &frame.components[component];
+                let start = strip.start_of(8 * (row * component.down + y)) + 8 * (unit * component.across + x);
+                if let Some(quantization) = &component.quantization {
+                    let samples = &mut strip.samples[start..];
+                    write_block(level, &decoded.block, decoded.last, quantization, samples, strip.stride);
+                }
+            })?;
+            pixels.write_rows(frame, row);
+        }
+        reader.finish()?;
+        Ok(pixels)
+    }
+
+    /// Reads a scan into the coefficients of all blocks.
+    fn collect(&mut self, frame: &Frame, scan: &Scan, coefficients: &mut Vec<Coefficients>) -> Result<()> {
+        if coefficients.is_empty() {
+            for component in &frame.components {
+                let count = component.blocks_across * component.blocks_down;
+                let mut blocks: Vec<Block> = Vec::new();
+                blocks.try_reserve_exact(count).map_err(|_| Error::memory("the coefficients of an image"))?;
+                blocks.resize(count, [0; 64]);
+                coefficients.push(blocks);
+            }
+        }
+        let mut reader = ScanReader::new(&mut self.segments, frame, scan, &self.tables)?;
+        for row in 0..scan.units(frame).down {
+            reader.row(frame, row, coefficients)?;
+        }
+        reader.finish()
+    }
+
+    /// Converts the coefficients of all scans.
+    fn assemble(&self, frame: &Frame, coefficients: &[Coefficients]) -> Result<JpegPixels> {
+        if !is_whole(frame) {
+            return Err(self.segments.fault("the image ends before all its components: the file is truncated"));
+        }
+        let mut pixels = JpegPixels::new(frame)?;
+        let level = Level::best();
+        for row in 0..frame.units_down() {
+            for ((component, blocks), strip) in frame.components.iter().zip(coefficients).zip(&mut pixels.strips) {
+                let Some(quantization) = &component.quantization else { continue };
+                for y in row * component.down..(row + 1) * component.down {
+                    let start = strip.start_of(8 * y);
+                    let line = &blocks[y * component.blocks_across..][..component.blocks_across];
+                    for (x, block) in line.iter().enumerate() {
+                        let last = usize::from(block[1..].iter().any(|coefficient| *coefficient != 0));
+                        let samples = &mut strip.samples[start + 8 * x..];
+                        write_block(level, block, last, quantization, samples, strip.stride);
+                    }
+                }
+            }
+            pixels.write_rows(frame, row);
+        }
+        Ok(pixels)
+    }
 }
 
-/// Room for the samples.
-fn room(frame: &JpegFrame) -> Result<Vec<u8>> {
-    let samples = zeroed(frame.sample_count(), "an image")?;
-    if frame.is_progressive {
-        // The decoder cannot report a lack of memory, so that is checked here.
-        let numbers = frame.width.next_multiple_of(64) * frame.height.next_multiple_of(64) * frame.components;
-        Vec::<i16>::new().try_reserve_exact(numbers).map_err(|_| Error::memory("a progressive image"))?;
-    }
-    Ok(samples)
+/// Whether each component has a scan.
+fn is_whole(frame: &Frame) -> bool {
+    frame.components.iter().all(|component| component.quantization.is_some())
 }
 
-fn decode(reader: BlockReader<'_>, frame: &JpegFrame, samples: &mut [u8]) -> std::result::Result<(), DecodeErrors> {
-    let target = if frame.channels() == Channels::Gray { ColorSpace::Luma } else { ColorSpace::RGB };
-    let options = DecoderOptions::default()
-        .set_strict_mode(true)
-        .set_max_width(frame.width)
-        .set_max_height(frame.height)
-        .jpeg_set_max_scans(MAX_SCANS)
-        .jpeg_set_out_colorspace(target);
-    let mut decoder = JpegDecoder::new_with_options(reader, options);
-    decoder.decode_headers()?;
-    if decoder.output_buffer_size() != Some(samples.len()) {
-        return Err(DecodeErrors::FormatStatic("the file declares a second size"));
+impl JpegPixels {
+    fn new(frame: &Frame) -> Result<JpegPixels> {
+        let mut strips = Vec::new();
+        for component in &frame.components {
+            strips.push(Strip::new(8 * component.blocks_across, 8 * component.down)?);
+        }
+        let samples = zeroed(frame.sample_count(), "an image")?;
+        Ok(JpegPixels { samples, strips, lines: PixelLines::new(frame)?, rows: 0 })
     }
-    decoder.decode_into(samples)
-}
 
-fn of_decoder(error: DecodeErrors, file: &Arc<str>, at: u64) -> Error {
-    match error {
-        DecodeErrors::Unsupported(what) => {
-            Diagnostic::at(file, at, format!("this kind of JPEG is not supported: {what:?}"))
-                .into_error(ErrorKind::Unsupported)
+    /// Converts the rows of pixels that are complete with this row of units. The last one may need the next row.
+    fn write_rows(&mut self, frame: &Frame, row: usize) {
+        let below = (row + 1) * 8 * frame.max_down;
+        let end = if below >= frame.height { frame.height } else { below - usize::from(PixelLines::needs_next(frame)) };
+        let row_bytes = frame.width * frame.pixel_bytes();
+        for y in self.rows..end {
+            self.lines.write(frame, &self.strips, y, &mut self.samples[y * row_bytes..][..row_bytes]);
         }
-        DecodeErrors::ExhaustedData | DecodeErrors::IoErrors(ZByteIoError::NotEnoughBytes(..)) => {
-            fault(file, at, "unexpected end of file")
-        }
-        error => {
-            let message = error.to_string();
-            fault(file, at, format!("not a valid JPEG: {}", message.trim().trim_end_matches('.')))
-        }
+        self.rows = end;
     }
 }

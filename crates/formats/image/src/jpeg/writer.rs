@@ -30,6 +30,10 @@ const MIN_FULL_QUALITY: u8 = 90;
 const END: [u8; 2] = [0xFF, 0xD9];
 const RESTART: u8 = 0xD0;
 
+/// The start of a segment with a part of a profile (ICC.1:2022, Annex B.4), and the largest such part.
+const PROFILE_NAME: &[u8] = b"ICC_PROFILE\0";
+const PROFILE_BYTES: usize = 65_535 - 2 - PROFILE_NAME.len() - 2;
+
 /// The place of the image's height in a frame: after the marker, the length and the bits per sample.
 const HEIGHT_AT: usize = 5;
 
@@ -58,7 +62,7 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     let mut first = Band::default();
     bands.take(0, &mut first)?;
     bands.encode(&mut first)?;
-    writing.set_head(header(&first, image.height)?);
+    writing.set_head(header(&first, image)?);
     writing.announce((samples.len() / 8) as u64);
     let count = image.height.div_ceil(bands.rows) as u64;
     writing.pages(&bands, &mut (), count, 2 * bands.rows * bands.row_bytes)
@@ -153,14 +157,26 @@ fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
 }
 
 /// Everything before the pixels of the whole image: the header of a band with another height.
-fn header(band: &Band, height: usize) -> Result<Vec<u8>> {
+fn header(band: &Band, image: &Image) -> Result<Vec<u8>> {
     let mut header = Vec::new();
-    header.try_reserve_exact(band.pixels.start)?;
+    let profile = image.profile.icc.as_deref().unwrap_or_default();
+    // More parts have no numbers.
+    let profile = if profile.len() > 255 * PROFILE_BYTES { &[] } else { profile };
+    header.try_reserve_exact(band.pixels.start + profile.len() + 32 * profile.len().div_ceil(PROFILE_BYTES))?;
     header.extend_from_slice(&band.file.0[..band.pixels.start]);
     const FRAME: u8 = 0xC0;
     let frame = segments(&header).find(|(mark, _)| *mark == FRAME).ok_or_else(broken)?.1.start;
     let place = header.get_mut(frame + HEIGHT_AT..frame + HEIGHT_AT + 2).ok_or_else(broken)?;
-    place.copy_from_slice(&(height as u16).to_be_bytes());
+    place.copy_from_slice(&(image.height as u16).to_be_bytes());
+    // The profile follows the first segment, which is that of JFIF.
+    let first = segments(&header).next().ok_or_else(broken)?.1.end;
+    let count = profile.len().div_ceil(PROFILE_BYTES);
+    for (index, part) in profile.chunks(PROFILE_BYTES).enumerate().rev() {
+        let length = (2 + PROFILE_NAME.len() + 2 + part.len()) as u16;
+        let segment =
+            [&[0xFF, 0xE2][..], &length.to_be_bytes(), PROFILE_NAME, &[index as u8 + 1, count as u8], part].concat();
+        header.splice(first..first, segment);
+    }
     Ok(header)
 }
 

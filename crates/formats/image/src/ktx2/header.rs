@@ -8,10 +8,12 @@
 //! | 32, 36, 40 | 4 each | layers (0 unless it is an array), faces, levels |
 //! | 44 | 4 | supercompression |
 //! | 48, 52 | 4 each | data format descriptor: offset, bytes |
+//! | 56, 60 | 4 each | keys and values: offset, bytes |
 //! | 80 | 24 each | level index, the largest level first: offset, bytes, bytes when decompressed; 8 bytes each |
 //!
 //! Numbers are little-endian.
 
+use super::view::Ktx2View;
 use super::{BASIS_LZ, ENTRY_BYTES, HEADER_BYTES, MAGIC, MAGIC_1, PLAIN, ZLIB, ZSTD, dfd, vk};
 use crate::pieces::Pieces;
 use crate::surface::TextureSurface;
@@ -30,6 +32,9 @@ const FACES: usize = 36;
 const LEVELS: usize = 40;
 const SCHEME: usize = 44;
 const DESCRIPTOR: usize = 48;
+const KEYS: usize = 56;
+/// Maximum bytes of keys and values; longer ones are skipped.
+const MAX_KEY_BYTES: usize = 1 << 20;
 /// Maximum bytes of a descriptor.
 const MAX_DESCRIPTOR_BYTES: usize = 64 << 10;
 
@@ -39,6 +44,7 @@ pub(super) struct Ktx2Header {
     pub(super) packing: Option<Packing>,
     /// Each level, the largest first.
     pub(super) entries: Vec<Ktx2Entry>,
+    pub(super) view: Ktx2View,
 }
 
 /// An entry of the level index.
@@ -100,6 +106,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
     surface.check(limits, &pieces.file, WIDTH as u64)?;
     let entries = entries(pieces, surface.levels)?;
     let descriptor = descriptor(pieces, &header)?;
+    let view = view(pieces, &header, &entries)?;
     let number = word(&header, FORMAT);
     surface.texels = vk::texels(number).ok_or_else(|| no_format(pieces, number, &descriptor))?;
     (surface.color_space, surface.premultiplied) = dfd::read(&descriptor).ok_or_else(|| {
@@ -116,7 +123,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
         let packed = sum(|entry| entry.bytes);
         check_ratio(plain, packed, limits, &pieces.file, LEVELS as u64)?;
     }
-    Ok(Ktx2Header { surface, packing, entries })
+    Ok(Ktx2Header { surface, packing, entries, view })
 }
 
 fn packing(header: &[u8; HEADER_BYTES], pieces: &Pieces<'_>) -> Result<Option<Packing>> {
@@ -160,6 +167,20 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
     }
     pieces.skip_to(offset)?;
     pieces.take(bytes, "data format descriptor")
+}
+
+/// The keys and values that say how to show the pixels. Damaged and misplaced ones are
+/// skipped.
+fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Entry]) -> Result<Ktx2View> {
+    let offset = u64::from(word(header, KEYS));
+    let bytes = word(header, KEYS + 4) as usize;
+    let is_before_levels = entries.iter().all(|entry| entry.offset >= offset + bytes as u64);
+    if offset < pieces.at() || bytes > MAX_KEY_BYTES || !is_before_levels {
+        return Ok(Ktx2View::default());
+    }
+    pieces.skip_to(offset)?;
+    let content = pieces.take(bytes, "keys and values")?;
+    Ok(Ktx2View::from_keys(&content))
 }
 
 /// Checks that every level has the bytes for its size, and that none overlaps another or the header.

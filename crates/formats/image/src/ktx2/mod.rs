@@ -6,7 +6,10 @@
 //! - 0 levels, which allows a reader to generate mip levels, is one level.
 //! - `BC1_RGB` is BC1: its transparent pixels stay transparent.
 //! - Pixels without an encoding in the model (three channels, blue first) get an opaque alpha, with red first.
-//! - Keys and values are skipped, like padding and gaps between the levels; levels that overlap are an error.
+//! - Rows and columns in reverse order (`KTXorientation`) and exchanged channels (`KTXswizzle`) are put in order in
+//!   images and in textures of plain pixels; compressed textures stay as they are stored, with a warning
+//!   (`unapplied-orientation`, `unapplied-swizzle`). Other keys and values are skipped, like padding and gaps between
+//!   the levels; levels that overlap are an error.
 //! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
 //! - Read as an image, a texture is its first picture in full size; other layers, faces and slices are dropped with a
 //!   warning for each kind. Mip levels are derived from it, so dropping them loses nothing.
@@ -21,6 +24,7 @@
 mod dfd;
 mod header;
 mod reader;
+mod view;
 mod vk;
 mod writer;
 

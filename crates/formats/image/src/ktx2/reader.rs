@@ -2,6 +2,7 @@
 
 use super::header;
 use super::header::{Ktx2Header, in_order};
+use super::view::Ktx2View;
 use crate::blocks::decode;
 use crate::pieces::Pieces;
 use crate::surface::note_other_pictures;
@@ -16,15 +17,25 @@ use std::sync::Arc;
 /// Reads the largest picture, of the first layer, face and slice.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
-    let texture = texture(bytes, options)?;
+    let (texture, view) = stored(bytes, options)?;
     note_other_pictures(&texture, &file, options, warnings)?;
-    decode(&texture, 0, 0, &options.run)
+    let mut image = decode(&texture, 0, 0, &options.run)?;
+    view.apply(&mut image)?;
+    Ok(image)
 }
 
 /// Reads all levels of all pictures.
-pub fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
+pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
+    let file: Arc<str> = bytes.name().into();
+    let (mut texture, view) = stored(bytes, options)?;
+    view.apply_to_texture(&mut texture, &file, options, warnings)?;
+    Ok(texture)
+}
+
+/// A texture as it is stored, and how to show it.
+fn stored(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Texture, Ktx2View)> {
     let mut pieces = Pieces::new(bytes, options);
-    let Ktx2Header { surface, packing, entries } = header::read(&mut pieces, &options.limits)?;
+    let Ktx2Header { surface, packing, entries, view } = header::read(&mut pieces, &options.limits)?;
     let mut stored = vec![Vec::new(); entries.len()];
     for entry in in_order(&entries) {
         pieces.skip_to(entry.offset)?;
@@ -37,5 +48,5 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
         };
     }
     pieces.finish()?;
-    surface.with_levels(stored)
+    Ok((surface.with_levels(stored)?, view))
 }

@@ -42,6 +42,24 @@ const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (132, Encoding::Bc1, Srgb),
 ];
 
+/// Formats whose channels are bits of a number: the number of the format, the bytes of a pixel, and the masks. Names of
+/// these formats start with the highest bits.
+const PACKED: &[(u32, usize, [u32; 4])] = &[
+    (2, 2, [0xF000, 0x0F00, 0x00F0, 0x000F]),
+    (3, 2, [0x00F0, 0x0F00, 0xF000, 0x000F]),
+    (4, 2, [0xF800, 0x07E0, 0x001F, 0]),
+    (5, 2, [0x001F, 0x07E0, 0xF800, 0]),
+    (6, 2, [0xF800, 0x07C0, 0x003E, 0x0001]),
+    (7, 2, [0x003E, 0x07C0, 0xF800, 0x0001]),
+    (8, 2, [0x7C00, 0x03E0, 0x001F, 0x8000]),
+    (58, 4, [0x3FF << 20, 0x3FF << 10, 0x3FF, 3 << 30]),
+    (64, 4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30]),
+    (1_000_340_000, 2, [0x0F00, 0x00F0, 0x000F, 0xF000]),
+    (1_000_340_001, 2, [0x000F, 0x00F0, 0x0F00, 0xF000]),
+    (1_000_470_000, 2, [0x001F, 0x03E0, 0x7C00, 0x8000]),
+    (1_000_470_001, 1, [0, 0, 0, 0xFF]),
+];
+
 const fn plain(channels: u8, texel: Texel) -> Encoding {
     Encoding::Plain { channels, texel }
 }
@@ -55,6 +73,20 @@ pub(super) fn texels(number: u32) -> Option<Texels> {
         106 => Texels::Three(Texel::F32),
         30 | 36 => Texels::Masked(ChannelMasks::new(3, [0x00FF_0000, 0xFF00, 0xFF, 0])),
         44 | 50 => Texels::Masked(ChannelMasks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000])),
+        122 => Texels::ThreeFloats,
+        123 => Texels::SharedExponent,
+        10 => Texels::Signed { channels: 1, bytes: 1 },
+        17 => Texels::Signed { channels: 2, bytes: 1 },
+        38 => Texels::Signed { channels: 4, bytes: 1 },
+        71 => Texels::Signed { channels: 1, bytes: 2 },
+        78 => Texels::Signed { channels: 2, bytes: 2 },
+        92 => Texels::Signed { channels: 4, bytes: 2 },
+        // Red in the lowest byte: the order of the model.
+        51 | 57 => Texels::Same(plain(4, Texel::U8)),
+        _ if PACKED.iter().any(|row| row.0 == number) => {
+            let (_, bytes, masks) = *PACKED.iter().find(|row| row.0 == number)?;
+            Texels::Masked(ChannelMasks::new(bytes, masks))
+        }
         _ => Texels::Same(SAME.iter().find(|row| row.0 == number)?.1),
     })
 }

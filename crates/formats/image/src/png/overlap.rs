@@ -11,7 +11,7 @@
 
 use super::idat::{Idat, unexpected};
 use super::layout::{PngLayout, PngSample};
-use super::reader::{PngInput, color_space};
+use super::reader::{PngInput, color_space, profile};
 use super::rows::PngRows;
 use super::spans::SpanLine;
 use super::still::{Animation, Still};
@@ -94,6 +94,7 @@ fn decode(
     check_size(size, &input.options.limits, input.file, 0)?;
     let layout = PngLayout::new(info)?;
     let color_space = color_space(info);
+    let profile = profile(info);
     let channels = layout.channels;
     let backed = input.bytes.len().filter(|_| input.bytes.is_backed()).unwrap_or(0);
     let run = &input.options.run;
@@ -102,7 +103,7 @@ fn decode(
     } else {
         Samples::U8(inflate(idat, PngRows::new(layout, size, backed)?, run, sizes)?.into())
     };
-    Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
+    Ok(Image { width, height, channels, samples, color_space, profile, ..Image::default() })
 }
 
 /// All samples.

@@ -2,13 +2,14 @@
 
 use super::layout::{PngLayout, PngSample, Unmapped};
 use super::overlap;
-use super::still::{Animation, Still};
+use super::still::{Animation, OtherChunks, Still};
 use crate::raster::Raster;
+use crate::{color, orient};
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint};
 use polyhaul_model::pixels::{check_ratio, check_size, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{ColorSpace, Image, Samples};
+use polyhaul_model::{ColorProfile, ColorSpace, Image, Samples};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
@@ -51,7 +52,7 @@ impl From<Unmapped> for PngStop {
 }
 
 /// Reads a file.
-pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, orient: bool, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let input = PngInput { bytes: &bytes, file: &file, options };
@@ -61,7 +62,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
         attempt = overlap::read(&input, reader);
         reader = decoding.reader();
     }
-    let (image, animation) = match attempt {
+    let (mut image, animation) = match attempt {
         Attempt::Done(decoded) => decoded,
         Attempt::Declined => {
             let animation = Mutex::default();
@@ -75,6 +76,10 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     };
     decoding.finish()?;
     animation.note(&file, options, warnings)?;
+    animation.others.note(&file, options, warnings)?;
+    describe(&mut image, &animation.others, &file, options, warnings)?;
+    let orientation = animation.others.orientation();
+    orient::settle(&mut image, orientation, orient, &file, options.faults, warnings)?;
     Ok(image)
 }
 
@@ -125,11 +130,12 @@ impl PngInput<'_> {
         let info = reader.info();
         let layout = PngLayout::new(info)?;
         let color_space = color_space(info);
+        let profile = profile(info);
         let channels = layout.channels;
         let rows = PngRowReader { input: self, reader, layout, width, height, row: Vec::new() };
         let samples =
             if rows.layout.is_wide() { Samples::U16(rows.read()?.into()) } else { Samples::U8(rows.read()?.into()) };
-        Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
+        Ok(Image { width, height, channels, samples, color_space, profile, ..Image::default() })
     }
 
     /// The error for a failure after `at` bytes.
@@ -144,13 +150,34 @@ impl PngInput<'_> {
                 error.with_hint(limit_hint("memory_limit"))
             }
             PngStop::Decoder(error) => {
-                let message = error.to_string();
-                // Its messages about checksums end with the decoder's view of the chunk.
-                let message = message.split(" while decoding").next().unwrap_or(&message).trim_end_matches('.');
-                fault(self.file, at, format!("not a valid PNG: {message}"))
+                fault(self.file, at, format!("not a valid PNG: {}", described(&error.to_string())))
             }
         }
     }
+}
+
+/// The fault that the library's words are about.
+fn described(words: &str) -> &'static str {
+    let words = words.to_ascii_lowercase();
+    let faults = [
+        (&["crc error"][..], "the checksum of a chunk does not match its data"),
+        (&["corrupt deflate"], "the compressed pixels are damaged"),
+        (&["enough data for image"], "the pixels end before the last row"),
+        (&["chunk is missing"], "the pixels (IDAT) are missing"),
+        (&["before ihdr"], "a chunk precedes the header (IHDR)"),
+        (&["palette"], "the palette is missing or too short"),
+        (&["transparency", "trns"], "the list of transparent colors (tRNS) is invalid"),
+        (&["dimensions"], "the image has an invalid size"),
+        (&["color/depth", "bit depth", "color type"], "the kind of color or the bits of a sample are invalid"),
+        (&["compression method"], "unknown method of compression"),
+        (&["filter method"], "a row has an unknown filter"),
+        (&["interlace method"], "unknown method of interlacing"),
+        (&["signature"], "invalid signature"),
+        (&["length wrong"], "a chunk has an invalid length"),
+        (&["critical chunk"], "a chunk that is needed has an unknown type"),
+    ];
+    let described = faults.iter().find(|(parts, _)| parts.iter().any(|part| words.contains(part)));
+    described.map_or("a chunk is invalid, misplaced or repeated", |(_, message)| message)
 }
 
 /// The options of the decoder.
@@ -161,6 +188,60 @@ pub(super) fn decode_options() -> DecodeOptions {
     options.set_ignore_text_chunk(true);
     options.set_ignore_iccp_chunk(true);
     options
+}
+
+/// Adds the profile to the description of colors. Code points take precedence over it, and it over all others.
+fn describe(
+    image: &mut Image,
+    others: &OtherChunks,
+    file: &Arc<str>,
+    options: &ParseOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let mut profile = std::mem::take(&mut image.profile);
+    if others.has_profile() {
+        profile.gamma = None;
+        profile.chromaticities = None;
+        profile.icc = others.profile();
+        if profile.icc.is_none() {
+            let message = "the profile (iCCP) is damaged; colors are taken for sRGB";
+            warnings.note_dropped(options.faults, "changed-color-space", 1, Diagnostic::at(file, 0, message))?;
+        }
+    }
+    color::keep(image, profile, file, options.faults, warnings)
+}
+
+/// The description of colors that are neither sRGB nor linear light.
+pub(super) fn profile(info: &Info<'_>) -> ColorProfile {
+    const SRGB_GAMMA: u32 = 45_455;
+    const LINEAR_GAMMA: u32 = 100_000;
+    const SRGB_COLORS: [u32; 8] = [31_270, 32_900, 64_000, 33_000, 30_000, 60_000, 15_000, 6_000];
+    const MAX_DIFFERENCE: u32 = 100;
+    let mut profile = ColorProfile::default();
+    if let Some(points) = &info.coding_independent_code_points {
+        let numbers = [points.color_primaries, points.transfer_function, points.matrix_coefficients];
+        // BT.709 has the primaries of sRGB; 13 is its transfer, and 8 linear light.
+        if !matches!(numbers, [1, 8 | 13, 0]) || !points.is_video_full_range_image {
+            let [primaries, transfer, matrix] = numbers;
+            profile.code_points = Some([primaries, transfer, matrix, points.is_video_full_range_image.into()]);
+        }
+        return profile;
+    }
+    if info.srgb.is_some() {
+        return profile;
+    }
+    let is_near = |value: u32, expected: u32| value.abs_diff(expected) <= MAX_DIFFERENCE;
+    let gamma = info.gama_chunk.map(|gamma| gamma.into_scaled());
+    profile.gamma = gamma.filter(|gamma| !is_near(*gamma, SRGB_GAMMA) && *gamma != LINEAR_GAMMA);
+    profile.chromaticities = info.chrm_chunk.map(|colors| {
+        let points = [colors.white, colors.red, colors.green, colors.blue];
+        let numbers = points.map(|(x, y)| [x.into_scaled(), y.into_scaled()]);
+        numbers.as_flattened().try_into().unwrap_or(SRGB_COLORS)
+    });
+    profile
+        .chromaticities
+        .take_if(|numbers| numbers.iter().zip(SRGB_COLORS).all(|(number, expected)| is_near(*number, expected)));
+    profile
 }
 
 /// The color space that the file declares.

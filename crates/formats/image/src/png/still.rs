@@ -1,8 +1,10 @@
-//! The chunks of a PNG file without those of an animation, so that a decoder sees only the still image.
+//! The chunks of a PNG file without those of an animation and those that pixels do not need, so that a decoder sees
+//! only the still image.
 //!
 //! The animation's declarations are checked here, chunk by chunk, so that damage to it costs a warning and not the
 //! image. Pixels are passed through.
 
+use crate::orient;
 use flate2::Crc;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::warnings::Warnings;
@@ -22,6 +24,15 @@ const SUM_BYTES: usize = 4;
 /// size, place, delay and two bytes of operations.
 const ACTL_BYTES: usize = 8;
 const FCTL_BYTES: usize = 26;
+
+/// Maximum bytes of EXIF data and profiles; larger ones are skipped.
+const MAX_KEPT_BYTES: usize = 4 << 20;
+
+/// Maximum bytes of the chunks about colors, which the decoder gets.
+const MAX_COLOR_BYTES: usize = 64;
+
+/// Maximum number of damaged chunks that are listed.
+const MAX_DAMAGED: usize = 100;
 
 /// How many bytes of a chunk are examined together.
 const STEP_BYTES: usize = 64 << 10;
@@ -50,6 +61,53 @@ pub(super) struct Animation {
     sequence: u32,
     /// The first fault, and its offset.
     fault: Option<(u64, String)>,
+    /// Chunks besides it.
+    pub(super) others: OtherChunks,
+}
+
+/// Chunks that the decoder does not need: their content if it matters, and their faults.
+#[derive(Debug, Default)]
+pub(super) struct OtherChunks {
+    /// EXIF data.
+    exif: Option<Vec<u8>>,
+    /// A profile: a name, and compressed data.
+    profile: Option<Vec<u8>>,
+    /// The names and offsets of chunks whose checksum does not match.
+    damaged: Vec<(u64, [u8; 4])>,
+}
+
+impl OtherChunks {
+    /// The orientation of EXIF data.
+    pub(super) fn orientation(&self) -> u16 {
+        self.exif.as_deref().map_or(1, orient::of_exif)
+    }
+
+    /// The profile, or `None` if it is damaged.
+    pub(super) fn profile(&self) -> Option<Vec<u8>> {
+        const MAX_NAME_BYTES: usize = 80;
+        let data = self.profile.as_deref()?;
+        let name = data.iter().take(MAX_NAME_BYTES).position(|byte| *byte == 0)?;
+        let packed = data.get(name + 1..)?.strip_prefix(&[0])?;
+        let mut plain = Vec::new();
+        let limit = MAX_KEPT_BYTES as u64;
+        flate2::bufread::ZlibDecoder::new(packed).take(limit).read_to_end(&mut plain).ok()?;
+        (plain.len() < MAX_KEPT_BYTES).then_some(plain)
+    }
+
+    /// Whether there is a profile.
+    pub(super) fn has_profile(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// Warns about damaged chunks.
+    pub(super) fn note(&self, file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
+        for (at, kind) in &self.damaged {
+            let name = kind.escape_ascii();
+            let message = format!("skipped the {name} chunk: its checksum does not match; the pixels are not affected");
+            warnings.note(options.faults, "bad-checksum", Diagnostic::at(file, *at, message))?;
+        }
+        Ok(())
+    }
 }
 
 impl Animation {
@@ -164,11 +222,71 @@ impl<'a> Still<'a> {
                 self.stop(at, "a chunk has an invalid type or length", u64::MAX);
             } else if kind == *b"IEND" && self.reader.peek(HEAD_BYTES + SUM_BYTES)?.len() < HEAD_BYTES + SUM_BYTES {
                 self.stop(at, "unexpected end of file", u64::MAX);
+            } else if kind[0].is_ascii_lowercase() && kind != *b"tRNS" {
+                self.describe(at, length as usize, kind)?;
             } else {
                 self.pass_on(length, kind)?;
             }
         }
         Ok(())
+    }
+
+    /// Passes on a chunk about colors, and skips any other one that the pixels do not need. A damaged one is skipped,
+    /// too.
+    fn describe(&mut self, at: u64, length: usize, kind: [u8; 4]) -> io::Result<()> {
+        let is_color = matches!(&kind, b"gAMA" | b"cHRM" | b"sRGB" | b"cICP");
+        if is_color && length <= MAX_COLOR_BYTES {
+            let size = HEAD_BYTES + length + SUM_BYTES;
+            let chunk = self.reader.peek(size)?;
+            let mut sum = Crc::new();
+            let end = HEAD_BYTES + length;
+            sum.update(chunk.get(4..end).unwrap_or_default());
+            let stored = chunk.get(end..).and_then(|rest| rest.first_chunk());
+            if stored.is_none_or(|stored| u32::from_be_bytes(*stored) == sum.sum()) {
+                return self.pass_on(length as u32, kind);
+            }
+        }
+        let mut content = Vec::new();
+        let is_kept = matches!(&kind, b"eXIf" | b"iCCP") && length <= MAX_KEPT_BYTES;
+        let Some(is_sound) = self.skip_summed(length, kind, |bytes| {
+            if is_kept && content.try_reserve(bytes.len()).is_ok() {
+                content.extend_from_slice(bytes);
+            }
+        })?
+        else {
+            self.stop(at, "unexpected end of file", 1);
+            return Ok(());
+        };
+        let others = &mut self.animation().others;
+        match &kind {
+            _ if !is_sound && others.damaged.len() < MAX_DAMAGED => others.damaged.push((at, kind)),
+            b"eXIf" if is_kept && is_sound => others.exif = Some(content),
+            b"iCCP" if is_kept && is_sound => others.profile = Some(content),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Skips a chunk, whose data `with` gets. Returns whether its checksum matches, or `None` at the end of the file.
+    fn skip_summed(&mut self, length: usize, kind: [u8; 4], mut with: impl FnMut(&[u8])) -> io::Result<Option<bool>> {
+        let mut sum = Crc::new();
+        let mut checked = 0;
+        sum.update(&kind);
+        self.reader.pass(HEAD_BYTES);
+        while checked < length {
+            let bytes = self.reader.peek(STEP_BYTES.min(length - checked))?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            with(bytes);
+            sum.update(bytes);
+            let count = bytes.len();
+            checked += count;
+            self.reader.pass(count);
+        }
+        let stored = self.reader.peek(SUM_BYTES)?.first_chunk().map(|sum| u32::from_be_bytes(*sum));
+        self.reader.pass(SUM_BYTES);
+        Ok(stored.map(|stored| stored == sum.sum()))
     }
 
     fn pass_on(&mut self, length: u32, kind: [u8; 4]) -> io::Result<()> {
@@ -204,30 +322,17 @@ impl<'a> Still<'a> {
         }
         let length = self.believed_length(declared, kind)?;
         let mut first = [0; FCTL_BYTES];
-        let mut sum = Crc::new();
         let mut checked = 0;
-        sum.update(&kind);
-        self.reader.pass(HEAD_BYTES);
-        while checked < length {
-            let bytes = self.reader.peek(STEP_BYTES.min(length - checked))?;
-            if bytes.is_empty() {
-                self.stop(at, "unexpected end of file in a frame", 1);
-                return Ok(());
-            }
+        let is_sound = self.skip_summed(length, kind, |bytes| {
             first.iter_mut().skip(checked).zip(bytes).for_each(|(to, byte)| *to = *byte);
-            sum.update(bytes);
-            let count = bytes.len();
-            checked += count;
-            self.reader.pass(count);
-        }
-        let stored = self.reader.peek(SUM_BYTES)?.first_chunk().map(|sum| u32::from_be_bytes(*sum));
-        let Some(stored) = stored else {
+            checked += bytes.len();
+        })?;
+        let Some(is_sound) = is_sound else {
             self.stop(at, "unexpected end of file in a frame", 1);
             return Ok(());
         };
-        self.reader.pass(SUM_BYTES);
         let mut animation = self.animation();
-        if stored != sum.sum() {
+        if !is_sound {
             animation
                 .set_fault(at, format!("the checksum of the {} chunk does not match its data", kind.escape_ascii()));
         }

@@ -11,7 +11,7 @@ use crate::raster::page_of;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::{ImageWriteOptions, PngLevel};
-use polyhaul_model::{Channels, ColorSpace, Image, Samples};
+use polyhaul_model::{Channels, ColorProfile, ColorSpace, Image, Samples};
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
@@ -82,11 +82,48 @@ fn head(image: &Image, sample_bytes: usize) -> Result<Vec<u8>> {
     };
     let sides = [image.width, image.height].map(|side| (side as u32).to_be_bytes());
     let size = [sides.as_flattened(), &[8 * sample_bytes as u8, kind, 0, 0, 0]].concat();
-    let space = match image.color_space {
-        ColorSpace::Srgb => chunk(*b"sRGB", &[0])?,
-        ColorSpace::Linear => chunk(*b"gAMA", &100_000_u32.to_be_bytes())?,
-    };
-    Ok([SIGNATURE, &chunk(*b"IHDR", &size)?[..], &space].concat())
+    Ok([&SIGNATURE[..], &chunk(*b"IHDR", &size)?, &colors(image)?].concat())
+}
+
+/// The chunks about the meaning of colors.
+fn colors(image: &Image) -> Result<Vec<u8>> {
+    let ColorProfile { icc, code_points, gamma, chromaticities } = &image.profile;
+    let mut chunks = Vec::new();
+    if let Some(points) = code_points {
+        chunks.extend(chunk(*b"cICP", points)?);
+    }
+    if let Some(icc) = icc {
+        chunks.extend(profile_chunk(icc)?);
+    }
+    match gamma {
+        Some(gamma) => chunks.extend(chunk(*b"gAMA", &gamma.to_be_bytes())?),
+        None if image.color_space == ColorSpace::Linear => {
+            chunks.extend(chunk(*b"gAMA", &100_000_u32.to_be_bytes())?);
+        }
+        None if image.profile.is_empty() => chunks.extend(chunk(*b"sRGB", &[0])?),
+        None => {}
+    }
+    if let Some(numbers) = chromaticities {
+        chunks.extend(chunk(*b"cHRM", numbers.map(u32::to_be_bytes).as_flattened())?);
+    }
+    Ok(chunks)
+}
+
+/// A profile: a name, the method of compression, and zlib data.
+fn profile_chunk(icc: &[u8]) -> Result<Vec<u8>> {
+    let mut data = start_chunk(*b"iCCP", icc.len() / 2 + 64)?;
+    data.extend_from_slice(b"ICC profile\0\0");
+    let mut compress = Compress::new(level(PngLevel::Best), true);
+    loop {
+        let used = compress.total_in() as usize;
+        data.try_reserve(4096)?;
+        let status = compress.compress_vec(&icc[used..], &mut data, FlushCompress::Finish);
+        if status.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))? == Status::StreamEnd {
+            break;
+        }
+    }
+    finish_chunk(&mut data)?;
+    Ok(data)
 }
 
 /// A chunk of these bytes.

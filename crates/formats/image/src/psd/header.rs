@@ -49,6 +49,16 @@ pub(super) struct PsdHeader {
     pub(super) has_packets: bool,
     /// The number of layers besides the picture.
     pub(super) layers: usize,
+    /// Whether the picture is the merged layers. Otherwise programs write any picture, often a white one.
+    pub(super) has_merged: bool,
+    /// An ICC profile.
+    pub(super) profile: Option<Vec<u8>>,
+}
+
+/// What resources say about the picture.
+struct PsdResources {
+    has_merged: bool,
+    profile: Option<Vec<u8>>,
 }
 
 /// The meaning of the channels.
@@ -119,8 +129,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     if stored < colors.count() || stored > 56 {
         return Err(malformed(CHANNELS, format!("{stored} channels; expected {} to 56", colors.count())));
     }
-    let resources = word(&pieces.head::<4>("sections")?, 0);
-    pieces.skip_to(pieces.at() + u64::from(resources))?;
+    let PsdResources { has_merged, profile } = resources(pieces)?;
     let (layers, is_transparent) = layers(pieces, is_large)?;
     let has_alpha = is_transparent && stored > colors.count() && bits > 1;
     let has_alpha = has_alpha && !matches!(colors, PsdColors::Mapped(_));
@@ -133,7 +142,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
             return Err(Diagnostic::at(&file, at, message).into_error(ErrorKind::Unsupported));
         }
     };
-    Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers })
+    Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers, has_merged, profile })
 }
 
 /// The meaning of the channels, from the number of the mode and the section after the header.
@@ -158,6 +167,42 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> 
     };
     pieces.skip_to(end)?;
     Ok(colors)
+}
+
+/// Reads the resources about the picture: with the number 1039, an ICC profile, and with 1057, the version, whose fifth
+/// byte is 0 if the picture is not real. Each resource has a signature (4), a number (2), a name (its length in a byte,
+/// padded to a whole pair with it), the size of its data (4), and the data, padded to a whole pair.
+fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
+    const PROFILE: u16 = 1039;
+    const VERSION_INFO: u16 = 1057;
+    const MAX_PROFILE_BYTES: u64 = 4 << 20;
+    const SIGNATURES: [&[u8]; 4] = [b"8BIM", b"MeSa", b"AgHg", b"PHUT"];
+    let end = u64::from(word(&pieces.head::<4>("sections")?, 0)) + pieces.at();
+    let mut resources = PsdResources { has_merged: true, profile: None };
+    while pieces.at() + 12 <= end {
+        let head: [u8; 7] = pieces.head("resources")?;
+        if !SIGNATURES.contains(&&head[..4]) {
+            break;
+        }
+        let name_bytes = u64::from(head[6]) | 1;
+        if pieces.at() + name_bytes + 4 > end {
+            break;
+        }
+        pieces.skip_to(pieces.at() + name_bytes)?;
+        let size = u64::from(word(&pieces.head::<4>("resources")?, 0));
+        let next = pieces.at() + size + size % 2;
+        if next > end {
+            break;
+        }
+        match short(&head, 4) {
+            VERSION_INFO if size >= 5 => resources.has_merged = pieces.head::<5>("resources")?[4] != 0,
+            PROFILE if size <= MAX_PROFILE_BYTES => resources.profile = Some(pieces.take(size as usize, "resources")?),
+            _ => {}
+        }
+        pieces.skip_to(next)?;
+    }
+    pieces.skip_to(end)?;
+    Ok(resources)
 }
 
 /// Skips the layers; returns their number, and whether the picture has transparency, which a negative count indicates.

@@ -2,10 +2,11 @@
 
 use super::header;
 use super::header::{PsdColors, PsdHeader};
+use crate::color;
 use crate::pieces::Pieces;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{ColorSpace, Image, Samples};
+use polyhaul_model::{ColorProfile, ColorSpace, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 
@@ -15,8 +16,14 @@ const BLOCK_PIXELS: usize = 4096;
 /// Reads the picture of all layers. Layers and other channels are noted in `warnings`.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let mut pieces = Pieces::new(bytes, options);
-    let header = header::read(&mut pieces, &options.limits)?;
+    let mut header = header::read(&mut pieces, &options.limits)?;
     let channel_count = header.colors.count() + usize::from(header.has_alpha);
+    if !header.has_merged {
+        let message = "the document was saved without a merged image; the picture is not that of its layers";
+        let mut missing = Diagnostic::at(&pieces.file, 0, message);
+        missing.hint = Some("save it with maximized compatibility".into());
+        warnings.note_dropped(options.faults, "missing-merged-image", 1, missing)?;
+    }
     // The picture of a single layer shows that layer.
     let layers = if header.layers > 1 { header.layers } else { 0 };
     let skipped = [
@@ -36,11 +43,15 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     } else {
         plain_planes(&mut pieces, &header, channel_count)?
     };
+    let file = pieces.file.clone();
     pieces.finish()?;
+    let profile = ColorProfile { icc: header.profile.take(), ..ColorProfile::default() };
     let samples = samples(&header, planes)?;
     let color_space = if header.bits == 32 { ColorSpace::Linear } else { ColorSpace::Srgb };
     let PsdHeader { width, height, .. } = header;
-    Ok(Image { width, height, channels: header.channels(), samples, color_space, ..Image::default() })
+    let mut image = Image { width, height, channels: header.channels(), samples, color_space, ..Image::default() };
+    color::keep(&mut image, profile, &file, options.faults, warnings)?;
+    Ok(image)
 }
 
 /// The first channels, as they are stored.

@@ -7,7 +7,7 @@ pub(crate) mod half;
 mod srgb;
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Array, Channels, ColorSpace, Image, ImageChannel, SampleType, Samples};
+use polyhaul_model::{Array, Channels, ColorProfile, ColorSpace, Image, ImageChannel, SampleType, Samples};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -160,6 +160,12 @@ fn rebuilt(image: &Image, to: SampleShape, run: &RunOptions) -> Result<Adjusted>
         // Names and types refer to samples that still exist.
         stored: if is_kept { image.stored.clone() } else { Vec::new() },
         attributes: image.attributes.clone(),
+        // It describes samples of the file, and its number of colors.
+        profile: if to.space == image.color_space && to.channels.colors() == image.channels.colors() {
+            image.profile.clone()
+        } else {
+            ColorProfile::default()
+        },
     };
     Ok(Adjusted { image, cut })
 }

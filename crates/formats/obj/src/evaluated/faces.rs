@@ -232,8 +232,8 @@ impl<'a> FaceWriter<'a> {
             let group = format!("{}_{name}", names::joined(&object.name));
             out.whole(|page| state_name(page, b"g", &group, false))?;
         }
-        if options.materials {
-            out.whole(|page| state_name(page, b"usemtl", &name, false))?;
+        if let Some(name) = self.text.stated_material(&name).filter(|_| options.materials) {
+            out.whole(|page| state_name(page, b"usemtl", name, false))?;
         }
         Ok(())
     }

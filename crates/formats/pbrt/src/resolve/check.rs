@@ -6,7 +6,7 @@
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
 use super::super::known;
-use super::super::parameters::index_out_of_range;
+use super::super::parameters::{index_out_of_range, wrong_index_count};
 use super::super::versions::{self, PbrtKind};
 use super::{PbrtScene, SceneSpot};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
@@ -155,8 +155,7 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
                 faults.push(("index-out-of-range", index_out_of_range(class, *index, points)));
             }
             if indices.len() % width != 0 {
-                let message = format!("this `{class}` has {} indices; expected a multiple of {width}", indices.len());
-                faults.push(("wrong-count", message));
+                faults.push(("wrong-count", wrong_index_count(class, indices.len(), width)));
             }
         }
         _ if points != width => {

@@ -3,47 +3,88 @@
 use super::super::header::{Element, PlyHeader};
 use super::super::reader::{PlyOpened, Read};
 use super::{CHUNK, FEWEST_RANGES, LARGEST_HARMONIC, LARGEST_OTHER, PACKED, RANGES, TRIPLE};
-use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::splats::{HARMONICS, SplatColumns, harmonic_of, logit_of};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::splats::{HARMONICS, SplatColumns, harmonic_of, logit_of, rest_name};
 use polyhaul_model::{Scalar, Scene, Table, Values, names};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Returns whether a header is that of compressed splats.
+/// The elements of compressed splats in a header, in any order; other elements and properties do not matter.
+struct PackedElements<'h> {
+    chunk: &'h Element,
+    vertex: &'h Element,
+    harmonics: Option<&'h Element>,
+}
+
+impl PackedElements<'_> {
+    fn find(header: &PlyHeader) -> Option<PackedElements<'_>> {
+        let find = |name: &str| header.elements.iter().find(|element| element.name == name);
+        let elements = PackedElements { chunk: find("chunk")?, vertex: find(names::VERTEX)?, harmonics: find("sh") };
+        let has_all = |element, names: &[&str], item| names.iter().all(|name| has(element, name, item));
+        let is_packed = has_all(elements.chunk, &RANGES[..FEWEST_RANGES], Scalar::F32)
+            && has_all(elements.vertex, &PACKED, Scalar::U32);
+        is_packed.then_some(elements)
+    }
+
+    /// Returns an error if the elements contradict one another.
+    fn check(&self) -> Result<()> {
+        let PackedElements { chunk, vertex, harmonics } = *self;
+        let chunk_count = vertex.count.div_ceil(CHUNK as u64);
+        if chunk.count != chunk_count {
+            let message = format!("found {} chunks for {} splats", chunk.count, vertex.count);
+            return Err(contradiction(chunk, message, format!("{chunk_count}, one for every {CHUNK} splats")));
+        }
+        let Some(harmonics) = harmonics else { return Ok(()) };
+        if harmonics.count != vertex.count {
+            let message = format!("found spherical harmonics for {} splats of {}", harmonics.count, vertex.count);
+            return Err(contradiction(harmonics, message, "as many as splats".into()));
+        }
+        let count = rest_count(harmonics);
+        if !HARMONICS.into_iter().any(|others| 3 * others == count) || count < harmonics.properties.len() {
+            let message = format!("found {} properties of spherical harmonics", harmonics.properties.len());
+            return Err(contradiction(harmonics, message, "`f_rest_N` of bytes: 0, 9, 24, 45 or 72".into()));
+        }
+        Ok(())
+    }
+}
+
+fn contradiction(element: &Element, message: String, expected: String) -> Error {
+    let place = element.place.clone();
+    Diagnostic { place, expected: Some(expected), ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
+}
+
+/// Whether an element has a property of numbers of this type.
+fn has(element: &Element, name: &str, item: Scalar) -> bool {
+    let property = element.property(name).map(|at| &element.properties[at]);
+    property.is_some_and(|property| property.item == item && property.count.is_none())
+}
+
+/// The number of properties `f_rest_N` in a row, from 0 on.
+fn rest_count(element: &Element) -> usize {
+    (0..element.properties.len()).take_while(|number| has(element, &rest_name(*number), Scalar::U8)).count()
+}
+
+/// Returns whether a header is that of compressed splats, even if their counts are wrong.
 pub(in super::super) fn is_packed(header: &PlyHeader) -> bool {
-    let (chunk, vertex, harmonics) = match &header.elements[..] {
-        [chunk, vertex] => (chunk, vertex, None),
-        [chunk, vertex, harmonics] => (chunk, vertex, Some(harmonics)),
-        _ => return false,
-    };
-    let has = |element: &Element, name: &str, item: Scalar| {
-        let property = element.property(name).map(|at| &element.properties[at]);
-        property.is_some_and(|property| property.item == item && property.count.is_none())
-    };
-    let has_all = |element: &Element, names: &[&str], item| names.iter().all(|name| has(element, name, item));
-    let is_chunk = [FEWEST_RANGES, RANGES.len()]
-        .into_iter()
-        .any(|count| chunk.properties.len() == count && has_all(chunk, &RANGES[..count], Scalar::F32));
-    let are_harmonics = harmonics.is_none_or(|element| {
-        let count = element.properties.len();
-        let is_degree = HARMONICS.into_iter().any(|more| count > 0 && 3 * more == count);
-        let are_bytes = (0..count).all(|number| has(element, &format!("f_rest_{number}"), Scalar::U8));
-        element.name == "sh" && element.count == vertex.count && is_degree && are_bytes
-    });
-    chunk.name == "chunk"
-        && vertex.name == names::VERTEX
-        && is_chunk
-        && vertex.properties.len() == PACKED.len()
-        && has_all(vertex, &PACKED, Scalar::U32)
-        && chunk.count == vertex.count.div_ceil(CHUNK as u64)
-        && are_harmonics
+    PackedElements::find(header).is_some()
 }
 
 /// Reads the splats.
 pub(in super::super) fn read(opened: PlyOpened<'_, '_>) -> Result<Read<Scene>> {
     let run = &opened.options.run;
-    let Read { content: tables, mut header, warnings, threads } = opened.tables()?;
+    let faults = opened.options.faults;
+    if let Some(elements) = PackedElements::find(&opened.header) {
+        elements.check()?;
+    }
+    let Read { content: tables, mut header, mut warnings, threads } = opened.tables()?;
+    let others: Vec<&Element> = header.elements.iter().filter(|element| !ELEMENTS.contains(&&*element.name)).collect();
+    if let Some(first) = others.first() {
+        let message =
+            format!("elements other than those of splats were dropped: first `{}`", names::shown(&first.name));
+        let diagnostic = Diagnostic { place: first.place.clone(), ..Diagnostic::new(message) };
+        warnings.note_dropped(faults, "left-out-tables", others.len() as u64, diagnostic)?;
+    }
     let splats =
         PackedSplats::from_tables(&tables).ok_or_else(|| Error::new(ErrorKind::Internal, "columns are missing"))?;
     let mut scene = splats.unpack(run)?.into_scene()?;
@@ -51,6 +92,9 @@ pub(in super::super) fn read(opened: PlyOpened<'_, '_>) -> Result<Read<Scene>> {
     scene.infos = std::mem::take(&mut header.infos);
     Ok(Read { content: scene, header, warnings, threads })
 }
+
+/// The elements of compressed splats.
+const ELEMENTS: [&str; 3] = ["chunk", names::VERTEX, "sh"];
 
 /// The columns of a file. Damaged files may have fewer rows than their headers say.
 struct PackedSplats<'a> {
@@ -71,7 +115,8 @@ struct PackedTarget<'a> {
 
 impl<'a> PackedSplats<'a> {
     fn from_tables(tables: &'a [Table]) -> Option<PackedSplats<'a>> {
-        let [chunk, vertex, others @ ..] = tables else { return None };
+        let [chunk, vertex, harmonics] = ELEMENTS.map(|name| tables.iter().find(|table| table.name == name));
+        let [chunk, vertex] = [chunk?, vertex?];
         let floats = |name: &&str| match &chunk.column(name)?.values {
             Values::F32(values) => Some(&values[..]),
             _ => None,
@@ -80,18 +125,20 @@ impl<'a> PackedSplats<'a> {
             Values::U32(values) => Some(&values[..]),
             _ => None,
         };
-        let bytes = |number: usize| match &others.first()?.column(&format!("f_rest_{number}"))?.values {
+        let bytes = |number: usize| match &harmonics?.column(&rest_name(number))?.values {
             Values::U8(values) => Some(&values[..]),
             _ => None,
         };
-        let ranges = RANGES[..chunk.columns.len().min(RANGES.len())].iter().map(floats).collect::<Option<Vec<_>>>()?;
-        let more = others.first().map_or(0, |table| table.columns.len());
-        let harmonics = (0..more).map(bytes).collect::<Option<Vec<_>>>()?;
+        let ranges = RANGES.iter().map_while(floats).collect::<Vec<_>>();
+        // Files that lack a range of colors have none of them.
+        let ranges = if ranges.len() < RANGES.len() { ranges[..FEWEST_RANGES].to_vec() } else { ranges };
+        let more = harmonics.map_or(0, |table| table.columns.len());
+        let rest = (0..more).map(bytes).collect::<Option<Vec<_>>>()?;
         let [position, rotation, scale, color] = PACKED;
         let packed = [integers(position)?, integers(rotation)?, integers(scale)?, integers(color)?];
-        let rows = others.first().map_or(vertex.row_count, |table| table.row_count.min(vertex.row_count));
+        let rows = harmonics.map_or(vertex.row_count, |table| table.row_count.min(vertex.row_count));
         let count = rows.min(chunk.row_count.saturating_mul(CHUNK));
-        Some(PackedSplats { count, ranges, packed, harmonics })
+        Some(PackedSplats { count, ranges, packed, harmonics: rest })
     }
 
     fn unpack(&self, run: &RunOptions) -> Result<SplatColumns> {

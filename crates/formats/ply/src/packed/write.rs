@@ -1,12 +1,16 @@
 //! Splats to compressed PLY.
 
+use super::super::writer::note_remarks;
 use super::order::by_place;
 use super::{CHUNK, LARGEST_HARMONIC, LARGEST_OTHER, PACKED, RANGES, TRIPLE};
 use polyhaul_geometry::losses::note;
-use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, are_antialiased, note_clamped, splats_to_write};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, Result, try_push};
-use polyhaul_model::splats::{SplatColumns, Splats, color_of, opacity_of, unit_quaternion};
+use polyhaul_model::names;
+use polyhaul_model::splats::{
+    ANTIALIASED, ANTIALIASED_COMMENT, SplatColumns, Splats, color_of, opacity_of, unit_quaternion,
+};
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
@@ -30,7 +34,8 @@ const TARGET: SplatsTarget<'static> = SplatsTarget {
     max_degree: 3,
     precision: "positions and scales to 1/2047 of the range of 256 splats (1/1023 along y), colors to 1/255 of it, \
                 opacities to 1/255, rotations to 0.0007, harmonics to 0.016",
-    has_antialiasing: false,
+    has_antialiasing: true,
+    has_comments: true,
 };
 
 /// The ranges of the values of a chunk, in the order of [`RANGES`].
@@ -55,7 +60,8 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
         None => OrderedSplats { splats, order },
     };
     let ranges = source.ranges(job.run)?;
-    let head = header(&source.splats, ranges.len())?;
+    let head = header(&source.splats, ranges.len(), &remarks(job)?)?;
+    note_remarks([&job.scene.comments, &job.scene.infos], job.output, warnings);
     let pages = PackedPages::new(&source, &ranges, job.run);
     writing.announce(head.len() as u64 + pages.bytes());
     writing.set_head(head);
@@ -64,10 +70,31 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-fn header(splats: &Splats<'_>, chunks: usize) -> Result<Vec<u8>> {
+/// The remarks of a scene as lines of a header. Splats that were trained for antialiased rendering have the comment
+/// that other programs look for.
+fn remarks(job: &SplatsJob<'_>) -> Result<String> {
+    let failed = |_| Error::memory("the header");
+    let mut text = String::new();
+    // This program's own comment of an earlier file is not repeated.
+    let comments = job.scene.comments.iter().filter(|comment| !comment.starts_with("polyhaul "));
+    let infos = job.scene.infos.iter().filter(|info| *info != ANTIALIASED);
+    for (word, remark) in comments.map(|text| ("comment", text)).chain(infos.map(|text| ("obj_info", text))) {
+        for line in remark.split(['\n', '\r']) {
+            writeln!(text, "{word} {}", names::remark(line)).map_err(failed)?;
+        }
+    }
+    let is_marked = job.scene.comments.iter().any(|comment| comment == ANTIALIASED_COMMENT);
+    if are_antialiased(job) && !is_marked {
+        writeln!(text, "comment {ANTIALIASED_COMMENT}").map_err(failed)?;
+    }
+    Ok(text)
+}
+
+fn header(splats: &Splats<'_>, chunks: usize, remarks: &str) -> Result<Vec<u8>> {
     let mut text = String::from("ply\nformat binary_little_endian 1.0\n");
     let failed = |_| Error::memory("the header");
     writeln!(text, "comment polyhaul {}", env!("CARGO_PKG_VERSION")).map_err(failed)?;
+    text.push_str(remarks);
     writeln!(text, "element chunk {chunks}").map_err(failed)?;
     RANGES.iter().try_for_each(|name| writeln!(text, "property float {name}")).map_err(failed)?;
     writeln!(text, "element vertex {}", splats.len()).map_err(failed)?;

@@ -11,6 +11,7 @@ use super::tables;
 use super::tables::{PlyNeed, count_type, longest};
 use super::text::PlyKind;
 use super::{PlyElement, PlyProperty, Remarks};
+use crate::scene::{EDGE, EDGE_ENDS};
 use polyhaul_geometry::lines::edge_count;
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts;
@@ -18,7 +19,7 @@ use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{Dialect, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Column, Domain, Mesh, Scalar, names};
+use polyhaul_model::{Column, Domain, Mesh, Scalar, Scene, Table, names};
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
@@ -36,21 +37,23 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     let splits = splits(job)?;
     let vertices = PlyVertices::new(job, &splits, warnings)?;
     let mut elements = Vec::new();
-    let tables = tables::elements(&scene.tables)?;
+    let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
+    let [faces, lines] = spans.map(|range| PlySpan::from_parts(parts, range));
+    let faces = faces?;
+    let lines = lines?;
+    let edge_table = edge_table(scene, parts, &lines);
+    let others = scene.tables.iter().filter(|&table| edge_table.is_none_or(|edges| !std::ptr::eq(edges, table)));
+    let tables = tables::elements(others)?;
     let has_vertices = vertices.homes.iter().any(|home| home.count > 0);
     if has_vertices || tables.is_empty() {
         try_push(&mut elements, vertices.element()?, "the plan")?;
     }
     if has_vertices {
-        let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
-        let [faces, lines] = spans.map(|range| PlySpan::from_parts(parts, range));
-        let faces = faces?;
-        let lines = lines?;
         if !faces.is_empty() {
             try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
         }
         if !lines.is_empty() {
-            try_push(&mut elements, vertices.edges(&lines)?, "the plan")?;
+            try_push(&mut elements, vertices.edges(&lines, edge_table)?, "the plan")?;
         }
     }
     for table in tables {
@@ -63,6 +66,15 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     warnings.refuse_losses(job.strict)?;
     let remarks = Remarks { comments: job.comments, infos: &scene.infos };
     super::write(&elements, &remarks, options, run, writing)
+}
+
+/// The table with further columns of the edges, which the reader makes: it has a row for each edge.
+fn edge_table<'a>(scene: &'a Scene, parts: &[Part<'_>], lines: &[PlySpan]) -> Option<&'a Table> {
+    let count_of = |span: &PlySpan| edge_count(&parts[span.part].mesh.lines.offsets[span.start..=span.end]);
+    let count = lines.iter().map(count_of).sum::<usize>();
+    let has_ends = |table: &Table| table.columns.iter().any(|column| EDGE_ENDS.contains(&column.name.as_str()));
+    let is_of_edges = |table: &&Table| table.name == EDGE && table.row_count == count && !has_ends(table);
+    scene.tables.iter().find(is_of_edges).filter(|_| count > 0)
 }
 
 /// Returns how the corners of each mesh split its positions, once per mesh even if several objects use it.
@@ -320,8 +332,19 @@ impl<'a> PlyVertices<'a> {
         Ok(fields)
     }
 
-    fn edges(&self, spans: &[PlySpan]) -> Result<PlyElement<'a>> {
+    /// The edges, with the columns of a table that has a row for each.
+    fn edges(&self, spans: &[PlySpan], table: Option<&'a Table>) -> Result<PlyElement<'a>> {
+        let columns = table.map_or(&[][..], |table| &table.columns);
         let mut pieces = Vec::new();
+        let mut row = 0;
+        let mut properties = Vec::new();
+        for name in EDGE_ENDS {
+            try_push(&mut properties, PlyProperty::number(name, self.index[1]), "the plan")?;
+        }
+        for column in columns {
+            let kind = PlyNeed::from_column(column)?.kind();
+            try_push(&mut properties, PlyProperty { name: column.name.as_str().into(), kind }, "the plan")?;
+        }
         for span in spans {
             let home = self.home(span.part);
             let lines = &home.part.mesh.lines;
@@ -331,13 +354,14 @@ impl<'a> PlyVertices<'a> {
             let corners = renumbered.unwrap_or(&lines.corner_positions);
             let edges = PlyField::Edges { offsets, corners, add: home.base };
             try_push(&mut fields, edges, "the plan")?;
-            try_push(&mut pieces, PlyFieldsRows::new(edge_count(offsets), fields), "the plan")?;
+            let count = edge_count(offsets);
+            for (column, property) in columns.iter().zip(&properties[EDGE_ENDS.len()..]) {
+                try_push(&mut fields, tables::field(column, row..row + count, property.kind.count), "the plan")?;
+            }
+            row += count;
+            try_push(&mut pieces, PlyFieldsRows::new(count, fields), "the plan")?;
         }
-        let mut properties = Vec::new();
-        for name in ["vertex1", "vertex2"] {
-            try_push(&mut properties, PlyProperty::number(name, self.index[1]), "the plan")?;
-        }
-        PlyElement::new("edge", properties, pieces)
+        PlyElement::new(EDGE, properties, pieces)
     }
 }
 

@@ -17,11 +17,11 @@ pub fn write(
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    super::write(&elements(tables)?, &Remarks { comments, infos }, options, run, writing)
+    super::write(&elements(tables.iter())?, &Remarks { comments, infos }, options, run, writing)
 }
 
 /// An element for each table.
-pub(super) fn elements(tables: &[Table]) -> Result<Vec<PlyElement<'_>>> {
+pub(super) fn elements<'t>(tables: impl Iterator<Item = &'t Table>) -> Result<Vec<PlyElement<'t>>> {
     let mut elements = Vec::new();
     for table in tables {
         try_push(&mut elements, element(table, &kinds(table)?)?, "the plan")?;
@@ -74,7 +74,7 @@ impl<'o> PlyTableParts<'o> {
         for table in tables {
             try_push(&mut kinds_of_tables, kinds(table)?, "the plan")?;
         }
-        writing.set_head(header(&elements(tables)?, &Remarks { comments, infos }, encoding(options))?);
+        writing.set_head(header(&elements(tables.iter())?, &Remarks { comments, infos }, encoding(options))?);
         Ok(PlyTableParts { kinds: kinds_of_tables, options })
     }
 

@@ -60,6 +60,8 @@ struct SogDocument {
     count: Option<u64>,
     #[serde(default)]
     antialias: bool,
+    /// What the splats were trained for, in newer files: `antialiased` or another word.
+    model: Option<serde_json::Value>,
     means: SogPart<Vec<f64>>,
     scales: SogPart<Vec<f64>>,
     quats: SogPart<Vec<f64>>,
@@ -102,7 +104,8 @@ impl SogMeta {
     fn from_document(document: SogDocument, is_first: bool, count: usize) -> Checked<SogMeta> {
         let tables = if is_first { SogTables::of_ranges(&document)? } else { SogTables::of_codebooks(&document)? };
         let SogTables { scales, colors, opacities, harmonics } = tables;
-        let is_antialiased = document.antialias;
+        let is_model = document.model.as_ref().is_some_and(|model| model == "antialiased");
+        let is_antialiased = document.antialias || is_model;
         let means = means(&document.means)?;
         let files = files(document)?;
         Ok(SogMeta { count, is_antialiased, files, means, scales, colors, opacities, harmonics })

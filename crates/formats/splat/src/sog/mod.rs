@@ -34,7 +34,7 @@ use image::SogImage;
 use meta::{Harmonics, SogMeta, in_file, wrong};
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, limit_hint, planted, try_push};
 use polyhaul_model::pixels::check_ratio;
-use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
+use polyhaul_model::splats::{ANTIALIASED_COMMENT, HARMONICS, SplatColumns};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
@@ -84,7 +84,7 @@ pub fn read(
     drop(images);
     let mut scene = columns.into_scene()?;
     if meta.is_antialiased {
-        try_push(&mut scene.infos, ANTIALIASED.to_owned(), "remarks")?;
+        try_push(&mut scene.comments, ANTIALIASED_COMMENT.to_owned(), "remarks")?;
     }
     Ok(SplatsFound { scene, warnings, threads })
 }

@@ -88,13 +88,15 @@ impl SpzHeader {
         bytes
     }
 
-    /// Everything before the streams of version 4: the header, and the table of their compressed and plain sizes.
-    pub(super) fn with_table(mut self, sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
+    /// Everything before the streams of version 4: the header, extensions, and the table of the compressed and plain
+    /// sizes of the streams.
+    pub(super) fn with_table(mut self, extensions: &[u8], sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
         let table: Vec<u8> = sizes.flatten().flat_map(u64::to_le_bytes).collect();
         self.streams = (table.len() / TABLE_ROW_BYTES) as u8;
         let mut bytes = self.to_bytes().to_vec();
-        bytes.extend((LONG_HEADER_BYTES as u32).to_le_bytes());
+        bytes.extend(((LONG_HEADER_BYTES + extensions.len()) as u32).to_le_bytes());
         bytes.resize(LONG_HEADER_BYTES, 0);
+        bytes.extend(extensions);
         bytes.extend(table);
         bytes
     }

@@ -30,11 +30,15 @@
 //! | harmonics | 0 to 72 | red, green, blue of each harmonic, `(byte - 128) / 128` |
 //!
 //! SPZ has y up and z backward, where PLY has y down and z forward. Like other programs, polyhaul rotates splats when
-//! it reads and writes SPZ, so that splats in memory have the coordinates of PLY; that is lossless (`turn`).
+//! it reads and writes SPZ, so that splats in memory have the coordinates of PLY; that is lossless (`turn`). Files can
+//! declare other axes in an extension; some programs store the axes of PLY without that (`axes`).
 //!
-//! `header`: headers. `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files. `frames`:
-//! writing the streams of version 4.
+//! `axes`: the axes that files declare. `extensions`: what follows the header, or the attributes. `header`: headers.
+//! `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files. `frames`: writing the streams
+//! of version 4.
 
+mod axes;
+mod extensions;
 mod frames;
 mod header;
 mod quantize;

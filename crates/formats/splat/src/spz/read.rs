@@ -1,5 +1,7 @@
 //! Reads SPZ as splats.
 
+use super::axes::SpzSystem;
+use super::extensions::SpzExtensions;
 use super::header::{
     HAS_ANTIALIASING, HAS_EXTENSIONS, HEADER_BYTES, LONG_HEADER_BYTES, LONG_ROTATIONS, STREAMS, SpzHeader,
     TABLE_ROW_BYTES,
@@ -10,7 +12,8 @@ use crate::SplatsFound;
 use crate::records::{ByteTable, RecordReader, resize_column};
 use polyhaul_bytes::{Codec, DecompressLimits, Source, decompressed};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, try_push};
-use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
+use polyhaul_model::options::SplatReadOptions;
+use polyhaul_model::splats::{ANTIALIASED_COMMENT, HARMONICS, SplatColumns};
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
@@ -75,10 +78,15 @@ impl SpzAttribute {
 /// # Errors
 /// [`ErrorKind::Malformed`] for files that are truncated or contradict their
 /// header; `Unsupported` for other versions; `Limit`, `Memory`, `Cancelled`; errors of the source.
-pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOptions) -> Result<SplatsFound> {
+pub fn read(
+    source: Source<'static>,
+    garbage: Option<Garbage>,
+    options: &ParseOptions<SplatReadOptions>,
+) -> Result<SplatsFound> {
     let mut feed = Feed::new(source.clone(), garbage.clone());
     let header = SpzHeader::read(&mut feed, &options.limits)?;
-    let mut reader = SpzReader { header, columns: SplatColumns::default(), options, threads: 1 };
+    let system = SpzSystem::from_axes(options.own.spz_axes);
+    let mut reader = SpzReader { header, columns: SplatColumns::default(), system, options, threads: 1 };
     let mut warnings = Warnings::default();
     if header.version >= STREAMS {
         reader.streams(&source, &mut feed, &mut warnings)?;
@@ -86,10 +94,13 @@ pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOp
         reader.whole(max_bytes(&source), &mut feed, &mut warnings)?;
     }
     feed.check_end(Extent::Whole, &options.run.cancel)?;
-    let SpzReader { columns, threads, .. } = reader;
+    let SpzReader { columns, system, threads, .. } = reader;
     let mut scene = columns.into_scene()?;
+    for mesh in &mut scene.meshes {
+        system.correct(mesh, &options.run)?;
+    }
     if header.flags & HAS_ANTIALIASING != 0 {
-        try_push(&mut scene.infos, ANTIALIASED.to_owned(), "remarks")?;
+        try_push(&mut scene.comments, ANTIALIASED_COMMENT.to_owned(), "remarks")?;
     }
     let unknown = header.flags & !(HAS_ANTIALIASING | HAS_EXTENSIONS);
     let diagnostic = Diagnostic::at(feed.name(), 14, format!("unknown flags {unknown:#x} were dropped"));
@@ -109,7 +120,9 @@ fn max_bytes(source: &Source<'_>) -> Option<u64> {
 struct SpzReader<'o> {
     header: SpzHeader,
     columns: SplatColumns,
-    options: &'o ParseOptions,
+    /// The axes of the file.
+    system: SpzSystem,
+    options: &'o ParseOptions<SplatReadOptions>,
     threads: usize,
 }
 
@@ -127,17 +140,31 @@ impl SpzReader<'_> {
         for attribute in SpzAttribute::ALL {
             self.attribute(attribute, is_backed, feed)?;
         }
-        let rest = feed.drain()?;
         let faults = self.options.faults;
         if self.header.flags & HAS_EXTENSIONS != 0 {
-            let diagnostic = Diagnostic::at(feed.name(), end, counted(rest, EXTENSION_BYTES));
-            return warnings.note_dropped(faults, "left-out-extensions", u64::from(rest > 0), diagnostic);
+            return self.extensions(feed, end, None, warnings);
         }
+        let rest = feed.drain()?;
         if rest > 0 {
             let message = format!("{rest} bytes of extra data after the {} splats", self.header.count);
             warnings.note(faults, "trailing-bytes", Diagnostic::at(feed.name(), end, message))?;
         }
         Ok(())
+    }
+
+    /// Reads the extensions at `start`: so many bytes, or up to the end.
+    fn extensions(
+        &mut self,
+        feed: &mut Feed<'_>,
+        start: u64,
+        size: Option<u64>,
+        warnings: &mut Warnings,
+    ) -> Result<()> {
+        let SpzExtensions { system, unknown_bytes } = SpzExtensions::read(feed, size)?;
+        self.system = system.unwrap_or(self.system);
+        let diagnostic = Diagnostic::at(feed.name(), start, counted(unknown_bytes, EXTENSION_BYTES));
+        let is_lost = u64::from(unknown_bytes > 0);
+        warnings.note_dropped(self.options.faults, "left-out-extensions", is_lost, diagnostic)
     }
 
     /// Reads attributes that are compressed separately.
@@ -152,10 +179,8 @@ impl SpzReader<'_> {
         if table < LONG_HEADER_BYTES as u64 {
             return Err(fault(&name, HEADER_BYTES as u64, "the table of streams overlaps the header"));
         }
-        let extensions = table - LONG_HEADER_BYTES as u64;
-        let diagnostic = Diagnostic::at(&name, LONG_HEADER_BYTES as u64, counted(extensions, EXTENSION_BYTES));
-        warnings.note_dropped(self.options.faults, "left-out-extensions", u64::from(extensions > 0), diagnostic)?;
-        pass(feed, extensions)?;
+        let start = LONG_HEADER_BYTES as u64;
+        self.extensions(feed, start, Some(table - start), warnings)?;
         let SpzHeader { count, degree, version, .. } = self.header;
         let is_there = |attribute: &SpzAttribute| count > 0 && attribute.bytes(version, degree) > 0;
         let present: Vec<SpzAttribute> = SpzAttribute::ALL.into_iter().filter(is_there).collect();
@@ -361,24 +386,6 @@ fn by_table(record_bytes: usize, tables: [ByteTable; 2], sources: Vec<(usize, us
             }
         }
     })
-}
-
-/// Skips bytes.
-fn pass(feed: &mut Feed<'_>, mut count: u64) -> Result<()> {
-    if feed.is_positioned() {
-        feed.skip(count);
-        return Ok(());
-    }
-    let mut block = [0; 4096];
-    while count > 0 {
-        let part = usize::try_from(count).map_or(block.len(), |count| count.min(block.len()));
-        let have = feed.take(&mut block[..part]);
-        count -= have as u64;
-        if have < part {
-            break;
-        }
-    }
-    feed.failed().map_or(Ok(()), Err)
 }
 
 /// The error about a file that ends in a stream, at `end`.

@@ -1,17 +1,19 @@
 //! Writes splats as SPZ.
 
+use super::axes::SpzSystem;
+use super::extensions::declaration;
 use super::frames::{SLOT_BYTES, SpzFrames};
-use super::header::{HAS_ANTIALIASING, LONG_ROTATIONS, STREAMS, SpzHeader};
+use super::header::{HAS_ANTIALIASING, HAS_EXTENSIONS, LONG_ROTATIONS, STREAMS, SpzHeader};
 use super::quantize::{color, coordinate, harmonic, long_rotation, scale, short_rotation};
 use super::read::SpzAttribute;
 use super::turn;
 use crate::pages::{FormatRecords, RecordStream, byte, write_streams};
-use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
-use polyhaul_model::Bounds;
-use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::options::SplatWriteOptions;
-use polyhaul_model::splats::{ANTIALIASED, Splats, opacity_of};
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, are_antialiased, note_clamped, splats_to_write};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
+use polyhaul_model::options::{SplatWriteOptions, SpzAxes};
+use polyhaul_model::splats::{SplatColumns, Splats, opacity_of};
 use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Bounds, Mesh};
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
@@ -47,6 +49,9 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     let precision = precision(fractional_bits, job.options.own.spz_version);
     let target = target(&precision);
     let splats = splats_to_write(job, &target, warnings)?;
+    let axes = job.options.own.spz_axes;
+    let turned = if axes == SpzAxes::Rub { None } else { Some(turned(&splats, axes, job)?) };
+    let splats = turned.as_ref().and_then(Splats::from_mesh).unwrap_or(splats);
     let header = header(job, [splats.len(), splats.degree()], fractional_bits);
     let streams = SpzAttribute::ALL.map(|attribute| stream(attribute, &header, &splats));
     let clamped = write_all(&streams, header, job, writing)?;
@@ -54,14 +59,41 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
+/// A copy of splats whose axes are those that the file is to have once it is written with those of SPZ.
+fn turned(splats: &Splats<'_>, axes: SpzAxes, job: &SplatsJob<'_>) -> Result<Mesh> {
+    let columns =
+        |values: &[&[f32]]| values.iter().map(|values| try_copy(values, "splats")).collect::<Result<Vec<_>>>();
+    let three = |values: [&[f32]; 3]| -> Result<[Vec<f32>; 3]> {
+        let [first, second, third] = values.map(|values| try_copy(values, "splats"));
+        Ok([first?, second?, third?])
+    };
+    let [w, x, y, z] = splats.rotations.map(|values| try_copy(values, "splats"));
+    let mut rest = Vec::new();
+    for channel in &splats.harmonics {
+        rest.append(&mut columns(&channel[1..])?);
+    }
+    let copied = SplatColumns {
+        positions: try_copy(splats.positions, "splats")?,
+        opacities: try_copy(splats.opacities, "splats")?,
+        scales: three(splats.scales)?,
+        rotations: [w?, x?, y?, z?],
+        constants: three(splats.harmonics.each_ref().map(|channel| channel[0]))?,
+        rest,
+    };
+    let mut mesh = copied.into_mesh()?;
+    SpzSystem::from_axes(axes).correct(&mut mesh, job.run)?;
+    Ok(mesh)
+}
+
 /// The limits of the format, with this precision of numbers.
 pub(crate) fn target(precision: &str) -> SplatsTarget<'_> {
-    SplatsTarget { format: "SPZ", max_degree: MAX_DEGREE, precision, has_antialiasing: true }
+    SplatsTarget { format: "SPZ", max_degree: MAX_DEGREE, precision, has_antialiasing: true, has_comments: false }
 }
 
 fn header(job: &SplatsJob<'_>, [count, degree]: [usize; 2], fractional_bits: u8) -> SpzHeader {
-    let is_antialiased = job.scene.infos.iter().any(|info| info == ANTIALIASED);
-    let flags = if is_antialiased { HAS_ANTIALIASING } else { 0 };
+    let is_declared = u32::from(job.options.own.spz_version) >= STREAMS;
+    let flags = if are_antialiased(job) { HAS_ANTIALIASING } else { 0 };
+    let flags = flags | if is_declared { HAS_EXTENSIONS } else { 0 };
     SpzHeader { version: u32::from(job.options.own.spz_version), count, degree, fractional_bits, flags, streams: 0 }
 }
 
@@ -122,7 +154,7 @@ fn write_frames(
 ) -> Result<u64> {
     writing.check_plain()?;
     let frames = SpzFrames::new(streams, header.count, Some(job.options.own.spz_level), job.run)?;
-    let head = header.with_table(frames.sizes());
+    let head = header.with_table(&declaration(SpzSystem::from_axes(job.options.own.spz_axes)), frames.sizes());
     let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
     writing.announce(head.len() as u64 + packed);
     writing.set_head(head);

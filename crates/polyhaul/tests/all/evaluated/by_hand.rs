@@ -53,7 +53,7 @@ fn material_runs_hold_where_there_are_no_slots() {
     let mesh = Mesh { material_runs: vec![at(1, 1), at(2, 0), at(3, NONE)], ..strip() };
     let obj = WriteOptions::default();
     let lines = rest(&single(mesh.clone(), None), &obj);
-    assert_eq!(lines, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl ", "f 4 5 6"]);
+    assert_eq!(lines, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl (null)", "f 4 5 6"]);
     let none = ["f 1 2 3", "f 2 3 4", "f 3 4 5", "f 4 5 6"];
     assert_eq!(rest(&single(mesh.clone(), Some(vec![])), &obj), none);
     let off = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));

@@ -5,7 +5,7 @@ use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::{Array, Color, Material, Object, Run, Scene};
-use polyhaul::options::ObjWriteOptions;
+use polyhaul::options::{Dialect, ObjWriteOptions};
 
 fn material(name: &str, red: f32) -> Material {
     Material { name: name.into(), diffuse: Some(Color::Rgb([red, 0.0, 0.0])), ..Material::default() }
@@ -61,7 +61,7 @@ fn names_are_those_of_usemtl() {
     let scene = scene(&names, &[Some(vec![Some(0), Some(1), Some(2)])]);
     check(&scene, &["a\tb", "tail_", "two_words"]);
     let written = text(&scene, &plain());
-    assert_eq!(lines(&written, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl "]);
+    assert_eq!(lines(&written, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl (null)"]);
 }
 
 /// Names sort as they are written: `a_b` after `aab`, though a blank sorts before everything.
@@ -71,10 +71,15 @@ fn renamed_materials_sort_by_their_new_name() {
 }
 
 #[test]
-fn without_slots_there_is_an_empty_library() {
-    check(&scene(&["red"], &[Some(vec![])]), &[]);
-    check(&scene(&[], &[Some(vec![None])]), &[]);
-    check(&scene(&["red"], &[None, Some(vec![])]), &[]);
+fn without_slots_there_is_an_empty_library_in_blenders_dialect_alone() {
+    let mut blender = WriteOptions::default();
+    blender.scene.dialect = Dialect::Blender;
+    for scene in
+        [scene(&["red"], &[Some(vec![])]), scene(&[], &[Some(vec![None])]), scene(&["red"], &[None, Some(vec![])])]
+    {
+        assert_eq!(written(&scene, &blender), (vec!["a.mtl".to_owned()], Some(vec![])));
+        assert_eq!(written(&scene, &WriteOptions::default()), (vec![], None));
+    }
 }
 
 #[test]
@@ -116,13 +121,14 @@ fn runs_and_objects_as_read_bring_their_materials() {
     assert!(library.contains(&"two_words".into()) && library.contains(&"unused".into()), "{library:?}");
 }
 
-/// Two materials may have one name once blanks are gone. Both looks cannot be had; it must not
-/// depend on chance which one is.
+/// Two materials whose names are written alike both keep their looks.
 #[test]
 fn one_definition_for_each_name() {
     let mut scene = scene(&["a b", "a_b"], &[Some(vec![Some(0), Some(1)])]);
     scene.materials[1].diffuse = Some(Color::Rgb([1.0, 1.0, 1.0]));
-    check(&scene, &["a_b"]);
+    check(&scene, &["a_b", "a_b.001"]);
+    scene.materials[1] = Material { name: "a_b".into(), ..scene.materials[0].clone() };
+    check(&scene, &["a_b", "a_b.001"]);
 }
 
 /// A stream cannot hold a library; its name is only written if the scene has one.

@@ -222,8 +222,15 @@ impl Reference<'_> {
         if self.options.obj.material_groups {
             self.line(&format!("g {}_{name}", blanks(&object.name)));
         }
-        if self.options.obj.materials {
-            self.line(&format!("usemtl {name}"));
+        self.state_material(&name);
+    }
+
+    /// A scene without a named material has no `usemtl`; otherwise a face without one ends the effect of the last.
+    fn state_material(&mut self, name: &str) {
+        let has_names = self.scene.materials.iter().any(|material| !material.name.is_empty());
+        if self.options.obj.materials && has_names {
+            let stated = if name.is_empty() { "(null)" } else { name };
+            self.line(&format!("usemtl {stated}"));
         }
     }
 
@@ -238,9 +245,7 @@ impl Reference<'_> {
         if self.options.obj.material_groups {
             self.line(&format!("g {}_", object.name));
         }
-        if self.options.obj.materials {
-            self.line("usemtl ");
-        }
+        self.state_material("");
     }
 
     /// An object as a file states it: without runs, the whole of a mesh, each corner with all or none.

@@ -159,3 +159,21 @@ fn what_headers_may_not_say() {
         assert!(error.place().offset.is_some());
     }
 }
+
+#[test]
+fn channels_of_more_than_eight_bits_have_sixteen() {
+    // Masks of 10 bits and 2 of alpha, and of 16 bits of green alone.
+    for (masks, alpha, bits, expected) in [
+        ([0x3FF << 20, 0x3FF << 10, 0x3FF], 3 << 30, 3 << 30 | 1023 << 20 | 1 << 10, &[65_535, 64, 0, 65_535][..]),
+        ([0, 0xFFFF, 0], 0, 0x1234, &[0, 0x1234, 0]),
+    ] {
+        let mut bytes = b"BM\0\0\0\0\0\0\0\0\x7A\0\0\0".to_vec();
+        bytes.extend([108_u32, 1, 1, 1 | 32 << 16, 3, 4, 0, 0, 0, 0].into_iter().flat_map(u32::to_le_bytes));
+        bytes.extend(masks.into_iter().chain([alpha]).flat_map(u32::to_le_bytes));
+        bytes.resize(122, 0);
+        bytes.extend(u32::to_le_bytes(bits));
+        same_for_all("x.bmp", &bytes);
+        let Samples::U16(samples) = read(bytes).unwrap().samples else { panic!("8 bits") };
+        assert_eq!(&samples[..], expected);
+    }
+}

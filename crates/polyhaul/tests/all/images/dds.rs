@@ -276,3 +276,74 @@ fn what_headers_may_not_say() {
     let error = error("x.dds", &older([1, 1], RGB, 0, 16, [0x1_0000, 0, 0, 0], &[0; 2]));
     assert_eq!((error.kind(), error.place().offset), (ErrorKind::Malformed, Some(88)));
 }
+
+/// Six faces of one pixel each, in the ways of several programs.
+#[test]
+fn cubes_are_found_by_either_header() {
+    let pixels: Vec<u8> = (0..6 * 4).collect();
+    let cube = |misc: u32, layers: u32, caps: u32, pictures: usize| {
+        let bytes = newer([1, 1], 28, &pixels.repeat(pictures / 6 + 1)[..4 * pictures]);
+        with_word(with_word(with_word(bytes, 136, misc), 140, layers), 112, caps)
+    };
+    for (misc, layers, caps, pictures, expected) in [
+        (4, 1, 0xFE00, 6, (1, 6, 0)),
+        (4, 6, 0xFE00, 6, (1, 6, 1)),
+        (4, 6, 0, 6, (1, 6, 1)),
+        (4, 12, 0, 12, (2, 6, 1)),
+        (4, 6, 0, 36, (6, 6, 0)),
+        (0, 6, 0xFE00, 6, (1, 6, 0)),
+        (0, 1, 0xFE00, 6, (1, 6, 0)),
+        (0, 1, 0xFE00, 1, (1, 1, 1)),
+        (0, 6, 0, 6, (6, 1, 0)),
+    ] {
+        let bytes = cube(misc, layers, caps, pictures);
+        for is_stream in [false, true] {
+            let source = || {
+                if is_stream {
+                    Input::Reader(Box::new(std::io::Cursor::new(bytes.clone())), "x.dds".into())
+                } else {
+                    Input::Memory(bytes.clone(), "x.dds".into())
+                }
+            };
+            let loaded = polyhaul::Reader::new(source()).texture().unwrap();
+            let texture = loaded.value;
+            let counts: u64 = codes(&loaded.report).iter().map(|(_, count)| count).sum();
+            assert_eq!((texture.layers, texture.faces, counts), expected, "{misc} {layers} {caps:x} {pictures}");
+            assert_eq!(texture.levels[0].len(), 4 * pictures);
+        }
+    }
+    let error = error("x.dds", &cube(4, 6, 0xFE00, 7));
+    assert!(error.to_string().contains("unexpected end of file"), "{error}");
+}
+
+#[test]
+fn sizes_of_headers_may_be_those_of_some_programs() {
+    let good = older([1, 1], RGBA, 0, 32, [0xFF, 0xFF00, 0xFF_0000, 0xFF00_0000], &[1, 2, 3, 4]);
+    for (at, word) in [(76, 24), (76, 0), (4, 24)] {
+        let (image, counts) = warned("x.dds", &with_word(good.clone(), at, word));
+        assert_eq!((byte_samples(&image), counts), (&[1, 2, 3, 4][..], vec![("bad-declaration", 1)]));
+    }
+}
+
+/// As Pillow writes them: masks for 32 bits.
+#[test]
+fn brightness_with_masks_beyond_its_bits() {
+    let high = 0xFF00_0000;
+    let gray = older([1, 1], LUMINANCE, 0, 8, [high, high, high, 0], &[7]);
+    let image = read(gray).unwrap();
+    assert_eq!((byte_samples(&image), image.channels), (&[7][..], Channels::Gray));
+    let with_alpha = older([1, 1], LUMINANCE_ALPHA, 0, 16, [0xFF, 0xFF, 0xFF, high], &[7, 9]);
+    assert_eq!(byte_samples(&read(with_alpha).unwrap()), [7, 7, 7, 9]);
+}
+
+#[test]
+fn packed_floats_are_read() {
+    // 1, .5 and 2: exponents from 15, and mantissas of 0.
+    let eleven = (15_u32 << 6 | 14 << 17 | 16 << 27).to_le_bytes();
+    // 256, 128 and 1 times 2^(16 - 24).
+    let shared = (256_u32 | 128 << 9 | 1 << 18 | 16 << 27).to_le_bytes();
+    for (number, bytes, expected) in [(26, eleven, [1.0, 0.5, 2.0, 1.0]), (67, shared, [1.0, 0.5, 1.0 / 256.0, 1.0])] {
+        let image = read(newer([1, 1], number, &bytes)).unwrap();
+        assert_eq!((float_samples(&image), image.color_space), (&expected[..], ColorSpace::Linear));
+    }
+}

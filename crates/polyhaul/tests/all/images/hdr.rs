@@ -10,7 +10,7 @@ fn image(width: usize, height: usize, samples: Vec<f32>) -> Image {
 }
 
 fn with(size: &str, pixels: &[u8]) -> Vec<u8> {
-    let header = format!("#?RADIANCE\n# made by hand\nEXPOSURE=2\nFORMAT=32-bit_rle_rgbe\n\n{size}\n");
+    let header = format!("#?RADIANCE\n# made by hand\nSOFTWARE=none\nFORMAT=32-bit_rle_rgbe\n\n{size}\n");
     [header.as_bytes(), pixels].concat()
 }
 

@@ -26,6 +26,89 @@ fn pixels_are_nearly_those_of_another_decoder() {
     }
 }
 
+/// The checksum of zip, gzip and PNG.
+fn crc_32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ 0xEDB8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
+}
+
+/// All widths and heights up to 40 with every sampling and order of scans, in turn: the pixels are libjpeg's. The files
+/// are from `tools/testkit/make_jpegs.py`, which says how a record is laid out.
+#[test]
+fn every_size_sampling_and_order_of_scans_has_the_pixels_of_libjpeg() {
+    let records = crate::images::file("jpg", "matrix/matrix.bin");
+    let mut rest = &records[..];
+    let mut count = 0;
+    while let Some((&[a, b, c, d, e, f, g, h, name_bytes], after)) = rest.split_first_chunk() {
+        let (name, after) = after.split_at(usize::from(name_bytes));
+        let (jpeg, after) = after.split_at(u32::from_le_bytes([a, b, c, d]) as usize);
+        rest = after;
+        let name = String::from_utf8_lossy(name);
+        let image = load(jpeg.to_vec()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(name.starts_with(&format!("{}x{}_", image.width, image.height)), "{name}");
+        assert_eq!(crc_32(byte_samples(&image)), u32::from_le_bytes([e, f, g, h]), "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 400);
+}
+
+/// Each byte of small files of all kinds is changed: nothing panics, and texts of errors are our own.
+#[test]
+fn one_changed_byte_breaks_nothing() {
+    for name in ["rgb_420_4x4", "rgb_420_apart", "gray_progressive", "rgb_444_progressive"] {
+        let bytes = file(name);
+        for at in (0..bytes.len()).step_by(if bytes.len() > 1500 { 7 } else { 1 }) {
+            for byte in [0, 0xFF, bytes[at] ^ 0x10] {
+                let mut bytes = bytes.clone();
+                bytes[at] = byte;
+                if let Err(error) = load(bytes) {
+                    assert!(!error.to_string().contains('"') && error.place().offset.is_some(), "{name} {at}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_ends_early_says_so() {
+    for name in ["rgb_420", "rgb_420_apart", "rgb_420_restarts", "rgb_444_progressive"] {
+        let bytes = file(name);
+        for end in (bytes.len() / 2..bytes.len()).step_by(11).chain([bytes.len() - 2, bytes.len() - 1]) {
+            let error = load(bytes[..end].to_vec()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{name} {end}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_end_is_a_warning_on_request() {
+    for name in ["gray", "rgb_420_apart", "rgb_444_progressive"] {
+        let bytes = file(name);
+        let options = ReadOptions::default().with_on_error(polyhaul::options::OnError::Warn);
+        let cut = bytes[..bytes.len() - 2].to_vec();
+        let (image, counts) = load_warned("x.jpg", cut, &options).unwrap();
+        assert_eq!((image, counts), (load(bytes).unwrap(), vec![("truncated", 1)]), "{name}");
+    }
+}
+
+#[test]
+fn damage_is_described_with_its_place() {
+    let mut bytes = file("gray");
+    let scan = bytes.windows(2).position(|mark| mark == [0xFF, 0xDA]).unwrap();
+    for byte in &mut bytes[scan + 40..scan + 60] {
+        *byte = 0xFE;
+    }
+    let error = error("x.jpg", &bytes);
+    let place = error.place().offset.unwrap() as usize;
+    assert!(place > scan && error.to_string().contains("the compressed pixels are damaged"), "{error}");
+}
+
+#[test]
+fn further_pictures_are_counted() {
+    let (image, counts) = warned("x.jpg", &file("pictures"));
+    assert_eq!((image.width, counts), (30, vec![("left-out-frames", 1)]));
+}
+
 #[test]
 fn progressive_files_have_the_same_pixels() {
     for name in ["rgb_444", "rgb_422", "rgb_420", "gray"] {

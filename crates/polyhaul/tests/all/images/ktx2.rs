@@ -196,3 +196,93 @@ fn levels_that_claim_much_take_no_memory() {
     assert_eq!(of_ratio.kind(), ErrorKind::Limit, "{of_ratio}");
     assert!(of_ratio.to_string().contains("(image_ratio)"), "{of_ratio}");
 }
+
+/// A file of `width` x 2 pixels of this format and these values for keys.
+fn with_keys(number: u32, width: u32, keys: &[(&str, &str)], pixels: &[u8]) -> Vec<u8> {
+    let mut entries = Vec::new();
+    for (key, value) in keys {
+        let entry = [key.as_bytes(), b"\0", value.as_bytes(), b"\0"].concat();
+        entries.extend((entry.len() as u32).to_le_bytes());
+        entries.extend_from_slice(&entry);
+        entries.resize(entries.len().next_multiple_of(4), 0);
+    }
+    let mut bytes = b"\xABKTX 20\xBB\r\n\x1A\n".to_vec();
+    let keys_at = if entries.is_empty() { 0 } else { 132 };
+    let words = [number, 1, width, 2, 0, 0, 1, 1, 0, 104, 28, keys_at, entries.len() as u32, 0, 0, 0, 0];
+    bytes.extend(words.into_iter().flat_map(u32::to_le_bytes));
+    let size = pixels.len() as u64;
+    bytes.extend([132 + entries.len() as u64, size, size].into_iter().flat_map(u64::to_le_bytes));
+    bytes.extend([28_u32, 0, 2 | 24 << 16, 0x0001_0101, 0, 4, 0].into_iter().flat_map(u32::to_le_bytes));
+    bytes.extend_from_slice(&entries);
+    bytes.extend_from_slice(pixels);
+    bytes
+}
+
+#[test]
+fn rows_columns_and_channels_are_put_in_order() {
+    let pixels: Vec<u8> = (0..16).collect();
+    for (key, value, expected) in [
+        ("KTXorientation", "rd", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
+        ("KTXorientation", "ru", [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]),
+        ("KTXorientation", "ld", [4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11]),
+        ("KTXorientation", "lu", [12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3]),
+        ("KTXswizzle", "bgra", [2, 1, 0, 3, 6, 5, 4, 7, 10, 9, 8, 11, 14, 13, 12, 15]),
+        ("KTXswizzle", "r0ga", [0, 0, 1, 3, 4, 0, 5, 7, 8, 0, 9, 11, 12, 0, 13, 15]),
+    ] {
+        let bytes = with_keys(37, 2, &[("KTXwriter", "by hand"), (key, value)], &pixels);
+        let (image, counts) = warned("x.ktx2", &bytes);
+        assert_eq!((byte_samples(&image), counts), (&expected[..], vec![]), "{key} {value}");
+        assert_eq!(&load_texture("x.ktx2", &bytes).unwrap().levels[0][..], expected, "{key} {value}");
+    }
+    // Gray from one channel, with alpha from another one.
+    let (image, _) = warned("x.ktx2", &with_keys(16, 1, &[("KTXswizzle", "rrrg")], &[1, 2, 3, 4]));
+    assert_eq!((image.channels, byte_samples(&image)), (Channels::GrayAlpha, &[1, 2, 3, 4][..]));
+    let (image, _) = warned("x.ktx2", &with_keys(9, 1, &[("KTXswizzle", "rrr1")], &[1, 2]));
+    assert_eq!((image.channels, byte_samples(&image)), (Channels::Gray, &[1, 2][..]));
+    let (image, _) = warned("x.ktx2", &with_keys(9, 1, &[("KTXswizzle", "000r")], &[1, 2]));
+    assert_eq!((image.channels, byte_samples(&image)), (Channels::GrayAlpha, &[0, 1, 0, 2][..]));
+}
+
+#[test]
+fn blocks_keep_their_order_with_a_warning() {
+    let keys = [("KTXorientation", "ru"), ("KTXswizzle", "rrr1")];
+    let bytes = with_keys(139, 2, &keys, &[200, 100, 0, 0, 0, 0, 0, 0]);
+    let input = Input::Memory(bytes.clone(), "x.ktx2".into());
+    let loaded = polyhaul::Reader::new(input).texture().unwrap();
+    assert_eq!(codes(&loaded.report), [("unapplied-orientation", 1), ("unapplied-swizzle", 1)]);
+    // A decoded picture is turned.
+    assert_eq!(warned("x.ktx2", &bytes).1, []);
+}
+
+#[test]
+fn packed_pixels_are_read() {
+    let pixel = |number: u32, bytes: &[u8]| {
+        load("x.ktx2", with_keys(number, 1, &[], &bytes.repeat(2)), &ReadOptions::default()).unwrap()
+    };
+    for (number, bits, expected) in [
+        (2, 0xF840, [255, 136, 68, 0]),
+        (3, 0xF84F, [68, 136, 255, 255]),
+        (4, 0xF81F, [255, 0, 255, 255]),
+        (5, 0xF800, [0, 0, 255, 255]),
+        (6, 0xF800, [255, 0, 0, 0]),
+        (7, 0xF801, [0, 0, 255, 255]),
+        (8, 0xFC00, [255, 0, 0, 255]),
+        (1_000_340_000, 0xF84F, [136, 68, 255, 255]),
+        (1_000_340_001, 0xF84F, [255, 68, 136, 255]),
+    ] {
+        let image = pixel(number, &u16::to_le_bytes(bits));
+        assert_eq!(&byte_samples(&image)[..4], expected, "{number}");
+    }
+    for (number, bits) in [(58, 3 << 30 | 1023 << 20), (64, 3 << 30 | 1023)] {
+        let image = pixel(number, &u32::to_le_bytes(bits));
+        let Samples::U16(samples) = &image.samples else { panic!("{number}") };
+        assert_eq!(samples[..4], [65_535, 0, 0, 65_535], "{number}");
+    }
+    let floats = pixel(122, &(15_u32 << 6 | 14 << 17 | 16 << 27).to_le_bytes());
+    assert_eq!(float_samples(&floats)[..4], [1.0, 0.5, 2.0, 1.0]);
+    let shared = pixel(123, &(256_u32 | 128 << 9 | 16 << 27).to_le_bytes());
+    assert_eq!(float_samples(&shared)[..4], [1.0, 0.5, 0.0, 1.0]);
+    assert_eq!(float_samples(&pixel(10, &[0x81]))[0], -1.0);
+    assert_eq!(&byte_samples(&pixel(1_000_470_001, &[9]))[..4], [0, 0, 0, 9]);
+    assert_eq!(&byte_samples(&pixel(51, &[1, 2, 3, 4]))[..4], [1, 2, 3, 4]);
+}

@@ -10,6 +10,7 @@ mod fit;
 mod hdr;
 mod jpeg;
 mod ktx2;
+mod meanings;
 mod png;
 mod psd;
 mod textures;

@@ -145,3 +145,25 @@ fn what_headers_may_not_say() {
         assert!(error.place().offset.is_some(), "{at}: {error}");
     }
 }
+
+#[test]
+fn documents_without_a_merged_image_are_told() {
+    let plain = document(3, 8, 3, &[], 0, 0, &[1, 4, 2, 5, 3, 6]);
+    let with_resources = |resources: &[u8]| {
+        let start = 30;
+        let size = (resources.len() as u32).to_be_bytes();
+        [&plain[..start], &size, resources, &plain[start + 7..]].concat()
+    };
+    let version = |has_merged: u8| {
+        let data = [0, 0, 0, 1, has_merged, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+        [&b"8BIM\x04\x04\x03abc\0\0\0\x01\x07\0"[..], b"8BIM\x04\x21\0\0\0\0\0\x11", &data, &[0]].concat()
+    };
+    for (has_merged, expected) in [(0, vec![("missing-merged-image", 1)]), (1, vec![])] {
+        let (image, counts) = warned("x.psd", &with_resources(&version(has_merged)));
+        assert_eq!((byte_samples(&image), counts), (&[1, 2, 3, 4, 5, 6][..], expected));
+    }
+    // Resources that are cut or damaged say nothing.
+    for end in 0..version(0).len() {
+        assert_eq!(read(with_resources(&version(0)[..end])).unwrap(), read(plain.clone()).unwrap());
+    }
+}

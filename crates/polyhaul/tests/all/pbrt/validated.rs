@@ -92,3 +92,19 @@ fn a_conversion_places_an_index_that_is_out_of_range() {
         try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &scene).unwrap();
     }
 }
+
+#[test]
+fn excess_indices_are_a_warning_with_their_place() {
+    for (class, indices) in [("trianglemesh", "0 1 2 0"), ("trianglemesh", "0 1 2 0 1"), ("bilinearmesh", "0 1 2 0 1")]
+    {
+        let text = format!(
+            "WorldBegin\n Shape \"{class}\" \"integer indices\" [{indices}] \"point3 P\" [0 0 0 1 0 0 0 1 0]\n"
+        );
+        let options = WriteOptions::default().with_format(Some(Format::Obj));
+        let (bytes, report) = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options).unwrap();
+        assert_eq!(String::from_utf8(bytes).unwrap().matches("\nf ").count(), 1);
+        let warning = &report.warnings.kept()[0];
+        assert_eq!((warning.code, warning.diagnostic.place.line), ("wrong-count", Some(2)), "{text}");
+        assert_eq!(found(&text), [("wrong-count", "a.pbrt:2:2".to_owned())]);
+    }
+}

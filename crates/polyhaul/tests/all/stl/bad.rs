@@ -48,10 +48,8 @@ fn errors_have_places_and_triangles() {
 
 #[test]
 fn counts_are_not_believed() {
-    for name in ["bad/huge_count.stl", "bad/solid_and_noise.stl"] {
-        let error = error(&file(name));
-        assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{name}: {error}");
-    }
+    let error_of_noise = error(&file("bad/solid_and_noise.stl"));
+    assert!(matches!(error_of_noise.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error_of_noise}");
     // As many as indices can name, of which nothing comes.
     let mut bytes = file("good/cube_binary.stl");
     bytes[80..84].copy_from_slice(&1_400_000_000u32.to_le_bytes());

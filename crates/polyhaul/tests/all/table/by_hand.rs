@@ -75,7 +75,7 @@ fn integers_stay_as_long_as_all_are() {
     assert_eq!(columns[3].values, floats([1.0, 1.0]));
     assert!(matches!(&columns[4].values, Values::F64(values) if values[0].is_sign_negative()));
     assert!(matches!(&columns[5].values, Values::F64(values) if values[0] == 7.0 && values[1].is_nan()));
-    assert_eq!(columns[6].values, floats([18_446_744_073_709_551_615.0, 5.0]));
+    assert_eq!(columns[6].values, Values::U64([u64::MAX, 5].into()));
     // What was exact as an integer is rounded once when a float comes: 2^53 + 1 is a tie, and goes to even.
     assert_eq!(table("9007199254740993\n0.5\n", "x.csv").columns[0].values, floats([9_007_199_254_740_992.0, 0.5]));
 }
@@ -239,7 +239,7 @@ fn quotes_and_comments_count_in_columns_that_are_not_kept() {
     assert_eq!((&columns[0].values, &columns[1].values), (&ints([2, 5, 8, 10, 12]), &ints([3, 6, 9, 11, 13])));
     let message = complaint("x,2,3\n\"a,4\",5\n", options.clone());
     assert!(message.contains("this row has 2 values"), "{message}");
-    let message = complaint("x,2,3\ny,4#,5\n", options);
+    let message = complaint("x,2,3\ny,4 #,5\n", options);
     assert!(message.contains("this row has 2 values"), "{message}");
 }
 

@@ -3,6 +3,7 @@
 mod by_hand;
 mod differential;
 mod files;
+mod habits;
 mod hostile;
 mod matrix;
 mod npy;

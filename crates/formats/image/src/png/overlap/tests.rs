@@ -117,7 +117,7 @@ fn by_library(file: &[u8]) -> Option<Image> {
 
 fn whole(file: &[u8], threads: usize) -> Result<Image> {
     let source = Source::memory(file.to_vec());
-    super::super::read(Bytes::new(&source, None), &options(threads), &mut Warnings::default())
+    super::super::read(Bytes::new(&source, None), &options(threads), false, &mut Warnings::default())
 }
 
 #[test]

@@ -144,5 +144,5 @@ fn damage_to_the_still_image_is_an_error() {
     let mut parts = parts();
     let last = parts[3].len() - 1;
     parts[3][last] ^= 1;
-    assert!(error("x.png", &of_chunks(&parts)).to_string().contains("CRC"));
+    assert!(error("x.png", &of_chunks(&parts)).to_string().contains("checksum"));
 }

@@ -1,0 +1,112 @@
+//! Counts the parts of a document that are not read.
+
+use crate::document::{Document, Node};
+use crate::json;
+use crate::log::GltfLog;
+use crate::whole;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::names;
+use serde_json::Value;
+
+/// The extension that hides nodes and all below them.
+const VISIBILITY: &str = "KHR_node_visibility";
+
+/// Counts everything that is not read, except for what depends on the hierarchy.
+pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
+    let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
+    let lights = lights.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let kinds = [
+        ("left-out-animations", ["animation was dropped", "animations were dropped"], &document.animations),
+        ("left-out-cameras", ["camera was dropped", "cameras were dropped"], &document.cameras),
+    ];
+    let skins = document.skins.iter().map(|skin| skin.name.as_deref());
+    log.lose_named("left-out-skins", ["skin was dropped", "skins were dropped"], skins)?;
+    for (code, words, items) in kinds {
+        log.lose_named(code, words, items.iter().map(|item| item.name.as_deref()))?;
+    }
+    let names = lights.iter().map(|light| light.get("name").and_then(Value::as_str));
+    log.lose_named("left-out-lights", ["light was dropped", "lights were dropped"], names)?;
+    for name in json::unread_extensions(document).filter(|name| *name != VISIBILITY) {
+        let message = || format!("the extension `{}` was ignored", names::shown(name));
+        log.lose_about("left-out-extensions", 1, message, Some(name))?;
+    }
+    let hidden = document.nodes.iter().filter(|node| {
+        let visible = node.extensions.get(VISIBILITY).and_then(|extension| extension.get("visible"));
+        visible.and_then(Value::as_bool) == Some(false)
+    });
+    let words = ["hidden node was made visible", "hidden nodes were made visible"];
+    log.lose_named("left-out-visibility", words, hidden.map(|node| node.name.as_deref()))?;
+    note_extras(document, log)
+}
+
+/// The name of an item, and whether it has extras.
+type NamedExtras<'d> = (Option<&'d str>, bool);
+
+/// Counts the extras of all items but materials, which have theirs in the model.
+fn note_extras(document: &Document, log: &mut GltfLog) -> Result<()> {
+    macro_rules! of {
+        ($items:ident) => {
+            document.$items.iter().map(|item| (item.name.as_deref(), item.extras.0))
+        };
+    }
+    let whole = [(None, document.extras.0), (None, document.asset.extras.0)];
+    let primitives = document
+        .meshes
+        .iter()
+        .flat_map(|mesh| mesh.primitives.iter().map(|primitive| (mesh.name.as_deref(), primitive.extras.0)));
+    let samplers = document.samplers.iter().map(|sampler| (None, sampler.extras.0));
+    let kinds: [(&str, Box<dyn Iterator<Item = NamedExtras<'_>>>); 10] = [
+        ("document", Box::new(whole.into_iter())),
+        ("scene", Box::new(of!(scenes))),
+        ("node", Box::new(of!(nodes))),
+        ("mesh", Box::new(of!(meshes))),
+        ("primitive", Box::new(primitives)),
+        ("texture", Box::new(of!(textures))),
+        ("image", Box::new(of!(images))),
+        ("sampler", Box::new(samplers)),
+        ("accessor", Box::new(of!(accessors))),
+        ("buffer", Box::new(of!(buffers).chain(of!(buffer_views)))),
+    ];
+    for (kind, items) in kinds {
+        let words =
+            [format!("piece of extras of a {kind} was dropped"), format!("extras of {kind} items were dropped")];
+        let owners = items.filter(|(_, has_extras)| *has_extras).map(|(name, _)| name);
+        log.lose_named("left-out-extras", [&words[0], &words[1]], owners)?;
+    }
+    Ok(())
+}
+
+/// The nodes of the scene that place nothing: they have no mesh, no children, and no camera, light or skin.
+pub(crate) struct EmptyNodes<'d> {
+    is_joint: Vec<bool>,
+    names: Vec<Option<&'d str>>,
+}
+
+impl<'d> EmptyNodes<'d> {
+    /// Finds the joints of skins, which are counted as such.
+    pub(crate) fn of(document: &'d Document) -> Result<EmptyNodes<'d>> {
+        let mut is_joint = Vec::new();
+        is_joint.try_reserve_exact(document.nodes.len())?;
+        is_joint.resize(document.nodes.len(), false);
+        let joints = document.skins.iter().filter_map(|skin| skin.joints.as_ref()?.as_array()).flatten();
+        for joint in joints.filter_map(whole::index).filter_map(|joint| usize::try_from(joint).ok()) {
+            is_joint.get_mut(joint).into_iter().for_each(|is_joint| *is_joint = true);
+        }
+        Ok(EmptyNodes { is_joint, names: Vec::new() })
+    }
+
+    /// Looks at a node without a mesh.
+    pub(crate) fn see(&mut self, index: usize, node: &'d Node) -> Result<()> {
+        let has_light = || node.extensions.keys().any(|name| name.contains("_lights_"));
+        if node.children.is_empty() && node.camera.is_none() && !self.is_joint[index] && !has_light() {
+            try_push(&mut self.names, node.name.as_deref(), "nodes")?;
+        }
+        Ok(())
+    }
+
+    /// Counts them.
+    pub(crate) fn note(self, log: &mut GltfLog) -> Result<()> {
+        let words = ["empty node was dropped", "empty nodes were dropped"];
+        log.lose_named("left-out-empty-nodes", words, self.names)
+    }
+}

@@ -1,0 +1,171 @@
+//! Descriptions of colors: ICC profiles that are sRGB, and what becomes of the others.
+//!
+//! Samples are read as they are stored. A description that is sRGB, or linear light, is part of the model
+//! (`ColorSpace`); any other one stays beside the samples for formats that store it.
+
+use polyhaul_model::error::{Diagnostic, Result};
+use polyhaul_model::limits::FaultPolicy;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{ColorProfile, Image};
+use std::sync::Arc;
+
+/// Bytes of the header of a profile, of an entry of its table, and of the start of a tag (ICC.1:2022, 7).
+const HEADER_BYTES: usize = 128;
+const ENTRY_BYTES: usize = 12;
+/// The offset of the color space of the data.
+const SPACE_AT: usize = 16;
+
+/// The colors of red, green and blue of sRGB under D50 (IEC 61966-2-1, adapted by Bradford's method).
+const PRIMARIES: [(&[u8; 4], [f64; 3]); 3] =
+    [(b"rXYZ", [0.4361, 0.2225, 0.0139]), (b"gXYZ", [0.3851, 0.7169, 0.0971]), (b"bXYZ", [0.1431, 0.0606, 0.7141])];
+
+/// How much a number of a profile may differ: profiles are rounded in several ways.
+const TOLERANCE: f64 = 0.003;
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
+}
+
+/// A fraction of 16 bits.
+fn fixed(bytes: &[u8], at: usize) -> Option<f64> {
+    word(bytes, at).map(|word| f64::from(word.cast_signed()) / 65_536.0)
+}
+
+/// The data of a tag.
+fn tag<'a>(profile: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
+    let count = word(profile, HEADER_BYTES)? as usize;
+    let entries = profile.get(HEADER_BYTES + 4..)?.chunks_exact(ENTRY_BYTES);
+    let entry = entries.take(count).find(|entry| entry.starts_with(name))?;
+    profile.get(word(entry, 4)? as usize..)?.get(..word(entry, 8)? as usize)
+}
+
+/// The light for a sample of half the maximum.
+fn middle(curve: &[u8]) -> Option<f64> {
+    match curve.get(..4)? {
+        b"curv" => match word(curve, 8)? as usize {
+            0 => Some(0.5),
+            1 => Some(0.5_f64.powf(f64::from(word(curve, 12)? >> 16) / 256.0)),
+            count => {
+                let value = |index: usize| {
+                    let bytes = curve.get(12 + 2 * index..)?.first_chunk()?;
+                    Some(f64::from(u16::from_be_bytes(*bytes)) / 65_535.0)
+                };
+                let last = count - 1;
+                Some((value(last / 2)? + value(last.div_ceil(2))?) / 2.0)
+            }
+        },
+        b"para" => {
+            let number = |index: usize| fixed(curve, 12 + 4 * index);
+            let gamma = number(0)?;
+            match word(curve, 8)? >> 16 {
+                0 => Some(0.5_f64.powf(gamma)),
+                1..=4 => Some((number(1)? * 0.5 + number(2)?).max(0.0).powf(gamma)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether an ICC profile describes sRGB, or gray with its brightnesses.
+pub(crate) fn is_srgb(profile: &[u8]) -> bool {
+    let is_curve = |name: &[u8; 4]| {
+        // The light of half an sRGB sample.
+        tag(profile, name).and_then(middle).is_some_and(|light| (light - 0.2140).abs() < TOLERANCE)
+    };
+    match profile.get(SPACE_AT..SPACE_AT + 4) {
+        Some(b"GRAY") => is_curve(b"kTRC"),
+        Some(b"RGB ") => {
+            let has_primaries = PRIMARIES.iter().all(|(name, expected)| {
+                let data = tag(profile, name).unwrap_or_default();
+                expected.iter().enumerate().all(|(axis, expected)| {
+                    fixed(data, 8 + 4 * axis).is_some_and(|value| (value - expected).abs() < TOLERANCE)
+                })
+            });
+            has_primaries && [b"rTRC", b"gTRC", b"bTRC"].into_iter().all(is_curve)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a profile is for inks, which are not among the samples of an image.
+fn is_for_inks(profile: &[u8]) -> bool {
+    profile.get(SPACE_AT..SPACE_AT + 4) == Some(b"CMYK")
+}
+
+/// Keeps a description with its image. Programs that read the samples alone are warned.
+pub(crate) fn keep(
+    image: &mut Image,
+    mut profile: ColorProfile,
+    file: &Arc<str>,
+    faults: FaultPolicy,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    profile.icc = profile.icc.filter(|icc| !is_srgb(icc));
+    if profile.is_empty() {
+        return Ok(());
+    }
+    let misfit = profile.icc.take_if(|icc| is_for_inks(icc));
+    let dropped = if misfit.is_some() { vec!["an ICC profile of inks"] } else { Vec::new() };
+    let unused = if faults.target.is_empty() { profile.names() } else { Vec::new() };
+    let names = [dropped, unused].concat();
+    if !names.is_empty() {
+        let message = format!("colors are not converted: the file has {}", names.join(", "));
+        warnings.note_dropped(faults, "changed-color-space", 1, Diagnostic::at(file, 0, message))?;
+    }
+    image.profile = profile;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A profile with these colors and one curve.
+    fn profile(colors: [[f64; 3]; 3], curve: &[u8]) -> Vec<u8> {
+        let mut profile = vec![0; HEADER_BYTES];
+        profile[SPACE_AT..SPACE_AT + 4].copy_from_slice(b"RGB ");
+        let names: [&[u8; 4]; 6] = [b"rXYZ", b"gXYZ", b"bXYZ", b"rTRC", b"gTRC", b"bTRC"];
+        let colors = colors.map(|color| {
+            let numbers = color.map(|value| ((value * 65_536.0).round() as u32).to_be_bytes());
+            [b"XYZ \0\0\0\0", numbers.as_flattened()].concat()
+        });
+        let tags = [&colors[0], &colors[1], &colors[2], curve, curve, curve];
+        profile.extend(6_u32.to_be_bytes());
+        let mut at = profile.len() + 6 * ENTRY_BYTES;
+        for (name, tag) in names.iter().zip(tags) {
+            profile.extend(*name);
+            profile.extend((at as u32).to_be_bytes());
+            profile.extend((tag.len() as u32).to_be_bytes());
+            at += tag.len();
+        }
+        tags.iter().for_each(|tag| profile.extend(*tag));
+        profile
+    }
+
+    #[test]
+    fn profiles_of_srgb_are_recognized_by_their_numbers() {
+        let srgb = PRIMARIES.map(|(_, color)| color);
+        let parameters = [2.4, 1.0 / 1.055, 0.055 / 1.055, 1.0 / 12.92, 0.04045];
+        let numbers = parameters.map(|value: f64| ((value * 65_536.0).round() as u32).to_be_bytes());
+        let curve = [b"para\0\0\0\0\0\x03\0\0", numbers.as_flattened()].concat();
+        assert!(is_srgb(&profile(srgb, &curve)));
+        let wide = [[0.6097, 0.3111, 0.0195], srgb[1], srgb[2]];
+        assert!(!is_srgb(&profile(wide, &curve)));
+        let gamma = b"curv\0\0\0\0\0\0\0\x01\x01\xCD";
+        assert!(!is_srgb(&profile(srgb, gamma)));
+        let table: Vec<u8> = (0..=1023_u32)
+            .flat_map(|index| {
+                let sample = f64::from(index) / 1023.0;
+                let light = if sample <= 0.04045 { sample / 12.92 } else { ((sample + 0.055) / 1.055).powf(2.4) };
+                ((light * 65_535.0).round() as u16).to_be_bytes()
+            })
+            .collect();
+        let curve = [&b"curv\0\0\0\0\0\0\x04\0"[..], &table].concat();
+        let whole = profile(srgb, &curve);
+        assert!(is_srgb(&whole));
+        for size in 0..whole.len() - 3000 {
+            assert!(!is_srgb(&whole[..size]), "{size}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The frame of a JPEG file: its size, its components, and the order of its blocks (T.81, A.1 and A.2).
+
+use super::blocks::Band;
+
+/// Maximum components.
+pub(super) const MAX_COMPONENTS: usize = 4;
+
+/// Maximum blocks of a unit of several components (T.81, B.2.3).
+pub(super) const MAX_UNIT_BLOCKS: usize = 10;
+
+/// How components become colors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColorModel {
+    Gray,
+    Rgb,
+    /// Brightness and differences of blue and red.
+    Ycc,
+    /// Inks.
+    Cmyk,
+    /// Inks, of which the colored ones are stored like `Ycc`.
+    Ycck,
+}
+
+/// Declarations of a file about its pixels.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) is_progressive: bool,
+    pub(super) components: Vec<JpegComponent>,
+    /// Maximum sampling factors of components.
+    pub(super) max_across: usize,
+    pub(super) max_down: usize,
+    pub(super) colors: ColorModel,
+}
+
+/// A component: samples of brightness or color, at all pixels or at some.
+#[derive(Clone, Debug)]
+pub(super) struct JpegComponent {
+    pub(super) id: u8,
+    /// The sampling factors: blocks of a unit.
+    pub(super) across: usize,
+    pub(super) down: usize,
+    /// The number of its quantization table.
+    pub(super) table: usize,
+    /// The table when its first scan started, row by row.
+    pub(super) quantization: Option<[u16; 64]>,
+    /// Samples of a row and of a column.
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Blocks of a row and of a column, those included that only fill units.
+    pub(super) blocks_across: usize,
+    pub(super) blocks_down: usize,
+}
+
+impl Frame {
+    /// Sets the sizes of components from their factors.
+    pub(super) fn new(size: [usize; 2], is_progressive: bool, mut components: Vec<JpegComponent>) -> Frame {
+        let [width, height] = size;
+        if let [only] = &mut components[..] {
+            // Its blocks are in rows, whatever its factors are.
+            only.across = 1;
+            only.down = 1;
+        }
+        let max_across = components.iter().map(|component| component.across).max().unwrap_or(1);
+        let max_down = components.iter().map(|component| component.down).max().unwrap_or(1);
+        let units_across = width.div_ceil(8 * max_across);
+        let units_down = height.div_ceil(8 * max_down);
+        for component in &mut components {
+            component.width = (width * component.across).div_ceil(max_across);
+            component.height = (height * component.down).div_ceil(max_down);
+            component.blocks_across = units_across * component.across;
+            component.blocks_down = units_down * component.down;
+        }
+        Frame { width, height, is_progressive, components, max_across, max_down, colors: ColorModel::Gray }
+    }
+
+    /// Units of a row.
+    pub(super) fn units_across(&self) -> usize {
+        self.width.div_ceil(8 * self.max_across)
+    }
+
+    /// Units of a column.
+    pub(super) fn units_down(&self) -> usize {
+        self.height.div_ceil(8 * self.max_down)
+    }
+
+    /// Bytes of a pixel of the image.
+    pub(super) fn pixel_bytes(&self) -> usize {
+        if self.components.len() == 1 { 1 } else { 3 }
+    }
+
+    pub(super) fn sample_count(&self) -> usize {
+        self.width * self.height * self.pixel_bytes()
+    }
+}
+
+/// The components of a scan, with the numbers of their tables of codes, and what it has of them.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    pub(super) parts: Vec<ScanPart>,
+    pub(super) band: Band,
+}
+
+/// A component of a scan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScanPart {
+    /// The place of the component in the frame.
+    pub(super) component: usize,
+    /// The numbers of its tables for means and for details.
+    pub(super) means: usize,
+    pub(super) details: usize,
+}
+
+/// The units of a scan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    pub(super) across: usize,
+    pub(super) down: usize,
+}
+
+impl Scan {
+    /// The units of a scan: a block if it has one component, and otherwise the blocks of each at the same pixels.
+    pub(super) fn units(&self, frame: &Frame) -> Units {
+        match &self.parts[..] {
+            [part] => {
+                let component = &frame.components[part.component];
+                Units { across: component.width.div_ceil(8), down: component.height.div_ceil(8) }
+            }
+            _ => Units { across: frame.units_across(), down: frame.units_down() },
+        }
+    }
+
+    /// The number of blocks that a component has in a unit, in a row and in a column.
+    pub(super) fn blocks_of(&self, frame: &Frame, part: &ScanPart) -> [usize; 2] {
+        let component = &frame.components[part.component];
+        if self.parts.len() == 1 { [1, 1] } else { [component.across, component.down] }
+    }
+}

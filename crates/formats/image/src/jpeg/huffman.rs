@@ -1,0 +1,284 @@
+//! Huffman tables (T.81, Annexes C and F): codes to symbols, and the most frequent codes to whole coefficients.
+
+/// The number of bits that a table looks up at once. Codes of up to 16 bits exist; longer ones than this are rare.
+const LOOKUP_BITS: u32 = 10;
+
+/// Maximum bits of a code.
+const MAX_CODE_BITS: usize = 16;
+
+/// A Huffman table.
+#[derive(Clone)]
+pub(super) struct JpegCodes {
+    /// For the next [`LOOKUP_BITS`] bits, the length of the code in the high byte and the symbol in the low one; 0 if
+    /// the code is longer.
+    lookup: Box<[u16; 1 << LOOKUP_BITS]>,
+    /// For the next [`LOOKUP_BITS`] bits, a whole coefficient: its value in the upper 16 bits, the zeros before it in
+    /// the next 8, and the bits of code and value in the lowest; 0 if they are longer, or for codes without a value.
+    coefficients: Box<[i32; 1 << LOOKUP_BITS]>,
+    /// For each length, the end of its codes, left-aligned in 16 bits, or 0.
+    ends: [u32; MAX_CODE_BITS + 1],
+    /// For each length, what to add to a code for the place of its symbol.
+    offsets: [i32; MAX_CODE_BITS + 1],
+    symbols: [u8; 256],
+}
+
+impl JpegCodes {
+    /// Makes a table from the number of codes of each length and their symbols; `None` if no such code exists.
+    pub(super) fn new(counts: &[u8; MAX_CODE_BITS], symbols: &[u8]) -> Option<JpegCodes> {
+        let mut table = JpegCodes {
+            lookup: Box::new([0; 1 << LOOKUP_BITS]),
+            coefficients: Box::new([0; 1 << LOOKUP_BITS]),
+            ends: [0; MAX_CODE_BITS + 1],
+            offsets: [0; MAX_CODE_BITS + 1],
+            symbols: [0; 256],
+        };
+        table.symbols.get_mut(..symbols.len())?.copy_from_slice(symbols);
+        let mut code = 0_u32;
+        let mut place = 0_usize;
+        for (bits, count) in (1..).zip(counts) {
+            let end = code + u32::from(*count);
+            if end > 1 << bits {
+                return None;
+            }
+            table.offsets[bits] = place as i32 - code as i32;
+            for symbol in symbols.get(place..place + usize::from(*count))? {
+                table.fill(code, bits as u32, *symbol);
+                code += 1;
+            }
+            place += usize::from(*count);
+            table.ends[bits] = code << (MAX_CODE_BITS - bits);
+            code <<= 1;
+        }
+        Some(table)
+    }
+
+    /// Enters a code into the tables of the next bits.
+    fn fill(&mut self, code: u32, bits: u32, symbol: u8) {
+        if bits > LOOKUP_BITS {
+            return;
+        }
+        let spare = LOOKUP_BITS - bits;
+        let zeros = i32::from(symbol >> 4);
+        let size = u32::from(symbol & 15);
+        for rest in 0..1_u32 << spare {
+            let index = (code << spare | rest) as usize;
+            self.lookup[index] = (bits << 8) as u16 | u16::from(symbol);
+            if size > 0 && size <= spare {
+                let value = extend(u64::from(rest >> (spare - size)), size);
+                self.coefficients[index] = value << 16 | zeros << 8 | (bits + size) as i32;
+            }
+        }
+    }
+}
+
+/// The value of `size` bits: the upper half of the range is positive, the lower half negative (T.81, F.2.2.1).
+#[inline(always)]
+fn extend(bits: u64, size: u32) -> i32 {
+    let value = bits as i32;
+    if size > 0 && value >> (size - 1) == 0 { value - ((1_i32 << size) - 1) } else { value }
+}
+
+/// Damage of compressed data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JpegDamage {
+    /// Bits that are not a code of the table.
+    Code,
+    /// A run of zeros that leaves the block, or a value with more bits than samples have.
+    Block,
+    /// The data end before the pixels.
+    End,
+}
+
+/// Bits that were read and not used yet, between two pieces of data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BitState {
+    /// The next bits, left-aligned. Bits after `count` are 0 or equal to those that follow in the data.
+    bits: u64,
+    /// The number of valid bits.
+    count: u32,
+    /// How many of them do not exist: zeros after the end.
+    padding: u32,
+}
+
+impl BitState {
+    /// Bits that exist and were not used, or the number of bits that were missing, as a negative number.
+    pub(super) fn left(self) -> i32 {
+        self.count as i32 - self.padding as i32
+    }
+}
+
+/// Bits of compressed data. A mark in them is their end.
+pub(super) struct JpegBits<'a> {
+    data: &'a [u8],
+    at: usize,
+    state: BitState,
+}
+
+impl<'a> JpegBits<'a> {
+    pub(super) fn new(data: &'a [u8], state: BitState) -> JpegBits<'a> {
+        JpegBits { data, at: 0, state }
+    }
+
+    /// The number of bytes that were read.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn state(&self) -> BitState {
+        self.state
+    }
+
+    /// Makes at least 56 bits available; after the end of the data they are zeros.
+    #[inline(always)]
+    fn fill(&mut self) {
+        if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
+            let word = u64::from_be_bytes(*bytes);
+            // Whether any byte is FF, which starts a mark or is stuffed.
+            const LOW: u64 = u64::MAX / 255;
+            if (!word).wrapping_sub(LOW) & word & (LOW << 7) == 0 {
+                self.state.bits |= word >> self.state.count;
+                self.at += ((63 - self.state.count) >> 3) as usize;
+                self.state.count |= 56;
+                return;
+            }
+        }
+        self.fill_slowly();
+    }
+
+    /// Byte by byte: where bytes are stuffed, and at the end.
+    #[cold]
+    #[inline(never)]
+    fn fill_slowly(&mut self) {
+        while self.state.count < 56 {
+            let byte = match (self.data.get(self.at), self.data.get(self.at + 1)) {
+                (Some(0xFF), Some(0)) => {
+                    self.at += 2;
+                    0xFF
+                }
+                (Some(0xFF), _) | (None, _) => {
+                    self.state.padding += 8;
+                    0
+                }
+                (Some(byte), _) => {
+                    self.at += 1;
+                    *byte
+                }
+            };
+            self.state.bits |= u64::from(byte) << 56 >> self.state.count;
+            self.state.count += 8;
+        }
+    }
+
+    #[inline(always)]
+    fn need(&mut self, count: u32) {
+        if self.state.count < count {
+            self.fill();
+        }
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, count: u32) {
+        self.state.bits <<= count;
+        self.state.count -= count;
+    }
+
+    /// The next bits, up to 16. There must be as many.
+    #[inline(always)]
+    fn take(&mut self, count: u32) -> u64 {
+        let value = self.state.bits >> 1 >> (63 - count);
+        self.pass(count);
+        value
+    }
+
+    /// A bit.
+    #[inline(always)]
+    pub(super) fn bit(&mut self) -> bool {
+        self.need(1);
+        self.take(1) == 1
+    }
+
+    /// Up to 16 bits, as a number.
+    #[inline(always)]
+    pub(super) fn number(&mut self, count: u32) -> u32 {
+        self.need(count);
+        self.take(count) as u32
+    }
+
+    /// A symbol. At least 16 bits must be available.
+    #[inline(always)]
+    fn symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
+        let entry = table.lookup[(self.state.bits >> (64 - LOOKUP_BITS)) as usize];
+        if entry != 0 {
+            self.pass(u32::from(entry >> 8));
+            return Ok(entry as u8);
+        }
+        self.long_symbol(table)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
+        let next = (self.state.bits >> 48) as u32;
+        let longer = LOOKUP_BITS as usize + 1..=MAX_CODE_BITS;
+        let bits = longer.clone().find(|bits| next < table.ends[*bits]).ok_or(self.damage())?;
+        let code = (next >> (MAX_CODE_BITS - bits)) as i32;
+        let place = usize::try_from(code + table.offsets[bits]).map_err(|_| self.damage())?;
+        self.pass(bits as u32);
+        table.symbols.get(place).copied().ok_or(self.damage())
+    }
+
+    /// Invalid bits behind the end of the data are its end.
+    fn damage(&self) -> JpegDamage {
+        if self.state.padding > 0 { JpegDamage::End } else { JpegDamage::Code }
+    }
+
+    /// A symbol of progressive files, which tells what to do next.
+    #[inline(always)]
+    pub(super) fn next_symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
+        self.need(32);
+        self.symbol(table)
+    }
+
+    /// A value of `size` bits, up to 16, with its sign.
+    #[inline(always)]
+    pub(super) fn value(&mut self, size: u32) -> i32 {
+        self.need(16);
+        let bits = self.take(size);
+        extend(bits, size)
+    }
+
+    /// The difference of a block's mean to the block before.
+    #[inline(always)]
+    pub(super) fn difference(&mut self, table: &JpegCodes) -> Result<i32, JpegDamage> {
+        self.need(32);
+        let size = u32::from(self.symbol(table)?);
+        if size > 16 {
+            return Err(JpegDamage::Block);
+        }
+        let bits = self.take(size);
+        Ok(extend(bits, size))
+    }
+
+    /// The next coefficient of a sequential block: the zeros before it and its value; a value of 0 ends the block,
+    /// unless 15 zeros are before it.
+    #[inline(always)]
+    pub(super) fn coefficient(&mut self, table: &JpegCodes) -> Result<Coefficient, JpegDamage> {
+        self.need(32);
+        let entry = table.coefficients[(self.state.bits >> (64 - LOOKUP_BITS)) as usize];
+        if entry != 0 {
+            self.pass((entry & 0xFF) as u32);
+            return Ok(Coefficient { zeros: (entry >> 8 & 0xFF) as usize, value: entry >> 16 });
+        }
+        let symbol = self.symbol(table)?;
+        let size = u32::from(symbol & 15);
+        let bits = self.take(size);
+        Ok(Coefficient { zeros: usize::from(symbol >> 4), value: extend(bits, size) })
+    }
+}
+
+/// A coefficient, with the number of zeros before it in zigzag order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Coefficient {
+    pub(super) zeros: usize,
+    pub(super) value: i32,
+}

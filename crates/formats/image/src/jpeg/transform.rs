@@ -1,0 +1,266 @@
+//! Coefficients of a block to samples: the inverse cosine transform (T.81, A.3.3) in integers.
+//!
+//! The method is that of C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11
+//! multiplications" (ICASSP 1989), with 13 bits of fraction for the factors and 2 for samples between the two passes.
+//! Other decoders that do so round alike, and so get the same samples: see `tools/testkit/make_jpegs.py`.
+
+use super::blocks::Block;
+use polyhaul_text::cpu::Level;
+
+/// One number for each column or row of a block.
+type Lanes = [i32; 8];
+
+/// Bits of fraction of a factor.
+const FACTOR_BITS: u32 = 13;
+
+/// Bits of fraction of a sample after the first pass.
+const BETWEEN_BITS: u32 = 2;
+
+/// A factor as an integer.
+const fn factor(value: f64) -> i32 {
+    (value * (1 << FACTOR_BITS) as f64 + 0.5) as i32
+}
+
+#[inline(always)]
+fn zip(first: Lanes, second: Lanes, with: impl Fn(i32, i32) -> i32) -> Lanes {
+    let mut result = [0; 8];
+    for lane in 0..8 {
+        result[lane] = with(first[lane], second[lane]);
+    }
+    result
+}
+
+/// Damaged files have coefficients of any size, hence numbers that wrap.
+#[inline(always)]
+fn add(first: Lanes, second: Lanes) -> Lanes {
+    zip(first, second, i32::wrapping_add)
+}
+
+#[inline(always)]
+fn subtract(first: Lanes, second: Lanes) -> Lanes {
+    zip(first, second, i32::wrapping_sub)
+}
+
+#[inline(always)]
+fn times(lanes: Lanes, factor: i32) -> Lanes {
+    lanes.map(|lane| lane.wrapping_mul(factor))
+}
+
+/// One pass: eight transforms of eight numbers. The results have `bits` bits fewer, rounded.
+#[inline(always)]
+fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
+    let turned = times(add(input[2], input[6]), factor(0.541_196_100));
+    let even_2 = add(turned, times(input[6], -factor(1.847_759_065)));
+    let even_3 = add(turned, times(input[2], factor(0.765_366_865)));
+    let even_0 = add(input[0], input[4]).map(|lane| lane << FACTOR_BITS);
+    let even_1 = subtract(input[0], input[4]).map(|lane| lane << FACTOR_BITS);
+    let even = [add(even_0, even_3), add(even_1, even_2), subtract(even_1, even_2), subtract(even_0, even_3)];
+
+    let sum_71 = times(add(input[7], input[1]), -factor(0.899_976_223));
+    let sum_53 = times(add(input[5], input[3]), -factor(2.562_915_447));
+    let sum_73 = add(input[7], input[3]);
+    let sum_51 = add(input[5], input[1]);
+    let shared = times(add(sum_73, sum_51), factor(1.175_875_602));
+    let sum_73 = add(times(sum_73, -factor(1.961_570_560)), shared);
+    let sum_51 = add(times(sum_51, -factor(0.390_180_644)), shared);
+    let odd = [
+        add(times(input[1], factor(1.501_321_110)), add(sum_71, sum_51)),
+        add(times(input[3], factor(3.072_711_026)), add(sum_53, sum_73)),
+        add(times(input[5], factor(2.053_119_869)), add(sum_53, sum_51)),
+        add(times(input[7], factor(0.298_631_336)), add(sum_71, sum_73)),
+    ];
+
+    let rounded = |lanes: Lanes| lanes.map(|lane| lane.wrapping_add(1 << (bits - 1)) >> bits);
+    let mut output = [[0; 8]; 8];
+    for index in 0..4 {
+        output[index] = rounded(add(even[index], odd[index]));
+        output[7 - index] = rounded(subtract(even[index], odd[index]));
+    }
+    output
+}
+
+/// Rows to columns.
+#[inline(always)]
+fn transposed(input: [Lanes; 8]) -> [Lanes; 8] {
+    let mut output = [[0; 8]; 8];
+    for (row, lanes) in input.iter().enumerate() {
+        for (column, lane) in lanes.iter().enumerate() {
+            output[column][row] = *lane;
+        }
+    }
+    output
+}
+
+/// Writes the samples of a block to rows that are `stride` bytes apart, the first one at the start of `samples`.
+#[inline(always)]
+fn samples_of(
+    block: &Block,
+    quantization: &[u16; 64],
+    samples: &mut [u8],
+    stride: usize,
+    transposed: impl Fn([Lanes; 8]) -> [Lanes; 8],
+) {
+    let mut input = [[0; 8]; 8];
+    for ((value, coefficient), step) in input.as_flattened_mut().iter_mut().zip(block).zip(quantization) {
+        *value = i32::from(coefficient.wrapping_mul(*step as i16));
+    }
+    let columns = pass(input, FACTOR_BITS - BETWEEN_BITS);
+    let rows = pass(transposed(columns), FACTOR_BITS + BETWEEN_BITS + 3);
+    for (row, samples) in transposed(rows).iter().zip(samples.chunks_mut(stride)) {
+        for (value, sample) in row.iter().zip(samples) {
+            *sample = value.saturating_add(128).clamp(0, 255) as u8;
+        }
+    }
+}
+
+/// Writes the samples of a block whose first coefficient alone is not 0.
+fn flat(mean: i16, samples: &mut [u8], stride: usize) {
+    let value = ((i32::from(mean) + 4) >> 3).saturating_add(128).clamp(0, 255) as u8;
+    for row in samples.chunks_mut(stride).take(8) {
+        row[..8].fill(value);
+    }
+}
+
+/// Writes the samples of a block to rows that are `stride` bytes apart, the first one at the start of `samples`; `last`
+/// is the index of the last coefficient that is not 0, or more.
+pub(super) fn write_block(
+    level: Level,
+    block: &Block,
+    last: usize,
+    quantization: &[u16; 64],
+    samples: &mut [u8],
+    stride: usize,
+) {
+    // The end of the last row needs no further one.
+    let samples = &mut samples[..7 * stride + 8];
+    if last == 0 {
+        return flat(block[0].wrapping_mul(quantization[0] as i16), samples, stride);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if level.min(Level::best()) >= Level::Avx2 {
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2.
+        return unsafe { x86::samples_avx2(block, quantization, samples, stride) };
+    }
+    let _ = level;
+    samples_of(block, quantization, samples, stride, transposed);
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{Block, Lanes, samples_of};
+    use std::arch::x86_64::{
+        __m256i, _mm256_loadu_si256, _mm256_permute2x128_si256, _mm256_storeu_si256, _mm256_unpackhi_epi32,
+        _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    };
+
+    /// The same code, compiled for this set of instructions.
+    ///
+    /// # Safety
+    /// The CPU has AVX2.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn samples_avx2(block: &Block, quantization: &[u16; 64], samples: &mut [u8], stride: usize) {
+        // SAFETY: the CPU has AVX2.
+        samples_of(block, quantization, samples, stride, |lanes| unsafe { transposed_avx2(lanes) });
+    }
+
+    /// # Safety
+    /// The CPU has AVX2.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn transposed_avx2(input: [Lanes; 8]) -> [Lanes; 8] {
+        // SAFETY: `Lanes` are 32 bytes, as many as each load reads.
+        let rows = input.map(|lanes| unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) });
+        let mut pairs = rows;
+        for index in [0, 2, 4, 6] {
+            pairs[index] = _mm256_unpacklo_epi32(rows[index], rows[index + 1]);
+            pairs[index + 1] = _mm256_unpackhi_epi32(rows[index], rows[index + 1]);
+        }
+        let mut fours = pairs;
+        for index in [0, 4] {
+            fours[index] = _mm256_unpacklo_epi64(pairs[index], pairs[index + 2]);
+            fours[index + 1] = _mm256_unpackhi_epi64(pairs[index], pairs[index + 2]);
+            fours[index + 2] = _mm256_unpacklo_epi64(pairs[index + 1], pairs[index + 3]);
+            fours[index + 3] = _mm256_unpackhi_epi64(pairs[index + 1], pairs[index + 3]);
+        }
+        let mut columns = fours;
+        for index in 0..4 {
+            columns[index] = _mm256_permute2x128_si256::<0x20>(fours[index], fours[index + 4]);
+            columns[index + 4] = _mm256_permute2x128_si256::<0x31>(fours[index], fours[index + 4]);
+        }
+        columns.map(|column: __m256i| {
+            let mut lanes = [0; 8];
+            // SAFETY: `Lanes` are 32 bytes, as many as the store writes.
+            unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), column) };
+            lanes
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(level: Level, block: &Block, last: usize) -> [u8; 64] {
+        let mut samples = [0; 64];
+        write_block(level, block, last, &[3; 64], &mut samples, 8);
+        samples
+    }
+
+    fn random_block(seed: u32, range: i32) -> Block {
+        let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+        [0; 64].map(|_: i16| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            (state as i32 % range) as i16
+        })
+    }
+
+    /// The transform in floats, from its definition.
+    fn exact(block: &Block) -> [f64; 64] {
+        let factor = |index: usize| if index == 0 { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
+        let wave = |index: usize, at: usize| ((2 * at + 1) as f64 * index as f64 * std::f64::consts::PI / 16.0).cos();
+        std::array::from_fn(|sample| {
+            let mut sum = 0.0;
+            for (index, coefficient) in block.iter().enumerate() {
+                let value = 3.0 * f64::from(*coefficient);
+                let weight = factor(index / 8) * factor(index % 8);
+                sum += weight * value * wave(index / 8, sample / 8) * wave(index % 8, sample % 8);
+            }
+            (sum / 4.0 + 128.0).clamp(0.0, 255.0)
+        })
+    }
+
+    #[test]
+    fn samples_are_within_one_of_the_definition() {
+        for seed in 0..200 {
+            let block = random_block(seed, 60);
+            let decoded = samples(Level::Portable, &block, 63);
+            for (decoded, exact) in decoded.iter().zip(exact(&block)) {
+                assert!((f64::from(*decoded) - exact).abs() < 1.0, "{decoded} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_gives_the_same() {
+        for seed in 0..200 {
+            for range in [5, 300, 32_767] {
+                let block = random_block(seed, range);
+                let portable = samples(Level::Portable, &block, 63);
+                for level in Level::all() {
+                    assert_eq!(samples(level, &block, 63), portable);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_one_color_are_the_same_in_either_way() {
+        for mean in [-32_768, -700, -3, -1, 0, 1, 2, 341, 5000] {
+            let mut block = [0; 64];
+            block[0] = mean;
+            assert_eq!(samples(Level::Portable, &block, 0), samples(Level::Portable, &block, 63), "{mean}");
+        }
+    }
+}

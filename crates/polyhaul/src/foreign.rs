@@ -1,0 +1,73 @@
+//! Recognizes files that polyhaul does not read, for the hint of an error: their content says what went wrong before.
+//!
+//! Only the first eight bytes are compared, which are known of a stream, too, and only after an error: nothing is
+//! refused because of them.
+
+/// A kind of content: how it starts, its name, and what helps.
+struct ForeignContent {
+    starts: &'static [&'static [u8]],
+    name: &'static str,
+    remedy: &'static str,
+}
+
+const CONVERT: &str = "export it as glTF, OBJ or PLY from a program that reads it";
+const DOWNLOAD: &str = "the server may have sent an error instead of the file: download it again";
+
+/// Contents that replace a file by mistake, or that have a wrong extension. Letters are compared without case.
+const CONTENTS: [ForeignContent; 19] = [
+    content(&[b"version "], "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),
+    content(&[b"<!doctyp", b"<html", b"<head", b"<body"], "a web page", DOWNLOAD),
+    content(&[b"<error"], "an error message in XML", DOWNLOAD),
+    content(&[b"{\"error", b"{\"messa", b"{\"code", b"{\"statu"], "an error message in JSON", DOWNLOAD),
+    content(&[b"<collada", b"<?xml"], "an XML document, such as COLLADA or X3D", CONVERT),
+    content(&[b"kaydara ", b"; fbx"], "FBX", CONVERT),
+    content(&[b"blender"], "a Blender file", CONVERT),
+    content(&[b"pxr-usdc", b"#usda"], "USD", CONVERT),
+    content(&[b"ogawa"], "Alembic", CONVERT),
+    content(&[b"# vtk da", b"<vtkfile"], "VTK", CONVERT),
+    content(&[b"lasf"], "LAS", CONVERT),
+    content(&[b"astm-e57"], "E57", CONVERT),
+    content(&[b"# .pcd"], "PCD", CONVERT),
+    content(&[b"\x89hdf"], "HDF5", CONVERT),
+    content(&[b"%pdf"], "a PDF document", CONVERT),
+    content(&[b"pk\x03\x04"], "a ZIP archive", "give the name of the member after the archive: `a.zip/model.obj`"),
+    content(&[b"rar!"], "a RAR archive", "extract it first"),
+    content(&[b"7z\xbc\xaf"], "a 7z archive", "extract it first"),
+    content(&[b"gif8", b"riff"], "an image or a sound", "check the name of the file"),
+];
+
+const fn content(starts: &'static [&'static [u8]], name: &'static str, remedy: &'static str) -> ForeignContent {
+    ForeignContent { starts, name, remedy }
+}
+
+/// A hint about content that starts with `head`, if it is known.
+pub(crate) fn hint(head: &[u8]) -> Option<String> {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let is_start = |start: &&[u8]| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start));
+    let content = CONTENTS.iter().find(|content| content.starts.iter().any(is_start))?;
+    Some(format!("the content looks like {}: {}", content.name, content.remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_content_is_named_with_a_remedy() {
+        for (head, name) in [
+            (&b"version https://git-lfs.github.com/spec/v1\noid sha256:"[..], "a Git LFS pointer"),
+            (b"\xef\xbb\xbf\r\n <!DOCTYPE HTML PUBLIC", "a web page"),
+            (b"<Error><Code>NoSuchKey</Code>", "an error message in XML"),
+            (b"{\"message\":\"Not Found\"}", "an error message in JSON"),
+            (b"Kaydara FBX Binary  \0", "FBX"),
+            (b"BLENDER-v300", "a Blender file"),
+            (b"# .PCD v0.7 - Point Cloud Data", "PCD"),
+        ] {
+            let hint = hint(head).unwrap();
+            assert!(hint.starts_with(&format!("the content looks like {name}: ")), "{hint}");
+        }
+        for head in ["v 0 0 0\n", "", "ply\n", "versions\n", "{}", "# vt 1 2", "\0\0\0\0"] {
+            assert_eq!(hint(head.as_bytes()), None, "{head}");
+        }
+    }
+}

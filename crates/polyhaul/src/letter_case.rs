@@ -1,0 +1,56 @@
+//! File names whose upper and lower case letters differ from those on disk: files made on Windows and macOS name their
+//! neighbors without regard to case.
+//!
+//! Only a name that is unique without case is taken, and only after the exact one was not found.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// The most names of a folder that are looked through for one in other letters.
+const LISTED_NAMES: usize = 20_000;
+/// The most folders.
+const LISTED_FOLDERS: usize = 256;
+
+/// The names in a folder by their lower case; `None` for two that differ only in case.
+type NamesByCase = HashMap<String, Option<OsString>>;
+
+/// The names in folders, each listed once.
+#[derive(Default)]
+pub(crate) struct LetterCase {
+    folders: HashMap<PathBuf, NamesByCase>,
+}
+
+impl LetterCase {
+    /// The path on disk that differs from `path` in case alone, relative to `base`.
+    pub(crate) fn find(&mut self, base: &Path, path: &Path) -> Option<PathBuf> {
+        let mut actual = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) if !base.join(&actual).join(name).exists() => {
+                    let names = self.names_in(&base.join(&actual))?;
+                    actual.push(names.get(&name.to_str()?.to_lowercase())?.as_ref()?);
+                }
+                part => actual.push(part),
+            }
+        }
+        Some(actual)
+    }
+
+    fn names_in(&mut self, folder: &Path) -> Option<&NamesByCase> {
+        if !self.folders.contains_key(folder) {
+            if self.folders.len() >= LISTED_FOLDERS {
+                return None;
+            }
+            let mut names = HashMap::new();
+            for entry in folder.read_dir().ok()?.take(LISTED_NAMES).flatten() {
+                let name = entry.file_name();
+                let Some(lower) = name.to_str().map(str::to_lowercase) else { continue };
+                names.try_reserve(1).ok()?;
+                names.entry(lower).and_modify(|same| *same = None).or_insert(Some(name));
+            }
+            self.folders.insert(folder.to_path_buf(), names);
+        }
+        self.folders.get(folder)
+    }
+}

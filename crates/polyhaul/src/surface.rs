@@ -1,0 +1,51 @@
+//! Properties of materials that only glTF stores, for all other formats: counted, and left out.
+
+use crate::format::Format;
+use polyhaul_geometry::losses::{LeftOut, note_left_out};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{MapKind, Material};
+use std::borrow::Cow;
+
+/// Whether a format stores all properties of glTF's materials.
+fn stores_all(format: Format) -> bool {
+    format.name() == "glb"
+}
+
+/// Warns about the properties of materials that a format does not store.
+pub(crate) fn note(materials: &[Material], format: Format, output: &str, warnings: &mut Warnings) {
+    if stores_all(format) {
+        return;
+    }
+    let named = |code: &'static str, what: &'static str, is_lost: fn(&Material) -> bool| {
+        let lost = materials.iter().filter(|material| is_lost(material));
+        LeftOut::named(code, what, lost.map(|material| material.name.as_str()))
+    };
+    let kinds = [
+        named("left-out-culling", "hidden back faces, and materials became double-sided", |m| m.single_sided),
+        named("left-out-alpha-cutoffs", "alpha cutoffs", |m| m.alpha_cutoff.is_some()),
+        named("left-out-alpha-modes", "the blending of opaque materials", blends_opaque),
+        named("left-out-unlit", "unlit materials", |m| m.unlit),
+        named("left-out-occlusion-maps", "occlusion maps", |m| m.maps.iter().any(is_occlusion)),
+        named("left-out-extras", "extras of materials", |m| m.extras.is_some()),
+    ];
+    note_left_out(&format.name().to_uppercase(), kinds, output, warnings);
+}
+
+/// Removes the maps that a format has no name for.
+pub(crate) fn remove_maps(materials: &mut Cow<'_, [Material]>, format: Format) {
+    let has_maps = |material: &Material| material.maps.iter().any(is_occlusion);
+    if !stores_all(format) && materials.iter().any(has_maps) {
+        materials.to_mut().iter_mut().for_each(|material| material.maps.retain(|map| !is_occlusion(map)));
+    }
+}
+
+/// Whether a material blends although nothing in it is transparent, for the alpha of vertex colors.
+fn blends_opaque(material: &Material) -> bool {
+    material.alpha_blended == Some(true)
+        && material.opacity == Some(1.0)
+        && !material.maps.iter().any(|map| map.kind == MapKind::Opacity)
+}
+
+fn is_occlusion(map: &polyhaul_model::TextureMap) -> bool {
+    map.kind == MapKind::Occlusion
+}

@@ -1,0 +1,250 @@
+//! OBJ as other programs write it, and as it arrives.
+
+use crate::support::{memory, read_options, try_converted};
+use polyhaul::model::{Color, Elements, Material, Mesh, NONE, Object, Scene};
+use polyhaul::options::{Dialect, OnError};
+use polyhaul::{ErrorKind, Format, Loaded, ReadOptions, Reader, Result, WriteOptions, Writer};
+use polyhaul_testkit::corpus::Folder;
+
+fn lenient() -> ReadOptions {
+    ReadOptions::default().with_on_error(OnError::Warn)
+}
+
+fn try_read(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    Reader::new(memory(text, "a.obj")).options(options).scene()
+}
+
+/// The mesh of a text, and how many warnings of a kind there were.
+fn read(text: impl AsRef<[u8]>, options: &ReadOptions, code: &str) -> (Mesh, u64) {
+    let mut loaded = try_read(text, options).unwrap();
+    let count = loaded.report.warnings.counts().get(code).copied().unwrap_or(0);
+    (loaded.value.meshes.remove(0), count)
+}
+
+/// The corners of all faces, as positions.
+fn corners(mesh: &Mesh) -> Vec<[f32; 3]> {
+    mesh.faces.corner_positions.iter().map(|&index| mesh.positions[index as usize]).collect()
+}
+
+/// Many lines, so that a file has several chunks.
+fn padding() -> String {
+    "# a comment that fills a chunk\n".repeat(40)
+}
+
+#[test]
+fn a_skipped_line_keeps_its_number() {
+    let bad = ["v 9 bad 9", "v 1", "v 1 2 3 4 5", "v 1 2 3 4 5 6 7 8", "v"];
+    for bad in bad {
+        let text = format!(
+            "v 0 0 0\n{bad}\n{}v 1 0 0\nv 0 1 0\nv 5 5 5\nf 1 3 4\nf 2 3 4\nl 2 3\nl 3 4\np 2 5\nf -4 -3 -1\nf -3 -2 -1\n",
+            padding()
+        );
+        for (threads, chunk_bytes) in [(1, None), (2, Some(64)), (3, Some(700))] {
+            let options = read_options(threads, chunk_bytes).with_on_error(OnError::Warn);
+            let (mesh, dropped) = read(&text, &options, "element-left-out");
+            assert_eq!(mesh.positions[..], [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [5.0; 3]], "{bad}");
+            let expected = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [5.0; 3]];
+            assert_eq!(corners(&mesh), expected, "{bad}");
+            assert_eq!((mesh.lines.len(), mesh.points.len(), dropped), (1, 1, 4), "{bad}");
+        }
+    }
+}
+
+#[test]
+fn skipped_uvs_and_normals_keep_their_numbers_too() {
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt x\nvt .5 1 .25\nvn 0 0 1\nvn 0\nvn 1 0 0\n\
+        f 1/1/1 2/3/3 3/1/1\nf 1/2/1 2/3/3 3/1/1\nf 1/1/2 2/3/3 3/1/1\nf 1/3/3 2/1/1 3/3/3\n";
+    let (mesh, dropped) = read(text, &lenient(), "element-left-out");
+    assert_eq!((mesh.faces.len(), dropped), (2, 2));
+    assert_eq!(mesh.uvs[..], [[0.0, 0.0], [0.5, 1.0]]);
+    assert_eq!(mesh.uv_depths[..], [0.0, 0.25]);
+    assert_eq!(mesh.normals[..], [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
+    assert_eq!(mesh.faces.corner_uvs[..], [0, 1, 0, 1, 0, 1]);
+    assert_eq!(mesh.faces.corner_normals[..], [0, 1, 0, 1, 0, 1]);
+}
+
+/// Weights, colors, doubles, objects and groups stay with their vertices.
+#[test]
+fn what_belongs_to_later_vertices_stays_with_them() {
+    let text = "o first\nv 0 0 0 1 0 0\nv x\nv 5411234.456 0 0 0 1 0\ng a\nusemtl m\nf 1 3 3\no second\nv 2 0 0 0 0 1\nv y\n\
+        v 3 0 0 1 1 1\nusemtl n\nf 3 4 6\nf 4 5 6\n";
+    let loaded = try_read(text, &lenient()).unwrap();
+    let mesh = &loaded.value.meshes[0];
+    assert_eq!(mesh.exact_positions[..], [[0.0; 3], [5411234.456, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]]);
+    assert_eq!(mesh.colors[1], [0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(mesh.colors[3], [1.0; 4]);
+    let second = &loaded.value.objects[1];
+    assert_eq!((second.start.positions, second.end.positions, second.start.faces, second.end.faces), (2, 4, 1, 2));
+    assert_eq!(mesh.material_runs.iter().map(|run| run.at.positions).collect::<Vec<_>>(), [2, 4]);
+    assert_eq!(mesh.faces.corner_positions[..], [0, 1, 1, 1, 2, 3]);
+}
+
+#[test]
+fn an_index_of_a_uv_or_normal_that_does_not_exist_is_dropped() {
+    let start = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+    for (rest, uvs, normals, count) in [
+        ("f 1//1 2//1 3//1\n", None, None, 3),
+        ("f 1/7 2/8 3/9\n", None, None, 3),
+        ("f 1/-1 2/-1 3/-1\n", None, None, 3),
+        ("vt 0 0\nf 1/1 2/2 3/1\n", Some([0, NONE, 0]), None, 1),
+        ("vn 0 0 1\nvt 0 0\nf 1/1/2 2/1/1 3/1/1\n", Some([0; 3]), Some([NONE, 0, 0]), 1),
+        ("f 1/1/1 2/1/1 3/1/1\n", None, None, 6),
+        ("f 1/1 2/1 3/1\nvt .5 .5\n", Some([0; 3]), None, 0),
+        ("vt 0 0\nl 1/1 2/9\nf 1 2 3\n", None, None, 1),
+    ] {
+        for padding in [String::new(), padding()] {
+            for options in [read_options(1, None), read_options(2, Some(100))] {
+                let text = format!("{start}{padding}{rest}");
+                let (mesh, dropped) = read(&text, &options, "missing-corner-value");
+                assert_eq!(mesh.faces.len(), 1, "{rest}");
+                assert_eq!(dropped, count, "{rest}");
+                let stream = |values: &[u32]| values.first_chunk().copied();
+                assert_eq!(stream(&mesh.faces.corner_uvs), uvs, "{rest}");
+                assert_eq!(stream(&mesh.faces.corner_normals), normals, "{rest}");
+            }
+        }
+        let strict = try_read(format!("{start}{rest}"), &ReadOptions::default().with_strict(true));
+        assert_eq!(strict.is_err(), count > 0, "{rest}");
+    }
+    let loaded = try_read(format!("{start}f 1//1 2//1 3//1\n"), &ReadOptions::default()).unwrap();
+    let warning = &loaded.report.warnings.kept()[0].diagnostic;
+    assert_eq!(warning.message, "normal 1 does not exist: 3 indices of normals that do not exist were dropped");
+    assert_eq!((warning.place.line, warning.place.column), (Some(4), Some(6)));
+    // Positions are another matter.
+    assert!(try_read(format!("{start}f 1 2 4\n"), &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn numbers_that_are_none_have_many_spellings() {
+    for (spelling, is_infinite) in
+        [("-nan(ind)", false), ("nan(snan)", false), ("-1.#IND00", false), ("1.#QNAN0", false), ("1.#INF00", true)]
+    {
+        let text = format!("v 0 0 0\nv 1 0 {spelling}\nv 0 1 0\nvn {spelling} 0 0\nf 1 2 3\n");
+        let (mesh, count) = read(text, &ReadOptions::default(), "non-finite");
+        assert_eq!(count, 2, "{spelling}");
+        assert_eq!(mesh.positions[1][2].is_infinite(), is_infinite, "{spelling}");
+        assert_eq!(mesh.normals[0][0].is_nan(), !is_infinite, "{spelling}");
+    }
+    assert!(try_read("v 1.#FOO 0 0\n", &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn lines_of_nul_are_blank() {
+    for end in ["\0", "\0\0\0\0\n", "\0\n\0\n", "\r\n\0"] {
+        let (mesh, count) = read(format!("v 0 0 0\n{end}"), &ReadOptions::default(), "malformed");
+        assert_eq!((mesh.positions.len(), count), (1, 0));
+    }
+    assert!(try_read("v 0 0 0\n\0x\n", &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn a_comment_that_ends_with_a_backslash_swallows_no_statement() {
+    for newline in ["\n", "\r\n"] {
+        for next in ["v 1 0 0", "", "# more", "  v 1 0 0"] {
+            let text = format!("v 0 0 0\n# C:\\models\\\n{next}\nv 0 1 0\nf -1 -2 -1\n").replace('\n', newline);
+            let (mesh, count) = read(&text, &ReadOptions::default(), "continued-comment");
+            let is_vertex = next.contains('v');
+            assert_eq!((mesh.positions.len(), count), (2 + usize::from(is_vertex), 1), "{text:?}");
+        }
+        // Text that is no statement belongs to the comment.
+        let text = "# first \\\nsecond part\nv 0 0 0\n".replace('\n', newline);
+        assert_eq!(read(text, &ReadOptions::default(), "continued-comment").0.positions.len(), 1);
+    }
+}
+
+#[test]
+fn a_text_without_a_statement_is_an_error_that_says_what_it_seems_to_be() {
+    for (text, what) in [
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:1234\nsize 9\n", Some("Git LFS pointer")),
+        ("<!DOCTYPE html>\n<html></html>\n", Some("web page")),
+        ("{\"message\": \"Not Found\"}\n", Some("error message in JSON")),
+        ("V 0 0 0\nF 1 1 1\n", None),
+        ("hello\n", None),
+    ] {
+        for options in [ReadOptions::default(), lenient()] {
+            let error = try_read(text, &options).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{text}");
+            let hint = error.diagnostic().hint.clone().unwrap_or_default();
+            assert_eq!(hint.contains(what.unwrap_or("?")), what.is_some(), "{text}: {hint}");
+        }
+    }
+    let stl = [&[b'x'; 80][..], &1u32.to_le_bytes(), &[0; 50]].concat();
+    let error = try_read(&stl, &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("binary data instead of text"), "{error}");
+    assert!(try_read(stl, &lenient()).is_err());
+    for text in ["", "# nothing\n", "o a\n", "vp 1 2\n", "usemtl a\nwhatever\n"] {
+        assert!(try_read(text, &ReadOptions::default()).is_ok(), "{text:?}");
+    }
+}
+
+fn scene_with(names: &[&str]) -> Scene {
+    let colors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let material = |(name, color): (&&str, [f32; 3])| Material {
+        name: name.to_string(),
+        diffuse: Some(Color::Rgb(color)),
+        ..Material::default()
+    };
+    let corners = [0, 1, 2].repeat(names.len() + 1);
+    let offsets = (0..=names.len() as u32 + 1).map(|face| 3 * face).collect::<Vec<u32>>();
+    let face_materials: Vec<i32> = (0..=names.len() as i32).collect();
+    let mesh = Mesh {
+        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
+        faces: Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
+        face_materials: face_materials.into(),
+        ..Mesh::default()
+    };
+    let slots = (0..names.len()).map(Some).chain([None]).collect();
+    let object = Object { end: mesh.counts(), materials: Some(slots), ..Object::default() };
+    let materials = names.iter().zip(colors).map(material).collect();
+    Scene { meshes: vec![mesh], objects: vec![object], materials, ..Scene::default() }
+}
+
+/// Names that are written alike must not become one, and faces without a material get no empty name.
+#[test]
+fn materials_whose_written_names_coincide_stay_apart() {
+    for (names, written) in [
+        (["red paint", "red_paint", "x"], ["red_paint", "red_paint.001", "x"]),
+        (["a", "a", "a.001"], ["a", "a.001", "a.001.001"]),
+        (["", "material", ""], ["material", "material.001", "material.002"]),
+        (["a\nb", "a_b", "a b"], ["a_b", "a_b.001", "a_b.002"]),
+    ] {
+        let folder = Folder::new("names").unwrap();
+        Writer::new(folder.join("a.obj")).scene(&scene_with(&names)).unwrap();
+        let text = folder.text("a.obj");
+        let stated: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("usemtl ")).collect();
+        assert_eq!(stated, [&written[..], &["(null)"]].concat(), "{names:?}");
+        let loaded = Reader::new(folder.join("a.obj")).scene().unwrap();
+        assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
+        let materials = &loaded.value.materials;
+        let colors: Vec<_> = materials.iter().map(|material| material.diffuse.clone()).collect();
+        let expected = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|color| Some(Color::Rgb(color)));
+        assert_eq!(colors[..3], expected, "{names:?}");
+        assert!(materials[3].missing && materials[3].name.is_empty());
+    }
+}
+
+#[test]
+fn a_scene_without_materials_names_none() {
+    let folder = Folder::new("unnamed").unwrap();
+    let scene = scene_with(&[]);
+    Writer::new(folder.join("a.obj")).scene(&scene).unwrap();
+    assert_eq!(folder.names(), ["a.obj"]);
+    let text = folder.text("a.obj");
+    assert!(!text.contains("mtl"), "{text}");
+    let mut blender = WriteOptions::default();
+    blender.scene.dialect = Dialect::Blender;
+    Writer::new(folder.join("b.obj")).options(&blender).scene(&scene).unwrap();
+    assert!(folder.text("b.obj").contains("\nusemtl \n"));
+}
+
+#[test]
+fn numbers_that_are_written_as_they_are_are_not_called_dropped() {
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvn nan 0 inf\nf 1//1 2//1 3//1\n";
+    let options = WriteOptions::default().with_format(Some(Format::Obj));
+    let (bytes, report) = try_converted(memory(text, "a.obj"), &ReadOptions::default(), &options).unwrap();
+    let written = String::from_utf8(bytes).unwrap();
+    assert!(written.contains("vn nan 0.0000 inf"), "{written}");
+    let messages: Vec<&str> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
+    assert!(messages.iter().any(|message| message.contains("2 numbers that are not finite were written as")));
+    assert!(!messages.iter().any(|message| message.contains("dropped")), "{messages:?}");
+}

@@ -1,0 +1,118 @@
+//! STL as other programs write it, and as it arrives.
+
+use crate::support::{memory, read_options, stream, try_converted};
+use polyhaul::model::Scene;
+use polyhaul::options::OnError;
+use polyhaul::{ErrorKind, Format, Input, Loaded, ReadOptions, Reader, Result, WriteOptions};
+
+fn try_read(input: Input, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    Reader::new(input).options(options).scene()
+}
+
+/// A triangle as text, whose first corner has x.
+fn facet(x: u32) -> String {
+    format!("facet normal 0 0 1\nouter loop\nvertex {x} 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n")
+}
+
+fn binary(count: u32, triangles: usize, rest: &[u8]) -> Vec<u8> {
+    let mut triangle = [0; 50];
+    triangle[24..28].copy_from_slice(&1f32.to_le_bytes());
+    triangle[40..44].copy_from_slice(&1f32.to_le_bytes());
+    [&[b' '; 80][..], &count.to_le_bytes(), &triangle.repeat(triangles), rest].concat()
+}
+
+#[test]
+fn a_header_without_a_count_is_followed_by_all_triangles() {
+    for count in [0, u32::MAX, 0x7fff_ffff] {
+        for triangles in [1, 2, 7000] {
+            let bytes = binary(count, triangles, &[]);
+            for input in [memory, stream] {
+                for options in [read_options(1, None), read_options(2, Some(1000))] {
+                    let loaded = try_read(input(&bytes, "a.stl"), &options).unwrap();
+                    assert_eq!(loaded.value.meshes[0].faces.len(), triangles, "{count}");
+                    assert_eq!(loaded.report.warnings.counts()["wrong-count"], 1);
+                }
+            }
+        }
+        let bytes = binary(count, 2, &[1, 2, 3]);
+        for input in [memory(&bytes, "a.stl"), stream(&bytes, "a.stl")] {
+            assert_eq!(try_read(input, &ReadOptions::default()).unwrap_err().kind(), ErrorKind::Malformed, "{count}");
+        }
+    }
+    for input in [memory(binary(0, 0, &[]), "a.stl"), stream(binary(0, 0, &[]), "a.stl")] {
+        assert!(try_read(input, &ReadOptions::default()).unwrap().report.warnings.is_empty());
+    }
+}
+
+/// Each deviation is a warning, and the triangles are those of the tidy text.
+#[test]
+fn text_in_the_habits_of_other_writers_is_read() {
+    let tidy = format!("solid a\n{}{}endsolid a\n", facet(2), facet(3));
+    let expected = try_read(memory(&tidy, "a.stl"), &ReadOptions::default()).unwrap().value;
+    let replaced = |from: &str, to: &str| tidy.replace(from, to);
+    for (text, count) in [
+        (replaced("endloop", "end loop"), 2),
+        (replaced("endfacet", "END Facet"), 2),
+        (replaced("endsolid a", "end solid a"), 1),
+        (replaced("endsolid a", "endsolidAssimpScene"), 1),
+        (replaced("outer loop", "outerloop"), 2),
+        (replaced("facet normal", "facetnormal"), 2),
+        (replaced("endfacet", "endfacet 12 0.5"), 2),
+        (replaced("vertex 1 0 0", "vertex 1 0 0 255 0 0"), 2),
+        (replaced("endloop", "endloop ;"), 2),
+        (replaced("outer loop", "# by hand\nouter loop // a loop"), 4),
+        (format!("# made by hand\n{tidy}"), 1),
+        (replaced("endsolid a\n", "").replace("solid a\n", ""), 0),
+    ] {
+        for (threads, chunk_bytes) in [(1, None), (2, Some(60)), (2, Some(7))] {
+            let loaded = try_read(memory(&text, "a.stl"), &read_options(threads, chunk_bytes)).unwrap();
+            let mesh = &loaded.value.meshes[0];
+            assert_eq!(mesh.positions, expected.meshes[0].positions, "{text}");
+            assert_eq!(loaded.report.warnings.counts().get("odd-statement").copied().unwrap_or(0), count, "{text}");
+        }
+        let strict = try_read(memory(&text, "a.stl"), &ReadOptions::default().with_strict(true));
+        assert_eq!(strict.is_err(), count > 0 || !text.contains("solid"), "{text}");
+    }
+    let bare = tidy.replace("facet normal 0 0 1", "facet");
+    let loaded = try_read(memory(bare, "a.stl"), &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.value.meshes[0].positions, expected.meshes[0].positions);
+}
+
+#[test]
+fn normals_that_are_none_have_many_spellings() {
+    for spelling in ["-nan(ind)", "nan", "1.#QNAN", "-1.#IND00", "1.#INF"] {
+        let text = format!("solid\n{}endsolid\n", facet(1).replace("normal 0 0 1", &format!("normal {spelling} 0 0")));
+        assert_eq!(try_read(memory(text, "a.stl"), &ReadOptions::default()).unwrap().value.meshes[0].faces.len(), 1);
+    }
+}
+
+#[test]
+fn text_that_is_no_stl_says_so() {
+    for text in ["v 0 0 0\nv 1 0 0\n", "hello", &"words without meaning ".repeat(50)] {
+        for options in [ReadOptions::default(), ReadOptions::default().with_on_error(OnError::Warn)] {
+            let error = try_read(memory(text, "a.stl"), &options).unwrap_err();
+            assert!(error.to_string().contains("not an STL file"), "{error}");
+        }
+    }
+    let text = facet(1);
+    assert_eq!(try_read(memory(text, "a.stl"), &ReadOptions::default()).unwrap().value.meshes[0].faces.len(), 1);
+}
+
+/// Programs keep colors and other values in the header.
+#[test]
+fn the_header_stays_as_it_is() {
+    let options = WriteOptions::default().with_format(Some(Format::Stl));
+    let mut bytes = binary(2, 2, &[]);
+    bytes[..14].copy_from_slice(b"COLOR=\xa9\xa9\xff\xff,MAT");
+    bytes[40..47].copy_from_slice(b"\0after\0");
+    let (written, report) = try_converted(memory(&bytes, "a.stl"), &ReadOptions::default(), &options).unwrap();
+    assert!(written == bytes && report.warnings.is_empty(), "{:?}", report.warnings);
+    // A comment that was changed counts, and no header makes the file seem text.
+    let mut scene = Reader::new(memory(&bytes, "a.stl")).scene().unwrap().value;
+    scene.comments = vec!["other".into()];
+    let (written, _) = crate::support::try_written(&scene, &options).unwrap();
+    assert!(written.starts_with(b"other\0"));
+    bytes[..5].copy_from_slice(b"solid");
+    let (written, _) = try_converted(memory(&bytes, "a.stl"), &ReadOptions::default(), &options).unwrap();
+    assert!(written.starts_with(b"polyhaul"));
+}
