@@ -147,7 +147,7 @@ def without_header(data: bytes) -> list[bytes]:
 
 def written(scene: polyhaul.Scene, threads: int, options: dict[str, Any]) -> list[bytes]:
     target = io.BytesIO()
-    polyhaul.write(scene, target, threads=threads, **options)
+    polyhaul.write(scene, target, dialect="blender", threads=threads, **options)
     return without_header(target.getvalue())
 
 

@@ -101,7 +101,7 @@ def test_materials_are_given_as_objects_or_names() -> None:
         "usemtl red",
         "usemtl blue",
         "usemtl blue",
-        "usemtl",
+        "usemtl (null)",
     ]
     with pytest.raises(TypeError, match="material is of type int"):
         scene.add(quad, "c", materials=[3])  # type: ignore[list-item]
