@@ -50,7 +50,6 @@ impl Member {
         let mut gzip = Vec::new();
         Encoder::new(Codec::Gzip, None).unwrap().encode(plain, &mut gzip).unwrap();
         let tail = gzip.len() - GZIP_TAIL_BYTES;
-        let crc = u32::from_le_bytes(gzip[tail..tail + 4].try_into().unwrap());
         let (method, packed) = match method {
             Method::Stored => (0, plain.to_vec()),
             Method::Deflate => (8, gzip[GZIP_HEAD_BYTES..tail].to_vec()),
@@ -61,7 +60,7 @@ impl Member {
             packed_bytes: packed.len() as u64,
             plain_bytes: plain.len() as u64,
             packed,
-            crc,
+            crc: crc32(plain),
             method,
             flags: 0,
             attributes: 0o100_644 << 16,
@@ -69,6 +68,12 @@ impl Member {
             told_offset: None,
         }
     }
+}
+
+/// The checksum of zip, gzip and PNG.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ 0xEDB8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
 }
 
 /// An archive of these members, with a comment.

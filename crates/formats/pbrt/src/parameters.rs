@@ -15,12 +15,12 @@ use polyhaul_text::parse::number::IntegerError;
 const MAX_PARAMETERS: usize = u16::MAX as usize;
 
 /// The message about the number of indices of a mesh.
-pub(super) fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
+fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
     format!("this `{class}` has {count} indices; expected a multiple of {width}")
 }
 
 /// The message about an index of a mesh.
-pub(super) fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
+fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
     format!("the index {index} of this `{class}` is out of range: it has {points} points")
 }
 
@@ -43,7 +43,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(count as u16)
     }
 
-    /// Checks the indices of a shape that will become a mesh.
+    /// Checks the indices of a shape that is a mesh.
     pub(super) fn check_indices(&mut self, event: &PbrtEvent, mark: TokenMark) -> PbrtParse<()> {
         let class = self.parsed.names.get(event.a);
         if !matches!(class, b"trianglemesh" | b"bilinearmesh" | b"loopsubdiv") {
@@ -57,10 +57,12 @@ impl<'t> ParsePiece<'t, '_> {
             };
             of_shape.iter().find(|parameter| declarations.get(parameter.declaration as usize).is_some_and(is_named))
         };
-        let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
+        let Some(points) = values(b"P", ValueKind::Floats).map(|points| points.count / 3) else { return Ok(()) };
         let Some(indices) = values(b"indices", ValueKind::Integers) else { return Ok(()) };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
-        match indices.iter().find(|&&index| index as u32 >= points) {
+        // A loop that does not end early is made of vector instructions.
+        let is_sound = indices.iter().fold(0, |largest, &index| largest.max(index as u32)) < points;
+        match indices.iter().find(|&&index| !is_sound && index as u32 >= points) {
             None if !indices.len().is_multiple_of(if class == b"bilinearmesh" { 4 } else { 3 }) => {
                 let width = if class == b"bilinearmesh" { 4 } else { 3 };
                 let message = wrong_index_count(&String::from_utf8_lossy(class), indices.len(), width);

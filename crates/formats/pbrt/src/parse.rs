@@ -128,7 +128,8 @@ impl ParsePiece<'_, '_> {
                 event.a = self.name(directive, mark)?;
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
-                if directive == Directive::Shape && !matches!(self.options.faults.target, "" | "pbrt") {
+                // What goes to pbrt again stays as it is.
+                if directive == Directive::Shape && self.options.faults.target != "pbrt" {
                     self.check_indices(&event, mark)?;
                 }
             }

@@ -97,8 +97,13 @@ fn is_numeric(byte: u8) -> bool {
 }
 
 /// Whether a field of a first row shows that the row does not have names: a number with a point, a sign, an exponent or
-/// a decimal comma, or a NUL.
+/// a decimal comma, a NUL, or several numbers, which a comma that is a typing error separates from the others.
 fn is_value(field: &[u8]) -> bool {
+    let mut words = field.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
+    let is_several = words.next().is_some_and(|first| number::f64(first).is_some()) && words.peek().is_some();
+    if is_several && words.all(|word| number::f64(word).is_some()) {
+        return true;
+    }
     let has_sign = field.iter().any(|byte| b".+-".contains(byte));
     let has_exponent = field.first().is_some_and(u8::is_ascii_digit) && field.iter().any(|byte| b"eE".contains(byte));
     let is_decimal = (has_sign || has_exponent) && number::f64(field).is_some();
@@ -112,6 +117,11 @@ fn has_position(names: &[u8], grammar: &Grammar) -> bool {
         fields.any(|field| field.eq_ignore_ascii_case(name.as_bytes()))
     };
     scene::POSITION.into_iter().all(has)
+}
+
+/// Whether a field begins as a number does: `3.O`.
+fn starts_as_number(field: &[u8]) -> bool {
+    field.iter().find(|byte| !b"+-.".contains(byte)).is_some_and(u8::is_ascii_digit)
 }
 
 /// Whether a field is a word for a missing value.
@@ -378,7 +388,7 @@ impl<'o> TableFinder<'o> {
 
     /// Returns whether a first row has the names of columns: not all of it is numbers, and nothing in it shows that it
     /// is a row with a broken value. Integers can be names, such as years; numbers with a point, a sign or an exponent
-    /// are not, and neither are the words for missing values beside numbers.
+    /// are not, and neither are, beside numbers, the words for missing values and what begins as a number.
     fn are_names(&self, line: &[u8]) -> bool {
         let separator = self.separator(line);
         if self.fits(line, separator) {
@@ -397,7 +407,7 @@ impl<'o> TableFinder<'o> {
             }
             let is_number = number::f64(field).is_some();
             numbers += usize::from(is_number);
-            others += usize::from(!is_number && !is_missing(field));
+            others += usize::from(!is_number && !is_missing(field) && !starts_as_number(field));
         }
         numbers == 0 || others > 0
     }

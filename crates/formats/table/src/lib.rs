@@ -10,9 +10,10 @@
 //!   C libraries write for these (`1.#QNAN`, `-nan(ind)`). No locale, no grouping of digits, no hexadecimal. They are
 //!   rounded correctly.
 //! - The first row contains names if not all of it is numbers, and none of it is a number with a point, a sign or an
-//!   exponent: then it is a row with a fault. So is a row of numbers and words for missing values. A mark before the
-//!   first name (`//X Y Z`) is not part of it, and the number of points can follow names of points on a line of its
-//!   own. A comment directly above the first row is its names if it has as many, with x, y and z among them.
+//!   exponent: then it is a row with a fault. So is a row of numbers and words for missing values or for numbers
+//!   with a typing error (`3.O`). A mark before the first name (`//X Y Z`) is not part of it, and the number of points
+//!   can follow names of points on a line of its own. A comment directly above the first row is its names if it has as
+//!   many, with x, y and z among them.
 //! - Names and numbers can be in double quotes, inside which two quotes stand for one and separators are plain
 //!   characters. Only in names can a quote extend past the end of a line.
 //! - A column has integers if all its values are integers of at most 64 bits; -0 is not one.

@@ -6,6 +6,7 @@ mod damaged;
 mod dialect;
 mod evaluated;
 mod gltf;
+mod habits;
 mod hostile;
 mod huge;
 mod images;

@@ -1,12 +1,11 @@
 //! Checks of validation: names that pbrt-v4 does not have, names without a definition, and meshes that cannot be drawn.
 //!
-//! Reading does not need them: scenes keep what they say, and conversions to meshes find the same faults when they make
-//! the meshes. Nothing here changes the scene.
+//! Reading does not need them: scenes keep what they say. Indices are checked while a shape is parsed, in `parameters`.
+//! Nothing here changes the scene.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
 use super::super::known;
-use super::super::parameters::{index_out_of_range, wrong_index_count};
 use super::super::versions::{self, PbrtKind};
 use super::{PbrtScene, SceneSpot};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
@@ -136,7 +135,7 @@ fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<E
     faults
 }
 
-/// What keeps a shape with arrays from being a mesh.
+/// What keeps a shape with arrays from being a mesh, except its indices.
 fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     let class = shape.class();
     let width = match class {
@@ -149,20 +148,9 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
         return vec![("missing-parameter", format!("this `{class}` has no parameter \"point3 P\""))];
     };
     let mut faults = Vec::new();
-    match parameters.get("indices").map(|indices| indices.values) {
-        Some(ParameterValues::Integers(indices)) => {
-            if let Some(index) = indices.iter().find(|&&index| index < 0 || index as usize >= points) {
-                faults.push(("index-out-of-range", index_out_of_range(class, *index, points)));
-            }
-            if indices.len() % width != 0 {
-                faults.push(("wrong-count", wrong_index_count(class, indices.len(), width)));
-            }
-        }
-        _ if points != width => {
-            let message = format!("this `{class}` has {points} points and no parameter \"integer indices\"");
-            faults.push(("missing-parameter", message));
-        }
-        _ => {}
+    if parameters.get("indices").is_none() && points != width {
+        let message = format!("this `{class}` has {points} points and no parameter \"integer indices\"");
+        faults.push(("missing-parameter", message));
     }
     let counts = [
         ("N", parameters.get("N").map(|normals| normals.values.rows::<3>().map_or(0, <[_]>::len))),

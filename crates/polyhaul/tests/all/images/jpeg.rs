@@ -3,6 +3,7 @@
 use crate::images::*;
 use polyhaul::ErrorKind;
 use polyhaul::WriteOptions;
+use polyhaul_testkit::zip::crc32;
 
 fn file(name: &str) -> Vec<u8> {
     crate::images::file("jpg", &format!("good/own/{name}.jpg"))
@@ -26,12 +27,6 @@ fn pixels_are_nearly_those_of_another_decoder() {
     }
 }
 
-/// The checksum of zip, gzip and PNG.
-fn crc_32(bytes: &[u8]) -> u32 {
-    let step = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ 0xEDB8_8320 } else { sum >> 1 };
-    !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
-}
-
 /// All widths and heights up to 40 with every sampling and order of scans, in turn: the pixels are libjpeg's. The files
 /// are from `tools/testkit/make_jpegs.py`, which says how a record is laid out.
 #[test]
@@ -46,7 +41,7 @@ fn every_size_sampling_and_order_of_scans_has_the_pixels_of_libjpeg() {
         let name = String::from_utf8_lossy(name);
         let image = load(jpeg.to_vec()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(name.starts_with(&format!("{}x{}_", image.width, image.height)), "{name}");
-        assert_eq!(crc_32(byte_samples(&image)), u32::from_le_bytes([e, f, g, h]), "{name}");
+        assert_eq!(crc32(byte_samples(&image)), u32::from_le_bytes([e, f, g, h]), "{name}");
         count += 1;
     }
     assert_eq!(count, 400);

@@ -4,6 +4,7 @@ use crate::support::read_options;
 use polyhaul::model::Scene;
 use polyhaul::{Loaded, ReadOptions, Reader, Result};
 use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::zip::crc32;
 
 const OBJ: &str = "mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl a\nf 1 2 3\n";
 const MTL: &str = "newmtl a\nKd 1 0 0\nmap_Kd tex/a.png\n";
@@ -27,13 +28,6 @@ fn zip(members: &[(&[u8], u16, &[u8])], before: &[u8], after: &[u8], adjusts: bo
     let count = (members.len() as u16).to_le_bytes();
     let end = [&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &(directory.len() as u32).to_le_bytes()].concat();
     [bytes, directory, end, start.to_le_bytes().to_vec(), vec![0, 0], after.to_vec()].concat()
-}
-
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, &byte: &u8| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
-    };
-    !bytes.iter().fold(!0, step)
 }
 
 fn try_read(folder: &Folder, name: &str) -> Result<Loaded<Scene>> {

@@ -1,0 +1,133 @@
+//! Habits of PNG, JPEG, KTX2, DDS and HDR.
+
+use super::{Change, Changed, hold};
+use polyhaul_testkit::random::Random;
+use polyhaul_testkit::zip::crc32;
+
+/// A PNG file with one more chunk behind the header, and the checksum of the chunk changed by `damage`.
+fn with_chunk(bytes: &[u8], kind: &[u8; 4], data: &[u8], damage: u32) -> Option<Vec<u8>> {
+    const HEADER_END: usize = 33;
+    // Descriptions of colors that are there already go before.
+    let has = |kind: &[u8]| bytes.windows(4).any(|window| window == kind);
+    [&b"gAMA"[..], b"cHRM", b"sRGB", b"iCCP", b"cICP", b"eXIf"].into_iter().all(|kind| !has(kind)).then_some(())?;
+    let named = [kind, data].concat();
+    let length = (data.len() as u32).to_be_bytes();
+    let sum = (crc32(&named) ^ damage).to_be_bytes();
+    let (head, rest) = bytes.split_at_checked(HEADER_END)?;
+    Some([head, &length, &named, &sum, rest].concat())
+}
+
+fn png_text(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let damage = 1 << random.below(32);
+    let kind = [b"tEXt", b"tIME", b"prVt"][random.below(3)];
+    Changed::warned(with_chunk(bytes, kind, b"Comment\0words", damage)?, "bad-checksum")
+}
+
+fn png_gamma(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let gamma = [55_555_u32, 100_001, 20_000][random.below(3)];
+    let changed = with_chunk(bytes, b"gAMA", &gamma.to_be_bytes(), 0)?;
+    Some(Changed::warned(changed, "changed-color-space")?.but("color-space"))
+}
+
+fn png_usual_gamma(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    Changed::silent(with_chunk(bytes, b"gAMA", &45_455_u32.to_be_bytes(), 0)?)
+}
+
+fn png_code_points(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let points = [[9, 16, 0, 1], [9, 18, 0, 1], [12, 13, 0, 1]][random.below(3)];
+    Some(Changed::warned(with_chunk(bytes, b"cICP", &points, 0)?, "changed-color-space")?.but("color-space"))
+}
+
+/// A directory of Exif with one entry.
+fn exif(orientation: u8, is_big: bool) -> Vec<u8> {
+    let number = |number: u32, bytes: usize| {
+        if is_big { number.to_be_bytes()[4 - bytes..].to_vec() } else { number.to_le_bytes()[..bytes].to_vec() }
+    };
+    let mark: &[u8] = if is_big { b"MM" } else { b"II" };
+    // A padded short is first in its field.
+    let value = [number(u32::from(orientation), 2), vec![0, 0]].concat();
+    [
+        mark,
+        &number(42, 2),
+        &number(8, 4),
+        &number(1, 2),
+        &number(0x112, 2),
+        &number(3, 2),
+        &number(1, 4),
+        &value,
+        &[0; 4],
+    ]
+    .concat()
+}
+
+fn png_orientation(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let exif = exif(2 + random.below(7) as u8, random.once_in(2));
+    Changed::warned(with_chunk(bytes, b"eXIf", &exif, 0)?, "unapplied-orientation")
+}
+
+/// Larger than most: their pixels are those of small files too.
+#[test]
+fn png() {
+    let changes: [(&str, Change); 5] = [
+        ("a bad checksum of a chunk that pixels do not need", png_text),
+        ("another gamma", png_gamma),
+        ("the usual gamma", png_usual_gamma),
+        ("code points", png_code_points),
+        ("an orientation", png_orientation),
+    ];
+    hold("png", "png", &changes);
+}
+
+/// A JPEG file with one more segment at its start.
+fn with_segment(bytes: &[u8], marker: u8, data: &[u8]) -> Option<Vec<u8>> {
+    let rest = bytes.strip_prefix(b"\xff\xd8")?;
+    Some([b"\xff\xd8\xff", &[marker][..], &(data.len() as u16 + 2).to_be_bytes(), data, rest].concat())
+}
+
+fn jpg_orientation(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    (!bytes.windows(4).any(|window| window == b"Exif")).then_some(())?;
+    let exif = [b"Exif\0\0", &exif(2 + random.below(7) as u8, random.once_in(2))[..]].concat();
+    Changed::warned(with_segment(bytes, 0xe1, &exif)?, "unapplied-orientation")
+}
+
+fn jpg_comment(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    Changed::silent(with_segment(bytes, 0xfe, b"\xff\xd9 is not the end")?)
+}
+
+/// Bytes between the end of a segment and the next marker, which decoders skip.
+fn jpg_fill(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let rest = bytes.strip_prefix(b"\xff\xd8")?;
+    Changed::silent([b"\xff\xd8", &[0xff; 4][..=random.below(4)], &rest[1..]].concat())
+}
+
+fn jpg_after(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    Changed::silent([bytes, b"\0\0"].concat())
+}
+
+#[test]
+fn jpg() {
+    let changes: [(&str, Change); 4] = [
+        ("an orientation", jpg_orientation),
+        ("a comment with a marker", jpg_comment),
+        ("fill bytes", jpg_fill),
+        ("bytes behind the end", jpg_after),
+    ];
+    hold("jpg", "jpg", &changes);
+}
+
+/// The size of the pixel format is 24 in files of some writers, or missing.
+fn dds_size(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut changed = bytes.to_vec();
+    *changed.get_mut(76)? = [24, 0][random.below(2)];
+    Changed::warned(changed, "bad-declaration")
+}
+
+fn dds_after(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    Changed::silent([bytes, &[7; 9][..=random.below(8)]].concat())
+}
+
+#[test]
+fn dds() {
+    let changes: [(&str, Change); 2] = [("another size of the pixel format", dds_size), ("more data", dds_after)];
+    hold("dds", "dds", &changes);
+}

@@ -1,0 +1,307 @@
+//! Habits of OBJ, STL, PLY and OFF.
+
+use super::words::{is_continued, keyword, lines, pick, with_word};
+use super::{Change, Changed, Outcome, hold};
+use polyhaul_testkit::random::Random;
+use std::iter::once;
+
+/// Spellings of NaN by C libraries.
+const NANS: [&str; 6] = ["-nan(ind)", "nan(snan)", "1.#QNAN", "-1.#IND00", "1.#SNAN", "-NaN"];
+
+fn nan(random: &mut Random) -> &'static str {
+    NANS[random.below(NANS.len())]
+}
+
+/// The keywords of OBJ that have numbers of their own.
+const NUMBERED: [&str; 3] = ["v", "vt", "vn"];
+
+fn put(mut lines: Vec<String>, at: usize, line: &str) -> Vec<u8> {
+    lines.insert(at, line.into());
+    lines.concat().into()
+}
+
+/// A place between two statements.
+fn between(lines: &[String], random: &mut Random) -> Option<usize> {
+    let at = random.below(lines.len() + 1);
+    let is_free = at == 0 || !is_continued(&lines[at - 1]) && lines[at - 1].ends_with('\n');
+    (is_free && lines.iter().all(|line| keyword(line) != "cstype")).then_some(at)
+}
+
+fn obj_nul(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let nul = "\0".repeat(1 + random.below(9));
+    let end = if bytes.ends_with(b"\n") { "" } else { "\n" };
+    Changed::silent([bytes, end.as_bytes(), nul.as_bytes()].concat())
+}
+
+fn obj_comment(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let lines = lines(bytes)?;
+    let at = between(&lines, random)?;
+    let is_statement = |line: &&String| ["v", "vt", "vn", "f", "o", "g", "usemtl", "s"].contains(&keyword(line));
+    lines.get(at).filter(is_statement)?;
+    Changed::warned(put(lines, at, "# made from C:\\models\\\n"), "continued-comment")
+}
+
+fn obj_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = lines(bytes)?;
+    let at = pick(&lines, random, |line| NUMBERED.contains(&keyword(line)) && !is_continued(line))?;
+    let place = 1 + random.below(2);
+    let mut usual = lines.clone();
+    usual[at] = with_word(&lines[at], place, "nan")?;
+    lines[at] = with_word(&lines[at], place, nan(random))?;
+    Some(Changed::silent(lines.concat())?.as_usual(usual.concat()))
+}
+
+/// The corners of a face, line or point, as numbers of `v`, `vt` and `vn` from 1; `None` for other statements and
+/// those that cannot be told by a glance.
+fn corners(line: &str) -> Option<Vec<[Option<usize>; 3]>> {
+    let mut words = line.split_ascii_whitespace();
+    ["f", "l", "p"].contains(&words.next()?).then_some(())?;
+    let corner = |word: &str| {
+        let mut corner = [None; 3];
+        for (slot, part) in corner.iter_mut().zip(word.split('/')) {
+            *slot = if part.is_empty() { None } else { Some(part.parse().ok()?) };
+        }
+        Some(corner)
+    };
+    words.map(corner).collect()
+}
+
+/// The statement with these corners.
+fn element(keyword: &str, corners: &[[Option<usize>; 3]]) -> String {
+    let shown = |part: Option<usize>| part.map(|number| number.to_string()).unwrap_or_default();
+    let corner = |[v, vt, vn]: &[Option<usize>; 3]| match (vt, vn) {
+        (None, None) => shown(*v),
+        (_, None) => format!("{}/{}", shown(*v), shown(*vt)),
+        _ => format!("{}/{}/{}", shown(*v), shown(*vt), shown(*vn)),
+    };
+    once(keyword.to_string()).chain(corners.iter().map(corner)).collect::<Vec<_>>().join(" ") + "\n"
+}
+
+/// A file whose elements are all positive numbers in one line each; lines of another kind are left out of both files.
+fn plain_obj(bytes: &[u8]) -> Option<Vec<String>> {
+    let mut lines = lines(bytes)?;
+    lines.retain(|line| NUMBERED.contains(&keyword(line)) || ["f", "l", "p"].contains(&keyword(line)));
+    let is_plain = |line: &String| {
+        !is_continued(line) && line.ends_with('\n') && (NUMBERED.contains(&keyword(line)) || corners(line).is_some())
+    };
+    lines.iter().all(is_plain).then_some(lines)
+}
+
+/// A line that is none keeps its number, and what uses it goes.
+fn obj_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = plain_obj(bytes)?;
+    let at = pick(&lines, random, |line| NUMBERED.contains(&keyword(line)))?;
+    let kind = NUMBERED.iter().position(|other| *other == keyword(&lines[at]))?;
+    let number = 1 + lines[..at].iter().filter(|line| keyword(line) == NUMBERED[kind]).count();
+    let mut usual = Vec::new();
+    for (line_number, line) in lines.iter().enumerate() {
+        let Some(mut used) = corners(line) else {
+            usual.extend((line_number != at).then(|| line.clone()));
+            continue;
+        };
+        let is_bad = |corner: &[Option<usize>; 3]| corner[kind] == Some(number);
+        // Each corner of `p` is an element of its own.
+        if keyword(line) == "p" {
+            used.retain(|corner| !is_bad(corner));
+        }
+        if used.iter().any(is_bad) || used.is_empty() {
+            continue;
+        }
+        for index in used.iter_mut().filter_map(|corner| corner[kind].as_mut()) {
+            *index -= usize::from(*index > number);
+        }
+        usual.push(element(keyword(line), &used));
+    }
+    lines[at] = format!("{} 1 bad 3\n", NUMBERED[kind]);
+    Some(Changed::new(lines.concat(), Outcome::Skipped("malformed"))?.as_usual(usual.concat()))
+}
+
+/// An index of a uv or normal that does not exist is left out, and the face stays.
+fn obj_missing_corner(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = plain_obj(bytes)?;
+    let at = pick(&lines, random, |line| keyword(line) == "f")?;
+    let kind = 1 + random.below(2);
+    let mut face = corners(&lines[at])?;
+    let corner = random.below(face.len());
+    let mut usual = lines.clone();
+    face[corner][kind] = None;
+    usual[at] = element("f", &face);
+    face[corner][kind] = Some(99_999);
+    lines[at] = element("f", &face);
+    Some(Changed::warned(lines.concat(), "missing-corner-value")?.as_usual(usual.concat()))
+}
+
+#[test]
+fn obj() {
+    let changes: [(&str, Change); 5] = [
+        ("NUL at the end", obj_nul),
+        ("a comment that ends in a backslash", obj_comment),
+        ("NaN of C libraries", obj_nan),
+        ("a bad line", obj_skipped),
+        ("a missing uv or normal", obj_missing_corner),
+    ];
+    hold("obj", "obj", &changes);
+}
+
+/// How many triangles a binary STL file has.
+fn binary_triangles(bytes: &[u8]) -> Option<u32> {
+    let count = u32::from_le_bytes(bytes.get(80..84)?.try_into().ok()?);
+    (bytes.len() == 84 + 50 * count as usize && count > 0).then_some(count)
+}
+
+fn stl_count(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    binary_triangles(bytes)?;
+    let mut changed = bytes.to_vec();
+    changed[80..84].copy_from_slice(&random.pick(&[0u32, u32::MAX, i32::MAX as u32]).to_le_bytes());
+    Changed::warned(changed, "wrong-count")
+}
+
+/// Statements of text STL, and how other writers have them.
+const STL_WORDS: [[&str; 2]; 7] = [
+    ["endloop", "end loop"],
+    ["endfacet", "endfacet 0 0"],
+    ["endsolid", "endsolidName"],
+    ["endsolid", "end solid"],
+    ["outer loop", "outerloop"],
+    ["facet normal", "# here\nfacet normal"],
+    ["endloop", "endloop // by hand\n"],
+];
+
+fn stl_words(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let text = lines(bytes)?.concat();
+    let [word, other] = random.pick(&STL_WORDS);
+    text.contains('\n').then_some(())?;
+    text.contains(word).then(|| text.replacen(word, other, 1)).and_then(|text| Changed::warned(text, "odd-statement"))
+}
+
+fn stl_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = lines(bytes)?;
+    let at = pick(&lines, random, |line| line.trim_start().to_ascii_lowercase().starts_with("facet normal "))?;
+    let mut usual = lines.clone();
+    usual[at] = with_word(&lines[at], 3, "nan")?;
+    lines[at] = with_word(&lines[at], 3, nan(random))?;
+    Some(Changed::silent(lines.concat())?.as_usual(usual.concat()))
+}
+
+#[test]
+fn stl() {
+    let changes: [(&str, Change); 3] =
+        [("a count that is none", stl_count), ("other words", stl_words), ("NaN of C libraries", stl_nan)];
+    hold("stl", "stl", &changes);
+}
+
+/// The header of a PLY file as lines, and the data.
+fn ply_parts(bytes: &[u8]) -> Option<(Vec<String>, &[u8])> {
+    let marker = b"end_header\n";
+    let end = bytes.windows(marker.len()).position(|window| window == marker)? + marker.len();
+    Some((lines(&bytes[..end])?, &bytes[end..]))
+}
+
+/// The same for text, whose data are lines.
+fn ply_text(bytes: &[u8]) -> Option<[Vec<String>; 2]> {
+    let (header, data) = ply_parts(bytes)?;
+    header.iter().any(|line| line.starts_with("format ascii")).then_some(())?;
+    let rows = lines(data)?;
+    rows.iter().all(|row| row.ends_with('\n') && !row.trim().is_empty()).then_some([header, rows])
+}
+
+/// The numbers of the first element's row and its columns.
+fn first_element(header: &[String]) -> Option<(usize, Vec<String>)> {
+    let at = header.iter().position(|line| keyword(line) == "element")?;
+    let count = header[at].split_ascii_whitespace().nth(2)?.parse().ok()?;
+    let properties = header[at + 1..].iter().take_while(|line| keyword(line) == "property");
+    let properties: Vec<String> = properties.map(|line| line.trim_end().to_string()).collect();
+    properties.iter().all(|line| !line.contains(" list ")).then_some((count, properties))
+}
+
+/// The columns of the first element that have integers.
+fn integer_columns(properties: &[String]) -> Vec<usize> {
+    let is_integer = |line: &String| ["char", "short", "int"].iter().any(|name| line.contains(name));
+    (0..properties.len()).filter(|&column| is_integer(&properties[column])).collect()
+}
+
+fn ply_decimals(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let [header, mut rows] = ply_text(bytes)?;
+    let (count, properties) = first_element(&header)?;
+    let columns = integer_columns(&properties);
+    let column = *columns.get(random.below(columns.len()))?;
+    let row = random.below(count.min(rows.len()));
+    let value = rows.get(row)?.split_ascii_whitespace().nth(column)?.to_string();
+    rows[row] = with_word(&rows[row], column, &format!("{value}.{}", "0".repeat(random.below(3))))?;
+    Changed::warned([header, rows].concat().concat(), "decimal-integer")
+}
+
+fn ply_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let [header, mut rows] = ply_text(bytes)?;
+    let (count, properties) = first_element(&header)?;
+    let floats =
+        (0..properties.len()).filter(|&at| properties[at].contains(" float ") || properties[at].contains(" double "));
+    let floats: Vec<usize> = floats.collect();
+    let column = *floats.get(random.below(floats.len()))?;
+    let row = random.below(count.min(rows.len()));
+    rows.get(row)?;
+    let mut usual = rows.clone();
+    usual[row] = with_word(&rows[row], column, "nan")?;
+    rows[row] = with_word(&rows[row], column, nan(random))?;
+    Some(Changed::silent([header.clone(), rows].concat().concat())?.as_usual([header, usual].concat().concat()))
+}
+
+/// Faces under other names and types.
+fn ply_lists(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let (mut header, data) = ply_parts(bytes)?;
+    let is_text = header.iter().any(|line| line.starts_with("format ascii"));
+    header.iter().all(|line| !line.contains("tristrips")).then_some(())?;
+    let is_face = |line: &str| line.starts_with("property list ") && line.contains(" vertex_ind");
+    let at = pick(&header, random, is_face)?;
+    header[at] = match random.below(2) {
+        0 => with_word(&header[at], 4, "indices")?,
+        _ if is_text => with_word(&header[at], 3, ["float", "double"][random.below(2)])?,
+        _ => return None,
+    };
+    Changed::warned([header.concat().as_bytes(), data].concat(), "odd-property")
+}
+
+/// One byte more than the header says.
+fn ply_more(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let (header, _) = ply_parts(bytes)?;
+    header.iter().all(|line| !line.starts_with("format ascii")).then_some(())?;
+    Changed::warned([bytes, &[0; 9][..=random.below(8)]].concat(), "extra-data")
+}
+
+/// The data went through a conversion of text, as the header did.
+fn ply_damaged(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    let (header, data) = ply_parts(bytes)?;
+    header.iter().all(|line| !line.starts_with("format ascii")).then_some(())?;
+    data.contains(&b'\n').then_some(())?;
+    let changed = bytes.iter().flat_map(|&byte| if byte == b'\n' { vec![b'\r', b'\n'] } else { vec![byte] });
+    Changed::refused(changed.collect::<Vec<_>>(), "CR LF")
+}
+
+#[test]
+fn ply() {
+    let changes: [(&str, Change); 5] = [
+        ("integers as decimals", ply_decimals),
+        ("NaN of C libraries", ply_nan),
+        ("lists of other names and types", ply_lists),
+        ("more data", ply_more),
+        ("each LF is CR LF", ply_damaged),
+    ];
+    hold("ply", "ply", &changes);
+}
+
+fn off_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = lines(bytes)?;
+    let is_header = |line: &str| line.contains('#') || line.chars().any(|c| c.is_ascii_alphabetic());
+    let is_vertex = |line: &str| !is_header(line) && line.split_ascii_whitespace().count() == 3 && line.contains('.');
+    let at = pick(&lines, random, is_vertex)?;
+    let mut usual = lines.clone();
+    usual[at] = with_word(&lines[at], 1, "nan")?;
+    lines[at] = with_word(&lines[at], 1, nan(random))?;
+    Some(Changed::silent(lines.concat())?.as_usual(usual.concat()))
+}
+
+#[test]
+fn off() {
+    let changes: [(&str, Change); 1] = [("NaN of C libraries", off_nan)];
+    hold("off", "off", &changes);
+}
