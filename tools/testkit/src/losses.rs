@@ -120,7 +120,7 @@ fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
         ("glb", "glb") => "positions, order, normals, colors, columns, names",
-        ("glb", "obj") => "alpha, columns, names, material definitions, material names, normals, positions",
+        ("glb", "obj") => "alpha, columns, names, materials, material definitions, material names, normals, positions",
         ("glb", "ply" | "off") => {
             "normals, columns, names, materials, material definitions, material names, points, colors, alpha"
         }

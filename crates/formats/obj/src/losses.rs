@@ -27,10 +27,11 @@ const NOT_FINITE: u32 = 0x7f80_0000;
 /// scenes smaller than 0.005.
 const COARSE: f64 = 1e-4;
 
-/// Warns about everything that OBJ cannot store; `output` is the file's name.
+/// Warns about everything that OBJ cannot store; `output` is the file's name, and `materials` are those of the scene,
+/// and the same with distinct names.
 pub fn note_left_out(
     scene: &Scene,
-    materials: &[Material],
+    materials: [&[Material]; 2],
     options: FormatOptions<'_, ObjWriteOptions>,
     run: &RunOptions,
     output: &str,
@@ -59,7 +60,10 @@ pub fn note_left_out(
     let changed = [
         (
             "changed-names",
-            ["name was written with `_` for each space", "names were written with `_` for each space"],
+            [
+                "name was changed: names have no spaces in OBJ, and those of materials must differ",
+                "names were changed: names have no spaces in OBJ, and those of materials must differ",
+            ],
             renamed(scene, materials),
             None,
         ),
@@ -157,13 +161,18 @@ fn is_evaluated(scene: &Scene) -> bool {
     scene.objects.iter().any(|object| scene.is_evaluated(object))
 }
 
-/// Returns how many names are written with other characters: names in Blender's dialect have no blanks.
-fn renamed(scene: &Scene, materials: &[Material]) -> u64 {
-    if !is_evaluated(scene) {
-        return 0;
-    }
-    let names = scene.objects.iter().map(|object| &object.name).chain(materials.iter().map(|material| &material.name));
-    names.filter(|name| names::joined(name) != name.as_str()).count() as u64
+/// Returns how many names are written with other characters: names in Blender's dialect have no blanks, and those of
+/// materials must differ. A material that is missing and has no name is none.
+fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
+    let is_evaluated = is_evaluated(scene);
+    let written = |name| if is_evaluated { names::joined(name) } else { names::written(name) };
+    let [originals, distinct] = materials;
+    let objects = scene.objects.iter().filter(|object| written(&object.name) != object.name.as_str());
+    let is_none = |material: &Material| material.name.is_empty() && material.missing;
+    let materials = originals.iter().zip(distinct).filter(|(original, distinct)| {
+        !is_none(original) && written(&distinct.name) != original.name.as_str()
+    });
+    (objects.count() + materials.count()) as u64
 }
 
 /// Normals of vertices that no face has.

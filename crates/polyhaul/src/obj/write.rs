@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 /// Writes the scene and its library.
 pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let MeshJob { scene, looks, output, mut links, options, report, format, .. } = job;
-    let looks = &Looks { materials: distinct_names(scene, &looks.materials)?, libraries: looks.libraries.clone() };
+    let originals = &looks.materials;
+    let looks = &Looks { materials: distinct_names(scene, originals)?, libraries: looks.libraries.clone() };
     let library = Library::from_scene(scene, looks, &output, options, &mut links)?;
     let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
@@ -32,7 +33,8 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     }
     let format_options = FormatOptions { scene: &options.scene, own: &options.obj };
     let output_name = name_of(&output);
-    obj::note_left_out(scene, &looks.materials, format_options, &options.run, &output_name, &mut report.warnings)?;
+    let materials = [originals, &*looks.materials];
+    obj::note_left_out(scene, materials, format_options, &options.run, &output_name, &mut report.warnings)?;
     report.warnings.refuse_losses(options.strictness())?;
     let (sink, name) = open(output, file_options, &options.run)?;
     let line = library.as_ref().map(|library| library.name.as_str());
