@@ -41,14 +41,17 @@ fn main() {
     type Make = Box<dyn Fn() -> Vec<u8>>;
     let png = |color, channels| -> Make { Box::new(move || to_png(&picture(side, channels), side, color)) };
     let flat = || -> Make { Box::new(move || to_png(&tiles(side), side, png::ColorType::Rgb)) };
-    let jpeg = |sampling| -> Make { Box::new(move || to_jpeg(&picture(side, 3), side, sampling)) };
+    let jpeg = |sampling| -> Make { Box::new(move || to_jpeg(&picture(side, 3), side, sampling, false)) };
+    let progressive: Make = Box::new(move || to_jpeg(&picture(side, 3), side, SamplingFactor::F_2_2, true));
     let exr = |compression| -> Make { Box::new(move || to_exr(&picture(side, 4), side, compression)) };
-    let files: [(&str, Make, Read); 8] = [
+    let files: [(&str, Make, Read); 10] = [
         ("PNG, RGB", png(png::ColorType::Rgb, 3), read_png),
         ("PNG, RGBA", png(png::ColorType::Rgba, 4), read_png),
         ("PNG, RGB, mostly flat", flat(), read_png),
         ("JPEG, 4:2:0", jpeg(SamplingFactor::F_2_2), read_jpeg),
+        ("JPEG, 4:2:2", jpeg(SamplingFactor::F_2_1), read_jpeg),
         ("JPEG, 4:4:4", jpeg(SamplingFactor::F_1_1), read_jpeg),
+        ("JPEG, 4:2:0, progressive", progressive, read_jpeg),
         ("EXR, ZIP, halves", exr(Compression::ZIP16), read_exr),
         ("EXR, PIZ, halves", exr(Compression::PIZ), read_exr),
         ("EXR, uncompressed halves", exr(Compression::Uncompressed), read_exr),
@@ -128,10 +131,11 @@ fn to_png(samples: &[u8], side: usize, color: png::ColorType) -> Vec<u8> {
     file
 }
 
-fn to_jpeg(samples: &[u8], side: usize, sampling: jpeg_encoder::SamplingFactor) -> Vec<u8> {
+fn to_jpeg(samples: &[u8], side: usize, sampling: jpeg_encoder::SamplingFactor, is_progressive: bool) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = jpeg_encoder::Encoder::new(&mut file, 90);
     encoder.set_sampling_factor(sampling);
+    encoder.set_progressive(is_progressive);
     encoder.encode(samples, side as u16, side as u16, jpeg_encoder::ColorType::Rgb).unwrap();
     file
 }

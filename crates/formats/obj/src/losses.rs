@@ -169,9 +169,10 @@ fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     let [originals, distinct] = materials;
     let objects = scene.objects.iter().filter(|object| written(&object.name) != object.name.as_str());
     let is_none = |material: &Material| material.name.is_empty() && material.missing;
-    let materials = originals.iter().zip(distinct).filter(|(original, distinct)| {
-        !is_none(original) && written(&distinct.name) != original.name.as_str()
-    });
+    let materials = originals
+        .iter()
+        .zip(distinct)
+        .filter(|(original, distinct)| !is_none(original) && written(&distinct.name) != original.name.as_str());
     (objects.count() + materials.count()) as u64
 }
 

@@ -92,14 +92,13 @@ fn is_attribute(column: &Column) -> bool {
     column.name == "attribute" && column.offsets.is_none() && matches!(column.values, Values::U16(_))
 }
 
-/// The header of the file that the scene was read from, unless its text was changed or would make the file seem text.
+/// The header of the file that the scene was read from, unless its text was changed.
 fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     let Some(&header) = scene.header.first_chunk().filter(|_| scene.header.len() == HEADER_BYTES - 4) else {
         return Ok(None);
     };
-    let is_text = header.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
     let is_same = scene.comments.first().map_or("", String::as_str) == title_of(&header)?;
-    Ok((is_same && !is_text).then_some(header))
+    Ok(is_same.then_some(header))
 }
 
 /// Returns the header of a binary file: the first comment, as far as it fits, and the number of triangles.

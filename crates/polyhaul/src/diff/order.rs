@@ -10,24 +10,51 @@ const MAX_FACES: u64 = 4_000_000;
 /// has the same.
 const STEPS: f64 = 20_000.0;
 
+/// Where a scene lies: its lowest corner, and its longest side.
+pub(super) struct Extent {
+    low: [f64; 3],
+    pub(super) side: f64,
+}
+
+impl Extent {
+    /// The extent of all corners of faces that are finite.
+    pub(super) fn of(world: &World<'_>) -> Extent {
+        let mut low = [f64::INFINITY; 3];
+        let mut high = [f64::NEG_INFINITY; 3];
+        for face in world.faces() {
+            for position in (0..face.corners.len()).map(|corner| face.position(face.corner(corner))) {
+                for axis in (0..3).filter(|&axis| position[axis].is_finite()) {
+                    low[axis] = low[axis].min(position[axis]);
+                    high[axis] = high[axis].max(position[axis]);
+                }
+            }
+        }
+        let side = low.iter().zip(&high).map(|(low, high)| high - low).fold(0.0, f64::max);
+        Extent { low, side }
+    }
+}
+
 /// What a face is ordered by: its corners, from the lowest on, on a grid.
 type FaceKey = (Vec<[i64; 3]>, String);
 
 /// The faces of a scene in an order of their own; `None` if there are too many.
-pub(super) fn ordered<'a>(world: &World<'a>, side: f64) -> Result<Option<Vec<Face<'a>>>> {
+pub(super) fn ordered<'a>(world: &World<'a>, extent: &Extent) -> Result<Option<Vec<Face<'a>>>> {
     let count = world.parts.iter().map(|part| part.faces.len() as u64).sum::<u64>();
-    if count > MAX_FACES || side.is_nan() || side <= 0.0 {
+    if count > MAX_FACES || extent.side <= 0.0 {
         return Ok(None);
     }
     let mut keyed: Vec<(FaceKey, Face<'a>)> = Vec::new();
     keyed.try_reserve_exact(count as usize)?;
-    keyed.extend(world.faces().map(|face| (key(world, &face, side), face)));
+    keyed.extend(world.faces().map(|face| (key(world, &face, extent), face)));
     keyed.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(Some(keyed.into_iter().map(|(_, face)| face).collect()))
 }
 
-fn key(world: &World<'_>, face: &Face<'_>, side: f64) -> FaceKey {
-    let on_grid = |corner| face.position(face.corner(corner)).map(|value| (value / side * STEPS).round() as i64);
+fn key(world: &World<'_>, face: &Face<'_>, extent: &Extent) -> FaceKey {
+    let on_grid = |corner| {
+        let position = face.position(face.corner(corner));
+        [0, 1, 2].map(|axis| ((position[axis] - extent.low[axis]) / extent.side * STEPS).round() as i64)
+    };
     let mut corners: Vec<[i64; 3]> = (0..face.corners.len()).map(on_grid).collect();
     let first = (0..corners.len()).min_by_key(|&corner| corners[corner]).unwrap_or(0);
     corners.rotate_left(first);

@@ -1,6 +1,6 @@
 //! Scenes corner by corner: the data of each face, line and vertex, however indices and files store it.
 
-use super::order::ordered;
+use super::order::{Extent, ordered};
 use super::{Differences, Gap, flattened, table};
 use crate::references::{SameFiles, with_names};
 use crate::report::Report;
@@ -389,9 +389,9 @@ fn in_another_order(
     differences: &mut Differences,
 ) -> Result<Option<Gaps>> {
     let [a, b] = sides;
-    let side = a.faces().flat_map(|face| (0..face.corners.len()).map(move |corner| face.position(face.corner(corner))));
-    let side = side.flatten().filter(|value| value.is_finite()).fold(0.0, |side: f64, value| side.max(value.abs()));
-    let [Some(left), Some(right)] = [ordered(a, side)?, ordered(b, side)?] else { return Ok(None) };
+    let extent = Extent::of(a);
+    let side = extent.side;
+    let [Some(left), Some(right)] = [ordered(a, &extent)?, ordered(b, &extent)?] else { return Ok(None) };
     let is_same_shape = left.iter().zip(&right).all(|(left, right)| left.corners.len() == right.corners.len());
     if !is_same_shape {
         return Ok(None);
@@ -408,18 +408,18 @@ fn in_another_order(
         differences.all.extend(found_before);
         return Ok(None);
     }
-    let moved = a.faces().zip(b.faces()).filter(|(left, right)| !is_at(left, right)).count() as u64;
+    let moved = a.faces().zip(b.faces()).filter(|(left, right)| !is_at(left, right, side)).count() as u64;
     differences.only("order", moved, "faces are in another order");
     Ok(Some(gaps))
 }
 
-/// Whether the first corners of two faces are near each other, compared with the size of the first face.
-fn is_at(left: &Face<'_>, right: &Face<'_>) -> bool {
+/// Whether the first corners of two faces are near each other, in a scene with this longest side.
+fn is_at(left: &Face<'_>, right: &Face<'_>, side: f64) -> bool {
     let shift = first_alike(left, right);
     let count = left.corners.len();
     (0..count).all(|corner| {
         let [a, b] = [left.position(left.corner(corner)), right.position(right.corner((corner + shift) % count))];
-        (0..3).all(|axis| (a[axis] - b[axis]).abs() <= 1e-4 * (1.0 + a[axis].abs()))
+        (0..3).all(|axis| (a[axis] - b[axis]).abs() <= 1e-4 * side)
     })
 }
 

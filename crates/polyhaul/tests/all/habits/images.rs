@@ -1,6 +1,9 @@
 //! Habits of PNG, JPEG, KTX2, DDS and HDR.
 
 use super::{Change, Changed, hold};
+use crate::support::{byte_samples, memory};
+use polyhaul::Reader;
+use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::zip::crc32;
 
@@ -130,4 +133,56 @@ fn dds_after(bytes: &[u8], random: &mut Random) -> Option<Changed> {
 fn dds() {
     let changes: [(&str, Change); 2] = [("another size of the pixel format", dds_size), ("more data", dds_after)];
     hold("dds", "dds", &changes);
+}
+
+/// A KTX 2 file with one pair of a name and a value more.
+fn with_pair(bytes: &[u8], key: &str, value: &str) -> Option<Vec<u8>> {
+    const LEVELS: usize = 80;
+    let word = |at: usize| bytes.get(at..at + 4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    (word(60)? == 0).then_some(())?;
+    let mut pair = [key.as_bytes(), b"\0", value.as_bytes(), b"\0"].concat();
+    let size = pair.len() as u32;
+    pair.splice(0..0, size.to_le_bytes());
+    // Levels stay where their alignment has them.
+    pair.resize(pair.len().next_multiple_of(4), 0);
+    let used = pair.len();
+    pair.resize(used.next_multiple_of(48), 0);
+    let at = (word(48)? + word(52)?) as usize;
+    let mut changed = bytes.to_vec();
+    changed[56..60].copy_from_slice(&(at as u32).to_le_bytes());
+    changed[60..64].copy_from_slice(&(used as u32).to_le_bytes());
+    for level in 0..word(40)?.max(1) as usize {
+        let offset = &mut changed[LEVELS + 24 * level..][..4];
+        let moved = u32::from_le_bytes([offset[0], offset[1], offset[2], offset[3]]) + pair.len() as u32;
+        offset.copy_from_slice(&moved.to_le_bytes());
+    }
+    changed.splice(at..at, pair);
+    Some(changed)
+}
+
+/// Orientation and order of channels are applied to the pixels.
+#[test]
+fn ktx2() {
+    let load = |bytes: &[u8]| Reader::new(memory(bytes, "x.ktx2")).image().unwrap().value;
+    let mut tried = 0;
+    for sample in samples("ktx2/good", "ktx2") {
+        let plain = sample.bytes();
+        let pairs =
+            [("KTXorientation", "ru"), ("KTXorientation", "rd"), ("KTXswizzle", "bgra"), ("KTXswizzle", "rgba")];
+        for (key, value) in pairs {
+            let Some(changed) = with_pair(&plain, key, value) else { continue };
+            let [image, changed] = [&plain, &changed].map(|bytes| load(bytes));
+            let channels = image.channels.count();
+            let mut rows: Vec<Vec<u8>> =
+                byte_samples(&image).chunks(image.width * channels).map(<[u8]>::to_vec).collect();
+            match value {
+                "ru" => rows.reverse(),
+                "bgra" => rows.iter_mut().flat_map(|row| row.chunks_mut(channels)).for_each(|pixel| pixel.swap(0, 2)),
+                _ => {}
+            }
+            assert!(rows.concat() == byte_samples(&changed), "{} with {key} {value}", sample.name);
+            tried += 1;
+        }
+    }
+    assert!(tried > 0);
 }

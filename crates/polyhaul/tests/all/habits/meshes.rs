@@ -131,9 +131,23 @@ fn obj_missing_corner(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::warned(lines.concat(), "missing-corner-value")?.as_usual(usual.concat()))
 }
 
+/// The faces of a file in another order are a difference of order, and of nothing else.
+fn obj_order(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = plain_obj(bytes)?;
+    let usual = lines.concat();
+    let faces: Vec<usize> = (0..lines.len()).filter(|&line| keyword(&lines[line]) == "f").collect();
+    (faces.len() > 2 && usual.matches("\nv ").count() > 3).then_some(())?;
+    let [one, other] = [0, 1].map(|_| faces[random.below(faces.len())]);
+    // Faces stay behind the vertices that they have.
+    (lines[one..].iter().chain(&lines[other..]).all(|line| !NUMBERED.contains(&keyword(line)))).then_some(())?;
+    lines.swap(one, other);
+    Some(Changed::silent(lines.concat())?.as_usual(usual).but("order"))
+}
+
 #[test]
 fn obj() {
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
+        ("another order", obj_order),
         ("NUL at the end", obj_nul),
         ("a comment that ends in a backslash", obj_comment),
         ("NaN of C libraries", obj_nan),
@@ -277,9 +291,41 @@ fn ply_damaged(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::refused(changed.collect::<Vec<_>>(), "CR LF")
 }
 
+/// A row that is none keeps its number, and faces that use it go.
+fn ply_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let [header, mut rows] = ply_text(bytes)?;
+    let (count, _) = first_element(&header)?;
+    let elements: Vec<&str> =
+        header.iter().map(|line| line.trim_end()).filter(|line| keyword(line) == "element").collect();
+    let faces = elements.get(1)?.strip_prefix("element face ")?.parse::<usize>().ok()?;
+    let lists = header.iter().filter(|line| line.starts_with("property list")).count();
+    let bare = header.iter().position(|line| line.starts_with("element face")).map(|at| header.len() - at - 2);
+    (elements.len() == 2 && count > 1 && lists == 1 && bare == Some(1) && rows.len() == count + faces).then_some(())?;
+    let bad = random.below(count);
+    let mut usual: Vec<String> = rows[..count].to_vec();
+    usual.remove(bad);
+    let mut kept = 0;
+    for face in &rows[count..] {
+        let mut indices: Vec<usize> =
+            face.split_ascii_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        if indices[1..].contains(&bad) {
+            continue;
+        }
+        kept += 1;
+        indices[1..].iter_mut().for_each(|index| *index -= usize::from(*index > bad));
+        usual.push(indices.iter().map(usize::to_string).collect::<Vec<_>>().join(" ") + "\n");
+    }
+    let header_text = header.concat();
+    let fewer = header_text.replace(elements[0], &format!("element vertex {}", count - 1));
+    let fewer = fewer.replace(elements[1], &format!("element face {kept}"));
+    rows[bad] = with_word(&rows[bad], 0, "bad")?;
+    Some(Changed::new(header_text + &rows.concat(), Outcome::Skipped("malformed"))?.as_usual(fewer + &usual.concat()))
+}
+
 #[test]
 fn ply() {
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
+        ("a bad row", ply_skipped),
         ("integers as decimals", ply_decimals),
         ("NaN of C libraries", ply_nan),
         ("lists of other names and types", ply_lists),

@@ -1,6 +1,8 @@
 //! Habits of files of splats.
 
 use super::{Change, Changed, hold};
+use crate::support::{data_bytes, memory, try_converted};
+use polyhaul::{Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::random::Random;
 
 /// The header of a binary PLY file as text, and its data.
@@ -62,4 +64,28 @@ fn packed_count(bytes: &[u8], random: &mut Random) -> Option<Changed> {
 fn packed_ply() {
     let changes: [(&str, Change); 2] = [("elements in another order", packed_order), ("another count", packed_count)];
     hold("packed_ply", "ply", &changes);
+}
+
+/// A value that is not finite, in any column of any format that has splats as floats: writers refuse it.
+#[test]
+fn values_that_are_not_finite_are_refused() {
+    let to_ply = WriteOptions::default().with_format(Some(Format::Ply));
+    let splats = memory(data_bytes("splat/good/rows.splat"), "x.splat");
+    let (sample, _) = try_converted(splats, &ReadOptions::default(), &to_ply).unwrap();
+    let (header, data) = parts(&sample).unwrap();
+    let names: Vec<&str> = header.lines().filter_map(|line| line.strip_prefix("property float ")).collect();
+    for (column, name) in names.iter().enumerate() {
+        let is_unlimited = *name == "opacity" || name.starts_with("scale_") || name.starts_with('n');
+        for value in [f32::NAN, f32::INFINITY] {
+            let mut changed = data.to_vec();
+            changed[4 * column..][..4].copy_from_slice(&value.to_le_bytes());
+            let file = [header.as_bytes(), &changed].concat();
+            for format in [Format::Spz, Format::CompressedPly, Format::Glb] {
+                let write = WriteOptions::default().with_format(Some(format));
+                let result = try_converted(memory(&file, "x.ply"), &ReadOptions::default(), &write);
+                let is_right = result.is_err() || is_unlimited;
+                assert!(is_right, "{value} as {name} became {}", format.name());
+            }
+        }
+    }
 }

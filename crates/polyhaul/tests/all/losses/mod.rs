@@ -4,4 +4,5 @@ mod images;
 mod kinds;
 mod meaning;
 mod oracle;
+mod refused;
 mod strict;

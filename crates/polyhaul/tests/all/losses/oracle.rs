@@ -1,5 +1,6 @@
 //! Every good file to every format and back: what differs must be expected of the pair and warned of.
 
+use super::refused;
 use polyhaul::diff::Difference;
 use polyhaul::options::{Digits, Limits, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, ReadOptions, Report, WriteOptions};
@@ -42,6 +43,19 @@ pub struct Tally {
 
 /// What a conversion lost and warned of; `None` where it was refused.
 pub type Done = Option<(Vec<Difference>, Report)>;
+
+/// A file that is converted.
+struct Source {
+    name: String,
+    bytes: Vec<u8>,
+    open: Box<dyn Fn() -> Input>,
+}
+
+impl Source {
+    fn new(name: &str, bytes: Vec<u8>, open: impl Fn() -> Input + 'static) -> Source {
+        Source { name: name.into(), bytes, open: Box::new(open) }
+    }
+}
 
 impl Tally {
     /// Counts a conversion, in which so much was wrong.
@@ -165,21 +179,25 @@ fn no_conversion_loses_in_silence() {
     for (from_number, from) in FORMATS.into_iter().enumerate() {
         for sample in all_samples(from) {
             let bytes = sample.bytes();
-            let mut sources: Vec<(String, Box<dyn Fn() -> Input>)> = Vec::new();
             let path = sample.path.clone();
-            sources.push((sample.name.clone(), Box::new(move || Input::Path(path.clone()))));
+            let mut sources = vec![Source::new(&sample.name, bytes.clone(), move || Input::Path(path.clone()))];
             for seed in 0..mutants() {
                 let changed = mutated(&bytes, seed + sample.size);
-                let name = format!("x.{from}");
-                let source = move || Input::Memory(changed.clone(), name.clone());
-                sources.push((format!("{} mutated by {}", sample.name, seed + sample.size), Box::new(source)));
+                let name = format!("{} mutated by {}", sample.name, seed + sample.size);
+                let input_name = format!("x.{from}");
+                let shared = changed.clone();
+                sources.push(Source::new(&name, changed, move || Input::Memory(shared.clone(), input_name.clone())));
             }
-            for (number, (name, source)) in sources.iter().enumerate() {
+            for (number, Source { name, bytes, open }) in sources.iter().enumerate() {
                 for (to_number, to) in FORMATS.into_iter().enumerate() {
-                    let compared = convert_and_compare(source, Format::named(to).unwrap(), &folder);
+                    let compared = convert_and_compare(open, Format::named(to).unwrap(), &folder);
+                    let path = folder.join(&format!("out.{to}"));
                     let faults = compared
                         .as_ref()
-                        .map(|(differences, report)| faults(from, to, differences, report))
+                        .map(|(differences, report)| {
+                            let refused = refused::faults(from, to, bytes, &path, report);
+                            [faults(from, to, differences, report), refused].concat()
+                        })
                         .unwrap_or_default();
                     if number == 0 {
                         tallies.entry((from_number, to_number)).or_default().count(&compared, faults.len());
