@@ -10,7 +10,7 @@ use super::scatter::{PlyOp, PlyScatterTarget};
 use super::sink::{Check, ListSink, PlyChecked, PlySink};
 use super::store::{PlyStore, paired};
 use super::tables::{PlyBuilder, PlyTablesHome, columns, offsets, parts, table};
-use super::{repair, strips};
+use super::{repair, strips, textures, vectors};
 use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
@@ -86,6 +86,7 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     note_unusable(&header, options, &mut warnings)?;
     made.settle_positions(options, &file, &mut warnings)?;
     let mut scene = made.finish(&mut warnings)?;
+    textures::take_materials(&mut scene, &mut header.comments, options.faults, &mut warnings)?;
     scene.comments = std::mem::take(&mut header.comments);
     scene.infos = std::mem::take(&mut header.infos);
     Ok(Read { content: scene, header, warnings, threads })
@@ -364,6 +365,7 @@ impl PlyMade {
                 PlyRole::Vertices(store_numbers) => {
                     take_vertices(mesh, &mut stores, store_numbers, rows)?;
                     mesh.vertex_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
+                    vectors::join(&mut mesh.vertex_columns)?;
                 }
                 PlyRole::Faces(corners, texcoord) => {
                     let total = outcome.totals.get(corners).copied().unwrap_or(0) as usize;
