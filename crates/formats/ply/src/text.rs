@@ -472,8 +472,8 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, has more values
-    /// than a row of its element: the excess words are read as further rows.
+    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as many
+    /// values as a row of its element: words are taken as rows, whatever their lines.
     fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
@@ -482,9 +482,9 @@ impl PlyTextJob<'_, '_> {
         let mut values = 0;
         let mut expected = 0u64;
         for property in &element.properties {
-            let Some(word) = line.next() else { break };
-            values += 1;
             expected = expected.saturating_add(1);
+            let Some(word) = line.next() else { continue };
+            values += 1;
             if property.count.is_some() {
                 let count = number::u64(&padded[word]).unwrap_or(0);
                 expected = expected.saturating_add(count);
@@ -495,7 +495,7 @@ impl PlyTextJob<'_, '_> {
         let line = self.placed(slot, start..start).0.line?;
         let declared = element.place.line?;
         let name = names::shown(&element.name);
-        (values > expected).then(|| {
+        (values != expected).then(|| {
             format!("line {line} has {values} values, but the header declares {expected} for each row of `{name}` (line {declared})")
         })
     }

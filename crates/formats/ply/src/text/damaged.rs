@@ -96,7 +96,11 @@ impl LineTaker<'_, '_, '_> {
         let mut is_checked = false;
         for (at, word) in line.iter().enumerate() {
             if self.job.order.find(self.serial.row).is_none() {
-                self.extra = Some(word.start);
+                if at > 0 {
+                    self.drop_extra(&line[at..]);
+                } else {
+                    self.extra = Some(word.start);
+                }
                 return Ok(());
             }
             if !is_checked && at > 0 && self.serial.progress.is_fresh() {
