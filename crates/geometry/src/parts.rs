@@ -3,6 +3,7 @@
 //! Objects as read from a file are sections of a mesh, whose positions are written once, with the first of them. An
 //! object from a host program contributes its whole mesh, with its transform. Nothing is copied.
 
+use crate::flat::spans;
 use crate::frame::Frame;
 use crate::linear::IDENTITY64;
 use crate::losses::LeftOut;
@@ -10,7 +11,7 @@ use crate::transform::check_scale;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{Dialect, FormatOptions, Placement};
 use polyhaul_model::severity::Strictness;
-use polyhaul_model::{Column, Material, Mesh, Object, Scene};
+use polyhaul_model::{Column, Material, Mesh, NONE, Object, Scene};
 use polyhaul_pipeline::arrays::{PIECE, as_atomics, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
@@ -25,7 +26,7 @@ pub struct PartsJob<'a, O> {
     pub parts: &'a [Part<'a>],
     /// The scene's comments.
     pub comments: &'a [String],
-    /// The materials, none of which are written.
+    /// The materials; of these, PLY writes the textures, other formats nothing.
     pub materials: &'a [Material],
     /// The output's name in messages.
     pub output: &'a str,
@@ -94,6 +95,38 @@ pub fn parts<'a>(
         try_push(&mut parts, part, "the plan")?;
     }
     Ok(parts)
+}
+
+/// Calls `see` with the material of each run of faces of a part, and their number: an index into the scene's materials,
+/// `None` for faces without one.
+pub fn each_material(part: &Part<'_>, faces: Range<usize>, mut see: impl FnMut(Option<usize>, usize)) {
+    let Some(slots) = &part.object.materials else {
+        return spans(&part.mesh.material_runs, faces).for_each(|(material, count)| {
+            see((material != NONE).then_some(material as usize), count);
+        });
+    };
+    let material = |slot: i32| usize::try_from(slot).ok().and_then(|slot| slots.get(slot).copied().flatten());
+    match part.mesh.face_materials.get(faces.clone()) {
+        Some(numbers) if !part.mesh.face_materials.is_empty() => {
+            numbers.chunk_by(|a, b| a == b).for_each(|same| see(material(same[0]), same.len()));
+        }
+        _ => see(material(0), faces.len()),
+    }
+}
+
+/// Returns for each of `count` materials whether a face has it.
+pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
+    let mut used = Vec::new();
+    used.try_reserve_exact(count)?;
+    used.resize(count, false);
+    for part in parts.iter().filter(|part| !part.faces.is_empty()) {
+        each_material(part, part.faces.clone(), |material, _| {
+            if let Some(used) = material.and_then(|material| used.get_mut(material)) {
+                *used = true;
+            }
+        });
+    }
+    Ok(used)
 }
 
 /// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
@@ -173,7 +206,7 @@ pub fn tables(scene: &Scene) -> LeftOut {
 }
 
 /// Returns the parts that have positions of their own.
-pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> {
+pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> + Clone {
     parts.iter().enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
 }
 

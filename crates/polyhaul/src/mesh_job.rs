@@ -52,12 +52,17 @@ impl MeshJob<'_> {
         let objects = scene.listed_objects()?;
         let evaluated = scene.evaluated_meshes(&objects)?;
         let parts = parts::parts(scene, &objects, &evaluated, self.placement)?;
-        let comments = match comments {
-            Comments::NameFiles => self.links.comments(&scene.comments, &scene.folder)?,
-            Comments::AreText => Cow::Borrowed(&scene.comments[..]),
+        let materials = Cow::Borrowed(&*self.looks.materials);
+        let (comments, materials) = match comments {
+            Comments::NameFiles => {
+                let used = parts::used_materials(&parts, materials.len())?;
+                let comments = self.links.comments(&scene.comments, &scene.folder)?;
+                (comments, self.links.textures(&self.looks.materials, &used, &scene.folder)?)
+            }
+            Comments::AreText => (Cow::Borrowed(&scene.comments[..]), materials),
         };
         let copies = self.links.finish(&mut self.report.warnings)?;
-        let materials = &*self.looks.materials;
+        let materials = &*materials;
         write_with(copies, self.output, Some(self.format.name()), options, self.report, |writing, output, warnings| {
             let comments = &*comments;
             let run = &options.run;

@@ -27,7 +27,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Parameters, RenamedFiles, Render};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Color, FolderPlace, Material, SourceFolder};
+use polyhaul_model::{Color, FolderPlace, MapKind, Material, SourceFolder};
 use polyhaul_text::parse::number;
 pub(crate) use same::SameFiles;
 
@@ -357,6 +357,25 @@ impl<'o> Relinker<'o> {
         for (number, material) in materials.iter().enumerate() {
             if let Cow::Owned(new) = self.material(material, scene)? {
                 linked.to_mut()[number] = new;
+            }
+        }
+        Ok(linked)
+    }
+
+    /// The materials that are `used`, with diffuse maps that are found from the output; no other file is looked for.
+    pub(crate) fn textures<'m>(
+        &mut self,
+        materials: &'m [Material],
+        used: &[bool],
+        scene: &SourceFolder,
+    ) -> Result<Cow<'m, [Material]>> {
+        let mut linked = Cow::Borrowed(materials);
+        let used = materials.iter().enumerate().zip(used).filter(|(_, is_used)| **is_used);
+        for ((number, material), _) in used {
+            let Some(map) = material.maps.iter().position(|map| map.kind == MapKind::Diffuse) else { continue };
+            let folder = material.folder.or(scene);
+            if let Some(new) = self.relink(folder, "", &material.maps[map].file, Need::File)? {
+                linked.to_mut()[number].maps[map].file = new;
             }
         }
         Ok(linked)

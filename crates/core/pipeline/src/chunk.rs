@@ -252,6 +252,11 @@ impl<'a> TextChunks<'a> {
         self.source.len()
     }
 
+    /// Returns the source, if it can be read again.
+    pub fn source_again(&self) -> Option<Source<'a>> {
+        self.source.is_positioned().then(|| self.source.clone())
+    }
+
     /// Same as [`check_end`].
     pub fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
         check_end(&self.source, extent, cancel)

@@ -304,6 +304,11 @@ impl Statement<'_, '_> {
         if text.iter().all(|&byte| byte == 0) {
             return Ok(Ok(()));
         }
+        // Some programs start remarks with a dollar sign.
+        if text[0] == b'$' {
+            let message = format!("`{}` starts no statement: line skipped", shown(text));
+            return self.note("unknown-statement", word, message).map(Ok);
+        }
         let plausible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if text[0].is_ascii_alphabetic() && text.len() <= 40 && text.iter().copied().all(plausible) {
             let message = format!("unknown statement `{}` skipped", shown(text));

@@ -140,6 +140,11 @@ impl<'a> Keyword<'a> {
         is_keyword.then_some(Keyword { form, dimensions, rest })
     }
 
+    /// What vertices have, in three dimensions.
+    pub(super) fn form(self) -> Option<OffForm> {
+        self.dimensions.is_none().then_some(self.form)
+    }
+
     /// Whether the number of vertices follows without a blank.
     pub(super) fn has_count(self) -> bool {
         !self.rest.is_empty()

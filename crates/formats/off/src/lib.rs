@@ -6,7 +6,8 @@
 //!   Without a keyword, the file is a plain `OFF`. The numbers of vertices, faces and edges are on the same or on the
 //!   next line; the first can follow `OFF` without a blank, as in ModelNet's files. The number of edges is not used,
 //!   and can be missing.
-//! - Each vertex is a line, and so is each face. Blank lines, and text after a `#` on a line, are ignored; comments
+//! - Each vertex is a line, and so is each face; a file whose numbers are on other lines is read again, with a warning,
+//!   if they are exactly the declared rows. Blank lines, and text after a `#` on a line, are ignored; comments
 //!   before the first vertex become comments of the scene.
 //! - A vertex has `x y z`, with `N` a normal, with `C` red, green, blue and optionally alpha, with `ST` texture
 //!   coordinates, in this order; the keywords `NCOFF` and `NCSTOFF`, which MeshLab writes, have the color before the
@@ -33,6 +34,7 @@ mod lines;
 mod losses;
 mod plan;
 mod reader;
+mod reflow;
 mod rows;
 mod split;
 mod writer;

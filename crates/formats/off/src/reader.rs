@@ -10,8 +10,9 @@ use super::flaw::{OffFault, OffFlaw};
 use super::header::{OffHead, OffHeader, OffRow};
 use super::lines;
 use super::lines::LineCounts;
+use super::reflow::Reflow;
 use super::rows::{OffChunk, OffRows};
-use polyhaul_bytes::DecodeAhead;
+use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{NONE, Scene};
@@ -23,7 +24,8 @@ use polyhaul_pipeline::precision::PrecisionWatch;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::scan::{Index, PADDING};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of text per chunk: text and values of a chunk stay in a core's own cache.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -105,6 +107,35 @@ struct OffJob<'s, 'o> {
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
+    let again = text.source_again();
+    match (read_lines(text, options), again) {
+        (Err(error), Some(source)) if error.kind() == ErrorKind::Malformed => reflowed(source, options, error),
+        (result, _) => result,
+    }
+}
+
+/// Reads text that is malformed if each row is a line, with one row a line. If that fails, too, returns the `error`.
+fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<OffFound> {
+    let changed = Arc::new(AtomicU64::new(0));
+    let name = source.name().to_owned();
+    let lines = Reflow::new(source, options.limits.line_bytes, changed.clone());
+    let text = TextChunks::new(Source::reader(Box::new(lines), name));
+    let mut found = match read_lines(text, options) {
+        Ok(found) => found,
+        Err(again) if matches!(again.kind(), ErrorKind::Malformed | ErrorKind::Io) => return Err(error),
+        Err(again) => return Err(again),
+    };
+    let count = changed.load(Ordering::Relaxed);
+    if count == 0 || found.warnings.counts().contains_key("extra-data") {
+        return Err(error);
+    }
+    let message = "rows are not one to a line; the numbers are exactly the declared rows";
+    let place = error.diagnostic().place.clone();
+    found.warnings.note_many(options.faults, "odd-statement", count, Diagnostic { place, ..Diagnostic::new(message) })?;
+    Ok(found)
+}
+
+fn read_lines(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));

@@ -22,6 +22,8 @@
 //!   out of range is an error.
 //! - All other properties of vertices and faces become columns of the mesh; all other elements become tables.
 //! - The elements of compressed Gaussian splats become one mesh of splats: see `packed`.
+//! - A comment `TextureFile NAME` is a texture: a material with a diffuse map. The property `texnumber` of faces
+//!   chooses between several.
 //! - PLY does not define an up axis, so the scene keeps the default axes: positions are converted to other formats
 //!   unchanged.
 //!
@@ -47,6 +49,8 @@ mod store;
 mod strips;
 mod tables;
 mod text;
+mod textures;
+mod vectors;
 mod words;
 mod writer;
 

@@ -13,6 +13,7 @@ use super::scene::{check, colors, corners, group, is_vertices};
 use super::sink::{Check, PlyChecked, PlySink};
 use super::store::PlyStore;
 use super::tables::{PlyBuilder, parts};
+use super::textures;
 use polyhaul_model::Scalar;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
@@ -49,6 +50,9 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     let swap = opened.swap();
     let (vertices, faces) = match &opened.header.elements[..] {
         _ if opened.header.encoding == PlyHeaderEncoding::Ascii => return Ok(Attempt::Declined),
+        _ if opened.header.comments.iter().any(|comment| textures::texture_name(comment).is_some()) => {
+            return Ok(Attempt::Declined);
+        }
         [vertices] if is_vertices(vertices) && is_plain_cloud(vertices) => (vertices, None),
         [vertices, faces]
             if is_vertices(vertices) && has_corners_alone(faces) && (faces.count > 0 || is_plain_cloud(vertices)) =>

@@ -1,7 +1,7 @@
 //! Removes invalid faces and edges, after the caller chose to continue past errors.
 
 use polyhaul_model::error::{Error, Result};
-use polyhaul_model::{Column, Elements, Values};
+use polyhaul_model::{Array, Column, Elements, Mesh, NONE, Values};
 use std::ops::Range;
 
 /// Removes faces with fewer than three corners, and those with an index out of range, along with their rows in
@@ -25,6 +25,58 @@ pub(super) fn drop_lines<'a>(
     let keep = compact(lines, 2, positions)?;
     keep_rows(columns, &keep)?;
     Ok(dropped(&keep))
+}
+
+/// Removes rows of columns; returns how many are left of `count`.
+pub(super) fn drop_rows<'a>(
+    columns: impl Iterator<Item = &'a mut Column>,
+    rows: &[u64],
+    count: usize,
+) -> Result<usize> {
+    let keep = all_but(rows, count)?;
+    keep_rows(columns, &keep)?;
+    Ok(keep.iter().filter(|&&is_kept| is_kept).count())
+}
+
+/// Marks the corners at `vertices`, which will be removed, as indices out of range.
+pub(super) fn mark_corners(corners: &mut Array<u32>, vertices: &[u64]) -> Result<()> {
+    for corner in corners.to_mut()? {
+        if vertices.binary_search(&u64::from(*corner)).is_ok() {
+            *corner = NONE;
+        }
+    }
+    Ok(())
+}
+
+/// Removes vertices, which no element uses any more, and gives those after them lower numbers.
+pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<()> {
+    let keep = all_but(vertices, mesh.positions.len())?;
+    let mut retained = PlyRepairRows(&keep);
+    retained.on(mesh.positions.to_mut()?);
+    retained.on(mesh.exact_positions.to_mut()?);
+    retained.on(mesh.normals.to_mut()?);
+    retained.on(mesh.uvs.to_mut()?);
+    retained.on(mesh.colors.to_mut()?);
+    keep_rows(mesh.vertex_columns.iter_mut(), &keep)?;
+    for corners in [&mut mesh.faces.corner_positions, &mut mesh.lines.corner_positions] {
+        for corner in corners.to_mut()? {
+            *corner -= vertices.partition_point(|&vertex| vertex < u64::from(*corner)) as u32;
+        }
+    }
+    Ok(())
+}
+
+/// Which of `count` rows stay.
+fn all_but(rows: &[u64], count: usize) -> Result<Vec<bool>> {
+    let mut keep = Vec::new();
+    keep.try_reserve_exact(count).map_err(|_| Error::memory("the repair"))?;
+    keep.resize(count, true);
+    for &row in rows {
+        if let Some(is_kept) = usize::try_from(row).ok().and_then(|row| keep.get_mut(row)) {
+            *is_kept = false;
+        }
+    }
+    Ok(keep)
 }
 
 fn keep_rows<'a>(columns: impl Iterator<Item = &'a mut Column>, keep: &[bool]) -> Result<()> {
@@ -123,7 +175,6 @@ fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, keep: &[bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_model::Array;
 
     #[test]
     fn rows_of_columns_go_with_their_faces() {

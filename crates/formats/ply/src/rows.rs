@@ -22,6 +22,8 @@ pub(super) struct PlyOutcome {
     pub(super) broken: bool,
     /// Whether a number was rounded.
     pub(super) rounded: bool,
+    /// The rows that are not what the header declares, in order: zeros and empty lists are in their place.
+    pub(super) left_out: Vec<u64>,
 }
 
 /// An element that is read, and where its rows go.
@@ -54,6 +56,9 @@ impl PlyOutcome {
         let Some(check) = &target.sink.check else { return Ok(()) };
         for flaw in &findings.flaws {
             self.broken = true;
+            if self.left_out.binary_search(&flaw.row).is_ok() {
+                continue;
+            }
             let (place, excerpt) = place(flaw);
             let diagnostic = Diagnostic { place, excerpt, ..target.describe(check, flaw) };
             match flaw.kind {

@@ -10,11 +10,13 @@ use super::scatter::{PlyOp, PlyScatterTarget};
 use super::sink::{Check, ListSink, PlyChecked, PlySink};
 use super::store::{PlyStore, paired};
 use super::tables::{PlyBuilder, PlyTablesHome, columns, offsets, parts, table};
-use super::{repair, strips};
-use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_push, try_string};
+use super::{repair, strips, textures, vectors};
+use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_copy, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Precision, Scalar, Scene, Table, Values};
+use polyhaul_model::{
+    Column, Domain, Elements, Mesh, NONE, Object, ObjectKind, Precision, Scalar, Scene, Table, Values,
+};
 use polyhaul_pipeline::column;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
@@ -86,6 +88,7 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     note_unusable(&header, options, &mut warnings)?;
     made.settle_positions(options, &file, &mut warnings)?;
     let mut scene = made.finish(&mut warnings)?;
+    textures::take_materials(&mut scene, &mut header.comments, options.faults, &mut warnings)?;
     scene.comments = std::mem::take(&mut header.comments);
     scene.infos = std::mem::take(&mut header.infos);
     Ok(Read { content: scene, header, warnings, threads })
@@ -333,6 +336,8 @@ struct PlyMade {
     edge_columns: Vec<Column>,
     /// Whether faces, strips or lines have flaws.
     broken: [bool; 3],
+    /// Rows of vertices that are left out.
+    bad_vertices: Vec<u64>,
     /// Strips, while the positions are not known.
     strips: Option<(Vec<u32>, Vec<u32>)>,
 }
@@ -364,6 +369,8 @@ impl PlyMade {
                 PlyRole::Vertices(store_numbers) => {
                     take_vertices(mesh, &mut stores, store_numbers, rows)?;
                     mesh.vertex_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
+                    vectors::join(&mut mesh.vertex_columns)?;
+                    self.bad_vertices = try_copy(&outcome.left_out, "rows")?;
                 }
                 PlyRole::Faces(corners, texcoord) => {
                     let total = outcome.totals.get(corners).copied().unwrap_or(0) as usize;
@@ -390,8 +397,11 @@ impl PlyMade {
                     if let Some(store) = stores.get_mut(store).and_then(Option::take) {
                         mesh.lines = strips::rows_of(store.finish::<[u32; 2]>(rows).into_flattened(), 2)?;
                     }
+                    for &row in &outcome.left_out {
+                        mesh.lines.corner_positions.to_mut()?[2 * row as usize] = NONE;
+                    }
                     self.edge_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
-                    self.broken[2] = outcome.broken;
+                    self.broken[2] = outcome.broken || !outcome.left_out.is_empty();
                 }
             }
         }
@@ -425,6 +435,11 @@ impl PlyMade {
         if let Some((offsets, values)) = self.strips {
             mesh.faces = strips::triangles(&offsets, &values, positions)?;
         }
+        if !self.bad_vertices.is_empty() {
+            repair::mark_corners(&mut mesh.faces.corner_positions, &self.bad_vertices)?;
+            repair::mark_corners(&mut mesh.lines.corner_positions, &self.bad_vertices)?;
+            self.broken = [true; 3];
+        }
         let mut dropped = 0;
         if self.broken[0] {
             let texcoord = self.texcoord.iter_mut();
@@ -432,6 +447,9 @@ impl PlyMade {
         }
         if self.broken[2] {
             dropped += repair::drop_lines(&mut mesh.lines, self.edge_columns.iter_mut(), positions)?;
+        }
+        if !self.bad_vertices.is_empty() {
+            repair::drop_vertices(&mut mesh, &self.bad_vertices)?;
         }
         if !self.edge_columns.is_empty() {
             let row_count = mesh.lines.len();

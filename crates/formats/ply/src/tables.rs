@@ -2,6 +2,7 @@
 
 use super::header::{Element, Property};
 use super::layout::PlyLayout;
+use super::repair;
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::scatter::PlyOp;
 use super::sink::{ListSink, Move, PlySink};
@@ -190,8 +191,12 @@ pub(super) unsafe fn table(
 ) -> Result<Table> {
     let (mut stores, mut lists) = parts(sink)?;
     // SAFETY: `columns` has this function's condition, for the same stores and lists.
-    let columns = unsafe { columns(element, &mut stores, &mut lists, homes, outcome)? };
-    Ok(Table { name: try_string(&element.name)?, row_count: element.count as usize, columns })
+    let mut columns = unsafe { columns(element, &mut stores, &mut lists, homes, outcome)? };
+    let mut row_count = element.count as usize;
+    if !outcome.left_out.is_empty() {
+        row_count = repair::drop_rows(columns.iter_mut(), &outcome.left_out, row_count)?;
+    }
+    Ok(Table { name: try_string(&element.name)?, row_count, columns })
 }
 
 /// The targets of elements and their sinks.

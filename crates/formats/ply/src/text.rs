@@ -9,16 +9,20 @@
 //! of a row depends on every earlier word, including the counts of lists: counting words in parallel would not reveal
 //! it.
 
+mod damaged;
+
 use super::layout::{PlyShape, RowEnd};
 use super::lines::{PlyDecimals, PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use super::words;
 use super::words::{Fed, words};
+use damaged::PlyDamage;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, planted, try_push};
 use polyhaul_model::names;
+use polyhaul_model::limits::OnError;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::feed::Feed;
@@ -60,6 +64,7 @@ struct PlyTextSlot {
     /// What follows everything that was parsed: an error, or words after the last row.
     error: Option<Error>,
     extra: Option<usize>,
+    damage: PlyDamage,
 }
 
 /// Words in order, from the first line on that is no row.
@@ -70,6 +75,8 @@ struct Serial {
     /// The incomplete row's bytes, and its location.
     partial: Vec<u8>,
     place: Option<(Place, Excerpt)>,
+    /// Whether several rows were on one line.
+    has_shared_line: bool,
 }
 
 /// The state of the ordered parts.
@@ -86,6 +93,9 @@ struct PlyTextState {
     /// Integers that are written as decimals: how many, and the first. They are reported at the end, so that the order
     /// of warnings does not depend on chunks.
     decimals: (u64, Option<Diagnostic>),
+    /// Rows that were left out and values that were dropped, likewise.
+    left_out: (u64, Option<Diagnostic>),
+    dropped: (u64, Option<Diagnostic>),
     /// An explanation for errors after a line with more values than the header declares.
     wide_line: Option<String>,
     /// The end of the text so far.
@@ -95,8 +105,8 @@ struct PlyTextState {
     progress: ProgressSteps,
 }
 
-/// The kind of warnings about integers that are written as decimals.
-const DECIMAL_INTEGER: &str = "decimal-integer";
+/// The kinds of warnings that are reported at the end.
+const AT_THE_END: [&str; 3] = ["decimal-integer", "malformed", "extra-value"];
 
 struct PlyTextJob<'s, 'a> {
     chunks: TextChunks<'s>,
@@ -109,10 +119,15 @@ struct PlyTextJob<'s, 'a> {
     options: &'a ParseOptions,
     /// Whether words are taken in order: no need to parse lines.
     serial: AtomicBool,
+    /// Whether each line is a row, whatever follows the row on it.
+    lines_are_rows: bool,
     slot_bytes: usize,
 }
 
 /// Reads the rows of all elements.
+///
+/// Past errors, a file whose lines have more values than the header declares is read a second time if the values of a
+/// line could be several rows and this leads to an error: then each line is a row.
 pub(super) fn read(
     feed: Feed<'_>,
     body: u64,
@@ -120,6 +135,45 @@ pub(super) fn read(
     options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<(Vec<PlyOutcome>, usize)> {
+    let is_lenient = options.faults.on_error == OnError::Warn && feed.is_positioned();
+    let again = is_lenient.then(|| (feed.again(), warnings.clone()));
+    let result = read_rows(feed, body, targets, options, warnings, false);
+    match (result, again) {
+        (Err(RowsError { error, has_wide_line: true }), Some((feed, before))) => {
+            let mut second = before;
+            let (outcomes, threads) =
+                read_rows(feed, body, targets, options, &mut second, true).map_err(|_| error.clone())?;
+            if outcomes.iter().any(|outcome| !outcome.left_out.is_empty()) {
+                return Err(error);
+            }
+            *warnings = second;
+            Ok((outcomes, threads))
+        }
+        (result, _) => result.map_err(|failed| failed.error),
+    }
+}
+
+/// Why rows cannot be read.
+struct RowsError {
+    error: Error,
+    /// Whether a line has more values than a row.
+    has_wide_line: bool,
+}
+
+impl From<Error> for RowsError {
+    fn from(error: Error) -> RowsError {
+        RowsError { error, has_wide_line: false }
+    }
+}
+
+fn read_rows(
+    feed: Feed<'_>,
+    body: u64,
+    targets: &[PlyRowsTarget<'_>],
+    options: &ParseOptions,
+    warnings: &mut Warnings,
+    lines_are_rows: bool,
+) -> std::result::Result<(Vec<PlyOutcome>, usize), RowsError> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (128 << 10);
     let chunk_count = feed.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
@@ -141,6 +195,7 @@ pub(super) fn read(
         order: PlyLinesOrder::from_targets(targets)?,
         options,
         serial: AtomicBool::new(false),
+        lines_are_rows,
         slot_bytes,
     };
     let mut state = PlyTextState {
@@ -151,16 +206,18 @@ pub(super) fn read(
         over: false,
         noted: false,
         decimals: (0, None),
+        left_out: (0, None),
+        dropped: (0, None),
         wide_line: None,
         end: body,
         outcomes,
         warnings: std::mem::take(warnings),
         progress: ProgressSteps::default(),
     };
-    let result = run(&job, &mut state, crew, &options.run.cancel).and_then(|()| state.note_decimals(options));
+    let result = run(&job, &mut state, crew, &options.run.cancel).and_then(|()| state.note_at_the_end(options));
     *warnings = std::mem::take(&mut state.warnings);
-    result?;
-    job.check_end(&state)?;
+    let has_wide_line = state.wide_line.is_some();
+    result.and_then(|()| job.check_end(&state)).map_err(|error| RowsError { error, has_wide_line })?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     Ok((state.outcomes, crew.threads))
 }
@@ -179,10 +236,15 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
 }
 
 impl PlyTextState {
-    /// Warns of integers that are written as decimals.
-    fn note_decimals(&mut self, options: &ParseOptions) -> Result<()> {
-        let (count, Some(first)) = std::mem::take(&mut self.decimals) else { return Ok(()) };
-        self.warnings.note_many(options.faults, DECIMAL_INTEGER, count, first)
+    /// Warns of what was counted.
+    fn note_at_the_end(&mut self, options: &ParseOptions) -> Result<()> {
+        let counted = [&mut self.decimals, &mut self.left_out, &mut self.dropped].map(std::mem::take);
+        for (code, (count, first)) in AT_THE_END.into_iter().zip(counted) {
+            if let Some(first) = first {
+                self.warnings.note_many(options.faults, code, count, first)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -218,6 +280,7 @@ impl ChunkJob for PlyTextJob<'_, '_> {
             findings: Vec::new(),
             error: None,
             extra: None,
+            damage: PlyDamage::default(),
         })
     }
 
@@ -291,6 +354,7 @@ impl PlyTextJob<'_, '_> {
         slot.carried = None;
         slot.error = None;
         slot.extra = None;
+        slot.damage = PlyDamage::default();
         if state.over {
             slot.parsed.clear();
             return Ok(());
@@ -304,9 +368,9 @@ impl PlyTextJob<'_, '_> {
                 self.serial.store(true, Ordering::Relaxed);
                 let row = state.done;
                 state.wide_line = self.wide_line(slot, stop, row);
-                let mut serial =
-                    Serial { progress: words::PlyWordsProgress::default(), row, partial: Vec::new(), place: None };
-                self.take_words(&mut serial, stop, slot)?;
+                let progress = words::PlyWordsProgress::default();
+                let mut serial = Serial { progress, row, partial: Vec::new(), place: None, has_shared_line: false };
+                self.take_serially(&mut serial, stop, slot)?;
                 state.done = serial.row;
                 state.serial = Some(serial);
             }
@@ -314,8 +378,11 @@ impl PlyTextJob<'_, '_> {
             slot.parsed.clear();
             slot.carried = serial.place.clone();
             let body = slot.body;
-            self.take_words(serial, body, slot)?;
+            self.take_serially(serial, body, slot)?;
             state.done = serial.row;
+        }
+        for &(element, row) in &slot.damage.rows {
+            try_push(&mut state.outcomes[element].left_out, row, "rows")?;
         }
         if let Some(why) = &state.wide_line {
             slot.error = slot.error.take().map(|error| error.with_hint(why));
@@ -335,6 +402,14 @@ impl PlyTextJob<'_, '_> {
         let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
         let token = ((word.start - slot.text.start) as u32, word.len() as u32);
         (placer.place(token.0), placer.excerpt(token))
+    }
+
+    /// Processes the text from `from` on, in order.
+    fn take_serially(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
+        match self.options.faults.on_error {
+            OnError::Warn => self.take_lines(serial, from, slot),
+            OnError::Raise => self.take_words(serial, from, slot),
+        }
     }
 
     /// Processes the words from `from` on, one by one.
@@ -397,8 +472,8 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, has more values
-    /// than a row of its element: the excess words are read as further rows.
+    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as many
+    /// values as a row of its element: words are taken as rows, whatever their lines.
     fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
@@ -407,9 +482,9 @@ impl PlyTextJob<'_, '_> {
         let mut values = 0;
         let mut expected = 0u64;
         for property in &element.properties {
-            let Some(word) = line.next() else { break };
-            values += 1;
             expected = expected.saturating_add(1);
+            let Some(word) = line.next() else { continue };
+            values += 1;
             if property.count.is_some() {
                 let count = number::u64(&padded[word]).unwrap_or(0);
                 expected = expected.saturating_add(count);
@@ -420,19 +495,28 @@ impl PlyTextJob<'_, '_> {
         let line = self.placed(slot, start..start).0.line?;
         let declared = element.place.line?;
         let name = names::shown(&element.name);
-        (values > expected).then(|| {
+        (values != expected).then(|| {
             format!("line {line} has {values} values, but the header declares {expected} for each row of `{name}` (line {declared})")
         })
     }
 
     /// Returns the error for a word that is not the expected one.
     fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::PlyFault, row: u64) -> Error {
+        self.fault_diagnostic(slot, word, fault, row).into_error(ErrorKind::Malformed)
+    }
+
+    fn fault_diagnostic(
+        &self,
+        slot: &PlyTextSlot,
+        word: Range<usize>,
+        fault: words::PlyFault,
+        row: u64,
+    ) -> Diagnostic {
         let (place, excerpt) = self.placed(slot, word);
         let words::PlyFault { message, expected } = fault;
         let message = format!("{message} (row {row})");
         let expected = Some(expected);
-        let diagnostic = Diagnostic { place, expected, excerpt: Some(excerpt), ..Diagnostic::new(message) };
-        diagnostic.into_error(ErrorKind::Malformed)
+        Diagnostic { place, expected, excerpt: Some(excerpt), ..Diagnostic::new(message) }
     }
 
     /// Assigns positions to the rows of a chunk.
@@ -525,6 +609,8 @@ impl PlyTextJob<'_, '_> {
             })?;
         }
         self.count_decimals(state, slot);
+        count(&mut state.left_out, slot.damage.rows.len() as u64, &mut slot.damage.first_row);
+        count(&mut state.dropped, slot.damage.extra, &mut slot.damage.first_extra);
         if let Some(error) = slot.error.take() {
             return Err(error);
         }
@@ -556,7 +642,12 @@ impl PlyTextJob<'_, '_> {
         let (place, excerpt) = self.placed(slot, word.clone());
         let excerpt = Some(excerpt);
         let hint = state.wide_line.clone();
+        let is_misread = hint.is_some() && !self.lines_are_rows;
         let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
+        if is_misread {
+            // The values of a line were taken as several rows, and now too many are left.
+            return Err(diagnostic.into_error(ErrorKind::Malformed));
+        }
         state.warnings.note(self.options.faults, "extra-data", diagnostic)
     }
 
@@ -598,6 +689,12 @@ impl PlyTextJob<'_, '_> {
         let place = Place { file: self.chunks.name().clone(), line, offset, column: None };
         Err(self.targets[element].truncated(row, place))
     }
+}
+
+/// Adds to a number, of which the first has a message.
+fn count(total: &mut (u64, Option<Diagnostic>), count: u64, first: &mut Option<Diagnostic>) {
+    total.0 += count;
+    total.1 = total.1.take().or_else(|| first.take());
 }
 
 /// Ends a segment at `end` of the rows.

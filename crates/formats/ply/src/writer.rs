@@ -8,6 +8,7 @@ mod scene;
 mod split;
 mod tables;
 mod text;
+mod textures;
 
 use fields::{BLOCK, Little, PlyBig, PlyFieldsRows};
 use polyhaul_model::Scalar;

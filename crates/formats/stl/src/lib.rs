@@ -29,6 +29,7 @@ mod ascii;
 mod binary;
 mod facets;
 mod machine;
+mod payload;
 mod reader;
 mod statement;
 mod writer;

@@ -1,8 +1,9 @@
 //! Which kind of STL a file is, and reading it as that.
 
+use super::payload::{BareFacets, StlPayload};
 use super::{FACET_BYTES, HEADER_BYTES, ascii, binary};
 use polyhaul_model::Scene;
-use polyhaul_model::error::{Result, try_copy, try_push};
+use polyhaul_model::error::{Diagnostic, Result, try_copy, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::StlReadOptions;
 use polyhaul_model::warnings::Warnings;
@@ -45,12 +46,36 @@ pub fn read(
     let Some(count) = count.first_chunk() else { return Err(binary::short(head.len() as u64, &name)) };
     let header = title;
     let title = title_of(header)?;
-    let mut result = binary::read(source, garbage, u32::from_le_bytes(*count), options, consumer, Warnings::default())?;
+    let count = u32::from_le_bytes(*count);
+    let mut result = match StlPayload::find(&source, count)? {
+        Some(payload) => read_bare(source, head, payload, options, consumer)?,
+        None => binary::read(source, garbage, count, options, consumer, Warnings::default())?,
+    };
     if !title.is_empty() {
         try_push(&mut result.scene.comments, title, "comments")?;
     }
     result.scene.header = try_copy(header, "the header")?;
     Ok(result)
+}
+
+/// Reads a binary file without the bytes of attributes after its triangles.
+fn read_bare(
+    source: Source<'_>,
+    head: &[u8],
+    payload: StlPayload,
+    options: &ParseOptions<StlReadOptions>,
+    consumer: Option<&dyn MeshConsumer>,
+) -> Result<StlFound> {
+    let StlPayload { facets, bytes } = payload;
+    let message = format!("{bytes} bytes of attributes follow {facets} of the triangles: they were dropped");
+    let mut warnings = Warnings::default();
+    let first = Diagnostic::at(&source.name().into(), HEADER_BYTES as u64, message);
+    warnings.note_dropped(options.faults, "left-out-attributes", facets, first)?;
+    let header = head.get(..HEADER_BYTES).unwrap_or_default();
+    let count = header.last_chunk().map_or(0, |count| u32::from_le_bytes(*count));
+    let name = source.name().to_owned();
+    let facets = BareFacets::new(source, try_copy(header, "the header")?);
+    binary::read(Source::reader(Box::new(facets), name), None, count, options, consumer, warnings)
 }
 
 /// The text of a header: up to the first NUL, without white space around it.

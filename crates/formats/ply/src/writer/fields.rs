@@ -19,6 +19,8 @@ const BLOCK_BYTES: usize = 16 << 10;
 pub(super) enum PlyField<'a> {
     /// A number. 64-bit integers are written as the 32 bits that hold them.
     Numbers(&'a Values, Pick<'a>),
+    /// Number `at` of each list of a column; 0 for lists without it.
+    Component { values: &'a Values, picked: Picked<'a>, at: usize },
     /// Positions, normals.
     Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
     /// Positions in double precision.
@@ -230,7 +232,7 @@ impl PlyField<'_> {
     /// Returns how many bytes it takes in every row.
     pub(super) fn fixed_bytes(&self) -> usize {
         match self {
-            PlyField::Numbers(values, _) => written_bytes(values.scalar()),
+            PlyField::Numbers(values, _) | PlyField::Component { values, .. } => written_bytes(values.scalar()),
             PlyField::Vectors(..) => 12,
             PlyField::Exact(..) => 24,
             PlyField::Pairs(..) | PlyField::Edges { .. } => 8,
@@ -264,7 +266,7 @@ impl PlyField<'_> {
                 let at = |row: usize| offsets.get(row).map_or(0, |&offset| offset as usize);
                 prefetch_all(corners, at(rows.start)..at(rows.end));
             }
-            PlyField::Lists { .. } | PlyField::Edges { .. } | PlyField::Zeros(_) => {}
+            PlyField::Component { .. } | PlyField::Lists { .. } | PlyField::Edges { .. } | PlyField::Zeros(_) => {}
         }
     }
 
@@ -272,6 +274,9 @@ impl PlyField<'_> {
         match self {
             PlyField::Numbers(values, pick) => {
                 with_values!(values, array => put_numbers::<O, _>(array, *pick, rows, block))
+            }
+            PlyField::Component { values, picked, at } => {
+                with_values!(values, array => put_component::<O, _>(array, *picked, *at, rows, block))
             }
             PlyField::Vectors(vectors, pick, turn) => put_vectors::<O>(vectors, *pick, *turn, rows, block),
             PlyField::Exact(vectors, pick) => put_rows::<O, f64, 3>(vectors, *pick, rows, block),
@@ -324,6 +329,20 @@ fn put_numbers<O: PlyFieldsOrder, T: PlyNumber>(
             value.copied().unwrap_or_default().to_bytes::<O>()
         })),
     }
+}
+
+fn put_component<O: PlyFieldsOrder, T: PlyNumber>(
+    values: &[T],
+    picked: Picked<'_>,
+    at: usize,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
+    block.put(rows.map(|row| {
+        let list = picked.pick.get(row).and_then(|place| picked.offsets.get(place..place + 2)).unwrap_or(&[0, 0]);
+        let value = values.get(list[0] as usize..list[1] as usize).and_then(|list| list.get(at));
+        value.copied().unwrap_or_default().to_bytes::<O>()
+    }));
 }
 
 fn put_rows<O: PlyFieldsOrder, T: PlyNumber + Default, const N: usize>(

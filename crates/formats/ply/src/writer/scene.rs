@@ -10,8 +10,11 @@ use super::split::{PlySplit, list_offsets};
 use super::tables;
 use super::tables::{PlyNeed, count_type, longest};
 use super::text::PlyKind;
+use super::textures::PlyTextures;
 use super::{PlyElement, PlyProperty, Remarks};
 use crate::scene::{EDGE, EDGE_ENDS};
+use crate::textures::TEXTURE_NUMBER;
+use crate::vectors::{self, component_name};
 use polyhaul_geometry::lines::edge_count;
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts;
@@ -19,7 +22,7 @@ use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{Dialect, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Column, Domain, Mesh, Scalar, Scene, Table, names};
+use polyhaul_model::{Column, Domain, Mesh, Scalar, Scene, Table, Values, names};
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
@@ -29,18 +32,19 @@ pub(crate) type PlyJob<'a> = parts::PartsJob<'a, PlyWriteOptions>;
 /// Writes a scene.
 pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     let PlyJob { scene, parts, options, run, .. } = *job;
-    let kinds = homeless(parts, job.materials);
-    let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
-    let others = [named(parts), LeftOut::new("left-out-uv-depths", "third uv coordinates", depths)];
-    note_left_out("PLY", kinds.into_iter().chain(others), job.output, warnings);
-    super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
-    let splits = splits(job)?;
-    let vertices = PlyVertices::new(job, &splits, warnings)?;
-    let mut elements = Vec::new();
     let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
     let [faces, lines] = spans.map(|range| PlySpan::from_parts(parts, range));
     let faces = faces?;
     let lines = lines?;
+    let textures = PlyTextures::new(job, &faces)?;
+    let kinds = textures.left_out(job.materials).into_iter().chain(homeless(parts, &[]));
+    let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
+    let others = [named(parts), LeftOut::new("left-out-uv-depths", "third uv coordinates", depths)];
+    note_left_out("PLY", kinds.chain(others), job.output, warnings);
+    super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
+    let splits = splits(job)?;
+    let vertices = PlyVertices::new(job, &splits, warnings)?;
+    let mut elements = Vec::new();
     let edge_table = edge_table(scene, parts, &lines);
     let others = scene.tables.iter().filter(|&table| edge_table.is_none_or(|edges| !std::ptr::eq(edges, table)));
     let tables = tables::elements(others)?;
@@ -50,7 +54,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     }
     if has_vertices {
         if !faces.is_empty() {
-            try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
+            try_push(&mut elements, vertices.faces(&faces, &textures, warnings)?, "the plan")?;
         }
         if !lines.is_empty() {
             try_push(&mut elements, vertices.edges(&lines, edge_table)?, "the plan")?;
@@ -64,7 +68,8 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
         try_push(&mut elements, table, "the plan")?;
     }
     warnings.refuse_losses(job.strict)?;
-    let remarks = Remarks { comments: job.comments, infos: &scene.infos };
+    let comments = if textures.comments.is_empty() { job.comments } else { &textures.comments };
+    let remarks = Remarks { comments, infos: &scene.infos };
     super::write(&elements, &remarks, options, run, writing)
 }
 
@@ -190,8 +195,9 @@ impl<'a> PlyVertices<'a> {
                 .map(|is_unsigned| if is_unsigned || base > 1 << 31 { Scalar::U32 } else { Scalar::I32 }),
         };
         let taken = vertices.properties()?;
-        let meshes = homes(job.parts).map(|part| part.mesh.vertex_columns.as_slice());
-        vertices.columns = PlyColumns::from_meshes(meshes, &taken, job.output, warnings)?;
+        let meshes = || homes(job.parts).map(|part| part.mesh.vertex_columns.as_slice());
+        vertices.columns = PlyColumns::from_meshes(meshes(), &taken, job.output, warnings)?;
+        vertices.columns.find_vectors(meshes(), &taken, job.output, warnings);
         Ok(vertices)
     }
 
@@ -252,7 +258,7 @@ impl<'a> PlyVertices<'a> {
         }
         fields.extend(others.into_iter().filter(|(is_there, _)| *is_there).map(|(_, field)| field));
         self.columns
-            .add_fields(&mesh.vertex_columns, &mut fields, |place, column, count| home.column(place, column, count))?;
+            .add_fields(&mesh.vertex_columns, &mut fields, home.own(), |place, column, count| home.column(place, column, count))?;
         Ok(fields)
     }
 
@@ -281,7 +287,12 @@ impl<'a> PlyVertices<'a> {
         &self.homes[self.home_of_part[part]]
     }
 
-    fn faces(&self, spans: &[PlySpan], warnings: &mut Warnings) -> Result<PlyElement<'a>> {
+    fn faces(
+        &self,
+        spans: &[PlySpan],
+        textures: &'a PlyTextures,
+        warnings: &mut Warnings,
+    ) -> Result<PlyElement<'a>> {
         let has_normals = self.job.options.scene.normals && self.homes.iter().any(|home| by_face(home.part.mesh));
         let sizes = |span: &PlySpan| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
         let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
@@ -291,12 +302,15 @@ impl<'a> PlyVertices<'a> {
         for name in NORMAL.iter().filter(|_| has_normals) {
             try_push(&mut properties, PlyProperty::number(name, Scalar::F32), "the plan")?;
         }
+        if !textures.numbers.is_empty() {
+            try_push(&mut properties, PlyProperty::number(TEXTURE_NUMBER, Scalar::I32), "the plan")?;
+        }
         let meshes = self.homes.iter().map(|home| home.part.mesh.face_columns.as_slice());
         let columns = PlyColumns::from_meshes(meshes, &properties, self.job.output, warnings)?;
         columns.add_properties(&mut properties)?;
         let mut pieces = Vec::new();
-        for span in spans {
-            let fields = self.face_fields(span, count, has_normals, &columns)?;
+        for (number, span) in spans.iter().enumerate() {
+            let fields = self.face_fields(span, count, has_normals, textures.numbers.get(number), &columns)?;
             try_push(&mut pieces, PlyFieldsRows::new(span.end - span.start, fields), "the plan")?;
         }
         PlyElement::new("face", properties, pieces)
@@ -307,13 +321,14 @@ impl<'a> PlyVertices<'a> {
         span: &PlySpan,
         count: Scalar,
         has_normals: bool,
+        textures: Option<&'a Values>,
         columns: &PlyColumns<'a>,
     ) -> Result<Vec<PlyField<'a>>> {
         let home = self.home(span.part);
         let frame = home.part.frame;
         let mesh = home.part.mesh;
         let mut fields = Vec::new();
-        fields.try_reserve_exact(2 + columns.all.len())?;
+        fields.try_reserve_exact(3 + columns.all.len())?;
         fields.push(PlyField::Corners {
             offsets: &mesh.faces.offsets[span.start..=span.end],
             corners: home.split.map_or(mesh.faces.corner_positions.as_slice(), |split| &split.corners),
@@ -326,7 +341,8 @@ impl<'a> PlyVertices<'a> {
             let normals = PlyField::Vectors(&mesh.normals, Pick::Own(span.start), turn);
             fields.push(if by_face(mesh) { normals } else { PlyField::Zeros(12) });
         }
-        columns.add_fields(&mesh.face_columns, &mut fields, |_, column, count| {
+        fields.extend(textures.map(|numbers| PlyField::Numbers(numbers, Pick::Own(0))));
+        columns.add_fields(&mesh.face_columns, &mut fields, Pick::Own(span.start), |_, column, count| {
             tables::field(column, span.start..span.end, count)
         })?;
         Ok(fields)
@@ -373,11 +389,11 @@ fn by_face(mesh: &Mesh) -> bool {
 }
 
 /// Elements of a part's mesh that follow one another.
-struct PlySpan {
+pub(super) struct PlySpan {
     /// One of the parts that share this home.
-    part: usize,
-    start: usize,
-    end: usize,
+    pub(super) part: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
 impl PlySpan {
@@ -497,9 +513,46 @@ impl<'a> PlyColumns<'a> {
     }
 
     fn add_properties(&self, properties: &mut Vec<PlyProperty<'a>>) -> Result<()> {
-        self.all.iter().try_for_each(|(name, need)| {
-            try_push(properties, PlyProperty { name: (*name).into(), kind: need.kind() }, "the plan")
-        })
+        for (name, need) in &self.all {
+            let kind = need.kind();
+            let Some(width) = need.width else {
+                try_push(properties, PlyProperty { name: (*name).into(), kind }, "the plan")?;
+                continue;
+            };
+            for at in 0..width {
+                try_push(properties, PlyProperty { name: component_name(name, at).into(), kind }, "the plan")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds attributes that become one property a number.
+    fn find_vectors(
+        &mut self,
+        meshes: impl Iterator<Item = &'a [Column]> + Clone,
+        taken: &[PlyProperty<'_>],
+        output: &str,
+        warnings: &mut Warnings,
+    ) {
+        for place in 0..self.all.len() {
+            let name = self.all[place].0;
+            let mut columns = meshes.clone().flatten().filter(|column| column.name == name);
+            let Some(width) = columns.next().and_then(vectors::width) else { continue };
+            let is_taken = |name: &str| {
+                taken.iter().any(|property| property.name == name) || self.all.iter().any(|(other, _)| *other == name)
+            };
+            if columns.any(|column| vectors::width(column) != Some(width))
+                || (0..width).any(|at| is_taken(&component_name(name, at)))
+            {
+                continue;
+            }
+            self.all[place].1.width = Some(width);
+            let columns = meshes.clone().flatten().filter(|column| column.name == name);
+            let count = columns.map(vectors::empty_lists).sum();
+            let messages = ["vertex without `", "vertices without `"].map(|what| format!("{what}{name}` were written as 0"));
+            let kind = ("changed-columns", messages.each_ref().map(|message| &**message), count, None);
+            note_changed([kind], output, warnings);
+        }
     }
 
     /// Adds the fields of a mesh for these columns; zeros if it has none of a name.
@@ -507,6 +560,7 @@ impl<'a> PlyColumns<'a> {
         &self,
         columns: &'a [Column],
         fields: &mut Vec<PlyField<'a>>,
+        pick: Pick<'a>,
         field: impl Fn(usize, &'a Column, Option<Scalar>) -> PlyField<'a>,
     ) -> Result<()> {
         for (place, (name, need)) in self.all.iter().enumerate() {
@@ -514,11 +568,22 @@ impl<'a> PlyColumns<'a> {
             let is_there = columns.get(place).is_some_and(|column| column.name == *name);
             let index = if is_there { Some(place) } else { columns.iter().position(|column| column.name == *name) };
             let zeros = kind.count.unwrap_or(kind.scalar).bytes();
-            let field = index.map_or(PlyField::Zeros(zeros), |index| field(index, &columns[index], kind.count));
-            try_push(fields, field, "the plan")?;
+            for at in 0..need.width.unwrap_or(1) {
+                let field = |index: usize| match need.width {
+                    Some(_) => component(&columns[index], pick, at),
+                    None => field(index, &columns[index], kind.count),
+                };
+                try_push(fields, index.map_or(PlyField::Zeros(zeros), field), "the plan")?;
+            }
         }
         Ok(())
     }
+}
+
+/// A number of an attribute.
+fn component<'a>(column: &'a Column, pick: Pick<'a>, at: usize) -> PlyField<'a> {
+    let offsets = column.offsets.as_deref().unwrap_or_default();
+    PlyField::Component { values: &column.values, picked: Picked { pick, offsets }, at }
 }
 
 fn of_two_types(name: &str) -> Error {

@@ -129,6 +129,8 @@ pub(super) struct PlyNeed {
     scalar: Scalar,
     /// The longest list.
     longest: Option<u32>,
+    /// For an attribute with one property a number: how many it has.
+    pub(super) width: Option<usize>,
 }
 
 impl PlyNeed {
@@ -148,17 +150,18 @@ impl PlyNeed {
             || format!("column `{}` has integers that need more than 32 bits, which PLY cannot store", column.name);
         let scalar =
             scalar.ok_or_else(|| Error::new(ErrorKind::Usage, message()).with_hint("convert it to 64-bit floats"))?;
-        Ok(PlyNeed { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest) })
+        Ok(PlyNeed { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest), width: None })
     }
 
     /// Returns the combined requirements; `None` if they are incompatible.
     pub(super) fn join(self, other: PlyNeed) -> Option<PlyNeed> {
         let fits = self.scalar == other.scalar && self.longest.is_some() == other.longest.is_some();
-        fits.then(|| PlyNeed { longest: self.longest.max(other.longest), ..self })
+        let width = self.width.filter(|_| self.width == other.width);
+        fits.then(|| PlyNeed { longest: self.longest.max(other.longest), width, ..self })
     }
 
     pub(super) fn kind(self) -> PlyKind {
-        PlyKind { scalar: self.scalar, count: self.longest.map(count_type) }
+        PlyKind { scalar: self.scalar, count: self.longest.map(count_type).filter(|_| self.width.is_none()) }
     }
 }
 

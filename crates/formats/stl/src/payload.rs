@@ -1,0 +1,134 @@
+//! Binary STL in which the two bytes after a triangle are what their name says: how many bytes of attributes follow.
+//!
+//! Nearly all programs write 0 there, or a color. A file with such bytes is longer than its triangles; it is one of
+//! these if the triangles with the bytes after them end exactly with the file.
+
+use super::{FACET_BYTES, HEADER_BYTES};
+use polyhaul_bytes::Source;
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::read::ask;
+use std::io::{self, Read};
+
+/// Bytes that are read at a time.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// The bytes of attributes in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct StlPayload {
+    /// How many triangles have any.
+    pub(super) facets: u64,
+    pub(super) bytes: u64,
+}
+
+/// A source read in order, a block at a time.
+struct Blocks<'a> {
+    source: Source<'a>,
+    block: Vec<u8>,
+    /// What of the block is left to take, and the offset of what comes after it.
+    start: usize,
+    offset: u64,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(source: Source<'a>, offset: u64) -> Blocks<'a> {
+        Blocks { source, block: Vec::new(), start: 0, offset }
+    }
+
+    /// The next triangle; `None` at the end.
+    fn facet(&mut self) -> io::Result<Option<[u8; FACET_BYTES]>> {
+        while self.block.len() - self.start < FACET_BYTES {
+            self.block.drain(..self.start);
+            self.start = 0;
+            let filled = self.block.len();
+            self.block.try_reserve(BLOCK_BYTES).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            self.block.resize(filled + BLOCK_BYTES, 0);
+            let count = self.source.read_at(self.offset, &mut self.block[filled..])?;
+            self.block.truncate(filled + count);
+            self.offset += count as u64;
+            if count == 0 {
+                return Ok(None);
+            }
+        }
+        let facet = self.block[self.start..].first_chunk().copied();
+        self.start += FACET_BYTES;
+        Ok(facet)
+    }
+
+    fn skip(&mut self, count: usize) {
+        let pending = self.block.len() - self.start;
+        self.offset += count.saturating_sub(pending) as u64;
+        self.start += count.min(pending);
+    }
+
+    /// The offset of the next byte.
+    fn at(&self) -> u64 {
+        self.offset - (self.block.len() - self.start) as u64
+    }
+}
+
+/// How many bytes of attributes follow a triangle.
+fn payload_bytes(facet: &[u8; FACET_BYTES]) -> usize {
+    usize::from(u16::from_le_bytes([facet[FACET_BYTES - 2], facet[FACET_BYTES - 1]]))
+}
+
+impl StlPayload {
+    /// The bytes of attributes of a file with `count` triangles, if it has any.
+    pub(super) fn find(source: &Source<'_>, count: u32) -> Result<Option<StlPayload>> {
+        let plain_bytes = HEADER_BYTES as u64 + u64::from(count) * FACET_BYTES as u64;
+        let Some(size) = source.len().filter(|&size| source.is_positioned() && size > plain_bytes && count > 0) else {
+            return Ok(None);
+        };
+        let mut payload = StlPayload::default();
+        let mut blocks = Blocks::new(source.clone(), HEADER_BYTES as u64);
+        for _ in 0..count {
+            let Some(facet) = ask(source, || blocks.facet())? else { return Ok(None) };
+            let bytes = payload_bytes(&facet);
+            blocks.skip(bytes);
+            payload.facets += u64::from(bytes > 0);
+            payload.bytes += bytes as u64;
+            if plain_bytes + payload.bytes > size {
+                return Ok(None);
+            }
+        }
+        Ok((blocks.at() == size).then_some(payload))
+    }
+}
+
+/// Reads the triangles of a file without the bytes of attributes, which become 0.
+pub(super) struct BareFacets<'a> {
+    header: Vec<u8>,
+    blocks: Blocks<'a>,
+    facet: [u8; FACET_BYTES],
+    /// What of the triangle is taken.
+    taken: usize,
+}
+
+impl<'a> BareFacets<'a> {
+    /// `header` is that of the source.
+    pub(super) fn new(source: Source<'a>, header: Vec<u8>) -> BareFacets<'a> {
+        let blocks = Blocks::new(source, header.len() as u64);
+        BareFacets { header, blocks, facet: [0; FACET_BYTES], taken: FACET_BYTES }
+    }
+}
+
+impl Read for BareFacets<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if !self.header.is_empty() {
+            let count = self.header.len().min(out.len());
+            out[..count].copy_from_slice(&self.header[..count]);
+            self.header.drain(..count);
+            return Ok(count);
+        }
+        if self.taken == FACET_BYTES {
+            let Some(mut facet) = self.blocks.facet()? else { return Ok(0) };
+            self.blocks.skip(payload_bytes(&facet));
+            facet[FACET_BYTES - 2..].fill(0);
+            self.facet = facet;
+            self.taken = 0;
+        }
+        let count = (FACET_BYTES - self.taken).min(out.len());
+        out[..count].copy_from_slice(&self.facet[self.taken..self.taken + count]);
+        self.taken += count;
+        Ok(count)
+    }
+}
