@@ -64,8 +64,8 @@ fn is_comment(line: &[u8]) -> bool {
 /// Whether a text starts with a usual statement, or a blank line or a comment.
 fn starts_statement(text: &[u8]) -> bool {
     const KEYWORDS: [&[u8]; 18] = [
-        b"v", b"vt", b"vn", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib", b"usemap", b"cstype", b"curv",
-        b"curv2", b"surf", b"parm",
+        b"v", b"vt", b"vn", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib", b"usemap", b"cstype",
+        b"curv", b"curv2", b"surf", b"parm",
     ];
     let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
     let words = text[..end].split(|&byte| is_space(byte)).filter(|word| !word.is_empty());

@@ -74,10 +74,20 @@ pub(super) fn behind(text: &[u8], end: usize) -> usize {
     if text.get(end..).is_some_and(|rest| rest.starts_with(b"\r\n")) { end + 2 } else { end + 1 }
 }
 
+/// Where the comment of a line starts. Microsoft's C library writes NaN as `1.#QNAN`, and the like.
+fn comment_start(bytes: &[u8]) -> Option<usize> {
+    let is_special = |at: usize| {
+        let is_behind =
+            bytes[..at].strip_suffix(b"1.").is_some_and(|rest| !rest.last().is_some_and(u8::is_ascii_digit));
+        is_behind && bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase)
+    };
+    memchr::memchr_iter(b'#', bytes).find(|&at| !is_special(at))
+}
+
 /// The words of a line, up to a comment.
 pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.get(line.clone()).unwrap_or_default();
-    let end = line.start + memchr::memchr(b'#', bytes).unwrap_or(bytes.len());
+    let end = line.start + comment_start(bytes).unwrap_or(bytes.len());
     let mut at = line.start;
     std::iter::from_fn(move || {
         at += text[at..end].iter().take_while(|byte| is_space(**byte)).count();
@@ -89,7 +99,7 @@ pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Ran
 
 /// Returns the comment of a line, without the blank after the `#`; `None` if it has none.
 pub(super) fn comment(text: &[u8], line: Range<usize>) -> Option<Range<usize>> {
-    let start = line.start + memchr::memchr(b'#', text.get(line.clone())?)? + 1;
+    let start = line.start + comment_start(text.get(line.clone())?)? + 1;
     let blank = usize::from(text.get(start) == Some(&b' ') && start < line.end);
     Some(start + blank..line.end)
 }

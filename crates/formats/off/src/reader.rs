@@ -122,7 +122,9 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     let text = TextChunks::new(Source::reader(Box::new(lines), name));
     let mut found = match read_lines(text, options) {
         Ok(found) => found,
-        Err(again) if matches!(again.kind(), ErrorKind::Malformed | ErrorKind::Io) => return Err(error),
+        Err(again) if matches!(again.kind(), ErrorKind::Malformed | ErrorKind::Io | ErrorKind::Host) => {
+            return Err(error);
+        }
         Err(again) => return Err(again),
     };
     let count = changed.load(Ordering::Relaxed);
@@ -131,7 +133,12 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     }
     let message = "rows are not one to a line; the numbers are exactly the declared rows";
     let place = error.diagnostic().place.clone();
-    found.warnings.note_many(options.faults, "odd-statement", count, Diagnostic { place, ..Diagnostic::new(message) })?;
+    found.warnings.note_many(
+        options.faults,
+        "odd-statement",
+        count,
+        Diagnostic { place, ..Diagnostic::new(message) },
+    )?;
     Ok(found)
 }
 

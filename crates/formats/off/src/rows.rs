@@ -318,7 +318,9 @@ impl OffRows {
         let used = if word_count < width { min_width } else { width };
         grow(&mut self.short_rows, width)?;
         for (place, word) in words().take(used).enumerate() {
-            let Some(number) = number::f32(&chunk.padded[word.clone()]) else {
+            let text = &chunk.padded[word.clone()];
+            let special = || number::msvc_special(text).map(|value| value as f32);
+            let Some(number) = number::f32(text).or_else(special) else {
                 let message = format!("`{}` is not a number (vertex {row})", chunk.shown(&word));
                 return self.wrong(chunk, message, "a decimal number", word, row);
             };
@@ -356,7 +358,7 @@ impl OffRows {
         for (value, word) in exact.iter_mut().zip(words) {
             let text = &chunk.padded[word];
             self.loss.add(text);
-            *value = number::f64(text).unwrap_or(f64::NAN);
+            *value = number::f64(text).or_else(|| number::msvc_special(text)).unwrap_or(f64::NAN);
         }
         if chunk.precision.has_doubles() {
             grow(&mut self.exact, self.vertices + 1)?;

@@ -21,8 +21,8 @@ use damaged::PlyDamage;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, planted, try_push};
-use polyhaul_model::names;
 use polyhaul_model::limits::OnError;
+use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::feed::Feed;
@@ -505,13 +505,7 @@ impl PlyTextJob<'_, '_> {
         self.fault_diagnostic(slot, word, fault, row).into_error(ErrorKind::Malformed)
     }
 
-    fn fault_diagnostic(
-        &self,
-        slot: &PlyTextSlot,
-        word: Range<usize>,
-        fault: words::PlyFault,
-        row: u64,
-    ) -> Diagnostic {
+    fn fault_diagnostic(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::PlyFault, row: u64) -> Diagnostic {
         let (place, excerpt) = self.placed(slot, word);
         let words::PlyFault { message, expected } = fault;
         let message = format!("{message} (row {row})");
