@@ -5,7 +5,7 @@
 use crate::containers::{self, InnerFile, Member, Shelf};
 use crate::letter_case::LetterCase;
 use crate::options::ReadOptions;
-use crate::paths::{LONGEST_NAME_BYTES, slashed};
+use crate::paths::{self, LONGEST_NAME_BYTES, slashed};
 use polyhaul_bytes::place::{self, PlaceKind};
 use polyhaul_model::FolderPlace;
 use polyhaul_model::error::{ErrorKind, Result};
@@ -82,6 +82,10 @@ impl Locator {
         }
         // A store is asked for the name as it is written alone.
         for base in bases(folder, included).into_iter().filter(|base| !place::is_url(base)) {
+            // `none/../x` without a folder `none`, as readers take it.
+            if let Some(file) = paths::below(name).and_then(|path| located(&base, path, false)) {
+                return Ok(file);
+            }
             if let Some(file) = latin1(name).and_then(|path| located(&base, path, false)) {
                 return Ok(file);
             }

@@ -3,7 +3,7 @@
 use super::prefetch::ReadProgress;
 use crate::error::retry;
 use polyhaul_trace::Counters;
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
@@ -108,7 +108,7 @@ fn kind_of(_: &Metadata) -> &'static str {
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     // std adds O_CLOEXEC. A FIFO or a terminal may have replaced the file since it was checked.
-    fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+    std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 #[cfg(not(unix))]
@@ -161,7 +161,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let file = open_without_waiting(&path);
-        fs::remove_file(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
         assert!(refuse_irregular(&file.unwrap().metadata().unwrap()).is_err());
     }
 }

@@ -10,6 +10,7 @@ mod foreign;
 mod gltf;
 mod images;
 mod meshes;
+mod references;
 mod scenes;
 mod splats;
 mod tables;

@@ -1,0 +1,80 @@
+//! Habits of references: a file is found, however its name is spelled.
+
+use polyhaul::ReadOptions;
+use polyhaul_testkit::corpus::Folder;
+
+/// Scenes whose files are named `part/NAME`, and the files.
+const SCENES: [(&str, &str); 3] = [
+    ("x.obj", "mtllib part/looks.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl a\nf 1 2 3\n"),
+    ("y.pbrt", "WorldBegin\nInclude \"part/more.pbrt\"\nShape \"plymesh\" \"string filename\" \"part/mesh.ply\"\n"),
+    (
+        "z.gltf",
+        r#"{"asset":{"version":"2.0"},"buffers":[{"uri":"part/data.bin","byteLength":36}],
+            "bufferViews":[{"buffer":0,"byteLength":36}],
+            "accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}],
+            "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0}],"scenes":[{"nodes":[0]}]}"#,
+    ),
+];
+
+/// Other spellings of `part/`, and the same for the letters of the names.
+const SPELLINGS: [(&str, bool); 7] = [
+    ("./part/", false),
+    ("part//", false),
+    ("none/../part/", false),
+    ("part/../part/", false),
+    ("Part/", true),
+    ("part/", true),
+    ("PART/./", true),
+];
+
+fn folder() -> Folder {
+    let folder = Folder::new("spellings").unwrap();
+    let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
+        element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+    folder.file("part/looks.mtl", "newmtl a\nKd 1 0 0\nmap_Kd wood.png\n").unwrap();
+    folder.file("part/wood.png", b"not read").unwrap();
+    folder.file("part/more.pbrt", "Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0]\n").unwrap();
+    folder.file("part/mesh.ply", ply).unwrap();
+    let corners = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    folder.file("part/data.bin", corners.map(f32::to_le_bytes).concat()).unwrap();
+    for (name, text) in SCENES {
+        folder.file(name, text).unwrap();
+    }
+    folder
+}
+
+/// The text with the names behind `part/` in upper case.
+fn in_capitals(text: &str) -> String {
+    let mut pieces = text.split("part/");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| {
+        let end = piece.find(['"', '\n']).unwrap_or(piece.len());
+        text + "part/" + &piece[..end].to_uppercase() + &piece[end..]
+    })
+}
+
+#[test]
+fn files_are_found_however_their_names_are_spelled() {
+    let folder = folder();
+    let options = ReadOptions::default();
+    let mut faults = Vec::new();
+    for (name, text) in SCENES {
+        for (spelling, has_capitals) in SPELLINGS {
+            let mut changed = if has_capitals { in_capitals(text) } else { text.to_owned() };
+            changed = changed.replace("part/", spelling);
+            let path = folder.file(&format!("other-{name}"), &changed).unwrap();
+            match polyhaul::diff(path, folder.join(name), &options, 0.0) {
+                Err(error) => faults.push(format!("{spelling} {name}: {error}")),
+                Ok(compared) => {
+                    let is_warned = compared.report.warnings.counts().contains_key("other-case");
+                    let differences = compared.differences.iter();
+                    faults.extend(differences.map(|difference| format!("{spelling} {name}: {}", difference.message)));
+                    if is_warned != has_capitals {
+                        faults.push(format!("{spelling} {name}: warnings {:?}", compared.report.warnings.counts()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
