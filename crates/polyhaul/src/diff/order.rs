@@ -11,14 +11,14 @@ const MAX_FACES: u64 = 4_000_000;
 const STEPS: f64 = 20_000.0;
 
 /// Where a scene lies: its lowest corner, and its longest side.
-pub(super) struct Extent {
+pub(super) struct FacesExtent {
     low: [f64; 3],
     pub(super) side: f64,
 }
 
-impl Extent {
+impl FacesExtent {
     /// The extent of all corners of faces that are finite.
-    pub(super) fn of(world: &World<'_>) -> Extent {
+    pub(super) fn of(world: &World<'_>) -> FacesExtent {
         let mut low = [f64::INFINITY; 3];
         let mut high = [f64::NEG_INFINITY; 3];
         for face in world.faces() {
@@ -30,7 +30,7 @@ impl Extent {
             }
         }
         let side = low.iter().zip(&high).map(|(low, high)| high - low).fold(0.0, f64::max);
-        Extent { low, side }
+        FacesExtent { low, side }
     }
 }
 
@@ -38,7 +38,7 @@ impl Extent {
 type FaceKey = (Vec<[i64; 3]>, String);
 
 /// The faces of a scene in an order of their own; `None` if there are too many.
-pub(super) fn ordered<'a>(world: &World<'a>, extent: &Extent) -> Result<Option<Vec<Face<'a>>>> {
+pub(super) fn ordered<'a>(world: &World<'a>, extent: &FacesExtent) -> Result<Option<Vec<Face<'a>>>> {
     let count = world.parts.iter().map(|part| part.faces.len() as u64).sum::<u64>();
     if count > MAX_FACES || extent.side <= 0.0 {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(super) fn ordered<'a>(world: &World<'a>, extent: &Extent) -> Result<Option<V
     Ok(Some(keyed.into_iter().map(|(_, face)| face).collect()))
 }
 
-fn key(world: &World<'_>, face: &Face<'_>, extent: &Extent) -> FaceKey {
+fn key(world: &World<'_>, face: &Face<'_>, extent: &FacesExtent) -> FaceKey {
     let on_grid = |corner| {
         let position = face.position(face.corner(corner));
         [0, 1, 2].map(|axis| ((position[axis] - extent.low[axis]) / extent.side * STEPS).round() as i64)

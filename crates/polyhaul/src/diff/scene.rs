@@ -1,6 +1,6 @@
 //! Scenes corner by corner: the data of each face, line and vertex, however indices and files store it.
 
-use super::order::{Extent, ordered};
+use super::order::{FacesExtent, ordered};
 use super::{Differences, Gap, flattened, table};
 use crate::references::{SameFiles, with_names};
 use crate::report::Report;
@@ -389,7 +389,7 @@ fn in_another_order(
     differences: &mut Differences,
 ) -> Result<Option<Gaps>> {
     let [a, b] = sides;
-    let extent = Extent::of(a);
+    let extent = FacesExtent::of(a);
     let side = extent.side;
     let [Some(left), Some(right)] = [ordered(a, &extent)?, ordered(b, &extent)?] else { return Ok(None) };
     let is_same_shape = left.iter().zip(&right).all(|(left, right)| left.corners.len() == right.corners.len());

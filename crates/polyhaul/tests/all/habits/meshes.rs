@@ -137,10 +137,11 @@ fn obj_order(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let usual = lines.concat();
     let faces: Vec<usize> = (0..lines.len()).filter(|&line| keyword(&lines[line]) == "f").collect();
     (faces.len() > 2 && usual.matches("\nv ").count() > 3).then_some(())?;
-    let [one, other] = [0, 1].map(|_| faces[random.below(faces.len())]);
+    let swapped = [0, 1].map(|_| faces[random.below(faces.len())]);
+    let behind = &lines[swapped[0].min(swapped[1])..];
     // Faces stay behind the vertices that they have.
-    (lines[one..].iter().chain(&lines[other..]).all(|line| !NUMBERED.contains(&keyword(line)))).then_some(())?;
-    lines.swap(one, other);
+    behind.iter().all(|line| !NUMBERED.contains(&keyword(line))).then_some(())?;
+    lines.swap(swapped[0], swapped[1]);
     Some(Changed::silent(lines.concat())?.as_usual(usual).but("order"))
 }
 
@@ -304,20 +305,20 @@ fn ply_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let bad = random.below(count);
     let mut usual: Vec<String> = rows[..count].to_vec();
     usual.remove(bad);
-    let mut kept = 0;
+    let mut face_count = 0;
     for face in &rows[count..] {
         let mut indices: Vec<usize> =
             face.split_ascii_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
         if indices[1..].contains(&bad) {
             continue;
         }
-        kept += 1;
+        face_count += 1;
         indices[1..].iter_mut().for_each(|index| *index -= usize::from(*index > bad));
         usual.push(indices.iter().map(usize::to_string).collect::<Vec<_>>().join(" ") + "\n");
     }
     let header_text = header.concat();
     let fewer = header_text.replace(elements[0], &format!("element vertex {}", count - 1));
-    let fewer = fewer.replace(elements[1], &format!("element face {kept}"));
+    let fewer = fewer.replace(elements[1], &format!("element face {face_count}"));
     rows[bad] = with_word(&rows[bad], 0, "bad")?;
     Some(Changed::new(header_text + &rows.concat(), Outcome::Skipped("malformed"))?.as_usual(fewer + &usual.concat()))
 }

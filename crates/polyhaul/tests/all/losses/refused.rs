@@ -1,6 +1,7 @@
 //! What other programs refuse or misread in written files, and what a comparison of values does not see.
 //!
-//! Written by hand from what importers accept. Nothing here asks the library; `polyhaul_testkit::losses` compares the values.
+//! Written by hand from what importers accept. Nothing here asks the library; `polyhaul_testkit::losses` compares the
+//! values.
 
 use polyhaul::Report;
 use serde_json::Value;
