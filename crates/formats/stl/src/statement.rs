@@ -253,9 +253,10 @@ impl Iterator for Statements<'_> {
     }
 }
 
-/// Whether a word starts a comment, as in other formats.
+/// Whether a word starts a comment, as in other formats and languages.
 fn is_comment(word: &[u8]) -> bool {
-    word.starts_with(b"#") || word.starts_with(b"//")
+    const MARKS: [&[u8]; 6] = [b"#", b"//", b";", b"%", b"!", b"--"];
+    MARKS.iter().any(|mark| word.starts_with(mark))
 }
 
 #[cfg(test)]

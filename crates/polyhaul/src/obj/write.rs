@@ -11,12 +11,12 @@ use polyhaul_insight::Moved;
 use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
 use polyhaul_model::names::{self, DistinctNames};
 use polyhaul_model::options::{Dialect, FormatOptions};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Material, Object, Scene};
 use polyhaul_obj::{self as obj, mtl};
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Writes the scene and its library.
@@ -30,6 +30,8 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let file_options = options.file_options();
     if options.obj.materials && file_of(&output).is_none() {
         note_lost_library(looks, &output, &mut report.warnings);
+    } else if options.obj.materials && options.scene.dialect == Dialect::Common {
+        note_unused(scene, looks, &output, &mut report.warnings)?;
     }
     let format_options = FormatOptions { scene: &options.scene, own: &options.obj };
     let output_name = name_of(&output);
@@ -58,6 +60,20 @@ fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings
     let hint = Some("write to a file, and the library appears beside it".to_owned());
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
+}
+
+/// Warns that definitions that nothing uses are dropped, as they are in Blender's dialect.
+fn note_unused(scene: &Scene, looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) -> Result<()> {
+    let defined = definitions(scene, &looks.materials)?;
+    let defined: HashSet<&str> = defined.iter().map(|material| &*material.name).collect();
+    let is_unused = |material: &&Material| !material.missing && !defined.contains(&*names::joined(&material.name));
+    let unused: Vec<&str> = looks.materials.iter().filter(is_unused).map(|material| &*material.name).collect();
+    let count = unused.len() as u64;
+    let words = ["material that nothing uses was dropped", "materials that nothing uses were dropped"];
+    let message = format!("{}: {}", counted(count, words), names::listed_of(&unused, count));
+    let place = Place { file: name_of(output).into(), ..Place::default() };
+    warnings.push_many("left-out-materials", count, Diagnostic { place, ..Diagnostic::new(message) });
+    Ok(())
 }
 
 /// Writes a library that takes its place with the scene.

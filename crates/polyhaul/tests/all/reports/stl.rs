@@ -62,6 +62,7 @@ fn text_in_the_habits_of_other_writers_is_read() {
         (replaced("endloop", "endloop ;"), 2),
         (replaced("outer loop", "# by hand\nouter loop // a loop"), 4),
         (format!("# made by hand\n{tidy}"), 1),
+        (replaced("facet normal", "; units mm\n! or % or --\nfacet normal"), 4),
         (replaced("endsolid a\n", "").replace("solid a\n", ""), 0),
     ] {
         for (threads, chunk_bytes) in [(1, None), (2, Some(60)), (2, Some(7))] {
