@@ -64,8 +64,8 @@ fn is_comment(line: &[u8]) -> bool {
 /// Whether a text starts with a usual statement, or a blank line or a comment.
 fn starts_statement(text: &[u8]) -> bool {
     const KEYWORDS: [&[u8]; 18] = [
-        b"v", b"vt", b"vn", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib", b"usemap", b"cstype", b"curv",
-        b"curv2", b"surf", b"parm",
+        b"v", b"vt", b"vn", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib", b"usemap", b"cstype",
+        b"curv", b"curv2", b"surf", b"parm",
     ];
     let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
     let words = text[..end].split(|&byte| is_space(byte)).filter(|word| !word.is_empty());
@@ -111,6 +111,15 @@ impl<'a> ObjTokens<'a> {
             self.at += 1;
         }
         (start < self.at).then_some(start..self.at)
+    }
+
+    /// The next token of a line of numbers, up to white space or a comment.
+    pub(super) fn next_number(&mut self) -> Option<ObjToken> {
+        let token = self.next()?;
+        let comment = memchr::memchr(b'#', &self.text[token.clone()]);
+        let Some(size) = comment else { return Some(token) };
+        self.at = self.end;
+        Some(token.start..token.start + size)
     }
 
     fn at_escape(&self) -> bool {

@@ -257,8 +257,9 @@ impl<'a> PlyVertices<'a> {
             others.reverse();
         }
         fields.extend(others.into_iter().filter(|(is_there, _)| *is_there).map(|(_, field)| field));
-        self.columns
-            .add_fields(&mesh.vertex_columns, &mut fields, home.own(), |place, column, count| home.column(place, column, count))?;
+        self.columns.add_fields(&mesh.vertex_columns, &mut fields, home.own(), |place, column, count| {
+            home.column(place, column, count)
+        })?;
         Ok(fields)
     }
 
@@ -287,12 +288,7 @@ impl<'a> PlyVertices<'a> {
         &self.homes[self.home_of_part[part]]
     }
 
-    fn faces(
-        &self,
-        spans: &[PlySpan],
-        textures: &'a PlyTextures,
-        warnings: &mut Warnings,
-    ) -> Result<PlyElement<'a>> {
+    fn faces(&self, spans: &[PlySpan], textures: &'a PlyTextures, warnings: &mut Warnings) -> Result<PlyElement<'a>> {
         let has_normals = self.job.options.scene.normals && self.homes.iter().any(|home| by_face(home.part.mesh));
         let sizes = |span: &PlySpan| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
         let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
@@ -549,7 +545,8 @@ impl<'a> PlyColumns<'a> {
             self.all[place].1.width = Some(width);
             let columns = meshes.clone().flatten().filter(|column| column.name == name);
             let count = columns.map(vectors::empty_lists).sum();
-            let messages = ["vertex without `", "vertices without `"].map(|what| format!("{what}{name}` were written as 0"));
+            let messages =
+                ["vertex without `", "vertices without `"].map(|what| format!("{what}{name}` were written as 0"));
             let kind = ("changed-columns", messages.each_ref().map(|message| &**message), count, None);
             note_changed([kind], output, warnings);
         }

@@ -109,7 +109,8 @@ fn number_of_file<'f>(files: &mut Vec<&'f str>, file: &'f str) -> Result<i32> {
 fn lost_properties<'m>(material: &'m Material, map: &'m TextureMap) -> impl Iterator<Item = &'m str> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| *color != Color::Rgb([0.0; 3]));
     let is_tinted = material.diffuse.as_ref().is_some_and(|color| *color != Color::Rgb([1.0; 3]));
-    let plain = TextureMap { kind: map.kind, keyword: map.keyword.clone(), file: map.file.clone(), ..TextureMap::default() };
+    let plain =
+        TextureMap { kind: map.kind, keyword: map.keyword.clone(), file: map.file.clone(), ..TextureMap::default() };
     let properties = [
         ("Kd", is_tinted),
         ("Ka", is_seen(&material.ambient)),
