@@ -4,7 +4,7 @@ use super::parsed::{ElementKind, EventKind, ObjComplaint, ObjParsed, ObjSegment,
 use super::tokens::{ObjChunkText, ObjLine, ObjToken, ObjTokens, unescaped};
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Result, try_push};
-use polyhaul_model::warnings::Weight;
+use polyhaul_model::warnings::{Weight, counted};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::parse::number::{self, IntegerError};
@@ -180,7 +180,8 @@ impl Statement<'_, '_> {
     /// Adds a position in double precision if it is wanted, and what its numbers lose as 32-bit floats.
     fn exact_position(&mut self, words: ObjTokens<'_>) -> Result<()> {
         let mut exact = [0.0; 3];
-        for (value, token) in exact.iter_mut().zip(words) {
+        let mut words = words;
+        for (value, token) in exact.iter_mut().zip(std::iter::from_fn(|| words.next_number())) {
             let text = &self.text.padded[token];
             self.out.loss.add(text);
             *value = number::f64(text).or_else(|| number::msvc_special(text)).unwrap_or(f64::NAN);
@@ -217,7 +218,11 @@ impl Statement<'_, '_> {
     ) -> Result<ObjStatementParse<([f32; N], usize)>> {
         let mut values = [0.0; N];
         let mut count = 0;
-        for token in tokens.by_ref() {
+        while let Some(token) = tokens.next_number() {
+            if count == N && N == 3 {
+                self.note("extra-value", token, "more than three numbers: the others were dropped")?;
+                break;
+            }
             if count == N {
                 return Ok(Err(broken(token, "too many numbers", expected)));
             }
@@ -301,7 +306,8 @@ impl Statement<'_, '_> {
             return self.note("unsupported-statement", word, message).map(Ok);
         }
         // ZBrush ends its files with such a line.
-        if text.iter().all(|&byte| byte == 0) {
+        // Programs of DOS end them with Ctrl-Z.
+        if text.iter().all(|&byte| matches!(byte, 0 | 0x1a)) {
             return Ok(Ok(()));
         }
         // Some programs start remarks with a dollar sign.
@@ -350,12 +356,11 @@ impl Statement<'_, '_> {
     fn element(&mut self, kind: ElementKind, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         let before = self.element_marks(kind);
         let outcome = self.corners(kind, tokens)?;
-        if outcome.is_err() {
-            self.forget(kind, before);
-        } else {
-            self.out.group_pending = false;
+        match outcome {
+            Ok(true) => self.out.group_pending = false,
+            Ok(false) | Err(_) => self.forget(kind, before),
         }
-        Ok(outcome)
+        Ok(outcome.map(drop))
     }
 
     fn element_marks(&self, kind: ElementKind) -> ElementMarks {
@@ -368,7 +373,8 @@ impl Statement<'_, '_> {
         self.out.relatives.truncate(marks.relatives);
     }
 
-    fn corners(&mut self, kind: ElementKind, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+    /// Parses corners; returns whether they are enough for the element.
+    fn corners(&mut self, kind: ElementKind, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<bool>> {
         let (min_count, expected) = match kind {
             ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
             ElementKind::Line => (2, "at least two corners, each v or v/vt"),
@@ -382,7 +388,7 @@ impl Statement<'_, '_> {
         let mut has = None::<[bool; 3]>;
         let mut mixed = None;
         let mut empty = None;
-        for token in tokens.by_ref() {
+        while let Some(token) = tokens.next_number() {
             let corner_has = match self.corner(kind, token.clone(), at, stride, &mut empty)? {
                 Ok(has) => has,
                 Err(broken) => return Ok(Err(broken)),
@@ -402,11 +408,18 @@ impl Statement<'_, '_> {
             return Ok(Err(broken(tokens.end(), "point has more than a position index", expected)));
         }
         if count < min_count {
-            let message = match kind {
-                ElementKind::Point => "point without a position index".to_owned(),
-                _ => format!("expected at least {min_count} corners, found {count}"),
+            let noun = match kind {
+                ElementKind::Point => {
+                    let message = "point without a position index".to_owned();
+                    return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
+                }
+                ElementKind::Face => "face",
+                ElementKind::Line => "line",
             };
-            return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
+            let corners = counted(count.into(), ["corner", "corners"]);
+            let message = format!("{noun} with {corners} skipped: expected at least {min_count}");
+            self.note("short-face", tokens.end(), message)?;
+            return Ok(Ok(false));
         }
         if let Some(token) = empty {
             self.note("empty-index", token, "no index after `/`; read as absent")?;
@@ -415,7 +428,7 @@ impl Statement<'_, '_> {
             self.note("mixed-corners", token, "the corners of this element have different kinds of indices")?;
         }
         self.close_element(kind, count, stride as u32, has.unwrap_or_default())?;
-        Ok(Ok(()))
+        Ok(Ok(true))
     }
 
     /// One corner: pushes `stride` values and returns which of them are there.

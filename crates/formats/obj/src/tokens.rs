@@ -113,6 +113,15 @@ impl<'a> ObjTokens<'a> {
         (start < self.at).then_some(start..self.at)
     }
 
+    /// The next token of a line of numbers, up to white space or a comment.
+    pub(super) fn next_number(&mut self) -> Option<ObjToken> {
+        let token = self.next()?;
+        let comment = memchr::memchr(b'#', &self.text[token.clone()]);
+        let Some(size) = comment else { return Some(token) };
+        self.at = self.end;
+        Some(token.start..token.start + size)
+    }
+
     fn at_escape(&self) -> bool {
         self.text[self.at] == b'\\' && escaped_newline(&self.text[self.at..self.end]).is_some()
     }

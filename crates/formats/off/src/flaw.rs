@@ -29,6 +29,8 @@ pub(super) enum OffFault {
     Index(i64),
     /// A face without vertices.
     Short,
+    /// An integer that is written as a decimal.
+    Decimal,
     /// This many values more than a row has; whether the row is a vertex.
     Extra { count: u64, is_vertex: bool },
     /// A color of a face.
@@ -38,7 +40,7 @@ pub(super) enum OffFault {
 }
 
 /// Kinds of flaws that are counted if they are not kept.
-const COUNTED: [&str; 3] = ["index-out-of-range", "short-face", "extra-value"];
+const COUNTED: [&str; 4] = ["index-out-of-range", "short-face", "extra-value", "decimal-integer"];
 
 /// The flaws of a chunk.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +48,7 @@ pub(super) struct OffFlaws {
     /// In the order of the text.
     pub(super) kept: Vec<OffFlaw>,
     /// The number of flaws of each kind in [`COUNTED`].
-    counts: [u64; 3],
+    counts: [u64; COUNTED.len()],
 }
 
 impl OffFault {
@@ -56,6 +58,7 @@ impl OffFault {
             OffFault::Index(_) => Some(0),
             OffFault::Short => Some(1),
             OffFault::Extra { .. } => Some(2),
+            OffFault::Decimal => Some(3),
             OffFault::Wrong(_) | OffFault::Corners(_) | OffFault::Color | OffFault::Data => None,
         }
     }
@@ -67,6 +70,7 @@ impl OffFault {
             OffFault::Index(_) => "index-out-of-range",
             OffFault::Short => "short-face",
             OffFault::Extra { .. } => "extra-value",
+            OffFault::Decimal => "decimal-integer",
             OffFault::Color => "left-out-face-colors",
             OffFault::Data => "extra-data",
         }
@@ -77,7 +81,9 @@ impl OffFault {
         match self {
             OffFault::Wrong(_) | OffFault::Corners(_) => true,
             OffFault::Index(_) => faults.raises(),
-            OffFault::Short | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => faults.refuses(self.code()),
+            OffFault::Short | OffFault::Decimal | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => {
+                faults.refuses(self.code())
+            }
         }
     }
 }
@@ -85,7 +91,7 @@ impl OffFault {
 impl OffFlaws {
     pub(super) fn clear(&mut self) {
         self.kept.clear();
-        self.counts = [0; 3];
+        self.counts = [0; COUNTED.len()];
     }
 
     /// Keeps a flaw, unless there are too many of its kind; the warning log keeps no more either.
@@ -138,6 +144,7 @@ impl OffFlaw {
                 let expected = "a color of up to 4 values behind the indices";
                 with(format!("face {row} has {count} values behind its indices; dropped"), Some(expected.into()))
             }
+            OffFault::Decimal => Diagnostic::new(format!("face {row}: an integer is written as a decimal")),
             OffFault::Color => Diagnostic::new("the colors of faces were dropped"),
             OffFault::Data => Diagnostic::new("extra data after the last row"),
         }
@@ -150,7 +157,9 @@ impl OffFlaw {
             OffFault::Corners(_) => Err(too_many(said)),
             OffFault::Index(_) => warnings.broken(faults, self.what.code(), said),
             OffFault::Color => warnings.note_dropped(faults, self.what.code(), 1, said),
-            OffFault::Short | OffFault::Extra { .. } | OffFault::Data => warnings.note(faults, self.what.code(), said),
+            OffFault::Short | OffFault::Decimal | OffFault::Extra { .. } | OffFault::Data => {
+                warnings.note(faults, self.what.code(), said)
+            }
         }
     }
 }

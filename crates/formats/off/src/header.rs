@@ -111,12 +111,18 @@ pub(super) struct Keyword<'a> {
     rest: &'a [u8],
 }
 
+/// `word` after a part of a keyword. The letters before `OFF` depend on their case: `n` is not `N`.
+fn strip_prefix<'w>(word: &'w [u8], part: &[u8]) -> Option<&'w [u8]> {
+    let (start, rest) = word.split_at_checked(part.len())?;
+    (start == part || part == b"OFF" && start.eq_ignore_ascii_case(part)).then_some(rest)
+}
+
 impl<'a> Keyword<'a> {
     /// The keyword that a word is or begins with, before digits.
     pub(super) fn of(word: &'a [u8]) -> Option<Keyword<'a>> {
         let mut rest = word;
         let [uvs, colors, normals, late_colors, late_uvs, four, any, is_keyword] =
-            [&b"ST"[..], b"C", b"N", b"C", b"ST", b"4", b"n", b"OFF"].map(|part| match rest.strip_prefix(part) {
+            [&b"ST"[..], b"C", b"N", b"C", b"ST", b"4", b"n", b"OFF"].map(|part| match strip_prefix(rest, part) {
                 Some(behind) => {
                     rest = behind;
                     true
@@ -357,7 +363,7 @@ mod tests {
             Keyword::of(b"CSTOFF").map(|keyword| keyword.form.described()).as_deref(),
             Some("x y z r g b a s t")
         );
-        for word in [&b"STNCOFF"[..], b"CCOFF", b"STSTOFF", b"off", b"OFFx", b"8", b"", b"COF"] {
+        for word in [&b"STNCOFF"[..], b"CCOFF", b"STSTOFF", b"offx", b"OFFx", b"8", b"", b"COF"] {
             assert_eq!(Keyword::of(word), None);
         }
     }

@@ -56,6 +56,7 @@ pub fn looks_like_off(head: &[u8]) -> bool {
     word.is_some_and(|word| {
         // A word at the end of the bytes may be incomplete.
         let is_whole = word.end < head.len();
-        header::Keyword::of(&head[word]).is_some_and(|keyword| is_whole || keyword.has_count())
+        let is_upper = !head[word.clone()].windows(3).any(|part| part != b"OFF" && part.eq_ignore_ascii_case(b"OFF"));
+        is_upper && header::Keyword::of(&head[word]).is_some_and(|keyword| is_whole || keyword.has_count())
     })
 }

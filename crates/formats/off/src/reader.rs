@@ -14,13 +14,14 @@ use super::reflow::Reflow;
 use super::rows::{OffChunk, OffRows};
 use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::limits::OnError;
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{NONE, Scene};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
-use polyhaul_pipeline::precision::PrecisionWatch;
+use polyhaul_pipeline::precision::{PrecisionWatch, asks_for_doubles};
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::scan::{Index, PADDING};
@@ -122,10 +123,10 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     let text = TextChunks::new(Source::reader(Box::new(lines), name));
     let mut found = match read_lines(text, options) {
         Ok(found) => found,
-        Err(again) if matches!(again.kind(), ErrorKind::Malformed | ErrorKind::Io | ErrorKind::Host) => {
-            return Err(error);
+        Err(again) if asks_for_doubles(&again) || matches!(again.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => {
+            return Err(again);
         }
-        Err(again) => return Err(again),
+        Err(_) => return Err(error),
     };
     let count = changed.load(Ordering::Relaxed);
     if count == 0 || found.warnings.counts().contains_key("extra-data") {
@@ -151,7 +152,13 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> 
     let mut job = OffJob { chunks, options, header: OnceLock::new(), arrays: OffArrays::new(), slot_bytes };
     let mut state = OffState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
-    let header = job.check_end(&state)?;
+    let header = match job.check_end(&state) {
+        Err(error) if options.faults.on_error == OnError::Warn && job.header.get().is_some() => {
+            state.warnings.note(options.faults, "truncated", error.diagnostic().clone())?;
+            job.header.get().copied().unwrap_or_default()
+        }
+        result => result?,
+    };
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     let OffState { head, counts, colors, colored, color, watch, mut warnings, .. } = state;
     // SAFETY: every chunk was placed and published.

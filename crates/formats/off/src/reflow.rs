@@ -198,7 +198,10 @@ impl<'a> Reflow<'a> {
     }
 
     fn vertices(&mut self, mut words: &[Range<usize>], mut left: u64) -> io::Result<bool> {
-        let is_number = |word: &Range<usize>| number::f32(&self.out[word.clone()]).is_some();
+        let is_number = |word: &Range<usize>| {
+            let text = &self.out[word.clone()];
+            number::f32(text).is_some() || number::msvc_special(text).is_some()
+        };
         if !words.iter().all(is_number) {
             return Err(misfit("a word is no number"));
         }

@@ -376,7 +376,7 @@ impl OffRows {
     ) -> Result<()> {
         let mut rest = words();
         let Some(first) = rest.next() else { return Ok(()) };
-        let Ok(size) = number::u64(&chunk.padded[first.clone()]) else {
+        let Some(size) = self.integer(chunk, &first, row)?.and_then(|size| u64::try_from(size).ok()) else {
             let message = format!("`{}` is not a number of corners (face {row})", chunk.shown(&first));
             return self.wrong(chunk, message, "an integer from 0 on", first, row);
         };
@@ -386,17 +386,17 @@ impl OffRows {
         let vertices = chunk.header.vertices.saturating_add(planted("off-index").into());
         for word in rest.by_ref().take(usize::try_from(size).unwrap_or(usize::MAX)) {
             index_count += 1;
-            match number::i64(&chunk.padded[word.clone()]) {
-                Ok(index) if u64::try_from(index).is_ok_and(|index| index < vertices) => {
+            match self.integer(chunk, &word, row)? {
+                Some(index) if u64::try_from(index).is_ok_and(|index| index < vertices) => {
                     try_push(&mut self.corners, index as u32, "corners")?;
                 }
                 // One for each face, which is left out as a whole.
-                Ok(_) if !is_whole => {}
-                Ok(index) => {
+                Some(_) if !is_whole => {}
+                Some(index) => {
                     is_whole = false;
                     self.flaw(chunk, OffFault::Index(index), word, row)?;
                 }
-                Err(_) => {
+                None => {
                     let message = format!("`{}` is not an index (face {row})", chunk.shown(&word));
                     return self.wrong(chunk, message, "an integer", word, row);
                 }
@@ -412,6 +412,20 @@ impl OffRows {
             return Ok(());
         }
         self.add_face(chunk, start, first, row)
+    }
+
+    /// An integer, which may be written as a decimal.
+    fn integer(&mut self, chunk: OffChunk<'_>, word: &Range<usize>, row: u64) -> Result<Option<i64>> {
+        const MAX: f64 = 9_007_199_254_740_992.0;
+        let text = &chunk.padded[word.clone()];
+        if let Ok(integer) = number::i64(text) {
+            return Ok(Some(integer));
+        }
+        let Some(value) = number::f64(text).filter(|value| value.fract() == 0.0 && value.abs() <= MAX) else {
+            return Ok(None);
+        };
+        self.flaw(chunk, OffFault::Decimal, word.clone(), row)?;
+        Ok(Some(value as i64))
     }
 
     /// Parses the color after the indices of a face.

@@ -23,6 +23,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The mark of UTF-8 text, which some programs put before the header or before text rows.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// The encoding of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlyHeaderEncoding {
@@ -224,6 +227,9 @@ impl<'a> PlyParser<'a> {
             self.at = next;
             self.lines += 1;
             if self.line(&line, warnings)? {
+                if self.encoding == Some(PlyHeaderEncoding::Ascii) && bytes[self.at..].starts_with(BYTE_ORDER_MARK) {
+                    self.at += BYTE_ORDER_MARK.len();
+                }
                 return self.finish(&line).map(PlyHeaderParsed::Header);
             }
         }
@@ -231,6 +237,9 @@ impl<'a> PlyParser<'a> {
 
     /// Returns the end of the next line, and the start of the one after it.
     fn line_end(&mut self, bytes: &[u8], ended: bool) -> Result<Option<(usize, usize)>> {
+        if self.lines == 0 && self.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+            self.at = BYTE_ORDER_MARK.len();
+        }
         let rest = bytes.get(self.at..).unwrap_or(&[]);
         if self.lines == 0 && !b"ply".starts_with(&rest[..rest.len().min(3)]) || ended && bytes.is_empty() {
             return Err(self.not_ply(bytes));

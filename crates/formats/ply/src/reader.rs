@@ -94,7 +94,7 @@ impl PlyOpened<'_, '_> {
 
     /// Reads all rows, each element's to its sink.
     pub(super) fn rows(self, sinks: &[PlySink]) -> Result<PlyReaderRows> {
-        let PlyOpened { mut feed, header, options, mut warnings, may_be_converted } = self;
+        let PlyOpened { mut feed, mut header, options, mut warnings, may_be_converted } = self;
         let targets = targets(&header.elements, sinks)?;
         let (outcomes, threads) = match header.encoding {
             PlyHeaderEncoding::Ascii => super::text::read(feed, header.body, &targets, options, &mut warnings)?,
@@ -110,6 +110,9 @@ impl PlyOpened<'_, '_> {
                 }
             }
         };
+        for (element, outcome) in header.elements.iter_mut().zip(&outcomes) {
+            element.count = outcome.row_count.unwrap_or(element.count);
+        }
         Ok(PlyReaderRows { header, outcomes, warnings, threads })
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct PlyOutcome {
     pub(super) rounded: bool,
     /// The rows that are not what the header declares, in order: zeros and empty lists are in their place.
     pub(super) left_out: Vec<u64>,
+    /// How many rows there are, if the file ends before the last.
+    pub(super) row_count: Option<u64>,
 }
 
 /// An element that is read, and where its rows go.

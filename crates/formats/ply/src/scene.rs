@@ -85,6 +85,11 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
             warnings.rounded(options.faults, false, 1, diagnostic)?;
         }
     }
+    // Elements before the end of a truncated file may refer to vertices after it.
+    if outcomes.iter().any(|outcome| outcome.row_count.is_some()) {
+        made.broken = [true; 3];
+    }
+    made.scale_colors(&header, options, &mut warnings)?;
     note_unusable(&header, options, &mut warnings)?;
     made.settle_positions(options, &file, &mut warnings)?;
     let mut scene = made.finish(&mut warnings)?;
@@ -188,6 +193,8 @@ fn plan_table(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Table })
 }
 
+/// Floats are colors from 0 to 255 if one is at least this; brighter light than that is no color.
+const MIN_BYTE_COLOR: f32 = 64.0;
 /// The names that texture coordinates have.
 const UVS: [[&str; 2]; 4] = [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
 /// The names of color properties.
@@ -406,6 +413,35 @@ impl PlyMade {
             }
         }
         Ok(())
+    }
+
+    /// Scales colors that are numbers from 0 to 255 although they are floats.
+    fn scale_colors(&mut self, header: &PlyHeader, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
+        let (Some(mesh), Some(element)) = (&mut self.mesh, header.elements.iter().find(|e| is_vertices(e))) else {
+            return Ok(());
+        };
+        let is_floats =
+            colors(element).is_some_and(|(rgb, _)| rgb.iter().all(|&at| is_float(element.properties[at].item)));
+        if !is_floats {
+            return Ok(());
+        }
+        let channels = || mesh.colors.iter().flat_map(|color| &color[..3]);
+        let largest = channels().fold(0.0, |largest: f32, &channel| largest.max(channel));
+        let smallest = channels().fold(0.0, |smallest: f32, &channel| smallest.min(channel));
+        let are_whole = || channels().all(|channel| channel.fract() == 0.0);
+        let are_bytes =
+            smallest >= 0.0 && (2.0..=255.0).contains(&largest) && (largest >= MIN_BYTE_COLOR || are_whole());
+        if !are_bytes {
+            return Ok(());
+        }
+        let has_byte_alpha = mesh.colors.iter().any(|color| color[3] > 1.0);
+        for color in mesh.colors.to_mut()? {
+            color[..3].iter_mut().for_each(|channel| *channel /= 255.0);
+            color[3] /= if has_byte_alpha { 255.0 } else { 1.0 };
+        }
+        let message = "the colors of `vertex` are floats from 0 to 255: they were divided by 255";
+        let diagnostic = Diagnostic { place: element.place.clone(), ..Diagnostic::new(message) };
+        warnings.note(options.faults, "odd-property", diagnostic)
     }
 
     /// Decides whether positions in double precision stay: if they are 32-bit floats, these suffice.

@@ -217,7 +217,14 @@ fn read_rows(
     let result = run(&job, &mut state, crew, &options.run.cancel).and_then(|()| state.note_at_the_end(options));
     *warnings = std::mem::take(&mut state.warnings);
     let has_wide_line = state.wide_line.is_some();
-    result.and_then(|()| job.check_end(&state)).map_err(|error| RowsError { error, has_wide_line })?;
+    result.map_err(|error| RowsError { error, has_wide_line })?;
+    if let Err(error) = job.check_end(&state) {
+        if options.faults.on_error == OnError::Raise {
+            return Err(RowsError { error, has_wide_line });
+        }
+        warnings.note(options.faults, "truncated", error.diagnostic().clone())?;
+        state.end_early(&job.order);
+    }
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     Ok((state.outcomes, crew.threads))
 }
@@ -236,6 +243,14 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
 }
 
 impl PlyTextState {
+    /// Sets how many rows there are: as many as were found.
+    fn end_early(&mut self, order: &PlyLinesOrder) {
+        let Some((last, row, _)) = order.find(self.done) else { return };
+        for (number, outcome) in self.outcomes.iter_mut().enumerate().skip(last) {
+            outcome.row_count = Some(if number == last { row } else { 0 });
+        }
+    }
+
     /// Warns of what was counted.
     fn note_at_the_end(&mut self, options: &ParseOptions) -> Result<()> {
         let counted = [&mut self.decimals, &mut self.left_out, &mut self.dropped].map(std::mem::take);

@@ -17,7 +17,9 @@ pub(super) const TEXTURE_NUMBER: &str = "texnumber";
 /// The name of the texture that a comment names.
 pub(super) fn texture_name(comment: &str) -> Option<&str> {
     let (word, name) = comment.trim_start().split_once([' ', '\t'])?;
-    Some(name.trim()).filter(|name| !name.is_empty() && word.eq_ignore_ascii_case(TEXTURE_WORD))
+    let name = name.trim();
+    let unquoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    Some(unquoted.unwrap_or(name)).filter(|name| !name.is_empty() && word.eq_ignore_ascii_case(TEXTURE_WORD))
 }
 
 /// The comment that names a texture.
@@ -124,6 +126,7 @@ mod tests {
     fn comments_name_textures() {
         assert_eq!(texture_name("TextureFile  a b.png "), Some("a b.png"));
         assert_eq!(texture_name("texturefile\tx/y.jpg"), Some("x/y.jpg"));
+        assert_eq!(texture_name("TextureFile \"a b.jpg\""), Some("a b.jpg"));
         assert_eq!([texture_name("TextureFile"), texture_name("TextureFile "), texture_name("Texture a")], [None; 3]);
         let names = ["a.png", "x/y.b.jpg", "C:\\t\\z.png", ".png", "plain"].map(material_name);
         assert_eq!(names, ["a", "y.b", "z", ".png", "plain"]);

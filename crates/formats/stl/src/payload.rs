@@ -1,7 +1,7 @@
 //! Binary STL in which the two bytes after a triangle are what their name says: how many bytes of attributes follow.
 //!
 //! Nearly all programs write 0 there, or a color. A file with such bytes is longer than its triangles; it is one of
-//! these if the triangles with the bytes after them end exactly with the file.
+//! these if the triangles with the bytes after them end with the file.
 
 use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_bytes::Source;
@@ -90,7 +90,9 @@ impl StlPayload {
                 return Ok(None);
             }
         }
-        Ok((blocks.at() == size).then_some(payload))
+        // Fewer bytes than a triangle may follow: some programs end files with a newline.
+        let is_whole = blocks.at() <= size && size - blocks.at() < FACET_BYTES as u64;
+        Ok((is_whole && payload.bytes > 0).then_some(payload))
     }
 }
 

@@ -35,7 +35,9 @@ pub fn read(
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];
-    if is_text(head, source.len()) || has_facets(head, source.len()) {
+    // The reader of text says what is wrong with it.
+    let is_utf16 = (head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF")) && !fits(head, source.len());
+    if is_utf16 || is_text(head, source.len()) || has_facets(head, source.len()) {
         return ascii::read(TextChunks::new(source).tolerant(garbage), options, consumer);
     }
     let name: Arc<str> = source.name().into();
@@ -101,9 +103,15 @@ pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     starts_as_text && is_plain(head)
 }
 
-/// Names can have any encoding, but no text has other bytes than these.
+/// Whether a byte may follow text to the end of the file, as NUL and Ctrl-Z do in files of some programs.
+pub(super) fn is_filler(byte: u8) -> bool {
+    matches!(byte, 0 | 0x1a)
+}
+
+/// Names can have any encoding, but no text has other bytes than these, except at its end.
 fn is_plain(head: &[u8]) -> bool {
-    head.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c))
+    let end = head.iter().rposition(|&byte| !is_filler(byte) && !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
+    head[..end].iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c))
 }
 
 /// Whether a file that does not start with `solid` is text with triangles.

@@ -1,5 +1,6 @@
 //! Words of STL text to statements: a keyword with its arguments, which are on the same line.
 
+use super::reader::is_filler;
 use polyhaul_text::parse::number;
 use polyhaul_text::parse::positions::DigitLoss;
 use std::ops::Range;
@@ -79,7 +80,7 @@ impl<'a> Statements<'a> {
     }
 
     fn is_blank(byte: u8) -> bool {
-        matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
+        matches!(byte, b' ' | b'\t' | 0x0b | 0x0c) || is_filler(byte)
     }
 
     fn byte(&self) -> Option<u8> {
@@ -113,6 +114,21 @@ impl<'a> Statements<'a> {
         let line = &rest[..size];
         let blank = size - line.trim_ascii_start().len();
         (start + blank) as u32..(start + blank + line.trim_ascii().len()) as u32
+    }
+
+    /// The name of a solid: the rest of the line, or up to the first triangle on it.
+    fn name(&mut self) -> Range<u32> {
+        const FACET: &[u8] = b"facet normal ";
+        let start = self.at;
+        let name = self.rest_of_line();
+        let line = &self.text[start..self.at];
+        let is_facet = |at: &usize| line[*at..*at + FACET.len()].eq_ignore_ascii_case(FACET);
+        let last = (line.len() + 1).saturating_sub(FACET.len());
+        let is_apart = |at: &usize| *at == 0 || Self::is_blank(line[*at - 1]);
+        let Some(facet) = (0..last).filter(is_apart).find(is_facet) else { return name };
+        self.at = start + facet;
+        let end = start + line[..facet].trim_ascii_end().len();
+        name.start.min(end as u32)..end as u32
     }
 
     /// Parses three numbers; fails with the location of a token that is not a number.
@@ -194,6 +210,10 @@ impl<'a> Statements<'a> {
             self.rest_of_line();
             return StlStatement { word: StlWord::Comment, token, habit: Some("skipped as a comment") };
         }
+        if word.eq_ignore_ascii_case(b"color") {
+            self.rest_of_line();
+            return StlStatement { word: StlWord::Comment, token, habit: Some("skipped: STL text has no colors") };
+        }
         if word.eq_ignore_ascii_case(b"end") {
             return self.end(token);
         }
@@ -209,7 +229,7 @@ impl<'a> Statements<'a> {
         }
         if after_word(word, b"solid").is_some() {
             self.at -= word.len() - b"solid".len();
-            return StlStatement { word: StlWord::Solid(self.rest_of_line()), token, habit: apart };
+            return StlStatement { word: StlWord::Solid(self.name()), token, habit: apart };
         }
         self.broken(token, "an STL statement")
     }
@@ -243,7 +263,7 @@ impl Iterator for Statements<'_> {
         } else if is(b"endfacet") {
             self.ended(StlWord::EndFacet, token, None)
         } else if is(b"solid") {
-            StlStatement { word: StlWord::Solid(self.rest_of_line()), token, habit: None }
+            StlStatement { word: StlWord::Solid(self.name()), token, habit: None }
         } else if is(b"endsolid") {
             self.rest_of_line();
             StlStatement { word: StlWord::EndSolid, token, habit: None }

@@ -179,9 +179,15 @@ impl<'a> Libraries<'a> {
 }
 
 /// The first name in a `mtllib` statement and the rest: a name ends with a word that ends in `.mtl`, optionally
-/// followed by the extension of a codec, or at the end.
+/// followed by the extension of a codec, or at the end. A name may be in quotes.
 fn split_name(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
+    // Metashape puts names with spaces in quotes.
+    if let Some((name, rest)) =
+        text.strip_prefix('"').and_then(|text| text.split_once('"')).filter(|(name, _)| !name.is_empty())
+    {
+        return Some((name, rest));
+    }
     let mut end = 0;
     for word in text.split_inclusive(char::is_whitespace) {
         let name_end = end + word.trim_end().len();

@@ -264,7 +264,12 @@ impl<'a> Statement<'a> {
     /// Parses the rest of the line as the name of a file.
     pub fn file(&mut self) -> Parsed<String> {
         let rest = self.rest();
-        let file = self.file_name(rest.clone())?;
+        // Metashape puts names with spaces in quotes.
+        let name = match &self.line[rest.clone()] {
+            [b'"', name @ .., b'"'] if !name.is_empty() && !name.contains(&b'"') => rest.start + 1..rest.end - 1,
+            _ => rest.clone(),
+        };
+        let file = self.file_name(name)?;
         self.last = rest;
         Ok(file)
     }
