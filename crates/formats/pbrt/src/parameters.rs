@@ -15,12 +15,12 @@ use polyhaul_text::parse::number::IntegerError;
 const MAX_PARAMETERS: usize = u16::MAX as usize;
 
 /// The message about the number of indices of a mesh.
-pub(super) fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
+fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
     format!("this `{class}` has {count} indices; expected a multiple of {width}")
 }
 
 /// The message about an index of a mesh.
-pub(super) fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
+fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
     format!("the index {index} of this `{class}` is out of range: it has {points} points")
 }
 
@@ -43,7 +43,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(count as u16)
     }
 
-    /// Checks the indices of a shape that will become a mesh.
+    /// Checks the indices of a shape that will become a mesh, or that is validated.
     pub(super) fn check_indices(&mut self, event: &PbrtEvent, mark: TokenMark) -> PbrtParse<()> {
         let class = self.parsed.names.get(event.a);
         if !matches!(class, b"trianglemesh" | b"bilinearmesh" | b"loopsubdiv") {
@@ -60,15 +60,24 @@ impl<'t> ParsePiece<'t, '_> {
         let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
         let Some(indices) = values(b"indices", ValueKind::Integers) else { return Ok(()) };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
-        match indices.iter().find(|&&index| index as u32 >= points) {
-            None if !indices.len().is_multiple_of(if class == b"bilinearmesh" { 4 } else { 3 }) => {
-                let width = if class == b"bilinearmesh" { 4 } else { 3 };
-                let message = wrong_index_count(&String::from_utf8_lossy(class), indices.len(), width);
-                self.note(mark, "wrong-count", message + "; the excess ones are ignored")
-            }
-            Some(&index) => {
-                let message = index_out_of_range(&String::from_utf8_lossy(class), index, points as usize);
+        let wrong = indices.iter().position(|&index| index as u32 >= points);
+        let width = if class == b"bilinearmesh" { 4 } else { 3 };
+        let class = String::from_utf8_lossy(class);
+        let is_thorough = self.options.faults.is_thorough;
+        match wrong {
+            Some(at) => {
+                let message = index_out_of_range(&class, indices[at], points as usize);
+                let mark = self.lexer.value_mark(mark, b"indices", at);
+                if is_thorough {
+                    return self.note(mark, "index-out-of-range", message);
+                }
                 Err(self.lexer.fault(mark, "index-out-of-range", message))
+            }
+            None if !indices.len().is_multiple_of(width) => {
+                let result = if is_thorough { "" } else { "; the excess ones are ignored" };
+                let message = wrong_index_count(&class, indices.len(), width) + result;
+                let mark = self.lexer.value_mark(mark, b"indices", indices.len() / width * width);
+                self.note(mark, "wrong-count", message)
             }
             None => Ok(()),
         }

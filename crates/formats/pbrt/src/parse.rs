@@ -128,7 +128,8 @@ impl ParsePiece<'_, '_> {
                 event.a = self.name(directive, mark)?;
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
-                if directive == Directive::Shape && !matches!(self.options.faults.target, "" | "pbrt") {
+                let becomes_mesh = !matches!(self.options.faults.target, "" | "pbrt");
+                if directive == Directive::Shape && (becomes_mesh || self.options.faults.is_thorough) {
                     self.check_indices(&event, mark)?;
                 }
             }

@@ -6,7 +6,6 @@
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
 use super::super::known;
-use super::super::parameters::{index_out_of_range, wrong_index_count};
 use super::super::versions::{self, PbrtKind};
 use super::{PbrtScene, SceneSpot};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
@@ -150,14 +149,8 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     };
     let mut faults = Vec::new();
     match parameters.get("indices").map(|indices| indices.values) {
-        Some(ParameterValues::Integers(indices)) => {
-            if let Some(index) = indices.iter().find(|&&index| index < 0 || index as usize >= points) {
-                faults.push(("index-out-of-range", index_out_of_range(class, *index, points)));
-            }
-            if indices.len() % width != 0 {
-                faults.push(("wrong-count", wrong_index_count(class, indices.len(), width)));
-            }
-        }
+        // The parser checks them, because it knows the place of each.
+        Some(ParameterValues::Integers(_)) => {}
         _ if points != width => {
             let message = format!("this `{class}` has {points} points and no parameter \"integer indices\"");
             faults.push(("missing-parameter", message));
