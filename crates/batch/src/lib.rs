@@ -18,6 +18,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod hash;
+mod lock;
 mod log;
 mod manifest;
 #[cfg(feature = "parquet")]
@@ -28,8 +29,8 @@ mod row;
 mod summary;
 mod worker;
 
-pub use log::{Damage, LogWriter, compact_logs, read_rows};
-pub use manifest::{StatusRow, each_row, manifest_path, write_manifest};
+pub use log::{Damage, LogWriter, Merged, compact_logs, read_rows};
+pub use manifest::{StatusRow, each_row, is_manifest_stale, manifest_path, write_manifest};
 pub use plan::{Asset, AssetState, Plan, PlanOptions, Shard};
 pub use pool::{DoneRow, Limits, Pool, WorkerCommand};
 pub use row::{Row, RowError, RowHeader, RowNote, RowOutput, Task};

@@ -4,11 +4,11 @@
 //! status is `done`: its last success. Earlier successes are `replaced`.
 
 use crate::hash::{ByHash, attempt_hash, name_hash};
-use crate::log::read_rows;
+use crate::log::{Damage, is_newer_than, read_rows};
 use crate::plan::invalid_row;
 use crate::row::{Row, RowHeader};
 use crate::state_folder;
-use polyhaul::Result;
+use polyhaul::{Result, place};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,13 @@ pub fn write_manifest(outputs: &Path) -> Result<u64> {
     json_lines::write(outputs, &path)
 }
 
+/// Whether the manifest lacks rows: it is missing, or a log has changed since it was written. In stores, where times
+/// are those of uploads, only whether it is missing.
+pub fn is_manifest_stale(outputs: &Path) -> bool {
+    let path = manifest_path(outputs);
+    !place::is_file(&path) || !place::is_url(&path) && is_newer_than(outputs, &path)
+}
+
 /// A row with its status, as one JSON object.
 #[derive(Serialize)]
 pub struct StatusRow<'r> {
@@ -58,7 +65,7 @@ mod json_lines {
     pub(super) fn write(outputs: &Path, path: &Path) -> Result<u64> {
         let mut sink = Sink::file(path, FileOptions::default()).map_err(|error| io("creating", path, error))?;
         let mut lines = BufWriter::with_capacity(BLOCK_BYTES, &mut sink);
-        let count = each_row(outputs, &mut |status, row| {
+        let (count, _) = each_row(outputs, &mut |status, row| {
             let written = serde_json::to_writer(&mut lines, &StatusRow { status, row }).map_err(std::io::Error::from);
             written.and_then(|()| lines.write_all(b"\n")).map_err(|error| io("writing", path, error))
         })?;
@@ -69,18 +76,18 @@ mod json_lines {
     }
 }
 
-/// Passes all rows to `write` in groups, each with its status. Returns the number of rows. The log is read twice: first
-/// to find the last success of each asset.
-pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<u64> {
+/// Passes all rows to `write` in groups, each with its status. Returns the number of rows and the damage. The log is
+/// read twice: first to find the last success of each asset.
+pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(u64, Damage)> {
     let last = last_successes(outputs)?;
     let mut group = Vec::new();
     let mut count = 0;
     let mut seen = HashSet::new();
-    read_rows(outputs, &mut |json| {
+    let damage = read_rows(outputs, &mut |json| {
         let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
-        let attempt = attempt_hash(&row.asset, row.started);
+        let attempt = attempt_hash(&row.asset, row.attempt, row.started);
         if seen.insert(attempt) {
-            let is_last = last.get(&name_hash(&row.asset)) == Some(&attempt);
+            let is_last = last.get(&name_hash(&row.asset)) == Some(&(row.attempt, attempt));
             group.push((status(&row, is_last), row));
             count += 1;
         }
@@ -91,15 +98,15 @@ pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Resu
         Ok(())
     })?;
     write(&group)?;
-    Ok(count)
+    Ok((count, damage))
 }
 
 /// Passes all rows of a library to `each`, with their status: `done`, `failed`, or `replaced` by a later success.
-/// Returns the number of rows.
+/// Returns the number of rows, and the damaged lines of the log.
 ///
 /// # Errors
 /// Errors of `each`, and [`polyhaul::ErrorKind::Io`].
-pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<u64> {
+pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<(u64, Damage)> {
     each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
 }
 
@@ -111,13 +118,17 @@ fn status(row: &Row, is_last: bool) -> &'static str {
     }
 }
 
-/// The last successful attempt of each asset.
-fn last_successes(outputs: &Path) -> Result<ByHash<u64>> {
+/// The last successful attempt of each asset: its number and its hash.
+fn last_successes(outputs: &Path) -> Result<ByHash<(u32, u64)>> {
     let mut last = ByHash::default();
     read_rows(outputs, &mut |json| {
         let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
         if row.error.is_none() {
-            last.insert(name_hash(&row.asset), attempt_hash(&row.asset, row.started));
+            let hash = attempt_hash(&row.asset, row.attempt, row.started);
+            let best = last.entry(name_hash(&row.asset)).or_insert((row.attempt, hash));
+            if row.attempt >= best.0 {
+                *best = (row.attempt, hash);
+            }
         }
         Ok(())
     })?;

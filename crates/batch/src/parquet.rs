@@ -57,7 +57,7 @@ pub(crate) fn write(outputs: &Path, path: &Path) -> Result<u64> {
     let properties = Arc::new(WriterProperties::builder().set_compression(zstd).build());
     let mut writer = SerializedFileWriter::new(BufWriter::with_capacity(BLOCK_BYTES, &mut sink), schema, properties)
         .map_err(failed)?;
-    let count = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
+    let (count, _) = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
     writer.finish().map_err(failed)?;
     writer.inner_mut().flush().map_err(|error| io("writing", path, error))?;
     drop(writer);

@@ -208,7 +208,11 @@ impl Plan {
             let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
             let Some(&number) = numbers.get(&name_hash(&row.asset)) else { return Ok(()) };
             let asset = &mut self.assets[number as usize];
-            asset.attempts = asset.attempts.max(row.attempt);
+            // Logs are in the order of clocks, of which one may have been ahead.
+            if row.attempt < asset.attempts {
+                return Ok(());
+            }
+            asset.attempts = row.attempt;
             let is_same = row.options == options
                 && (asset.bytes.unwrap_or(0), &*asset.version) == (row.source_bytes, &*row.source_version);
             asset.state = match (row.error, is_same) {

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,6 +27,8 @@ const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("
 const PAUSE: Duration = Duration::from_millis(1);
 /// The maximum number of bytes of rows read at a time.
 const LISTEN_BYTES: usize = 64 << 10;
+/// How many workers in a row may be lost to failed writes of tasks before the run fails.
+const MAX_FAILED_WRITES: u32 = 10;
 /// How many bytes of a worker's standard error are kept for the message if it dies.
 const STDERR_BYTES: usize = 2000;
 
@@ -114,6 +116,8 @@ pub struct Pool {
     events: Receiver<Event>,
     sender: Sender<Event>,
     started: u64,
+    /// Failed writes of tasks since the last row.
+    failed_writes: u32,
 }
 
 struct Worker {
@@ -121,7 +125,10 @@ struct Worker {
     number: u64,
     child: Child,
     /// `None` once it gets no more tasks.
-    tasks: Option<ChildStdin>,
+    tasks: Option<Box<dyn Write + Send>>,
+    /// Whether writing tasks failed although it was alive: it ends after the tasks that it got, and the others go to
+    /// another worker.
+    is_cut_off: bool,
     /// The worker is currently working on the first one.
     outstanding: VecDeque<Task>,
     /// The total size of their sources.
@@ -144,7 +151,7 @@ impl Pool {
     /// Prepares a pool; workers start with their first task.
     pub fn new(command: WorkerCommand, limits: Limits) -> Pool {
         let (sender, events) = channel();
-        Pool { command, limits, workers: Vec::new(), events, sender, started: 0 }
+        Pool { command, limits, workers: Vec::new(), events, sender, started: 0, failed_writes: 0 }
     }
 
     /// Runs tasks until `tasks` returns `None` and all of them are done. The workers keep running. Passes rows to
@@ -197,6 +204,9 @@ impl Pool {
         self.workers.retain_mut(|worker| !worker.died_idle());
         for number in 0..self.limits.workers {
             let worker = self.workers.get(number);
+            if worker.is_some_and(|worker| worker.tasks.is_none()) {
+                continue;
+            }
             let (have, mut bytes) = worker.map_or((0, 0), |worker| (worker.outstanding.len(), worker.bytes));
             // Send tasks in bundles, to save messages when assets are small.
             if have > 2 && (have > self.limits.tasks / 2 || bytes > self.limits.bytes / 2) {
@@ -214,7 +224,12 @@ impl Pool {
             if number >= self.workers.len() {
                 self.start()?;
             }
-            self.workers[number].give(bundle)?;
+            if let Err(error) = self.workers[number].give(bundle)? {
+                self.failed_writes += 1;
+                if self.limits.is_engine || self.failed_writes >= MAX_FAILED_WRITES {
+                    return Err(Error::io("sending a task", &self.command.program.display().to_string(), error));
+                }
+            }
         }
         Ok(())
     }
@@ -237,11 +252,13 @@ impl Pool {
         let words = child.stderr.take();
         std::thread::Builder::new().spawn(move || listen(number, rows, &sender)).map_err(failed)?;
         let stderr = std::thread::Builder::new().spawn(move || collect(words)).map_err(failed)?;
-        let tasks = child.stdin.take();
+        let tasks = child.stdin.take().map(|tasks| Box::new(tasks) as Box<dyn Write + Send>);
         let since = Instant::now();
         let outstanding = VecDeque::new();
         let stderr = Some(stderr);
-        self.workers.push(Worker { number, child, tasks, outstanding, bytes: 0, since, late: None, stderr });
+        let worker =
+            Worker { number, child, tasks, is_cut_off: false, outstanding, bytes: 0, since, late: None, stderr };
+        self.workers.push(worker);
         Ok(())
     }
 
@@ -255,6 +272,7 @@ impl Pool {
             task.is_some()
         });
         worker.since = Instant::now();
+        self.failed_writes = if rows.is_empty() { self.failed_writes } else { 0 };
         rows
     }
 
@@ -273,9 +291,10 @@ impl Pool {
         if code == Some(self.limits.usage_code) {
             return Err(Error::new(ErrorKind::Usage, format!("a worker cannot be started: {words}")));
         }
-        // If it finished the late task just before it was killed, or had no task, no task is to blame.
+        // If it finished the late task just before it was killed, had no task, or did not get all of them, no task is to
+        // blame.
         let first = worker.outstanding.front().map(|task| task.id);
-        let is_innocent = worker.late.is_some_and(|late| Some(late) != first);
+        let is_innocent = worker.late.map_or(worker.is_cut_off, |late| Some(late) != first);
         let blamed = if is_innocent { None } else { worker.outstanding.pop_front() };
         while let Some(other) = worker.outstanding.pop_back() {
             again.push_front(other);
@@ -337,7 +356,8 @@ impl Worker {
         self.outstanding.is_empty() && !matches!(self.child.try_wait(), Ok(None))
     }
 
-    fn give(&mut self, bundle: Vec<Task>) -> Result<()> {
+    /// Sends tasks. The inner result is that of writing to a worker that is alive.
+    fn give(&mut self, bundle: Vec<Task>) -> Result<std::io::Result<()>> {
         let mut line = Vec::new();
         for task in &bundle {
             serde_json::to_writer(&mut line, task).map_err(|error| internal(&error.to_string()))?;
@@ -348,11 +368,21 @@ impl Worker {
         }
         self.bytes = bundle.iter().fold(self.bytes, |bytes, task| bytes.saturating_add(task.bytes));
         self.outstanding.extend(bundle);
-        if let Some(tasks) = &mut self.tasks {
-            // If the worker is dead, its end is the next event, and the task goes to another one.
-            let _ = tasks.write_all(&line).and_then(|()| tasks.flush());
+        let Some(tasks) = &mut self.tasks else { return Ok(Ok(())) };
+        match tasks.write_all(&line).and_then(|()| tasks.flush()) {
+            // If the worker is dead, its end is the next event, and the tasks go to another one.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                self.tasks = None;
+                Ok(Ok(()))
+            }
+            // It may have got a part, so it gets nothing more. It ends at the end of its input.
+            Err(error) => {
+                self.tasks = None;
+                self.is_cut_off = true;
+                Ok(Err(error))
+            }
+            Ok(()) => Ok(Ok(())),
         }
-        Ok(())
     }
 }
 
@@ -490,6 +520,60 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
+    }
+
+    /// A pipe whose writes fail from the given one on, as when the system is out of memory.
+    struct FailingPipe {
+        pipe: Box<dyn Write + Send>,
+        left: u32,
+        is_partial: bool,
+    }
+
+    impl Write for FailingPipe {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            match (self.left, self.is_partial) {
+                (0, true) => {
+                    self.is_partial = false;
+                    self.pipe.write(&bytes[..bytes.len() / 2])
+                }
+                (0, false) => Err(std::io::ErrorKind::OutOfMemory.into()),
+                _ => {
+                    self.left -= 1;
+                    self.pipe.write_all(bytes).map(|()| bytes.len())
+                }
+            }
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            self.pipe.flush()
+        }
+    }
+
+    /// The worker is replaced, and no asset pays for it.
+    #[test]
+    fn a_failed_write_of_tasks_costs_no_asset() {
+        for left in 0..3 {
+            for is_partial in [false, true] {
+                let mut pool = pool(ROW, false, 4, 1);
+                pool.start().unwrap();
+                let tasks = pool.workers[0].tasks.take();
+                pool.workers[0].tasks = tasks.map(|pipe| Box::new(FailingPipe { pipe, left, is_partial }) as _);
+                let rows = run(&mut pool, &mut self::tasks(12)).unwrap();
+                assert_eq!(rows, (0..12).map(|id| (id, String::new())).collect::<Vec<_>>(), "{left} {is_partial}");
+                assert!(pool.started > 1);
+            }
+        }
+    }
+
+    #[test]
+    fn writes_that_always_fail_end_the_run() {
+        let mut pool = pool(ROW, false, 4, 1);
+        pool.failed_writes = MAX_FAILED_WRITES - 1;
+        pool.start().unwrap();
+        let tasks = pool.workers[0].tasks.take();
+        pool.workers[0].tasks = tasks.map(|pipe| Box::new(FailingPipe { pipe, left: 0, is_partial: false }) as _);
+        let error = run(&mut pool, &mut self::tasks(3)).unwrap_err();
+        assert!(error.to_string().contains("sh: sending a task failed"), "{error}");
     }
 
     #[test]

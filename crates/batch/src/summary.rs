@@ -39,6 +39,7 @@ pub struct Summary {
     /// Assets whose last attempt failed, grouped by kind of error, the most frequent kind first.
     pub errors: Vec<ErrorGroup>,
     /// The number of warnings of successful attempts, by kind.
+    #[serde(skip)]
     pub warnings: BTreeMap<String, u64>,
     /// The number of successful attempts by bottleneck.
     pub verdicts: BTreeMap<String, u64>,
@@ -75,6 +76,7 @@ pub struct ErrorGroup {
 
 /// The last attempt at an asset.
 struct Last {
+    attempt: u32,
     /// The kind of its error as a number starting at 1; 0 if it succeeded.
     kind: u32,
     bytes_in: u64,
@@ -94,10 +96,13 @@ impl Summary {
         let mut times = Vec::new();
         let damage = read_rows(outputs, &mut |json| {
             let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
-            if seen.insert(attempt_hash(&row.asset, row.started)) {
+            if seen.insert(attempt_hash(&row.asset, row.attempt, row.started)) {
                 times.push((row.started + row.seconds, row.source_bytes));
                 sum.add(&row, max_pictures);
-                last.insert(name_hash(&row.asset), Last::from_row(&row, &mut kinds));
+                let asset = name_hash(&row.asset);
+                if last.get(&asset).is_none_or(|last| row.attempt >= last.attempt) {
+                    last.insert(asset, Last::from_row(&row, &mut kinds));
+                }
             }
             Ok(())
         })?;
@@ -170,7 +175,7 @@ impl Summary {
 impl Last {
     fn from_row(row: &Row, kinds: &mut Vec<ErrorGroup>) -> Last {
         let bytes_out = row.outputs.iter().map(|output| output.bytes).sum();
-        let last = Last { kind: 0, bytes_in: row.source_bytes, bytes_out };
+        let last = Last { attempt: row.attempt, kind: 0, bytes_in: row.source_bytes, bytes_out };
         let Some(error) = &row.error else { return last };
         let position = kinds.iter().position(|kind| kind.kind == error.kind);
         let number = position.unwrap_or(kinds.len());

@@ -1,7 +1,7 @@
 //! The one object that `--json` prints.
 //!
-//! Every subcommand prints the same keys, with its own keys before them. Sizes are in bytes, times in seconds; unknown
-//! values are `null`.
+//! Every subcommand prints the same keys, with its own keys before them. Where a subcommand has a key of that name
+//! itself, its value counts. Sizes are in bytes, times in seconds; unknown values are `null`.
 
 use crate::judge::Judged;
 use crate::{hint, peak};
@@ -18,6 +18,13 @@ struct JsonDocument<'a, T> {
     command: &'a str,
     #[serde(flatten)]
     details: Option<T>,
+    #[serde(flatten)]
+    shared: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The keys of all subcommands.
+#[derive(Serialize)]
+struct SharedKeys<'a> {
     bytes_in: u64,
     plain_bytes_in: u64,
     bytes_out: u64,
@@ -103,9 +110,7 @@ pub fn document<T: Serialize>(
     error: Option<&Error>,
 ) -> String {
     let phase = |phase: &polyhaul::report::Phase| JsonPhase { name: phase.name, seconds: phase.elapsed.as_secs_f64() };
-    line(&JsonDocument {
-        command,
-        details,
+    let shared = SharedKeys {
         bytes_in: report.bytes_in,
         plain_bytes_in: report.plain_bytes_in,
         bytes_out: report.bytes_out,
@@ -121,7 +126,19 @@ pub fn document<T: Serialize>(
         warnings: JsonWarnings::new(&report.warnings),
         verdict,
         error: error.map(JsonFailure::new),
-    })
+    };
+    let mut shared = object(&shared);
+    let own = details.as_ref().map(object).unwrap_or_default();
+    shared.retain(|key, _| !own.contains_key(key) && key != "command");
+    line(&JsonDocument { command, details, shared })
+}
+
+/// A value with named fields as a JSON object.
+fn object(value: &impl Serialize) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::Object(object)) => object,
+        _ => serde_json::Map::new(),
+    }
 }
 
 /// The object for invalid arguments: the message of the argument parser, for the given subcommand.
@@ -224,6 +241,18 @@ mod tests {
         let listed = json!({"code": "bad-value", "severity": "fault", "message": "is odd", "subject": "mat_1", "names": ["a", "b"], "file": "a.obj", "line": 3, "column": null, "offset": 9});
         assert_eq!(value["warnings"]["listed"], json!([listed]));
         assert!(value.get("error").is_none());
+    }
+
+    #[test]
+    fn a_key_of_the_subcommand_replaces_the_shared_one() {
+        let details = json!({"bytes_in": 8, "warnings": {"total": 3}, "seconds": null});
+        let text = document("batch", Some(details), 0.5, &Report::default(), None, None);
+        for key in ["command", "bytes_in", "bytes_out", "warnings", "seconds", "threads"] {
+            assert_eq!(text.matches(&format!("\"{key}\":")).count(), 1, "{text}");
+        }
+        let value = parsed(&text);
+        assert_eq!((&value["bytes_in"], &value["warnings"]["total"]), (&json!(8), &json!(3)));
+        assert!(value["seconds"].is_null());
     }
 
     #[test]

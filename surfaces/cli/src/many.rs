@@ -5,7 +5,7 @@ use crate::exit::{DONE, FAILED, PARTLY};
 use crate::format;
 use crate::session::Session;
 use polyhaul::many::{self, FindOptions, Source};
-use polyhaul::place::{self, is_url};
+use polyhaul::place::{self, PlaceKind, is_url};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,20 @@ pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()>
 
 /// Whether several outputs cannot be written there, because it is a file, a stream, or named like a file.
 pub fn is_no_folder(output: &Path) -> bool {
-    let is_file = !place::is_folder(output) && (output.exists() || Format::of_path(output).is_some());
-    format::is_stream(output) || is_file
+    format::is_stream(output) || is_file_by(output, |path| place::find(path).map(|info| info.kind))
+}
+
+/// Whether the output is a file, or named like one where nothing exists yet. Looks it up once: another process may
+/// create the folder between two questions.
+fn is_file_by(output: &Path, find: impl FnOnce(&Path) -> std::io::Result<PlaceKind>) -> bool {
+    let is_named_like_file = || Format::of_path(output).is_some();
+    if is_url(output) {
+        return !place::is_folder(output) && is_named_like_file();
+    }
+    match find(output) {
+        Ok(kind) => kind != PlaceKind::Folder,
+        Err(_) => is_named_like_file(),
+    }
 }
 
 /// Whether outputs go into a folder, judged by the names of outputs and inputs.
@@ -74,5 +86,32 @@ pub fn exit_code(session: &Session, failed: usize, total: usize, error: Option<&
         1 if total == 1 => session.exit_code(error).max(FAILED),
         _ if failed == total => FAILED,
         _ => PARTLY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Shards start together on a new folder: one of them creates it right after another one has looked.
+    #[test]
+    fn an_output_is_looked_up_once() {
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let is_created = Cell::new(false);
+        let find = |_: &Path| if is_created.replace(true) { Ok(PlaceKind::Folder) } else { Err(missing()) };
+        assert!(!is_file_by(Path::new("out/r1"), find));
+        assert!(is_created.get() && !is_file_by(Path::new("out/r1"), find));
+        for (name, kind, is_file) in [
+            ("out", PlaceKind::File, true),
+            ("out", PlaceKind::Special, true),
+            ("out.ply", PlaceKind::Folder, false),
+            ("out.ply", PlaceKind::File, true),
+        ] {
+            assert_eq!(is_file_by(Path::new(name), |_| Ok(kind)), is_file, "{name}");
+        }
+        assert!(is_file_by(Path::new("out.ply"), |_| Err(missing())));
+        assert!(is_file_by(Path::new("s3://bucket/out.ply"), |_| unreachable!("URLs are judged by their text")));
+        assert!(!is_file_by(Path::new("s3://bucket/out/"), |_| unreachable!("URLs are judged by their text")));
     }
 }

@@ -27,9 +27,10 @@ export const canSuspend = typeof WebAssembly.Suspending === 'function';
 /** What is wrong with a file, and where: the fields of Rust's error, as numbers and texts. */
 export class PolyhaulError extends Error {
   constructor(answer) {
-    super(answer.message);
+    super(answer.hint ? `${answer.message} (${answer.hint})` : answer.message);
     this.name = 'PolyhaulError';
-    Object.assign(this, answer);
+    const { message, ...details } = answer;
+    Object.assign(this, details);
   }
 }
 

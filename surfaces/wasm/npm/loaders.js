@@ -18,7 +18,7 @@ import {
   SRGBColorSpace,
   TextureLoader,
 } from 'three';
-import { Engine, bytesFile } from './engine.js';
+import { Engine, PolyhaulError, bytesFile } from './engine.js';
 import { fileLoaderOf } from './materials.js';
 import { draw, prepared, read } from './polyhaul.js';
 
@@ -45,7 +45,7 @@ class PolyhaulLoader extends Loader {
       // The manager waits for the model, not only for the file.
       this.manager.itemStart(url);
       try {
-        onLoad(this.built(await task(blob, { ...this.requested(url), module: this.module })));
+        onLoad(this.checked(await task(blob, { ...this.requested(url), module: this.module }), url));
       } catch (error) {
         fail(error);
       } finally {
@@ -61,7 +61,25 @@ class PolyhaulLoader extends Loader {
     // An instance of its own: its memory goes with it.
     const engine = new Engine(prepared(this.module));
     const answer = engine.read(bytesFile(bytes), { ...this.requested(''), drawn: this.isDrawn });
-    return this.built(this.isDrawn ? engine.drawn(answer) : engine.copied(answer));
+    return this.checked(this.isDrawn ? engine.drawn(answer) : engine.copied(answer));
+  }
+
+  /**
+   * What three.js gets. A file that ends too early is an error. Other faults, which three.js' loaders pass over, are
+   * told on the console, and in `userData` of the result.
+   */
+  checked({ warnings, warningCount, ...answer }, url = '') {
+    const cut = warnings.find(({ code }) => code === 'truncated');
+    if (cut) throw new PolyhaulError({ ...cut, kind: 'malformed', message: described(cut) });
+    const built = this.built(answer);
+    // Materials come from elsewhere, so those that are missing are no fault.
+    const faults = warnings.filter(({ severity }) => severity === 'fault');
+    if (faults.length > 0) {
+      built.userData.polyhaul = { warningCount, warnings };
+      const count = warningCount > 1 ? ` (warnings: ${warningCount})` : '';
+      console.warn(`polyhaul: ${String(url).slice(0, 200)}${url ? ': ' : ''}${described(faults[0])}${count}`);
+    }
+    return built;
   }
 
   /** The options of a request. Like three.js' loaders, these leave out what breaks the rules. */
@@ -69,6 +87,12 @@ class PolyhaulLoader extends Loader {
     const name = String(url).split(/[?#]/)[0].split('/').pop();
     return { name, format: this.format, skip: true };
   }
+}
+
+/** A warning with its place, as a line. */
+function described({ text, line, offset, expected }) {
+  const place = line === undefined ? offset !== undefined && `byte ${offset}` : `line ${line}`;
+  return `${place ? `${place}: ` : ''}${text}${expected ? `; expected ${expected}` : ''}`;
 }
 
 /** Wavefront OBJ as a group of meshes, lines and points. */

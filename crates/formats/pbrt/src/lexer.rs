@@ -110,6 +110,46 @@ impl<'a> Lexer<'a> {
         Spot { line: self.lines, column: self.at.wrapping_sub(self.line_start) as u32 }
     }
 
+    /// The mark of a value in the list of a parameter, of the directive that starts at `directive` and ends here. Falls
+    /// back to the directive. A text without some of its numbers is parsed once more as a whole if it has a fault.
+    #[cold]
+    pub(super) fn value_mark(&self, directive: TokenMark, parameter: &[u8], index: usize) -> TokenMark {
+        let mut tokens = Lexer {
+            lists: Lists::new(self.padded, self.end, self.level),
+            decoded: Vec::new(),
+            gaps: Vec::new(),
+            at: directive.at,
+            lines: directive.spot.line,
+            line_start: directive.at.wrapping_sub(directive.spot.column as usize),
+            ..*self
+        };
+        tokens.mark_in_list(self.at, parameter, index).unwrap_or(directive)
+    }
+
+    fn mark_in_list(&mut self, end: usize, parameter: &[u8], index: usize) -> Option<TokenMark> {
+        let mut next = None;
+        loop {
+            let token = self.peek();
+            if self.at >= end {
+                return None;
+            }
+            match token {
+                PbrtToken::End => return None,
+                PbrtToken::String => {
+                    let text = self.string().ok()?;
+                    let is_found = text.split(u8::is_ascii_whitespace).next_back() == Some(parameter);
+                    next = is_found.then_some(0);
+                }
+                PbrtToken::Open | PbrtToken::Close => self.pass(1),
+                PbrtToken::Word if next == Some(index) => return Some(self.mark(self.word().len())),
+                PbrtToken::Word => {
+                    self.pass(self.word().len().max(1));
+                    next = next.map(|next| next + 1);
+                }
+            }
+        }
+    }
+
     /// A mark for the next `len` bytes.
     pub(super) fn mark(&self, len: usize) -> TokenMark {
         TokenMark { at: self.at, len, spot: self.spot() }

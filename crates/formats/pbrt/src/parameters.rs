@@ -62,15 +62,24 @@ impl<'t> ParsePiece<'t, '_> {
         let indices = &integers[indices.start as usize..][..indices.count as usize];
         // A loop that does not end early is made of vector instructions.
         let is_sound = indices.iter().fold(0, |largest, &index| largest.max(index as u32)) < points;
-        match indices.iter().find(|&&index| !is_sound && index as u32 >= points) {
-            None if !indices.len().is_multiple_of(if class == b"bilinearmesh" { 4 } else { 3 }) => {
-                let width = if class == b"bilinearmesh" { 4 } else { 3 };
-                let message = wrong_index_count(&String::from_utf8_lossy(class), indices.len(), width);
-                self.note(mark, "wrong-count", message + "; the excess ones are ignored")
-            }
-            Some(&index) => {
-                let message = index_out_of_range(&String::from_utf8_lossy(class), index, points as usize);
+        let wrong = if is_sound { None } else { indices.iter().position(|&index| index as u32 >= points) };
+        let width = if class == b"bilinearmesh" { 4 } else { 3 };
+        let class = String::from_utf8_lossy(class);
+        let is_thorough = self.options.faults.is_thorough;
+        match wrong {
+            Some(at) => {
+                let message = index_out_of_range(&class, indices[at], points as usize);
+                let mark = self.lexer.value_mark(mark, b"indices", at);
+                if is_thorough {
+                    return self.note(mark, "index-out-of-range", message);
+                }
                 Err(self.lexer.fault(mark, "index-out-of-range", message))
+            }
+            None if !indices.len().is_multiple_of(width) => {
+                let result = if is_thorough { "" } else { "; the excess ones are ignored" };
+                let message = wrong_index_count(&class, indices.len(), width) + result;
+                let mark = self.lexer.value_mark(mark, b"indices", indices.len() / width * width);
+                self.note(mark, "wrong-count", message)
             }
             None => Ok(()),
         }

@@ -129,7 +129,8 @@ impl ParsePiece<'_, '_> {
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
                 // What goes to pbrt again stays as it is.
-                if directive == Directive::Shape && self.options.faults.target != "pbrt" {
+                let stays = self.options.faults.target == "pbrt" && !self.options.faults.is_thorough;
+                if directive == Directive::Shape && !stays {
                     self.check_indices(&event, mark)?;
                 }
             }

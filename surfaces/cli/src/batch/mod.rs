@@ -21,8 +21,8 @@ use polyhaul::options::Progress;
 use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Report, Result};
 use polyhaul_batch::{
-    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, StatusRow, Task, WorkerCommand,
-    compact_logs, write_manifest,
+    Asset, AssetState, Damage, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, StatusRow, Task, WorkerCommand,
+    compact_logs, is_manifest_stale, write_manifest,
 };
 use polyhaul_bytes::hash::xxh3_64;
 use serde::Serialize;
@@ -144,11 +144,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     let mut plan = plan(args, output, to)?;
     let job = job_of_words();
     let damage = plan.resume(output, &job)?;
-    if damage.lines > 0 && session.talks() {
-        let file = damage.first.as_deref().map(human::path).unwrap_or_default();
-        let lines = human::plural(damage.lines, "damaged line");
-        console::note(&format!("warning: {file}: skipped {lines}; their assets will be converted again\n"));
-    }
+    report_damage(session, &damage, "skipped", "; their assets will be converted again");
     let is_due = |asset: &Asset| {
         args.force
             || match asset.state {
@@ -165,8 +161,21 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     if args.dry_run {
         return Ok(list(session, args, &plan, &numbers, details));
     }
-    let ended = if numbers.is_empty() { Ok(()) } else { work(session, args, &plan, &job, &numbers, &mut details) };
+    let ended = match numbers.is_empty() {
+        true if args.engine.shard.is_none() && is_manifest_stale(output) => write_manifest(output).map(drop),
+        true => Ok(()),
+        false => work(session, args, &plan, &job, &numbers, &mut details),
+    };
     Ok(finish(session, details, ended.err()))
+}
+
+/// Prints how many lines of the log are damaged.
+fn report_damage(session: &Session, damage: &Damage, what_happened: &str, result: &str) {
+    if damage.lines > 0 && session.talks() {
+        let file = damage.first.as_deref().map(human::path).unwrap_or_default();
+        let lines = human::plural(damage.lines, "damaged line");
+        console::note(&format!("warning: {file}: {what_happened} {lines}{result}\n"));
+    }
 }
 
 /// Lists the assets and checks that their outputs differ from each other and from all inputs.
@@ -404,8 +413,11 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
         return FAILED;
     }
     match printed {
-        Ok(0) => session.fail("batch", &status::no_log(output), JsonTo::Stderr),
-        Ok(_) => session.end(DONE),
+        Ok((0, damage)) if damage.lines == 0 => session.fail("batch", &status::no_log(output), JsonTo::Stderr),
+        Ok((_, damage)) => {
+            report_damage(session, &damage, "skipped", "");
+            session.end(DONE)
+        }
         Err(error) if error.kind() == ErrorKind::Cancelled => FAILED,
         Err(error) => session.fail("batch", &error, JsonTo::Stderr),
     }
@@ -414,18 +426,27 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
 #[derive(Serialize)]
 struct MergeDetails {
     rows: u64,
+    /// Logs that runs are still writing, which were not joined.
+    active_logs: usize,
+    damaged_lines: u64,
 }
 
 /// Joins the logs of a library and writes its manifest.
 fn merge_logs(session: &Session, output: &Path) -> u8 {
-    match compact_logs(output).and_then(|()| write_manifest(output)) {
-        Ok(rows) => {
-            if session.talks() {
-                let path = human::path(&polyhaul_batch::manifest_path(output));
-                console::note(&format!("{path}: {}\n", human::plural(rows, "row")));
-            }
-            session.finish("batch", Some(MergeDetails { rows }), &Report::default(), (DONE, None), JsonTo::Stdout)
+    let merged = compact_logs(output).and_then(|merged| Ok((merged, write_manifest(output)?)));
+    let (merged, rows) = match merged {
+        Ok(merged) => merged,
+        Err(error) => return session.fail("batch", &error, JsonTo::Stdout),
+    };
+    report_damage(session, &merged.damage, "kept", "");
+    if session.talks() {
+        if merged.active > 0 {
+            let logs = human::plural(merged.active as u64, "log");
+            console::note(&format!("kept {logs} of active runs; merge again at their end\n"));
         }
-        Err(error) => session.fail("batch", &error, JsonTo::Stdout),
+        let path = human::path(&polyhaul_batch::manifest_path(output));
+        console::note(&format!("{path}: {}\n", human::plural(rows, "row")));
     }
+    let details = MergeDetails { rows, active_logs: merged.active, damaged_lines: merged.damage.lines };
+    session.finish("batch", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
 }

@@ -7,22 +7,45 @@ use crate::session::{JsonTo, Session};
 use crate::{console, file, human};
 use polyhaul::{Error, ErrorKind, Report, Result};
 use polyhaul_batch::Summary;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 /// How many examples to print: failed assets per kind, and slowest assets.
 const EXAMPLES: usize = 3;
 
+/// The summary in the JSON object, with warnings as in those of other subcommands.
+#[derive(Serialize)]
+struct StatusDetails {
+    #[serde(flatten)]
+    summary: Summary,
+    warnings: WarningCounts,
+}
+
+#[derive(Serialize)]
+struct WarningCounts {
+    total: u64,
+    counts: BTreeMap<String, u64>,
+}
+
 pub fn run(session: &Session, args: &StatusArgs) -> u8 {
-    match status(session, args) {
-        Ok(summary) => session.finish("batch", Some(summary), &Report::default(), (DONE, None), JsonTo::Stdout),
+    match status(session, args).map(StatusDetails::from) {
+        Ok(details) => session.finish("batch", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout),
         Err(error) => session.fail("batch", &error, JsonTo::Stdout),
+    }
+}
+
+impl From<Summary> for StatusDetails {
+    fn from(mut summary: Summary) -> StatusDetails {
+        let counts = std::mem::take(&mut summary.warnings);
+        StatusDetails { summary, warnings: WarningCounts { total: counts.values().sum(), counts } }
     }
 }
 
 fn status(session: &Session, args: &StatusArgs) -> Result<Summary> {
     let summary = Summary::read(&args.output, args.thumbnails)?;
-    if summary.attempts == 0 {
+    if summary.attempts == 0 && summary.damaged_lines == 0 {
         return Err(no_log(&args.output));
     }
     if let Some(path) = &args.html {

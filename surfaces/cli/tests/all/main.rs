@@ -1,6 +1,7 @@
 //! The command as users run it: a file for each part.
 
 mod batch;
+mod batch_logs;
 mod common;
 mod compressed;
 mod images;

@@ -172,7 +172,7 @@ function complaint({ text, file, line, column, count = 1, excerpt, marked, hint 
     line.append(decode(before), make('mark', decode(middle)), decode(after));
     item.append(line);
   }
-  if (hint) item.append(make('small', hint));
+  if (hint && !text.includes(hint)) item.append(make('small', hint));
   return item;
 }
 

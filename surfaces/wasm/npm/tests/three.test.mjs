@@ -198,6 +198,58 @@ test('files of other programs', () => {
   assert.ok(compared >= 10, `${compared} files`);
 });
 
+test('what is left out keeps its number, and is told', async () => {
+  const vertices = 'v 0 0 0\nv 1 0 abc\nv 2 0 0\nv 3 1 0\nv 4 0 0\n';
+  const uvs = 'vt 0 0\nvt x 0\nvt 1 0\nvt 1 1\nvt 9 9\n';
+  const cases = [
+    // The faces that use the vertex are left out, those behind it are as they were.
+    [`${vertices}f 1 3 4\nf 1 2 3\n`, 'position', [0, 0, 0, 2, 0, 0, 3, 1, 0]],
+    [`${vertices}${uvs}f 1/1 3/3 4/4\n`, 'uv', [0, 0, 1, 0, 1, 1]],
+  ];
+  for (const [text, attribute, values] of cases) {
+    for (const Ours of [OBJLoader, SmallOBJLoader]) {
+      for (const parse of [() => new Ours().parse(text), () => loaded(Ours, text, 'a.obj')]) {
+        const [group, told] = await heard(parse);
+        const [{ geometry }] = group.children;
+        assert.deepEqual([...geometry.attributes[attribute].array], values);
+        assert.match(told[0], /line \d+: `\w+` is not a number/);
+        assert.ok(group.userData.polyhaul.warningCount > 0);
+      }
+    }
+  }
+  const [fine, told] = await heard(() => new OBJLoader().parse(`${CUBE}f 1 2 3\n`));
+  assert.deepEqual([told, fine.userData], [[], {}]);
+});
+
+test('a file that ends too early, or is none, is an error', async () => {
+  const stl = new Uint8Array(84 + 66);
+  stl[80] = 2;
+  const page = '<!doctype html><html><body>404</body></html>';
+  const cases = [
+    [[STLLoader, SmallSTLLoader], stl.buffer, /triangle 2 of 2; expected 184 bytes/],
+    [[OBJLoader, SmallOBJLoader], page, /no OBJ statement.*web page/],
+    [[OBJLoader, SmallOBJLoader], '\u0000\u0003 \u00ff\n', /no OBJ statement/],
+  ];
+  for (const [kinds, data, words] of cases) {
+    for (const Ours of kinds) {
+      assert.throws(() => new Ours().parse(data), words);
+      await assert.rejects(loaded(Ours, data, 'a'), words);
+    }
+  }
+});
+
+/** The result, and the warnings on the console. */
+async function heard(run) {
+  const { warn } = console;
+  const told = [];
+  console.warn = (text) => told.push(text);
+  try {
+    return [await run(), told];
+  } finally {
+    console.warn = warn;
+  }
+}
+
 /** three.js gives attributes of other lengths where only some corners have a normal or a color. */
 function isRagged({ attributes }) {
   return Object.values(attributes).some(({ count }) => count !== attributes.position.count);

@@ -148,9 +148,14 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
         return vec![("missing-parameter", format!("this `{class}` has no parameter \"point3 P\""))];
     };
     let mut faults = Vec::new();
-    if parameters.get("indices").is_none() && points != width {
-        let message = format!("this `{class}` has {points} points and no parameter \"integer indices\"");
-        faults.push(("missing-parameter", message));
+    match parameters.get("indices").map(|indices| indices.values) {
+        // The parser checks them, because it knows the place of each.
+        Some(ParameterValues::Integers(_)) => {}
+        _ if points != width => {
+            let message = format!("this `{class}` has {points} points and no parameter \"integer indices\"");
+            faults.push(("missing-parameter", message));
+        }
+        _ => {}
     }
     let counts = [
         ("N", parameters.get("N").map(|normals| normals.values.rows::<3>().map_or(0, <[_]>::len))),
