@@ -50,7 +50,7 @@ const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::Parameters, "1 shapes"),
     (Trap::SameParameter, "1 shapes, repeated-parameter 1"),
     (Trap::Scales, "0 shapes"),
-    (Trap::OutOfRange, "4:1 the index 1 of this `trianglemesh` is out of range: it has 1 points | 3000"),
+    (Trap::OutOfRange, "4:44 the index 1 of this `trianglemesh` is out of range: it has 1 points | 3000"),
     (Trap::Unknown, "4:1 `Unknown` is not a pbrt directive | 3000"),
     (Trap::MissingFiles, "3000 shapes, missing-mesh 3000"),
 ];
