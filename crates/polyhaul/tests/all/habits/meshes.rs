@@ -347,8 +347,27 @@ fn off_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent(lines.concat())?.as_usual(usual.concat()))
 }
 
+/// A row over two lines.
+fn off_broken(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = lines(bytes)?;
+    // Only the color of a face ends with its line.
+    (!lines.concat().contains('#') && lines[0].trim() == "OFF" && lines.len() > 3).then_some(())?;
+    let is_face = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let count: Option<usize> = words.next().and_then(|word| word.parse().ok());
+        count.is_some_and(|count| count > 2 && words.count() == count)
+    };
+    // One deviation at a time.
+    let is_row = |line: &String| is_face(line) || line.split_ascii_whitespace().count() == 3;
+    lines[2..].iter().all(is_row).then_some(())?;
+    let at = pick(&lines[2..], random, is_face)? + 2;
+    let blank = lines[at].trim_end().rfind(' ')?;
+    lines[at].replace_range(blank..=blank, "\n");
+    Changed::warned(lines.concat(), "odd-statement")
+}
+
 #[test]
 fn off() {
-    let changes: [(&str, Change); 1] = [("NaN of C libraries", off_nan)];
+    let changes: [(&str, Change); 2] = [("a row over two lines", off_broken), ("NaN of C libraries", off_nan)];
     hold("off", "off", &changes);
 }
