@@ -63,12 +63,20 @@ fn main() {
         .collect();
     for task in &mut tasks {
         let expected = (task.read)(&task.file, 0);
-        assert!((1..3).all(|threads| (task.read)(&task.file, threads) == expected), "{}: other samples", task.name);
+        let is_same = |threads| are_alike(&(task.read)(&task.file, threads), &expected);
+        assert!((1..3).all(is_same), "{}: other samples", task.name);
     }
     for _ in 0..rounds {
         tasks.iter_mut().for_each(Task::measure);
     }
     tasks.iter_mut().for_each(|task| task.report(side * side));
+}
+
+/// Whether samples are equal. Decoders of JPEG round in their own ways: those of bytes may differ by one on average.
+fn are_alike(samples: &Samples, others: &Samples) -> bool {
+    let (Samples::U8(samples), Samples::U8(others)) = (samples, others) else { return samples == others };
+    let distance: u64 = samples.iter().zip(others.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    samples.len() == others.len() && distance <= samples.len() as u64
 }
 
 impl Task {

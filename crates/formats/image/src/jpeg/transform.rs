@@ -3,6 +3,9 @@
 //! The method is that of C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11
 //! multiplications" (ICASSP 1989), with 13 bits of fraction for the factors and 2 for samples between the two passes.
 //! Other decoders that do so round alike, and so get the same samples: see `tools/testkit/make_jpegs.py`.
+//!
+//! Coefficients, and what is between the passes, have 16 bits, so that vectors multiply and add pairs of them at once.
+//! Only damaged files have larger ones; these wrap or are clamped, alike on every set of instructions.
 
 use super::blocks::Block;
 use polyhaul_text::cpu::Level;
@@ -16,6 +19,10 @@ const FACTOR_BITS: u32 = 13;
 /// Bits of fraction of a sample after the first pass.
 const BETWEEN_BITS: u32 = 2;
 
+/// Bits that are rounded away by each pass: those of the factors, and of samples in the end, which are 8 times as large.
+const FIRST_BITS: u32 = FACTOR_BITS - BETWEEN_BITS;
+const SECOND_BITS: u32 = FACTOR_BITS + BETWEEN_BITS + 3;
+
 /// A factor as an integer.
 const fn factor(value: f64) -> i32 {
     (value * (1 << FACTOR_BITS) as f64 + 0.5) as i32
@@ -28,6 +35,12 @@ fn zip(first: Lanes, second: Lanes, with: impl Fn(i32, i32) -> i32) -> Lanes {
         result[lane] = with(first[lane], second[lane]);
     }
     result
+}
+
+/// A sum of two numbers of 16 bits, of 16 bits.
+#[inline(always)]
+fn add_narrow(first: Lanes, second: Lanes) -> Lanes {
+    zip(first, second, |first, second| i32::from(first.wrapping_add(second) as i16))
 }
 
 /// Damaged files have coefficients of any size, hence numbers that wrap.
@@ -58,8 +71,8 @@ fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
 
     let sum_71 = times(add(input[7], input[1]), -factor(0.899_976_223));
     let sum_53 = times(add(input[5], input[3]), -factor(2.562_915_447));
-    let sum_73 = add(input[7], input[3]);
-    let sum_51 = add(input[5], input[1]);
+    let sum_73 = add_narrow(input[7], input[3]);
+    let sum_51 = add_narrow(input[5], input[1]);
     let shared = times(add(sum_73, sum_51), factor(1.175_875_602));
     let sum_73 = add(times(sum_73, -factor(1.961_570_560)), shared);
     let sum_51 = add(times(sum_51, -factor(0.390_180_644)), shared);
@@ -92,20 +105,14 @@ fn transposed(input: [Lanes; 8]) -> [Lanes; 8] {
 }
 
 /// Writes the samples of a block to rows that are `stride` bytes apart, the first one at the start of `samples`.
-#[inline(always)]
-fn samples_of(
-    block: &Block,
-    quantization: &[u16; 64],
-    samples: &mut [u8],
-    stride: usize,
-    transposed: impl Fn([Lanes; 8]) -> [Lanes; 8],
-) {
+fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], stride: usize) {
     let mut input = [[0; 8]; 8];
     for ((value, coefficient), step) in input.as_flattened_mut().iter_mut().zip(block).zip(quantization) {
         *value = i32::from(coefficient.wrapping_mul(*step as i16));
     }
-    let columns = pass(input, FACTOR_BITS - BETWEEN_BITS);
-    let rows = pass(transposed(columns), FACTOR_BITS + BETWEEN_BITS + 3);
+    let narrow = |lanes: Lanes| lanes.map(|lane| lane.clamp(i32::from(i16::MIN), i32::from(i16::MAX)));
+    let columns = pass(input, FIRST_BITS).map(narrow);
+    let rows = pass(transposed(columns), SECOND_BITS);
     for (row, samples) in transposed(rows).iter().zip(samples.chunks_mut(stride)) {
         for (value, sample) in row.iter().zip(samples) {
             *sample = value.saturating_add(128).clamp(0, 255) as u8;
@@ -139,60 +146,158 @@ pub(super) fn write_block(
     #[cfg(target_arch = "x86_64")]
     if level.min(Level::best()) >= Level::Avx2 {
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2.
-        return unsafe { x86::samples_avx2(block, quantization, samples, stride) };
+        return unsafe { x86::samples_of(block, quantization, samples, stride) };
     }
     let _ = level;
-    samples_of(block, quantization, samples, stride, transposed);
+    samples_of(block, quantization, samples, stride);
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Block, Lanes, samples_of};
-    use std::arch::x86_64::{
-        __m256i, _mm256_loadu_si256, _mm256_permute2x128_si256, _mm256_storeu_si256, _mm256_unpackhi_epi32,
-        _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
-    };
+    use super::{Block, FACTOR_BITS, FIRST_BITS, SECOND_BITS, factor};
+    use std::arch::x86_64::*;
 
-    /// The same code, compiled for this set of instructions.
-    ///
-    /// # Safety
-    /// The CPU has AVX2.
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn samples_avx2(block: &Block, quantization: &[u16; 64], samples: &mut [u8], stride: usize) {
-        // SAFETY: the CPU has AVX2.
-        samples_of(block, quantization, samples, stride, |lanes| unsafe { transposed_avx2(lanes) });
-    }
-
-    /// # Safety
-    /// The CPU has AVX2.
+    /// Two factors for the halves of each lane.
     #[target_feature(enable = "avx2")]
     #[inline]
-    unsafe fn transposed_avx2(input: [Lanes; 8]) -> [Lanes; 8] {
-        // SAFETY: `Lanes` are 32 bytes, as many as each load reads.
-        let rows = input.map(|lanes| unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) });
-        let mut pairs = rows;
-        for index in [0, 2, 4, 6] {
-            pairs[index] = _mm256_unpacklo_epi32(rows[index], rows[index + 1]);
-            pairs[index + 1] = _mm256_unpackhi_epi32(rows[index], rows[index + 1]);
-        }
-        let mut fours = pairs;
-        for index in [0, 4] {
-            fours[index] = _mm256_unpacklo_epi64(pairs[index], pairs[index + 2]);
-            fours[index + 1] = _mm256_unpackhi_epi64(pairs[index], pairs[index + 2]);
-            fours[index + 2] = _mm256_unpacklo_epi64(pairs[index + 1], pairs[index + 3]);
-            fours[index + 3] = _mm256_unpackhi_epi64(pairs[index + 1], pairs[index + 3]);
-        }
-        let mut columns = fours;
+    fn factors(first: i32, second: i32) -> __m256i {
+        _mm256_set1_epi32(second << 16 | first & 0xFFFF)
+    }
+
+    /// The numbers of two rows in turn.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn zipped(first: __m128i, second: __m128i) -> __m256i {
+        _mm256_set_m128i(_mm_unpackhi_epi16(first, second), _mm_unpacklo_epi16(first, second))
+    }
+
+    /// The same as `super::pass`, whose products are gathered by the number that is multiplied.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn pass<const BITS: i32>(input: [__m128i; 8]) -> [__m256i; 8] {
+        const ONE: i32 = 1 << FACTOR_BITS;
+        let [turn, plus, minus] = [factor(0.541_196_100), factor(0.765_366_865), factor(1.847_759_065)];
+        let pair = zipped(input[2], input[6]);
+        let even_3 = _mm256_madd_epi16(pair, factors(turn + plus, turn));
+        let even_2 = _mm256_madd_epi16(pair, factors(turn, turn - minus));
+        let pair = zipped(input[0], input[4]);
+        let even_0 = _mm256_madd_epi16(pair, factors(ONE, ONE));
+        let even_1 = _mm256_madd_epi16(pair, factors(ONE, -ONE));
+        let even = [
+            _mm256_add_epi32(even_0, even_3),
+            _mm256_add_epi32(even_1, even_2),
+            _mm256_sub_epi32(even_1, even_2),
+            _mm256_sub_epi32(even_0, even_3),
+        ];
+
+        let shared = factor(1.175_875_602);
+        let sums = zipped(_mm_add_epi16(input[7], input[3]), _mm_add_epi16(input[5], input[1]));
+        let sum_73 = _mm256_madd_epi16(sums, factors(shared - factor(1.961_570_560), shared));
+        let sum_51 = _mm256_madd_epi16(sums, factors(shared, shared - factor(0.390_180_644)));
+        let [outer, inner] = [factor(0.899_976_223), factor(2.562_915_447)];
+        let pair = zipped(input[7], input[1]);
+        let odd_3 = _mm256_madd_epi16(pair, factors(factor(0.298_631_336) - outer, -outer));
+        let odd_0 = _mm256_madd_epi16(pair, factors(-outer, factor(1.501_321_110) - outer));
+        let pair = zipped(input[5], input[3]);
+        let odd_2 = _mm256_madd_epi16(pair, factors(factor(2.053_119_869) - inner, -inner));
+        let odd_1 = _mm256_madd_epi16(pair, factors(-inner, factor(3.072_711_026) - inner));
+        let odd = [
+            _mm256_add_epi32(odd_0, sum_51),
+            _mm256_add_epi32(odd_1, sum_73),
+            _mm256_add_epi32(odd_2, sum_51),
+            _mm256_add_epi32(odd_3, sum_73),
+        ];
+
+        let half = _mm256_set1_epi32(1 << (BITS - 1));
+        let mut output = [half; 8];
         for index in 0..4 {
-            columns[index] = _mm256_permute2x128_si256::<0x20>(fours[index], fours[index + 4]);
-            columns[index + 4] = _mm256_permute2x128_si256::<0x31>(fours[index], fours[index + 4]);
+            let even = _mm256_add_epi32(even[index], half);
+            output[index] = _mm256_srai_epi32::<BITS>(_mm256_add_epi32(even, odd[index]));
+            output[7 - index] = _mm256_srai_epi32::<BITS>(_mm256_sub_epi32(even, odd[index]));
         }
-        columns.map(|column: __m256i| {
-            let mut lanes = [0; 8];
-            // SAFETY: `Lanes` are 32 bytes, as many as the store writes.
-            unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), column) };
-            lanes
-        })
+        output
+    }
+
+    /// Rows of 16 bits, clamped.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn narrowed(wide: [__m256i; 8]) -> [__m128i; 8] {
+        let mut rows = [_mm_setzero_si128(); 8];
+        for index in [0, 2, 4, 6] {
+            // Vectors are packed by halves, so that the middle quarters stand in each other's place.
+            let packed = _mm256_packs_epi32(wide[index], wide[index + 1]);
+            let both = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
+            rows[index] = _mm256_castsi256_si128(both);
+            rows[index + 1] = _mm256_extracti128_si256::<1>(both);
+        }
+        rows
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn transposed(rows: [__m128i; 8]) -> [__m128i; 8] {
+        let mut twos = rows;
+        let mut fours = rows;
+        let mut columns = rows;
+        for index in 0..4 {
+            twos[2 * index] = _mm_unpacklo_epi16(rows[2 * index], rows[2 * index + 1]);
+            twos[2 * index + 1] = _mm_unpackhi_epi16(rows[2 * index], rows[2 * index + 1]);
+        }
+        for index in [0, 4] {
+            fours[index] = _mm_unpacklo_epi32(twos[index], twos[index + 2]);
+            fours[index + 1] = _mm_unpackhi_epi32(twos[index], twos[index + 2]);
+            fours[index + 2] = _mm_unpacklo_epi32(twos[index + 1], twos[index + 3]);
+            fours[index + 3] = _mm_unpackhi_epi32(twos[index + 1], twos[index + 3]);
+        }
+        for index in 0..4 {
+            columns[2 * index] = _mm_unpacklo_epi64(fours[index], fours[index + 4]);
+            columns[2 * index + 1] = _mm_unpackhi_epi64(fours[index], fours[index + 4]);
+        }
+        columns
+    }
+
+    /// Columns of samples to rows of bytes, two to a vector. Samples are clamped, and 0 becomes 128.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn bytes(columns: [__m128i; 8]) -> [__m128i; 4] {
+        let halves = [0, 1, 2, 3].map(|index| _mm_packs_epi16(columns[index], columns[index + 4]));
+        let twos = [
+            _mm_unpacklo_epi8(halves[0], halves[1]),
+            _mm_unpacklo_epi8(halves[2], halves[3]),
+            _mm_unpackhi_epi8(halves[0], halves[1]),
+            _mm_unpackhi_epi8(halves[2], halves[3]),
+        ];
+        let low = [_mm_unpacklo_epi16(twos[0], twos[1]), _mm_unpacklo_epi16(twos[2], twos[3])];
+        let high = [_mm_unpackhi_epi16(twos[0], twos[1]), _mm_unpackhi_epi16(twos[2], twos[3])];
+        let rows = [
+            _mm_unpacklo_epi32(low[0], low[1]),
+            _mm_unpackhi_epi32(low[0], low[1]),
+            _mm_unpacklo_epi32(high[0], high[1]),
+            _mm_unpackhi_epi32(high[0], high[1]),
+        ];
+        rows.map(|row| _mm_xor_si128(row, _mm_set1_epi8(i8::MIN)))
+    }
+
+    /// The same as `super::samples_of`, with two products and their sum in one instruction.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], stride: usize) {
+        let mut input = [_mm_setzero_si128(); 8];
+        let rows = block.as_chunks::<8>().0.iter().zip(quantization.as_chunks::<8>().0);
+        for (row, (coefficients, steps)) in input.iter_mut().zip(rows) {
+            // SAFETY: each load reads 8 numbers of 2 bytes, which the arrays have.
+            let loaded =
+                unsafe { [_mm_loadu_si128(coefficients.as_ptr().cast()), _mm_loadu_si128(steps.as_ptr().cast())] };
+            *row = _mm_mullo_epi16(loaded[0], loaded[1]);
+        }
+        let columns = narrowed(pass::<{ FIRST_BITS as i32 }>(input));
+        let rows = bytes(narrowed(pass::<{ SECOND_BITS as i32 }>(transposed(columns))));
+        let mut places = samples.chunks_mut(stride);
+        for row in rows {
+            let pair = [_mm_cvtsi128_si64(row), _mm_extract_epi64::<1>(row)];
+            for (bytes, place) in pair.map(i64::to_le_bytes).into_iter().zip(&mut places) {
+                place[..8].copy_from_slice(&bytes);
+            }
+        }
     }
 }
 
