@@ -105,10 +105,18 @@ fn is_comment(line: &[u8]) -> bool {
 /// Whether the next line is one that a comment before it does not swallow: blank, a comment or a usual statement.
 fn starts_statement(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len());
-    words(&text[..end]).first().is_none_or(|word| {
-        let usual: [&[u8]; 11] = [b"v", b"vt", b"vn", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib"];
-        word[0] == b'#' || usual.contains(word)
-    })
+    let usual = "v vt vn vp f l p o g s usemtl mtllib usemap cstype curv curv2 surf parm";
+    match words(&text[..end]).first() {
+        None => true,
+        Some(b"\\") => {
+            let size = if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
+            starts_statement(text.get(end + size..).unwrap_or_default())
+        }
+        Some(word) => {
+            let word = word.strip_suffix(b"\\").unwrap_or(word);
+            word[0] == b'#' || usual.split(' ').any(|keyword| keyword.as_bytes() == word)
+        }
+    }
 }
 
 fn is_blank(byte: &u8) -> bool {
@@ -122,8 +130,17 @@ fn words(line: &[u8]) -> Vec<&[u8]> {
 
 /// The words after the keyword, up to a comment.
 fn values(line: &[u8]) -> Vec<&[u8]> {
-    let words = words(line).into_iter().skip(1);
-    words.take_while(|word| word[0] != b'#').collect()
+    let mut values = Vec::new();
+    for word in words(line).into_iter().skip(1) {
+        let comment = word.iter().position(|&byte| byte == b'#');
+        if comment != Some(0) {
+            values.push(&word[..comment.unwrap_or(word.len())]);
+        }
+        if comment.is_some() {
+            break;
+        }
+    }
+    values
 }
 
 /// The text after the keyword; bytes that are not UTF-8 are Latin-1.
@@ -143,7 +160,7 @@ fn parse<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// The number of declared elements of each kind, valid or not.
+/// The number of declared elements of each kind, valid or not, except for faces and lines with too few corners.
 pub fn declared(text: &[u8]) -> Totals {
     let mut totals = Totals::default();
     for line in logical_lines(text) {
@@ -152,8 +169,8 @@ pub fn declared(text: &[u8]) -> Totals {
             b"v" => totals[0] += 1,
             b"vt" => totals[1] += 1,
             b"vn" => totals[2] += 1,
-            b"f" | b"fo" => totals[3] += 1,
-            b"l" => totals[4] += 1,
+            b"f" | b"fo" => totals[3] += usize::from(values(&line).len() >= 3),
+            b"l" => totals[4] += usize::from(values(&line).len() >= 2),
             b"p" => totals[5] += values(&line).len(),
             _ => {}
         }

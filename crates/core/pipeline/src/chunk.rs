@@ -12,7 +12,7 @@ mod line;
 
 pub use line::{Gap, ParsedAhead, WorkAhead};
 
-use super::read::{Extent, Garbage, check_end, failed, read_part};
+use super::read::{Extent, Garbage, check_end, failed, kept, read_part};
 use super::relay::{Handover, Relay};
 use crate::options::Cancel;
 use line::PartialLine;
@@ -250,6 +250,15 @@ impl<'a> TextChunks<'a> {
     /// Returns the size of the text in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         self.source.len()
+    }
+
+    /// The same text in memory, if it comes from a short stream; see [`kept`].
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn kept(self) -> Result<Self> {
+        let source = kept(self.source, self.garbage.as_ref())?;
+        Ok(TextChunks { source, ..self })
     }
 
     /// Returns the source, if it can be read again.

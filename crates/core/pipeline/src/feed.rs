@@ -4,7 +4,7 @@
 //! offset. [`super::chunk`] cuts text.
 
 use super::chunk::TextChunks;
-use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
+use super::read::{Extent, Garbage, buffer, check_end, failed, kept, read_part};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
 use polyhaul_model::error::{Error, Result};
@@ -62,6 +62,15 @@ impl<'a> Feed<'a> {
             failed: None,
             ahead: VecDeque::new(),
         }
+    }
+
+    /// Creates a feed of all bytes of a feed's source, in memory if it is a short stream; see [`kept`].
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn kept(self) -> Result<Feed<'a>> {
+        let source = kept(self.source, self.garbage.as_ref())?;
+        Ok(Feed::new(source, self.garbage))
     }
 
     /// Returns a feed of the same source, from its start.

@@ -62,6 +62,29 @@ pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Resu
     }
 }
 
+/// Streams of up to so many bytes are kept in memory where the end of a text decides how its start is read: a chunk of
+/// text, so that no thread waits for it.
+const MAX_KEPT_BYTES: usize = 256 << 10;
+
+/// The same bytes in memory, if `source` is a short stream; otherwise `source`. So a file and a pipe of it are read
+/// alike.
+pub fn kept<'a>(source: Source<'a>, garbage: Option<&Garbage>) -> Result<Source<'a>> {
+    if source.is_positioned() {
+        return Ok(source);
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(MAX_KEPT_BYTES + 1).map_err(|_| Error::memory("a stream"))?;
+    bytes.resize(MAX_KEPT_BYTES + 1, 0);
+    // Errors are those of reading the stream.
+    let Ok(count) = ask(&source, || source.peek(&mut bytes)) else { return Ok(source) };
+    if count > MAX_KEPT_BYTES {
+        return Ok(source);
+    }
+    let count = fill(&source, garbage, &mut bytes)?;
+    bytes.truncate(count);
+    Ok(Source::named_memory(bytes, source.name().to_owned()))
+}
+
 /// How much of a source is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {

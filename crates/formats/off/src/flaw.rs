@@ -23,6 +23,8 @@ pub(super) struct OffFlaw {
 pub(super) enum OffFault {
     /// Not a row: always an error. The message, and what was expected.
     Wrong(Box<(String, String)>),
+    /// Not a row: left out, as the caller asked.
+    Skipped(Box<(String, String)>),
     /// The faces up to this one have more corners than the limit.
     Corners(u64),
     /// A vertex that does not exist, as its number is written.
@@ -40,7 +42,7 @@ pub(super) enum OffFault {
 }
 
 /// Kinds of flaws that are counted if they are not kept.
-const COUNTED: [&str; 4] = ["index-out-of-range", "short-face", "extra-value", "decimal-integer"];
+const COUNTED: [&str; 5] = ["index-out-of-range", "short-face", "extra-value", "decimal-integer", "malformed"];
 
 /// The flaws of a chunk.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +61,7 @@ impl OffFault {
             OffFault::Short => Some(1),
             OffFault::Extra { .. } => Some(2),
             OffFault::Decimal => Some(3),
+            OffFault::Skipped(_) => Some(4),
             OffFault::Wrong(_) | OffFault::Corners(_) | OffFault::Color | OffFault::Data => None,
         }
     }
@@ -66,7 +69,7 @@ impl OffFault {
     /// The kind of warning that it is.
     pub(super) fn code(&self) -> &'static str {
         match self {
-            OffFault::Wrong(_) | OffFault::Corners(_) => "malformed",
+            OffFault::Wrong(_) | OffFault::Skipped(_) | OffFault::Corners(_) => "malformed",
             OffFault::Index(_) => "index-out-of-range",
             OffFault::Short => "short-face",
             OffFault::Extra { .. } => "extra-value",
@@ -80,7 +83,7 @@ impl OffFault {
     pub(super) fn is_final(&self, faults: FaultPolicy) -> bool {
         match self {
             OffFault::Wrong(_) | OffFault::Corners(_) => true,
-            OffFault::Index(_) => faults.raises(),
+            OffFault::Index(_) | OffFault::Skipped(_) => faults.raises(),
             OffFault::Short | OffFault::Decimal | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => {
                 faults.refuses(self.code())
             }
@@ -123,6 +126,7 @@ impl OffFlaw {
         let with = |message: String, expected: Option<String>| Diagnostic { expected, ..Diagnostic::new(message) };
         match &self.what {
             OffFault::Wrong(said) => with(said.0.clone(), Some(said.1.clone())),
+            OffFault::Skipped(said) => with(format!("{}; skipped", said.0), Some(said.1.clone())),
             OffFault::Corners(limit) => Diagnostic::new(format!(
                 "up to face {row}, the faces have more corners than the limit of {limit} (elements)"
             )),
@@ -155,7 +159,7 @@ impl OffFlaw {
         match self.what {
             OffFault::Wrong(_) => Err(said.into_error(ErrorKind::Malformed)),
             OffFault::Corners(_) => Err(too_many(said)),
-            OffFault::Index(_) => warnings.broken(faults, self.what.code(), said),
+            OffFault::Index(_) | OffFault::Skipped(_) => warnings.broken(faults, self.what.code(), said),
             OffFault::Color => warnings.note_dropped(faults, self.what.code(), 1, said),
             OffFault::Short | OffFault::Decimal | OffFault::Extra { .. } | OffFault::Data => {
                 warnings.note(faults, self.what.code(), said)

@@ -35,6 +35,7 @@ mod losses;
 mod plan;
 mod reader;
 mod reflow;
+mod repair;
 mod rows;
 mod split;
 mod writer;

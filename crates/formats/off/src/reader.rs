@@ -11,6 +11,7 @@ use super::header::{OffHead, OffHeader, OffRow};
 use super::lines;
 use super::lines::LineCounts;
 use super::reflow::Reflow;
+use super::repair;
 use super::rows::{OffChunk, OffRows};
 use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -66,6 +67,8 @@ struct OffState {
     lines: u64,
     rows: u64,
     counts: OffCounts,
+    /// The vertices that are left out.
+    bad_vertices: Vec<u64>,
     colors: OffColors,
     /// The number of faces with colors, and the message about the first.
     colored: u64,
@@ -87,6 +90,8 @@ struct OffJob<'s, 'o> {
     header: OnceLock<OffHeader>,
     arrays: OffArrays,
     slot_bytes: usize,
+    /// Whether lines that are no rows are left out.
+    skips_rows: bool,
 }
 
 /// Reads OFF text.
@@ -108,9 +113,18 @@ struct OffJob<'s, 'o> {
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
+    let text = text.kept()?;
     let again = text.source_again();
-    match (read_lines(text, options), again) {
-        (Err(error), Some(source)) if error.kind() == ErrorKind::Malformed => reflowed(source, options, error),
+    let is_lenient = options.faults.on_error == OnError::Warn;
+    let first = read_lines(text, options, is_lenient && again.is_none());
+    match (first, again) {
+        (Err(error), Some(source)) if error.kind() == ErrorKind::Malformed => {
+            let lines = TextChunks::new(source.clone());
+            match reflowed(source, options, error) {
+                Err(error) if is_lenient && error.kind() == ErrorKind::Malformed => read_lines(lines, options, true),
+                result => result,
+            }
+        }
         (result, _) => result,
     }
 }
@@ -121,7 +135,7 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     let name = source.name().to_owned();
     let lines = Reflow::new(source, options.limits.line_bytes, changed.clone());
     let text = TextChunks::new(Source::reader(Box::new(lines), name));
-    let mut found = match read_lines(text, options) {
+    let mut found = match read_lines(text, options, false) {
         Ok(found) => found,
         Err(again) if asks_for_doubles(&again) || matches!(again.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => {
             return Err(again);
@@ -143,13 +157,15 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     Ok(found)
 }
 
-fn read_lines(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
+/// Reads text with one row a line; leaves out lines that are no rows if `skips_rows`.
+fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) -> Result<OffFound> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let crew = Crew::for_chunks(count, slot_bytes, &options.run);
     let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
-    let mut job = OffJob { chunks, options, header: OnceLock::new(), arrays: OffArrays::new(), slot_bytes };
+    let arrays = OffArrays::new();
+    let mut job = OffJob { chunks, options, header: OnceLock::new(), arrays, slot_bytes, skips_rows };
     let mut state = OffState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     let header = match job.check_end(&state) {
@@ -160,7 +176,7 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> 
         result => result?,
     };
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
-    let OffState { head, counts, colors, colored, color, watch, mut warnings, .. } = state;
+    let OffState { head, counts, bad_vertices, colors, colored, color, watch, mut warnings, .. } = state;
     // SAFETY: every chunk was placed and published.
     let bounds = if watch.wants_bounds() { unsafe { job.arrays.bounds(counts.vertices) } } else { None };
     let is_exact = watch.finish(options.precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
@@ -173,6 +189,15 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> 
     let is_exact = is_exact && counts.vertices > 0;
     // SAFETY: every chunk was placed and published.
     unsafe { job.arrays.finish(header.form, colors, counts, is_exact, &options.run, &mut scene)? };
+    if let [mesh] = &mut scene.meshes[..]
+        && !bad_vertices.is_empty()
+    {
+        let dropped = repair::drop_vertices(mesh, &bad_vertices)?;
+        let message = format!("skipped {dropped} elements that use vertices which were skipped");
+        warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
+        let end = mesh.counts();
+        scene.objects.iter_mut().for_each(|object| object.end = end);
+    }
     Ok(OffFound { scene, warnings, threads: crew.threads })
 }
 
@@ -275,6 +300,7 @@ impl OffJob<'_, '_> {
             start: slot.body,
             end: slot.text.end,
             first_row: slot.first_row,
+            skips_rows: self.skips_rows,
             corners: (corners, self.most_corners()),
         };
         slot.rows.parse(chunk, &mut slot.index)
@@ -300,6 +326,8 @@ impl OffJob<'_, '_> {
             state.colored += slot.rows.colored;
             state.colors.are_bytes |= slot.rows.are_bytes;
             state.colors.lack_alpha |= slot.rows.lack_alpha;
+            state.bad_vertices.try_reserve(slot.rows.bad_vertices.len())?;
+            state.bad_vertices.extend_from_slice(&slot.rows.bad_vertices);
             slot.before = state.counts;
             state.counts = state.counts.with(&slot.rows);
             self.arrays.reserve(header.form, state.counts)?;

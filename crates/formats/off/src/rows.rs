@@ -40,6 +40,8 @@ pub(super) struct OffChunk<'a> {
     pub(super) end: usize,
     /// The row that the first line is.
     pub(super) first_row: u64,
+    /// Whether lines that are no rows are left out.
+    pub(super) skips_rows: bool,
     /// How many corners its faces can have, and the limit behind that.
     pub(super) corners: (u64, u64),
 }
@@ -60,6 +62,8 @@ pub(super) struct OffRows {
     pub(super) lines: Vec<[u32; 2]>,
     pub(super) points: Vec<u32>,
     pub(super) flaws: OffFlaws,
+    /// The vertices that are left out.
+    pub(super) bad_vertices: Vec<u64>,
     /// The number of faces with colors.
     pub(super) colored: u64,
     /// Whether a flaw ends the reading, or the rows are over.
@@ -111,6 +115,7 @@ impl OffRows {
         self.lines.clear();
         self.points.clear();
         self.flaws.clear();
+        self.bad_vertices.clear();
         self.vertices = 0;
         self.colored = 0;
         self.is_over = false;
@@ -292,7 +297,7 @@ impl OffRows {
         self.flaws.push(OffFlaw { what, token, row })
     }
 
-    /// Records the fault of a word or a line, which ends the reading.
+    /// Records the fault of a word or a line, which ends the reading unless such lines are left out.
     fn wrong(
         &mut self,
         chunk: OffChunk<'_>,
@@ -301,7 +306,26 @@ impl OffRows {
         word: Range<usize>,
         row: u64,
     ) -> Result<()> {
-        self.flaw(chunk, OffFault::Wrong(Box::new((message, expected.to_owned()))), word, row)
+        let said = Box::new((message, expected.to_owned()));
+        let what = if chunk.skips_rows { OffFault::Skipped(said) } else { OffFault::Wrong(said) };
+        self.flaw(chunk, what, word, row)
+    }
+
+    /// Takes the place of a vertex that is left out.
+    fn skip_vertex(&mut self, chunk: OffChunk<'_>, row: u64) -> Result<()> {
+        if self.is_over || !chunk.skips_rows {
+            return Ok(());
+        }
+        let width = chunk.header.form.width();
+        let start = self.vertices * width;
+        grow(&mut self.values, start + width)?;
+        self.values[start..start + width].fill(0.0);
+        if chunk.precision.has_doubles() {
+            grow(&mut self.exact, self.vertices + 1)?;
+            self.exact[self.vertices] = [0.0; 3];
+        }
+        self.vertices += 1;
+        try_push(&mut self.bad_vertices, row, "vertices")
     }
 
     /// Parses a vertex word by word.
@@ -322,7 +346,8 @@ impl OffRows {
             let special = || number::msvc_special(text).map(|value| value as f32);
             let Some(number) = number::f32(text).or_else(special) else {
                 let message = format!("`{}` is not a number (vertex {row})", chunk.shown(&word));
-                return self.wrong(chunk, message, "a decimal number", word, row);
+                self.wrong(chunk, message, "a decimal number", word, row)?;
+                return self.skip_vertex(chunk, row);
             };
             self.short_rows[place] = number;
         }
@@ -330,7 +355,8 @@ impl OffRows {
             let has = if word_count == 1 { "1 value".into() } else { format!("{word_count} values") };
             let message = format!("vertex {row} has {has}");
             let expected = format!("{} on one line", form.described());
-            return self.wrong(chunk, message, &expected, span(words()), row);
+            self.wrong(chunk, message, &expected, span(words()), row)?;
+            return self.skip_vertex(chunk, row);
         }
         let start = self.vertices * width;
         grow(&mut self.values, start + width)?;
@@ -398,12 +424,14 @@ impl OffRows {
                 }
                 None => {
                     let message = format!("`{}` is not an index (face {row})", chunk.shown(&word));
+                    self.corners.truncate(start);
                     return self.wrong(chunk, message, "an integer", word, row);
                 }
             }
         }
         if index_count < size {
             let message = format!("face {row} has {size} corners, but {index_count} indices");
+            self.corners.truncate(start);
             return self.wrong(chunk, message, "all indices on one line", span(words()), row);
         }
         self.color(chunk, rest, row)?;

@@ -136,7 +136,7 @@ fn read_binary(
 
 /// Reads all elements as tables.
 pub fn tables(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Vec<Table>>> {
-    read_header(feed, options)?.tables()
+    read_header(feed.kept()?, options)?.tables()
 }
 
 impl PlyOpened<'_, '_> {

@@ -63,7 +63,7 @@ const CORNERS: [&str; 8] = [
 /// Reads a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let file = feed.name().clone();
-    let opened = read_header(feed, options)?;
+    let opened = read_header(feed.kept()?, options)?;
     if is_packed(&opened.header) {
         return packed::read(opened);
     }

@@ -11,7 +11,7 @@ use polyhaul_pipeline::blocks::Source;
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::options::ParseOptions;
-use polyhaul_pipeline::read::{Garbage, ask};
+use polyhaul_pipeline::read::{Garbage, ask, kept};
 use std::sync::Arc;
 
 /// The number of bytes examined to determine the kind of a file.
@@ -32,6 +32,7 @@ pub fn read(
     options: &ParseOptions<StlReadOptions>,
     consumer: Option<&dyn MeshConsumer>,
 ) -> Result<StlFound> {
+    let source = kept(source, garbage.as_ref())?;
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];

@@ -3,5 +3,6 @@
 mod archives;
 mod compared;
 mod obj;
+mod off;
 mod ply;
 mod stl;

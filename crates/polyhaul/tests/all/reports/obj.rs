@@ -248,3 +248,71 @@ fn numbers_that_are_written_as_they_are_are_not_called_dropped() {
     assert!(messages.iter().any(|message| message.contains("2 numbers that are not finite were written as")));
     assert!(!messages.iter().any(|message| message.contains("dropped")), "{messages:?}");
 }
+
+#[test]
+fn a_continued_keyword_after_a_comment_is_a_statement() {
+    for newline in ["\n", "\r\n"] {
+        for next in ["v\\\n 1 0 0", "v\\\n\\\n 1 0 0", "\\\nv 1 0 0", "  v \\\n1 0 0", "vn\\\n 0 0 1\nv 1 0 0"] {
+            let text = format!("v 0 0 0\n# C:\\models\\\n{next}\nv 0 1 0\nf -1 -2 -3\n").replace('\n', newline);
+            let (mesh, count) = read(&text, &ReadOptions::default(), "continued-comment");
+            assert_eq!((mesh.positions.len(), count), (3, 1), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn lines_that_are_no_statements_in_other_programs_either() {
+    // Remarks with a dollar sign, and Ctrl-Z at the end of a file.
+    for (line, count) in [("$ remark\n", 1), ("$\n$GROUP 1\n", 2), ("\x1a", 0), ("\x1a\x1a\n", 0)] {
+        let (mesh, found) = read(format!("v 0 0 0\n{line}"), &ReadOptions::default(), "unknown-statement");
+        assert_eq!((mesh.positions.len(), found), (1, count), "{line:?}");
+    }
+}
+
+/// As in PLY and OFF.
+#[test]
+fn elements_with_too_few_corners_are_skipped() {
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1 2\nf 1/1\nf\nl 3\nl\nf 1 2 3\nl 1 2\nf -1 -2\n";
+    for options in [ReadOptions::default(), read_options(2, Some(10))] {
+        let (mesh, count) = read(text, &options, "short-face");
+        assert_eq!((mesh.faces.len(), mesh.lines.len(), count), (1, 1, 6));
+        assert_eq!(mesh.faces.corner_positions[..], [0, 1, 2]);
+    }
+    assert!(try_read(text, &ReadOptions::default().with_strict(true)).is_err());
+    assert!(try_read("v 0 0 0\np\n", &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn comments_need_no_space_before_them() {
+    let text =
+        "v 5411234.456 0 0#a\nv 1 0 0 # b\nv 0 1 0#\nvt 0 0#c\nvn 0 0 1#\nf 1/1/1 2/1/1 3/1/1#x 7\no a#b\nv 0 0 0\n";
+    let loaded = try_read(text, &ReadOptions::default()).unwrap();
+    let mesh = &loaded.value.meshes[0];
+    assert_eq!((mesh.exact_positions[0], mesh.faces.len()), ([5411234.456, 0.0, 0.0], 1));
+    assert_eq!(loaded.value.objects[1].name, "a#b");
+}
+
+#[test]
+fn further_numbers_of_uvs_and_normals_are_dropped() {
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt .5 .5 0 0\nvn 0 0 1 1 1\nf 1/1/1 2/1/1 3/1/1\n";
+    let (mesh, count) = read(text, &ReadOptions::default(), "extra-value");
+    assert_eq!((mesh.uvs[..].to_vec(), mesh.normals[..].to_vec(), count), (vec![[0.5; 2]], vec![[0.0, 0.0, 1.0]], 2));
+}
+
+/// Metashape writes names with spaces in quotes.
+#[test]
+fn names_of_files_may_be_in_quotes() {
+    let folder = Folder::new("quotes").unwrap();
+    folder.file("m m.mtl", "newmtl a\nKd 1 0 0\nmap_Kd \"t t.png\"\nmap_Ks -s 2 2 2 \"u.png\"\n").unwrap();
+    folder.file("n.mtl", "newmtl b\nKd 0 1 0\n").unwrap();
+    for names in ["\"m m.mtl\"", "\"m m.mtl\" n.mtl", "\"m m.mtl\" \"n.mtl\"", "n.mtl \"m m.mtl\""] {
+        let text = format!("mtllib {names}\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl a\nf 1 2 3\n");
+        let loaded = Reader::new(folder.file("a.obj", text).unwrap()).scene().unwrap();
+        assert!(loaded.report.warnings.is_empty(), "{names}: {:?}", loaded.report.warnings);
+        let scene = loaded.value;
+        let material = scene.materials.iter().find(|material| material.name == "a").unwrap();
+        let files: Vec<&str> = material.maps.iter().map(|map| &*map.file).collect();
+        assert_eq!((files, material.missing), (vec!["t t.png", "u.png"], false));
+        assert_eq!(scene.material_libraries.len(), 1 + usize::from(names.contains('n')), "{names}");
+    }
+}

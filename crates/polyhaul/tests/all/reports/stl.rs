@@ -117,3 +117,89 @@ fn the_header_stays_as_it_is() {
     let (written, _) = try_converted(memory(&bytes, "a.stl"), &ReadOptions::default(), &options).unwrap();
     assert!(written == bytes);
 }
+
+/// A binary triangle with an attribute count, and bytes after it.
+fn with_payload(attribute: u16, payload: &[u8]) -> Vec<u8> {
+    let mut triangle = binary(0, 1, &[]).split_off(84);
+    triangle[48..].copy_from_slice(&attribute.to_le_bytes());
+    [&triangle, payload].concat()
+}
+
+/// The two bytes after a triangle are the length of what follows in some files, and a color in most.
+#[test]
+fn bytes_of_attributes_are_dropped() {
+    let file = |triangles: &[Vec<u8>], rest: &[u8]| {
+        let count = (triangles.len() as u32).to_le_bytes();
+        [&[b' '; 80][..], &count, &triangles.concat(), rest].concat()
+    };
+    let expected = try_read(memory(binary(3, 3, &[]), "a.stl"), &ReadOptions::default()).unwrap().value;
+    let long = vec![7; 30_000];
+    for triangles in [
+        [with_payload(4, b"abcd"), with_payload(0, b""), with_payload(10, b"0123456789")],
+        [with_payload(0, b""), with_payload(0, b""), with_payload(50, &[1; 50])],
+        [with_payload(30_000, &long), with_payload(30_000, &long), with_payload(30_000, &long)],
+    ] {
+        for rest in [&b""[..], b"\n"] {
+            for options in [ReadOptions::default(), read_options(2, Some(100))] {
+                let loaded = try_read(memory(file(&triangles, rest), "a.stl"), &options).unwrap();
+                assert_eq!(loaded.value.meshes[0], expected.meshes[0]);
+                assert!(loaded.report.warnings.counts()["left-out-attributes"] > 0);
+            }
+        }
+        let strict = ReadOptions::default().with_strict(true);
+        assert!(try_read(memory(file(&triangles, b""), "a.stl"), &strict).is_err());
+    }
+    // Colors stay colors, whatever follows the triangles.
+    let colored = [with_payload(0x801f, b""), with_payload(1, b""), with_payload(9, b"")];
+    for rest in [&b""[..], b"\n", &[0; 512]] {
+        let loaded = try_read(memory(file(&colored, rest), "a.stl"), &ReadOptions::default()).unwrap();
+        let columns = &loaded.value.meshes[0].face_columns;
+        assert_eq!(columns[0].values, polyhaul::model::Values::U16([0x801f, 1, 9].into()));
+    }
+}
+
+#[test]
+fn text_may_end_with_filler() {
+    for end in ["\0", "\0\0\0\n", "\x1a", "\r\n\x1a", "\0 \0"] {
+        for text in
+            [format!("solid a\n{}endsolid a\n{end}", facet(1)), format!("solid a\n{}{end}", facet(1).repeat(40))]
+        {
+            for options in [ReadOptions::default(), read_options(2, Some(64))] {
+                let loaded = try_read(memory(&text, "a.stl"), &options).unwrap();
+                assert!(!loaded.value.meshes[0].faces.is_empty(), "{end:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_of_16_bits_says_so() {
+    let text = format!("solid a\n{}endsolid a\n", facet(1));
+    for (mark, swap) in [([0xff, 0xfe], false), ([0xfe, 0xff], true)] {
+        let units = text.encode_utf16().flat_map(|unit| if swap { unit.to_be_bytes() } else { unit.to_le_bytes() });
+        let bytes: Vec<u8> = mark.into_iter().chain(units).collect();
+        let error = try_read(memory(bytes, "a.stl"), &ReadOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("UTF-16"), "{error}");
+    }
+}
+
+/// A name does not swallow the triangles on its line.
+#[test]
+fn a_whole_text_may_be_one_line() {
+    for name in ["", "a", "my facet part"] {
+        let text = format!("solid {name}\n{}{}endsolid {name}\n", facet(2), facet(3));
+        let line = text.replace('\n', " ");
+        let scene = try_read(memory(&line, "a.stl"), &ReadOptions::default()).unwrap().value;
+        assert_eq!((scene.meshes[0].faces.len(), &*scene.objects[0].name), (2, name), "{line}");
+    }
+}
+
+#[test]
+fn colors_in_text_are_skipped() {
+    let inside = facet(1).replace("outer loop", "color 1 0 0\nouter loop");
+    for text in [format!("solid a\ncolor 1 0 0\n{}endsolid a\n", facet(1)), format!("solid a\n{inside}endsolid a\n")] {
+        let loaded = try_read(memory(&text, "a.stl"), &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.value.meshes[0].faces.len(), 1);
+        assert_eq!(loaded.report.warnings.counts()["odd-statement"], 1);
+    }
+}
