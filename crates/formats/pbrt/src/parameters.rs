@@ -19,6 +19,14 @@ fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
     format!("this `{class}` has {count} indices; expected a multiple of {width}")
 }
 
+/// The message about a mesh without indices.
+pub(super) fn missing_arrays(class: &str, points: usize) -> String {
+    match points {
+        0 => format!("this `{class}` has no parameter \"point3 P\""),
+        _ => format!("this `{class}` has {points} points and no parameter \"integer indices\""),
+    }
+}
+
 /// The message about an index of a mesh.
 fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
     format!("the index {index} of this `{class}` is out of range: it has {points} points")
@@ -58,10 +66,17 @@ impl<'t> ParsePiece<'t, '_> {
             of_shape.iter().find(|parameter| declarations.get(parameter.declaration as usize).is_some_and(is_named))
         };
         let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
-        let Some(indices) = values(b"indices", ValueKind::Integers) else { return Ok(()) };
+        let width = if class == b"bilinearmesh" { 4 } else { 3 };
+        let Some(indices) = values(b"indices", ValueKind::Integers) else {
+            // Validation finds it with the other parameters.
+            if points as usize == width || self.options.faults.is_thorough {
+                return Ok(());
+            }
+            let message = missing_arrays(&String::from_utf8_lossy(class), points as usize);
+            return Err(self.lexer.fault(mark, "missing-parameter", message));
+        };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
         let wrong = indices.iter().position(|&index| index as u32 >= points);
-        let width = if class == b"bilinearmesh" { 4 } else { 3 };
         let class = String::from_utf8_lossy(class);
         let is_thorough = self.options.faults.is_thorough;
         match wrong {
