@@ -87,8 +87,8 @@ fn flat(scene: Cow<'_, Scene>, instances: Instances, limits: &Limits, warnings: 
     Ok(flat.scene)
 }
 
-/// Warns about shapes, arrays, textures and materials that were changed or dropped when a scene for a renderer was converted to
-/// meshes.
+/// Warns about shapes, arrays, textures and materials that were changed or dropped when a scene for a renderer was
+/// converted to meshes.
 fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     for (class, count) in &flat.left_out {
         let message = match &**class {

@@ -1,7 +1,7 @@
 //! Recognizes files that polyhaul does not read, for the hint of an error: their content says what went wrong before.
 //!
-//! Only the first eight bytes are compared, which are known of a stream, too (of a tar archive, five behind 257), and only
-//! after an error: nothing is refused because of them.
+//! Only the first eight bytes are compared, which are known of a stream, too (of a tar archive, five behind 257), and
+//! only after an error: nothing is refused because of them.
 
 /// A kind of content: how it starts, its name, and what helps.
 struct ForeignContent {

@@ -170,8 +170,9 @@ fn meshes_without_points_or_indices_are_no_meshes() {
 fn an_empty_file_name_is_named_as_such() {
     let text = "WorldBegin\nShape \"plymesh\" \"string filename\" \"\"\n";
     let validation = validate(memory(text, "a.pbrt"), &ReadOptions::default()).unwrap();
-    let messages: Vec<_> = validation.report.warnings.kept().iter().map(|one| &one.diagnostic.message).collect();
-    assert!(messages.iter().any(|message| message.contains("file name is empty")), "{messages:?}");
+    let warnings = validation.report.warnings.kept();
+    let is_named = warnings.iter().any(|warning| warning.diagnostic.message.contains("file name is empty"));
+    assert!(is_named, "{warnings:?}");
 }
 
 /// MTL has no equivalent of many materials and of spectra.
@@ -195,9 +196,9 @@ fn properties_of_materials_that_meshes_cannot_have_are_counted() {
     ] {
         let text = format!("WorldBegin\nMaterial {material}\n{shape}{shape}");
         let (_, report) = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options).unwrap();
-        let kept = report.warnings.kept().iter();
-        let kept = kept.filter(|warning| warning.code == "left-out-material-properties");
-        let found: Vec<_> = kept.map(|warning| warning.diagnostic.message.split_once(": 1 ").unwrap().1).collect();
-        assert_eq!(found, expected, "{material}");
+        let warnings = report.warnings.kept().iter();
+        let losses = warnings.filter(|warning| warning.code == "left-out-material-properties");
+        let described = losses.map(|warning| warning.diagnostic.message.split_once(": 1 ").unwrap().1);
+        assert_eq!(described.collect::<Vec<_>>(), expected, "{material}");
     }
 }
