@@ -1,7 +1,7 @@
 //! Locks on log files: which files runs are writing, and whether they still exist.
 //!
-//! On Unix, a run holds a lock (`flock`) on its file; it ends with the process. On Windows, a run opens its file so that
-//! others can only read it. Objects in stores have no locks.
+//! On Unix, a run holds a lock (`flock`) on its file; it ends with the process. On Windows, a run opens its file so
+//! that others can only read it. Objects in stores have no locks.
 
 use polyhaul::place::is_url;
 use std::fs::{File, OpenOptions};

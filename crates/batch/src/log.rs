@@ -201,8 +201,8 @@ enum LogLine<'a> {
 
 /// Passes the JSON of all rows of a library to `each`, in the order in which the runs started.
 ///
-/// Clocks of machines differ, so this is not the order of the attempts at an asset: their numbers are, and rows with the
-/// same number are in the order in which they are passed.
+/// Clocks of machines differ, so this is not the order of the attempts at an asset: their numbers are, and rows with
+/// the same number are in the order in which they are passed.
 ///
 /// # Errors
 /// Errors of `each`, and [`ErrorKind::Io`]. A library without a log has no rows.

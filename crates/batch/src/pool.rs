@@ -291,8 +291,8 @@ impl Pool {
         if code == Some(self.limits.usage_code) {
             return Err(Error::new(ErrorKind::Usage, format!("a worker cannot be started: {words}")));
         }
-        // If it finished the late task just before it was killed, had no task, or did not get all of them, no task is to
-        // blame.
+        // If it finished the late task just before it was killed, had no task, or did not get all of them, no task is
+        // to blame.
         let first = worker.outstanding.front().map(|task| task.id);
         let is_innocent = worker.late.map_or(worker.is_cut_off, |late| Some(late) != first);
         let blamed = if is_innocent { None } else { worker.outstanding.pop_front() };

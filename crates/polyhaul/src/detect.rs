@@ -155,8 +155,10 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
         Some(extension) => format!("cannot infer the format{of_what}: unknown extension `{extension}`, and {why}"),
         None => format!("cannot infer the format{of_what}: {why}"),
     };
-    let formats = Format::ALL.map(Format::name).join(", ");
-    let hint = format!("specify the format with `--from FORMAT`, or `format` in the API: {formats}");
+    let hint = foreign::hint(head).unwrap_or_else(|| {
+        let formats = Format::ALL.map(Format::name).join(", ");
+        format!("specify the format with `--from FORMAT`, or `format` in the API: {formats}")
+    });
     Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
 }
 

@@ -87,8 +87,8 @@ fn flat(scene: Cow<'_, Scene>, instances: Instances, limits: &Limits, warnings: 
     Ok(flat.scene)
 }
 
-/// Warns about shapes, arrays and textures that were changed or dropped when a scene for a renderer was converted to
-/// meshes.
+/// Warns about shapes, arrays, textures and materials that were changed or dropped when a scene for a renderer was
+/// converted to meshes.
 fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     for (class, count) in &flat.left_out {
         let message = match &**class {
@@ -109,6 +109,10 @@ fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     for (what, count) in &flat.left_out_textures {
         let message = format!("dropped textures that MTL cannot express: {count} {what}");
         warnings.push_many("left-out-textures", *count, Diagnostic::new(message));
+    }
+    for (what, count) in &flat.left_out_properties {
+        let message = format!("dropped properties of materials that MTL cannot express: {count} {what}");
+        warnings.push_many("left-out-material-properties", *count, Diagnostic::new(message));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Recognizes files that polyhaul does not read, for the hint of an error: their content says what went wrong before.
 //!
-//! Only the first eight bytes are compared, which are known of a stream, too, and only after an error: nothing is
-//! refused because of them.
+//! Only the first eight bytes are compared, which are known of a stream, too (of a tar archive, five behind 257), and
+//! only after an error: nothing is refused because of them.
 
 /// A kind of content: how it starts, its name, and what helps.
 struct ForeignContent {
@@ -13,8 +13,13 @@ struct ForeignContent {
 const CONVERT: &str = "export it as glTF, OBJ or PLY from a program that reads it";
 const DOWNLOAD: &str = "the server may have sent an error instead of the file: download it again";
 
+const EXTRACT: &str = "extract it first";
+const DECOMPRESS: &str = "decompress it first, or use gzip, zstd or lz4";
+/// The signature of a tar archive, and its offset.
+const TAR: (usize, &[u8]) = (257, b"ustar");
+
 /// Contents that replace a file by mistake, or that have a wrong extension. Letters are compared without case.
-const CONTENTS: [ForeignContent; 19] = [
+const CONTENTS: [ForeignContent; 22] = [
     content(&[b"version "], "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),
     content(&[b"<!doctyp", b"<html", b"<head", b"<body"], "a web page", DOWNLOAD),
     content(&[b"<error"], "an error message in XML", DOWNLOAD),
@@ -31,8 +36,11 @@ const CONTENTS: [ForeignContent; 19] = [
     content(&[b"\x89hdf"], "HDF5", CONVERT),
     content(&[b"%pdf"], "a PDF document", CONVERT),
     content(&[b"pk\x03\x04"], "a ZIP archive", "give the name of the member after the archive: `a.zip/model.obj`"),
-    content(&[b"rar!"], "a RAR archive", "extract it first"),
-    content(&[b"7z\xbc\xaf"], "a 7z archive", "extract it first"),
+    content(&[b"rar!"], "a RAR archive", EXTRACT),
+    content(&[b"7z\xbc\xaf"], "a 7z archive", EXTRACT),
+    content(&[b"bzh"], "bzip2", DECOMPRESS),
+    content(&[b"\xfd7zxz\0"], "xz", DECOMPRESS),
+    content(&[b"\x1f\x9d"], "compress", DECOMPRESS),
     content(&[b"gif8", b"riff"], "an image or a sound", "check the name of the file"),
 ];
 
@@ -42,6 +50,9 @@ const fn content(starts: &'static [&'static [u8]], name: &'static str, remedy: &
 
 /// A hint about content that starts with `head`, if it is known.
 pub(crate) fn hint(head: &[u8]) -> Option<String> {
+    if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
+        return Some(format!("the content looks like a tar archive: {EXTRACT}"));
+    }
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let is_start = |start: &&[u8]| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start));
     let content = CONTENTS.iter().find(|content| content.starts.iter().any(is_start))?;
@@ -62,6 +73,9 @@ mod tests {
             (b"Kaydara FBX Binary  \0", "FBX"),
             (b"BLENDER-v300", "a Blender file"),
             (b"# .PCD v0.7 - Point Cloud Data", "PCD"),
+            (b"BZh91AY&SY", "bzip2"),
+            (b"\xfd7zXZ\0\0\x04", "xz"),
+            (&[b"a.obj", &[0; 252][..], b"ustar\x0000"].concat(), "a tar archive"),
         ] {
             let hint = hint(head).unwrap();
             assert!(hint.starts_with(&format!("the content looks like {name}: ")), "{hint}");

@@ -128,8 +128,8 @@ pub fn document<T: Serialize>(
         error: error.map(JsonFailure::new),
     };
     let mut shared = object(&shared);
-    let own = details.as_ref().map(object).unwrap_or_default();
-    shared.retain(|key, _| !own.contains_key(key) && key != "command");
+    let specific = details.as_ref().map(object).unwrap_or_default();
+    shared.retain(|key, _| !specific.contains_key(key) && key != "command");
     line(&JsonDocument { command, details, shared })
 }
 

@@ -42,6 +42,8 @@ pub struct Archive<'a> {
     names: String,
     /// Sorted by name.
     records: Vec<ZipRecord>,
+    /// The first name that leads out of the archive.
+    outside: Option<String>,
 }
 
 impl<'a> Archive<'a> {
@@ -75,8 +77,8 @@ impl<'a> Archive<'a> {
         let Some(len) = source.len().filter(|_| source.is_positioned()) else {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "an archive cannot be read from a stream"));
         };
-        let zip::Directory { names, records } = zip::read(&source, len, limits)?;
-        Ok(Archive { source, names, records })
+        let zip::Directory { names, records, outside } = zip::read(&source, len, limits)?;
+        Ok(Archive { source, names, records, outside })
     }
 
     /// Returns the archive's name in messages.
@@ -87,6 +89,16 @@ impl<'a> Archive<'a> {
     /// Returns the names of the members, sorted and without folders.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.records.iter().map(|record| self.name_of(record))
+    }
+
+    /// Returns the first of the names that lead out of the archive, which match no member; `None` if there is none.
+    pub fn outside_name(&self) -> Option<&str> {
+        self.outside.as_deref()
+    }
+
+    /// Returns whether member `number` is a link to another file, which cannot be read.
+    pub fn is_link(&self, number: usize) -> bool {
+        self.records.get(number).is_some_and(|record| record.is_link)
     }
 
     fn name_of(&self, record: &ZipRecord) -> &str {

@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 196;
+pub const KIND_COUNT: usize = 197;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -170,6 +170,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("duplicate-material", ["duplicate material", "duplicate materials"], Fault),
     row("element-left-out", ["dropped element", "dropped elements"], Loss),
     row("empty-index", ["missing index", "missing indices"], Fault),
+    row("empty-picture", ["picture that shows nothing", "pictures that show nothing"], Note),
     row("empty-solid", ["empty solid", "empty solids"], Note),
     row("extra-colors", ["extra color", "extra colors"], Fault),
     row("extra-data", ["piece of extra data", "pieces of extra data"], Fault),

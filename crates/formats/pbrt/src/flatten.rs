@@ -22,6 +22,8 @@ pub struct Flat {
     /// The number of uses of textures by materials and shapes that MTL cannot express, by description: `checkerboard as
     /// reflectance`. A material shared by several shapes counts once.
     pub left_out_textures: BTreeMap<String, u64>,
+    /// The number of classes and parameters of materials that MTL cannot express, by description.
+    pub left_out_properties: BTreeMap<String, u64>,
     /// The number of shapes' arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or uvs whose
     /// number differs from the number of points.
     pub left_out_arrays: BTreeMap<String, u64>,
@@ -238,7 +240,9 @@ impl<'a> Flattener<'a> {
     }
 
     pub(super) fn finish(mut self) -> Result<Flat> {
-        self.flat.left_out_textures = self.looks.into_left_out();
+        let left_out = self.looks.into_left_out();
+        self.flat.left_out_textures = left_out.textures;
+        self.flat.left_out_properties = left_out.properties;
         settle_transforms(&mut self.flat.scene)?;
         Ok(self.flat)
     }

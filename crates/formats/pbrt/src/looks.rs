@@ -5,7 +5,8 @@
 //! - An `imagemap` keeps its `scale` and `invert` as `-mm` (for `disp`, `-bm`), `uscale` and so on as `-s` and `-o`, a
 //!   wrap of `clamp` and an `encoding` of `sRGB` or `linear`. A `scale` of a texture by constants is multiplied into
 //!   them; a `constant` becomes its value.
-//! - Any other texture of a material is counted, with its class.
+//! - Any other texture of a material is counted, with its class, and so is any other parameter, with its name, and a
+//!   class without an equivalent.
 //!
 //! Images are not opened. Meshes and objects are made in `flatten`.
 
@@ -45,7 +46,14 @@ pub(super) struct PbrtLooks<'a> {
     alphas: HashMap<MaterialUse, Option<PbrtAlpha<'a>>>,
     /// Generated names.
     generated: HashSet<String>,
-    left_out: BTreeMap<String, u64>,
+    left_out: LeftOutLooks,
+}
+
+/// What MTL cannot express, by description, and how often it occurs.
+#[derive(Default)]
+pub(super) struct LeftOutLooks {
+    pub(super) textures: BTreeMap<String, u64>,
+    pub(super) properties: BTreeMap<String, u64>,
 }
 
 /// The evaluated form of a texture.
@@ -88,12 +96,12 @@ impl<'a> PbrtLooks<'a> {
             textures,
             named,
             generated: HashSet::new(),
-            left_out: BTreeMap::new(),
+            left_out: LeftOutLooks::default(),
         }
     }
 
-    /// The number of uses of textures that were dropped, by description.
-    pub(super) fn into_left_out(self) -> BTreeMap<String, u64> {
+    /// What was dropped.
+    pub(super) fn into_left_out(self) -> LeftOutLooks {
         self.left_out
     }
 
@@ -198,6 +206,9 @@ impl<'a> PbrtLooks<'a> {
                 made.illumination = Some(7);
             }
             "coateddiffuse" => made.specular = Some(Color::Rgb([0.5; 3])),
+            "mix" | "hair" | "measured" | "subsurface" | "diffusetransmission" => {
+                self.leave_out_property(format!("a `{class}` material"));
+            }
             _ => {}
         }
         for parameter in parameters.iter() {
@@ -212,6 +223,10 @@ impl<'a> PbrtLooks<'a> {
                 }
                 (name, ParameterValues::Strings(names)) if parameter.kind == ParameterType::Texture => {
                     self.textured(&mut made, name, names.get(0).unwrap_or_default())?;
+                }
+                ("eta", ParameterValues::Floats([_])) if made.refraction_index.is_some() => {}
+                (name, _) if is_look(name) => {
+                    self.leave_out_property(format!("`{} {name}`", parameter.kind.name()));
                 }
                 _ => {}
             }
@@ -247,8 +262,12 @@ impl<'a> PbrtLooks<'a> {
         Ok(())
     }
 
+    fn leave_out_property(&mut self, description: String) {
+        *self.left_out.properties.entry(description).or_default() += 1;
+    }
+
     fn leave_out(&mut self, class: &str, parameter: &str) {
-        *self.left_out.entry(format!("`{class}` as `{parameter}`")).or_default() += 1;
+        *self.left_out.textures.entry(format!("`{class}` as `{parameter}`")).or_default() += 1;
     }
 
     fn texture(&self, name: &str, is_spectrum: bool) -> Option<&'a polyhaul_model::render::Texture> {
@@ -334,6 +353,12 @@ impl<'a> PbrtLooks<'a> {
         };
         try_push(&mut made.maps, TextureMap { file, ..map }, "texture maps")
     }
+}
+
+/// Whether a parameter of a material affects its appearance on its own.
+fn is_look(name: &str) -> bool {
+    // The class says the first; materials of a mix are counted as such; the others say how to compute.
+    !matches!(name, "type" | "materials" | "amount" | "remaproughness" | "maxdepth" | "nsamples" | "seed")
 }
 
 /// The opacity in the parameters of a shape.

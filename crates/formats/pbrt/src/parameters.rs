@@ -19,6 +19,14 @@ fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
     format!("this `{class}` has {count} indices; expected a multiple of {width}")
 }
 
+/// The message about a mesh without indices.
+pub(super) fn missing_arrays(class: &str, points: usize) -> String {
+    match points {
+        0 => format!("this `{class}` has no parameter \"point3 P\""),
+        _ => format!("this `{class}` has {points} points and no parameter \"integer indices\""),
+    }
+}
+
 /// The message about an index of a mesh.
 fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
     format!("the index {index} of this `{class}` is out of range: it has {points} points")
@@ -57,13 +65,21 @@ impl<'t> ParsePiece<'t, '_> {
             };
             of_shape.iter().find(|parameter| declarations.get(parameter.declaration as usize).is_some_and(is_named))
         };
-        let Some(points) = values(b"P", ValueKind::Floats).map(|points| points.count / 3) else { return Ok(()) };
-        let Some(indices) = values(b"indices", ValueKind::Integers) else { return Ok(()) };
+        let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
+        let width = if class == b"bilinearmesh" { 4 } else { 3 };
+        // Validation finds what is missing with the other parameters, and scenes that are read keep what they say.
+        let becomes_mesh = !self.options.faults.target.is_empty() && !self.options.faults.is_thorough;
+        let Some(indices) = values(b"indices", ValueKind::Integers).filter(|_| becomes_mesh || points > 0) else {
+            if points as usize == width || !becomes_mesh {
+                return Ok(());
+            }
+            let message = missing_arrays(&String::from_utf8_lossy(class), points as usize);
+            return Err(self.lexer.fault(mark, "missing-parameter", message));
+        };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
         // A loop that does not end early is made of vector instructions.
         let is_sound = indices.iter().fold(0, |largest, &index| largest.max(index as u32)) < points;
         let wrong = if is_sound { None } else { indices.iter().position(|&index| index as u32 >= points) };
-        let width = if class == b"bilinearmesh" { 4 } else { 3 };
         let class = String::from_utf8_lossy(class);
         let is_thorough = self.options.faults.is_thorough;
         match wrong {

@@ -176,19 +176,24 @@ impl Shelf {
         Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown, inner: None }))
     }
 
-    /// The only scene, or else the only table or image, or else the main file of a scene of many files.
+    /// The only scene, or else the only table, archive or image, or else the main file of a scene of many files.
     pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
-        let ranks: [fn(&str) -> bool; 4] = [is_scene, is_table, is_known, is_main];
-        let is_known = ranks.into_iter().find(|is_listed| self.archive.names().any(is_listed)).unwrap_or(is_main);
-        let mut members = self.archive.names().filter(|name| is_known(name));
+        let ranks: [fn(&str) -> bool; 5] = [is_scene, is_table, is_zip, is_known, is_main];
+        let is_listed = ranks.into_iter().find(|is_listed| self.files().any(is_listed)).unwrap_or(is_main);
+        let mut members = self.files().filter(|name| is_listed(name));
         match (members.next(), members.next()) {
             (Some(name), None) => match self.find(name)? {
                 Some(member) => Ok(member),
                 None => Err(Error::new(ErrorKind::Internal, "a member of the archive is missing")),
             },
             (None, _) => Err(self.unclear("no member in a known format", |_| true)),
-            _ => Err(self.unclear("several members in known formats", is_known)),
+            _ => Err(self.unclear("several members in known formats", is_listed)),
         }
+    }
+
+    /// The names of the members that are not links.
+    fn files(&self) -> impl Iterator<Item = &str> {
+        self.archive.names().enumerate().filter(|(number, _)| !self.archive.is_link(*number)).map(|(_, name)| name)
     }
 
     fn unclear(&self, what: &str, is_listed: impl Fn(&str) -> bool) -> Error {
@@ -202,7 +207,10 @@ impl Shelf {
         let mut listed = self.archive.names().filter(|name| is_listed(name));
         let first: Vec<_> = listed.by_ref().take(LISTED_COUNT).map(|name| names::shown(name).to_string()).collect();
         match (first.is_empty(), listed.count()) {
-            (true, _) => "it is empty".to_owned(),
+            (true, _) => match self.archive.outside_name() {
+                Some(name) => format!("its names lead out of it, such as `{}`", names::shown(name)),
+                None => "it is empty".to_owned(),
+            },
             (_, 0) => format!("it contains {}", first.join(", ")),
             (_, more) => format!("it contains {} and {more} more", first.join(", ")),
         }
@@ -222,6 +230,12 @@ fn is_scene(name: &str) -> bool {
 
 fn is_table(name: &str) -> bool {
     is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_table)
+}
+
+/// Whether the name is that of an archive, as models are in downloads with textures beside them.
+fn is_zip(name: &str) -> bool {
+    !name.starts_with("__MACOSX/")
+        && Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }
 
 /// Whether the name is that of the main file of a scene.

@@ -37,7 +37,9 @@ impl Near {
     /// Where a scene lies that was read from `path`.
     pub(crate) fn of_path(path: &Path, options: &ReadOptions) -> Result<Near> {
         let member = match regular(path, options) {
-            Ok(source) if archive::is_archive(&source)? => Some(Shelf::open(source, 1, options)?.only_member()?),
+            Ok(source) if archive::is_archive(&source)? => {
+                Some(Shelf::open(source, 1, options)?.only_member()?.resolved(options)?)
+            }
             Ok(_) => None,
             Err(_) => archive::member_at(path, options)?,
         };

@@ -244,6 +244,8 @@ struct Gap {
     largest: f64,
     /// The place of the largest difference.
     place: Option<String>,
+    /// How many are NaN in one of the files.
+    nan_count: u64,
 }
 
 impl Gap {
@@ -256,6 +258,7 @@ impl Gap {
         // The distance of NaN, or of two infinities, is unknown.
         let difference = if difference.is_nan() { f64::INFINITY } else { difference };
         self.count += 1;
+        self.nan_count += u64::from(a.is_nan() || b.is_nan());
         if self.place.is_none() || difference > self.largest {
             self.largest = difference;
             self.place = Some(place());
@@ -283,7 +286,11 @@ impl Differences {
     fn gap(&mut self, what: &'static str, name: &str, gap: Gap) {
         let Some(place) = gap.place else { return };
         let of = if name.is_empty() { String::new() } else { format!(" `{}`", polyhaul_model::names::shown(name)) };
-        let message = format!("{what}{of}: {} values differ, by {:e} at most, at {place}", gap.count, gap.largest);
+        let by = match gap.nan_count {
+            0 => format!("by {:e} at most", gap.largest),
+            count => format!("{count} of them NaN in one of the files"),
+        };
+        let message = format!("{what}{of}: {} values differ, {by}, at {place}", gap.count);
         let count = gap.count;
         let largest = Some(gap.largest);
         self.all.push(Difference { what, message, count, largest, place: Some(place) });

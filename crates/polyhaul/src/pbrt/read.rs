@@ -341,6 +341,7 @@ impl Meshes<'_> {
                 Err(error) => {
                     sum.missing += 1;
                     let why = match error.io_error() {
+                        _ if named.name.is_empty() => "its file name is empty".to_owned(),
                         Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
                         _ => error.diagnostic().message.clone(),
                     };

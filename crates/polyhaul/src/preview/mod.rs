@@ -20,7 +20,7 @@ use polyhaul_geometry::{exact, splat_motion, splat_shape};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Scene};
+use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Samples, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
@@ -55,10 +55,25 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     within(&read.run, || {
         let input = Opened::to_read(input, read)?;
         match draw_pieces(&input, read, options)? {
-            Attempt::Done(picture) => Ok(picture),
+            Attempt::Done(mut picture) => {
+                note_if_empty(&picture.value, &mut picture.report.warnings);
+                Ok(picture)
+            }
             Attempt::Declined => draw_whole(&input, read, options),
         }
     })
+}
+
+/// Warns about a picture of a scene whose pixels are all the same: there is space around what is seen.
+fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
+    let Samples::U8(samples) = &picture.samples else { return };
+    let mut pixels = samples.chunks_exact(picture.channels.count());
+    if let Some(first) = pixels.next()
+        && pixels.all(|pixel| pixel == first)
+    {
+        let message = "the picture shows nothing: no element of the scene can be seen";
+        warnings.push("empty-picture", Diagnostic::new(message));
+    }
 }
 
 /// Reads all of an input, then makes a picture of it.
@@ -66,7 +81,11 @@ fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> R
     let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
     let (Read { content, .. }, mut report) = load_as(input, read, shape)?;
     let picture = match content {
-        Content::Scene(scene) => draw_scene(Cow::Owned(scene), input.near(), read, options, &mut report)?,
+        Content::Scene(scene) => {
+            let picture = draw_scene(Cow::Owned(scene), input.near(), read, options, &mut report)?;
+            note_if_empty(&picture, &mut report.warnings);
+            picture
+        }
         Content::Image(image) => report.phase("draw", || fit(image, options))?,
         _ => return Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
     };
@@ -95,6 +114,7 @@ pub fn preview_scene(scene: &Scene, options: &PreviewOptions) -> Result<Loaded<I
     let read = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(allow_outside);
     let mut report = Report::default();
     let picture = within(&options.run, || draw_scene(Cow::Borrowed(scene), &near, &read, options, &mut report))?;
+    note_if_empty(&picture, &mut report.warnings);
     report.note_first_pixel();
     Ok(Loaded::new(picture, report))
 }

@@ -47,7 +47,7 @@ pub(super) struct ZipRecord {
     crc: u32,
     method: u16,
     flags: u16,
-    is_link: bool,
+    pub(super) is_link: bool,
 }
 
 #[derive(Debug)]
@@ -55,6 +55,8 @@ pub(super) struct Directory {
     pub(super) names: String,
     /// Sorted by name.
     pub(super) records: Vec<ZipRecord>,
+    /// The first name that leads out of the archive.
+    pub(super) outside: Option<String>,
 }
 
 /// A failure to read: an error of the source, or damaged data.
@@ -224,7 +226,7 @@ fn records(
     }
     let mut input = Buffer::new(source.clone());
     input.restart(end.start..end.start + end.bytes);
-    let mut directory = Directory { names: String::new(), records: Vec::new() };
+    let mut directory = Directory { names: String::new(), records: Vec::new(), outside: None };
     let mut headers = Vec::new();
     for _ in 0..end.count {
         *at = input.offset();
@@ -337,16 +339,23 @@ fn name_text(raw: &[u8], flags: u16) -> Cow<'_, str> {
 }
 
 impl Directory {
-    /// Adds a record, unless it is a folder or its name leads out of the archive: such members only mark offsets.
+    /// Adds a record, unless it is a folder or its name leads out of the archive: such members only mark offsets. `..`
+    /// leaves a folder of the name.
     fn add(&mut self, mut record: ZipRecord, raw: &[u8]) -> io::Result<()> {
         let name_start = self.names.len();
         // Each byte that is not ASCII becomes at most three.
         self.names.try_reserve(3 * raw.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         let text = name_text(raw, record.flags);
         // Names created on Windows may have its separators.
-        let mut is_inside = !text.ends_with(['/', '\\']) && !text.starts_with(['/', '\\']) && !text.contains('\0');
+        let is_folder = text.ends_with(['/', '\\']);
+        let mut is_inside = !text.starts_with(['/', '\\']) && !text.contains('\0');
         for part in text.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")) {
-            is_inside &= part != "..";
+            if part == ".." {
+                let folder = self.names.get(name_start..).unwrap_or_default();
+                is_inside &= !folder.is_empty();
+                self.names.truncate(name_start + folder.rfind('/').unwrap_or(0));
+                continue;
+            }
             if self.names.len() > name_start {
                 self.names.push('/');
             }
@@ -354,8 +363,11 @@ impl Directory {
         }
         let name = self.names.get(name_start..).unwrap_or_default();
         let has_drive = matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
-        if !is_inside || has_drive || name.is_empty() {
+        if is_folder || !is_inside || has_drive || name.is_empty() {
             self.names.truncate(name_start);
+            if !is_folder && self.outside.is_none() {
+                self.outside = Some(text.into_owned());
+            }
             return Ok(());
         }
         record.name = name_start..self.names.len();
@@ -373,7 +385,7 @@ impl Directory {
                 record.next = record.header;
             }
         }
-        let Directory { names, records } = self;
+        let Directory { names, records, .. } = self;
         let name = |record: &ZipRecord| names.get(record.name.clone()).unwrap_or_default();
         records.sort_unstable_by(|a, b| name(a).cmp(name(b)).then(a.header.cmp(&b.header)));
         Ok(())

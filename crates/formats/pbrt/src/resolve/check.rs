@@ -6,6 +6,7 @@
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
 use super::super::known;
+use super::super::parameters::missing_arrays;
 use super::super::versions::{self, PbrtKind};
 use super::{PbrtScene, SceneSpot};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
@@ -36,6 +37,8 @@ impl NameUses {
 pub(super) struct PbrtChecks {
     pub(super) textures: NameUses,
     pub(super) media: NameUses,
+    /// Materials that others mix.
+    pub(super) mixed_materials: NameUses,
 }
 
 /// A fault of an entity: its kind, and its message.
@@ -57,8 +60,17 @@ impl PbrtScene<'_> {
             Directive::Texture => content.operands.get(event.a as usize + 2).map_or("", |&class| content.text(class)),
             _ => content.text(event.a),
         };
-        let faults = name_faults(kind, class, parameters);
+        let mut faults = name_faults(kind, class, parameters);
+        let is_named = matches!(directive, Directive::MakeNamedMaterial | Directive::MakeNamedMedium);
+        if is_named && class.is_empty() {
+            let message = format!("this {} has no parameter \"string type\"", kind.name());
+            faults.retain(|(code, _)| *code != "unknown-class");
+            faults.push(("missing-parameter", message));
+        }
         let textures = texture_names(parameters)?;
+        let mixed = if class == "mix" && kind == PbrtKind::Material { mixed_names(parameters)? } else { Vec::new() };
+        let at = self.at(event.spot);
+        mixed.iter().try_for_each(|name| self.checks.mixed_materials.note(name, at))?;
         self.note_faults(faults, &textures, event.spot)
     }
 
@@ -85,13 +97,18 @@ impl PbrtScene<'_> {
         }
         let textures = std::mem::take(&mut self.checks.textures);
         let media = std::mem::take(&mut self.checks.media);
+        let materials = std::mem::take(&mut self.checks.mixed_materials);
         let defined = self.render.textures.iter().map(|texture| self.render.text(texture.entity.name));
         let undefined_textures = undefined(textures, defined.collect());
         let defined = self.render.media.iter().map(|medium| self.render.text(medium.name));
         let undefined_media = undefined(media, defined.collect());
         let textures = undefined_textures.into_iter().map(|used| ("undefined-texture", "texture", used));
         let media = undefined_media.into_iter().map(|used| ("undefined-medium", "medium", used));
-        for (code, what, (name, at)) in textures.chain(media) {
+        let named = self.render.materials.iter().filter(|material| material.is_named);
+        let defined = named.map(|material| self.render.text(material.entity.name));
+        let undefined_materials = undefined(materials, defined.collect());
+        let materials = undefined_materials.into_iter().map(|used| ("undefined-material", "material", used));
+        for (code, what, (name, at)) in textures.chain(media).chain(materials) {
             let message = format!("the {what} `{}` is not defined", shown(&name));
             let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
             self.warnings.note(self.options.faults, code, diagnostic)?;
@@ -103,6 +120,15 @@ impl PbrtScene<'_> {
 /// The uses of names that are not among the defined ones.
 fn undefined(uses: NameUses, defined: HashSet<&str>) -> Vec<(String, SceneSpot)> {
     uses.first.into_iter().filter(|(name, _)| !defined.contains(&**name)).collect()
+}
+
+/// The materials that a mix names.
+fn mixed_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    if let Some(ParameterValues::Strings(strings)) = parameters.get("materials").map(|parameter| parameter.values) {
+        strings.iter().try_for_each(|name| try_push(&mut names, try_string(name)?, "names"))?;
+    }
+    Ok(names)
 }
 
 /// The textures that parameters name.
@@ -145,16 +171,13 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     };
     let parameters = shape.parameters();
     let Some(points) = parameters.get("P").and_then(|points| points.values.rows::<3>()).map(<[_]>::len) else {
-        return vec![("missing-parameter", format!("this `{class}` has no parameter \"point3 P\""))];
+        return vec![("missing-parameter", missing_arrays(class, 0))];
     };
     let mut faults = Vec::new();
     match parameters.get("indices").map(|indices| indices.values) {
         // The parser checks them, because it knows the place of each.
         Some(ParameterValues::Integers(_)) => {}
-        _ if points != width => {
-            let message = format!("this `{class}` has {points} points and no parameter \"integer indices\"");
-            faults.push(("missing-parameter", message));
-        }
+        _ if points != width => faults.push(("missing-parameter", missing_arrays(class, points))),
         _ => {}
     }
     let counts = [

@@ -27,6 +27,9 @@ fn names_that_do_not_exist_are_found() {
         ("NamedMaterial \"nowhere\"", "undefined-material", 1),
         ("Material \"diffuse\" \"texture reflectance\" \"nowhere\"", "undefined-texture", 1),
         ("MediumInterface \"nowhere\" \"\"", "undefined-medium", 1),
+        ("Material \"mix\" \"string materials\" [\"nowhere\" \"nowhere\"]", "undefined-material", 1),
+        ("MakeNamedMaterial \"a\" \"rgb reflectance\" [1 0 0]", "missing-parameter", 1),
+        ("MakeNamedMedium \"a\" \"float scale\" 2", "missing-parameter", 1),
         ("ObjectInstance \"nowhere\"", "missing-object", 1),
     ];
     for (directive, code, column) in cases {
@@ -133,5 +136,69 @@ fn an_index_in_a_long_list_has_its_place() {
             assert_eq!(warnings[0].code, "index-out-of-range");
             assert_eq!(warnings[0].diagnostic.place.to_string(), "a.pbrt:29003:1", "{threads} {chunk:?}");
         }
+    }
+}
+
+/// pbrt skips such shapes; without indices, only the points of one triangle or patch are a mesh.
+#[test]
+fn meshes_without_points_or_indices_are_no_meshes() {
+    let options = WriteOptions::default().with_format(Some(Format::Obj));
+    let six = "\"point3 P\" [0 0 0 1 0 0 0 1 0 0 0 1 1 0 1 0 1 1]";
+    let four = "\"point3 P\" [0 0 0 1 0 0 0 1 0 1 1 0]";
+    let three = "\"point3 P\" [0 0 0 1 0 0 0 1 0]";
+    for (class, parameters, is_mesh) in [
+        ("trianglemesh", three, true),
+        ("bilinearmesh", four, true),
+        ("trianglemesh", six, false),
+        ("trianglemesh", four, false),
+        ("bilinearmesh", three, false),
+        ("loopsubdiv", six, false),
+        ("trianglemesh", "\"integer indices\" [0 1 2]", false),
+        ("trianglemesh", "", false),
+    ] {
+        let text = format!("WorldBegin\nShape \"{class}\" {parameters}\nShape \"trianglemesh\" {three}\n");
+        let converted = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options);
+        assert_eq!(converted.is_ok(), is_mesh, "{text}");
+        let lenient = ReadOptions::default().with_on_error(OnError::Warn);
+        let (bytes, _) = try_converted(memory(&text, "a.pbrt"), &lenient, &options).unwrap();
+        let faces = String::from_utf8(bytes).unwrap().matches("\nf ").count();
+        assert_eq!((faces, found(&text).is_empty()), (1 + usize::from(is_mesh), is_mesh), "{text}");
+    }
+}
+
+#[test]
+fn an_empty_file_name_is_named_as_such() {
+    let text = "WorldBegin\nShape \"plymesh\" \"string filename\" \"\"\n";
+    let validation = validate(memory(text, "a.pbrt"), &ReadOptions::default()).unwrap();
+    let warnings = validation.report.warnings.kept();
+    let is_named = warnings.iter().any(|warning| warning.diagnostic.message.contains("file name is empty"));
+    assert!(is_named, "{warnings:?}");
+}
+
+/// MTL has no equivalent of many materials and of spectra.
+#[test]
+fn properties_of_materials_that_meshes_cannot_have_are_counted() {
+    let shape = "Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0]\n";
+    let options = WriteOptions::default().with_format(Some(Format::Obj));
+    for (material, expected) in [
+        ("\"diffuse\" \"rgb reflectance\" [1 0 0]", &[][..]),
+        ("\"diffuse\" \"spectrum reflectance\" [400 .1 700 .9]", &["`spectrum reflectance`"]),
+        ("\"diffuse\" \"blackbody reflectance\" 5000", &["`blackbody reflectance`"]),
+        ("\"dielectric\" \"float eta\" 1.3", &[]),
+        ("\"dielectric\" \"spectrum eta\" \"glass-BK7\"", &["`spectrum eta`"]),
+        (
+            "\"conductor\" \"spectrum eta\" \"metal-Au-eta\" \"spectrum k\" \"metal-Au-k\"",
+            &["`spectrum eta`", "`spectrum k`"],
+        ),
+        ("\"conductor\" \"float uroughness\" .1 \"bool remaproughness\" false", &["`float uroughness`"]),
+        ("\"mix\" \"string materials\" [\"a\" \"b\"] \"float amount\" .5", &["a `mix` material"]),
+        ("\"hair\" \"float eumelanin\" .3", &["`float eumelanin`", "a `hair` material"]),
+    ] {
+        let text = format!("WorldBegin\nMaterial {material}\n{shape}{shape}");
+        let (_, report) = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options).unwrap();
+        let warnings = report.warnings.kept().iter();
+        let losses = warnings.filter(|warning| warning.code == "left-out-material-properties");
+        let described = losses.map(|warning| warning.diagnostic.message.split_once(": 1 ").unwrap().1);
+        assert_eq!(described.collect::<Vec<_>>(), expected, "{material}");
     }
 }

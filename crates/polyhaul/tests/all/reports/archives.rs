@@ -161,3 +161,79 @@ fn names_in_other_letters_are_found() {
     let loaded = try_read(&folder, "x.obj").unwrap();
     assert!(loaded.report.warnings.counts().contains_key("missing-library"));
 }
+
+/// Downloads hold the model as an archive, and its textures beside it.
+#[test]
+fn an_archive_in_an_archive_is_its_scene() {
+    let folder = Folder::new("zip-nested").unwrap();
+    let model: [(&[u8], u16, &[u8]); 2] = [(b"x.obj", 0, OBJ.as_bytes()), (b"m.mtl", 0, MTL.as_bytes())];
+    let model = zip(&model, b"", b"", false);
+    let png = b"\x89PNG\r\n\x1a\n";
+    for (number, others) in [&[][..], &[(&b"textures/a.png"[..], 0, &png[..])]].into_iter().enumerate() {
+        let members: Vec<_> = [(&b"source/model.zip"[..], 0, &model[..])].into_iter().chain(others.to_vec()).collect();
+        let name = format!("{number}.zip");
+        std::fs::write(folder.join(&name), zip(&members, b"", b"", false)).unwrap();
+        assert!(is_red(&try_read(&folder, &name).unwrap().value), "{number}");
+    }
+    let twice = [(&b"a.zip"[..], 0, &model[..]), (b"b.zip", 0, &model)];
+    std::fs::write(folder.join("two.zip"), zip(&twice, b"", b"", false)).unwrap();
+    let error = try_read(&folder, "two.zip").unwrap_err().to_string();
+    assert!(error.contains("a.zip, b.zip"), "{error}");
+}
+
+#[test]
+fn names_that_stay_inside_are_members_and_others_are_named() {
+    let folder = Folder::new("zip-dots").unwrap();
+    for (name, is_inside) in [
+        ("x/../m.obj", true),
+        ("x/y/../../m.obj", true),
+        ("./x/..\\m.obj", true),
+        ("/m.obj", false),
+        ("C:/m.obj", false),
+        ("../m.obj", false),
+        ("x/../../m.obj", false),
+    ] {
+        let text = OBJ.replace("mtllib m.mtl\n", "");
+        std::fs::write(folder.join("a.zip"), zip(&[(name.as_bytes(), 0, text.as_bytes())], b"", b"", false)).unwrap();
+        let read = Reader::new(folder.join("a.zip/m.obj")).options(&read_options(1, None)).scene();
+        assert_eq!(read.is_ok(), is_inside, "{name}");
+        match try_read(&folder, "a.zip") {
+            Ok(_) => assert!(is_inside, "{name}"),
+            Err(error) => assert!(error.to_string().contains(&format!("lead out of it, such as `{name}`")), "{error}"),
+        }
+    }
+}
+
+/// A link is stored as the name that it leads to.
+#[test]
+fn links_are_no_scenes() {
+    let folder = Folder::new("zip-links").unwrap();
+    let text = OBJ.replace("mtllib m.mtl\n", "");
+    let mut bytes = zip(&[(b"a.obj", 0, b"b.obj"), (b"b.obj", 0, text.as_bytes())], b"", b"", false);
+    let record = bytes.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+    bytes[record + 5] = 3;
+    bytes[record + 41] = 0xa0;
+    std::fs::write(folder.join("a.zip"), bytes).unwrap();
+    assert_eq!(try_read(&folder, "a.zip").unwrap().value.meshes[0].positions.len(), 3);
+    let error = Reader::new(folder.join("a.zip/a.obj")).options(&read_options(1, None)).scene().unwrap_err();
+    assert!(error.to_string().contains("link to another file"), "{error}");
+}
+
+#[test]
+fn content_that_is_not_read_is_named() {
+    let folder = Folder::new("foreign").unwrap();
+    let tar = [&b"a.obj"[..], &[0; 252], b"ustar\x0000", &[0; 250]].concat();
+    for (name, content, words) in [
+        ("a.tar", &tar[..], "a tar archive: extract it first"),
+        ("a.obj.bz2", b"BZh91AY&SY", "bzip2: decompress it first"),
+        ("a.obj.xz", b"\xfd7zXZ\0\0\x04", "xz: decompress it first"),
+        ("a.7z", b"7z\xbc\xaf'\x1c\0\x04", "a 7z archive: extract it first"),
+        ("a.zip", b"<!doctype html><html>404</html>", "a web page"),
+        ("b.zip", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+    ] {
+        std::fs::write(folder.join(name), content).unwrap();
+        let error = try_read(&folder, name).unwrap_err();
+        let hint = error.diagnostic().hint.clone().unwrap_or_default();
+        assert!(hint.contains(words), "{name}: {hint}");
+    }
+}

@@ -61,3 +61,41 @@ fn many_instances_are_compared() {
     let text = format!("{vertices}{}", faces.repeat(100));
     assert!(compared(memory(&text, "a.obj"), memory(&text, "b.obj")).is_empty());
 }
+
+#[test]
+fn vertices_without_faces_and_nan_are_said_to_be_such() {
+    let first = obj(&["1 2 3"]);
+    let messages = |other: String| -> Vec<String> {
+        let comparison =
+            polyhaul::diff(memory(&first, "a.obj"), memory(other, "b.obj"), &read_options(1, None), 0.0).unwrap();
+        comparison.differences.into_iter().map(|difference| difference.message).collect()
+    };
+    assert_eq!(messages(first.clone() + "v 9 9 9\n"), ["unused vertices: 9 and 10"]);
+    let nan = messages(first.replace("v 1 1 1.25", "v nan 1 1.25"));
+    assert_eq!(nan, ["positions: 1 values differ, 1 of them NaN in one of the files, at face 0, corner 1"]);
+    let points = polyhaul::diff(
+        memory("v 0 0 0\n", "a.obj"),
+        memory("v 0 0 0\nv 1 0 0\n", "b.obj"),
+        &read_options(1, None),
+        0.0,
+    );
+    assert_eq!(points.unwrap().differences[0].message, "vertices: 1 and 2");
+}
+
+#[test]
+fn a_picture_that_shows_nothing_says_so() {
+    use polyhaul::preview::{PreviewOptions, preview};
+
+    let options = PreviewOptions::default().with_size([64, 48]);
+    for (text, is_empty) in [
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", false),
+        ("v 0 0 0\n", false),
+        ("v 0 0 0\nv 1 0 0\nl 1 2\n", false),
+        ("v 0 0 0\nf 1 1 1\n", true),
+        ("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n", true),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1000000 1000000 1000000\nf 1 2 3\n", true),
+    ] {
+        let drawn = preview(memory(text, "a.obj"), &read_options(1, None), &options).unwrap();
+        assert_eq!(drawn.report.warnings.counts().contains_key("empty-picture"), is_empty, "{text}");
+    }
+}
