@@ -19,7 +19,8 @@ const FACTOR_BITS: u32 = 13;
 /// Bits of fraction of a sample after the first pass.
 const BETWEEN_BITS: u32 = 2;
 
-/// Bits that are rounded away by each pass: those of the factors, and of samples in the end, which are 8 times as large.
+/// Bits that are rounded away by each pass: those of the factors and, in the end, of samples, which are 8 times as
+/// large.
 const FIRST_BITS: u32 = FACTOR_BITS - BETWEEN_BITS;
 const SECOND_BITS: u32 = FACTOR_BITS + BETWEEN_BITS + 3;
 
