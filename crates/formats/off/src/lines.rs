@@ -77,7 +77,7 @@ pub(super) fn behind(text: &[u8], end: usize) -> usize {
 /// The words of a line, up to a comment.
 pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.get(line.clone()).unwrap_or_default();
-    let end = line.start + memchr::memchr(b'#', bytes).unwrap_or(bytes.len());
+    let end = line.start + comment_start(bytes).unwrap_or(bytes.len());
     let mut at = line.start;
     std::iter::from_fn(move || {
         at += text[at..end].iter().take_while(|byte| is_space(**byte)).count();
@@ -87,9 +87,14 @@ pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Ran
     })
 }
 
+/// Where a comment starts. A `#` behind a point belongs to a number: `1.#QNAN`.
+fn comment_start(line: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'#', line).find(|&at| at == 0 || line[at - 1] != b'.')
+}
+
 /// Returns the comment of a line, without the blank after the `#`; `None` if it has none.
 pub(super) fn comment(text: &[u8], line: Range<usize>) -> Option<Range<usize>> {
-    let start = line.start + memchr::memchr(b'#', text.get(line.clone())?)? + 1;
+    let start = line.start + comment_start(text.get(line.clone())?)? + 1;
     let blank = usize::from(text.get(start) == Some(&b' ') && start < line.end);
     Some(start + blank..line.end)
 }

@@ -169,7 +169,7 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) ->
     let mut state = OffState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     let header = match job.check_end(&state) {
-        Err(error) if options.faults.on_error == OnError::Warn && job.header.get().is_some() => {
+        Err(error) if skips_rows && job.header.get().is_some() => {
             state.warnings.note(options.faults, "truncated", error.diagnostic().clone())?;
             job.header.get().copied().unwrap_or_default()
         }
@@ -197,6 +197,7 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) ->
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         let end = mesh.counts();
         scene.objects.iter_mut().for_each(|object| object.end = end);
+        scene.objects.retain(|object| object.end != Default::default());
     }
     Ok(OffFound { scene, warnings, threads: crew.threads })
 }

@@ -209,7 +209,8 @@ fn lines_may_have_more_values_than_declared() {
         assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
     }
     let error = try_read(ply(VERTICES, "0 0 0 1\n1 0 0 1\n0 1 0 1\n"), &ReadOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("line 7 has 4 values, but the header declares 3"), "{error}");
+    let hint = error.diagnostic().hint.clone().unwrap_or_default();
+    assert!(hint.contains("line 7 has 4 values, but the header declares 3"), "{error} {hint}");
 }
 
 #[test]
@@ -278,7 +279,8 @@ fn textures_are_materials() {
         let options = to(Format::Ply);
         let again = folder.join("again.ply");
         let report = Writer::new(again.clone()).options(&options).scene(scene).unwrap();
-        assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+        let is_unused = slots.is_empty() && names.len() > 1;
+        assert_eq!(report.warnings.total(), u64::from(is_unused), "{:?}", report.warnings);
         let read = Reader::new(again).scene().unwrap().value;
         let used = if slots.is_empty() { 1 } else { names.len() };
         assert_eq!(read.meshes[0].face_materials, scene.meshes[0].face_materials);
