@@ -502,8 +502,8 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as many
-    /// values as a row of its element: words are taken as rows, whatever their lines.
+    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as
+    /// many values as a row of its element: words are taken as rows, whatever their lines.
     fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
