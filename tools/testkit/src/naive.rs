@@ -108,7 +108,7 @@ fn starts_statement(text: &[u8]) -> bool {
     let usual = "v vt vn vp f l p o g s usemtl mtllib usemap cstype curv curv2 surf parm";
     match words(&text[..end]).first() {
         None => true,
-        Some(b"\\") => {
+        Some(word) if *word == b"\\" => {
             let size = if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
             starts_statement(text.get(end + size..).unwrap_or_default())
         }
@@ -132,7 +132,7 @@ fn words(line: &[u8]) -> Vec<&[u8]> {
 fn values(line: &[u8]) -> Vec<&[u8]> {
     let mut values = Vec::new();
     for word in words(line).into_iter().skip(1) {
-        let comment = word.iter().position(|&byte| byte == b'#');
+        let comment = (0..word.len()).find(|&at| word[at] == b'#' && (at == 0 || word[at - 1] != b'.'));
         if comment != Some(0) {
             values.push(&word[..comment.unwrap_or(word.len())]);
         }

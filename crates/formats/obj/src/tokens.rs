@@ -113,10 +113,12 @@ impl<'a> ObjTokens<'a> {
         (start < self.at).then_some(start..self.at)
     }
 
-    /// The next token of a line of numbers, up to white space or a comment.
+    /// The next token of a line of numbers, up to white space or a comment. A `#` behind a point belongs to a number:
+    /// `1.#QNAN`.
     pub(super) fn next_number(&mut self) -> Option<ObjToken> {
         let token = self.next()?;
-        let comment = memchr::memchr(b'#', &self.text[token.clone()]);
+        let word = &self.text[token.clone()];
+        let comment = memchr::memchr_iter(b'#', word).find(|&at| at == 0 || word[at - 1] != b'.');
         let Some(size) = comment else { return Some(token) };
         self.at = self.end;
         Some(token.start..token.start + size)

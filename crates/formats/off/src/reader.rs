@@ -135,26 +135,26 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     let name = source.name().to_owned();
     let lines = Reflow::new(source, options.limits.line_bytes, changed.clone());
     let text = TextChunks::new(Source::reader(Box::new(lines), name));
-    let mut found = match read_lines(text, options, false) {
-        Ok(found) => found,
+    let mut reflowed_text = match read_lines(text, options, false) {
+        Ok(reflowed_text) => reflowed_text,
         Err(again) if asks_for_doubles(&again) || matches!(again.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => {
             return Err(again);
         }
         Err(_) => return Err(error),
     };
     let count = changed.load(Ordering::Relaxed);
-    if count == 0 || found.warnings.counts().contains_key("extra-data") {
+    if count == 0 || reflowed_text.warnings.counts().contains_key("extra-data") {
         return Err(error);
     }
     let message = "rows are not one to a line; the numbers are exactly the declared rows";
     let place = error.diagnostic().place.clone();
-    found.warnings.note_many(
+    reflowed_text.warnings.note_many(
         options.faults,
         "odd-statement",
         count,
         Diagnostic { place, ..Diagnostic::new(message) },
     )?;
-    Ok(found)
+    Ok(reflowed_text)
 }
 
 /// Reads text with one row a line; leaves out lines that are no rows if `skips_rows`.
@@ -169,7 +169,7 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) ->
     let mut state = OffState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     let header = match job.check_end(&state) {
-        Err(error) if options.faults.on_error == OnError::Warn && job.header.get().is_some() => {
+        Err(error) if skips_rows && job.header.get().is_some() => {
             state.warnings.note(options.faults, "truncated", error.diagnostic().clone())?;
             job.header.get().copied().unwrap_or_default()
         }
@@ -197,6 +197,7 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) ->
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         let end = mesh.counts();
         scene.objects.iter_mut().for_each(|object| object.end = end);
+        scene.objects.retain(|object| object.end != Default::default());
     }
     Ok(OffFound { scene, warnings, threads: crew.threads })
 }

@@ -46,9 +46,9 @@ fn drop_elements(elements: &mut Elements, is_bad: impl Fn(u32) -> bool) -> Resul
     corners.try_reserve(elements.corner_positions.len()).map_err(|_| Error::memory("the repair"))?;
     offsets.push(0);
     for element in 0..elements.len() {
-        let own = &elements.corner_positions[elements.corners(element)];
-        if !own.iter().any(|&corner| is_bad(corner)) {
-            corners.extend_from_slice(own);
+        let element_corners = &elements.corner_positions[elements.corners(element)];
+        if !element_corners.iter().any(|&corner| is_bad(corner)) {
+            corners.extend_from_slice(element_corners);
             offsets.push(corners.len() as u32);
         }
     }

@@ -417,9 +417,8 @@ impl PlyMade {
 
     /// Scales colors that are numbers from 0 to 255 although they are floats.
     fn scale_colors(&mut self, header: &PlyHeader, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
-        let (Some(mesh), Some(element)) = (&mut self.mesh, header.elements.iter().find(|e| is_vertices(e))) else {
-            return Ok(());
-        };
+        let Some(mesh) = &mut self.mesh else { return Ok(()) };
+        let Some(element) = header.elements.iter().find(|element| is_vertices(element)) else { return Ok(()) };
         let is_floats =
             colors(element).is_some_and(|(rgb, _)| rgb.iter().all(|&at| is_float(element.properties[at].item)));
         if !is_floats {

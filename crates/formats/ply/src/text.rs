@@ -119,15 +119,24 @@ struct PlyTextJob<'s, 'a> {
     options: &'a ParseOptions,
     /// Whether words are taken in order: no need to parse lines.
     serial: AtomicBool,
-    /// Whether each line is a row, whatever follows the row on it.
-    lines_are_rows: bool,
+    rows_of: RowsOf,
     slot_bytes: usize,
+}
+
+/// How words form rows, from the first line on that is not one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RowsOf {
+    /// Whatever their lines.
+    Words,
+    /// Line by line, without what is no row: see [`damaged`].
+    Lines,
+    /// Each line is a row, whatever follows the row on it.
+    EachLine,
 }
 
 /// Reads the rows of all elements.
 ///
-/// Past errors, a file whose lines have more values than the header declares is read a second time if the values of a
-/// line could be several rows and this leads to an error: then each line is a row.
+/// Past errors, rows are those of words if that leads to no error, then those of lines.
 pub(super) fn read(
     feed: Feed<'_>,
     body: u64,
@@ -135,21 +144,27 @@ pub(super) fn read(
     options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<(Vec<PlyOutcome>, usize)> {
-    let is_lenient = options.faults.on_error == OnError::Warn && feed.is_positioned();
-    let again = is_lenient.then(|| (feed.again(), warnings.clone()));
-    let result = read_rows(feed, body, targets, options, warnings, false);
-    match (result, again) {
-        (Err(RowsError { error, has_wide_line: true }), Some((feed, before))) => {
-            let mut second = before;
-            let (outcomes, threads) =
-                read_rows(feed, body, targets, options, &mut second, true).map_err(|_| error.clone())?;
-            if outcomes.iter().any(|outcome| !outcome.left_out.is_empty()) {
-                return Err(error);
-            }
-            *warnings = second;
-            Ok((outcomes, threads))
-        }
-        (result, _) => result.map_err(|failed| failed.error),
+    let is_lenient = options.faults.on_error == OnError::Warn;
+    if !is_lenient || !feed.is_positioned() {
+        let rows_of = if is_lenient { RowsOf::Lines } else { RowsOf::Words };
+        return read_rows(feed, body, targets, options, warnings, rows_of).map_err(|failed| failed.error);
+    }
+    let again = feed.again();
+    let before = warnings.clone();
+    let mut attempt = |feed, rows_of| {
+        *warnings = before.clone();
+        read_rows(feed, body, targets, options, warnings, rows_of)
+    };
+    match attempt(feed, RowsOf::Words) {
+        Err(failed) if failed.error.kind() == ErrorKind::Malformed => {}
+        result => return result.map_err(|failed| failed.error),
+    }
+    match attempt(again.again(), RowsOf::Lines) {
+        Err(RowsError { error, has_wide_line: true }) => match attempt(again, RowsOf::EachLine) {
+            Ok(read) if read.0.iter().all(|outcome| outcome.left_out.is_empty()) => Ok(read),
+            _ => Err(error),
+        },
+        result => result.map_err(|failed| failed.error),
     }
 }
 
@@ -172,7 +187,7 @@ fn read_rows(
     targets: &[PlyRowsTarget<'_>],
     options: &ParseOptions,
     warnings: &mut Warnings,
-    lines_are_rows: bool,
+    rows_of: RowsOf,
 ) -> std::result::Result<(Vec<PlyOutcome>, usize), RowsError> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (128 << 10);
@@ -195,7 +210,7 @@ fn read_rows(
         order: PlyLinesOrder::from_targets(targets)?,
         options,
         serial: AtomicBool::new(false),
-        lines_are_rows,
+        rows_of,
         slot_bytes,
     };
     let mut state = PlyTextState {
@@ -219,7 +234,7 @@ fn read_rows(
     let has_wide_line = state.wide_line.is_some();
     result.map_err(|error| RowsError { error, has_wide_line })?;
     if let Err(error) = job.check_end(&state) {
-        if options.faults.on_error == OnError::Raise {
+        if rows_of == RowsOf::Words {
             return Err(RowsError { error, has_wide_line });
         }
         warnings.note(options.faults, "truncated", error.diagnostic().clone())?;
@@ -421,9 +436,9 @@ impl PlyTextJob<'_, '_> {
 
     /// Processes the text from `from` on, in order.
     fn take_serially(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
-        match self.options.faults.on_error {
-            OnError::Warn => self.take_lines(serial, from, slot),
-            OnError::Raise => self.take_words(serial, from, slot),
+        match self.rows_of {
+            RowsOf::Words => self.take_words(serial, from, slot),
+            RowsOf::Lines | RowsOf::EachLine => self.take_lines(serial, from, slot),
         }
     }
 
@@ -487,8 +502,8 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as many
-    /// values as a row of its element: words are taken as rows, whatever their lines.
+    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as
+    /// many values as a row of its element: words are taken as rows, whatever their lines.
     fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
@@ -651,7 +666,8 @@ impl PlyTextJob<'_, '_> {
         let (place, excerpt) = self.placed(slot, word.clone());
         let excerpt = Some(excerpt);
         let hint = state.wide_line.clone();
-        let is_misread = hint.is_some() && !self.lines_are_rows;
+        let shares_lines = state.serial.as_ref().is_some_and(|serial| serial.has_shared_line);
+        let is_misread = hint.is_some() && (self.rows_of == RowsOf::Words || shares_lines);
         let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
         if is_misread {
             // The values of a line were taken as several rows, and now too many are left.

@@ -42,6 +42,11 @@ const HEADER_BYTES: usize = 84;
 /// Bytes of a triangle: normal, three positions, attribute.
 const FACET_BYTES: usize = 50;
 
+/// Whether a byte may follow text to the end of the file, as NUL and Ctrl-Z do in files of some programs.
+fn is_filler(byte: u8) -> bool {
+    matches!(byte, 0 | 0x1a)
+}
+
 /// Returns whether bytes begin like an STL file: text after the word `solid`, or as many triangles as the header
 /// counts. The size of a stream is unknown.
 pub fn looks_like_stl(head: &[u8], size: Option<u64>) -> bool {

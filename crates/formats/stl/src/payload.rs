@@ -21,7 +21,7 @@ pub(super) struct StlPayload {
 }
 
 /// A source read in order, a block at a time.
-struct Blocks<'a> {
+struct FacetBlocks<'a> {
     source: Source<'a>,
     block: Vec<u8>,
     /// What of the block is left to take, and the offset of what comes after it.
@@ -29,9 +29,9 @@ struct Blocks<'a> {
     offset: u64,
 }
 
-impl<'a> Blocks<'a> {
-    fn new(source: Source<'a>, offset: u64) -> Blocks<'a> {
-        Blocks { source, block: Vec::new(), start: 0, offset }
+impl<'a> FacetBlocks<'a> {
+    fn new(source: Source<'a>, offset: u64) -> FacetBlocks<'a> {
+        FacetBlocks { source, block: Vec::new(), start: 0, offset }
     }
 
     /// The next triangle; `None` at the end.
@@ -79,7 +79,7 @@ impl StlPayload {
             return Ok(None);
         };
         let mut payload = StlPayload::default();
-        let mut blocks = Blocks::new(source.clone(), HEADER_BYTES as u64);
+        let mut blocks = FacetBlocks::new(source.clone(), HEADER_BYTES as u64);
         for _ in 0..count {
             let Some(facet) = ask(source, || blocks.facet())? else { return Ok(None) };
             let bytes = payload_bytes(&facet);
@@ -99,7 +99,7 @@ impl StlPayload {
 /// Reads the triangles of a file without the bytes of attributes, which become 0.
 pub(super) struct BareFacets<'a> {
     header: Vec<u8>,
-    blocks: Blocks<'a>,
+    blocks: FacetBlocks<'a>,
     facet: [u8; FACET_BYTES],
     /// What of the triangle is taken.
     taken: usize,
@@ -108,7 +108,7 @@ pub(super) struct BareFacets<'a> {
 impl<'a> BareFacets<'a> {
     /// `header` is that of the source.
     pub(super) fn new(source: Source<'a>, header: Vec<u8>) -> BareFacets<'a> {
-        let blocks = Blocks::new(source, header.len() as u64);
+        let blocks = FacetBlocks::new(source, header.len() as u64);
         BareFacets { header, blocks, facet: [0; FACET_BYTES], taken: FACET_BYTES }
     }
 }

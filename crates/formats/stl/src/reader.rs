@@ -1,7 +1,7 @@
 //! Which kind of STL a file is, and reading it as that.
 
 use super::payload::{BareFacets, StlPayload};
-use super::{FACET_BYTES, HEADER_BYTES, ascii, binary};
+use super::{FACET_BYTES, HEADER_BYTES, ascii, binary, is_filler};
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Diagnostic, Result, try_copy, try_push};
 use polyhaul_model::names;
@@ -102,11 +102,6 @@ pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let starts_as_text = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
     starts_as_text && is_plain(head)
-}
-
-/// Whether a byte may follow text to the end of the file, as NUL and Ctrl-Z do in files of some programs.
-pub(super) fn is_filler(byte: u8) -> bool {
-    matches!(byte, 0 | 0x1a)
 }
 
 /// Names can have any encoding, but no text has other bytes than these, except at its end.

@@ -1,6 +1,6 @@
 //! Words of STL text to statements: a keyword with its arguments, which are on the same line.
 
-use super::reader::is_filler;
+use super::is_filler;
 use polyhaul_text::parse::number;
 use polyhaul_text::parse::positions::DigitLoss;
 use std::ops::Range;

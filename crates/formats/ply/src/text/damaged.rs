@@ -6,7 +6,7 @@
 
 use super::super::lines::{PlyLinesParsed, PlySegment};
 use super::super::words::{Fed, PlyFault, PlyWordsProgress, words};
-use super::{CARRIED, PlyTextJob, PlyTextSlot, Serial, close, line_start};
+use super::{CARRIED, PlyTextJob, PlyTextSlot, RowsOf, Serial, close, line_start};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push};
 use std::ops::Range;
 
@@ -104,7 +104,7 @@ impl LineTaker<'_, '_, '_> {
                 return Ok(());
             }
             if !is_checked && at > 0 && self.serial.progress.is_fresh() {
-                if self.job.lines_are_rows || !self.are_rows(&line[at..])? {
+                if (self.job.rows_of == RowsOf::EachLine) || !self.are_rows(&line[at..])? {
                     self.drop_extra(&line[at..]);
                     return Ok(());
                 }
@@ -115,7 +115,7 @@ impl LineTaker<'_, '_, '_> {
                 return self.leave_out(word.clone(), fault);
             }
         }
-        let is_cut = self.job.lines_are_rows && !self.serial.progress.is_fresh();
+        let is_cut = (self.job.rows_of == RowsOf::EachLine) && !self.serial.progress.is_fresh();
         if is_cut && let Some(last) = line.last() {
             let fault = PlyFault { message: "the row ends too early".into(), expected: "further values".into() };
             return self.leave_out(last.clone(), fault);
@@ -205,18 +205,20 @@ impl LineTaker<'_, '_, '_> {
         self.damage.first_extra = Some(Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new(message) });
     }
 
-    /// Whether words are exactly one row.
+    /// Whether words are exactly one row, of this element or the one of the next row.
     fn is_row(&mut self, line: &[Range<usize>]) -> Result<bool> {
-        self.ends_row(PlyWordsProgress::default(), line)
+        let row = self.serial.row;
+        Ok(self.ends_row(row, PlyWordsProgress::default(), line)?
+            || self.ends_row(row + 1, PlyWordsProgress::default(), line)?)
     }
 
     /// Whether words complete the incomplete row, exactly.
     fn completes(&mut self, line: &[Range<usize>]) -> Result<bool> {
-        self.ends_row(self.serial.progress, line)
+        self.ends_row(self.serial.row, self.serial.progress, line)
     }
 
-    fn ends_row(&mut self, mut progress: PlyWordsProgress, line: &[Range<usize>]) -> Result<bool> {
-        let Some((number, ..)) = self.job.order.find(self.serial.row) else { return Ok(false) };
+    fn ends_row(&mut self, row: u64, mut progress: PlyWordsProgress, line: &[Range<usize>]) -> Result<bool> {
+        let Some((number, ..)) = self.job.order.find(row) else { return Ok(false) };
         let element = self.job.targets[number].element;
         for (at, word) in line.iter().enumerate() {
             self.scratch.clear();

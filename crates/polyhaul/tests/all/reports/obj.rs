@@ -264,8 +264,8 @@ fn a_continued_keyword_after_a_comment_is_a_statement() {
 fn lines_that_are_no_statements_in_other_programs_either() {
     // Remarks with a dollar sign, and Ctrl-Z at the end of a file.
     for (line, count) in [("$ remark\n", 1), ("$\n$GROUP 1\n", 2), ("\x1a", 0), ("\x1a\x1a\n", 0)] {
-        let (mesh, found) = read(format!("v 0 0 0\n{line}"), &ReadOptions::default(), "unknown-statement");
-        assert_eq!((mesh.positions.len(), found), (1, count), "{line:?}");
+        let (mesh, skipped) = read(format!("v 0 0 0\n{line}"), &ReadOptions::default(), "unknown-statement");
+        assert_eq!((mesh.positions.len(), skipped), (1, count), "{line:?}");
     }
 }
 
