@@ -97,11 +97,6 @@ pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Ran
     })
 }
 
-/// Where a comment starts. A `#` behind a point belongs to a number: `1.#QNAN`.
-fn comment_start(line: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'#', line).find(|&at| at == 0 || line[at - 1] != b'.')
-}
-
 /// Returns the comment of a line, without the blank after the `#`; `None` if it has none.
 pub(super) fn comment(text: &[u8], line: Range<usize>) -> Option<Range<usize>> {
     let start = line.start + comment_start(text.get(line.clone())?)? + 1;
