@@ -87,9 +87,13 @@ pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Ran
     })
 }
 
-/// Where a comment starts. A `#` behind a point belongs to a number: `1.#QNAN`.
+/// Where a comment starts. A `#` between a point and a capital letter belongs to a number: `1.#QNAN`.
 fn comment_start(line: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'#', line).find(|&at| at == 0 || line[at - 1] != b'.')
+    let is_in_number = |at: usize| {
+        let is_behind_point = at > 0 && line[at - 1] == b'.';
+        is_behind_point && line.get(at + 1).is_some_and(u8::is_ascii_uppercase)
+    };
+    memchr::memchr_iter(b'#', line).find(|&at| !is_in_number(at))
 }
 
 /// Returns the comment of a line, without the blank after the `#`; `None` if it has none.
