@@ -132,7 +132,10 @@ fn words(line: &[u8]) -> Vec<&[u8]> {
 fn values(line: &[u8]) -> Vec<&[u8]> {
     let mut values = Vec::new();
     for word in words(line).into_iter().skip(1) {
-        let comment = (0..word.len()).find(|&at| word[at] == b'#' && (at == 0 || word[at - 1] != b'.'));
+        let comment = (0..word.len()).find(|&at| {
+            let is_number = at > 0 && word[at - 1] == b'.' && word.get(at + 1).is_some_and(u8::is_ascii_uppercase);
+            word[at] == b'#' && !is_number
+        });
         if comment != Some(0) {
             values.push(&word[..comment.unwrap_or(word.len())]);
         }

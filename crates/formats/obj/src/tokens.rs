@@ -113,12 +113,16 @@ impl<'a> ObjTokens<'a> {
         (start < self.at).then_some(start..self.at)
     }
 
-    /// The next token of a line of numbers, up to white space or a comment. A `#` behind a point belongs to a number:
-    /// `1.#QNAN`.
+    /// The next token of a line of numbers, up to white space or a comment. A `#` between a point and a capital
+    /// letter belongs to a number: `1.#QNAN`.
     pub(super) fn next_number(&mut self) -> Option<ObjToken> {
         let token = self.next()?;
         let word = &self.text[token.clone()];
-        let comment = memchr::memchr_iter(b'#', word).find(|&at| at == 0 || word[at - 1] != b'.');
+        let is_in_number = |at: usize| {
+            let is_behind_point = at > 0 && word[at - 1] == b'.';
+            is_behind_point && word.get(at + 1).is_some_and(u8::is_ascii_uppercase)
+        };
+        let comment = memchr::memchr_iter(b'#', word).find(|&at| !is_in_number(at));
         let Some(size) = comment else { return Some(token) };
         self.at = self.end;
         Some(token.start..token.start + size)

@@ -1,7 +1,7 @@
 //! Removes vertices that are no numbers, after the caller chose to continue past errors.
 
 use polyhaul_model::error::{Error, Result};
-use polyhaul_model::{Array, Elements, Mesh};
+use polyhaul_model::{Array, Domain, Elements, Mesh};
 
 /// Removes vertices, by their numbers in order, along with the elements that use them; returns how many elements.
 pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<u64> {
@@ -22,6 +22,10 @@ pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<u64> {
     keep(&mut mesh.normals, is_bad)?;
     keep(&mut mesh.colors, is_bad)?;
     keep(&mut mesh.uvs, is_bad)?;
+    if mesh.positions.is_empty() {
+        mesh.normal_domain = Domain::default();
+        mesh.uv_domain = Domain::default();
+    }
     Ok(dropped)
 }
 

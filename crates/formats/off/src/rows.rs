@@ -434,8 +434,8 @@ impl OffRows {
             self.corners.truncate(start);
             return self.wrong(chunk, message, "all indices on one line", span(words()), row);
         }
-        self.color(chunk, rest, row)?;
-        if !is_whole || self.is_over {
+        let is_face = self.color(chunk, rest, row)?;
+        if !is_face || !is_whole || self.is_over {
             self.corners.truncate(start);
             return Ok(());
         }
@@ -456,25 +456,30 @@ impl OffRows {
         Ok(Some(value as i64))
     }
 
-    /// Parses the color after the indices of a face.
-    fn color(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>, row: u64) -> Result<()> {
+    /// Parses the color after the indices of a face; returns whether the line is a face.
+    fn color(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>, row: u64) -> Result<bool> {
         let mut count = 0;
         let mut first = None;
         for word in words {
             if number::f32(&chunk.padded[word.clone()]).is_none() {
                 let message = format!("`{}` is not a color value (face {row})", chunk.shown(&word));
-                return self.wrong(chunk, message, "a number, or a line end", word, row);
+                self.wrong(chunk, message, "a number, or a line end", word, row)?;
+                return Ok(false);
             }
             count += 1;
             first.get_or_insert(word);
         }
-        let Some(first) = first else { return Ok(()) };
+        let Some(first) = first else { return Ok(true) };
         if count > MAX_COLOR_VALUES {
             let what = OffFault::Extra { count: count as u64, is_vertex: false };
-            return self.flaw(chunk, what, first, row);
+            self.flaw(chunk, what, first, row)?;
+            return Ok(true);
         }
         self.colored += 1;
-        if self.colored == 1 { self.flaw(chunk, OffFault::Color, first, row) } else { Ok(()) }
+        if self.colored == 1 {
+            self.flaw(chunk, OffFault::Color, first, row)?;
+        }
+        Ok(true)
     }
 
     /// Ends a face with the corners from `start` on, or a line or point if there are fewer than three.

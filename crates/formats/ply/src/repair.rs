@@ -1,7 +1,7 @@
 //! Removes invalid faces and edges, after the caller chose to continue past errors.
 
 use polyhaul_model::error::{Error, Result};
-use polyhaul_model::{Array, Column, Elements, Mesh, NONE, Values};
+use polyhaul_model::{Array, Column, Domain, Elements, Mesh, NONE, Values};
 use std::ops::Range;
 
 /// Removes faces with fewer than three corners, and those with an index out of range, along with their rows in
@@ -58,6 +58,10 @@ pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<()> {
     retained.on(mesh.uvs.to_mut()?);
     retained.on(mesh.colors.to_mut()?);
     keep_rows(mesh.vertex_columns.iter_mut(), &keep)?;
+    if mesh.positions.is_empty() {
+        mesh.normal_domain = Domain::default();
+        mesh.uv_domain = Domain::default();
+    }
     for corners in [&mut mesh.faces.corner_positions, &mut mesh.lines.corner_positions] {
         for corner in corners.to_mut()? {
             *corner -= vertices.partition_point(|&vertex| vertex < u64::from(*corner)) as u32;

@@ -17,10 +17,12 @@
 //! - Each triangle has three positions of its own, and its normal is a face normal, as in the file. Welding is optional
 //!   ([`polyhaul_model::options::StlReadOptions`]).
 //! - The two bytes after a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
-//!   header becomes a comment.
+//!   header becomes a comment. If a file is longer than its triangles and they are followed by as many bytes as their
+//!   attributes say, these bytes are dropped, with a warning.
 //! - Text can have any case and white space, several statements on a line, and several solids: each is an object.
 //!
-//! `reader`: which kind a file is. `binary`, `ascii`: the jobs that the pipeline runs. `facets`: the arrays they fill.
+//! `reader`: which kind a file is. `binary`, `ascii`: the jobs that the pipeline runs. `payload`: bytes of attributes.
+//! `facets`: the arrays they fill.
 //! `statement`, `machine`: words, and the order they must come in. `writer`: both kinds.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]

@@ -44,12 +44,11 @@ impl PlyTextures {
         if files.is_empty() {
             return Ok(textures);
         }
-        let comments = files.iter().map(|file| texture_comment(file));
         textures.comments.try_reserve_exact(job.comments.len() + files.len())?;
+        textures.comments.extend(files.iter().map(|file| texture_comment(file)));
         for comment in job.comments {
             textures.comments.push(try_string(comment)?);
         }
-        textures.comments.extend(comments);
         let number = |material: Option<usize>| material.and_then(|at| number_of.get(at).copied()).unwrap_or(-1);
         let mut is_needed = files.len() > 1;
         for span in spans {

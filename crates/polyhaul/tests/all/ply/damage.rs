@@ -15,6 +15,11 @@ fn one_byte_changed_has_the_tables_of_the_slow_reader() {
                     if let Ok(loaded) = Reader::new(memory(bytes)).options(&way).tables()
                         && let Some(expected) = reference::read(bytes)
                     {
+                        // Past errors, rows of lines are left out or cut, which the slow reader never does.
+                        let counts = loaded.report.warnings.counts();
+                        if ["malformed", "extra-value", "truncated"].iter().any(|code| counts.contains_key(code)) {
+                            continue;
+                        }
                         let actual = reference::of_tables(&loaded.value.tables);
                         let what = format!("{} with {byte:#04x} at {at}", file.name);
                         assert_eq!(format!("{actual:?}"), format!("{expected:?}"), "{what}");

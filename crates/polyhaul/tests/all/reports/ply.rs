@@ -210,7 +210,7 @@ fn lines_may_have_more_values_than_declared() {
     }
     let error = try_read(ply(VERTICES, "0 0 0 1\n1 0 0 1\n0 1 0 1\n"), &ReadOptions::default()).unwrap_err();
     let hint = error.diagnostic().hint.clone().unwrap_or_default();
-    assert!(hint.contains("line 7 has 4 values, but the header declares 3"), "{error} {hint}");
+    assert!(hint.contains("line 8 has 4 values, but the header declares 3"), "{error} {hint}");
 }
 
 #[test]
