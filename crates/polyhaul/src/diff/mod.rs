@@ -268,9 +268,14 @@ impl Gap {
 
 impl Differences {
     /// Records counts that differ; returns whether they are equal.
-    fn counts(&mut self, what: &'static str, [a, b]: [u64; 2]) -> bool {
+    fn counts(&mut self, what: &'static str, counts: [u64; 2]) -> bool {
+        self.counts_of(what, what, counts)
+    }
+
+    /// The same, with another name in the message.
+    fn counts_of(&mut self, what: &'static str, shown: &str, [a, b]: [u64; 2]) -> bool {
         if a != b {
-            let message = format!("{what}: {a} and {b}");
+            let message = format!("{shown}: {a} and {b}");
             self.all.push(Difference { what, message, count: a.abs_diff(b), largest: None, place: None });
         }
         a == b

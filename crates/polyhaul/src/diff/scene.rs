@@ -348,8 +348,8 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
     }
     let [loose_a, loose_b] = [a.loose(), b.loose()];
     let has_faces = count(a) > 0 && count(b) > 0;
-    let what = if has_faces { "unused vertices" } else { "vertices" };
-    if differences.counts(what, [loose_a.len() as u64, loose_b.len() as u64]) {
+    let shown = if has_faces { "unused vertices" } else { "vertices" };
+    if differences.counts_of("vertices", shown, [loose_a.len() as u64, loose_b.len() as u64]) {
         for (number, (a, b)) in loose_a.into_iter().zip(loose_b).enumerate() {
             let place = || format!("vertex {number} of those not used by a face");
             Gaps::vectors(&mut gaps.positions, a.0, b.0, tolerance, &place);

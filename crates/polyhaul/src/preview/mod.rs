@@ -20,7 +20,7 @@ use polyhaul_geometry::{exact, splat_motion, splat_shape};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Samples, Scene};
+use polyhaul_model::{Axes, Bounds, ColorSpace, Image, Mesh, SampleType, Samples, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
@@ -131,6 +131,7 @@ fn draw_scene(
     }
     let scene = splat_shape::complete(scene, "preview", &mut report.warnings)?;
     let scene = with_settled_splats(scene, &options.run, &mut report.warnings)?;
+    let scene = without_strays(scene)?;
     let scene = centered(scene, &options.run)?;
     let textures = looks(&scene, near, read, options, report)?;
     report.phase("draw", || draw(scene, &textures, options))
@@ -160,6 +161,53 @@ fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &m
         }
         Err(error) => Err(error),
     }
+}
+
+/// A scene whose vertices that no element uses do not count for what the camera sees, if they are far from the others:
+/// programs leave some behind, and the model would be a dot.
+fn without_strays(scene: Cow<'_, Scene>) -> Result<Cow<'_, Scene>> {
+    if !scene.meshes.iter().any(may_have_strays) {
+        return Ok(scene);
+    }
+    let mut scene = match scene {
+        Cow::Owned(scene) => scene,
+        Cow::Borrowed(scene) => Scene { materials: scene.materials.clone(), ..copy::scene(scene)? },
+    };
+    for mesh in scene.meshes.iter_mut().filter(|mesh| may_have_strays(mesh)) {
+        let mut is_used = Vec::new();
+        is_used.try_reserve_exact(mesh.positions.len())?;
+        is_used.resize(mesh.positions.len(), false);
+        for corners in [&mesh.faces.corner_positions, &mesh.lines.corner_positions, &mesh.points] {
+            for &corner in corners.iter() {
+                if let Some(is_used) = is_used.get_mut(corner as usize) {
+                    *is_used = true;
+                }
+            }
+        }
+        // Positions that are not finite are not drawn, and no part of the bounds.
+        let strays = |number: usize| !is_used.get(number).copied().unwrap_or(true);
+        for (number, position) in mesh.positions.to_mut()?.iter_mut().enumerate().filter(|(number, _)| strays(*number))
+        {
+            *position = [f32::NAN; 3];
+            if !mesh.exact_positions.is_empty() {
+                mesh.exact_positions.to_mut()?[number] = [f64::NAN; 3];
+            }
+        }
+    }
+    Ok(Cow::Owned(scene))
+}
+
+/// Whether a mesh is much smaller than the box of its positions, judged by some of its faces.
+fn may_have_strays(mesh: &Mesh) -> bool {
+    const SAMPLES: usize = 1000;
+    const FACTOR: f32 = 4.0;
+    let corners = &mesh.faces.corner_positions;
+    let step = corners.len() / SAMPLES + 1;
+    let sampled = corners.iter().step_by(step).filter_map(|&corner| mesh.positions.get(corner as usize).copied());
+    let sampled: Vec<[f32; 3]> = sampled.collect();
+    let size = |bounds: Bounds| (0..3).map(|axis| bounds.max[axis] - bounds.min[axis]).fold(0.0, f32::max);
+    let [Some(whole), Some(part)] = [mesh.bounds(), Bounds::of(&sampled)] else { return false };
+    mesh.curves.is_empty() && size(whole) > FACTOR * size(part)
 }
 
 /// A scene that needs double precision, around the center of its box: there, 32-bit floats suffice.

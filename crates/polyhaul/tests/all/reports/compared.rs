@@ -93,7 +93,7 @@ fn a_picture_that_shows_nothing_says_so() {
         ("v 0 0 0\nv 1 0 0\nl 1 2\n", false),
         ("v 0 0 0\nf 1 1 1\n", true),
         ("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n", true),
-        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1000000 1000000 1000000\nf 1 2 3\n", true),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1000000 1000000 1000000\nf 1 2 3\n", false),
     ] {
         let drawn = preview(memory(text, "a.obj"), &read_options(1, None), &options).unwrap();
         assert_eq!(drawn.report.warnings.counts().contains_key("empty-picture"), is_empty, "{text}");
