@@ -60,7 +60,7 @@ fn errors_have_places_and_rows() {
     assert_eq!(names.count(), table.len() + shared.len(), "every bad file has a row here");
     for name in shared {
         let loaded = load_with(file(&format!("bad/{name}.off")), &ReadOptions::default()).unwrap();
-        assert_eq!(codes(&loaded.report), [("odd-statement", 1)], "{name}");
+        assert!(loaded.report.warnings.counts().keys().eq(&["odd-statement"]), "{name}");
     }
     let text = b"OFF 4 0 0\n0 0 0 1 0 0\n1 1 0\n";
     let hint = error(text).diagnostic().hint.clone();
