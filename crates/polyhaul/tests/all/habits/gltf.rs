@@ -12,7 +12,7 @@ fn parts(bytes: &[u8]) -> Option<(Value, &[u8])> {
 }
 
 fn joined(mut json: Vec<u8>, rest: &[u8], pads: bool) -> Vec<u8> {
-    while pads && json.len() % 4 != 0 {
+    while pads && !json.len().is_multiple_of(4) {
         json.push(b' ');
     }
     let size = (20 + json.len() + rest.len()) as u32;

@@ -48,7 +48,7 @@ fn obj_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut usual = lines.clone();
     usual[at] = with_word(&lines[at], place, "nan")?;
     lines[at] = with_word(&lines[at], place, nan(random))?;
-    Some(Changed::silent(lines.concat())?.as_usual(usual.concat()))
+    Some(Changed::silent(lines.concat())?.meaning(usual.concat()))
 }
 
 /// The corners of a face, line or point, as numbers of `v`, `vt` and `vn` from 1; `None` for other statements and
@@ -113,7 +113,7 @@ fn obj_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
         usual.push(element(keyword(line), &used));
     }
     lines[at] = format!("{} 1 bad 3\n", NUMBERED[kind]);
-    Some(Changed::new(lines.concat(), Outcome::Skipped("malformed"))?.as_usual(usual.concat()))
+    Some(Changed::new(lines.concat(), Outcome::Skipped("malformed"))?.meaning(usual.concat()))
 }
 
 /// An index of a uv or normal that does not exist is left out, and the face stays.
@@ -128,7 +128,7 @@ fn obj_missing_corner(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     usual[at] = element("f", &face);
     face[corner][kind] = Some(99_999);
     lines[at] = element("f", &face);
-    Some(Changed::warned(lines.concat(), "missing-corner-value")?.as_usual(usual.concat()))
+    Some(Changed::warned(lines.concat(), "missing-corner-value")?.meaning(usual.concat()))
 }
 
 /// The faces of a file in another order are a difference of order, and of nothing else.
@@ -142,7 +142,7 @@ fn obj_order(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     // Faces stay behind the vertices that they have.
     behind.iter().all(|line| !NUMBERED.contains(&keyword(line))).then_some(())?;
     lines.swap(swapped[0], swapped[1]);
-    Some(Changed::silent(lines.concat())?.as_usual(usual).but("order"))
+    Some(Changed::silent(lines.concat())?.meaning(usual).but("order"))
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn stl_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut usual = lines.clone();
     usual[at] = with_word(&lines[at], 3, "nan")?;
     lines[at] = with_word(&lines[at], 3, nan(random))?;
-    Some(Changed::silent(lines.concat())?.as_usual(usual.concat()))
+    Some(Changed::silent(lines.concat())?.meaning(usual.concat()))
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn ply_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut usual = rows.clone();
     usual[row] = with_word(&rows[row], column, "nan")?;
     rows[row] = with_word(&rows[row], column, nan(random))?;
-    Some(Changed::silent([header.clone(), rows].concat().concat())?.as_usual([header, usual].concat().concat()))
+    Some(Changed::silent([header.clone(), rows].concat().concat())?.meaning([header, usual].concat().concat()))
 }
 
 /// Faces under other names and types.
@@ -320,7 +320,7 @@ fn ply_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let fewer = header_text.replace(elements[0], &format!("element vertex {}", count - 1));
     let fewer = fewer.replace(elements[1], &format!("element face {face_count}"));
     rows[bad] = with_word(&rows[bad], 0, "bad")?;
-    Some(Changed::new(header_text + &rows.concat(), Outcome::Skipped("malformed"))?.as_usual(fewer + &usual.concat()))
+    Some(Changed::new(header_text + &rows.concat(), Outcome::Skipped("malformed"))?.meaning(fewer + &usual.concat()))
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn off_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut usual = lines.clone();
     usual[at] = with_word(&lines[at], 1, "nan")?;
     lines[at] = with_word(&lines[at], 1, nan(random))?;
-    Some(Changed::silent(lines.concat())?.as_usual(usual.concat()))
+    Some(Changed::silent(lines.concat())?.meaning(usual.concat()))
 }
 
 /// A row over two lines.

@@ -76,7 +76,7 @@ impl Changed {
     }
 
     /// The same meaning as another file.
-    fn as_usual(mut self, usual: impl Into<Vec<u8>>) -> Changed {
+    fn meaning(mut self, usual: impl Into<Vec<u8>>) -> Changed {
         self.usual = Some(usual.into());
         self
     }

@@ -15,7 +15,7 @@ fn excess(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let usual = with_triangle(bytes, "0 1 2")?;
     let excess = ["0 1 2 0", "0 1 2 2 1"][random.below(2)];
     // What a scene states is kept, and compared as it is.
-    Some(Changed::warned(with_triangle(bytes, excess)?, "wrong-count")?.as_usual(usual).but("renderer"))
+    Some(Changed::warned(with_triangle(bytes, excess)?, "wrong-count")?.meaning(usual).but("renderer"))
 }
 
 fn out_of_range(bytes: &[u8], random: &mut Random) -> Option<Changed> {

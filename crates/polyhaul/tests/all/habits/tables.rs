@@ -35,7 +35,7 @@ fn nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     });
     let mut expected = lines.clone();
     [&mut lines[at], &mut expected[at]].into_iter().zip(&mut both).for_each(|(line, new)| std::mem::swap(line, new));
-    Some(Changed::silent(lines.concat())?.as_usual(expected.concat()))
+    Some(Changed::silent(lines.concat())?.meaning(expected.concat()))
 }
 
 /// A header with a mark of comments before its first name, and a line of the number of rows, as scanners write it.
@@ -48,7 +48,7 @@ fn marked_header(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mark = ["//", "#", "%"][random.below(3)];
     let count = if random.once_in(2) { format!("{}\n", lines.len()) } else { String::new() };
     let changed = Changed::silent(format!("{mark}{names}\n{count}{}", lines.concat()))?;
-    Some(changed.as_usual(format!("{names}\n{}", lines.concat())))
+    Some(changed.meaning(format!("{names}\n{}", lines.concat())))
 }
 
 #[test]
