@@ -195,7 +195,7 @@ def test_parameters_of_odd_types_make_no_meshes_or_errors() -> None:
         shape = mesh(f"{points} {odd}")
         assert shape is not None and shape.corner_positions.tolist() == [0, 1, 2]
         assert shape.uvs is None and shape.normals is None
-    with pytest.raises(ValueError, match="expected an index from 0 to 2"):
+    with pytest.raises(ValueError, match="index 3 of this `trianglemesh` is out of range"):
         mesh(f'{points} "integer indices" [0 1 3]')
 
 
