@@ -1,6 +1,7 @@
 //! Splats as formats of splats store them: all columns, of 32-bit floats, with finite values.
 //!
-//! 2D Gaussian splats have no `scale_2`, and some programs write doubles. The columns are described in
+//! 2D Gaussian splats have no `scale_2`, some programs write doubles, and columns of a table whose values are all whole
+//! have integers. The columns are described in
 //! [`polyhaul_model::splats`]; what other tools do with such files was the reason for each rule here.
 
 use crate::splat_motion::has_splats;
@@ -8,7 +9,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_pus
 use polyhaul_model::limits::OnError;
 use polyhaul_model::splats::{self, COLUMNS, FLAT_SCALE, Splats};
 use polyhaul_model::warnings::{Warnings, counted};
-use polyhaul_model::{Column, Mesh, Scene, Values, copy};
+use polyhaul_model::{Column, Mesh, Scene, Values, copy, with_values};
 use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
@@ -62,7 +63,7 @@ fn are_fine(values: &[f32], is_fine: impl Fn(f32) -> bool) -> bool {
     values.iter().fold(true, |are_fine, &value| are_fine & is_fine(value))
 }
 
-/// Adds the third scale of 2D Gaussian splats, and rounds doubles to 32-bit floats, with counted warnings.
+/// Adds the third scale of 2D Gaussian splats, and rounds doubles and integers to 32-bit floats, with counted warnings.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for harmonics that are not those of a degree; [`ErrorKind::Memory`].
@@ -101,25 +102,28 @@ fn has_column(mesh: &Mesh, name: &str) -> bool {
 
 /// Whether a mesh has splats in other columns than formats of splats have.
 fn is_unusual(mesh: &Mesh) -> bool {
-    let has_doubles = || mesh.vertex_columns.iter().any(is_double);
-    has_splats(mesh) && (!has_column(mesh, "scale_2") || has_doubles())
+    let has_others = || mesh.vertex_columns.iter().any(is_other);
+    has_splats(mesh) && (!has_column(mesh, "scale_2") || has_others())
 }
 
-fn is_double(column: &Column) -> bool {
+/// Whether a column of splats has numbers other than 32-bit floats.
+fn is_other(column: &Column) -> bool {
     let is_of_splats = COLUMNS.contains(&&*column.name) || column.name.starts_with("f_rest_");
-    is_of_splats && column.offsets.is_none() && matches!(column.values, Values::F64(_))
+    is_of_splats && column.offsets.is_none() && !matches!(column.values, Values::F32(_))
 }
 
-/// Rounds the doubles among the columns of splats; returns how many values changed.
+/// Rounds the other numbers among the columns of splats; returns how many values changed.
 fn round_columns(columns: &mut [Column]) -> Result<u64> {
     let mut rounded = 0;
-    for column in columns.iter_mut().filter(|column| is_double(column)) {
-        let Values::F64(doubles) = &column.values else { continue };
-        let mut singles: Vec<f32> = zeroed(doubles.len(), "splats")?;
-        for (single, &double) in singles.iter_mut().zip(doubles.iter()) {
-            *single = double as f32;
-            rounded += u64::from(f64::from(*single) != double && !double.is_nan());
-        }
+    for column in columns.iter_mut().filter(|column| is_other(column)) {
+        let mut singles: Vec<f32> = zeroed(column.values.len(), "splats")?;
+        with_values!(&column.values, numbers => {
+            for (single, number) in singles.iter_mut().zip(numbers.iter()) {
+                *single = *number as f32;
+                let number = *number as f64;
+                rounded += u64::from(f64::from(*single) != number && !number.is_nan());
+            }
+        });
         column.values = Values::F32(singles.into());
     }
     Ok(rounded)

@@ -187,7 +187,22 @@ fn flat_splats_and_doubles_are_completed() {
     assert!(refused(&lacking, Format::Spz).to_string().contains("the column `rot_3` is missing"));
     let mut other = scene(2, 0);
     *column(&mut other.meshes[0], "opacity") = Values::I32(vec![1, 2].into());
-    assert!(refused(&other, Format::Splat).to_string().contains("the column `opacity` has the type I32"));
+    assert!(written(&other, Format::Splat, SplatWriteOptions::default()).is_ok());
+}
+
+/// A table whose column has whole numbers alone has integers there.
+#[test]
+fn tables_of_splats_may_have_integers() {
+    let names = "x,y,z,f_dc_0,f_dc_1,f_dc_2,opacity,scale_0,scale_1,scale_2,rot_0,rot_1,rot_2,rot_3";
+    let [whole, decimal] = ["1,2,3,0,0,0,1,-3,-3,-3,1,0,0,0", "1.0,2.0,3.0,0.,0.,0.,1.0,-3.0,-3.,-3.,1.0,0.,0.,0."];
+    for format in TARGETS {
+        let [integers, floats] = [whole, decimal].map(|row| {
+            let write = WriteOptions::default().with_format(Some(format)).with_run(run());
+            let input = Input::Memory(format!("{names}\n{row}\n").into_bytes(), "x.csv".into());
+            crate::support::try_converted(input, &ReadOptions::default(), &write).unwrap().0
+        });
+        assert!(integers == floats, "{format:?}");
+    }
 }
 
 #[test]
