@@ -113,6 +113,7 @@ fn is_other(column: &Column) -> bool {
 }
 
 /// Rounds the other numbers among the columns of splats; returns how many values changed.
+#[expect(clippy::unnecessary_cast, reason = "the macro has the code for all types")]
 fn round_columns(columns: &mut [Column]) -> Result<u64> {
     let mut rounded = 0;
     for column in columns.iter_mut().filter(|column| is_other(column)) {
