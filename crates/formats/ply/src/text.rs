@@ -97,7 +97,7 @@ struct PlyTextState {
     left_out: (u64, Option<Diagnostic>),
     dropped: (u64, Option<Diagnostic>),
     /// An explanation for errors after a line with more values than the header declares.
-    wide_line: Option<String>,
+    wide_line: Option<WideLine>,
     /// The end of the text so far.
     end: u64,
     outcomes: Vec<PlyOutcome>,
@@ -173,6 +173,20 @@ struct RowsError {
     error: Error,
     /// Whether a line has more values than a row.
     has_wide_line: bool,
+}
+
+/// A line that does not have as many values as a row.
+struct WideLine {
+    line: u64,
+    why: String,
+}
+
+impl WideLine {
+    /// Adds the explanation to an error at this line or after it. How much was read when an error before it was found
+    /// depends on chunks.
+    fn explain(&self, error: Error) -> Error {
+        if error.place().line.is_some_and(|line| line >= self.line) { error.with_hint(&self.why) } else { error }
+    }
 }
 
 impl From<Error> for RowsError {
@@ -414,8 +428,8 @@ impl PlyTextJob<'_, '_> {
         for &(element, row) in &slot.damage.rows {
             try_push(&mut state.outcomes[element].left_out, row, "rows")?;
         }
-        if let Some(why) = &state.wide_line {
-            slot.error = slot.error.take().map(|error| error.with_hint(why));
+        if let Some(wide) = &state.wide_line {
+            slot.error = slot.error.take().map(|error| wide.explain(error));
         }
         self.hand_out(state, slot)?;
         if slot.text.too_long && slot.error.is_none() && state.done < self.order.total() {
@@ -504,7 +518,7 @@ impl PlyTextJob<'_, '_> {
 
     /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as
     /// many values as a row of its element: words are taken as rows, whatever their lines.
-    fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
+    fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<WideLine> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
         let end = line_start(padded, start, slot.text.end, 1);
@@ -525,9 +539,12 @@ impl PlyTextJob<'_, '_> {
         let line = self.placed(slot, start..start).0.line?;
         let declared = element.place.line?;
         let name = names::shown(&element.name);
-        (values != expected).then(|| {
-            format!("line {line} has {values} values, but the header declares {expected} for each row of `{name}` (line {declared})")
-        })
+        let why = || {
+            format!(
+                "line {line} has {values} values, but the header declares {expected} for each row of `{name}` (line {declared})"
+            )
+        };
+        (values != expected).then(|| WideLine { line, why: why() })
     }
 
     /// Returns the error for a word that is not the expected one.
@@ -628,7 +645,7 @@ impl PlyTextJob<'_, '_> {
             let outcome = &mut state.outcomes[segment.element];
             let filed = outcome.file(self.targets[segment.element], findings, self.options, &mut state.warnings, place);
             filed.map_err(|error| match &state.wide_line {
-                Some(why) => error.with_hint(why),
+                Some(wide) => wide.explain(error),
                 None => error,
             })?;
         }
@@ -665,7 +682,7 @@ impl PlyTextJob<'_, '_> {
         state.noted = true;
         let (place, excerpt) = self.placed(slot, word.clone());
         let excerpt = Some(excerpt);
-        let hint = state.wide_line.clone();
+        let hint = state.wide_line.as_ref().map(|wide| wide.why.clone());
         let shares_lines = state.serial.as_ref().is_some_and(|serial| serial.has_shared_line);
         let is_misread = hint.is_some() && (self.rows_of == RowsOf::Words || shares_lines);
         let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };

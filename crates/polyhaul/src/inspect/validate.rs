@@ -147,7 +147,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    const BROKEN: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nwhat 1\nf 1 2 3\nf 1 2\nf 3 3 1\n";
+    const BROKEN: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nwhat 1\nf 1 2 3\nf 1 x 3\nf 3 3 1\n";
 
     fn memory(text: &str) -> Input {
         Input::Memory(text.into(), "a.obj".into())
