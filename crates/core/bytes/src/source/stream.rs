@@ -130,8 +130,9 @@ impl<'a> PeekableStream<'a> {
     pub(super) fn peek(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         while self.spill_end - self.spill_start < out.len() && !self.ended {
             let mut spill = std::mem::take(&mut self.spill);
-            grow(&mut spill, self.spill_end + BLOCK_BYTES)?;
-            let result = self.call(&mut spill[self.spill_end..], counters);
+            let end = self.spill_end;
+            let grown = grow(&mut spill, end + BLOCK_BYTES);
+            let result = grown.and_then(|()| self.call(&mut spill[end..], counters));
             self.spill = spill;
             self.spill_end += result?;
         }
