@@ -1,6 +1,6 @@
 //! Images of materials as they lie in a `.glb` file: PNG and JPEG files as they are, others as PNG.
 //!
-//! They are found as all files that an asset refers to (see `references`). Images in the scene's folder are embedded,
+//! They are located like all referenced files of an asset (see `references`). Images in the scene's folder are embedded,
 //! and those in its archive; so are images in the output's folder, which belong to the new asset wherever they lie. Any
 //! other image needs the caller's permission: it stays a reference, with a warning. An image that is not found stays a
 //! reference, too, about which the relinking warns.
