@@ -1,8 +1,8 @@
 //! The bounding box of a scene, with the transforms of objects and instances applied.
 //!
-//! The box of a transformed box is exact if the transform maps axes to axes; otherwise it is too large, and the positions
-//! themselves are transformed, unless the larger box is inside the current one: of a million instances, a few are at
-//! the border.
+//! The box of a transformed box is exact if the transform maps axes to axes; otherwise it is too large, and the
+//! positions themselves are transformed, unless the larger box is inside the current one: of a million instances, only
+//! a few are at the border.
 
 use polyhaul_geometry::exact::moved_bounds;
 use polyhaul_geometry::linear::{IDENTITY64, Matrix4};
