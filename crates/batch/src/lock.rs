@@ -11,7 +11,7 @@ use std::path::Path;
 /// How many names to try for a new file.
 const MAX_NAMES: u32 = 1000;
 
-/// A log file that no run is writing. No run and no merge can lock it until this is dropped.
+/// An exclusive lock on a log file that no run is writing, held until dropped.
 pub(crate) struct LogGuard(Option<File>);
 
 impl LogGuard {
@@ -75,7 +75,7 @@ fn share_for_reading(options: &mut OpenOptions) {
 #[cfg(not(windows))]
 fn share_for_reading(_: &mut OpenOptions) {}
 
-/// Whether no name of an open file is left.
+/// Whether an open file has been unlinked.
 ///
 /// # Errors
 /// Errors of the system.
@@ -85,7 +85,7 @@ pub(crate) fn is_removed(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() == 0)
 }
 
-/// On Windows, nobody can remove the file.
+/// On Windows, an open file cannot be removed.
 #[cfg(not(unix))]
 pub(crate) fn is_removed(_: &File) -> io::Result<bool> {
     Ok(false)

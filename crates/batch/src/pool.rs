@@ -549,7 +549,7 @@ mod tests {
         }
     }
 
-    /// The worker is replaced, and no asset pays for it.
+    /// The worker is replaced without counting an attempt for any asset.
     #[test]
     fn a_failed_write_of_tasks_costs_no_asset() {
         for left in 0..3 {

@@ -84,7 +84,7 @@ pub fn complete<'a>(scene: Cow<'a, Scene>, file: &str, warnings: &mut Warnings) 
     let place = Place { file: file.into(), ..Place::default() };
     for mesh in scene.meshes.iter_mut().filter(|mesh| is_unusual(mesh)) {
         let rounded = round_columns(&mut mesh.vertex_columns)?;
-        let what = counted(rounded, ["number of splats was", "numbers of splats were"]);
+        let what = counted(rounded, ["splat value was", "splat values were"]);
         let message = format!("{what} rounded to 32-bit floats");
         let diagnostic = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
         warnings.push_many("changed-numbers", rounded, diagnostic);
@@ -234,13 +234,13 @@ pub fn note_broken(
 ) -> Result<()> {
     let BrokenSplat { splat, column } = first;
     if on_error == OnError::Raise {
-        let message = format!("cannot store splat {splat}: its `{column}` is not finite, or too large");
+        let message = format!("cannot store splat {splat}: its `{column}` is not finite or too large");
         let error = Error::new(ErrorKind::Unsupported, message);
-        return Err(error.with_hint("`--on-error warn` leaves such splats out"));
+        return Err(error.with_hint("`--on-error warn` skips such splats"));
     }
     let what = counted(count, ["splat was", "splats were"]);
     let message =
-        format!("{what} left out, because a value is not finite, or too large: first `{column}` of splat {splat}");
+        format!("{what} dropped because a value is not finite or too large: first `{column}` of splat {splat}");
     let place = Place { file: file.into(), ..Place::default() };
     warnings.push_many("broken-splats", count, Diagnostic { place, ..Diagnostic::new(message) });
     Ok(())

@@ -79,7 +79,7 @@ pub fn are_antialiased(job: &SplatsJob<'_>) -> bool {
 
 /// The error about a scene without splats.
 fn no_splats(format: &str, mesh: Option<&Mesh>) -> Error {
-    let mut message = format!("{format} stores Gaussian splats, and the scene has none");
+    let mut message = format!("{format} stores Gaussian splats, but the scene has none");
     if let Some(fault) = mesh.and_then(|mesh| column_fault(&mesh.vertex_columns)) {
         message = format!("{message}: {fault}");
     }

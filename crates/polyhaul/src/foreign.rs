@@ -29,19 +29,19 @@ const CONTENTS: [ForeignContent; 22] = [
     content(&[b"blender"], "a Blender file", CONVERT),
     content(&[b"pxr-usdc", b"#usda"], "USD", CONVERT),
     content(&[b"ogawa"], "Alembic", CONVERT),
-    content(&[b"# vtk da", b"<vtkfile"], "VTK", CONVERT),
+    content(&[b"# vtk da", b"<vtkfile"], "a VTK file", CONVERT),
     content(&[b"lasf"], "LAS", CONVERT),
     content(&[b"astm-e57"], "E57", CONVERT),
     content(&[b"# .pcd"], "PCD", CONVERT),
     content(&[b"\x89hdf"], "HDF5", CONVERT),
     content(&[b"%pdf"], "a PDF document", CONVERT),
-    content(&[b"pk\x03\x04"], "a ZIP archive", "give the name of the member after the archive: `a.zip/model.obj`"),
+    content(&[b"pk\x03\x04"], "a ZIP archive", "append the member name to the archive path: `a.zip/model.obj`"),
     content(&[b"rar!"], "a RAR archive", EXTRACT),
     content(&[b"7z\xbc\xaf"], "a 7z archive", EXTRACT),
     content(&[b"bzh"], "bzip2", DECOMPRESS),
     content(&[b"\xfd7zxz\0"], "xz", DECOMPRESS),
     content(&[b"\x1f\x9d"], "compress", DECOMPRESS),
-    content(&[b"gif8", b"riff"], "an image or a sound", "check the name of the file"),
+    content(&[b"gif8", b"riff"], "an image or a sound file", "check the file name"),
 ];
 
 const fn content(starts: &'static [&'static [u8]], name: &'static str, remedy: &'static str) -> ForeignContent {

@@ -109,7 +109,7 @@ impl Log<'_> {
     pub(crate) fn profile(&mut self, dropped: &ColorProfile) {
         let names = dropped.names();
         let message = format!(
-            "{} cannot store {}, so colors are taken for those of the default color space",
+            "{} cannot store {}, so other programs assume the default color space",
             self.holder,
             names.join(", ")
         );

@@ -186,7 +186,7 @@ polyhaul_model::options! {
         pub durable: bool = false, with_durable => [];
         /// Hash what is written: see [`FileWritten::hash`](crate::report::FileWritten::hash).
         pub hash: bool = false, with_hash;
-        /// What to do about splats that no format of splats stores, because a value is not finite: an error, or leave
+        /// What to do about splats that no splat format can store, because a value is not finite: an error, or leave
         /// them out with a warning. A conversion uses the read options.
         pub on_error: OnError = OnError::Raise, with_on_error;
         /// Limits on the scene; only the limits on instances apply here. A conversion uses the limits from the read

@@ -78,7 +78,7 @@ impl FoundFile {
 /// Warns of a name whose upper and lower case letters differ from those of the file.
 pub(crate) fn note_case(name: &str, other: &str, warnings: &mut Warnings) {
     let message = format!(
-        "`{}` was read as `{}`: upper and lower case letters differ, which matters on some systems",
+        "`{}` was read as `{}`: the names differ in case, which matters on some systems",
         names::shown(name),
         names::shown(other)
     );
@@ -213,7 +213,7 @@ impl<'o> Resolver<'o> {
             }
         };
         if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
-            let why = "a symlink leads outside the scene's folder";
+            let why = "a symlink points outside the scene's folder";
             return Err(if is_below { outside(why) } else { is_outside() });
         }
         Ok(FoundFile { real: Some(real.clone()), origin: FoundAt::File { real, shown }, other_name })
@@ -293,7 +293,7 @@ fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count
     if let FoundAt::File { real: path, .. } | FoundAt::Host(Input::Path(path), _) = &origin
         && containers::is_inner_file(path)
     {
-        return Err(Error::new(ErrorKind::Unsupported, "a buffer is an image inside a file"));
+        return Err(Error::new(ErrorKind::Unsupported, "a buffer refers to an image inside another file"));
     }
     let plain = resolver.open(origin)?.0.plain(options)?;
     let bytes = Bytes::new(plain.source(), plain.garbage());

@@ -109,7 +109,7 @@ fn flatten<'a>(
     Ok(scene)
 }
 
-/// Splats with all of their columns, of 32-bit floats, and without those that no format of splats stores.
+/// Splats with all of their columns, of 32-bit floats, and without those that no splat format can store.
 fn complete_splats<'a>(
     scene: Cow<'a, Scene>,
     format: Format,

@@ -1,4 +1,4 @@
-//! Properties of materials that only glTF stores, for all other formats: counted, and left out.
+//! Counts and drops material properties that only glTF stores when writing other formats.
 
 use crate::format::Format;
 use polyhaul_geometry::losses::{LeftOut, note_left_out};
@@ -11,7 +11,7 @@ fn stores_all(format: Format) -> bool {
     format.name() == "glb"
 }
 
-/// Warns about the properties of materials that a format does not store.
+/// Warns about material properties that a format cannot store.
 pub(crate) fn note(materials: &[Material], format: Format, output: &str, warnings: &mut Warnings) {
     if stores_all(format) {
         return;
@@ -21,12 +21,12 @@ pub(crate) fn note(materials: &[Material], format: Format, output: &str, warning
         LeftOut::named(code, what, lost.map(|material| material.name.as_str()))
     };
     let kinds = [
-        named("left-out-culling", "hidden back faces, and materials became double-sided", |m| m.single_sided),
+        named("left-out-culling", "backface culling", |m| m.single_sided),
         named("left-out-alpha-cutoffs", "alpha cutoffs", |m| m.alpha_cutoff.is_some()),
-        named("left-out-alpha-modes", "the blending of opaque materials", blends_opaque),
-        named("left-out-unlit", "unlit materials", |m| m.unlit),
+        named("left-out-alpha-modes", "alpha blending of opaque materials", blends_opaque),
+        named("left-out-unlit", "unlit shading", |m| m.unlit),
         named("left-out-occlusion-maps", "occlusion maps", |m| m.maps.iter().any(is_occlusion)),
-        named("left-out-extras", "extras of materials", |m| m.extras.is_some()),
+        named("left-out-extras", "material extras", |m| m.extras.is_some()),
     ];
     note_left_out(&format.name().to_uppercase(), kinds, output, warnings);
 }

@@ -1224,7 +1224,7 @@ typedef struct ph_table {
 #define PH_MAP_NORMAL 17
 
 /**
- * How much ambient light arrives; only in glTF.
+ * Ambient occlusion; only in glTF.
  */
 #define PH_MAP_OCCLUSION 18
 
@@ -1724,7 +1724,7 @@ ph_status ph_convert(const struct ph_input *input,
  *   image.part = none|(text); default none; exr
  *       Read this part, by its name, its number (from 0) or its view.
  *   image.orient = true|false; default false; jpg, png
- *       Turn the picture as the file says (EXIF).
+ *       Apply the EXIF orientation.
  *
  * Writing
  *

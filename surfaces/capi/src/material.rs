@@ -76,7 +76,7 @@ pub const PH_MAP_CLEARCOAT: ph_map = 15;
 pub const PH_MAP_CLEARCOAT_ROUGHNESS: ph_map = 16;
 /// A normal map.
 pub const PH_MAP_NORMAL: ph_map = 17;
-/// How much ambient light arrives; only in glTF.
+/// Ambient occlusion; only in glTF.
 pub const PH_MAP_OCCLUSION: ph_map = 18;
 
 const KINDS: [MapKind; 18] = [

@@ -110,7 +110,8 @@ class _SharedOptions(TypedDict, total=False):
     allow: Sequence[str] | str | None
     """Kinds of warnings to accept despite ``strict``."""
     spz_axes: Literal["rub", "rdf"] | None
-    """The axes of SPZ files. When reading, those of files that do not declare any. Formats: spz. Default: ``"rub"``."""
+    """The axes of SPZ files. When reading, only for files that do not declare their axes. Formats: spz. Default:
+    ``"rub"``."""
 
 
 class _OnlyReadOptions(TypedDict, total=False):
@@ -137,7 +138,7 @@ class _OnlyReadOptions(TypedDict, total=False):
     Formats: csv, tsv, txt, xyz, pts."""
     comment: str
     """The start of a comment, on a line of its own or after values; empty for none. Its first byte must be one that
-    no number contains. Directly after a letter, a digit or a point it does not start a comment. ``None`` is the same
+    no number contains. It does not start a comment directly after a letter, a digit or a point. ``None`` is the same
     as empty. Formats: csv, tsv, txt, xyz, pts. Default: ``"#"``."""
     header: bool | Literal["auto", "yes", "no"] | None
     """Whether the first row has the names of the columns. Formats: csv, tsv, txt, xyz, pts. Default: ``"auto"``."""
@@ -177,8 +178,7 @@ class _OnlyReadOptions(TypedDict, total=False):
     """Read this part, by its name, its number (from 0) or its view. By default the first part with colors. Formats:
     exr."""
     orient: bool
-    """Turn the picture as the file says (EXIF). By default pixels stay as they are stored, with a warning. Formats:
-    jpg, png."""
+    """Apply the EXIF orientation. By default pixels are kept as stored, with a warning. Formats: jpg, png."""
     limits: Limits | None
     """Limits on what the data may request."""
     read_rate: Rate | None

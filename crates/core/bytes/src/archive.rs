@@ -42,7 +42,7 @@ pub struct Archive<'a> {
     names: String,
     /// Sorted by name.
     records: Vec<ZipRecord>,
-    /// The first name that leads out of the archive.
+    /// The first member name that points outside the archive.
     outside: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Archive<'a> {
         self.records.iter().map(|record| self.name_of(record))
     }
 
-    /// Returns the first of the names that lead out of the archive, which match no member; `None` if there is none.
+    /// Returns the first name that points outside the archive, if any. Such names match no member.
     pub fn outside_name(&self) -> Option<&str> {
         self.outside.as_deref()
     }

@@ -44,7 +44,7 @@ pub struct Image {
     pub stored: Vec<ColorChannel>,
     /// Additional attributes from the file. EXR writes them unchanged, and HDR the exposure.
     pub attributes: Vec<ImageAttribute>,
-    /// The description of the colors, if they are neither sRGB nor linear. PNG and JPEG write it.
+    /// The color description, if the colors are neither sRGB nor linear. PNG and JPEG store it.
     pub profile: ColorProfile,
 }
 

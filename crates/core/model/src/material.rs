@@ -45,15 +45,15 @@ pub struct Material {
     pub anisotropy: Option<f32>,
     /// `anisor`: rotation of the anisotropy.
     pub anisotropy_rotation: Option<f32>,
-    /// Whether alpha blends, or is ignored; `None` if the opacity decides, as in MTL. Of glTF, like the next four.
+    /// Whether alpha is blended or ignored; `None` if the opacity decides, as in MTL. From glTF, like the next four.
     pub alpha_blended: Option<bool>,
-    /// The alpha from which the surface is solid; below, there is a hole.
+    /// The minimum alpha of opaque pixels; pixels below it are not drawn.
     pub alpha_cutoff: Option<f32>,
-    /// Whether back faces are hidden.
+    /// Whether back faces are culled.
     pub single_sided: bool,
-    /// Whether the color is shown as it is, without light.
+    /// Whether the color is shown without lighting.
     pub unlit: bool,
-    /// Data of applications, as JSON.
+    /// Application-specific data, as JSON.
     pub extras: Option<String>,
     /// `map_aat`: anti-aliasing of the textures.
     pub texture_antialiasing: Option<bool>,
@@ -66,7 +66,7 @@ pub struct Material {
 }
 
 impl Material {
-    /// Whether alpha blends: as the material says, or else if something in it is transparent.
+    /// Whether alpha is blended: as the material specifies, or if any part of it is transparent.
     pub fn blends(&self) -> bool {
         let is_transparent = self.opacity.is_some_and(|opacity| opacity < 1.0);
         let has_map = || self.maps.iter().any(|map| matches!(map.kind, MapKind::Opacity | MapKind::Transparency));
@@ -132,7 +132,7 @@ pub enum MapKind {
     ClearcoatRoughness,
     /// `norm` or `map_Kn`.
     Normal,
-    /// How much ambient light arrives; only in glTF. Its strength is the gain, and 1 - strength the base.
+    /// Ambient occlusion, only in glTF. The gain is its strength, and the base is 1 - strength.
     Occlusion,
 }
 

@@ -134,7 +134,7 @@ pub fn on_a_line(name: &str) -> Cow<'_, str> {
     safe.into()
 }
 
-/// Names that must differ: a name that is taken gets a number, as in Blender (`wood.001`).
+/// Unique names: a name that is already taken gets a number, as in Blender (`wood.001`).
 #[derive(Debug, Default)]
 pub struct DistinctNames {
     taken: HashSet<String>,
@@ -142,10 +142,10 @@ pub struct DistinctNames {
 }
 
 impl DistinctNames {
-    /// The name, or the name with the first free number, which is then taken.
+    /// Returns the name, or the name with the first free number, and marks it as taken.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// Out of memory.
     ///
     /// ```
     /// use polyhaul_model::names::DistinctNames;

@@ -91,7 +91,7 @@ impl Mesh {
     /// nothing that matters.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// Out of memory.
     pub fn local_positions(&self) -> crate::error::Result<Cow<'_, [[f32; 3]]>> {
         let Some(bounds) = self.exact_bounds().filter(|_| self.is_exact()) else {
             return Ok(Cow::Borrowed(&self.positions));
@@ -110,7 +110,7 @@ impl Mesh {
     /// Sets positions in double precision, and their nearest 32-bit floats.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// Out of memory.
     pub fn set_exact_positions(&mut self, exact: Vec<[f64; 3]>) -> crate::error::Result<()> {
         let mut singles = Vec::new();
         singles.try_reserve_exact(exact.len())?;

@@ -26,7 +26,7 @@ pub struct Scene {
     /// The comments in the file, without the comment keyword or marker (`comment` in PLY).
     pub comments: Vec<String>,
     /// The bytes of a header of fixed size, such as the 80 of binary STL, which programs also use for values. The first
-    /// comment is its text. Empty in other formats.
+    /// comment is its text. Empty for other formats.
     pub header: Vec<u8>,
     /// Remarks about the object (`obj_info` in PLY).
     pub infos: Vec<String>,

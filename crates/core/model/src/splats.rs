@@ -40,7 +40,7 @@ pub const AXES: Axes = Axes { forward: Axis::Z, up: Axis::NegativeY };
 /// The logarithm of the thickness that flat splats get: 2D Gaussian splats have no third scale.
 pub const FLAT_SCALE: f32 = -13.815_511;
 
-/// The comment of PLY files whose splats were trained for antialiased rendering.
+/// The comment in PLY files with splats that were trained for antialiased rendering.
 pub const ANTIALIASED_COMMENT: &str = "SplatRenderMode: mip";
 
 /// Returns whether a remark says that splats were trained for antialiased rendering: [`ANTIALIASED`], or the comment of
@@ -55,13 +55,13 @@ pub fn says_antialiased(remark: &str) -> bool {
     remark == ANTIALIASED || rest.is_empty() && (is_mode || is_model || is_flag)
 }
 
-/// Returns whether columns are those of splats, whatever their types; 2D Gaussian splats lack `scale_2`.
+/// Returns whether columns are those of splats, regardless of their types; 2D Gaussian splats lack `scale_2`.
 pub fn are_splats(columns: &[Column]) -> bool {
     let has_column = |name: &&str| columns.iter().any(|column| column.name == **name && column.offsets.is_none());
     COLUMNS.iter().filter(|name| **name != "scale_2").all(has_column)
 }
 
-/// Explains why the columns `f_rest_N` are not the harmonics of a degree; `None` if they are.
+/// Explains why the `f_rest_N` columns do not form complete harmonics; `None` if they do.
 pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     let is_rest = |column: &&Column| {
         let number = column.name.strip_prefix("f_rest_");

@@ -62,11 +62,11 @@ pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Resu
     }
 }
 
-/// Streams of up to so many bytes are kept in memory where the end of a text decides how its start is read: a chunk of
+/// Maximum size of streams that are kept in memory if the end of a text decides how its start is read: a chunk of
 /// text, so that no thread waits for it.
 const MAX_KEPT_BYTES: usize = 256 << 10;
 
-/// The same bytes in memory, if `source` is a short stream; otherwise `source`. So a file and a pipe of it are read
+/// Loads `source` into memory if it is a short stream; otherwise returns it. Thus a file and a pipe of it are read
 /// alike.
 pub fn kept<'a>(source: Source<'a>, garbage: Option<&Garbage>) -> Result<Source<'a>> {
     if source.is_positioned() {

@@ -2,8 +2,8 @@
 //!
 //! Every value read is charged. Each byte of the buffers is free once; beyond this, twice the buffers or
 //! [`Limits::included_bytes`] may be read repeatedly or consist of zeros. Compressed views may decode to 16 times the
-//! buffers, or to that limit. Elements and instances take more memory than the values that they are read from; what no
-//! data back is charged in full, and may be an eighth of that limit and twice the buffers. So time and memory are
+//! buffers, or to that limit. Elements and instances take more memory than the values that they are read from; values
+//! without data are charged in full, up to an eighth of that limit plus twice the buffers. Thus time and memory are
 //! proportional to the size of the file.
 
 use crate::log::over_limit;
@@ -14,7 +14,7 @@ use polyhaul_model::limits::Limits;
 /// attributes a half to a fifth of their size.
 const DECODED_PER_BYTE: u64 = 16;
 
-/// The part of [`Limits::included_bytes`] that values without data may take: 32 MiB by default.
+/// The fraction of [`Limits::included_bytes`] available to values without data: 32 MiB by default.
 const ZERO_SHARE: u64 = 8;
 
 /// The bytes that may be read, and the bytes charged.
@@ -24,7 +24,7 @@ pub(crate) struct Budget {
     /// Decoded bytes of compressed views.
     decoded: u64,
     used: u64,
-    /// Bytes that no data back.
+    /// Bytes of values without data.
     zeros: u64,
     /// Bytes of values that instances were read from.
     instanced: u64,
@@ -71,7 +71,7 @@ impl Budget {
         self.charge_zeros(count, bytes)
     }
 
-    /// Charges `bytes` of memory for each of `count` elements that no data back.
+    /// Charges `bytes` of memory for each of `count` elements without data.
     pub(crate) fn charge_zeros(&mut self, count: usize, bytes: usize) -> Result<()> {
         self.zeros = self.zeros.saturating_add((count as u64).saturating_mul(bytes as u64));
         let limit = (self.extra / ZERO_SHARE).saturating_add(self.owned.saturating_mul(2));

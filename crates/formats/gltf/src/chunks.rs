@@ -66,9 +66,9 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
 struct ChunkReader<'a, 'l> {
     bytes: &'a Bytes<'a>,
     file: Arc<str>,
-    /// The length of the file by its header; unknown if the chunks need more.
+    /// The file length in the header; unknown if the chunks need more.
     end: Cell<u64>,
-    /// Whether the header has less than the chunks need.
+    /// Whether the length in the header is too small for the chunks.
     is_longer: Cell<bool>,
     limits: &'l Limits,
 }
@@ -98,7 +98,8 @@ impl<'a> ChunkReader<'a, '_> {
             chunks.binary = self.binary(start, len)?;
         }
         if self.is_longer.get() {
-            chunks.fault = Some(("wrong-file-size", "the length in the header is less than that of the chunks".into()));
+            chunks.fault =
+                Some(("wrong-file-size", "the length in the header is less than the length of the chunks".into()));
         }
         Ok(chunks)
     }
@@ -152,7 +153,7 @@ impl<'a> ChunkReader<'a, '_> {
     /// The type and the size in a header at `offset`; an error if the file ends in it, at `cut`.
     fn parsed(&self, header: Option<&[u8; CHUNK_HEADER_BYTES]>, offset: u64, cut: u64) -> Result<([u8; 4], u64)> {
         let Some(&[a, b, c, d, ref kind @ ..]) = header else {
-            return Err(fault(&self.file, cut, "unexpected end of the file in a chunk's header"));
+            return Err(fault(&self.file, cut, "unexpected end of file in a chunk header"));
         };
         let len = u64::from(u32::from_le_bytes([a, b, c, d]));
         let end = offset + CHUNK_HEADER_BYTES as u64 + len;

@@ -124,7 +124,7 @@ fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Ve
     for &index in &scene.nodes {
         let parent = *parents.get(index).ok_or_else(|| malformed(format!("{path}: nodes[{index}] does not exist")))?;
         if is_listed[index] {
-            log.note("listed-node", format!("{path}: nodes[{index}] occurs twice"))?;
+            log.note("listed-node", format!("{path}: nodes[{index}] is listed twice"))?;
             continue;
         }
         is_listed[index] = true;

@@ -1,4 +1,4 @@
-//! Counts the parts of a document that are not read.
+//! Reports the parts of a document that are not read.
 
 use crate::document::{Document, Node};
 use crate::json;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The extension that hides nodes and all below them.
 const VISIBILITY: &str = "KHR_node_visibility";
 
-/// Counts everything that is not read, except for what depends on the hierarchy.
+/// Reports everything that is not read, except parts that depend on the hierarchy.
 pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
     let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
     let lights = lights.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -68,15 +68,14 @@ fn note_extras(document: &Document, log: &mut GltfLog) -> Result<()> {
         ("buffer", Box::new(of!(buffers).chain(of!(buffer_views)))),
     ];
     for (kind, items) in kinds {
-        let words =
-            [format!("piece of extras of a {kind} was dropped"), format!("extras of {kind} items were dropped")];
+        let words = [format!("set of {kind} extras was dropped"), format!("sets of {kind} extras were dropped")];
         let owners = items.filter(|(_, has_extras)| *has_extras).map(|(name, _)| name);
         log.lose_named("left-out-extras", [&words[0], &words[1]], owners)?;
     }
     Ok(())
 }
 
-/// The nodes of the scene that place nothing: they have no mesh, no children, and no camera, light or skin.
+/// Empty nodes of the scene: those without a mesh, children, a camera, a light or a skin.
 pub(crate) struct EmptyNodes<'d> {
     is_joint: Vec<bool>,
     names: Vec<Option<&'d str>>,

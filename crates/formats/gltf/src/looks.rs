@@ -221,7 +221,7 @@ impl<'a> MaterialBuilder<'a> {
         converted
     }
 
-    /// The older model, for programs that know it; the core one stays for others.
+    /// The specular-glossiness model, written in addition to the core model for programs that support it.
     fn specular_glossiness(&mut self, source: MaterialImages<'_>, converted: &mut GltfMaterial) {
         let material = source.material;
         let Some(specular) = material.specular.as_ref().and_then(rgb).filter(|_| has_specular_glossiness(material))

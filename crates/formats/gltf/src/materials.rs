@@ -136,7 +136,7 @@ impl MaterialReader<'_, '_, '_> {
         self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))
     }
 
-    /// The older model of an extension, which takes the place of the core one. Glossiness is 1 - roughness.
+    /// The specular-glossiness model, which replaces the core model. Glossiness is 1 - roughness.
     fn read_specular(&mut self, extension: &MaterialExtension, is_opaque: bool) -> Result<()> {
         self.material.specular = Some(Color::Rgb(extension.specular_factor.unwrap_or([1.0; 3])));
         self.material.roughness = Some(1.0 - extension.glossiness_factor.unwrap_or(1.0));

@@ -162,7 +162,7 @@ impl SplatPlaces {
             let at = column(mesh, place).iter().position(|&value| !is_fine(value));
             let Some(at) = at else { return Ok(()) };
             let name = &mesh.vertex_columns[place].name;
-            Err(Error::new(ErrorKind::Unsupported, format!("{CANNOT} {at}: its `{name}` is not finite, or too large")))
+            Err(Error::new(ErrorKind::Unsupported, format!("{CANNOT} {at}: its `{name}` is not finite or too large")))
         };
         let plain = self.harmonics.as_flattened().iter().chain(&self.rotations);
         plain.into_iter().try_for_each(|&place| check(place, &f32::is_finite))?;

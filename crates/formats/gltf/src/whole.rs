@@ -1,7 +1,7 @@
-//! Integers that are written as decimals: JSON does not distinguish `5126.0` and `3.6e1` from `5126` and `36`.
+//! Integers written as decimals: JSON does not distinguish `5126.0` and `3.6e1` from `5126` and `36`.
 //!
-//! Parsers of types do. A file whose integers are all written as such is parsed once; another one is parsed again
-//! after its whole numbers were rewritten.
+//! Typed parsers do. A file whose integers are all written as integers is parsed once; others are parsed again
+//! after their whole numbers were rewritten.
 
 use polyhaul_model::error::Result;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Descriptions of colors: ICC profiles that are sRGB, and what becomes of the others.
+//! Color descriptions: detects ICC profiles that are sRGB, and keeps the others with the image.
 //!
 //! Samples are read as they are stored. A description that is sRGB, or linear light, is part of the model
 //! (`ColorSpace`); any other one stays beside the samples for formats that store it.
@@ -19,14 +19,14 @@ const SPACE_AT: usize = 16;
 const PRIMARIES: [(&[u8; 4], [f64; 3]); 3] =
     [(b"rXYZ", [0.4361, 0.2225, 0.0139]), (b"gXYZ", [0.3851, 0.7169, 0.0971]), (b"bXYZ", [0.1431, 0.0606, 0.7141])];
 
-/// How much a number of a profile may differ: profiles are rounded in several ways.
+/// Tolerance of profile values: programs round them differently.
 const TOLERANCE: f64 = 0.003;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
-/// A fraction of 16 bits.
+/// A number with 16 fractional bits.
 fn fixed(bytes: &[u8], at: usize) -> Option<f64> {
     word(bytes, at).map(|word| f64::from(word.cast_signed()) / 65_536.0)
 }
@@ -67,7 +67,7 @@ fn middle(curve: &[u8]) -> Option<f64> {
     }
 }
 
-/// Whether an ICC profile describes sRGB, or gray with its brightnesses.
+/// Whether an ICC profile describes sRGB, or gray with sRGB's transfer function.
 pub(crate) fn is_srgb(profile: &[u8]) -> bool {
     let is_curve = |name: &[u8; 4]| {
         // The light of half an sRGB sample.
@@ -93,7 +93,7 @@ fn is_for_inks(profile: &[u8]) -> bool {
     profile.get(SPACE_AT..SPACE_AT + 4) == Some(b"CMYK")
 }
 
-/// Keeps a description with its image. Programs that read the samples alone are warned.
+/// Keeps a description with its image, and warns that samples are not converted.
 pub(crate) fn keep(
     image: &mut Image,
     mut profile: ColorProfile,

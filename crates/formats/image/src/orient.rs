@@ -1,4 +1,4 @@
-//! Pictures that are stored turned or mirrored: the orientation in EXIF data (CIPA DC-008, tag 274), and in KTX 2.
+//! Pictures that are stored rotated or mirrored: the orientation in EXIF data (CIPA DC-008, tag 274) and in KTX 2.
 
 use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_model::limits::FaultPolicy;
@@ -38,7 +38,7 @@ impl Orientation {
         self == Orientation::default()
     }
 
-    /// The place in the stored picture of a pixel of the shown one.
+    /// Maps a pixel of the shown picture to its position in the stored one.
     fn stored(self, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> [usize; 2] {
         let x = if self.is_mirrored { width - 1 - x } else { x };
         let y = if self.is_flipped { height - 1 - y } else { y };
@@ -112,7 +112,7 @@ fn find(data: &[u8]) -> Option<u16> {
     if short(entry + 2)? == SHORT { short(entry + 8) } else { None }
 }
 
-/// Turns an image as its file says, if that is asked for, or warns that it was not.
+/// Applies the orientation of an image if requested; otherwise warns.
 pub(crate) fn settle(
     image: &mut Image,
     number: u16,
@@ -126,9 +126,9 @@ pub(crate) fn settle(
         return orientation.apply(image);
     }
     let message =
-        format!("the picture is stored turned or mirrored (EXIF orientation {number}); pixels stay as stored");
+        format!("the picture is stored rotated or mirrored (EXIF orientation {number}); pixels are kept as stored");
     let mut diagnostic = Diagnostic::at(file, 0, message);
-    diagnostic.hint = Some("turn it with `--orient`".into());
+    diagnostic.hint = Some("apply the orientation with `--orient`".into());
     warnings.note_dropped(faults, "unapplied-orientation", 1, diagnostic)
 }
 

@@ -61,8 +61,8 @@ pub fn note_left_out(
         (
             "changed-names",
             [
-                "name was changed: names have no spaces in OBJ, and those of materials must differ",
-                "names were changed: names have no spaces in OBJ, and those of materials must differ",
+                "name was changed: OBJ names cannot contain spaces, and material names must be unique",
+                "names were changed: OBJ names cannot contain spaces, and material names must be unique",
             ],
             renamed(scene, materials),
             None,
@@ -162,7 +162,7 @@ fn is_evaluated(scene: &Scene) -> bool {
 }
 
 /// Returns how many names are written with other characters: names in Blender's dialect have no blanks, and those of
-/// materials must differ. A material that is missing and has no name is none.
+/// materials must be unique. A missing material without a name counts as no material.
 fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     let is_evaluated = is_evaluated(scene);
     let written = |name| if is_evaluated { names::joined(name) } else { names::written(name) };

@@ -393,7 +393,7 @@ fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Ob
     let has_words = ["unknown-statement", "malformed"].iter().any(|code| warnings.counts().contains_key(code));
     if has_words && !has_statement {
         let place = Place { file: job.chunks.name().clone(), line: Some(1), column: Some(1), offset: Some(0) };
-        let message = "the file has no OBJ statement";
+        let message = "the file contains no OBJ statements";
         return Err(Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed));
     }
     let precision = job.options.precision;

@@ -1,7 +1,7 @@
-//! Makes a mesh whole whose text refers to what is not there: uvs and normals that do not exist are dropped from
+//! Repairs a mesh with invalid references: nonexistent uvs and normals are dropped from
 //! corners, elements without their vertices are dropped, and values of skipped lines are taken out.
 //!
-//! A skipped line keeps its number until here, so that the indices of later lines mean what their writer meant.
+//! A skipped line is still counted until here, so that later indices keep their meaning.
 
 use super::parsed::ObjStream;
 use polyhaul_model::error::{Diagnostic, Error, Result};

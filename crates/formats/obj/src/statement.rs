@@ -220,7 +220,7 @@ impl Statement<'_, '_> {
         let mut count = 0;
         while let Some(token) = tokens.next_number() {
             if count == N && N == 3 {
-                self.note("extra-value", token, "more than three numbers: the others were dropped")?;
+                self.note("extra-value", token, "more than three numbers: the rest were dropped")?;
                 break;
             }
             if count == N {
@@ -312,7 +312,7 @@ impl Statement<'_, '_> {
         }
         // Some programs start remarks with a dollar sign.
         if text[0] == b'$' {
-            let message = format!("`{}` starts no statement: line skipped", shown(text));
+            let message = format!("`{}` does not start a statement: line skipped", shown(text));
             return self.note("unknown-statement", word, message).map(Ok);
         }
         let plausible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');

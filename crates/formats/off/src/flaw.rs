@@ -23,7 +23,7 @@ pub(super) struct OffFlaw {
 pub(super) enum OffFault {
     /// Not a row: always an error. The message, and what was expected.
     Wrong(Box<(String, String)>),
-    /// Not a row: left out, as the caller asked.
+    /// A malformed row, skipped because the caller continues past errors.
     Skipped(Box<(String, String)>),
     /// The faces up to this one have more corners than the limit.
     Corners(u64),
@@ -31,7 +31,7 @@ pub(super) enum OffFault {
     Index(i64),
     /// A face without vertices.
     Short,
-    /// An integer that is written as a decimal.
+    /// An integer written as a decimal.
     Decimal,
     /// This many values more than a row has; whether the row is a vertex.
     Extra { count: u64, is_vertex: bool },

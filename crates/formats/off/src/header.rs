@@ -146,7 +146,7 @@ impl<'a> Keyword<'a> {
         is_keyword.then_some(Keyword { form, dimensions, rest })
     }
 
-    /// What vertices have, in three dimensions.
+    /// The attributes of vertices, in three dimensions.
     pub(super) fn form(self) -> Option<OffForm> {
         self.dimensions.is_none().then_some(self.form)
     }

@@ -21,8 +21,8 @@
 //! - OFF does not define an up axis, so the scene keeps the default axes: positions are converted to other formats
 //!   unchanged.
 //!
-//! Reading: `reader` (the job that the pipeline runs), `reflow` (rows that are not one to a line), `repair` (vertices
-//! that are left out), `header`, `lines` (which lines count), `rows` (lines to values),
+//! Reading: `reader` (the job that the pipeline runs), `reflow` (rows that are not one per line), `repair` (vertices
+//! that are skipped), `header`, `lines` (which lines count), `rows` (lines to values),
 //! `flaw` (their faults), `arrays` (their destination). Writing: `plan` (what is written), `split` (one normal and one
 //! uv per vertex), `losses` (what is dropped), `writer` (pages of text). Nothing here knows another format.
 

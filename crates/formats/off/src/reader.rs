@@ -67,7 +67,7 @@ struct OffState {
     lines: u64,
     rows: u64,
     counts: OffCounts,
-    /// The vertices that are left out.
+    /// The skipped vertices.
     bad_vertices: Vec<u64>,
     colors: OffColors,
     /// The number of faces with colors, and the message about the first.
@@ -90,7 +90,7 @@ struct OffJob<'s, 'o> {
     header: OnceLock<OffHeader>,
     arrays: OffArrays,
     slot_bytes: usize,
-    /// Whether lines that are no rows are left out.
+    /// Whether malformed rows are skipped.
     skips_rows: bool,
 }
 
@@ -129,7 +129,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     }
 }
 
-/// Reads text that is malformed if each row is a line, with one row a line. If that fails, too, returns the `error`.
+/// Reads text that is not one row per line after reflowing it. If that fails, too, returns the original `error`.
 fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<OffFound> {
     let changed = Arc::new(AtomicU64::new(0));
     let name = source.name().to_owned();
@@ -146,7 +146,7 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     if count == 0 || reflowed_text.warnings.counts().contains_key("extra-data") {
         return Err(error);
     }
-    let message = "rows are not one to a line; the numbers are exactly the declared rows";
+    let message = "rows span several lines or share a line; the numbers match the declared rows exactly";
     let place = error.diagnostic().place.clone();
     reflowed_text.warnings.note_many(
         options.faults,
@@ -193,7 +193,7 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) ->
         && !bad_vertices.is_empty()
     {
         let dropped = repair::drop_vertices(mesh, &bad_vertices)?;
-        let message = format!("skipped {dropped} elements that use vertices which were skipped");
+        let message = format!("skipped elements that use skipped vertices: {dropped}");
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         let end = mesh.counts();
         scene.objects.iter_mut().for_each(|object| object.end = end);

@@ -1,8 +1,8 @@
-//! Text whose rows are not one to a line, as text whose rows are: only white space is replaced.
+//! Rewrites text so that each row is on one line. Only white space is replaced.
 //!
-//! The format separates numbers by any white space; only the color of a face ends with its line. Lines are joined until
-//! they are exactly one row, and divided if they are exactly several. Text that is neither is an error: a number that
-//! is missing must not shift all others.
+//! Numbers may be separated by any white space; only the color of a face ends with its line. Lines are joined until
+//! they form exactly one row, and split if they form exactly several. Anything else is an error: a missing number
+//! must not shift all others.
 
 use super::header::{Keyword, OffForm};
 use super::lines;
@@ -15,42 +15,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 64 << 10;
-/// The most values of a face's color.
+/// Maximum number of values in a face color.
 const MAX_COLOR_VALUES: usize = 4;
-/// The fewest corners of faces that share a line: fewer could be a color.
+/// Minimum number of corners of faces that share a line: fewer could be a color.
 const MIN_SHARED_CORNERS: u64 = 3;
 
 /// The part of the file that a line belongs to.
 #[derive(Clone, Copy)]
 enum ReflowPart {
-    /// The keyword has not come.
+    /// The keyword has not been read.
     Start,
-    /// The keyword has come, the counts have not.
+    /// The keyword has been read, but not the counts.
     Counts,
     Vertices(u64),
     Faces(u64),
     End,
 }
 
-/// Reads a source with one row a line.
+/// A reader that puts each row of a source on its own line.
 pub(super) struct Reflow<'a> {
     source: Source<'a>,
     offset: u64,
     is_over: bool,
     max_line_bytes: usize,
-    /// Bytes that were read and are no whole line.
+    /// Input that does not yet form a whole line.
     input: Vec<u8>,
-    /// Lines that are ready, from `start` on. A row that is incomplete begins at `row`.
+    /// Finished lines, from `start` on. An incomplete row starts at `row`.
     out: Vec<u8>,
     start: usize,
     row: usize,
     part: ReflowPart,
     form: OffForm,
     counts: [u64; 2],
-    /// Whether the row began on an earlier line, and how many of its words are from there.
+    /// Whether the row started on an earlier line, and the number of its words on earlier lines.
     is_joined: bool,
     earlier_words: usize,
-    /// How many rows were joined or divided.
+    /// The number of rows that were joined or split.
     changed: Arc<AtomicU64>,
 }
 
@@ -139,15 +139,15 @@ impl<'a> Reflow<'a> {
             ReflowPart::Counts => self.count_line(words),
             ReflowPart::Vertices(left) => self.vertices(words, left),
             ReflowPart::Faces(left) => self.faces(words, left),
-            ReflowPart::End => Err(misfit("data follow the last row")),
+            ReflowPart::End => Err(misfit("data after the last row")),
         }
     }
 
     fn keyword(&mut self, words: &[Range<usize>]) -> io::Result<bool> {
         let Some(keyword) = Keyword::of(&self.out[words[0].clone()]).filter(|keyword| !keyword.has_count()) else {
-            return Err(misfit("no keyword on its own"));
+            return Err(misfit("missing keyword"));
         };
-        self.form = keyword.form().ok_or_else(|| misfit("other dimensions"))?;
+        self.form = keyword.form().ok_or_else(|| misfit("unsupported dimensions"))?;
         self.part = ReflowPart::Counts;
         if words.len() == 1 {
             return Ok(true);
@@ -155,14 +155,14 @@ impl<'a> Reflow<'a> {
         self.count_line(&words[1..])
     }
 
-    /// The numbers of vertices, faces and edges, and vertices behind them.
+    /// The counts of vertices, faces and edges, and any vertices after them.
     fn count_line(&mut self, words: &[Range<usize>]) -> io::Result<bool> {
         let has_keyword = Keyword::of(&self.out[words[0].clone()]).is_some_and(|keyword| !keyword.has_count());
         if has_keyword {
             return if words.len() > 1 { self.count_line(&words[1..]) } else { Ok(false) };
         }
         let numbers = words.iter().take(2).map(|word| number::u64(&self.out[word.clone()]).ok());
-        let numbers: Vec<u64> = numbers.collect::<Option<_>>().ok_or_else(|| misfit("a count is no number"))?;
+        let numbers: Vec<u64> = numbers.collect::<Option<_>>().ok_or_else(|| misfit("a count is not a number"))?;
         let [vertices, faces] = numbers[..] else { return Ok(false) };
         // The number of edges may be on a line of its own, or missing.
         let waits = self.is_joined && words.len() == 2;
@@ -203,7 +203,7 @@ impl<'a> Reflow<'a> {
             number::f32(text).is_some() || number::msvc_special(text).is_some()
         };
         if !words.iter().all(is_number) {
-            return Err(misfit("a word is no number"));
+            return Err(misfit("a word is not a number"));
         }
         let width = self.form.width();
         let widths = [width, self.form.least_width()];
@@ -245,9 +245,9 @@ impl<'a> Reflow<'a> {
 
     fn faces(&mut self, mut words: &[Range<usize>], mut left: u64) -> io::Result<bool> {
         loop {
-            let size = number::u64(&self.out[words[0].clone()]).map_err(|_| misfit("no number of corners"))?;
+            let size = number::u64(&self.out[words[0].clone()]).map_err(|_| misfit("missing corner count"))?;
             let Some(needed) = usize::try_from(size).ok().and_then(|size| size.checked_add(1)) else {
-                return Err(misfit("no number of corners"));
+                return Err(misfit("missing corner count"));
             };
             if words.len() < needed {
                 return Ok(false);

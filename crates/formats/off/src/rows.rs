@@ -24,7 +24,7 @@ use std::ops::Range;
 /// Stands for the alpha of a vertex without one; no text parses to this NaN.
 pub(super) const NO_ALPHA: f32 = f32::from_bits(0x7FC0_0FF0);
 
-/// The most values of a face's color.
+/// Maximum number of values in a face color.
 const MAX_COLOR_VALUES: usize = 4;
 
 /// The rows of a chunk to parse.
@@ -40,7 +40,7 @@ pub(super) struct OffChunk<'a> {
     pub(super) end: usize,
     /// The row that the first line is.
     pub(super) first_row: u64,
-    /// Whether lines that are no rows are left out.
+    /// Whether malformed rows are skipped.
     pub(super) skips_rows: bool,
     /// How many corners its faces can have, and the limit behind that.
     pub(super) corners: (u64, u64),
@@ -62,7 +62,7 @@ pub(super) struct OffRows {
     pub(super) lines: Vec<[u32; 2]>,
     pub(super) points: Vec<u32>,
     pub(super) flaws: OffFlaws,
-    /// The vertices that are left out.
+    /// The skipped vertices.
     pub(super) bad_vertices: Vec<u64>,
     /// The number of faces with colors.
     pub(super) colored: u64,
@@ -297,7 +297,7 @@ impl OffRows {
         self.flaws.push(OffFlaw { what, token, row })
     }
 
-    /// Records the fault of a word or a line, which ends the reading unless such lines are left out.
+    /// Records the fault of a word or a line, which ends reading unless malformed rows are skipped.
     fn wrong(
         &mut self,
         chunk: OffChunk<'_>,
@@ -311,7 +311,7 @@ impl OffRows {
         self.flaw(chunk, what, word, row)
     }
 
-    /// Takes the place of a vertex that is left out.
+    /// Adds a placeholder for a skipped vertex.
     fn skip_vertex(&mut self, chunk: OffChunk<'_>, row: u64) -> Result<()> {
         if self.is_over || !chunk.skips_rows {
             return Ok(());
@@ -404,7 +404,7 @@ impl OffRows {
         let Some(first) = rest.next() else { return Ok(()) };
         let Some(size) = self.integer(chunk, &first, row)?.and_then(|size| u64::try_from(size).ok()) else {
             let message = format!("`{}` is not a number of corners (face {row})", chunk.shown(&first));
-            return self.wrong(chunk, message, "an integer from 0 on", first, row);
+            return self.wrong(chunk, message, "a non-negative integer", first, row);
         };
         let start = self.corners.len();
         let mut index_count = 0;
@@ -463,7 +463,7 @@ impl OffRows {
         for word in words {
             if number::f32(&chunk.padded[word.clone()]).is_none() {
                 let message = format!("`{}` is not a color value (face {row})", chunk.shown(&word));
-                self.wrong(chunk, message, "a number, or a line end", word, row)?;
+                self.wrong(chunk, message, "a number, or the end of the line", word, row)?;
                 return Ok(false);
             }
             count += 1;

@@ -76,8 +76,8 @@ fn converted_pairs(bytes: &[u8], header: &PlyHeader) -> usize {
 
 /// The error about rows in which each LF became CR LF.
 fn converted(feed: &Feed<'_>, body: u64) -> Error {
-    let message = "the binary data do not fit the header: every LF in them is a CR LF";
-    let hint = "a transfer as text damaged the file: transfer the original again in binary mode";
+    let message = "the binary data does not match the header: every LF was replaced by CR LF";
+    let hint = "a text-mode transfer damaged the file: transfer the original again in binary mode";
     Diagnostic::at(feed.name(), body, message).into_error(ErrorKind::Malformed).with_hint(hint)
 }
 

@@ -1,4 +1,4 @@
-//! Removes invalid faces and edges, after the caller chose to continue past errors.
+//! Removes invalid faces and edges if the caller continues past errors.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Array, Column, Domain, Elements, Mesh, NONE, Values};
@@ -48,7 +48,7 @@ pub(super) fn mark_corners(corners: &mut Array<u32>, vertices: &[u64]) -> Result
     Ok(())
 }
 
-/// Removes vertices, which no element uses any more, and gives those after them lower numbers.
+/// Removes vertices that no element uses, and renumbers the others.
 pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<()> {
     let keep = all_but(vertices, mesh.positions.len())?;
     let mut retained = PlyRepairRows(&keep);
@@ -70,7 +70,7 @@ pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Which of `count` rows stay.
+/// Marks which of `count` rows to keep.
 fn all_but(rows: &[u64], count: usize) -> Result<Vec<bool>> {
     let mut keep = Vec::new();
     keep.try_reserve_exact(count).map_err(|_| Error::memory("the repair"))?;
@@ -93,7 +93,7 @@ fn keep_rows<'a>(columns: impl Iterator<Item = &'a mut Column>, keep: &[bool]) -
     Ok(())
 }
 
-/// Keeps the valid elements; returns for each whether it was kept.
+/// Removes invalid elements; returns for each element whether it was kept.
 fn compact(elements: &mut Elements, min_corners: usize, positions: u32) -> Result<Vec<bool>> {
     let keep = valid(elements, min_corners, positions)?;
     compact_lists(elements.offsets.to_mut()?, elements.corner_positions.to_mut()?, &keep);
@@ -107,7 +107,7 @@ fn dropped(keep: &[bool]) -> u64 {
     keep.iter().filter(|&&is_kept| !is_kept).count() as u64
 }
 
-/// Returns for each element whether it stays.
+/// Returns for each element whether it is valid.
 fn valid(elements: &Elements, min_corners: usize, positions: u32) -> Result<Vec<bool>> {
     let mut keep = Vec::new();
     keep.try_reserve_exact(elements.len()).map_err(|_| Error::memory("the repair"))?;
@@ -118,7 +118,7 @@ fn valid(elements: &Elements, min_corners: usize, positions: u32) -> Result<Vec<
     Ok(keep)
 }
 
-/// Something to be done to an array of any type.
+/// An operation on an array of any type.
 trait PlyWork {
     fn on<T: Copy>(&mut self, items: &mut Vec<T>);
 }

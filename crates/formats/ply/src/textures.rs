@@ -55,14 +55,14 @@ pub(super) fn take_materials(
         Some(at) => {
             let numbers = whole_numbers(&mesh.face_columns.remove(at).values)?;
             let missing = numbers.iter().filter(|&&number| number >= 0 && number as usize >= count).count() as u64;
-            let message = format!("faces have the number of a texture that the file does not name ({count} are named)");
+            let message = format!("faces refer to an undefined texture (the file defines {count})");
             warnings.note_many(faults, "missing-texture", missing, Diagnostic::new(message))?;
             if count > 1 || numbers.iter().any(|&number| number != 0) {
                 mesh.face_materials = numbers.into();
             }
         }
         None if count > 1 => {
-            let message = format!("faces have no `{TEXTURE_NUMBER}`: all of them have the first of {count} textures");
+            let message = format!("faces have no `{TEXTURE_NUMBER}`: all of them use the first of {count} textures");
             warnings.note(faults, "missing-property", Diagnostic::new(message))?;
         }
         None => {}

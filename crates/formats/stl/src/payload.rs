@@ -1,7 +1,7 @@
-//! Binary STL in which the two bytes after a triangle are what their name says: how many bytes of attributes follow.
+//! Binary STL files that use the attribute byte count: each triangle is followed by that number of attribute bytes.
 //!
-//! Nearly all programs write 0 there, or a color. A file with such bytes is longer than its triangles; it is one of
-//! these if the triangles with the bytes after them end with the file.
+//! Most programs store 0 or a color in the count. A file with attribute bytes is longer than its triangles. It is
+//! recognized if the triangles and the bytes after them end exactly at the end of the file.
 
 use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_bytes::Source;
@@ -9,22 +9,22 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::read::ask;
 use std::io::{self, Read};
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// The bytes of attributes in a file.
+/// The attribute bytes of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StlPayload {
-    /// How many triangles have any.
+    /// The number of triangles with attribute bytes.
     pub(super) facets: u64,
     pub(super) bytes: u64,
 }
 
-/// A source read in order, a block at a time.
+/// A source that is read sequentially in blocks.
 struct FacetBlocks<'a> {
     source: Source<'a>,
     block: Vec<u8>,
-    /// What of the block is left to take, and the offset of what comes after it.
+    /// The unread part of the block, and the offset after the block.
     start: usize,
     offset: u64,
 }
@@ -66,13 +66,13 @@ impl<'a> FacetBlocks<'a> {
     }
 }
 
-/// How many bytes of attributes follow a triangle.
+/// The number of attribute bytes after a triangle.
 fn payload_bytes(facet: &[u8; FACET_BYTES]) -> usize {
     usize::from(u16::from_le_bytes([facet[FACET_BYTES - 2], facet[FACET_BYTES - 1]]))
 }
 
 impl StlPayload {
-    /// The bytes of attributes of a file with `count` triangles, if it has any.
+    /// Finds the attribute bytes of a file with `count` triangles, if any.
     pub(super) fn find(source: &Source<'_>, count: u32) -> Result<Option<StlPayload>> {
         let plain_bytes = HEADER_BYTES as u64 + u64::from(count) * FACET_BYTES as u64;
         let Some(size) = source.len().filter(|&size| source.is_positioned() && size > plain_bytes && count > 0) else {
@@ -96,17 +96,17 @@ impl StlPayload {
     }
 }
 
-/// Reads the triangles of a file without the bytes of attributes, which become 0.
+/// A reader that omits attribute bytes and sets their counts to 0.
 pub(super) struct BareFacets<'a> {
     header: Vec<u8>,
     blocks: FacetBlocks<'a>,
     facet: [u8; FACET_BYTES],
-    /// What of the triangle is taken.
+    /// The part of the triangle that was returned.
     taken: usize,
 }
 
 impl<'a> BareFacets<'a> {
-    /// `header` is that of the source.
+    /// `header` is the header of the source.
     pub(super) fn new(source: Source<'a>, header: Vec<u8>) -> BareFacets<'a> {
         let blocks = FacetBlocks::new(source, header.len() as u64);
         BareFacets { header, blocks, facet: [0; FACET_BYTES], taken: FACET_BYTES }

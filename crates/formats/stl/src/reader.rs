@@ -70,7 +70,7 @@ fn read_bare(
     consumer: Option<&dyn MeshConsumer>,
 ) -> Result<StlFound> {
     let StlPayload { facets, bytes } = payload;
-    let message = format!("{bytes} bytes of attributes follow {facets} of the triangles: they were dropped");
+    let message = format!("{bytes} attribute bytes after {facets} of the triangles were dropped");
     let mut warnings = Warnings::default();
     let first = Diagnostic::at(&source.name().into(), HEADER_BYTES as u64, message);
     warnings.note_dropped(options.faults, "left-out-attributes", facets, first)?;

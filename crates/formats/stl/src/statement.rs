@@ -45,11 +45,11 @@ pub(super) struct StlStatement {
     pub(super) word: StlWord,
     /// The start of the token, and its size.
     pub(super) token: (u32, u32),
-    /// A deviation from the format that does not change the meaning: how it was read.
+    /// How a deviation from the format that does not change the meaning was read.
     pub(super) habit: Option<&'static str>,
 }
 
-/// The words that statements start with.
+/// The first words of statements.
 const KEYWORDS: [&[u8]; 8] = [b"solid", b"facet", b"outer", b"vertex", b"end", b"endloop", b"endfacet", b"endsolid"];
 
 /// `text` after a word that it starts with, whatever the case.
@@ -212,7 +212,11 @@ impl<'a> Statements<'a> {
         }
         if word.eq_ignore_ascii_case(b"color") {
             self.rest_of_line();
-            return StlStatement { word: StlWord::Comment, token, habit: Some("skipped: STL text has no colors") };
+            return StlStatement {
+                word: StlWord::Comment,
+                token,
+                habit: Some("skipped: text STL cannot store colors"),
+            };
         }
         if word.eq_ignore_ascii_case(b"end") {
             return self.end(token);

@@ -605,10 +605,10 @@ fn hint_of(token: &[u8]) -> Option<String> {
         return Some("write numbers with a decimal point, not a comma".into());
     }
     if spreadsheet_error(token) > 0 {
-        return Some("a spreadsheet writes this for a cell without a value; `--missing nan` reads it as NaN".into());
+        return Some("spreadsheets write this for cells with errors; `--missing nan` reads it as NaN".into());
     }
     let is_behind_value = token.contains(&b'#') && !token.starts_with(b"#");
-    is_behind_value.then(|| "a comment starts behind white space or a separator, not inside a value".into())
+    is_behind_value.then(|| "a comment must follow white space or a separator".into())
 }
 
 fn integers_of(scalar: polyhaul_model::Scalar) -> String {

@@ -322,7 +322,7 @@ impl TableJob<'_, '_> {
             let is_first = place.offset.is_some_and(|offset| head.first_row.contains(&offset));
             let mut diagnostic = Diagnostic { place, ..complaint.diagnostic.clone() };
             if is_first && complaint.code == "not-a-number" && diagnostic.hint.is_none() {
-                diagnostic.hint = Some("pass `--header yes` if the first row has the names of the columns".into());
+                diagnostic.hint = Some("pass `--header yes` if the first row contains column names".into());
             }
             state.warnings.broken(self.options.faults, complaint.code, diagnostic)?;
         }
@@ -376,9 +376,9 @@ fn note_rounded(
             None if job.layout == Layout::Rows => "the table".into(),
             None => format!("column {number}"),
         };
-        let message = format!("{what} rounded to 64-bit floats in {column}, which has other numbers, too");
+        let message = format!("{what} rounded to 64-bit floats in {column}, which also contains other numbers");
         let place = Place { file: job.chunks.name().clone(), ..Place::default() };
-        let hint = Some("integers of a column keep all digits if all of its values are integers of 64 bits".into());
+        let hint = Some("integers keep all their digits if every value in the column is a 64-bit integer".into());
         let diagnostic = Diagnostic { hint, ..at(place, message) };
         warnings.rounded(job.options.faults, true, array.rounded, diagnostic)?;
     }

@@ -208,7 +208,7 @@ impl Shelf {
         let first: Vec<_> = listed.by_ref().take(LISTED_COUNT).map(|name| names::shown(name).to_string()).collect();
         match (first.is_empty(), listed.count()) {
             (true, _) => match self.archive.outside_name() {
-                Some(name) => format!("its names lead out of it, such as `{}`", names::shown(name)),
+                Some(name) => format!("its member names point outside it, such as `{}`", names::shown(name)),
                 None => "it is empty".to_owned(),
             },
             (_, 0) => format!("it contains {}", first.join(", ")),
@@ -313,7 +313,7 @@ impl Member {
         };
         let member = self.beside(&slashed(name), options.allow_outside).ok_or_else(missing)??;
         if member.inner.is_some() {
-            return Err(Error::new(ErrorKind::Unsupported, "a buffer is an image inside a file"));
+            return Err(Error::new(ErrorKind::Unsupported, "a buffer refers to an image inside another file"));
         }
         let source = member.source(options)?;
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);

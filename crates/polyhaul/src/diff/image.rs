@@ -128,7 +128,7 @@ fn profiles([a, b]: [&Image; 2], differences: &mut Differences) {
     let names_of = |image: &Image| image.profile.names().into_iter().map(String::from).collect::<Vec<String>>();
     let names = [names_of(a), names_of(b)];
     if names[0] == names[1] && a.profile != b.profile {
-        differences.only("color-space", 1, "description of colors has other values");
+        differences.only("color-space", 1, "color description differs");
     }
     one_sided("color-space", names, differences);
 }

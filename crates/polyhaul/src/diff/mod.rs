@@ -293,7 +293,7 @@ impl Differences {
         let of = if name.is_empty() { String::new() } else { format!(" `{}`", polyhaul_model::names::shown(name)) };
         let by = match gap.nan_count {
             0 => format!("by {:e} at most", gap.largest),
-            count => format!("{count} of them NaN in one of the files"),
+            count => format!("{count} of them NaN in only one of the files"),
         };
         let message = format!("{what}{of}: {} values differ, {by}, at {place}", gap.count);
         let count = gap.count;

@@ -1,23 +1,23 @@
-//! Faces in an order that does not depend on the file: by their corners, so that two scenes with the same faces in
-//! another order have them at the same numbers.
+//! Sorts faces by their corners, independently of file order, so that faces of two scenes with the same faces in
+//! different orders can be compared pairwise.
 
 use super::scene::{Face, World};
 use polyhaul_model::error::Result;
 
-/// Scenes with more faces are compared in file order alone: each face takes 150 bytes here.
+/// Scenes with more faces are compared only in file order: sorting takes 150 bytes per face.
 const MAX_FACES: u64 = 4_000_000;
-/// Positions are compared on a grid with this many steps along the longest side of the scene: a file with six decimals
-/// has the same.
+/// Steps of the grid along the longest side of the scene on which positions are sorted: a file with six decimals
+/// has the same resolution.
 const STEPS: f64 = 20_000.0;
 
-/// Where a scene lies: its lowest corner, and its longest side.
+/// The extent of a scene: its lowest corner and its longest side.
 pub(super) struct FacesExtent {
     low: [f64; 3],
     pub(super) side: f64,
 }
 
 impl FacesExtent {
-    /// The extent of all corners of faces that are finite.
+    /// Computes the extent of all finite face corners.
     pub(super) fn of(world: &World<'_>) -> FacesExtent {
         let mut low = [f64::INFINITY; 3];
         let mut high = [f64::NEG_INFINITY; 3];
@@ -34,10 +34,10 @@ impl FacesExtent {
     }
 }
 
-/// What a face is ordered by: its corners, from the lowest on, on a grid.
+/// The sort key of a face: its corners on the grid, starting with the lowest.
 type FaceKey = (Vec<[i64; 3]>, String);
 
-/// The faces of a scene in an order of their own; `None` if there are too many.
+/// Returns the sorted faces of a scene; `None` if there are too many.
 pub(super) fn ordered<'a>(world: &World<'a>, extent: &FacesExtent) -> Result<Option<Vec<Face<'a>>>> {
     let count = world.parts.iter().map(|part| part.faces.len() as u64).sum::<u64>();
     if count > MAX_FACES || extent.side <= 0.0 {

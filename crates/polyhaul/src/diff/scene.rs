@@ -411,7 +411,7 @@ fn in_another_order(
         return Ok(None);
     }
     let moved = a.faces().zip(b.faces()).filter(|(left, right)| !is_at(left, right, side)).count() as u64;
-    differences.only("order", moved, "faces are in another order");
+    differences.only("order", moved, "faces are in a different order");
     Ok(Some(gaps))
 }
 
@@ -540,7 +540,7 @@ fn columns([a, b]: &[World<'_>; 2], differences: &mut Differences) {
 fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut Differences) -> Result<()> {
     if let Some((name, other)) = b.renamed.iter().next() {
         let quoted = |name: &str| format!("`{}`", polyhaul_model::names::shown(name));
-        let shown = format!("differ, not their values: {} is {}", quoted(other), quoted(name));
+        let shown = format!("differ, but their values are equal: {} is {}", quoted(other), quoted(name));
         differences.only("material names", b.renamed.len() as u64, &shown);
     }
     fn defined<'a>(world: &World<'a>) -> BTreeMap<&'a str, &'a Material> {

@@ -1,9 +1,9 @@
 //! Images of materials as they lie in a `.glb` file: PNG and JPEG files as they are, others as PNG.
 //!
-//! They are found as all files that an asset refers to (see `references`). Images in the scene's folder are embedded,
-//! and those in its archive; so are images in the output's folder, which belong to the new asset wherever they lie. Any
-//! other image needs the caller's permission: it stays a reference, with a warning. An image that is not found stays a
-//! reference, too, about which the relinking warns.
+//! They are located like all referenced files of an asset (see `references`). Images in the scene's folder are
+//! embedded, as are those in its archive and those in the output folder, which belong to the new asset. Any other image
+//! needs the caller's permission; without it, the image stays a reference, with a warning. An image that is not found
+//! also stays a reference, and relinking warns about it.
 
 use crate::containers::Near;
 use crate::options::{ReadOptions, WriteOptions};

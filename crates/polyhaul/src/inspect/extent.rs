@@ -1,8 +1,8 @@
-//! The box around a scene: its positions where objects and instances show them.
+//! The bounding box of a scene, with the transforms of objects and instances applied.
 //!
-//! The box of a moved box is exact if the transform maps axes to axes, and otherwise too large. Then the positions
-//! themselves are moved, unless the larger box is inside of what is known already: of a million instances, a few are at
-//! the border.
+//! The box of a transformed box is exact if the transform maps axes to axes; otherwise it is too large, and the
+//! positions themselves are transformed, unless the larger box is inside the current one: of a million instances, only
+//! a few are at the border.
 
 use polyhaul_geometry::exact::moved_bounds;
 use polyhaul_geometry::linear::{IDENTITY64, Matrix4};
@@ -12,11 +12,11 @@ use polyhaul_model::{Bounds, Mesh, Scene};
 use polyhaul_pipeline::parallel::for_each_item;
 use std::sync::{Mutex, PoisonError};
 
-/// Positions that a thread looks at before it takes others.
+/// The number of positions in a block of a thread's work.
 const BLOCK: usize = 1 << 18;
-/// Positions that are moved at most, which takes up to half a second; further boxes may be too large.
+/// Maximum number of transformed positions, which takes up to half a second; beyond it, boxes may be too large.
 const MAX_MOVED: u64 = 1 << 27;
-/// The part of a number that counts as none, in a matrix of 32-bit floats.
+/// The relative size below which entries of a 32-bit float matrix count as zero.
 const ROUNDING: f64 = 1e-6;
 
 /// The box around all finite positions of a scene, with the fewest digits of 32-bit floats if positions are such.
@@ -48,7 +48,7 @@ fn shortened(bounds: Bounds<f64>) -> Bounds<f64> {
     Bounds { min: bounds.min.map(short), max: bounds.max.map(short) }
 }
 
-/// The box of each mesh. Boxes of blocks are put together in the order of the positions: of zeros with different signs,
+/// The box of each mesh. Boxes of blocks are merged in the order of the positions: of zeros with different signs,
 /// the first one counts.
 fn mesh_boxes(scene: &Scene, threads: usize) -> Result<Vec<Option<Bounds<f64>>>> {
     let mut blocks = Vec::new();

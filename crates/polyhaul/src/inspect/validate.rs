@@ -96,7 +96,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     Ok(Validation { report, error, valid })
 }
 
-/// Complains about Gaussian splats that cannot be drawn or converted.
+/// Reports Gaussian splats that cannot be drawn or converted.
 fn check_splats(scene: &Scene, file: &str, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
     if !scene.meshes.iter().any(has_splats) {
         return Ok(());
@@ -113,7 +113,7 @@ fn check_splats(scene: &Scene, file: &str, options: &ReadOptions, warnings: &mut
         let broken = splat_shape::broken(mesh, HARMONICS.len() - 1, &options.run)?;
         let Some(BrokenSplat { splat, column }) = broken.first() else { continue };
         let what = counted(broken.len() as u64, ["splat has a value", "splats have values"]);
-        let message = format!("{what} that no format of splats stores: first `{column}` of splat {splat}");
+        let message = format!("{what} that no splat format can store: first `{column}` of splat {splat}");
         warnings.push_many("broken-splats", broken.len() as u64, complaint(message, file));
     }
     Ok(())

@@ -238,7 +238,7 @@ impl Definitions<'_> {
     }
 }
 
-/// A name that stands for no material, and that no library defines, becomes none.
+/// Removes a material name that stands for no material and that no library defines.
 fn clear_unnamed(materials: &mut [Material]) {
     let unnamed = materials.iter_mut().filter(|material| material.missing && material.name == obj::NO_MATERIAL);
     unnamed.for_each(|material| material.name.clear());

@@ -62,14 +62,14 @@ fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
 }
 
-/// Warns that definitions that nothing uses are dropped, as they are in Blender's dialect.
+/// Warns that unused definitions are dropped, as in Blender's dialect.
 fn note_unused(scene: &Scene, looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) -> Result<()> {
     let defined = definitions(scene, &looks.materials)?;
     let defined: HashSet<&str> = defined.iter().map(|material| &*material.name).collect();
     let is_unused = |material: &&Material| !material.missing && !defined.contains(&*names::joined(&material.name));
     let unused: Vec<&str> = looks.materials.iter().filter(is_unused).map(|material| &*material.name).collect();
     let count = unused.len() as u64;
-    let words = ["material that nothing uses was dropped", "materials that nothing uses were dropped"];
+    let words = ["unused material was dropped", "unused materials were dropped"];
     let message = format!("{}: {}", counted(count, words), names::listed_of(&unused, count));
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("left-out-materials", count, Diagnostic { place, ..Diagnostic::new(message) });
@@ -150,7 +150,7 @@ impl Library {
     }
 }
 
-/// The materials with names that differ as written: spaces may become `_`, and unnamed materials get a name.
+/// Materials with names that are unique when written: spaces may become `_`, and unnamed materials get a name.
 fn distinct_names<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Cow<'a, [Material]>> {
     let has_evaluated = scene.evaluated_meshes(&scene.objects)?.contains(&true);
     let written = |name: &str| if has_evaluated { names::joined(name) } else { names::written(name) }.into_owned();

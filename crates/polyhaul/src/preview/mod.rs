@@ -64,14 +64,14 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     })
 }
 
-/// Warns about a picture of a scene whose pixels are all the same: there is space around what is seen.
+/// Warns if all pixels of a scene's picture are equal. A visible scene never fills the picture, so this means empty.
 fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
     let Samples::U8(samples) = &picture.samples else { return };
     let mut pixels = samples.chunks_exact(picture.channels.count());
     if let Some(first) = pixels.next()
         && pixels.all(|pixel| pixel == first)
     {
-        let message = "the picture shows nothing: no element of the scene can be seen";
+        let message = "the picture is empty: no element of the scene is visible";
         warnings.push("empty-picture", Diagnostic::new(message));
     }
 }

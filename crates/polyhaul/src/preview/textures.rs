@@ -110,7 +110,7 @@ fn map_use(material: &Material, map: &TextureMap) -> MapUse {
     }
 }
 
-/// The part of an image that makes holes. The image of the color has its opacity in its alpha.
+/// The channel of an image that defines opacity. A color image has it in alpha.
 fn channel(material: &Material, map: &TextureMap) -> MapChannel {
     let colors = || material.maps.iter().filter(|map| map.kind == MapKind::Diffuse);
     match map.channel {

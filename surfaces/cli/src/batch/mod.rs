@@ -442,7 +442,7 @@ fn merge_logs(session: &Session, output: &Path) -> u8 {
     if session.talks() {
         if merged.active > 0 {
             let logs = human::plural(merged.active as u64, "log");
-            console::note(&format!("kept {logs} of active runs; merge again at their end\n"));
+            console::note(&format!("kept {logs} of active runs; merge again when they finish\n"));
         }
         let path = human::path(&polyhaul_batch::manifest_path(output));
         console::note(&format!("{path}: {}\n", human::plural(rows, "row")));

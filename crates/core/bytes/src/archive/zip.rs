@@ -55,7 +55,7 @@ pub(super) struct Directory {
     pub(super) names: String,
     /// Sorted by name.
     pub(super) records: Vec<ZipRecord>,
-    /// The first name that leads out of the archive.
+    /// The first member name that points outside the archive.
     pub(super) outside: Option<String>,
 }
 
@@ -119,7 +119,7 @@ fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, start))
 }
 
-/// Whether there is a directory at the end.
+/// Whether the file ends with a directory.
 pub(super) fn has_end(source: &Source<'_>, len: u64) -> io::Result<bool> {
     match find_end(source, len) {
         Ok(_) => Ok(true),
@@ -161,8 +161,8 @@ fn find_end(source: &Source<'_>, len: u64) -> Result<EndRecord, ZipFault> {
     checked(based(source, end)?)
 }
 
-/// Finds out how many bytes precede an archive: if there is no record where the directory should start, it is right
-/// before the end record, and all offsets lack the same number.
+/// Determines how many bytes precede an archive: if there is no record where the directory should start, it is right
+/// before the end record, and all offsets are too small by the same amount.
 fn based(source: &Source<'_>, end: EndRecord) -> Result<EndRecord, ZipFault> {
     let has_record = |at: u64| -> io::Result<bool> {
         let mut first = [0; 4];
@@ -339,8 +339,8 @@ fn name_text(raw: &[u8], flags: u16) -> Cow<'_, str> {
 }
 
 impl Directory {
-    /// Adds a record, unless it is a folder or its name leads out of the archive: such members only mark offsets. `..`
-    /// leaves a folder of the name.
+    /// Adds a record, unless it is a folder or its name points outside the archive: these only mark offsets. `..`
+    /// removes the preceding folder of the name.
     fn add(&mut self, mut record: ZipRecord, raw: &[u8]) -> io::Result<()> {
         let name_start = self.names.len();
         // Each byte that is not ASCII becomes at most three.

@@ -10,7 +10,7 @@ crate::options! {
         pub layer: Option<String> = None, with_layer => [exr];
         /// Read this part, by its name, its number (from 0) or its view. By default the first part with colors.
         pub part: Option<String> = None, with_part => [exr];
-        /// Turn the picture as the file says (EXIF). By default pixels stay as they are stored, with a warning.
+        /// Apply the EXIF orientation. By default pixels are kept as stored, with a warning.
         pub orient: bool = false, with_orient => [jpg, png];
     }
 }

@@ -4,7 +4,7 @@ crate::options! {
     /// Options for reading Gaussian splats.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SplatReadOptions in "splats" {
-        /// The axes of SPZ files. When reading, those of files that do not declare any.
+        /// The axes of SPZ files. When reading, only for files that do not declare their axes.
         pub spz_axes: SpzAxes = SpzAxes::Rub, with_spz_axes => [spz];
     }
 }
@@ -17,7 +17,7 @@ crate::options! {
         pub spz_version: u8 = 3, with_spz_version => [spz] in 2..=4;
         /// The compression level of SPZ files, from 1 (fast) to 12 (small), or to 22 for version 4.
         pub spz_level: i32 = 1, with_spz_level => [spz] in 1..=22;
-        /// The axes of SPZ files. When reading, those of files that do not declare any.
+        /// The axes of SPZ files. When reading, only for files that do not declare their axes.
         pub spz_axes: SpzAxes = SpzAxes::Rub, with_spz_axes => [spz];
         /// The highest degree of spherical harmonics to write. Formats with fewer write as many as they store.
         pub sh_degree: u8 = 4, with_sh_degree => [spz, splat, compressed_ply, glb] in 0..=4;
@@ -30,9 +30,9 @@ crate::options! {
 crate::choices! {
     /// The axes of SPZ files: the directions of x, y and z.
     pub enum SpzAxes = Rub {
-        /// Right, up, back, as the format says.
+        /// Right, up, back, as the format specifies.
         "rub" => Rub,
-        /// Right, down, forward, as PLY: some programs store these axes.
+        /// Right, down, forward, as in PLY: some programs store these axes.
         "rdf" => Rdf,
     }
 }

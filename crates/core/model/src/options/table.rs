@@ -11,7 +11,7 @@ crate::options! {
         /// The delimiter of values. By default it is detected from the first rows: a tab, `;`, `,`, or blanks.
         pub delimiter: Option<Delimiter> = None, with_delimiter => [csv, tsv, txt, xyz, pts];
         /// The start of a comment, on a line of its own or after values; empty for none. Its first byte must be one
-        /// that no number contains. Directly after a letter, a digit or a point it does not start a comment.
+        /// that no number contains. It does not start a comment directly after a letter, a digit or a point.
         pub comment: String = "#".into(), with_comment => [csv, tsv, txt, xyz, pts];
         /// Whether the first row has the names of the columns.
         pub header: TableHeader = TableHeader::Auto, with_header => [csv, tsv, txt, xyz, pts];
@@ -98,7 +98,7 @@ crate::choices! {
     /// Whether a table has a row of column names.
     pub enum TableHeader = Auto {
         /// When reading, if the first row is not all numbers and none of it is a number with a point, a sign or an
-        /// exponent, never in pts; when writing, as usual for the format.
+        /// exponent, and never in pts; when writing, as usual for the format.
         "auto" => Auto,
         /// It has one.
         "yes" => Present,

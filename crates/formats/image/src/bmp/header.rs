@@ -172,7 +172,7 @@ impl BmpRaw<'_, '_> {
         })
     }
 
-    /// The place of the profile that the longest second header may have: its offset from that header, and its size.
+    /// The location of the ICC profile in the longest second header: its offset from that header, and its size.
     fn profile(&self) -> Option<(u64, usize)> {
         const MAX_PROFILE_BYTES: usize = 4 << 20;
         let is_embedded = self.size == MAX_BYTES && self.word(SPACE) == u32::from_be_bytes(*b"MBED");

@@ -57,7 +57,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok((image, threads))
 }
 
-/// Reads the profile behind the pixels, and ends the file. A profile elsewhere, or one that is cut, is none.
+/// Reads the profile after the pixels, and finishes the file. A profile elsewhere, or a truncated one, is ignored.
 fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
     let mut profile = ColorProfile::default();
     if let Some((offset, size)) = header.profile
@@ -73,7 +73,7 @@ fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
     Ok(profile)
 }
 
-/// Reads plain rows of bytes.
+/// Reads uncompressed rows of bytes.
 fn read_bytes<'a>(
     pieces: Pieces<'a>,
     header: &BmpHeader,

@@ -60,7 +60,7 @@ pub(super) struct DdsHeader {
     pub(super) surface: TextureSurface,
     /// Whether the red of BC3 is stored as alpha.
     pub(super) has_red_as_alpha: bool,
-    /// What the file has if it ends early: its headers have two meanings.
+    /// The alternative interpretation of ambiguous headers, used if the file ends early.
     pub(super) fewer: Option<FewerPictures>,
 }
 
@@ -97,7 +97,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         // The sizes are constants, but some programs write 24 or nothing.
         let is_known = word(at) == 24 || at == 76 && word(at) == 0;
         if !is_known && word(at) != expected {
-            let message = format!("invalid size of the {what}: {} bytes; expected {expected}", word(at));
+            let message = format!("invalid {what} size: {} bytes; expected {expected}", word(at));
             return Err(fault(&pieces.file, at as u64, message));
         }
         if word(at) != expected {

@@ -28,8 +28,8 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings
     let is_cut = (texture.layers, texture.faces) != (surface.layers, surface.faces);
     if is_cut {
         let message = match texture.faces {
-            6 => "the array size counts the faces of cubes",
-            _ => "the headers differ in whether it is a cube map; read as one picture of each layer",
+            6 => "the array size counts cube faces instead of cubes",
+            _ => "the headers disagree on whether this is a cube map; read as one image per layer",
         };
         let file = pieces.file.clone();
         warnings.note(options.faults, "array-size", Diagnostic::at(&file, ARRAY_SIZE as u64, message))?;

@@ -26,7 +26,7 @@ pub(super) struct HdrHeader {
     pub(super) is_upward: bool,
     /// Whether the first pixel of a row is its last one.
     pub(super) is_mirrored: bool,
-    /// What else it says about the pixels.
+    /// Other declarations about the pixels.
     pub(super) attributes: Vec<ImageAttribute>,
 }
 
@@ -71,14 +71,14 @@ pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limit
     Ok(header)
 }
 
-/// Lines about the meaning of pixels. Several of a kind count together, as each was added to those before.
+/// Header lines about the meaning of pixels. Repeated lines of a kind accumulate.
 #[derive(Default)]
 struct HdrDeclarations {
-    /// What light was multiplied by.
+    /// The factor that light was multiplied by.
     exposure: Option<f32>,
-    /// What red, green and blue were multiplied by.
+    /// The factors that red, green and blue were multiplied by.
     correction: Option<[f32; 3]>,
-    /// The width of a pixel for its height.
+    /// The width of a pixel divided by its height.
     aspect: Option<f32>,
     /// x and y of red, green, blue and white.
     primaries: Option<[f32; 8]>,

@@ -1,11 +1,11 @@
-//! Coefficients of a block, from compressed data: sequential (T.81, F.2) and progressive (T.81, G.1).
+//! Decodes the coefficients of a block from compressed data: sequential (T.81, F.2) and progressive (T.81, G.1).
 
 use super::huffman::{JpegBits, JpegCodes, JpegDamage};
 
 /// The coefficients of 8 x 8 samples, row by row.
 pub(super) type Block = [i16; 64];
 
-/// The place of each coefficient of the order in a file (T.81, figure A.6).
+/// The zigzag order: the position in a block of each coefficient in the file (T.81, figure A.6).
 #[rustfmt::skip]
 pub(super) const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
@@ -13,25 +13,25 @@ pub(super) const ZIGZAG: [u8; 64] = [
     62, 63,
 ];
 
-/// The coefficients that a scan has, and their bits (T.81, B.2.3).
+/// The range of coefficients and bits in a scan (T.81, B.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Band {
     /// The first coefficient and the last one, in the order of the file.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The lowest bit that earlier scans had, or 0.
+    /// The lowest bit of earlier scans, or 0.
     pub(super) high: u32,
     /// The lowest bit of this scan.
     pub(super) low: u32,
 }
 
-/// The place of the coefficient `index`.
+/// The position of coefficient `index` in the block.
 #[inline(always)]
 fn place(index: usize) -> Result<usize, JpegDamage> {
     ZIGZAG.get(index).map(|place| usize::from(*place)).ok_or(JpegDamage::Block)
 }
 
-/// Reads a block of a sequential scan, whose coefficients are 0 so far. Returns the index of the last one that is not.
+/// Reads a block of a sequential scan into zeroed coefficients. Returns the index of the last nonzero one.
 #[inline(always)]
 pub(super) fn sequential(
     bits: &mut JpegBits<'_>,
@@ -61,7 +61,7 @@ pub(super) fn sequential(
     if index > 64 { Err(JpegDamage::Block) } else { Ok(last) }
 }
 
-/// Reads the means of a progressive file: their upper bits, or one bit more.
+/// Reads the DC coefficient of a progressive block: its upper bits, or one more bit.
 #[inline(always)]
 pub(super) fn progressive_mean(
     bits: &mut JpegBits<'_>,
@@ -81,7 +81,8 @@ pub(super) fn progressive_mean(
     Ok(())
 }
 
-/// Reads the upper bits of coefficients of a progressive file. `blocks` counts the blocks, this one first, without any.
+/// Reads the upper bits of AC coefficients in a progressive file. `blocks` counts the blocks, including this one,
+/// Reads the upper bits of AC coefficients in a progressive file. /// without any.
 #[inline(always)]
 pub(super) fn progressive_first(
     bits: &mut JpegBits<'_>,
@@ -115,7 +116,7 @@ pub(super) fn progressive_first(
     if index > band.end + 1 { Err(JpegDamage::Block) } else { Ok(()) }
 }
 
-/// Reads one bit more of the coefficients of a progressive file.
+/// Reads one more bit of the AC coefficients in a progressive file.
 pub(super) fn progressive_next(
     bits: &mut JpegBits<'_>,
     details: &JpegCodes,
@@ -166,7 +167,7 @@ pub(super) fn progressive_next(
     Ok(())
 }
 
-/// Adds the next bit of a coefficient that is not 0.
+/// Adds the next bit of a nonzero coefficient.
 #[inline(always)]
 fn refine(bits: &mut JpegBits<'_>, coefficient: &mut i16, step: i16) {
     if bits.bit() && *coefficient & step == 0 {

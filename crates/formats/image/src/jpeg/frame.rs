@@ -1,27 +1,27 @@
-//! The frame of a JPEG file: its size, its components, and the order of its blocks (T.81, A.1 and A.2).
+//! The frame of a JPEG file: size, components and block order (T.81, A.1 and A.2).
 
 use super::blocks::Band;
 
 /// Maximum components.
 pub(super) const MAX_COMPONENTS: usize = 4;
 
-/// Maximum blocks of a unit of several components (T.81, B.2.3).
+/// Maximum number of blocks in an interleaved MCU (T.81, B.2.3).
 pub(super) const MAX_UNIT_BLOCKS: usize = 10;
 
-/// How components become colors.
+/// The color model of the components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColorModel {
     Gray,
     Rgb,
-    /// Brightness and differences of blue and red.
+    /// Luma and chroma (YCbCr).
     Ycc,
     /// Inks.
     Cmyk,
-    /// Inks, of which the colored ones are stored like `Ycc`.
+    /// Inks (CMYK), with the colored ones stored like `Ycc`.
     Ycck,
 }
 
-/// Declarations of a file about its pixels.
+/// The frame header.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) width: usize,
@@ -34,27 +34,27 @@ pub(super) struct Frame {
     pub(super) colors: ColorModel,
 }
 
-/// A component: samples of brightness or color, at all pixels or at some.
+/// A component, which may be subsampled.
 #[derive(Clone, Debug)]
 pub(super) struct JpegComponent {
     pub(super) id: u8,
-    /// The sampling factors: blocks of a unit.
+    /// The sampling factors: the number of blocks per MCU.
     pub(super) across: usize,
     pub(super) down: usize,
-    /// The number of its quantization table.
+    /// The quantization table number.
     pub(super) table: usize,
-    /// The table when its first scan started, row by row.
+    /// The quantization table at the start of the first scan, row by row.
     pub(super) quantization: Option<[u16; 64]>,
-    /// Samples of a row and of a column.
+    /// Samples per row and per column.
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Blocks of a row and of a column, those included that only fill units.
+    /// Blocks per row and per column, including padding to whole MCUs.
     pub(super) blocks_across: usize,
     pub(super) blocks_down: usize,
 }
 
 impl Frame {
-    /// Sets the sizes of components from their factors.
+    /// Computes the sizes of components from their sampling factors.
     pub(super) fn new(size: [usize; 2], is_progressive: bool, mut components: Vec<JpegComponent>) -> Frame {
         let [width, height] = size;
         if let [only] = &mut components[..] {
@@ -75,17 +75,17 @@ impl Frame {
         Frame { width, height, is_progressive, components, max_across, max_down, colors: ColorModel::Gray }
     }
 
-    /// Units of a row.
+    /// MCUs per row.
     pub(super) fn units_across(&self) -> usize {
         self.width.div_ceil(8 * self.max_across)
     }
 
-    /// Units of a column.
+    /// MCUs per column.
     pub(super) fn units_down(&self) -> usize {
         self.height.div_ceil(8 * self.max_down)
     }
 
-    /// Bytes of a pixel of the image.
+    /// Bytes per pixel of the image.
     pub(super) fn pixel_bytes(&self) -> usize {
         if self.components.len() == 1 { 1 } else { 3 }
     }
@@ -95,7 +95,7 @@ impl Frame {
     }
 }
 
-/// The components of a scan, with the numbers of their tables of codes, and what it has of them.
+/// A scan header: its components with their Huffman table numbers, and the range of coefficients.
 #[derive(Clone, Debug)]
 pub(super) struct Scan {
     pub(super) parts: Vec<ScanPart>,
@@ -105,9 +105,9 @@ pub(super) struct Scan {
 /// A component of a scan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScanPart {
-    /// The place of the component in the frame.
+    /// The index of the component in the frame.
     pub(super) component: usize,
-    /// The numbers of its tables for means and for details.
+    /// The Huffman table numbers for DC and AC coefficients.
     pub(super) means: usize,
     pub(super) details: usize,
 }
@@ -120,7 +120,8 @@ pub(super) struct Units {
 }
 
 impl Scan {
-    /// The units of a scan: a block if it has one component, and otherwise the blocks of each at the same pixels.
+    /// The MCUs of a scan: single blocks if it has one component, otherwise the blocks of all components at the same
+    /// The MCUs of a scan: single blocks if it has one component, /// pixels.
     pub(super) fn units(&self, frame: &Frame) -> Units {
         match &self.parts[..] {
             [part] => {
@@ -131,7 +132,7 @@ impl Scan {
         }
     }
 
-    /// The number of blocks that a component has in a unit, in a row and in a column.
+    /// The number of blocks of a component in an MCU, per row and per column.
     pub(super) fn blocks_of(&self, frame: &Frame, part: &ScanPart) -> [usize; 2] {
         let component = &frame.components[part.component];
         if self.parts.len() == 1 { [1, 1] } else { [component.across, component.down] }

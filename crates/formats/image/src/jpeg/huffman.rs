@@ -1,9 +1,9 @@
-//! Huffman tables (T.81, Annexes C and F): codes to symbols, and the most frequent codes to whole coefficients.
+//! Huffman decoding (T.81, Annexes C and F). Frequent codes are decoded to whole coefficients with one lookup.
 
-/// The number of bits that a table looks up at once. Codes of up to 16 bits exist; longer ones than this are rare.
+/// The number of bits in a table lookup. Codes have up to 16 bits, but longer ones than this are rare.
 const LOOKUP_BITS: u32 = 10;
 
-/// Maximum bits of a code.
+/// Maximum code length in bits.
 const MAX_CODE_BITS: usize = 16;
 
 /// A Huffman table.
@@ -17,13 +17,13 @@ pub(super) struct JpegCodes {
     coefficients: Box<[i32; 1 << LOOKUP_BITS]>,
     /// For each length, the end of its codes, left-aligned in 16 bits, or 0.
     ends: [u32; MAX_CODE_BITS + 1],
-    /// For each length, what to add to a code for the place of its symbol.
+    /// For each length, the offset from a code to the index of its symbol.
     offsets: [i32; MAX_CODE_BITS + 1],
     symbols: [u8; 256],
 }
 
 impl JpegCodes {
-    /// Makes a table from the number of codes of each length and their symbols; `None` if no such code exists.
+    /// Creates a table from the number of codes of each length and their symbols; `None` if there are too many codes.
     pub(super) fn new(counts: &[u8; MAX_CODE_BITS], symbols: &[u8]) -> Option<JpegCodes> {
         let mut table = JpegCodes {
             lookup: Box::new([0; 1 << LOOKUP_BITS]),
@@ -83,31 +83,31 @@ fn extend(bits: u64, size: u32) -> i32 {
 pub(super) enum JpegDamage {
     /// Bits that are not a code of the table.
     Code,
-    /// A run of zeros that leaves the block, or a value with more bits than samples have.
+    /// A run of zeros past the end of the block, or a value with too many bits.
     Block,
-    /// The data end before the pixels.
+    /// The data ends before the last pixel.
     End,
 }
 
-/// Bits that were read and not used yet, between two pieces of data.
+/// Buffered bits, kept between two pieces of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BitState {
     /// The next bits, left-aligned. Bits after `count` are 0 or equal to those that follow in the data.
     bits: u64,
     /// The number of valid bits.
     count: u32,
-    /// How many of them do not exist: zeros after the end.
+    /// How many of them are zeros past the end of the data.
     padding: u32,
 }
 
 impl BitState {
-    /// Bits that exist and were not used, or the number of bits that were missing, as a negative number.
+    /// The number of unused bits; negative if more bits were used than the data has.
     pub(super) fn left(self) -> i32 {
         self.count as i32 - self.padding as i32
     }
 }
 
-/// Bits of compressed data. A mark in them is their end.
+/// A reader of compressed bits, which end at a marker.
 pub(super) struct JpegBits<'a> {
     data: &'a [u8],
     at: usize,
@@ -133,7 +133,7 @@ impl<'a> JpegBits<'a> {
     fn fill(&mut self) {
         if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
             let word = u64::from_be_bytes(*bytes);
-            // Whether any byte is FF, which starts a mark or is stuffed.
+            // Whether any byte is FF, which starts a marker or is stuffed.
             const LOW: u64 = u64::MAX / 255;
             if (!word).wrapping_sub(LOW) & word & (LOW << 7) == 0 {
                 self.state.bits |= word >> self.state.count;
@@ -145,7 +145,7 @@ impl<'a> JpegBits<'a> {
         self.fill_slowly();
     }
 
-    /// Byte by byte: where bytes are stuffed, and at the end.
+    /// Refills byte by byte: at stuffed bytes and near the end.
     #[cold]
     #[inline(never)]
     fn fill_slowly(&mut self) {
@@ -182,7 +182,7 @@ impl<'a> JpegBits<'a> {
         self.state.count -= count;
     }
 
-    /// The next bits, up to 16. There must be as many.
+    /// Peeks at up to 16 bits, which must be available.
     #[inline(always)]
     fn take(&mut self, count: u32) -> u64 {
         let value = self.state.bits >> 1 >> (63 - count);
@@ -197,14 +197,14 @@ impl<'a> JpegBits<'a> {
         self.take(1) == 1
     }
 
-    /// Up to 16 bits, as a number.
+    /// Reads up to 16 bits as an unsigned number.
     #[inline(always)]
     pub(super) fn number(&mut self, count: u32) -> u32 {
         self.need(count);
         self.take(count) as u32
     }
 
-    /// A symbol. At least 16 bits must be available.
+    /// Reads a symbol. At least 16 bits must be available.
     #[inline(always)]
     fn symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
         let entry = table.lookup[(self.state.bits >> (64 - LOOKUP_BITS)) as usize];
@@ -227,19 +227,19 @@ impl<'a> JpegBits<'a> {
         table.symbols.get(place).copied().ok_or(self.damage())
     }
 
-    /// Invalid bits behind the end of the data are its end.
+    /// Reports invalid bits past the end of the data as its end.
     fn damage(&self) -> JpegDamage {
         if self.state.padding > 0 { JpegDamage::End } else { JpegDamage::Code }
     }
 
-    /// A symbol of progressive files, which tells what to do next.
+    /// Reads a symbol of a progressive scan.
     #[inline(always)]
     pub(super) fn next_symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
         self.need(32);
         self.symbol(table)
     }
 
-    /// A value of `size` bits, up to 16, with its sign.
+    /// Reads a signed value of up to 16 bits.
     #[inline(always)]
     pub(super) fn value(&mut self, size: u32) -> i32 {
         self.need(16);
@@ -247,7 +247,7 @@ impl<'a> JpegBits<'a> {
         extend(bits, size)
     }
 
-    /// The difference of a block's mean to the block before.
+    /// Reads the difference between the DC coefficients of this block and the previous one.
     #[inline(always)]
     pub(super) fn difference(&mut self, table: &JpegCodes) -> Result<i32, JpegDamage> {
         self.need(32);
@@ -259,8 +259,8 @@ impl<'a> JpegBits<'a> {
         Ok(extend(bits, size))
     }
 
-    /// The next coefficient of a sequential block: the zeros before it and its value; a value of 0 ends the block,
-    /// unless 15 zeros are before it.
+    /// Reads the next AC coefficient of a sequential block: the zeros before it and its value; a value of 0 ends the
+    /// block, unless 15 zeros precede it.
     #[inline(always)]
     pub(super) fn coefficient(&mut self, table: &JpegCodes) -> Result<Coefficient, JpegDamage> {
         self.need(32);

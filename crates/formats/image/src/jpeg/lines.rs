@@ -1,22 +1,21 @@
-//! Rows of samples of each component to rows of pixels: samples at fewer places than pixels are interpolated, and
-//! colors are converted.
+//! Converts rows of component samples to rows of pixels: upsamples subsampled components and converts colors.
 //!
-//! A color at every second place is three quarters of the nearer sample and one quarter of the farther one, in each
-//! direction that is halved. Nothing is interpolated across the edge of the image, nor in rows of one or two samples.
-//! Other ratios repeat samples. This is what other decoders do, so that pixels are the same.
+//! In each direction that is halved, a value is three quarters of the nearer sample and one quarter of the farther one.
+//! Nothing is interpolated across the edge of the image, or in rows of one or two samples. Other ratios repeat samples.
+//! libjpeg does the same, so pixels are equal.
 
 use super::frame::{ColorModel, Frame};
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_text::cpu::Level;
 
-/// The samples of a component: two rows of units (MCU), of which the older one is replaced by turns.
+/// The samples of a component: two rows of MCUs, which are overwritten alternately.
 #[derive(Default)]
 pub(super) struct Strip {
     pub(super) samples: Vec<u8>,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub(super) stride: usize,
-    /// Rows of both units.
+    /// Rows of samples in both rows of MCUs.
     rows: usize,
 }
 
@@ -26,7 +25,7 @@ impl Strip {
         Ok(Strip { samples: zeroed(stride * rows, "a part of an image")?, stride, rows })
     }
 
-    /// The start of a row, which is counted from the top of the image.
+    /// The start of a row, counted from the top of the image.
     pub(super) fn start_of(&self, row: usize) -> usize {
         row % self.rows * self.stride
     }
@@ -36,22 +35,22 @@ impl Strip {
     }
 }
 
-/// How samples of a component become samples of pixels.
+/// The upsampling of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sampling {
-    /// One for each pixel.
+    /// One sample per pixel.
     Full,
-    /// Half as many in a row, interpolated.
+    /// Half the samples per row, interpolated.
     HalfWidth,
-    /// Half as many in a column, interpolated.
+    /// Half the samples per column, interpolated.
     HalfHeight,
     /// Both.
     Half,
-    /// Any ratio; the sample at or before the pixel.
+    /// Any ratio, repeating the sample at or before the pixel.
     Repeated,
 }
 
-/// The parts of a row of pixels that are converted at once.
+/// The size of the pieces in which a row of pixels is converted.
 struct SampleRows<'a> {
     /// The sample rows at and next to the pixels.
     near: &'a [u8],
@@ -149,7 +148,7 @@ fn write_row(lines: &mut PixelLines, frame: &Frame, strips: &[Strip], y: usize, 
     }
 }
 
-/// Interpolates the samples of a component.
+/// Upsamples a component.
 #[inline(always)]
 fn widen(frame: &Frame, index: usize, strip: &Strip, y: usize, sums: &mut [u16], wide: &mut [u8]) {
     let component = &frame.components[index];
@@ -179,7 +178,7 @@ fn widen(frame: &Frame, index: usize, strip: &Strip, y: usize, sums: &mut [u16],
     }
 }
 
-/// Twice as many samples.
+/// Doubles the samples of a row.
 #[inline(always)]
 fn widen_row(narrow: &[u8], wide: &mut [u8]) {
     let wide = wide.as_chunks_mut::<2>().0;
@@ -196,7 +195,7 @@ fn widen_row(narrow: &[u8], wide: &mut [u8]) {
     wide[last] = [last_left as u8, narrow[last]];
 }
 
-/// Twice as many samples, from four times their values.
+/// Doubles the samples of a row whose values are multiplied by 4.
 #[inline(always)]
 fn widen_sums(narrow: &[u16], wide: &mut [u8]) {
     let wide = wide.as_chunks_mut::<2>().0;
@@ -213,7 +212,7 @@ fn widen_sums(narrow: &[u16], wide: &mut [u8]) {
     wide[last] = [last_left as u8, ((4 * narrow[last] + 7) >> 4) as u8];
 }
 
-/// A row between two rows. What is halfway is rounded down above the nearer row, and up below it.
+/// Interpolates a row between two rows. Ties are rounded down above the nearer row, and up below it.
 #[inline(always)]
 fn mix_rows(row: &SampleRows<'_>, wide: &mut [u8]) {
     let half = if row.is_above { 1 } else { 2 };
@@ -222,7 +221,7 @@ fn mix_rows(row: &SampleRows<'_>, wide: &mut [u8]) {
     }
 }
 
-/// Brightness and two differences of colors (JFIF) to red, green and blue. The factors have 16 bits of fraction.
+/// Converts YCbCr (JFIF) to RGB. The factors have 16 fractional bits.
 #[inline(always)]
 fn write_colors(luma: &[u8], blues: &[u8], reds: &[u8], pixels: &mut [u8]) {
     let pixels = pixels.as_chunks_mut::<3>().0;
@@ -235,14 +234,14 @@ fn write_colors(luma: &[u8], blues: &[u8], reds: &[u8], pixels: &mut [u8]) {
     }
 }
 
-/// A product of two fractions of 255, rounded.
+/// The rounded product of two values from 0 to 255 that stand for 0 to 1.
 #[inline(always)]
 fn product(first: u8, second: u8) -> u8 {
     let product = u16::from(first) * u16::from(second) + 128;
     ((product + (product >> 8)) >> 8) as u8
 }
 
-/// Inks, which are stored as the light that they leave.
+/// Converts inks to RGB; they are stored inverted.
 #[inline(always)]
 fn write_inks(cyan: &[u8], magenta: &[u8], yellow: &[u8], black: &[u8], pixels: &mut [u8]) {
     let pixels = pixels.as_chunks_mut::<3>().0;

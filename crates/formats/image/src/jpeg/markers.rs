@@ -1,4 +1,4 @@
-//! Segments of applications: the conversion of colors, profiles, the orientation, further pictures.
+//! Application segments: the color transform, ICC profiles, the orientation, further pictures.
 //!
 //! JFIF (ITU-T T.871), Adobe's segment (Technical Note 5116), EXIF (CIPA DC-008), profiles (ICC.1:2022, Annex B.4), and
 //! the list of pictures (CIPA DC-007).
@@ -7,17 +7,17 @@ use super::frame::{ColorModel, Frame};
 use crate::orient;
 use polyhaul_model::error::{Result, try_push};
 
-/// What segments of applications declare.
+/// The contents of application segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Markers {
     is_jfif: bool,
-    /// The conversion of colors that Adobe's segment declares.
+    /// The color transform in Adobe's segment.
     adobe: Option<u8>,
-    /// The orientation of EXIF, 0 if there is none.
+    /// The EXIF orientation; 0 if there is none.
     pub(super) orientation: u16,
-    /// The number of pictures in the file, without smaller copies; 0 if it is not declared.
+    /// The number of pictures in the file, excluding smaller copies; 0 if it is not declared.
     pub(super) pictures: u64,
-    /// The parts of a profile, with their numbers, and how many there should be.
+    /// The parts of an ICC profile with their numbers, and the declared number of parts.
     parts: Vec<(u8, Vec<u8>)>,
     part_count: usize,
 }
@@ -45,7 +45,7 @@ impl Markers {
         Ok(())
     }
 
-    /// The profile, if all its parts are there.
+    /// The ICC profile, if all its parts are present.
     pub(super) fn profile(&mut self) -> Option<Vec<u8>> {
         self.parts.sort_by_key(|(number, _)| *number);
         let is_whole = self.parts.iter().zip(1..).all(|((number, _), expected)| *number == expected);
@@ -53,7 +53,7 @@ impl Markers {
         is_whole.then(|| self.parts.iter().flat_map(|(_, part)| part).copied().collect())
     }
 
-    /// The conversion of colors: JFIF's segment decides, then Adobe's, then the numbers of the components.
+    /// The color model: decided by JFIF's segment, then Adobe's, then the component numbers.
     pub(super) fn colors(&self, frame: &Frame) -> ColorModel {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {

@@ -3,8 +3,8 @@
 //! How polyhaul interprets JPEG files where programs differ:
 //!
 //! - Gray stays gray; everything else becomes red, green and blue, including inks (CMYK, YCCK), without a profile.
-//! - Pixels are those of libjpeg with its accurate transform and interpolated colors, to the bit.
-//! - Pixels stay as they are stored unless the caller asks to turn them as EXIF data say (`unapplied-orientation`).
+//! - Pixels equal those of libjpeg with its accurate transform and interpolated colors, bit for bit.
+//! - Pixels are kept as stored unless the caller requests the EXIF orientation (`unapplied-orientation`).
 //!   Profiles are kept with the image and not applied (`changed-color-space`).
 //! - The first picture of several (MPO) is read; the others are counted (`left-out-frames`), smaller copies are not.
 //! - Scans may have any of the components in any order; a sequential component has one scan.
@@ -16,9 +16,9 @@
 //! the purpose of JPEG, they cause no warning. Each thread needs memory for a band of rows of about 512 KiB and its
 //! compressed form.
 //!
-//! The decoder holds the coefficients of all blocks of a file with several scans until the last one: 2 bytes for each
-//! sample on top of the image. `segments`, `frame`: declarations. `huffman`, `blocks`, `scans`: compressed data to
-//! coefficients. `transform`, `lines`: coefficients to pixels. `reader`, `writer`: the image. Format: ITU-T T.81.
+//! For a file with several scans, the decoder holds the coefficients of all blocks until the last scan: 2 bytes per
+//! sample in addition to the image. `segments`, `frame`: headers and tables. `huffman`, `blocks`, `scans`: decoding of
+//! coefficients. `transform`, `lines`: conversion to pixels. `reader`, `writer`: images. Format: ITU-T T.81.
 
 mod blocks;
 mod frame;

@@ -1,6 +1,6 @@
 //! The pixels of a JPEG file to an image.
 //!
-//! An image in one sequential scan is decoded row by row of units. Other files are decoded when all their scans have
+//! An image in one sequential scan is decoded one row of MCUs at a time. Other files are decoded when all scans have
 //! been read, which takes memory for all coefficients.
 
 use super::blocks::Block;
@@ -57,14 +57,14 @@ struct JpegDecoder<'a, 'r> {
     bytes: &'a Bytes<'a>,
     segments: Segments<'r>,
     options: &'a ParseOptions,
-    /// Whether the picture is turned as the file says.
+    /// Whether to apply the EXIF orientation.
     orient: bool,
     warnings: &'a mut Warnings,
     tables: Tables,
     markers: Markers,
 }
 
-/// The pixels of a frame, and how far they are.
+/// The pixels of a frame, and the progress.
 struct JpegPixels {
     samples: Vec<u8>,
     strips: Vec<Strip>,
@@ -94,7 +94,7 @@ impl JpegDecoder<'_, '_> {
             match mark {
                 0xD9 => break,
                 0xDA if whole.is_some() => {
-                    return Err(fault(&self.segments.file, at, "a scan follows that the image does not need"));
+                    return Err(fault(&self.segments.file, at, "unexpected scan after the last component"));
                 }
                 0xDA => {
                     let scan = self.scan(&mut frame, at, scans)?;
@@ -123,7 +123,7 @@ impl JpegDecoder<'_, '_> {
         Ok(image)
     }
 
-    /// What other segments say about the image.
+    /// The contents of application segments.
     fn describe(&mut self, image: &mut Image) -> Result<()> {
         let file = &self.segments.file;
         let faults = self.options.faults;
@@ -131,12 +131,12 @@ impl JpegDecoder<'_, '_> {
         color::keep(image, profile, file, faults, self.warnings)?;
         orient::settle(image, self.markers.orientation, self.orient, file, faults, self.warnings)?;
         let others = self.markers.pictures.saturating_sub(1);
-        let message = format!("read the first of {} pictures of the file, dropped {others}", self.markers.pictures);
+        let message = format!("read the first of {} pictures in the file, dropped {others}", self.markers.pictures);
         let first = Diagnostic::at(file, self.segments.reader.offset(), message);
         self.warnings.note_dropped(faults, "left-out-frames", others, first)
     }
 
-    /// Reads up to the frame.
+    /// Reads up to and including the frame header.
     fn frame(&mut self) -> Result<Frame> {
         loop {
             let at = self.segments.reader.offset();
@@ -145,12 +145,12 @@ impl JpegDecoder<'_, '_> {
                     return self.segments.frame(mark, at, self.options);
                 }
                 0xD8 => {
-                    let message = "a second image starts before the first declares its size";
+                    let message = "a second image starts before the frame header of the first";
                     return Err(fault(&self.segments.file, at, message));
                 }
-                0xD9 => return Err(fault(&self.segments.file, at, "the image ends before it declares its size")),
+                0xD9 => return Err(fault(&self.segments.file, at, "the image ends before its frame header")),
                 0xDA => {
-                    let message = "the pixels start before the image declares its size";
+                    let message = "the first scan precedes the frame header";
                     return Err(fault(&self.segments.file, at, message));
                 }
                 mark => self.segment(mark, at, None)?,
@@ -167,7 +167,7 @@ impl JpegDecoder<'_, '_> {
             0x01 | 0xD0..=0xD7 => {}
             0xD8 => return Err(broken("a second image starts before the first ends")),
             0xC0..=0xC3 | 0xC5..=0xC7 | 0xC9..=0xCB | 0xCD..=0xCF if frame.is_some() => {
-                return Err(broken("the file declares a second size"));
+                return Err(broken("the image has a second frame header"));
             }
             0xC4 => self.tables.add_huffman(&self.segments.content()?).map_err(broken)?,
             0xDB => self.tables.add_quantization(&self.segments.content()?).map_err(broken)?,
@@ -184,7 +184,7 @@ impl JpegDecoder<'_, '_> {
         Ok(())
     }
 
-    /// Reads the header of a scan, and fixes the tables of its components.
+    /// Reads a scan header, and captures the quantization tables of its components.
     fn scan(&mut self, frame: &mut Frame, at: u64, scans: usize) -> Result<Scan> {
         let file = self.segments.file.clone();
         let broken = |message: String| fault(&file, at, message);
@@ -199,11 +199,11 @@ impl JpegDecoder<'_, '_> {
             let component = &mut frame.components[part.component];
             match component.quantization {
                 Some(_) if !frame.is_progressive => {
-                    return Err(broken("a component has a second scan in an image that is not progressive".into()));
+                    return Err(broken("a component has a second scan in a sequential image".into()));
                 }
                 Some(_) => {}
                 None if scan.band.start > 0 || scan.band.high > 0 => {
-                    return Err(broken("a component starts with details".into()));
+                    return Err(broken("the first scan of a component has no DC coefficients".into()));
                 }
                 None => {
                     let table = self.tables.quantization[component.table];
@@ -215,7 +215,7 @@ impl JpegDecoder<'_, '_> {
         Ok(scan)
     }
 
-    /// Notes stray bytes.
+    /// Warns about stray bytes.
     fn note_stray(&mut self) -> Result<()> {
         let Some((at, count)) = self.segments.stray else { return Ok(()) };
         let bytes = if count == 1 { "byte" } else { "bytes" };
@@ -224,7 +224,7 @@ impl JpegDecoder<'_, '_> {
         self.warnings.note_many(self.options.faults, "stray-bytes", count, first)
     }
 
-    /// An error if the file is too small for the pixels that it claims.
+    /// Returns an error if the file is too small for the pixels that it declares.
     fn check_backed(&mut self, frame: &Frame) -> Result<()> {
         let Frame { width, height, .. } = *frame;
         let file = &self.segments.file;
@@ -291,7 +291,7 @@ impl JpegDecoder<'_, '_> {
     /// Converts the coefficients of all scans.
     fn assemble(&self, frame: &Frame, coefficients: &[Coefficients]) -> Result<JpegPixels> {
         if !is_whole(frame) {
-            return Err(self.segments.fault("the image ends before all its components: the file is truncated"));
+            return Err(self.segments.fault("the image ends before its last component: the file is truncated"));
         }
         let mut pixels = JpegPixels::new(frame)?;
         let level = Level::best();
@@ -329,7 +329,7 @@ impl JpegPixels {
         Ok(JpegPixels { samples, strips, lines: PixelLines::new(frame)?, rows: 0 })
     }
 
-    /// Converts the rows of pixels that are complete with this row of units. The last one may need the next row.
+    /// Converts the rows of pixels that this row of MCUs completes. The last one may need the next row.
     fn write_rows(&mut self, frame: &Frame, row: usize) {
         let below = (row + 1) * 8 * frame.max_down;
         let end = if below >= frame.height { frame.height } else { below - usize::from(PixelLines::needs_next(frame)) };

@@ -1,4 +1,4 @@
-//! Scans: compressed data of some components, unit by unit, with restarts (T.81, B.1.1 and F.2).
+//! Scans: the compressed data of some components, MCU by MCU, with restarts (T.81, B.1.1 and F.2).
 
 use super::blocks::{self, Band, Block};
 use super::frame::{Frame, MAX_UNIT_BLOCKS, Scan, ScanPart};
@@ -6,7 +6,7 @@ use super::huffman::{BitState, JpegBits, JpegCodes, JpegDamage};
 use super::segments::{Segments, Tables};
 use polyhaul_model::error::{Error, Result, fault};
 
-/// More bytes than a unit can have: 10 blocks of 64 codes and values of 31 bits, each byte of which is stuffed.
+/// An upper bound of the bytes in an MCU: 10 blocks of 64 codes and values of 31 bits, with every byte stuffed.
 const MAX_UNIT_BYTES: usize = 8192;
 
 /// The coefficients of all blocks of a component, row by row.
@@ -29,15 +29,15 @@ pub(super) struct ScanReader<'a, 'r> {
     parts: Vec<Decoded<'a>>,
     interval: usize,
     bits: BitState,
-    /// The last mean of each part.
+    /// The last DC coefficient of each component.
     means: [i32; 4],
-    /// Further blocks without coefficients.
+    /// Remaining blocks without coefficients.
     empty: u32,
-    /// Units that were read.
+    /// The number of MCUs read.
     done: usize,
 }
 
-/// A block of a unit, and the index of its last coefficient.
+/// A block of an MCU, and the index of its last coefficient.
 #[derive(Clone, Copy)]
 pub(super) struct UnitBlock {
     pub(super) block: Block,
@@ -59,7 +59,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
             let needs_means = band.start == 0 && band.high == 0;
             let needs_details = band.end > 0;
             if needs_means && means.is_none() || needs_details && details.is_none() {
-                return Err(segments.fault("the scan uses a Huffman table that the file does not define"));
+                return Err(segments.fault("the scan uses an undefined Huffman table"));
             }
             parts.push(Decoded {
                 part: *part,
@@ -80,7 +80,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         })
     }
 
-    /// Reads `count` units with `read`.
+    /// Reads `count` MCUs with `read`.
     #[inline(always)]
     fn units(
         &mut self,
@@ -115,8 +115,8 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         Ok(())
     }
 
-    /// Reads units of a sequential scan: for each, calls `block` with the component, the unit, the column and row of
-    /// the block in the unit, and the block.
+    /// Reads MCUs of a sequential scan: calls `block` with the component, the MCU, the column and row of
+    /// the block in the MCU, and the block.
     pub(super) fn sequential(
         &mut self,
         count: usize,
@@ -138,7 +138,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         })
     }
 
-    /// Reads a row of units into the coefficients of all blocks.
+    /// Reads a row of MCUs into the coefficients of all blocks.
     pub(super) fn row(&mut self, frame: &Frame, row: usize, coefficients: &mut [Coefficients]) -> Result<()> {
         let band = self.scan.band;
         let across = self.scan.units(frame).across;
@@ -159,7 +159,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         })
     }
 
-    /// Ends an interval: the mark of a restart follows, and predictions start anew.
+    /// Ends a restart interval: reads the restart marker and resets the predictions.
     fn restart(&mut self) -> Result<()> {
         let number = (self.done / self.interval - 1) % 8;
         let expected = 0xD0 + number as u8;
@@ -171,19 +171,19 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         if mark != expected {
             let message = match mark {
                 0xD9 => "the image ends before its last pixels: the file is truncated or damaged".into(),
-                _ => format!("expected restart {number}, found the mark FF {mark:02X}: the pixels are damaged"),
+                _ => format!("expected restart marker {number}, found marker FF {mark:02X}: the pixels are damaged"),
             };
             return Err(fault(&self.segments.file, at, message));
         }
         if found_stray {
-            return Err(fault(&self.segments.file, at, "the pixels before a restart have more data than they need"));
+            return Err(fault(&self.segments.file, at, "unused data before a restart marker"));
         }
         self.means = [0; 4];
         self.empty = 0;
         Ok(())
     }
 
-    /// Drops the bits that fill the last byte; returns whether whole bytes were dropped.
+    /// Drops the padding bits of the last byte; returns whether whole bytes were dropped.
     fn end_interval(&mut self) -> bool {
         let left = self.bits.left();
         self.bits = BitState::default();
@@ -212,7 +212,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
     }
 }
 
-/// Reads what a scan has of a block.
+/// Reads the coefficients of a block that a scan contains.
 #[inline(always)]
 fn read_block(
     bits: &mut JpegBits<'_>,

@@ -1,6 +1,6 @@
-//! Marks and segments of a JPEG file (T.81, Annex B).
+//! Markers and segments of a JPEG file (T.81, Annex B).
 //!
-//! A segment is FF, a mark, and for most marks a length of 2 bytes, big-endian, which counts itself.
+//! A segment is FF, a marker, and for most markers a big-endian length of 2 bytes, which includes itself.
 
 use super::blocks::{Band, ZIGZAG};
 use super::frame::{Frame, JpegComponent, MAX_COMPONENTS, MAX_UNIT_BLOCKS, Scan, ScanPart};
@@ -11,10 +11,10 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
 use std::sync::Arc;
 
-/// Maximum bytes of segments in a row, and of stray bytes: a stream may have no end.
+/// Maximum bytes of consecutive segments, and of stray bytes: a stream may be endless.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The marks of a file, in order.
+/// The markers of a file, in order.
 pub(super) struct Segments<'r> {
     pub(super) reader: BlockReader<'r>,
     pub(super) file: Arc<str>,
@@ -56,7 +56,7 @@ impl Segments<'_> {
         Ok(byte)
     }
 
-    /// Reads the first mark of an image.
+    /// Reads the first marker of an image.
     pub(super) fn start(&mut self) -> Result<()> {
         if self.take()? != 0xFF || self.take()? != 0xD8 {
             return Err(fault(&self.file, 0, "not a JPEG file: it does not start with FF D8"));
@@ -64,7 +64,7 @@ impl Segments<'_> {
         Ok(())
     }
 
-    /// The next mark; everything before it is skipped. Bytes of FF may pad the space before a mark, all others are
+    /// Skips to the next marker and returns it. FF bytes may pad the space before a marker; all others are
     /// stray.
     pub(super) fn next(&mut self) -> Result<u8> {
         let start = self.reader.offset();
@@ -92,7 +92,7 @@ impl Segments<'_> {
         }
     }
 
-    /// The content of a segment, whose mark was read.
+    /// Reads the content of a segment whose marker was read.
     pub(super) fn content(&mut self) -> Result<Vec<u8>> {
         let at = self.reader.offset();
         let length = match self.bytes(2)? {
@@ -104,7 +104,7 @@ impl Segments<'_> {
         Ok(content)
     }
 
-    /// Reads a frame, whose mark is at `at`.
+    /// Reads a frame header whose marker is at `at`.
     pub(super) fn frame(&mut self, mark: u8, at: u64, options: &ParseOptions) -> Result<Frame> {
         let how = match mark {
             0xC0..=0xC2 => None,
@@ -152,7 +152,7 @@ impl Segments<'_> {
                 return Err(fault(&self.file, at, message));
             }
             if components.iter().any(|component| component.id == id) {
-                return Err(fault(&self.file, at, format!("two components have the number {id}")));
+                return Err(fault(&self.file, at, format!("duplicate component number {id}")));
             }
             let table = usize::from(table);
             if table > 3 {
@@ -173,7 +173,7 @@ impl Segments<'_> {
         Ok(components)
     }
 
-    /// Reads the header of a scan, whose mark is at `at`.
+    /// Reads a scan header whose marker is at `at`.
     pub(super) fn scan(&mut self, frame: &Frame, at: u64) -> Result<Scan> {
         let content = self.content()?;
         let broken = |message: &str| fault(&self.file, at, message);
@@ -181,20 +181,20 @@ impl Segments<'_> {
         let (count, rest) = content.split_first().ok_or_else(too_short)?;
         let count = usize::from(*count);
         if !(1..=frame.components.len()).contains(&count) {
-            return Err(broken("the scan has no component, or more than the image"));
+            return Err(broken("the scan has no components, or more than the image"));
         }
         let (rows, rest) = rest.split_at_checked(2 * count).ok_or_else(too_short)?;
         let mut parts: Vec<ScanPart> = Vec::with_capacity(MAX_COMPONENTS);
         for &[id, tables] in rows.as_chunks().0 {
             let component = frame.components.iter().position(|component| component.id == id);
-            let component = component.ok_or_else(|| broken("the scan has a component that the image lacks"))?;
+            let component = component.ok_or_else(|| broken("the scan refers to a component that does not exist"))?;
             if parts.iter().any(|part| part.component == component) {
-                return Err(broken("the scan has a component twice"));
+                return Err(broken("the scan lists a component twice"));
             }
             let means = usize::from(tables >> 4);
             let details = usize::from(tables & 15);
             if means > 3 || details > 3 {
-                return Err(broken("invalid Huffman table of a scan; expected 0 to 3"));
+                return Err(broken("invalid Huffman table number in a scan; expected 0 to 3"));
             }
             parts.push(ScanPart { component, means, details });
         }
@@ -205,7 +205,7 @@ impl Segments<'_> {
             let is_whole = band.start <= band.end && band.end < 64 && band.low <= 13;
             let is_mean = band.start == 0 && band.end == 0 || band.start > 0 && count == 1;
             if !is_whole || !is_mean || band.high > 0 && band.high != band.low + 1 {
-                return Err(broken("invalid range of coefficients in a progressive scan"));
+                return Err(broken("invalid coefficient range in a progressive scan"));
             }
             band
         } else {
@@ -214,7 +214,7 @@ impl Segments<'_> {
         let scan = Scan { parts, band };
         let blocks: usize = scan.parts.iter().map(|part| scan.blocks_of(frame, part).iter().product::<usize>()).sum();
         if blocks > MAX_UNIT_BLOCKS {
-            return Err(broken("the scan has more than 10 blocks in a unit"));
+            return Err(broken("the scan has more than 10 blocks per MCU"));
         }
         Ok(scan)
     }
@@ -226,12 +226,12 @@ pub(super) struct Tables {
     pub(super) quantization: [Option<[u16; 64]>; 4],
     pub(super) means: [Option<JpegCodes>; 4],
     pub(super) details: [Option<JpegCodes>; 4],
-    /// Units between two restarts, or 0.
+    /// MCUs between two restarts, or 0.
     pub(super) interval: usize,
 }
 
 impl Tables {
-    /// Reads a segment of quantization tables: for each, a byte with its width and number, and 64 values.
+    /// Reads a segment of quantization tables: for each, a byte with its precision and number, and 64 values.
     pub(super) fn add_quantization(&mut self, mut content: &[u8]) -> std::result::Result<(), &'static str> {
         const SHORT: &str = "a quantization table is too short";
         while let Some((&first, rest)) = content.split_first() {
@@ -250,10 +250,10 @@ impl Tables {
                     }
                     wide
                 }
-                _ => return Err("invalid width of a quantization table"),
+                _ => return Err("invalid precision of a quantization table"),
             };
             let number = usize::from(first & 15);
-            let table = self.quantization.get_mut(number).ok_or("invalid number of a quantization table")?;
+            let table = self.quantization.get_mut(number).ok_or("invalid quantization table number")?;
             let mut sorted = [0; 64];
             for (place, value) in ZIGZAG.iter().zip(values) {
                 sorted[usize::from(*place)] = value;
@@ -263,7 +263,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Reads a segment of Huffman tables: for each, a byte with its kind and number, 16 counts, and the symbols.
+    /// Reads a segment of Huffman tables: for each, a byte with its class and number, 16 counts, and the symbols.
     pub(super) fn add_huffman(&mut self, mut content: &[u8]) -> std::result::Result<(), &'static str> {
         const SHORT: &str = "a Huffman table is too short";
         while let Some((&first, rest)) = content.split_first() {
@@ -274,17 +274,17 @@ impl Tables {
             let tables = match first >> 4 {
                 0 => &mut self.means,
                 1 => &mut self.details,
-                _ => return Err("invalid kind of a Huffman table"),
+                _ => return Err("invalid Huffman table class"),
             };
-            let table = tables.get_mut(usize::from(first & 15)).ok_or("invalid number of a Huffman table")?;
-            *table = Some(JpegCodes::new(counts, symbols).ok_or("a Huffman table has more codes than exist")?);
+            let table = tables.get_mut(usize::from(first & 15)).ok_or("invalid Huffman table number")?;
+            *table = Some(JpegCodes::new(counts, symbols).ok_or("a Huffman table has too many codes")?);
         }
         Ok(())
     }
 
-    /// Reads the segment with the interval of restarts.
+    /// Reads the restart interval.
     pub(super) fn set_interval(&mut self, content: &[u8]) -> std::result::Result<(), &'static str> {
-        let bytes = content.first_chunk().ok_or("the restart interval is too short")?;
+        let bytes = content.first_chunk().ok_or("the restart interval segment is too short")?;
         self.interval = usize::from(u16::from_be_bytes(*bytes));
         Ok(())
     }

@@ -1,22 +1,22 @@
-//! Coefficients of a block to samples: the inverse cosine transform (T.81, A.3.3) in integers.
+//! Converts the coefficients of a block to samples: the inverse cosine transform (T.81, A.3.3) in integers.
 //!
 //! The method is that of C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11
 //! multiplications" (ICASSP 1989), with 13 bits of fraction for the factors and 2 for samples between the two passes.
-//! Other decoders that do so round alike, and so get the same samples: see `tools/testkit/make_jpegs.py`.
+//! libjpeg rounds in the same way, so its samples are equal: see `tools/testkit/make_jpegs.py`.
 //!
-//! Coefficients, and what is between the passes, have 16 bits, so that vectors multiply and add pairs of them at once.
-//! Only damaged files have larger ones; these wrap or are clamped, alike on every set of instructions.
+//! Coefficients and intermediate values have 16 bits, so that SIMD instructions can multiply and add pairs of them.
+//! Only damaged files have larger ones, which wrap or are clamped identically with every instruction set.
 
 use super::blocks::Block;
 use polyhaul_text::cpu::Level;
 
-/// One number for each column or row of a block.
+/// One value per column or row of a block.
 type Lanes = [i32; 8];
 
-/// Bits of fraction of a factor.
+/// Fractional bits of a factor.
 const FACTOR_BITS: u32 = 13;
 
-/// Bits of fraction of a sample after the first pass.
+/// Fractional bits of a sample after the first pass.
 const BETWEEN_BITS: u32 = 2;
 
 /// Bits that are rounded away by each pass: those of the factors and, in the end, of samples, which are 8 times as
@@ -38,13 +38,13 @@ fn zip(first: Lanes, second: Lanes, with: impl Fn(i32, i32) -> i32) -> Lanes {
     result
 }
 
-/// A sum of two numbers of 16 bits, of 16 bits.
+/// The wrapping 16-bit sum of two 16-bit numbers.
 #[inline(always)]
 fn add_narrow(first: Lanes, second: Lanes) -> Lanes {
     zip(first, second, |first, second| i32::from(first.wrapping_add(second) as i16))
 }
 
-/// Damaged files have coefficients of any size, hence numbers that wrap.
+/// Damaged files have coefficients of any size, so products may wrap.
 #[inline(always)]
 fn add(first: Lanes, second: Lanes) -> Lanes {
     zip(first, second, i32::wrapping_add)
@@ -121,7 +121,7 @@ fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], strid
     }
 }
 
-/// Writes the samples of a block whose first coefficient alone is not 0.
+/// Writes the samples of a block with only a DC coefficient.
 fn flat(mean: i16, samples: &mut [u8], stride: usize) {
     let value = ((i32::from(mean) + 4) >> 3).saturating_add(128).clamp(0, 255) as u8;
     for row in samples.chunks_mut(stride).take(8) {
@@ -165,14 +165,14 @@ mod x86 {
         _mm256_set1_epi32(second << 16 | first & 0xFFFF)
     }
 
-    /// The numbers of two rows in turn.
+    /// Interleaves the numbers of two rows.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn zipped(first: __m128i, second: __m128i) -> __m256i {
         _mm256_set_m128i(_mm_unpackhi_epi16(first, second), _mm_unpacklo_epi16(first, second))
     }
 
-    /// The same as `super::pass`, whose products are gathered by the number that is multiplied.
+    /// The same as `super::pass`, with products grouped by the multiplied number.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn pass<const BITS: i32>(input: [__m128i; 8]) -> [__m256i; 8] {
@@ -322,7 +322,7 @@ mod tests {
         })
     }
 
-    /// The transform in floats, from its definition.
+    /// The transform in floating point, from its definition.
     fn exact(block: &Block) -> [f64; 64] {
         let factor = |index: usize| if index == 0 { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
         let wave = |index: usize, at: usize| ((2 * at + 1) as f64 * index as f64 * std::f64::consts::PI / 16.0).cos();

@@ -3,7 +3,7 @@
 //! Bands are separated by a restart marker (T.81, B.1.1.3), after which a decoder starts anew: predictions are reset
 //! and bits start at a byte, so no band needs the previous one. The size of a band depends only on the width, so the
 //! bytes do not depend on the number of threads. Only this module uses the library that encodes, `jpeg-encoder`: it
-//! gets a band as a separate image, whose header and marks are removed.
+//! gets a band as a separate image, whose header and markers are removed.
 
 use crate::raster::page_of;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, JfifWrite, SamplingFactor};
@@ -200,7 +200,7 @@ impl Pages for JpegPages<'_> {
 
     fn format(&self, band: &mut Band) -> Result<()> {
         self.encode(band)?;
-        // The end mark of a band becomes a restart mark, unless it is the last one.
+        // The end marker of a band becomes a restart marker, unless it is the last one.
         if band.rows.end < self.image.height {
             let mark = band.pixels.end + 1;
             band.file.0[mark] = RESTART + (band.number % 8) as u8;

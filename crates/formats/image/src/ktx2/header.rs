@@ -33,7 +33,7 @@ const LEVELS: usize = 40;
 const SCHEME: usize = 44;
 const DESCRIPTOR: usize = 48;
 const KEYS: usize = 56;
-/// Maximum bytes of keys and values; longer ones are skipped.
+/// Maximum bytes of the key/value data; more is skipped.
 const MAX_KEY_BYTES: usize = 1 << 20;
 /// Maximum bytes of a descriptor.
 const MAX_DESCRIPTOR_BYTES: usize = 64 << 10;
@@ -169,7 +169,7 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
     pieces.take(bytes, "data format descriptor")
 }
 
-/// The keys and values that say how to show the pixels. Damaged and misplaced ones are
+/// The keys and values that define how to show the pixels. Damaged and misplaced ones are
 /// skipped.
 fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Entry]) -> Result<Ktx2View> {
     let offset = u64::from(word(header, KEYS));

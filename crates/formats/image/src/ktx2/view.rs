@@ -1,6 +1,6 @@
-//! How the pixels of a KTX 2 file are meant to be shown: the keys `KTXorientation` and `KTXswizzle`.
+//! The orientation and channel order of a KTX 2 file: the keys `KTXorientation` and `KTXswizzle`.
 //!
-//! An entry is the length of key and value (4 bytes), the key, a byte of 0, the value, and padding to whole words.
+//! An entry is the length of key and value (4 bytes), the key, a zero byte, the value, and padding to 4 bytes.
 
 use crate::orient::Orientation;
 use polyhaul_model::error::{Diagnostic, Error, Result};
@@ -15,7 +15,7 @@ pub(super) struct Ktx2View {
     orientation: Orientation,
     /// Whether the slices of a volume are in reverse order.
     is_reversed: bool,
-    /// What red, green, blue and alpha are taken from, if they are not the channels of those names.
+    /// The sources of red, green, blue and alpha, if the channels are swizzled.
     swizzle: Option<[SwizzleSource; 4]>,
 }
 
@@ -44,7 +44,7 @@ impl SwizzleSource {
         })
     }
 
-    /// The sample of a pixel of an image; channels that it lacks are 0, and alpha is full.
+    /// The sample of a pixel; missing color channels are 0, and missing alpha is the maximum.
     fn of<T: Copy>(self, pixel: &[T], channels: Channels, full: T, zero: T) -> T {
         let place = match (self, channels) {
             (SwizzleSource::Zero, _) => return zero,
@@ -92,7 +92,7 @@ impl Ktx2View {
         }
     }
 
-    /// Shows a decoded picture.
+    /// Applies the orientation and swizzle to a decoded picture.
     pub(super) fn apply(self, image: &mut Image) -> Result<()> {
         if let Some(swizzle) = self.swizzle {
             swizzled(image, swizzle)?;
@@ -100,7 +100,7 @@ impl Ktx2View {
         self.orientation.apply(image)
     }
 
-    /// Turns plain pixels, and warns about everything that the texture keeps as it is stored.
+    /// Applies both to uncompressed pixels, and warns about everything that the texture keeps as stored.
     pub(super) fn apply_to_texture(
         self,
         texture: &mut Texture,
@@ -114,14 +114,11 @@ impl Ktx2View {
         if is_plain {
             turn(texture, self.orientation)?;
         } else if !self.orientation.is_plain() {
-            let message = "rows or columns are in reverse order (KTXorientation); blocks stay as they are stored";
+            let message = "rows or columns are reversed (KTXorientation); blocks are kept as stored";
             note("unapplied-orientation", message)?;
         }
         if self.is_reversed && texture.depth > 1 {
-            note(
-                "unapplied-orientation",
-                "slices are in reverse order (KTXorientation); they stay as they are stored",
-            )?;
+            note("unapplied-orientation", "slices are reversed (KTXorientation); they are kept as stored")?;
         }
         let Some(swizzle) = self.swizzle else { return Ok(()) };
         match texture.encoding {
@@ -134,12 +131,12 @@ impl Ktx2View {
                 };
                 swizzle_texels(texture, swizzle, full)
             }
-            _ => note("unapplied-swizzle", "channels are exchanged (KTXswizzle); they stay as they are stored"),
+            _ => note("unapplied-swizzle", "channels are swizzled (KTXswizzle); they are kept as stored"),
         }
     }
 }
 
-/// Turns every picture of a texture of plain pixels.
+/// Reorients every picture of an uncompressed texture.
 fn turn(texture: &mut Texture, orientation: Orientation) -> Result<()> {
     if orientation.is_plain() {
         return Ok(());
@@ -158,7 +155,7 @@ fn turn(texture: &mut Texture, orientation: Orientation) -> Result<()> {
     Ok(())
 }
 
-/// Exchanges the channels of plain pixels, whose full value is `full`.
+/// Swizzles the channels of uncompressed pixels, whose maximum value is `full`.
 fn swizzle_texels(texture: &mut Texture, swizzle: [SwizzleSource; 4], full: &[u8]) -> Result<()> {
     let size = full.len();
     for level in &mut texture.levels {
@@ -178,7 +175,7 @@ fn swizzle_texels(texture: &mut Texture, swizzle: [SwizzleSource; 4], full: &[u8
     Ok(())
 }
 
-/// Exchanges the channels of an image. Equal sources of red, green and blue make it gray.
+/// Swizzles the channels of an image. Equal sources of red, green and blue make it gray.
 fn swizzled(image: &mut Image, swizzle: [SwizzleSource; 4]) -> Result<()> {
     let [red, green, blue, alpha] = swizzle;
     let is_gray = red == green && red == blue;

@@ -9,10 +9,10 @@
 //! - Samples are linear if the file declares it: `cICP` with the linear transfer, or `gAMA` of 1 and no `sRGB`. All
 //!   others are taken for sRGB. Profiles (`iCCP`) and other descriptions of colors that are not sRGB are kept with the
 //!   image, and are not applied (`changed-color-space`).
-//! - Pixels stay as they are stored unless the caller asks to turn them as EXIF data (`eXIf`) say
+//! - Pixels are kept as stored unless the caller requests the EXIF orientation (`eXIf`)
 //!   (`unapplied-orientation`).
 //! - Checksums (CRC) of all chunks are verified, including unused ones, and the checksum of the pixels (Adler-32) too.
-//!   A damaged chunk that pixels do not need is skipped (`bad-checksum`).
+//!   A damaged ancillary chunk is skipped (`bad-checksum`).
 //! - A color that the palette does not have is an error. Compressed data after the last row and bytes after the last
 //!   chunk are ignored. A file without its last chunk is truncated.
 //! - An image of more than 512 MiB in a file that is over 100 times smaller is refused (`Limits::image_ratio`).

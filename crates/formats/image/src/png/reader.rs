@@ -156,25 +156,25 @@ impl PngInput<'_> {
     }
 }
 
-/// The fault that the library's words are about.
+/// Our message for an error of the library.
 fn described(words: &str) -> &'static str {
     let words = words.to_ascii_lowercase();
     let faults = [
         (&["crc error"][..], "the checksum of a chunk does not match its data"),
         (&["corrupt deflate"], "the compressed pixels are damaged"),
         (&["enough data for image"], "the pixels end before the last row"),
-        (&["chunk is missing"], "the pixels (IDAT) are missing"),
+        (&["chunk is missing"], "the pixel data (IDAT) is missing"),
         (&["before ihdr"], "a chunk precedes the header (IHDR)"),
         (&["palette"], "the palette is missing or too short"),
         (&["transparency", "trns"], "the list of transparent colors (tRNS) is invalid"),
-        (&["dimensions"], "the image has an invalid size"),
-        (&["color/depth", "bit depth", "color type"], "the kind of color or the bits of a sample are invalid"),
-        (&["compression method"], "unknown method of compression"),
-        (&["filter method"], "a row has an unknown filter"),
-        (&["interlace method"], "unknown method of interlacing"),
+        (&["dimensions"], "invalid image size"),
+        (&["color/depth", "bit depth", "color type"], "invalid color type or bit depth"),
+        (&["compression method"], "unknown compression method"),
+        (&["filter method"], "unknown filter type"),
+        (&["interlace method"], "unknown interlace method"),
         (&["signature"], "invalid signature"),
         (&["length wrong"], "a chunk has an invalid length"),
-        (&["critical chunk"], "a chunk that is needed has an unknown type"),
+        (&["critical chunk"], "unknown critical chunk"),
     ];
     let described = faults.iter().find(|(parts, _)| parts.iter().any(|part| words.contains(part)));
     described.map_or("a chunk is invalid, misplaced or repeated", |(_, message)| message)
@@ -204,7 +204,7 @@ fn describe(
         profile.chromaticities = None;
         profile.icc = others.profile();
         if profile.icc.is_none() {
-            let message = "the profile (iCCP) is damaged; colors are taken for sRGB";
+            let message = "the ICC profile (iCCP) is damaged; colors are assumed to be sRGB";
             warnings.note_dropped(options.faults, "changed-color-space", 1, Diagnostic::at(file, 0, message))?;
         }
     }

@@ -1,4 +1,4 @@
-//! The chunks of a PNG file without those of an animation and those that pixels do not need, so that a decoder sees
+//! The chunks of a PNG file without those of an animation and those not needed for pixels, so that a decoder sees
 //! only the still image.
 //!
 //! The animation's declarations are checked here, chunk by chunk, so that damage to it costs a warning and not the
@@ -65,7 +65,7 @@ pub(super) struct Animation {
     pub(super) others: OtherChunks,
 }
 
-/// Chunks that the decoder does not need: their content if it matters, and their faults.
+/// Chunks that the decoder does not need: their content, if used elsewhere, and their faults.
 #[derive(Debug, Default)]
 pub(super) struct OtherChunks {
     /// EXIF data.
@@ -231,7 +231,7 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Passes on a chunk about colors, and skips any other one that the pixels do not need. A damaged one is skipped,
+    /// Passes on a color chunk, and skips any other one that is not needed for pixels. A damaged one is skipped,
     /// too.
     fn describe(&mut self, at: u64, length: usize, kind: [u8; 4]) -> io::Result<()> {
         let is_color = matches!(&kind, b"gAMA" | b"cHRM" | b"sRGB" | b"cICP");
@@ -267,7 +267,7 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Skips a chunk, whose data `with` gets. Returns whether its checksum matches, or `None` at the end of the file.
+    /// Skips a chunk after passing its data to `with`. Returns whether its checksum matches; `None` at the end of file.
     fn skip_summed(&mut self, length: usize, kind: [u8; 4], mut with: impl FnMut(&[u8])) -> io::Result<Option<bool>> {
         let mut sum = Crc::new();
         let mut checked = 0;

@@ -49,7 +49,7 @@ pub(super) struct PsdHeader {
     pub(super) has_packets: bool,
     /// The number of layers besides the picture.
     pub(super) layers: usize,
-    /// Whether the picture is the merged layers. Otherwise programs write any picture, often a white one.
+    /// Whether the picture shows the merged layers. If not, programs write a placeholder, often a white picture.
     pub(super) has_merged: bool,
     /// An ICC profile.
     pub(super) profile: Option<Vec<u8>>,

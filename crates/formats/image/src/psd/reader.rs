@@ -19,9 +19,9 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let mut header = header::read(&mut pieces, &options.limits)?;
     let channel_count = header.colors.count() + usize::from(header.has_alpha);
     if !header.has_merged {
-        let message = "the document was saved without a merged image; the picture is not that of its layers";
+        let message = "the document was saved without a merged image; the stored picture does not show its layers";
         let mut missing = Diagnostic::at(&pieces.file, 0, message);
-        missing.hint = Some("save it with maximized compatibility".into());
+        missing.hint = Some("save it with Maximize Compatibility turned on".into());
         warnings.note_dropped(options.faults, "missing-merged-image", 1, missing)?;
     }
     // The picture of a single layer shows that layer.

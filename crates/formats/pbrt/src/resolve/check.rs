@@ -37,7 +37,7 @@ impl NameUses {
 pub(super) struct PbrtChecks {
     pub(super) textures: NameUses,
     pub(super) media: NameUses,
-    /// Materials that others mix.
+    /// Materials used by mixes.
     pub(super) mixed_materials: NameUses,
 }
 
@@ -161,7 +161,7 @@ fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<E
     faults
 }
 
-/// What keeps a shape with arrays from being a mesh, except its indices.
+/// Explains why a shape with arrays is not a valid mesh, apart from its indices.
 fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     let class = shape.class();
     let width = match class {

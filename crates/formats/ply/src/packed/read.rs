@@ -37,13 +37,17 @@ impl PackedElements<'_> {
         }
         let Some(harmonics) = harmonics else { return Ok(()) };
         if harmonics.count != vertex.count {
-            let message = format!("found spherical harmonics for {} splats of {}", harmonics.count, vertex.count);
-            return Err(contradiction(harmonics, message, "as many as splats".into()));
+            let message = format!("found spherical harmonics for {} of {} splats", harmonics.count, vertex.count);
+            return Err(contradiction(harmonics, message, "one row per splat".into()));
         }
         let count = rest_count(harmonics);
         if !HARMONICS.into_iter().any(|others| 3 * others == count) || count < harmonics.properties.len() {
-            let message = format!("found {} properties of spherical harmonics", harmonics.properties.len());
-            return Err(contradiction(harmonics, message, "`f_rest_N` of bytes: 0, 9, 24, 45 or 72".into()));
+            let message = format!("found {} spherical harmonics properties", harmonics.properties.len());
+            return Err(contradiction(
+                harmonics,
+                message,
+                "0, 9, 24, 45 or 72 `f_rest_N` properties of type uchar".into(),
+            ));
         }
         Ok(())
     }
@@ -80,8 +84,7 @@ pub(in super::super) fn read(opened: PlyOpened<'_, '_>) -> Result<Read<Scene>> {
     let Read { content: tables, mut header, mut warnings, threads } = opened.tables()?;
     let others: Vec<&Element> = header.elements.iter().filter(|element| !ELEMENTS.contains(&&*element.name)).collect();
     if let Some(first) = others.first() {
-        let message =
-            format!("elements other than those of splats were dropped: first `{}`", names::shown(&first.name));
+        let message = format!("elements other than splats were dropped: first `{}`", names::shown(&first.name));
         let diagnostic = Diagnostic { place: first.place.clone(), ..Diagnostic::new(message) };
         warnings.note_dropped(faults, "left-out-tables", others.len() as u64, diagnostic)?;
     }

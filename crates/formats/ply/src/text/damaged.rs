@@ -1,7 +1,7 @@
-//! Rows of text that are not what the header declares, after the caller chose to continue past errors.
+//! Reads text rows that do not match the header, if the caller continues past errors.
 //!
-//! Lines have a meaning here, which they lack in the format: a line with a word that is not a number, or one that ends
-//! too early, is a row that is left out; it keeps its number, so that indices keep their meaning. Words that follow a
+//! Unlike in the format itself, lines matter here: a line with a word that is not a number, or one that ends
+//! too early, is a row that is skipped but still counted, so that indices keep their meaning. Words that follow a
 //! row on its line and do not form rows are dropped.
 
 use super::super::lines::{PlyLinesParsed, PlySegment};
@@ -10,18 +10,18 @@ use super::{CARRIED, PlyTextJob, PlyTextSlot, RowsOf, Serial, close, line_start}
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push};
 use std::ops::Range;
 
-/// Rows that were left out, and values that were dropped.
+/// Skipped rows and dropped values.
 #[derive(Default)]
 pub(super) struct PlyDamage {
-    /// The element and the number of each row that was left out.
+    /// The element and the number of each skipped row.
     pub(super) rows: Vec<(usize, u64)>,
     pub(super) first_row: Option<Diagnostic>,
-    /// How many values were dropped.
+    /// The number of dropped values.
     pub(super) extra: u64,
     pub(super) first_extra: Option<Diagnostic>,
 }
 
-/// Takes the lines of a chunk.
+/// Parses the lines of a chunk.
 struct LineTaker<'t, 's, 'a> {
     job: &'t PlyTextJob<'s, 'a>,
     slot: &'t PlyTextSlot,
@@ -38,7 +38,7 @@ struct LineTaker<'t, 's, 'a> {
 }
 
 impl PlyTextJob<'_, '_> {
-    /// Processes the lines from `from` on, which begins one.
+    /// Parses the lines from `from` on, which is the start of a line.
     pub(super) fn take_lines(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         let mut parsed = std::mem::take(&mut slot.parsed);
         let row_start = parsed.rows.len();
@@ -91,7 +91,7 @@ impl LineTaker<'_, '_, '_> {
         let Some(first) = line.first() else { return Ok(()) };
         if !self.serial.progress.is_fresh() && self.is_row(line)? && !self.completes(line)? {
             let message = "the row ends too early";
-            self.leave_out(first.clone(), PlyFault { message: message.into(), expected: "further values".into() })?;
+            self.leave_out(first.clone(), PlyFault { message: message.into(), expected: "more values".into() })?;
         }
         let mut is_checked = false;
         for (at, word) in line.iter().enumerate() {
@@ -117,13 +117,13 @@ impl LineTaker<'_, '_, '_> {
         }
         let is_cut = (self.job.rows_of == RowsOf::EachLine) && !self.serial.progress.is_fresh();
         if is_cut && let Some(last) = line.last() {
-            let fault = PlyFault { message: "the row ends too early".into(), expected: "further values".into() };
+            let fault = PlyFault { message: "the row ends too early".into(), expected: "more values".into() };
             return self.leave_out(last.clone(), fault);
         }
         Ok(())
     }
 
-    /// Takes a word; returns why it is not the expected one.
+    /// Parses a word; returns the fault if it is not the expected one.
     fn word(&mut self, word: &Range<usize>) -> Result<Option<PlyFault>> {
         let Some((number, row, _)) = self.job.order.find(self.serial.row) else { return Ok(None) };
         let target = self.job.targets[number];
@@ -170,7 +170,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Puts zeros and empty lists in the place of the incomplete row.
+    /// Replaces the incomplete row with zeros and empty lists.
     fn leave_out(&mut self, word: Range<usize>, fault: PlyFault) -> Result<()> {
         if self.serial.has_shared_line {
             // Which values belong to which row is not known.
@@ -201,7 +201,7 @@ impl LineTaker<'_, '_, '_> {
         self.damage.extra += extra.len() as u64;
         let Some(word) = extra.first().filter(|_| self.damage.first_extra.is_none()) else { return };
         let (place, excerpt) = self.job.placed(self.slot, word.clone());
-        let message = "the line has more values than the header declares: they were dropped";
+        let message = "the line has more values than the header declares: the extra values were dropped";
         self.damage.first_extra = Some(Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new(message) });
     }
 
@@ -212,7 +212,7 @@ impl LineTaker<'_, '_, '_> {
             || self.ends_row(row + 1, PlyWordsProgress::default(), line)?)
     }
 
-    /// Whether words complete the incomplete row, exactly.
+    /// Whether words complete the incomplete row exactly.
     fn completes(&mut self, line: &[Range<usize>]) -> Result<bool> {
         self.ends_row(self.serial.row, self.serial.progress, line)
     }

@@ -522,7 +522,7 @@ impl<'a> PlyColumns<'a> {
         Ok(())
     }
 
-    /// Finds attributes that become one property a number.
+    /// Finds attributes that are written as one property per component.
     fn find_vectors(
         &mut self,
         meshes: impl Iterator<Item = &'a [Column]> + Clone,
@@ -546,7 +546,7 @@ impl<'a> PlyColumns<'a> {
             let columns = meshes.clone().flatten().filter(|column| column.name == name);
             let count = columns.map(vectors::empty_lists).sum();
             let messages =
-                ["vertex without `", "vertices without `"].map(|what| format!("{what}{name}` were written as 0"));
+                ["vertex has no `", "vertices have no `"].map(|what| format!("{what}{name}`: 0 was written instead"));
             let kind = ("changed-columns", messages.each_ref().map(|message| &**message), count, None);
             note_changed([kind], output, warnings);
         }
@@ -577,7 +577,7 @@ impl<'a> PlyColumns<'a> {
     }
 }
 
-/// A number of an attribute.
+/// A component of an attribute.
 fn component<'a>(column: &'a Column, pick: Pick<'a>, at: usize) -> PlyField<'a> {
     let offsets = column.offsets.as_deref().unwrap_or_default();
     PlyField::Component { values: &column.values, picked: Picked { pick, offsets }, at }

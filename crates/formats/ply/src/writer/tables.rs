@@ -129,7 +129,7 @@ pub(super) struct PlyNeed {
     scalar: Scalar,
     /// The longest list.
     longest: Option<u32>,
-    /// For an attribute with one property a number: how many it has.
+    /// The number of components of an attribute that is written as one property per component.
     pub(super) width: Option<usize>,
 }
 

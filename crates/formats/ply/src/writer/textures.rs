@@ -1,6 +1,6 @@
-//! The textures of a scene: comments that name them, and the number of each face's texture.
+//! The textures of a scene: comments that name them, and the texture number of each face.
 //!
-//! A PLY file holds the first diffuse map of a material and nothing else of it; the rest is counted.
+//! PLY stores only the first diffuse map of a material; everything else is dropped with a warning.
 
 use super::scene::{PlyJob, PlySpan};
 use crate::textures::{material_name, texture_comment};
@@ -9,18 +9,18 @@ use polyhaul_geometry::parts::{each_material, used_materials};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::{Color, MapKind, Material, TextureMap, Values, names};
 
-/// The textures that faces have.
+/// The textures of faces.
 #[derive(Default)]
 pub(super) struct PlyTextures {
-    /// The comments of the file, with one for each texture.
+    /// The comments of the file, including one for each texture.
     pub(super) comments: Vec<String>,
-    /// For each span of faces the numbers of their textures, -1 for none; empty if all faces have the first.
+    /// For each span of faces, their texture numbers, with -1 for none; empty if all faces use the first texture.
     pub(super) numbers: Vec<Values>,
-    /// For each material whether its texture is in the file.
+    /// For each material, whether the file stores its texture.
     is_stored: Vec<bool>,
 }
 
-/// The map of a material that a file can name.
+/// The map of a material that PLY can store.
 fn diffuse_map(material: &Material) -> Option<&TextureMap> {
     let map = material.maps.iter().find(|map| map.kind == MapKind::Diffuse)?;
     let file = &*map.file;
@@ -67,12 +67,12 @@ impl PlyTextures {
         Ok(textures)
     }
 
-    /// What the file cannot hold of the materials.
+    /// The parts of materials that PLY cannot store.
     pub(super) fn left_out(&self, materials: &[Material]) -> [LeftOut; 4] {
         let mut whole = LeftOut::new("left-out-materials", "materials", 0);
-        let mut maps = LeftOut::new("left-out-maps", "texture maps other than one diffuse map", 0);
+        let mut maps = LeftOut::new("left-out-maps", "texture maps other than a diffuse map", 0);
         let mut properties = LeftOut::new("left-out-material-properties", "properties of materials", 0);
-        let mut names = LeftOut::new("left-out-names", "names of materials", 0);
+        let mut names = LeftOut::new("left-out-names", "material names", 0);
         for (number, material) in materials.iter().enumerate() {
             let stored = diffuse_map(material).filter(|_| self.is_stored.get(number) == Some(&true));
             let Some(stored) = stored else {
@@ -94,7 +94,7 @@ impl PlyTextures {
     }
 }
 
-/// The number of a texture, which is added if it is new.
+/// Returns the number of a texture, after adding it if it is new.
 fn number_of_file<'f>(files: &mut Vec<&'f str>, file: &'f str) -> Result<i32> {
     let number = files.iter().position(|other| *other == file).unwrap_or(files.len());
     if number == files.len() {
@@ -103,8 +103,8 @@ fn number_of_file<'f>(files: &mut Vec<&'f str>, file: &'f str) -> Result<i32> {
     Ok(i32::try_from(number).unwrap_or(-1))
 }
 
-/// The properties of a material with a texture that the file does not hold, by their statements in MTL. White is the
-/// color of a texture that is shown as it is.
+/// The MTL names of a textured material's properties that PLY cannot store. White is not among them: it is the
+/// color that leaves a texture unchanged.
 fn lost_properties<'m>(material: &'m Material, map: &'m TextureMap) -> impl Iterator<Item = &'m str> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| *color != Color::Rgb([0.0; 3]));
     let is_tinted = material.diffuse.as_ref().is_some_and(|color| *color != Color::Rgb([1.0; 3]));

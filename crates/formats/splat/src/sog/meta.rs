@@ -60,7 +60,7 @@ struct SogDocument {
     count: Option<u64>,
     #[serde(default)]
     antialias: bool,
-    /// What the splats were trained for, in newer files: `antialiased` or another word.
+    /// The rendering mode that the splats were trained for, in newer files, such as `antialiased`.
     model: Option<serde_json::Value>,
     means: SogPart<Vec<f64>>,
     scales: SogPart<Vec<f64>>,

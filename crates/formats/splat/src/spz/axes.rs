@@ -1,4 +1,4 @@
-//! The axes of SPZ files: those that a file declares, or that the caller knows.
+//! The axes of SPZ files, declared by the file or given by the caller.
 //!
 //! Sixteen systems have numbers from 1. The first eight name the directions of x (left, right), y (down, up) and z
 //! (back, forward), in the order LDB, RDB, LUB, RUB, LDF, RDF, LUF, RUF. The others are these after a quarter turn
@@ -25,7 +25,7 @@ const RDF: u32 = 6;
 pub(super) struct SpzSystem(u32);
 
 impl SpzSystem {
-    /// The system with a number; 0 is that of SPZ. `None` if there is none.
+    /// Returns the system with a number, or `None` if it does not exist; 0 is the system of SPZ.
     pub(super) fn from_number(number: u32) -> Option<SpzSystem> {
         match number {
             0 => Some(SpzSystem(RUB)),
@@ -54,7 +54,7 @@ impl SpzSystem {
         if self.0 == RUB { Ok(()) } else { affine::transform(mesh, &self.correction(), run) }
     }
 
-    /// The matrix from PLY's axes, as if the file had those of SPZ, to PLY's axes.
+    /// The matrix that corrects splats read as if the file had SPZ's axes.
     fn correction(self) -> Matrix4 {
         let signs = |system: u32, plain: u32| {
             let differs = (system - 1) ^ (plain - 1);

@@ -9,17 +9,17 @@ const AXES: u32 = 0xADBE_0003;
 /// Bytes of the kind and the size.
 const RECORD_HEAD: usize = 8;
 
-/// What the extensions of a file say.
+/// The contents of a file's extensions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpzExtensions {
     /// The axes that the file declares.
     pub(super) system: Option<SpzSystem>,
-    /// Bytes of records that are not known, and of damaged ones.
+    /// Bytes of unknown and damaged records.
     pub(super) unknown_bytes: u64,
 }
 
 impl SpzExtensions {
-    /// Reads records of so many bytes, or up to the end.
+    /// Reads records up to the given size, or up to the end.
     ///
     /// # Errors
     /// Those of the source.

@@ -152,7 +152,7 @@ impl SpzReader<'_> {
         Ok(())
     }
 
-    /// Reads the extensions at `start`: so many bytes, or up to the end.
+    /// Reads the extensions at `start`, up to the given size or the end.
     fn extensions(
         &mut self,
         feed: &mut Feed<'_>,

@@ -59,7 +59,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// A copy of splats whose axes are those that the file is to have once it is written with those of SPZ.
+/// Copies splats, turned so that writing them with SPZ's axes produces the requested axes.
 fn turned(splats: &Splats<'_>, axes: SpzAxes, job: &SplatsJob<'_>) -> Result<Mesh> {
     let columns =
         |values: &[&[f32]]| values.iter().map(|values| try_copy(values, "splats")).collect::<Result<Vec<_>>>();

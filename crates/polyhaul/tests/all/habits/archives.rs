@@ -1,11 +1,11 @@
-//! Habits of archives: any good file inside an archive is that file.
+//! Deviations in archives: reading any good file from an archive gives the same result.
 
 use crate::support::memory;
 use polyhaul::ReadOptions;
 use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::zip::{Member, Method, archive};
 
-/// What is around an archive.
+/// Bytes around an archive.
 const AROUND: [[&[u8]; 2]; 4] = [
     [b"", b""],
     [b"#!/bin/sh\nexec unzip \"$0\"\n", b""],
@@ -13,7 +13,7 @@ const AROUND: [[&[u8]; 2]; 4] = [
     [b"MZ\x90\0 a program that unpacks itself", b"\x1a"],
 ];
 
-/// Files that often lie beside a scene, and are none.
+/// Files often found next to a scene that are not scenes.
 const BESIDE: [(&[u8], &[u8]); 5] = [
     (b"textures/wood.png", b"\x89PNG\r\n\x1a\n and so on"),
     (b"license.txt", b"Some rights reserved.\n"),

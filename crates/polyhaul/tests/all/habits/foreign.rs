@@ -1,9 +1,9 @@
-//! Texts that are no asset at all, under the names of all formats: an error, never an empty result.
+//! Text that is not an asset, under the names of all formats: an error, never an empty result.
 
 use crate::support::memory;
 use polyhaul::{ErrorKind, Format, ReadOptions};
 
-/// What arrives in place of a file.
+/// Content that is delivered instead of a file.
 const FOREIGN: [(&str, &[u8]); 7] = [
     ("a pointer of Git LFS", b"version https://git-lfs.github.com/spec/v1\noid sha256:0123456789abcdef\nsize 48213\n"),
     ("a page", b"<!DOCTYPE html>\n<html><head><title>404</title></head>\n<body>Not Found</body></html>\n"),

@@ -1,4 +1,4 @@
-//! Habits of glTF.
+//! Deviations in glTF.
 
 use super::{Change, Changed, hold};
 use polyhaul_testkit::random::Random;
@@ -82,7 +82,7 @@ fn glb_required_geometry(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::refused(rebuilt(&json, rest), name)
 }
 
-/// The order of members, and members that nobody knows.
+/// Reordered and unknown members.
 fn glb_unknown(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let (mut json, rest) = parts(bytes)?;
     json["asset"]["somethingNew"] = json!({"a": [1, 2.5, null]});

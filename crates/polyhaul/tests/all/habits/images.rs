@@ -1,4 +1,4 @@
-//! Habits of PNG, JPEG, KTX2, DDS and HDR.
+//! Deviations in PNG, JPEG, KTX 2, DDS and HDR.
 
 use super::{Change, Changed, hold};
 use crate::support::{byte_samples, memory};

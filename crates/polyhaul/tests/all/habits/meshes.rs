@@ -1,4 +1,4 @@
-//! Habits of OBJ, STL, PLY and OFF.
+//! Deviations in OBJ, STL, PLY and OFF.
 
 use super::words::{is_continued, keyword, lines, pick, with_word};
 use super::{Change, Changed, Outcome, hold};
@@ -87,7 +87,7 @@ fn plain_obj(bytes: &[u8]) -> Option<Vec<String>> {
     lines.iter().all(is_plain).then_some(lines)
 }
 
-/// A line that is none keeps its number, and what uses it goes.
+/// A malformed line still counts, and elements that use it are dropped.
 fn obj_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = plain_obj(bytes)?;
     let at = pick(&lines, random, |line| NUMBERED.contains(&keyword(line)))?;
@@ -116,7 +116,7 @@ fn obj_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::new(lines.concat(), Outcome::Skipped("malformed"))?.meaning(usual.concat()))
 }
 
-/// An index of a uv or normal that does not exist is left out, and the face stays.
+/// A nonexistent uv or normal index is dropped, and the face is kept.
 fn obj_missing_corner(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = plain_obj(bytes)?;
     let at = pick(&lines, random, |line| keyword(line) == "f")?;
@@ -131,7 +131,7 @@ fn obj_missing_corner(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::warned(lines.concat(), "missing-corner-value")?.meaning(usual.concat()))
 }
 
-/// The faces of a file in another order are a difference of order, and of nothing else.
+/// Reordered faces differ only in order.
 fn obj_order(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = plain_obj(bytes)?;
     let usual = lines.concat();
@@ -171,7 +171,7 @@ fn stl_count(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned(changed, "wrong-count")
 }
 
-/// Statements of text STL, and how other writers have them.
+/// Statements of text STL, and their spellings by other writers.
 const STL_WORDS: [[&str; 2]; 7] = [
     ["endloop", "end loop"],
     ["endfacet", "endfacet 0 0"],
@@ -283,7 +283,7 @@ fn ply_more(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned([bytes, &[0; 9][..=random.below(8)]].concat(), "extra-data")
 }
 
-/// The data went through a conversion of text, as the header did.
+/// The data was damaged by a line-end conversion, like the header.
 fn ply_damaged(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let (header, data) = ply_parts(bytes)?;
     header.iter().all(|line| !line.starts_with("format ascii")).then_some(())?;
@@ -292,7 +292,7 @@ fn ply_damaged(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::refused(changed.collect::<Vec<_>>(), "CR LF")
 }
 
-/// A row that is none keeps its number, and faces that use it go.
+/// A malformed row still counts, and faces that use it are dropped.
 fn ply_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let [header, mut rows] = ply_text(bytes)?;
     let (count, _) = first_element(&header)?;

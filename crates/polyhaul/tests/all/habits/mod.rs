@@ -1,9 +1,9 @@
-//! Habits of other programs and damages, applied to every good file: an oracle for readers that knows no reader.
+//! Deviations of other programs and damage, applied to every good file: an oracle that is independent of the readers.
 //!
-//! A row changes the bytes of a file in a way that does not change its meaning, or makes a second file that says the
-//! same in the usual way. Both must be equal for `polyhaul::diff`, read in one piece and in many, and the deviation
-//! must be warned of. Damages that cannot be read must be errors. So a new file in the test data is tried with every
-//! habit, and a new habit with every file.
+//! A row changes the bytes of a file without changing its meaning, or creates a second file that has the
+//! same meaning in the usual notation. Both must be equal for `polyhaul::diff`, read in one or many pieces, and the
+//! deviation must cause a warning. Unreadable damage must be an error. So each new test file is tried with every
+//! deviation, and each new deviation with every file.
 
 mod archives;
 mod foreign;
@@ -25,10 +25,10 @@ use std::collections::BTreeSet;
 
 /// Larger files take longer and show no more.
 const MAX_BYTES: usize = 20_000;
-/// How often a change is tried with each file, at other places.
+/// How many locations of each file a change is tried at.
 const SEEDS: u64 = 3;
 
-/// What must come of a changed file.
+/// The expected result for a changed file.
 #[derive(Clone, Debug)]
 enum Outcome {
     /// It is read without a new kind of warning.
@@ -45,10 +45,10 @@ enum Outcome {
 #[derive(Clone, Debug)]
 struct Changed {
     bytes: Vec<u8>,
-    /// A file that says the same in the usual way; the original for `None`.
+    /// A file with the same meaning in the usual notation; the original if `None`.
     usual: Option<Vec<u8>>,
     outcome: Outcome,
-    /// What differs all the same.
+    /// The expected difference.
     but: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl Changed {
     }
 }
 
-/// A change of files of one format; `None` for files that have no place for it.
+/// A change to files of one format; `None` if it does not apply to a file.
 type Change = fn(&[u8], &mut Random) -> Option<Changed>;
 
 /// The kinds of warnings about reading.
@@ -91,7 +91,7 @@ fn codes(bytes: &[u8], name: &str, options: &ReadOptions) -> BTreeSet<&'static s
     compared.map(|compared| compared.report.warnings.counts().keys().copied().collect()).unwrap_or_default()
 }
 
-/// What is wrong about a changed file, read in these pieces.
+/// The problem with a changed file when it is read in these pieces.
 fn fault(original: &[u8], changed: &Changed, name: &str, chunk_bytes: Option<usize>) -> Option<String> {
     let usual = changed.usual.as_deref().unwrap_or(original);
     let mut options = read_options(if chunk_bytes.is_some() { 3 } else { 1 }, chunk_bytes);

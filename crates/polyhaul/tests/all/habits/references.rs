@@ -1,4 +1,4 @@
-//! Habits of references: a file is found, however its name is spelled.
+//! Deviations in references: files are found despite spelling differences.
 
 use polyhaul::ReadOptions;
 use polyhaul_testkit::corpus::Folder;

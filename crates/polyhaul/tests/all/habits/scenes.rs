@@ -1,4 +1,4 @@
-//! Habits of pbrt.
+//! Deviations in pbrt.
 
 use super::words::{lines, pick};
 use super::{Change, Changed, hold};

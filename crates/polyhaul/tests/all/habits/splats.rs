@@ -1,4 +1,4 @@
-//! Habits of files of splats.
+//! Deviations in splat files.
 
 use super::{Change, Changed, hold};
 use crate::support::{data_bytes, memory, try_converted};

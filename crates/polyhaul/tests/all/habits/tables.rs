@@ -1,4 +1,4 @@
-//! Habits of tables as text.
+//! Deviations in text tables.
 
 use super::words::{lines, pick, with_word};
 use super::{Change, Changed, hold};
@@ -66,7 +66,7 @@ fn points() {
     hold("table", "xyz", &[("a header with a mark", plain as Change)]);
 }
 
-/// A number with a typing error in the first row is an error, and no name.
+/// A mistyped number in the first row is an error, not a name.
 #[test]
 fn a_typing_error_is_no_header() {
     let typo = |bytes: &[u8], random: &mut Random| {

@@ -1,4 +1,4 @@
-//! Text as lines and words, and changes of them that most formats share.
+//! Splits text into lines and words, for changes that most formats share.
 
 use polyhaul_testkit::random::Random;
 
@@ -27,7 +27,7 @@ pub fn with_word(line: &str, number: usize, word: &str) -> Option<String> {
     Some(words.join(" ") + "\n")
 }
 
-/// Whether a line goes on in the next one.
+/// Whether a line continues on the next one.
 pub fn is_continued(line: &str) -> bool {
     line.trim_end().ends_with('\\')
 }

@@ -48,7 +48,7 @@ fn errors_have_places_and_rows() {
         ("number", Malformed, ":7:6: `0,5` is not a number (vertex 4); expected a decimal number".into()),
         ("few_values", Malformed, ":3:1: vertex 0 has 3 values; expected x y z nx ny nz on one line".into()),
         ("few_indices", Malformed, ":13:1: face 2 has 4 corners, but 3 indices; expected all indices on one line".into()),
-        ("color_word", Malformed, ":14:11: `red` is not a color value (face 3); expected a number, or a line end".into()),
+        ("color_word", Malformed, ":14:11: `red` is not a color value (face 3); expected a number, or the end of the line".into()),
     ];
     for (name, kind, said) in &table {
         let error = error(&file(&format!("bad/{name}.off")));

@@ -199,7 +199,9 @@ fn names_that_stay_inside_are_members_and_others_are_named() {
         assert_eq!(read.is_ok(), is_inside, "{name}");
         match try_read(&folder, "a.zip") {
             Ok(_) => assert!(is_inside, "{name}"),
-            Err(error) => assert!(error.to_string().contains(&format!("lead out of it, such as `{name}`")), "{error}"),
+            Err(error) => {
+                assert!(error.to_string().contains(&format!("point outside it, such as `{name}`")), "{error}")
+            }
         }
     }
 }

@@ -133,7 +133,7 @@ fn binary_data_that_a_text_conversion_damaged_are_an_error_with_the_cause() {
         for options in [ReadOptions::default(), ReadOptions::default().with_on_error(OnError::Warn)] {
             let error = try_read(converted(&bytes), &options).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Malformed);
-            assert!(error.to_string().contains("every LF in them is a CR LF"), "{error}");
+            assert!(error.to_string().contains("every LF was replaced by CR LF"), "{error}");
         }
         // A header with CR LF before sound data is read.
         let sound = [converted(header(count).as_bytes()), bytes[header(count).len()..].to_vec()].concat();

@@ -82,7 +82,7 @@ fn errors_say_what_and_where() {
     says("no_iend", "57: unexpected end of file");
     says("palette_idx_oob", "70: a pixel refers to a color outside the palette");
     says("bad_crc_idat", "53: not a valid PNG: the checksum of a chunk does not match its data");
-    says("dim_0", "16: not a valid PNG: the image has an invalid size");
+    says("dim_0", "16: not a valid PNG: invalid image size");
 }
 
 #[test]
