@@ -22,7 +22,7 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::run::{Phase, span};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// How to read a file outside the scene's folder.
 pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
@@ -183,7 +183,7 @@ impl<'o> Resolver<'o> {
                 };
                 let member = member?;
                 let actual = member.name();
-                let is_same = name.file_name().is_none_or(|last| actual.ends_with(&*last.to_string_lossy()));
+                let is_same = actual.ends_with(&*inside(&name));
                 let other_name = (!is_same).then(|| actual.to_owned());
                 let real = Some(PathBuf::from(&**member.shown()));
                 return Ok(FoundFile { real, origin: FoundAt::Member(member), other_name });
@@ -322,6 +322,17 @@ pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
     let message = format!("cannot read the {what} `{}`: {why}", names::shown(name));
     let hint = error.diagnostic().hint.clone();
     Diagnostic { hint, ..Diagnostic::new(message) }.about(name).into_error(error.kind())
+}
+
+/// The part of a relative name behind all `..`, with slashes.
+fn inside(name: &Path) -> String {
+    let parts: Vec<_> = name.components().collect();
+    let start = parts.iter().rposition(|part| *part == Component::ParentDir).map_or(0, |last| last + 1);
+    let names = parts[start..].iter().filter_map(|part| match part {
+        Component::Normal(part) => part.to_str(),
+        _ => None,
+    });
+    names.collect::<Vec<_>>().join("/")
 }
 
 /// The error for a file that may not be read because of its place.

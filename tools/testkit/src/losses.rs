@@ -51,13 +51,17 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
         }
         ("ply", "obj") => "alpha, columns, tables, normals, positions",
         ("ply", "ply") => "",
-        ("ply", "stl") => "faces, vertices, normals, uvs, colors, alpha, lines, columns, tables",
-        ("ply", "pbrt") => "faces, vertices, normals, colors, alpha, lines, columns, tables",
+        ("ply", "stl") => {
+            "faces, vertices, normals, uvs, colors, alpha, lines, columns, tables, materials, material definitions"
+        }
+        ("ply", "pbrt") => {
+            "faces, vertices, normals, colors, alpha, lines, columns, tables, materials, material definitions"
+        }
         ("ply", "csv" | "tsv") => "faces, lines, tables",
         ("ply", "txt") => "faces, lines, tables, column names, columns",
         ("ply", "npy") => "faces, lines, tables, column names, columns",
         ("ply", "xyz" | "pts") => "faces, lines, tables, columns, column names, colors, alpha, normals",
-        ("ply", "off") => "normals, columns, tables",
+        ("ply", "off") => "normals, columns, tables, materials, material definitions",
         ("stl", "off") => "normals, columns, names",
         ("off", "obj") => "alpha, normals, positions",
         ("off", "ply") => "points, colors, alpha",
@@ -138,7 +142,7 @@ fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
             "faces, vertices, normals, colors, alpha, materials, material definitions, material names, groups, smoothing, names, points, \
              curves, weights, uv depths"
         }
-        ("ply", "glb") => "faces, vertices, normals, uvs, colors, alpha, columns, tables",
+        ("ply", "glb") => "faces, vertices, normals, uvs, colors, alpha, columns, tables, material definitions",
         ("stl", "glb") => "columns, normals",
         ("off", "glb") => "faces, vertices, normals, uvs, colors, alpha",
         ("pbrt", "glb") => {

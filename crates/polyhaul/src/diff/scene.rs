@@ -592,7 +592,11 @@ fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &
         let is_same = files.are_same((folders[0], "", first), (folders[1], "", name))?;
         Ok(is_same.then(|| first.clone()))
     })?;
-    // A mode of alpha that follows from the opacity may be named.
-    let as_shown = |material: &Material| Material { alpha_blended: Some(material.blends()), ..material.clone() };
+    // A mode of alpha that follows from the opacity may be named, and keywords of maps are spellings.
+    let as_shown = |material: &Material| {
+        let mut shown = Material { alpha_blended: Some(material.blends()), ..material.clone() };
+        shown.maps.iter_mut().for_each(|map| map.keyword.clear());
+        shown
+    };
     Ok(as_shown(&renamed) == as_shown(a))
 }

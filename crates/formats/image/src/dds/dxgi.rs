@@ -68,7 +68,7 @@ const MASKED: &[(u32, usize, [u32; 4], ColorSpace)] = &[
     (23, 4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], Linear),
     (90, 4, BGRA, Linear),
     (92, 4, BGRX, Linear),
-    (191, 2, [0x000F, 0x00F0, 0x0F00, 0xF000], Linear),
+    (191, 2, [0xF000, 0x0F00, 0x00F0, 0x000F], Linear),
     (115, 2, [0x0F00, 0x00F0, 0x000F, 0xF000], Linear),
 ];
 

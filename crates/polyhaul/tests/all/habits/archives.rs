@@ -41,7 +41,7 @@ fn a_scene_among_other_files_is_that_scene() {
         for (turn, sample) in samples(&format!("{extension}/good"), extension).into_iter().enumerate() {
             let plain = sample.bytes();
             let options = ReadOptions::default();
-            let usual = || memory(&plain, &format!("x.{extension}"));
+            let usual = || memory(&plain, &format!("scene.{extension}"));
             if plain.len() > super::MAX_BYTES || polyhaul::diff(usual(), usual(), &options, 0.0).is_err() {
                 continue;
             }
@@ -49,7 +49,9 @@ fn a_scene_among_other_files_is_that_scene() {
             match polyhaul::diff(memory(zip, "x.zip"), usual(), &options, 0.0) {
                 Err(error) => faults.push(format!("{}: {error}", sample.name)),
                 Ok(compared) => {
-                    let differences = compared.differences.iter();
+                    // Images inside a file in memory have no place.
+                    let has_place = |what: &str| extension != "glb" || what != "material definitions";
+                    let differences = compared.differences.iter().filter(|difference| has_place(difference.what));
                     faults.extend(differences.map(|difference| format!("{}: {}", sample.name, difference.message)));
                 }
             }

@@ -82,7 +82,15 @@ fn glb_required_geometry(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::refused(rebuilt(&json, rest), name)
 }
 
-/// Reordered and unknown members.
+/// Materials under other names are the same materials.
+fn glb_renamed(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    let (mut json, rest) = parts(bytes)?;
+    let materials = json["materials"].as_array_mut()?;
+    materials.iter_mut().enumerate().for_each(|(number, material)| material["name"] = json!(format!("other {number}")));
+    Some(Changed::silent(rebuilt(&json, rest))?.but("material names"))
+}
+
+/// The order of members, and members that nobody knows.
 fn glb_unknown(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let (mut json, rest) = parts(bytes)?;
     json["asset"]["somethingNew"] = json!({"a": [1, 2.5, null]});
@@ -92,7 +100,8 @@ fn glb_unknown(bytes: &[u8], _: &mut Random) -> Option<Changed> {
 
 #[test]
 fn glb() {
-    let changes: [(&str, Change); 6] = [
+    let changes: [(&str, Change); 7] = [
+        ("other names of materials", glb_renamed),
         ("integers as decimals", glb_decimals),
         ("a chunk without padding", glb_unpadded),
         ("a scene that lists a child", glb_child_in_scene),

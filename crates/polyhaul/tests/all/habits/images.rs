@@ -8,7 +8,7 @@ use polyhaul_testkit::random::Random;
 use polyhaul_testkit::zip::crc32;
 
 /// A PNG file with one more chunk behind the header, and the checksum of the chunk changed by `damage`.
-fn with_chunk(bytes: &[u8], kind: &[u8; 4], data: &[u8], damage: u32) -> Option<Vec<u8>> {
+pub fn with_chunk(bytes: &[u8], kind: &[u8; 4], data: &[u8], damage: u32) -> Option<Vec<u8>> {
     const HEADER_END: usize = 33;
     // Descriptions of colors that are there already go before.
     let has = |kind: &[u8]| bytes.windows(4).any(|window| window == kind);
@@ -42,7 +42,7 @@ fn png_code_points(bytes: &[u8], random: &mut Random) -> Option<Changed> {
 }
 
 /// A directory of Exif with one entry.
-fn exif(orientation: u8, is_big: bool) -> Vec<u8> {
+pub fn exif(orientation: u8, is_big: bool) -> Vec<u8> {
     let number = |number: u32, bytes: usize| {
         if is_big { number.to_be_bytes()[4 - bytes..].to_vec() } else { number.to_le_bytes()[..bytes].to_vec() }
     };
@@ -82,7 +82,7 @@ fn png() {
 }
 
 /// A JPEG file with one more segment at its start.
-fn with_segment(bytes: &[u8], marker: u8, data: &[u8]) -> Option<Vec<u8>> {
+pub fn with_segment(bytes: &[u8], marker: u8, data: &[u8]) -> Option<Vec<u8>> {
     let rest = bytes.strip_prefix(b"\xff\xd8")?;
     Some([b"\xff\xd8\xff", &[marker][..], &(data.len() as u16 + 2).to_be_bytes(), data, rest].concat())
 }

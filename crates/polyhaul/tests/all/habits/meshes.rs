@@ -131,12 +131,22 @@ fn obj_missing_corner(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::warned(lines.concat(), "missing-corner-value")?.meaning(usual.concat()))
 }
 
-/// Reordered faces differ only in order.
+/// A remark that starts with a dollar sign.
+fn obj_dollar(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let lines = lines(bytes)?;
+    let at = between(&lines, random)?;
+    Changed::warned(put(lines, at, "$ made by hand\n"), "unknown-statement")
+}
+
+/// The faces of a file in another order are a difference of order, and of nothing else.
 fn obj_order(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = plain_obj(bytes)?;
     let usual = lines.concat();
     let faces: Vec<usize> = (0..lines.len()).filter(|&line| keyword(&lines[line]) == "f").collect();
     (faces.len() > 2 && usual.matches("\nv ").count() > 3).then_some(())?;
+    // Faces are matched if as many corners are at each place.
+    let corner_counts = faces.iter().map(|&face| lines[face].split_ascii_whitespace().count());
+    (corner_counts.clone().min() == corner_counts.max()).then_some(())?;
     let swapped = [0, 1].map(|_| faces[random.below(faces.len())]);
     let behind = &lines[swapped[0].min(swapped[1])..];
     // Faces stay behind the vertices that they have.
@@ -147,8 +157,9 @@ fn obj_order(bytes: &[u8], random: &mut Random) -> Option<Changed> {
 
 #[test]
 fn obj() {
-    let changes: [(&str, Change); 6] = [
+    let changes: [(&str, Change); 7] = [
         ("another order", obj_order),
+        ("a remark with a dollar sign", obj_dollar),
         ("NUL at the end", obj_nul),
         ("a comment that ends in a backslash", obj_comment),
         ("NaN of C libraries", obj_nan),
@@ -171,8 +182,26 @@ fn stl_count(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned(changed, "wrong-count")
 }
 
-/// Statements of text STL, and their spellings by other writers.
-const STL_WORDS: [[&str; 2]; 7] = [
+/// Bytes of attributes behind triangles, as many as the triangles count.
+fn stl_payload(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    binary_triangles(bytes)?;
+    let (head, facets) = bytes.split_at(84);
+    let mut changed = head.to_vec();
+    let mut usual = head.to_vec();
+    for (number, facet) in facets.chunks_exact(50).enumerate() {
+        let count = if number == 0 { 3 } else { random.below(7) };
+        changed.extend(&facet[..48]);
+        changed.extend((count as u16).to_le_bytes());
+        changed.extend(&[0x5a; 7][..count]);
+        usual.extend(&facet[..48]);
+        usual.extend([0, 0]);
+    }
+    Some(Changed::warned(changed, "left-out-attributes")?.meaning(usual))
+}
+
+/// Statements of text STL, and how other writers have them.
+const STL_WORDS: [[&str; 2]; 8] = [
+    ["facet normal", "color 0.5 0 0\nfacet normal"],
     ["endloop", "end loop"],
     ["endfacet", "endfacet 0 0"],
     ["endsolid", "endsolidName"],
@@ -200,8 +229,12 @@ fn stl_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
 
 #[test]
 fn stl() {
-    let changes: [(&str, Change); 3] =
-        [("a count that is none", stl_count), ("other words", stl_words), ("NaN of C libraries", stl_nan)];
+    let changes: [(&str, Change); 4] = [
+        ("a count that is none", stl_count),
+        ("bytes of attributes", stl_payload),
+        ("other words", stl_words),
+        ("NaN of C libraries", stl_nan),
+    ];
     hold("stl", "stl", &changes);
 }
 
@@ -276,6 +309,52 @@ fn ply_lists(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned([header.concat().as_bytes(), data].concat(), "odd-property")
 }
 
+/// Colors that are floats from 0 to 255.
+fn ply_colors(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    let [mut header, rows] = ply_text(bytes)?;
+    let is_color = |line: &String| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        matches!(words[..], ["property", "uchar", "red" | "green" | "blue" | "alpha"])
+    };
+    (header.iter().filter(|line| is_color(line)).count() > 2).then_some(())?;
+    header.iter_mut().filter(|line| is_color(line)).for_each(|line| *line = line.replace("uchar", "float"));
+    Changed::warned([header, rows].concat().concat(), "odd-property")
+}
+
+/// The rows of an element of a text whose rows are lines.
+fn rows_of(header: &[String], name: &str) -> Option<std::ops::Range<usize>> {
+    let mut start = 0;
+    for line in header.iter().filter(|line| keyword(line) == "element") {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let count: usize = words.get(2)?.parse().ok()?;
+        if words[1] == name {
+            return Some(start..start + count);
+        }
+        start += count;
+    }
+    None
+}
+
+/// One more column of edges.
+fn ply_edges(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let [mut header, mut rows] = ply_text(bytes)?;
+    let edges = rows_of(&header, "edge").filter(|edges| edges.end == rows.len())?;
+    let at = header.iter().rposition(|line| line.starts_with("property"))?;
+    let kind = ["uchar", "float", "int"][random.below(3)];
+    let what = if header[at].ends_with(" vertex2\n") { "tables" } else { "columns" };
+    header.insert(at + 1, format!("property {kind} weight\n"));
+    rows[edges].iter_mut().for_each(|row| *row = format!("{} 7\n", row.trim_end()));
+    Some(Changed::silent([header, rows].concat().concat())?.but(what))
+}
+
+/// One value more in a row of vertices, for one property less in the header.
+fn ply_misfit(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    let [header, mut rows] = ply_text(bytes)?;
+    let vertices = rows_of(&header, "vertex").filter(|vertices| vertices.len() > 2 && vertices.end < rows.len())?;
+    rows[vertices].iter_mut().for_each(|row| *row = format!("{} 7\n", row.trim_end()));
+    Changed::refused([header, rows].concat().concat(), "x.ply:")
+}
+
 /// One byte more than the header says.
 fn ply_more(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let (header, _) = ply_parts(bytes)?;
@@ -325,8 +404,11 @@ fn ply_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
 
 #[test]
 fn ply() {
-    let changes: [(&str, Change); 6] = [
+    let changes: [(&str, Change); 9] = [
         ("a bad row", ply_skipped),
+        ("a column of edges", ply_edges),
+        ("colors that are floats", ply_colors),
+        ("values that are not declared", ply_misfit),
         ("integers as decimals", ply_decimals),
         ("NaN of C libraries", ply_nan),
         ("lists of other names and types", ply_lists),

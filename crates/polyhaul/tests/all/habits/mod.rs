@@ -6,14 +6,17 @@
 //! deviation, and each new deviation with every file.
 
 mod archives;
+mod bounds;
 mod foreign;
 mod gltf;
 mod images;
 mod meshes;
+mod pictures;
 mod references;
 mod scenes;
 mod splats;
 mod tables;
+mod texels;
 mod words;
 
 use crate::support::{memory, read_options};
@@ -135,8 +138,10 @@ fn hold(folder: &str, extension: &str, changes: &[(&str, Change)]) {
     let good: Vec<_> = good.into_iter().filter(|(_, bytes)| is_read(bytes)).collect();
     for (habit, change) in changes {
         let mut tried = 0;
-        for (file, bytes) in &good {
-            for seed in 0..SEEDS {
+        for (number, (file, bytes)) in good.iter().enumerate() {
+            // Other choices in each file.
+            let first_seed = SEEDS * number as u64;
+            for seed in first_seed..first_seed + SEEDS {
                 let Some(changed) = change(bytes, &mut Random::new(seed)) else { continue };
                 tried += 1;
                 let first = [None, Some(64)].into_iter().find_map(|chunk| fault(bytes, &changed, &name, chunk));

@@ -2,6 +2,7 @@
 
 use polyhaul::ReadOptions;
 use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::zip::{Member, Method, archive};
 
 /// Scenes whose files are named `part/NAME`, and the files.
 const SCENES: [(&str, &str); 3] = [
@@ -17,7 +18,8 @@ const SCENES: [(&str, &str); 3] = [
 ];
 
 /// Other spellings of `part/`, and the same for the letters of the names.
-const SPELLINGS: [(&str, bool); 7] = [
+const SPELLINGS: [(&str, bool); 8] = [
+    ("part\\", false),
     ("./part/", false),
     ("part//", false),
     ("none/../part/", false),
@@ -61,7 +63,9 @@ fn files_are_found_however_their_names_are_spelled() {
     for (name, text) in SCENES {
         for (spelling, has_capitals) in SPELLINGS {
             let mut changed = if has_capitals { in_capitals(text) } else { text.to_owned() };
-            changed = changed.replace("part/", spelling);
+            // A backslash in quotes is two.
+            let in_text = if !name.ends_with("obj") { spelling.replace('\\', "\\\\") } else { spelling.into() };
+            changed = changed.replace("part/", &in_text);
             let path = folder.file(&format!("other-{name}"), &changed).unwrap();
             match polyhaul::diff(path, folder.join(name), &options, 0.0) {
                 Err(error) => faults.push(format!("{spelling} {name}: {error}")),
@@ -70,6 +74,45 @@ fn files_are_found_however_their_names_are_spelled() {
                     let differences = compared.differences.iter();
                     faults.extend(differences.map(|difference| format!("{spelling} {name}: {}", difference.message)));
                     if is_warned != has_capitals {
+                        faults.push(format!("{spelling} {name}: warnings {:?}", compared.report.warnings.counts()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The same in an archive, whose names are in code page 437.
+#[test]
+fn members_are_found_however_their_names_are_spelled() {
+    let folder = folder();
+    let options = ReadOptions::default();
+    let mut faults = Vec::new();
+    let parts = ["looks.mtl", "more.pbrt", "mesh.ply", "data.bin"];
+    let files: Vec<(&str, Vec<u8>)> =
+        parts.iter().map(|name| (*name, std::fs::read(folder.join("part").join(name)).unwrap())).collect();
+    for (name, text) in SCENES {
+        let spellings =
+            [("part/", b"part/".as_slice(), false), ("Part/", b"part/", true), ("p\u{e4}rt/", b"p\x84rt/", false)];
+        for (spelling, stored, is_other_case) in spellings {
+            let text = text.replace("part/", spelling);
+            let mut members: Vec<Member> = Vec::new();
+            members.push(Member::new(name.as_bytes().to_vec(), text.as_bytes(), Method::Deflate));
+            members.extend(
+                files
+                    .iter()
+                    .map(|(part, bytes)| Member::new([stored, part.as_bytes()].concat(), bytes, Method::Stored)),
+            );
+            let path = folder.file("x.zip", archive(&members, b"")).unwrap().join(name);
+            match polyhaul::diff(path, folder.join(name), &options, 0.0) {
+                Err(error) => faults.push(format!("{spelling} {name}: {error}")),
+                Ok(compared) => {
+                    let is_warned = compared.report.warnings.counts().contains_key("other-case");
+                    // Scenes for a renderer keep the name as it is written.
+                    let differences = compared.differences.iter().filter(|difference| difference.what != "renderer");
+                    faults.extend(differences.map(|difference| format!("{spelling} {name}: {}", difference.message)));
+                    if is_warned != is_other_case {
                         faults.push(format!("{spelling} {name}: warnings {:?}", compared.report.warnings.counts()));
                     }
                 }

@@ -2,7 +2,12 @@
 
 use super::words::{lines, pick};
 use super::{Change, Changed, hold};
+use crate::support::{memory, try_converted};
+use polyhaul::inspect::validate;
+use polyhaul::{Format, ReadOptions, WriteOptions};
+use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::random::Random;
+use std::collections::BTreeSet;
 
 /// A scene with one triangle more, whose indices are these.
 fn with_triangle(bytes: &[u8], indices: &str) -> Option<String> {
@@ -40,4 +45,48 @@ fn pbrt() {
         ("a comment at the end of a line", comments),
     ];
     hold("pbrt", "pbrt", &changes);
+}
+
+/// Meshes without points, or without indices although they have other points than those of one face.
+#[test]
+fn meshes_without_arrays_are_not_converted() {
+    let arrays = ["", "\"integer indices\" [0 1 2]", "\"point3 P\" [0 0 0 1 0 0 0 1 0 1 1 0]"];
+    for class in ["trianglemesh", "loopsubdiv"] {
+        for arrays in arrays {
+            let text = format!("WorldBegin\nShape \"{class}\" {arrays}\n");
+            for format in [Format::Obj, Format::Ply, Format::Glb, Format::Stl] {
+                let write = WriteOptions::default().with_format(Some(format));
+                let converted = try_converted(memory(&text, "x.pbrt"), &ReadOptions::default(), &write);
+                let message = converted.map_err(|error| error.to_string()).unwrap_err();
+                assert!(message.contains("x.pbrt:2:"), "{text}: {message}");
+            }
+        }
+    }
+}
+
+/// Any name of a class or a parameter with a wrong letter is found.
+#[test]
+fn misspelled_names_are_found() {
+    let codes_of = |text: &str| -> BTreeSet<&'static str> {
+        let validation = validate(memory(text, "x.pbrt"), &ReadOptions::default()).unwrap();
+        validation.report.warnings.counts().keys().copied().collect()
+    };
+    let mut tried = 0;
+    for sample in samples("pbrt/good", "pbrt").into_iter().filter(|sample| sample.size < 20_000) {
+        let Ok(text) = String::from_utf8(sample.bytes()) else { continue };
+        if !text.contains("WorldBegin") {
+            continue;
+        }
+        if validate(memory(&text, "x.pbrt"), &ReadOptions::default()).is_err() {
+            continue;
+        }
+        for (directive, code) in [("Shape \"sphere", "unknown-class"), ("\"float radius", "unknown-parameter")] {
+            let Some(at) = text.find(directive) else { continue };
+            let mut changed = text.clone();
+            changed.insert(at + directive.len(), 'q');
+            assert!(codes_of(&changed).contains(code), "{} {directive}q", sample.name);
+            tried += 1;
+        }
+    }
+    assert!(tried > 0);
 }

@@ -2,6 +2,7 @@
 
 use super::{Change, Changed, hold};
 use crate::support::{data_bytes, memory, try_converted};
+use polyhaul::options::SpzAxes;
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::random::Random;
 
@@ -87,5 +88,117 @@ fn values_that_are_not_finite_are_refused() {
                 assert!(is_right, "{value} as {name} became {}", format.name());
             }
         }
+    }
+}
+
+/// A file of splats as rows of floats, of degree 1.
+fn rows() -> Vec<u8> {
+    let to_ply = WriteOptions::default().with_format(Some(Format::Ply));
+    let splats = memory(data_bytes("spz/good/v3_degree3.spz"), "x.spz");
+    try_converted(splats, &ReadOptions::default(), &to_ply).unwrap().0
+}
+
+/// The file without one of its columns of floats.
+fn without(file: &[u8], name: &str) -> Vec<u8> {
+    let (header, data) = parts(file).unwrap();
+    let names: Vec<&str> = header.lines().filter_map(|line| line.strip_prefix("property float ")).collect();
+    let at = 4 * names.iter().position(|other| *other == name).unwrap();
+    let rows = data.chunks_exact(4 * names.len()).map(|row| [&row[..at], &row[at + 4..]].concat());
+    let header = header.replace(&format!("property float {name}\n"), "");
+    [header.into_bytes(), rows.collect::<Vec<_>>().concat()].concat()
+}
+
+/// The formats of splats.
+const TARGETS: [Format; 4] = [Format::Spz, Format::Splat, Format::CompressedPly, Format::Glb];
+
+fn converted(file: &[u8], name: &str, format: Format) -> polyhaul::Result<Vec<u8>> {
+    let write = WriteOptions::default().with_format(Some(format));
+    try_converted(memory(file, name), &ReadOptions::default(), &write).map(|(bytes, _)| bytes)
+}
+
+/// Without any column of harmonics, those that are left are of no degree.
+#[test]
+fn incomplete_harmonics_are_refused() {
+    let file = rows();
+    for number in [0, 8, 20, 43, 44] {
+        let changed = without(&file, &format!("f_rest_{number}"));
+        for format in TARGETS {
+            assert!(converted(&changed, "x.ply", format).is_err(), "without f_rest_{number} to {}", format.name());
+        }
+    }
+}
+
+/// Doubles are the floats that they were, and splats without a thickness are flat.
+#[test]
+fn doubles_and_flat_splats_are_splats() {
+    let file = rows();
+    let (header, data) = parts(&file).unwrap();
+    let names: Vec<&str> = header.lines().filter_map(|line| line.strip_prefix("property float ")).collect();
+    let floats = data.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+    let doubles: Vec<u8> = floats.flat_map(|value| f64::from(value).to_le_bytes()).collect();
+    let doubles = [header.replace("property float", "property double").into_bytes(), doubles].concat();
+    let thickness = 4 * names.iter().position(|name| *name == "scale_2").unwrap();
+    let mut thin = data.to_vec();
+    for row in thin.chunks_exact_mut(4 * names.len()) {
+        row[thickness..thickness + 4].copy_from_slice(&1e-6_f32.ln().to_le_bytes());
+    }
+    let thin = [header.as_bytes(), &thin].concat();
+    for format in TARGETS {
+        let expected = converted(&file, "x.ply", format).unwrap();
+        assert!(converted(&doubles, "x.ply", format).unwrap() == expected, "doubles to {}", format.name());
+        let expected = converted(&thin, "x.ply", format).unwrap();
+        let flat = converted(&without(&file, "scale_2"), "x.ply", format).unwrap();
+        assert!(flat == expected, "flat splats to {}", format.name());
+    }
+}
+
+/// The flag for antialiased rendering goes through every format that has it, from every spelling.
+#[test]
+fn antialiasing_is_kept() {
+    let file = rows();
+    for remark in ["SplatRenderMode: mip", "antialiased 1", "splatrendermode mip"] {
+        let mark = format!("format binary_little_endian 1.0\ncomment {remark}\n");
+        let (header, data) = parts(&file).unwrap();
+        let marked = [header.replace("format binary_little_endian 1.0\n", &mark).as_bytes(), data].concat();
+        for format in [Format::Spz, Format::CompressedPly] {
+            let name = format!("x.{}", format.name());
+            let there = converted(&marked, "x.ply", format).unwrap();
+            if format == Format::CompressedPly {
+                let (header, _) = parts(&there).unwrap();
+                assert!(header.contains("\ncomment SplatRenderMode: mip\n"), "{remark}: {header}");
+            }
+            let back = converted(&there, &name, Format::Spz).unwrap();
+            let back = converted(&back, "x.spz", Format::CompressedPly).unwrap();
+            let (header, _) = parts(&back).unwrap();
+            let is_kept = header.contains("\ncomment SplatRenderMode: mip\n");
+            assert!(is_kept, "{remark} through {}: {header}", format.name());
+        }
+    }
+    // Other programs write SOG.
+    let packed = converted(&data_bytes("sog/good/v2.sog"), "x.sog", Format::CompressedPly).unwrap();
+    let (header, _) = parts(&packed).unwrap();
+    assert!(header.contains("\ncomment SplatRenderMode: mip\n"), "{header}");
+}
+
+/// Axes that a file declares, or that the caller states, are those that it was written with.
+#[test]
+fn axes_come_back() {
+    let file = rows();
+    let usual = converted(&file, "x.ply", Format::Spz).unwrap();
+    for version in [3, 4] {
+        let mut write = WriteOptions::default().with_format(Some(Format::Spz));
+        write.splats.spz_version = version;
+        write.splats.spz_axes = SpzAxes::Rdf;
+        let (other, _) = try_converted(memory(&file, "x.ply"), &ReadOptions::default(), &write).unwrap();
+        let mut read = ReadOptions::default();
+        // Version 4 declares them.
+        if version == 3 {
+            read.splats.spz_axes = SpzAxes::Rdf;
+        }
+        let [mut other, mut usual] = [(&other, &read), (&usual, &ReadOptions::default())]
+            .map(|(bytes, read)| polyhaul::Reader::new(memory(bytes, "x.spz")).options(read).scene().unwrap().value);
+        let [other, usual] = [&mut other, &mut usual].map(|scene| std::mem::take(&mut scene.meshes[0].positions));
+        let is_near = |(a, b): (&[f32; 3], &[f32; 3])| (0..3).all(|axis| (a[axis] - b[axis]).abs() < 1e-3);
+        assert!(other.iter().zip(usual.iter()).all(is_near), "version {version}");
     }
 }

@@ -51,9 +51,31 @@ fn marked_header(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(changed.meaning(format!("{names}\n{}", lines.concat())))
 }
 
+/// A name with a line break, in quotes.
+fn broken_name(bytes: &[u8], random: &mut Random) -> Option<Changed> {
+    let mut lines = lines(bytes)?;
+    let at = lines.iter().position(|line| !line.starts_with('#'))?;
+    (!is_row(&lines[at]) && !lines[at].contains('"')).then_some(())?;
+    let mut names: Vec<&str> = lines[at].trim_end().split(',').collect();
+    let place = random.below(names.len());
+    let name = format!("\"{} \nof two lines\"", names[place]);
+    names[place] = &name;
+    lines[at] = names.join(",") + "\n";
+    Some(Changed::silent(lines.concat())?.but("columns"))
+}
+
+/// A first line of a spreadsheet that states the separator.
+fn stated_separator(bytes: &[u8], _: &mut Random) -> Option<Changed> {
+    let text = lines(bytes)?.concat();
+    (!text.contains([';', '"', '#'])).then_some(())?;
+    Changed::silent(format!("sep=;\n{}", text.replace(',', ";")))
+}
+
 #[test]
 fn csv() {
-    hold("table", "csv", &[("NaN of C libraries", nan as Change)]);
+    let changes: [(&str, Change); 3] =
+        [("NaN of C libraries", nan), ("a name of two lines", broken_name), ("a stated separator", stated_separator)];
+    hold("table", "csv", &changes);
 }
 
 #[test]

@@ -37,8 +37,11 @@ fn no_image_loses_in_silence() {
             for seed in 0..=mutants() {
                 let data = if seed == 0 { bytes.clone() } else { mutated(&bytes, seed + sample.size) };
                 let source = || Input::Memory(data.clone(), format!("x.{from}"));
-                let image =
-                    Reader::new(source()).options(&reading()).image().map(|loaded| loaded.value).unwrap_or_default();
+                let image = Reader::new(source()).options(&reading()).image().map(|loaded| loaded.value);
+                if seed == 0 && image.is_err() {
+                    wrong.push(format!("{} is not read", sample.name));
+                }
+                let image = image.unwrap_or_default();
                 for (to_number, to) in TARGETS.into_iter().enumerate() {
                     let compared = convert_and_compare(&source, Format::named(to).unwrap(), &folder);
                     let faults = match &compared {

@@ -122,6 +122,13 @@ fn all_samples(from: &str) -> Vec<Sample> {
     good_samples.into_iter().filter(|sample| sample.size <= MAX_BYTES).collect()
 }
 
+/// Whether a good file cannot be converted to its own format: SOG is not written, parts of scenes are no scenes, and
+/// missing values are refused.
+fn is_refused(name: &str) -> bool {
+    const PARTS: [&str; 5] = ["01_included", "08_worldend", "geometry/", "missing.tsv", ".sog"];
+    PARTS.iter().any(|part| name.contains(part))
+}
+
 /// Numbers that a generator gives, from a seed.
 pub fn next(seed: &mut u64) -> usize {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -192,6 +199,9 @@ fn no_conversion_loses_in_silence() {
                 for (to_number, to) in FORMATS.into_iter().enumerate() {
                     let compared = convert_and_compare(open, Format::named(to).unwrap(), &folder);
                     let path = folder.join(&format!("out.{to}"));
+                    if number == 0 && from == to && compared.is_none() && !is_refused(name) {
+                        wrong.push(format!("{name} is not read, or not written again"));
+                    }
                     let faults = compared
                         .as_ref()
                         .map(|(differences, report)| {

@@ -5,13 +5,14 @@
 
 use polyhaul::Report;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The faults of a file of format `to` at `path`, made of these bytes of format `from`.
 pub fn faults(from: &str, to: &str, source: &[u8], path: &Path, report: &Report) -> Vec<String> {
     let written = std::fs::read(path).unwrap_or_default();
     match (from, to) {
+        ("glb", "obj") => [obj(&written, path), used_materials(source, path)].concat(),
         (_, "obj") => obj(&written, path),
         ("stl", "stl") => stl(source, &written),
         (_, "ply") if from != "ply" => ply(&written),
@@ -54,6 +55,18 @@ fn definitions(text: &str, path: &Path, faults: &mut Vec<String>) -> Option<BTre
     Some(names)
 }
 
+/// Materials of glTF that have become one: the library has as many as elements use.
+fn used_materials(source: &[u8], path: &Path) -> Vec<String> {
+    let Some(json) = json(source) else { return Vec::new() };
+    let Ok(library) = std::fs::read(path.with_extension("mtl")) else { return Vec::new() };
+    let library = String::from_utf8_lossy(&library).into_owned();
+    let primitives = json["meshes"].as_array().into_iter().flatten().filter_map(|mesh| mesh["primitives"].as_array());
+    let used: BTreeSet<u64> = primitives.flatten().filter_map(|primitive| primitive["material"].as_u64()).collect();
+    let count = library.lines().filter(|line| line.starts_with("newmtl ")).count();
+    let is_fewer = count < used.len() && !json.to_string().contains("KHR_materials_variants");
+    if is_fewer { vec![format!("{} materials became {count}", used.len())] } else { Vec::new() }
+}
+
 /// The 80 bytes of a header, which other programs keep colors in.
 fn stl(source: &[u8], written: &[u8]) -> Vec<String> {
     const HEADER: usize = 80;
@@ -81,20 +94,24 @@ fn json(bytes: &[u8]) -> Option<Value> {
     serde_json::from_slice(bytes.get(20..20 + length)?).ok()
 }
 
-/// Images beside a file that holds its images, without a warning.
+/// Why an image may be beside a file that holds its images.
+const OUTSIDE: [&str; 3] = ["uncopied-reference", "left-out-textures", "missing-reference"];
+
+/// Images beside a file that holds its images, without a warning about them.
 fn glb(written: &[u8], report: &Report) -> Vec<String> {
     let Some(json) = json(written) else { return vec!["it is no .glb file".into()] };
+    if OUTSIDE.iter().any(|code| report.warnings.counts().contains_key(code)) {
+        return Vec::new();
+    }
     let images = json["images"].as_array().into_iter().flatten();
     let outside = images.filter(|image| image["uri"].as_str().is_some_and(|uri| !uri.starts_with("data:")));
-    if report.warnings.is_empty() {
-        outside.map(|image| format!("an image is not in the file: {}", image["uri"])).collect()
-    } else {
-        Vec::new()
-    }
+    outside.map(|image| format!("an image is not in the file: {}", image["uri"])).collect()
 }
 
 /// Members of glTF that say something, and the kind of warning about those that are left out.
-const MEMBERS: [(&str, &str); 10] = [
+const MEMBERS: [(&str, &str); 12] = [
+    ("baseColorFactor", "changed-materials"),
+    ("KHR_node_visibility", "left-out-visibility"),
     ("alphaCutoff", "left-out-alpha-cutoffs"),
     ("alphaMode", "left-out-alpha-modes"),
     ("copyright", "left-out-remarks"),
@@ -107,25 +124,61 @@ const MEMBERS: [(&str, &str); 10] = [
     ("COLOR_0", "left-out-colors"),
 ];
 
-/// Members that are gone without a warning.
+/// Nodes that place nothing.
+fn empty_nodes(json: &Value) -> usize {
+    let is_used =
+        |node: &Value| ["mesh", "children", "camera", "skin", "extensions"].iter().any(|key| node.get(key).is_some());
+    json["nodes"].as_array().into_iter().flatten().filter(|node| !is_used(node)).count()
+}
+
+/// Members that are gone, or fewer, without a warning.
 fn members(source: &[u8], written: &[u8], report: &Report) -> Vec<String> {
     let [Some(before), Some(after)] = [json(source), json(written)] else { return Vec::new() };
-    let [mut old, mut new] = [BTreeSet::new(), BTreeSet::new()];
+    let [mut old, mut new] = [BTreeMap::new(), BTreeMap::new()];
     keys(&before, &mut old);
     keys(&after, &mut new);
     let counts = report.warnings.counts();
-    let is_gone = |member: &str| old.contains(member) && !new.contains(member);
-    let lost = MEMBERS.iter().filter(|(member, code)| is_gone(member) && !counts.contains_key(code));
-    lost.map(|(member, _)| format!("`{member}` is gone without a warning")).collect()
+    // In materials, which keep their numbers, each counts.
+    let [mut old_materials, mut new_materials] = [BTreeMap::new(), BTreeMap::new()];
+    keys(&before["materials"], &mut old_materials);
+    keys(&after["materials"], &mut new_materials);
+    let of = |names: &BTreeMap<String, usize>, member: &str| names.get(member).copied().unwrap_or(0);
+    let is_gone = |member: &str| {
+        of(&old, member) > 0 && of(&new, member) == 0 || of(&old_materials, member) > of(&new_materials, member)
+    };
+    let mut faults: Vec<String> = MEMBERS
+        .iter()
+        .filter(|(member, code)| is_gone(member) && !counts.contains_key(code))
+        .map(|(member, _)| format!("`{member}` is gone without a warning"))
+        .collect();
+    if of(&new_materials, "doubleSided") > of(&old_materials, "doubleSided") && !counts.contains_key("left-out-culling")
+    {
+        faults.push("materials are double-sided without a warning".into());
+    }
+    if empty_nodes(&before) > empty_nodes(&after) && !counts.contains_key("left-out-empty-nodes") {
+        faults.push("empty nodes are gone without a warning".into());
+    }
+    faults
 }
 
-/// The names of all members.
-fn keys(value: &Value, names: &mut BTreeSet<String>) {
+/// How often each member occurs. Those that say the same as no member do not count.
+fn keys(value: &Value, names: &mut BTreeMap<String, usize>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| keys(value, names)),
         Value::Object(object) => {
             for (name, value) in object {
-                names.insert(name.clone());
+                let is_default = match name.as_str() {
+                    "baseColorFactor" => {
+                        value.as_array().is_some_and(|parts| parts.iter().all(|part| part.as_f64() == Some(1.0)))
+                    }
+                    "emissiveFactor" => {
+                        value.as_array().is_some_and(|parts| parts.iter().all(|part| part.as_f64() == Some(0.0)))
+                    }
+                    "doubleSided" => *value == Value::Bool(false),
+                    "alphaMode" => value == "OPAQUE",
+                    _ => false,
+                };
+                *names.entry(name.clone()).or_default() += usize::from(!is_default);
                 keys(value, names);
             }
         }
@@ -133,11 +186,17 @@ fn keys(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Long integers that are written with other digits, without a warning.
+/// Long integers that are written with other digits, without a warning, or although 64 bits hold all of them.
 fn integers(source: &[u8], written: &[u8], report: &Report) -> Vec<String> {
     let is_long = |word: &&str| word.len() > 15 && word.bytes().all(|byte| byte.is_ascii_digit());
     let [before, after] = [source, written].map(String::from_utf8_lossy);
     let words = |text: &'static [char]| before.split(text).filter(is_long).collect::<Vec<_>>();
     let lost = words(&[',', '\t', '\n', '\r', ' ', '"']).into_iter().filter(|word| !after.contains(*word));
-    if report.warnings.is_empty() { lost.map(|word| format!("{word} has other digits")).collect() } else { Vec::new() }
+    let is_whole = words(&[',', '\t', '\n', '\r', ' ', '"']).iter().all(|word| word.parse::<u64>().is_ok());
+    let has_others = before.contains(['.', '-']);
+    if report.warnings.is_empty() || is_whole && !has_others {
+        lost.map(|word| format!("{word} has other digits")).collect()
+    } else {
+        Vec::new()
+    }
 }
