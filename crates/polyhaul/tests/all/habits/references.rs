@@ -98,7 +98,7 @@ fn members_are_found_however_their_names_are_spelled() {
         for (spelling, stored, is_other_case) in spellings {
             let text = text.replace("part/", spelling);
             let mut members: Vec<Member> = Vec::new();
-            members.push(Member::new(name.as_bytes().to_vec(), text.as_bytes(), Method::Deflate));
+            members.push(Member::new(name.as_bytes(), text.as_bytes(), Method::Deflate));
             members.extend(
                 files
                     .iter()

@@ -136,7 +136,8 @@ fn fault(file: Vec<u8>, name: &str, bits: &[Bits], pixels: &[Vec<u8>]) -> Option
         for (expected, actual) in expected.into_iter().zip(actual) {
             let Some(expected) = expected else { continue };
             let tolerance = 0.501 * step + 1e-6 * expected.abs();
-            if !((actual - expected).abs() <= tolerance) {
+            let distance = (actual - expected).abs();
+            if distance.is_nan() || distance > tolerance {
                 return Some(format!("{actual} in place of {expected} in {pixel:x?}"));
             }
         }
