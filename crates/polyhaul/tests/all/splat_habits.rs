@@ -301,8 +301,8 @@ fn counts_and_order_of_compressed_ply_are_checked() {
     for (from, to, expected) in [
         ("chunk 2", "chunk 3", "found 3 chunks for 300 splats"),
         ("chunk 2", "chunk 1", "found 1 chunks for 300 splats"),
-        ("sh 300", "sh 299", "spherical harmonics for 299 splats of 300"),
-        ("property uchar f_rest_8\n", "", "found 8 properties of spherical harmonics"),
+        ("sh 300", "sh 299", "spherical harmonics for 299 of 300 splats"),
+        ("property uchar f_rest_8\n", "", "found 8 spherical harmonics properties"),
     ] {
         let error = load(header.replace(from, to), &file[head..]).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");

@@ -46,9 +46,7 @@ fn nan_and_infinity_of_c_libraries_are_values_in_every_column() {
 fn comments_do_not_start_inside_a_value() {
     let error = error("a,b\n1,2#3\n", "x.csv", options());
     assert_eq!(error.to_string(), "x.csv:2:3: `2#3` is not a number; expected a number");
-    assert!(
-        error.diagnostic().hint.as_deref().is_some_and(|hint| hint.contains("a comment starts behind white space"))
-    );
+    assert!(error.diagnostic().hint.as_deref().is_some_and(|hint| hint.contains("a comment must follow white space")));
     assert_eq!(names(&table("n#,b#2\n1,2\n", "x.csv")), ["n#", "b#2"]);
     assert_eq!(table("1,2 #3\n4,\"5\"#6\n", "x.csv").columns[1].values, ints([2, 5]));
     let percent = options().with_comment("%".into());
