@@ -3,7 +3,7 @@
 use super::meaning::meaning;
 use super::support::*;
 use polyhaul::WriteOptions;
-use polyhaul::model::Scene;
+use polyhaul::model::{Material, Scene};
 use std::collections::BTreeMap;
 
 /// Writes into a folder, and reads again.
@@ -13,9 +13,17 @@ fn pass(scene: &Scene, folder: &Folder, name: &str, options: &WriteOptions) -> S
     polyhaul::read(path).unwrap_or_else(|error| panic!("{error}\n{}", folder.text(name)))
 }
 
+/// The materials, by name. Files of textures that exist are named from elsewhere in another folder.
 fn materials(scene: &Scene) -> BTreeMap<String, String> {
     let used = scene.materials.iter().filter(|material| !material.missing || !material.name.is_empty());
-    used.map(|material| (material.name.clone(), format!("{material:?}"))).collect()
+    let shown = |material: &Material| {
+        let mut material = material.clone();
+        for map in &mut material.maps {
+            map.file = map.file.rsplit('/').next().unwrap_or_default().to_owned();
+        }
+        format!("{material:?}")
+    };
+    used.map(|material| (material.name.clone(), shown(material))).collect()
 }
 
 fn bits(scene: &Scene) -> Vec<u32> {
