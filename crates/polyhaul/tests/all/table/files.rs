@@ -15,6 +15,11 @@ fn good_files_come_to_what_they_say() {
             intensity=I64([-200, 10, 2047]); red=I64([255, 0, 1]); green=I64([128, 0, 2]); blue=I64([0, 0, 3])",
         ),
         ("columns.npy", "2 rows; =I16([1, 2]); =I16([3, 4]); =I16([5, -6])"),
+        (
+            "large.csv",
+            "3 rows; id=U64([18446744073709551615, 9223372036854775809, 12345678901234567890]); other=I64([1, 2, 3])",
+        ),
+        ("large_mixed.csv", "3 rows; id=F64([1.2345678901234568e18, 0.5, 9007199254740992.0]); other=I64([1, 2, 3])"),
         ("missing.tsv", "x.tsv:2:3: missing value; expected a number"),
         (
             "names.csv",
@@ -26,6 +31,7 @@ fn good_files_come_to_what_they_say() {
             "2 rows; x=F64([1.0, 4.0]); y=F64([2.0, 5.0]); z=F64([3.0, 6.0]); nx=I64([0, -1]); ny=F64([0.5, 0.0]); \
             nz=I64([1, 0])",
         ),
+        ("plain.csv", "3 rows; id=I64([1, 2, 3]); weight=F64([0.5, 0.25, 8.5]); count=I64([3, 4, 5])"),
         ("records.npy", "2 rows; x=F32([1.5, 2.5]); n=I64([-7, 1152921504606846976])"),
         ("rows.npy", "2 rows; =F64([1.0, 4.0]); =F64([2.5, 5.0]); =F64([-3.0, 1e300])"),
     ];
