@@ -221,6 +221,21 @@ test('what is left out keeps its number, and is told', async () => {
   assert.deepEqual([told, fine.userData], [[], {}]);
 });
 
+test('a bad row of PLY keeps its number', async () => {
+  const header = 'element vertex 5\nproperty float x\nproperty float y\nproperty float z\n';
+  const faces = 'element face 2\nproperty list uchar int vertex_indices\n';
+  const rows = '0 0 0\n1 0 abc\n2 0 0\n3 1 0\n4 0 0\n3 0 2 3\n3 0 1 2\n';
+  const text = `ply\nformat ascii 1.0\n${header}${faces}end_header\n${rows}`;
+  for (const Ours of [PLYLoader, SmallPLYLoader]) {
+    for (const parse of [() => new Ours().parse(text), () => loaded(Ours, text, 'a.ply')]) {
+      const [geometry, told] = await heard(parse);
+      assert.deepEqual([...geometry.index.array], [0, 1, 2]);
+      assert.deepEqual([...geometry.attributes.position.array], [0, 0, 0, 2, 0, 0, 3, 1, 0, 4, 0, 0]);
+      assert.match(told[0], /line \d+: `abc` is not a valid value/);
+    }
+  }
+});
+
 test('a file that ends too early, or is none, is an error', async () => {
   const stl = new Uint8Array(84 + 66);
   stl[80] = 2;
