@@ -463,7 +463,12 @@ mod tests {
         assert_eq!(compact_logs(outputs).unwrap().active, 3);
         drop(active.pop());
         active.into_iter().try_for_each(LogWriter::finish).unwrap();
-        assert_eq!(compact_logs(outputs).unwrap(), Merged::default());
+        // A process that another test starts holds copies of the locks until it runs its program.
+        let is_merged = || {
+            std::thread::yield_now();
+            compact_logs(outputs).unwrap() == Merged::default()
+        };
+        assert!((0..100_000).any(|_| is_merged()));
         assert_eq!(log_files(outputs).unwrap().len(), 1);
         assert_eq!(assets(outputs), ["a", "b", "c", "d", "e", "f", "f", "f"]);
     }

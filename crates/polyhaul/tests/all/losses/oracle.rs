@@ -118,8 +118,9 @@ fn all_samples(from: &str) -> Vec<Sample> {
         return Vec::new();
     }
     let folder = if ["csv", "tsv", "txt", "xyz", "pts", "npy"].contains(&from) { "table" } else { from };
-    let good_samples = samples(&format!("{folder}/good"), from);
-    good_samples.into_iter().filter(|sample| sample.size <= MAX_BYTES).collect()
+    // Files with images inside are read alike from a path alone.
+    let files = ["good", "inside"].into_iter().flat_map(|part| samples(&format!("{folder}/{part}"), from));
+    files.filter(|sample| sample.size <= MAX_BYTES).collect()
 }
 
 /// Whether a good file cannot be converted to its own format: SOG is not written, parts of scenes are no scenes, and
