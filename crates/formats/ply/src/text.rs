@@ -506,13 +506,26 @@ impl PlyTextJob<'_, '_> {
             }
         }
         close(&mut segment, row_start, &mut parsed.segments)?;
-        serial.partial.try_reserve(parsed.rows.len() - row_start).map_err(|_| Error::memory("a row"))?;
-        serial.partial.extend_from_slice(&parsed.rows[row_start..]);
-        parsed.rows.truncate(row_start);
+        slot.parsed = parsed;
+        self.carry(serial, row_start, begun, slot)
+    }
+
+    /// Keeps the row that the share ends in, whose values begin at `row_start` and whose first word is `begun`, for the
+    /// next share.
+    fn carry(
+        &self,
+        serial: &mut Serial,
+        row_start: usize,
+        begun: Option<Range<usize>>,
+        slot: &mut PlyTextSlot,
+    ) -> Result<()> {
+        let rows = &mut slot.parsed.rows;
+        serial.partial.try_reserve(rows.len() - row_start).map_err(|_| Error::memory("a row"))?;
+        serial.partial.extend_from_slice(&rows[row_start..]);
+        rows.truncate(row_start);
         if let Some(word) = begun {
             serial.place = Some(self.placed(slot, word));
         }
-        slot.parsed = parsed;
         Ok(())
     }
 

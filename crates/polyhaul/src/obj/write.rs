@@ -24,14 +24,15 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let MeshJob { scene, looks, output, mut links, options, report, format, .. } = job;
     let originals = &looks.materials;
     let looks = &Looks { materials: distinct_names(scene, originals)?, libraries: looks.libraries.clone() };
-    let library = Library::from_scene(scene, looks, &output, options, &mut links)?;
+    let defined = definitions(scene, &looks.materials)?;
+    let library = Library::from_scene(scene, looks, &defined, &output, options, &mut links)?;
     let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
     let file_options = options.file_options();
     if options.obj.materials && file_of(&output).is_none() {
         note_lost_library(looks, &output, &mut report.warnings);
     } else if options.obj.materials && options.scene.dialect == Dialect::Common {
-        note_unused(scene, looks, &output, &mut report.warnings)?;
+        note_unused(looks, &defined, &output, &mut report.warnings);
     }
     let format_options = FormatOptions { scene: &options.scene, own: &options.obj };
     let output_name = name_of(&output);
@@ -63,8 +64,7 @@ fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings
 }
 
 /// Warns that unused definitions are dropped, as in Blender's dialect.
-fn note_unused(scene: &Scene, looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) -> Result<()> {
-    let defined = definitions(scene, &looks.materials)?;
+fn note_unused(looks: &Looks<'_>, defined: &[Cow<'_, Material>], output: &Output, warnings: &mut Warnings) {
     let defined: HashSet<&str> = defined.iter().map(|material| &*material.name).collect();
     let is_unused = |material: &&Material| !material.missing && !defined.contains(&*names::joined(&material.name));
     let unused: Vec<&str> = looks.materials.iter().filter(is_unused).map(|material| &*material.name).collect();
@@ -73,7 +73,6 @@ fn note_unused(scene: &Scene, looks: &Looks<'_>, output: &Output, warnings: &mut
     let message = format!("{}: {}", counted(count, words), names::listed_of(&unused, count));
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("left-out-materials", count, Diagnostic { place, ..Diagnostic::new(message) });
-    Ok(())
 }
 
 /// Writes a library that takes its place with the scene.
@@ -102,11 +101,11 @@ impl Library {
     fn from_scene(
         scene: &Scene,
         looks: &Looks<'_>,
+        defined: &[Cow<'_, Material>],
         output: &Output,
         options: &WriteOptions,
         links: &mut Relinker<'_>,
     ) -> Result<Option<Library>> {
-        let defined = definitions(scene, &looks.materials)?;
         let names: &[String] = &looks.libraries;
         // Blender writes an empty library.
         let is_blender = options.scene.dialect == Dialect::Blender;
@@ -138,7 +137,7 @@ impl Library {
             return Ok(Some(Library { name, file: None }));
         }
         let mut linked = Vec::new();
-        for material in &defined {
+        for material in defined {
             try_push(&mut linked, links.material(material, &scene.folder)?, "the material library")?;
         }
         let bytes = mtl::write(linked.iter().map(Cow::as_ref), &options.obj)?;

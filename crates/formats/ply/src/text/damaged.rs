@@ -72,17 +72,11 @@ impl PlyTextJob<'_, '_> {
         }
         let LineTaker { mut parsed, damage, row_start, mut segment, begun, extra, error, .. } = taker;
         close(&mut segment, row_start, &mut parsed.segments)?;
-        serial.partial.try_reserve(parsed.rows.len() - row_start).map_err(|_| Error::memory("a row"))?;
-        serial.partial.extend_from_slice(&parsed.rows[row_start..]);
-        parsed.rows.truncate(row_start);
-        if let Some(word) = begun {
-            serial.place = Some(self.placed(slot, word));
-        }
         slot.parsed = parsed;
         slot.damage = damage;
         slot.extra = slot.extra.or(extra);
         slot.error = slot.error.take().or(error);
-        Ok(())
+        self.carry(serial, row_start, begun, slot)
     }
 }
 
