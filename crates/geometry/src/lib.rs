@@ -23,6 +23,7 @@ pub mod splat_motion;
 pub mod splat_placement;
 pub mod splat_shape;
 pub mod splats;
+pub mod surface;
 pub mod transform;
 pub mod triangulate;
 pub mod vertices;

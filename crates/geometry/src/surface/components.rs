@@ -1,0 +1,78 @@
+//! Which positions are connected, by a forest that several threads join without locks.
+//!
+//! Roots are only ever joined to lower roots, so the root of a component is its lowest position in the end, in
+//! whatever order faces come. A step that shortens a path may replace a parent by an older one of its ancestors, which
+//! is still an ancestor.
+
+use polyhaul_pipeline::arrays::as_atomics;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A forest of positions.
+pub(super) struct Components<'a> {
+    /// Per position: its parent plus 1; 0 if no face uses it.
+    parents: &'a [AtomicU32],
+}
+
+impl Components<'_> {
+    /// Of positions that are not used as yet, all zero.
+    pub(super) fn new(parents: &mut [u32]) -> Components<'_> {
+        Components { parents: as_atomics(parents) }
+    }
+
+    /// Marks a position as used.
+    #[inline]
+    pub(super) fn mark(&self, position: u32) {
+        let parent = &self.parents[position as usize];
+        // Most are marked already, and a load is cheaper than a store that other threads see.
+        if parent.load(Ordering::Relaxed) == 0 {
+            parent.store(position + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Joins the components of two used positions, and returns a position near the common root.
+    #[inline]
+    pub(super) fn join(&self, a: u32, b: u32) -> u32 {
+        let mut a = self.root(a);
+        let mut b = self.root(b);
+        while a != b {
+            let low = a.min(b);
+            let high = a.max(b);
+            let parent = &self.parents[high as usize];
+            if parent.compare_exchange(high + 1, low + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                return low;
+            }
+            a = self.root(low);
+            b = self.root(high);
+        }
+        a
+    }
+
+    #[inline]
+    fn parent(&self, position: u32) -> u32 {
+        self.parents[position as usize].load(Ordering::Relaxed) - 1
+    }
+
+    #[inline]
+    fn root(&self, mut position: u32) -> u32 {
+        loop {
+            let parent = self.parent(position);
+            if parent == position {
+                return position;
+            }
+            let next = self.parent(parent);
+            if next == parent {
+                return parent;
+            }
+            self.parents[position as usize].store(next + 1, Ordering::Relaxed);
+            position = next;
+        }
+    }
+
+    /// How many positions are used, and how many components they form.
+    pub(super) fn counts(&self) -> [u64; 2] {
+        let used = self.parents.iter().zip(1..).map(|(parent, own)| (parent.load(Ordering::Relaxed), own));
+        used.fold([0, 0], |[used, roots], (parent, own)| {
+            [used + u64::from(parent != 0), roots + u64::from(parent == own)]
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! What is added up over faces: areas, volumes, and how many sides each shard has.
+
+use super::components::Components;
+use super::sides::{FaceScratch, PlaceUses, Side, SideCounts, SurfaceCut, SurfaceFaces};
+use crate::linear::{Vector, add, cross, dot, scale, subtract, wide};
+use polyhaul_model::Mesh;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::cmp::Ordering;
+
+/// The sums of a chunk of faces.
+#[derive(Clone, Default)]
+pub(super) struct FaceSums {
+    pub(super) area: f64,
+    /// Six times the volume of the cones to the center.
+    pub(super) volume: f64,
+    /// The sum of the normals whose lengths are areas.
+    pub(super) vector: Vector,
+    /// Whether a face was left out of the sums, because they would be infinite or NaN.
+    pub(super) is_partial: bool,
+    /// How many faces have three distinct places or more.
+    pub(super) covering: u64,
+    pub(super) degenerate: Vec<u32>,
+}
+
+/// Adds up the faces of each chunk, marks used places, and counts the sides of each shard.
+pub(super) fn add_up(
+    mesh: &Mesh,
+    center: Vector,
+    faces: &SurfaceFaces<'_>,
+    cut: &SurfaceCut<'_>,
+    components: &Components<'_>,
+    counts: &mut SideCounts,
+) -> Result<Vec<FaceSums>> {
+    let mut sums = Vec::new();
+    let chunks = cut.chunks();
+    sums.try_reserve_exact(chunks.len())?;
+    sums.resize(chunks.len(), FaceSums::default());
+    let single = &mesh.positions[..];
+    let exact = &mesh.exact_positions[..];
+    let places = chunks.zip(sums.iter_mut()).zip(counts.rows_mut());
+    let scratch = FaceScratch::default;
+    try_for_each_item(cut.threads, cut.cancel, places, scratch, |scratch, ((chunk, sums), row)| {
+        let mut see = |side: Side| {
+            components.mark(side.from);
+            row[side.shard(cut) + 1] += 1;
+        };
+        for face in chunk {
+            let uses = faces.each_side(face, scratch, &mut see);
+            let corners = faces.corners(face);
+            let is_flat = if exact.is_empty() {
+                sums.add(corners, center, |position| wide(single[position as usize]))
+            } else {
+                sums.add(corners, center, |position| exact[position as usize])
+            };
+            sums.covering += u64::from(uses != PlaceUses::Few);
+            if uses != PlaceUses::Once || is_flat {
+                try_push(&mut sums.degenerate, faces.first + face as u32, "degenerate faces")?;
+            }
+        }
+        for shard in 1..row.len() {
+            row[shard] += row[shard - 1];
+        }
+        Ok(())
+    })?;
+    Ok(sums)
+}
+
+impl FaceSums {
+    /// Adds a face. Returns whether it has no area, or one that is not finite.
+    #[inline]
+    fn add(&mut self, corners: &[u32], center: Vector, position: impl Fn(u32) -> Vector) -> bool {
+        let Some((&first, rest)) = corners.split_first() else { return true };
+        let first = position(first);
+        let normal = normal(first, rest, &position);
+        let area = 0.5 * dot(normal, normal).sqrt();
+        if area.is_finite() {
+            self.area += area;
+            self.volume += dot(subtract(first, center), normal);
+            self.vector = add(self.vector, scale(normal, 0.5));
+        } else {
+            self.is_partial = true;
+        }
+        area.partial_cmp(&0.0) != Some(Ordering::Greater) || area.is_infinite()
+    }
+}
+
+/// The normal of a polygon with twice its area as length: the sum of those of the triangles between its first corner
+/// and its sides. Differences and products of 32-bit floats are exact, so the area of corners on a line is 0.
+#[inline]
+fn normal(first: Vector, rest: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
+    let mut rest = rest.iter().map(|&corner| subtract(position(corner), first));
+    let mut before = rest.next().unwrap_or_default();
+    let mut sum = [0.0; 3];
+    for side in rest {
+        sum = add(sum, cross(before, side));
+        before = side;
+    }
+    sum
+}

@@ -1,0 +1,280 @@
+//! What is wrong with the surface that the faces of a mesh form, and how large it is.
+//!
+//! Positions are numbered by place first (`places`). A pass over chunks of faces adds up areas and volumes and counts
+//! sides by ranges of positions, called shards (`faces`); further passes sort the sides into the shards, a few shards
+//! at a time, so that memory is bounded (`sides`). One thread at a time groups the sides of a shard into edges
+//! (`edges`), and joins components without locks (`components`). Chunks and shards depend only on the mesh, and their
+//! results are added in order, so that neither lists nor sums depend on threads.
+
+mod components;
+mod edges;
+mod faces;
+mod places;
+mod sides;
+#[cfg(test)]
+mod tests;
+
+use crate::linear::{Vector, add, dot};
+use components::Components;
+use edges::{EdgeFindings, find_edges};
+use faces::{FaceSums, add_up};
+use places::Places;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
+use polyhaul_model::{Bounds, Elements, Mesh};
+use polyhaul_pipeline::arrays::{out_of_range, zeroed};
+use polyhaul_pipeline::options::RunOptions;
+use sides::{SideCounts, SurfaceCut, SurfaceFaces};
+use std::ops::Range;
+
+/// Faces that can be checked at a time: their numbers are packed with two flags.
+const MAX_FACES: usize = 1 << 30;
+/// A section whose indices span more than this many positions per corner is renumbered first.
+const MAX_SPAN: usize = 8;
+
+/// Which positions of a mesh are one position of its surface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SurfacePositions {
+    /// Equal positions are one, as if the mesh were welded: files repeat positions at seams of uvs and normals, where
+    /// the surface is not open. NaN is unequal to everything.
+    #[default]
+    Merged,
+    /// Each position is its own, as stored.
+    Stored,
+}
+
+/// What [`check_surface`] finds.
+///
+/// Edges are pairs of positions, in ascending order of their lower, then of their higher positions. Of equal positions
+/// the first is listed, from the lowest index that the faces use on. Faces are listed in ascending order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surface {
+    /// The number of faces.
+    pub faces: u64,
+    /// The number of distinct positions that faces with three distinct positions or more use.
+    pub positions: u64,
+    /// The number of distinct edges of these faces.
+    pub edges: u64,
+    /// The number of connected components of these faces: sets that share no position.
+    pub components: u64,
+    /// The edges of a single face, in its direction.
+    pub open_edges: Vec<[u32; 2]>,
+    /// The edges that are used more than twice, the lower position first.
+    pub non_manifold_edges: Vec<[u32; 2]>,
+    /// The edges that two faces use in the same direction, which is this one: one of the faces is flipped.
+    pub flipped_edges: Vec<[u32; 2]>,
+    /// The faces that have the same positions in the same or the opposite order as an earlier face.
+    pub duplicate_faces: Vec<u32>,
+    /// The faces that use a position more than once, or whose area is zero, infinite or NaN.
+    pub degenerate_faces: Vec<u32>,
+    /// The sum of the areas of faces. The area of a polygon is that of its projection along its mean normal.
+    pub area: f64,
+    /// The volume that the faces enclose; negative if they face inward. If the surface is not closed, this is the
+    /// volume of the cones from the faces to the origin.
+    pub volume: f64,
+    /// Positions minus edges plus faces, of those that have three distinct positions or more.
+    pub euler_number: i64,
+    /// The box around the finite positions; `None` if there are none.
+    pub bounds: Option<Bounds<f64>>,
+}
+
+/// Checks the surface that the faces of a mesh form: its open and non-manifold edges, flipped, duplicate and degenerate
+/// faces; and measures it.
+///
+/// Faces with fewer than three distinct positions cover nothing. They are listed as degenerate, and otherwise ignored:
+/// the faces on both sides of a collapsed triangle are neighbors.
+///
+/// Time is linear in corners and positions for usual meshes. Beyond the result, memory is needed for 8 bytes per
+/// position, the numbering of places ([`crate::dedup::Dedup`]), and 3 to 12 bytes per corner.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] for an index out of range, [`ErrorKind::Limit`] for 2^30 faces or more, [`ErrorKind::Memory`],
+/// [`ErrorKind::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_geometry::surface::{SurfacePositions, check_surface};
+/// use polyhaul_model::{Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// // A tetrahedron without its last face.
+/// let faces = Elements {
+///     offsets: vec![0, 3, 6, 9].into(),
+///     corner_positions: vec![0, 2, 1, 0, 1, 3, 1, 2, 3].into(),
+///     ..Elements::default()
+/// };
+/// let positions = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into();
+/// let mesh = Mesh { positions, faces, ..Mesh::default() };
+/// let surface = check_surface(&mesh, 0..3, SurfacePositions::Merged, &RunOptions::default())?;
+/// assert_eq!(surface.open_edges, [[2, 0], [0, 3], [3, 2]]);
+/// assert!(!surface.is_watertight() && surface.is_consistent());
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn check_surface(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions, run: &RunOptions) -> Result<Surface> {
+    check_range(&mesh.faces, &faces)?;
+    let Some(span) = index_span(mesh, &faces)? else { return Ok(Surface::default()) };
+    let corners = mesh.faces.offsets[faces.end] - mesh.faces.offsets[faces.start];
+    if span.len() / MAX_SPAN <= corners as usize {
+        return check(mesh, faces, span, which, run);
+    }
+    let (compact, positions) = compacted(mesh, &faces)?;
+    let mut surface = check(&compact, 0..faces.len(), 0..positions.len(), which, run)?;
+    for edges in [&mut surface.open_edges, &mut surface.non_manifold_edges, &mut surface.flipped_edges] {
+        edges.as_flattened_mut().iter_mut().for_each(|position| *position = positions[*position as usize]);
+    }
+    for list in [&mut surface.duplicate_faces, &mut surface.degenerate_faces] {
+        list.iter_mut().for_each(|face| *face += faces.start as u32);
+    }
+    Ok(surface)
+}
+
+/// Checks faces whose positions are in `span`.
+fn check(
+    mesh: &Mesh,
+    range: Range<usize>,
+    span: Range<usize>,
+    which: SurfacePositions,
+    run: &RunOptions,
+) -> Result<Surface> {
+    let places = Places::new(mesh, span, which, run)?;
+    let faces = SurfaceFaces::new(&mesh.faces, range, &places);
+    let cut = SurfaceCut::new(&faces, run);
+    let mut parents = zeroed(places.count(), "components")?;
+    let components = Components::new(&mut parents);
+    let mut counts = SideCounts::new(&cut)?;
+    let sums = add_up(mesh, places.center(), &faces, &cut, &components, &mut counts)?;
+    let found = find_edges(&faces, &cut, &counts, &components)?;
+    let mut surface = Surface { faces: faces.len() as u64, ..Surface::default() };
+    surface.add_edges(found, &places)?;
+    [surface.positions, surface.components] = components.counts();
+    surface.add_faces(sums, places.center())?;
+    surface.bounds = places.bounds;
+    Ok(surface)
+}
+
+/// Fails unless the faces exist and their offsets ascend within the corners.
+fn check_range(faces: &Elements, range: &Range<usize>) -> Result<()> {
+    if range.len() >= MAX_FACES {
+        return Err(Error::new(ErrorKind::Limit, "a surface can have at most 2^30 - 1 faces"));
+    }
+    if range.is_empty() {
+        return Ok(());
+    }
+    match faces.offsets.get(range.start..=range.end) {
+        Some(offsets) if offsets.is_sorted() && offsets[range.len()] as usize <= faces.corner_positions.len() => Ok(()),
+        Some(_) => Err(Error::new(ErrorKind::Usage, "face offsets must ascend to the number of corners")),
+        None => {
+            let message = format!("the mesh has {} faces, so that {range:?} do not exist", faces.len());
+            Err(Error::new(ErrorKind::Usage, message))
+        }
+    }
+}
+
+/// The range of the indices of some faces; `None` without corners.
+fn index_span(mesh: &Mesh, faces: &Range<usize>) -> Result<Option<Range<usize>>> {
+    let offsets = &mesh.faces.offsets[..];
+    if faces.is_empty() {
+        return Ok(None);
+    }
+    let first = offsets[faces.start] as usize;
+    let corners = &mesh.faces.corner_positions[first..offsets[faces.end] as usize];
+    let low = corners.iter().copied().min();
+    let high = corners.iter().copied().max();
+    let (Some(low), Some(high)) = (low, high) else { return Ok(None) };
+    if high as usize >= mesh.positions.len() {
+        let at = corners.iter().position(|&corner| corner == high).unwrap_or(0);
+        return Err(out_of_range(first + at, "position", high, mesh.positions.len()));
+    }
+    Ok(Some(low as usize..high as usize + 1))
+}
+
+/// Some faces as a mesh with only the positions that they use, and where these are in `mesh`.
+fn compacted(mesh: &Mesh, faces: &Range<usize>) -> Result<(Mesh, Vec<u32>)> {
+    let offsets = &mesh.faces.offsets[faces.start..=faces.end];
+    let first = offsets[0];
+    let corners = &mesh.faces.corner_positions[first as usize..offsets[faces.len()] as usize];
+    let mut used = try_copy(corners, "positions of faces")?;
+    used.sort_unstable();
+    used.dedup();
+    let rank = |corner: &u32| used.partition_point(|position| position < corner) as u32;
+    let elements = Elements {
+        offsets: offsets.iter().map(|offset| offset - first).collect(),
+        corner_positions: corners.iter().map(rank).collect(),
+        ..Elements::default()
+    };
+    let compact = Mesh {
+        positions: used.iter().map(|&position| mesh.positions[position as usize]).collect(),
+        exact_positions: used.iter().filter_map(|&at| mesh.exact_positions.get(at as usize).copied()).collect(),
+        faces: elements,
+        ..Mesh::default()
+    };
+    Ok((compact, used))
+}
+
+impl Surface {
+    /// Whether the surface is closed: it has edges, and each of them is used exactly twice.
+    pub fn is_watertight(&self) -> bool {
+        self.edges > 0 && self.open_edges.is_empty() && self.non_manifold_edges.is_empty()
+    }
+
+    /// Whether the two faces at an edge always have the same orientation.
+    pub fn is_consistent(&self) -> bool {
+        self.flipped_edges.is_empty()
+    }
+
+    /// Whether the surface encloses a volume: it is watertight and consistent.
+    pub fn is_solid(&self) -> bool {
+        self.is_watertight() && self.is_consistent()
+    }
+
+    /// Whether nothing is listed.
+    pub fn is_clean(&self) -> bool {
+        let edges = [&self.open_edges, &self.non_manifold_edges, &self.flipped_edges];
+        let faces = [&self.duplicate_faces, &self.degenerate_faces];
+        edges.iter().all(|edges| edges.is_empty()) && faces.iter().all(|faces| faces.is_empty())
+    }
+
+    fn add_edges(&mut self, found: Vec<EdgeFindings>, places: &Places) -> Result<()> {
+        for shard in found {
+            self.edges += shard.edges;
+            append(&mut self.open_edges, &shard.open)?;
+            append(&mut self.non_manifold_edges, &shard.non_manifold)?;
+            append(&mut self.flipped_edges, &shard.flipped)?;
+            append(&mut self.duplicate_faces, &shard.duplicates)?;
+        }
+        for edges in [&mut self.open_edges, &mut self.non_manifold_edges, &mut self.flipped_edges] {
+            edges.as_flattened_mut().iter_mut().for_each(|place| *place = places.position(*place));
+        }
+        self.duplicate_faces.sort_unstable();
+        Ok(())
+    }
+
+    fn add_faces(&mut self, sums: Vec<FaceSums>, center: Vector) -> Result<()> {
+        let mut vector = [0.0; 3];
+        let mut covering = 0;
+        let mut is_closed = self.is_solid();
+        for chunk in sums {
+            self.area += chunk.area;
+            self.volume += chunk.volume;
+            vector = add(vector, chunk.vector);
+            covering += chunk.covering;
+            is_closed &= !chunk.is_partial;
+            append(&mut self.degenerate_faces, &chunk.degenerate)?;
+        }
+        self.euler_number = self.positions as i64 - self.edges as i64 + covering as i64;
+        self.volume /= 6.0;
+        // Volumes of chunks are about the center. The vectors of a closed surface cancel out, so that this would add
+        // only rounding.
+        if !is_closed {
+            self.volume += dot(vector, center) / 3.0;
+        }
+        Ok(())
+    }
+}
+
+fn append<T: Copy>(list: &mut Vec<T>, more: &[T]) -> Result<()> {
+    list.try_reserve(more.len()).map_err(|_| Error::memory("lists of edges and faces"))?;
+    list.extend_from_slice(more);
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Positions numbered by place: equal positions have one number.
+
+use super::SurfacePositions;
+use crate::clean::mixed;
+use crate::dedup::{BATCH, Dedup, DedupKey, Items, Unique, number_joined};
+use crate::linear::{Vector, add, scale, wide};
+use polyhaul_model::error::Result;
+use polyhaul_model::{Bounds, Mesh};
+use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::options::RunOptions;
+use std::ops::Range;
+
+/// The numbers of a range of positions, in the order of the first position at each place.
+pub(super) struct Places {
+    /// The first position of the range.
+    start: u32,
+    /// Numbers, and the first position of each, from the start on; without elements if all places are distinct.
+    unique: Option<Unique>,
+    count: usize,
+    /// The box around finite positions.
+    pub(super) bounds: Option<Bounds<f64>>,
+}
+
+impl Places {
+    pub(super) fn new(mesh: &Mesh, span: Range<usize>, which: SurfacePositions, run: &RunOptions) -> Result<Places> {
+        let start = span.start as u32;
+        let count = span.len();
+        let exact = mesh.exact_positions.get(span.clone()).filter(|exact| !exact.is_empty());
+        let single = &mesh.positions[span];
+        let bounds = match exact {
+            Some(exact) => Bounds::of_exact(exact),
+            None => Bounds::of(single).map(|bounds| Bounds { min: wide(bounds.min), max: wide(bounds.max) }),
+        };
+        let unique = match (which, exact) {
+            (SurfacePositions::Stored, _) => None,
+            (SurfacePositions::Merged, Some(exact)) => numbered(exact, run)?,
+            (SurfacePositions::Merged, None) => numbered(single, run)?,
+        };
+        let count = unique.as_ref().map_or(count, |unique| unique.first.len());
+        Ok(Places { start, unique, count, bounds })
+    }
+
+    /// The number of places.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The number of each position's place, from the first position on; `None` if it is the position itself.
+    pub(super) fn numbers(&self) -> Option<&[u32]> {
+        self.unique.as_ref().map(|unique| &unique.of_item[..])
+    }
+
+    /// The first position of the range.
+    pub(super) fn start(&self) -> u32 {
+        self.start
+    }
+
+    /// The first position at a place.
+    pub(super) fn position(&self, place: u32) -> u32 {
+        self.start + self.unique.as_ref().map_or(place, |unique| unique.first[place as usize])
+    }
+
+    /// The middle of the box; the origin if there is none.
+    pub(super) fn center(&self) -> Vector {
+        let center = self.bounds.map(|bounds| add(scale(bounds.min, 0.5), scale(bounds.max, 0.5)));
+        center.unwrap_or_default()
+    }
+}
+
+/// A row of coordinates, compared by bits.
+pub(super) trait Coordinates: Copy + Sync {
+    /// Pairs of 32 bits that are equal if the coordinate is; `None` for NaN. Zero and minus zero are equal.
+    fn bits(self, axis: usize) -> Option<u64>;
+}
+
+impl Coordinates for [f32; 3] {
+    #[inline]
+    fn bits(self, axis: usize) -> Option<u64> {
+        // Adding 0 makes minus zero zero.
+        (!self[axis].is_nan()).then(|| u64::from((self[axis] + 0.0).to_bits()))
+    }
+}
+
+impl Coordinates for [f64; 3] {
+    #[inline]
+    fn bits(self, axis: usize) -> Option<u64> {
+        (!self[axis].is_nan()).then(|| (self[axis] + 0.0).to_bits())
+    }
+}
+
+/// Positions by a hash of their coordinates.
+struct Hashed<'a, T>(&'a [T]);
+
+impl<T: Coordinates> Items for Hashed<'_, T> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]) {
+        for (key, &offset) in keys.iter_mut().zip(offsets) {
+            let row = self.0[start + usize::from(offset)];
+            *key = match (row.bits(0), row.bits(1), row.bits(2)) {
+                (Some(x), Some(y), Some(z)) => DedupKey::Value(x ^ mixed(y ^ mixed(z))),
+                _ => DedupKey::Alone,
+            };
+        }
+    }
+
+    fn hint(&self, _item: usize) -> usize {
+        0
+    }
+
+    fn hint_count(&self) -> usize {
+        0
+    }
+
+    fn surely_same(&self, _a: usize, _b: usize) -> bool {
+        false
+    }
+}
+
+/// Numbers equal rows; `None` if all are distinct.
+///
+/// Rows are compared by hashes, in one round, and then with the first row of the same hash. Only if that differs, which
+/// takes two rows in 2^64 or malice, are they compared exactly, in a round per 32 bits.
+fn numbered<T: Coordinates>(rows: &[T], run: &RunOptions) -> Result<Option<Unique>> {
+    let mut unique = Unique::default();
+    Dedup::new().run(&Hashed(rows), run.worker_threads(), &run.cancel, &mut unique)?;
+    if unique.first.len() == rows.len() {
+        return Ok(None);
+    }
+    let is_same = |row: &T, number: u32| {
+        let first = rows[unique.first[number as usize] as usize];
+        (0..3).all(|axis| first.bits(axis) == row.bits(axis))
+    };
+    if rows.iter().zip(&unique.of_item).all(|(row, &number)| is_same(row, number)) {
+        return Ok(Some(unique));
+    }
+    exactly_numbered(rows, run).map(Some)
+}
+
+#[cold]
+pub(super) fn exactly_numbered<T: Coordinates>(rows: &[T], run: &RunOptions) -> Result<Unique> {
+    let first = zeroed(1, "numbers of values")?;
+    let unique = Unique { first, of_item: zeroed(rows.len(), "numbers of values")? };
+    (0..6).try_fold(unique, |unique, part| {
+        let bits = |item: usize| rows[item].bits(part / 2).map(|bits| (bits >> (32 * (part % 2))) as u32);
+        number_joined(&unique.of_item, unique.first.len(), bits, run.worker_threads(), &run.cancel)
+    })
+}

@@ -1,0 +1,328 @@
+//! The sides of faces, sorted by the lower of their two positions.
+//!
+//! Positions are cut into ranges, called shards, and faces into chunks. A chunk's sides are counted first, so that
+//! sorting them is a counting sort into an array that all chunks share.
+
+use super::places::Places;
+use polyhaul_model::Elements;
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::arrays::{split, zeroed};
+use polyhaul_pipeline::options::{Cancel, RunOptions};
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::ops::Range;
+
+/// Faces of a chunk: their sides fit in the L2 cache. Tests have many chunks, shards and rounds.
+const CHUNK_FACES: usize = if cfg!(test) { 1 << 4 } else { 1 << 14 };
+/// Positions of a shard: its edges fit in the L2 cache.
+const SHARD_POSITIONS: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
+const MAX_SHARDS: usize = 256;
+/// Sides that are sorted at a time, unless the surface has more than [`MAX_ROUNDS`] times as many: 24 MiB.
+const ROUND_SIDES: usize = if cfg!(test) { 1 << 5 } else { 1 << 21 };
+const MAX_ROUNDS: usize = 4;
+
+/// A side of a face.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    /// The position where it starts.
+    pub(super) from: u32,
+    /// The position where it ends.
+    pub(super) to: u32,
+    /// Whether it stands for the face in the search for duplicates: it is the same side for all faces with the same
+    /// positions in the same or the opposite order.
+    pub(super) is_key: bool,
+}
+
+/// A side as it is sorted: its lower position, its higher position, and a tag of its face and direction.
+pub(super) type SortedSide = [u32; 3];
+
+impl Side {
+    #[inline]
+    fn low(self) -> u32 {
+        self.from.min(self.to)
+    }
+
+    #[inline]
+    pub(super) fn shard(self, cut: &SurfaceCut<'_>) -> usize {
+        (self.low() >> cut.shard_shift) as usize
+    }
+
+    #[inline]
+    fn sorted(self, face: u32) -> SortedSide {
+        let is_backward = self.from > self.to;
+        [self.low(), self.from.max(self.to), face << 2 | u32::from(self.is_key) << 1 | u32::from(is_backward)]
+    }
+}
+
+/// Faces whose corners are places.
+pub(super) struct SurfaceFaces<'a> {
+    pub(super) offsets: &'a [u32],
+    corners: &'a [u32],
+    numbers: Option<&'a [u32]>,
+    start: u32,
+    /// The number of places.
+    pub(super) places: usize,
+    /// The first face.
+    pub(super) first: u32,
+}
+
+impl<'a> SurfaceFaces<'a> {
+    pub(super) fn new(faces: &'a Elements, range: Range<usize>, places: &'a Places) -> SurfaceFaces<'a> {
+        // Slices: an array that is shared is looked up at each access.
+        let offsets = &faces.offsets[range.start..=range.end];
+        SurfaceFaces {
+            offsets,
+            corners: &faces.corner_positions[..],
+            numbers: places.numbers(),
+            start: places.start(),
+            places: places.count(),
+            first: range.start as u32,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The positions of a face, as stored.
+    #[inline]
+    pub(super) fn corners(&self, face: usize) -> &'a [u32] {
+        &self.corners[self.offsets[face] as usize..self.offsets[face + 1] as usize]
+    }
+
+    #[inline]
+    pub(super) fn place(&self, position: u32) -> u32 {
+        let at = position - self.start;
+        self.numbers.map_or(at, |numbers| numbers[at as usize])
+    }
+
+    /// Calls `see` with each side of a face that has three distinct places or more; sides without length are left out.
+    #[inline]
+    pub(super) fn each_side(&self, face: usize, scratch: &mut FaceScratch, mut see: impl FnMut(Side)) -> PlaceUses {
+        match *self.corners(face) {
+            [a, b, c] => {
+                let [a, b, c] = [a, b, c].map(|corner| self.place(corner));
+                if a == b || b == c || a == c {
+                    return PlaceUses::Few;
+                }
+                // Of the three sides, the one without the highest place is between the two lowest.
+                see(Side { from: a, to: b, is_key: c > a && c > b });
+                see(Side { from: b, to: c, is_key: a > b && a > c });
+                see(Side { from: c, to: a, is_key: b > c && b > a });
+                PlaceUses::Once
+            }
+            [a, b, c, d] => {
+                let places @ [a, b, c, d] = [a, b, c, d].map(|corner| self.place(corner));
+                if a == b || b == c || c == d || d == a || a == c || b == d {
+                    return scratch.each_side(&places, see);
+                }
+                each_side_between(&places, key_side(&places), &mut see);
+                PlaceUses::Once
+            }
+            ref corners => {
+                let mut places = std::mem::take(&mut scratch.places);
+                places.clear();
+                places.extend(corners.iter().map(|&corner| self.place(corner)));
+                let uses = scratch.each_side(&places, see);
+                scratch.places = places;
+                uses
+            }
+        }
+    }
+
+    /// The places of a face that uses each once, from the lowest one on, toward the lower one of its neighbors: equal
+    /// for faces with the same places in the same or the opposite order.
+    pub(super) fn cycle(&self, face: usize) -> impl Iterator<Item = u32> {
+        let corners = self.corners(face);
+        let count = corners.len();
+        let at = move |offset: usize| self.place(corners[offset % count]);
+        let lowest = (0..count).min_by_key(|&offset| at(offset)).unwrap_or(0);
+        let step = if at(lowest + 1) < at(lowest + count - 1) { 1 } else { count - 1 };
+        (0..count).map(move |offset| at(lowest + offset * step))
+    }
+}
+
+/// The side from the lowest place to the lower one of its neighbors.
+#[inline]
+fn key_side(places: &[u32]) -> usize {
+    let last = places.len() - 1;
+    let lowest = (0..=last).fold(0, |lowest, at| if places[at] < places[lowest] { at } else { lowest });
+    let before = if lowest == 0 { last } else { lowest - 1 };
+    let after = if lowest == last { 0 } else { lowest + 1 };
+    if places[after] < places[before] { lowest } else { before }
+}
+
+#[inline]
+fn each_side_between(places: &[u32], key_side: usize, see: &mut impl FnMut(Side)) {
+    let next = places.iter().skip(1).chain(places.first());
+    for (at, (&from, &to)) in places.iter().zip(next).enumerate() {
+        see(Side { from, to, is_key: at == key_side });
+    }
+}
+
+/// How a face uses its places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlaceUses {
+    /// Fewer than three are distinct.
+    Few,
+    /// Each once.
+    Once,
+    /// Three or more, and some of them more than once.
+    Repeated,
+}
+
+/// A thread's memory for the places of a face.
+#[derive(Default)]
+pub(super) struct FaceScratch {
+    places: Vec<u32>,
+    distinct: Vec<u32>,
+}
+
+impl FaceScratch {
+    /// The sides of a face of any size.
+    fn each_side(&mut self, places: &[u32], mut see: impl FnMut(Side)) -> PlaceUses {
+        let distinct = &mut self.distinct;
+        distinct.clear();
+        distinct.extend_from_slice(places);
+        distinct.sort_unstable();
+        distinct.dedup();
+        if distinct.len() < 3 {
+            return PlaceUses::Few;
+        }
+        if distinct.len() == places.len() {
+            each_side_between(places, key_side(places), &mut see);
+            return PlaceUses::Once;
+        }
+        let no_key = usize::MAX;
+        each_side_between(places, no_key, &mut |side: Side| if side.from != side.to { see(side) });
+        PlaceUses::Repeated
+    }
+}
+
+/// How the work is cut. The result does not depend on it.
+pub(super) struct SurfaceCut<'a> {
+    pub(super) threads: usize,
+    pub(super) cancel: &'a Cancel,
+    faces: usize,
+    /// A place's shard is its number shifted right by this.
+    pub(super) shard_shift: u32,
+    pub(super) shards: usize,
+}
+
+impl<'a> SurfaceCut<'a> {
+    pub(super) fn new(faces: &SurfaceFaces<'_>, run: &'a RunOptions) -> SurfaceCut<'a> {
+        let shard = faces.places.div_ceil(MAX_SHARDS).next_power_of_two().max(SHARD_POSITIONS);
+        SurfaceCut {
+            threads: run.worker_threads(),
+            cancel: &run.cancel,
+            faces: faces.len(),
+            shard_shift: shard.ilog2(),
+            shards: faces.places.div_ceil(shard).max(1),
+        }
+    }
+
+    /// Chunks of faces.
+    pub(super) fn chunks(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Send + use<> {
+        let faces = self.faces;
+        (0..faces.div_ceil(CHUNK_FACES)).map(move |chunk| {
+            let start = chunk * CHUNK_FACES;
+            start..faces.min(start + CHUNK_FACES)
+        })
+    }
+}
+
+/// Where in its chunk the sides of each shard end: a row per chunk, with a 0 before the shards.
+pub(super) struct SideCounts {
+    ends: Vec<u32>,
+    width: usize,
+}
+
+impl SideCounts {
+    pub(super) fn new(cut: &SurfaceCut<'_>) -> Result<SideCounts> {
+        let width = cut.shards + 1;
+        Ok(SideCounts { ends: zeroed(cut.chunks().len() * width, "counts of sides")?, width })
+    }
+
+    /// The rows, to be filled with counts.
+    pub(super) fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u32]> + Send {
+        self.ends.chunks_mut(self.width)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[u32]> + Send + Clone {
+        self.ends.chunks(self.width)
+    }
+
+    /// Ranges of shards that are sorted at a time.
+    pub(super) fn rounds(&self) -> Vec<Range<usize>> {
+        let shards = self.width - 1;
+        let count = |shard: usize| -> usize { self.rows().map(|row| (row[shard + 1] - row[shard]) as usize).sum() };
+        let all: usize = self.rows().map(|row| row[shards] as usize).sum();
+        let max_sides = ROUND_SIDES.max(all.div_ceil(MAX_ROUNDS));
+        let mut rounds = Vec::new();
+        let mut start = 0;
+        let mut sides = 0;
+        for shard in 0..shards {
+            let more = count(shard);
+            if sides + more > max_sides && shard > start {
+                rounds.push(start..shard);
+                start = shard;
+                sides = 0;
+            }
+            sides += more;
+        }
+        rounds.push(start..shards);
+        rounds
+    }
+}
+
+/// The sides of some shards, by chunk, then by shard.
+pub(super) struct SortedSides<'a> {
+    counts: &'a SideCounts,
+    shards: Range<usize>,
+    sides: Vec<SortedSide>,
+}
+
+impl<'a> SortedSides<'a> {
+    pub(super) fn new(counts: &'a SideCounts) -> SortedSides<'a> {
+        SortedSides { counts, shards: 0..0, sides: Vec::new() }
+    }
+
+    /// Sorts the sides of these shards, in place of others.
+    pub(super) fn sort(&mut self, faces: &SurfaceFaces<'_>, cut: &SurfaceCut<'_>, shards: Range<usize>) -> Result<()> {
+        let lengths = self.counts.rows().map(|row| (row[shards.end] - row[shards.start]) as usize);
+        let count = lengths.clone().sum();
+        if count > self.sides.len() {
+            self.sides = Vec::new();
+            self.sides = zeroed(count, "sides of faces")?;
+        }
+        let places = split(&mut self.sides, lengths).zip(self.counts.rows()).zip(cut.chunks());
+        let scratch = <(Vec<u32>, FaceScratch)>::default;
+        try_for_each_item(cut.threads, cut.cancel, places, scratch, |scratch, ((sides, row), chunk)| {
+            let (next, scratch) = scratch;
+            next.clear();
+            next.extend(row[shards.clone()].iter().map(|end| end - row[shards.start]));
+            for face in chunk {
+                faces.each_side(face, scratch, |side| {
+                    if let Some(next) = next.get_mut(side.shard(cut).wrapping_sub(shards.start)) {
+                        sides[*next as usize] = side.sorted(face as u32);
+                        *next += 1;
+                    }
+                });
+            }
+            Ok(())
+        })?;
+        self.shards = shards;
+        Ok(())
+    }
+
+    /// The sides of one of the shards, in pieces.
+    pub(super) fn of_shard(&self, shard: usize) -> impl Iterator<Item = &[SortedSide]> + Clone {
+        let first = self.shards.start;
+        let end = self.shards.end;
+        let mut start = 0;
+        self.counts.rows().map(move |row| {
+            let piece = start + (row[shard] - row[first]) as usize..start + (row[shard + 1] - row[first]) as usize;
+            start += (row[end] - row[first]) as usize;
+            &self.sides[piece]
+        })
+    }
+}
