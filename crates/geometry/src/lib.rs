@@ -17,6 +17,7 @@ pub mod frame;
 pub mod linear;
 pub mod lines;
 pub mod losses;
+pub mod normals;
 pub mod parts;
 pub mod section;
 pub mod splat_motion;

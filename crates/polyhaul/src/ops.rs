@@ -24,12 +24,15 @@ pub use polyhaul_geometry::edges::Edges;
 pub use polyhaul_geometry::flat::{FlatOptions, FlatSection, Topology, topologies};
 pub use polyhaul_geometry::linear::Matrix4;
 pub use polyhaul_geometry::section::SectionPositions;
+pub use polyhaul_geometry::surface::{Surface, SurfacePositions};
 pub use polyhaul_geometry::triangulate::TriangleMap;
 pub use polyhaul_geometry::weld::Welded;
 pub use polyhaul_model::SampleType;
 
 use crate::options::RunOptions;
-use polyhaul_geometry::{affine, clean, corners, domains, edges, flat, section, transform, triangulate, weld, welded};
+use polyhaul_geometry::{
+    affine, clean, corners, domains, edges, flat, normals, section, surface, transform, triangulate, weld, welded,
+};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Counts, Mesh, Scene};
 
@@ -128,6 +131,33 @@ pub trait MeshOps {
     /// [`ErrorKind::Memory`](crate::ErrorKind::Memory).
     fn has_clean_faces_with(&self, run: &RunOptions) -> Result<bool>;
 
+    /// Checks the surface that the faces form: holes, flipped neighbors, duplicates, area, volume; see
+    /// [`polyhaul_geometry::surface::check_surface`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an index is out of range.
+    fn check_surface(&self) -> Result<Surface> {
+        self.check_surface_with(SurfacePositions::Merged, &RunOptions::default())
+    }
+
+    /// Like [`MeshOps::check_surface`], but with the given options.
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::check_surface`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    fn check_surface_with(&self, which: SurfacePositions, run: &RunOptions) -> Result<Surface>;
+
+    /// Returns a smooth normal for each position; see [`polyhaul_geometry::normals::position_normals`].
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::check_surface_with`].
+    fn position_normals_with(&self, which: SurfacePositions, run: &RunOptions) -> Result<Vec<[f32; 3]>>;
+
+    /// Returns the normal of each face.
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::check_surface_with`].
+    fn face_normals_with(&self, run: &RunOptions) -> Result<Vec<[f32; 3]>>;
+
     /// Returns the uv of every corner, `missing` for those without one; `None` if there are no uvs.
     ///
     /// # Errors
@@ -187,6 +217,18 @@ impl MeshOps for Mesh {
 
     fn has_clean_faces_with(&self, run: &RunOptions) -> Result<bool> {
         clean::has_clean_faces(self, run)
+    }
+
+    fn check_surface_with(&self, which: SurfacePositions, run: &RunOptions) -> Result<Surface> {
+        surface::check_surface(self, 0..self.faces.len(), which, run)
+    }
+
+    fn position_normals_with(&self, which: SurfacePositions, run: &RunOptions) -> Result<Vec<[f32; 3]>> {
+        normals::position_normals(self, which, run)
+    }
+
+    fn face_normals_with(&self, run: &RunOptions) -> Result<Vec<[f32; 3]>> {
+        normals::face_normals(self, run)
     }
 
     fn corner_uvs_with(&self, missing: [f32; 2], run: &RunOptions) -> Result<Option<Vec<[f32; 2]>>> {

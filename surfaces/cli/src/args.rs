@@ -4,6 +4,7 @@
 //! these declarations.
 
 pub mod batch;
+pub mod check;
 pub mod diff;
 pub mod limits;
 pub mod many;
@@ -30,6 +31,7 @@ Examples:
   curl -s URL | polyhaul convert - scene.obj      read standard input
   polyhaul info scene.obj                         show the contents
   polyhaul validate assets/*.obj                  list every problem and its location
+  polyhaul check part.stl                         find holes, flipped and degenerate faces
   polyhaul preview scene.obj -o scene.png         draw a picture
   polyhaul texture assets -o textures             turn images into DDS or KTX2 textures
   polyhaul watch -- python3 load.py               trace the file I/O of a program
@@ -62,6 +64,8 @@ pub enum Command {
     Info(InfoArgs),
     /// Check files and list every problem with its location
     Validate(ValidateArgs),
+    /// Find holes and other faults of surfaces, and measure them
+    Check(check::CheckArgs),
     /// Compare the contents of two files, in any formats
     Diff(diff::DiffArgs),
     /// Draw pictures of scenes, point clouds and images
@@ -368,6 +372,7 @@ impl Command {
             Command::Convert(_) => "convert",
             Command::Info(_) => "info",
             Command::Validate(_) => "validate",
+            Command::Check(_) => "check",
             Command::Diff(_) => "diff",
             Command::Preview(_) => "preview",
             Command::Batch(_) => "batch",

@@ -165,10 +165,17 @@ struct ContentsProperty<'a> {
     list: Option<&'static str>,
 }
 
+/// A box.
 #[derive(Serialize)]
-struct Extent {
+pub struct Extent {
     min: [f64; 3],
     max: [f64; 3],
+}
+
+impl From<Bounds<f64>> for Extent {
+    fn from(Bounds { min, max }: Bounds<f64>) -> Extent {
+        Extent { min, max }
+    }
 }
 
 impl<'a> Listed<'a> {
@@ -176,7 +183,7 @@ impl<'a> Listed<'a> {
     pub fn new(inventory: &'a Inventory) -> Self {
         Listed {
             contents: inventory.contents,
-            bounds: inventory.bounds.map(|Bounds { min, max }| Extent { min, max }),
+            bounds: inventory.bounds.map(Extent::from),
             object_names: &inventory.object_names,
             material_names: &inventory.material_names,
             material_libraries: &inventory.material_libraries,
@@ -496,7 +503,7 @@ fn bounds_row(bounds: Option<Bounds<f64>>) -> String {
 }
 
 /// The box, behind names of a width.
-fn wide_bounds_row(bounds: Option<Bounds<f64>>, width: usize) -> String {
+pub fn wide_bounds_row(bounds: Option<Bounds<f64>>, width: usize) -> String {
     match bounds {
         Some(Bounds { min: [a, b, c], max: [x, y, z] }) => {
             let [a, b, c, x, y, z] = [a, b, c, x, y, z].map(human::coordinate);

@@ -8,6 +8,7 @@
 mod args;
 mod batch;
 mod channels;
+mod check;
 mod console;
 mod contents;
 mod convert;
@@ -86,6 +87,7 @@ fn run(mut cli: Cli) -> u8 {
         Command::Batch(args) => batch::run(&session, &args),
         Command::Info(args) => info::run(&session, &args),
         Command::Validate(args) => validate::run(&session, &args),
+        Command::Check(args) => check::run(&session, &args),
         Command::Diff(args) => diff::run(&session, &args),
         Command::Texture(args) => texture::run(&session, &args),
         Command::Preview(args) => preview::run(&session, &args),

@@ -18,6 +18,7 @@ have the place of the problem.
 from polyhaul._accelerate import accelerate
 from polyhaul._arrays import NONE
 from polyhaul._batch import Manifest, batch, read_manifest
+from polyhaul._check import SurfaceCheck
 from polyhaul._errors import (
     CancelledError,
     ClosedPipeError,
@@ -122,6 +123,7 @@ __all__ = [
     "Scene",
     "Shape",
     "Spectral",
+    "SurfaceCheck",
     "Table",
     "Tables",
     "TextureMap",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from polyhaul import _arrays, _given, _polyhaul
 from polyhaul._arrays import Coordinates, Flags, Floats, Indices, Slots
+from polyhaul._check import SurfaceMeasures
 from polyhaul._curve import Curve, curve_from_plain, curve_of, curves_to_plain
 from polyhaul._given import Streams, VertexGroups
 from polyhaul._material import Material
@@ -24,7 +25,7 @@ Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
 Counts: TypeAlias = tuple[int, int, int, int, int, int, int]
 
 
-class Mesh:
+class Mesh(SurfaceMeasures):
     """The arrays of a mesh.
 
     Faces are polygons: face ``i`` has the corners ``face_offsets[i]:face_offsets[i + 1]``, and corner ``j`` is

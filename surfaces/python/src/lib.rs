@@ -71,7 +71,8 @@ mod _polyhaul {
     use super::scan::{NativeBatches, check_filter};
     #[pymodule_export]
     use super::shapes::{
-        flat_sections, mesh_is_clean, mesh_section, mesh_transform, mesh_triangulate, mesh_weld, per_corner, topologies,
+        flat_sections, mesh_check, mesh_is_clean, mesh_normals, mesh_section, mesh_transform, mesh_triangulate,
+        mesh_weld, per_corner, topologies,
     };
     #[pymodule_export]
     use super::tables::{read_array, read_tables, write_tables};

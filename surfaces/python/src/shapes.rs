@@ -4,8 +4,8 @@ use crate::arrays::Array;
 use crate::errors;
 use crate::job::{self, Job};
 use crate::mesh::NativeMesh;
-use polyhaul::model::{Counts, Mesh};
-use polyhaul::ops::{self, FlatOptions, FlatSection, MeshOps, SectionPositions, Topology};
+use polyhaul::model::{Counts, Domain, Mesh};
+use polyhaul::ops::{self, FlatOptions, FlatSection, MeshOps, SectionPositions, Surface, SurfacePositions, Topology};
 use polyhaul::options::RunOptions;
 use pyo3::prelude::*;
 
@@ -131,6 +131,83 @@ pub(crate) fn mesh_transform(
 #[pyo3(signature = (mesh, threads))]
 pub(crate) fn mesh_is_clean(py: Python<'_>, mesh: &NativeMesh, threads: Option<usize>) -> PyResult<bool> {
     asked(py, mesh, threads, |mesh, run| mesh.has_clean_faces_with(run))
+}
+
+/// What is wrong with the surface of a mesh, and how large it is.
+#[pyfunction]
+#[pyo3(signature = (mesh, merge, threads))]
+pub(crate) fn mesh_check(
+    py: Python<'_>,
+    mesh: &NativeMesh,
+    merge: bool,
+    threads: Option<usize>,
+) -> PyResult<SurfaceOut> {
+    asked(py, mesh, threads, move |mesh, run| mesh.check_surface_with(positions(merge), run)).map(SurfaceOut::new)
+}
+
+/// A surface on its way to Python, by the names of the fields of `SurfaceCheck`.
+#[derive(IntoPyObject)]
+pub(crate) struct SurfaceOut {
+    face_count: u64,
+    position_count: u64,
+    edge_count: u64,
+    component_count: u64,
+    euler_number: i64,
+    area: f64,
+    volume: f64,
+    is_watertight: bool,
+    is_consistent: bool,
+    open_edges: Array,
+    non_manifold_edges: Array,
+    flipped_edges: Array,
+    duplicate_faces: Array,
+    degenerate_faces: Array,
+}
+
+impl SurfaceOut {
+    fn new(surface: Surface) -> SurfaceOut {
+        SurfaceOut {
+            face_count: surface.faces,
+            position_count: surface.positions,
+            edge_count: surface.edges,
+            component_count: surface.components,
+            euler_number: surface.euler_number,
+            area: surface.area,
+            volume: surface.volume,
+            is_watertight: surface.is_watertight(),
+            is_consistent: surface.is_consistent(),
+            open_edges: Array::owned(surface.open_edges),
+            non_manifold_edges: Array::owned(surface.non_manifold_edges),
+            flipped_edges: Array::owned(surface.flipped_edges),
+            duplicate_faces: Array::owned(surface.duplicate_faces),
+            degenerate_faces: Array::owned(surface.degenerate_faces),
+        }
+    }
+}
+
+/// The mesh with computed normals: per position, or per face if they are flat.
+#[pyfunction]
+#[pyo3(signature = (mesh, flat, merge, threads))]
+pub(crate) fn mesh_normals(
+    py: Python<'_>,
+    mesh: &NativeMesh,
+    flat: bool,
+    merge: bool,
+    threads: Option<usize>,
+) -> PyResult<NativeMesh> {
+    changed(py, mesh, threads, move |mut mesh, run| {
+        let normals =
+            if flat { mesh.face_normals_with(run)? } else { mesh.position_normals_with(positions(merge), run)? };
+        mesh.normals = normals.into();
+        mesh.normal_domain = if flat { Domain::Face } else { Domain::Vertex };
+        mesh.faces.corner_normals = Vec::new().into();
+        mesh.move_curves_behind();
+        Ok(mesh)
+    })
+}
+
+fn positions(merge: bool) -> SurfacePositions {
+    if merge { SurfacePositions::Merged } else { SurfacePositions::Stored }
 }
 
 /// The values of `uvs`, `normals` or `colors` at each corner; nothing if the mesh has none.

@@ -70,9 +70,9 @@ impl FaceSums {
     /// Adds a face. Returns whether it has no area, or one that is not finite.
     #[inline]
     fn add(&mut self, corners: &[u32], center: Vector, position: impl Fn(u32) -> Vector) -> bool {
-        let Some((&first, rest)) = corners.split_first() else { return true };
+        let Some(&first) = corners.first() else { return true };
         let first = position(first);
-        let normal = normal(first, rest, &position);
+        let normal = area_vector(corners, &position);
         let area = 0.5 * dot(normal, normal).sqrt();
         if area.is_finite() {
             self.area += area;
@@ -88,13 +88,15 @@ impl FaceSums {
 /// The normal of a polygon with twice its area as length: the sum of those of the triangles between its first corner
 /// and its sides. Differences and products of 32-bit floats are exact, so the area of corners on a line is 0.
 #[inline]
-fn normal(first: Vector, rest: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
-    let mut rest = rest.iter().map(|&corner| subtract(position(corner), first));
-    let mut before = rest.next().unwrap_or_default();
+pub(crate) fn area_vector(corners: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
+    let mut positions = corners.iter().map(|&corner| position(corner));
+    let Some(first) = positions.next() else { return [0.0; 3] };
+    let mut spokes = positions.map(|position| subtract(position, first));
+    let mut before = spokes.next().unwrap_or_default();
     let mut sum = [0.0; 3];
-    for side in rest {
-        sum = add(sum, cross(before, side));
-        before = side;
+    for spoke in spokes {
+        sum = add(sum, cross(before, spoke));
+        before = spoke;
     }
     sum
 }

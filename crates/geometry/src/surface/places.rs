@@ -11,7 +11,7 @@ use polyhaul_pipeline::options::RunOptions;
 use std::ops::Range;
 
 /// The numbers of a range of positions, in the order of the first position at each place.
-pub(super) struct Places {
+pub(crate) struct Places {
     /// The first position of the range.
     start: u32,
     /// Numbers, and the first position of each, from the start on; without elements if all places are distinct.
@@ -22,7 +22,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn new(mesh: &Mesh, span: Range<usize>, which: SurfacePositions, run: &RunOptions) -> Result<Places> {
+    pub(crate) fn new(mesh: &Mesh, span: Range<usize>, which: SurfacePositions, run: &RunOptions) -> Result<Places> {
         let start = span.start as u32;
         let count = span.len();
         let exact = mesh.exact_positions.get(span.clone()).filter(|exact| !exact.is_empty());
@@ -41,12 +41,12 @@ impl Places {
     }
 
     /// The number of places.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// The number of each position's place, from the first position on; `None` if it is the position itself.
-    pub(super) fn numbers(&self) -> Option<&[u32]> {
+    pub(crate) fn numbers(&self) -> Option<&[u32]> {
         self.unique.as_ref().map(|unique| &unique.of_item[..])
     }
 

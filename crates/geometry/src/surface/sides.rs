@@ -193,7 +193,11 @@ impl FaceScratch {
             return PlaceUses::Once;
         }
         let no_key = usize::MAX;
-        each_side_between(places, no_key, &mut |side: Side| if side.from != side.to { see(side) });
+        each_side_between(places, no_key, &mut |side: Side| {
+            if side.from != side.to {
+                see(side)
+            }
+        });
         PlaceUses::Repeated
     }
 }

@@ -34,8 +34,7 @@ impl Draft {
         for row in 0..rows {
             let mut column = 0;
             while column < columns {
-                let [a, b, c, d] =
-                    [at(column, row), at(column + 1, row), at(column + 1, row + 1), at(column, row + 1)];
+                let [a, b, c, d] = [at(column, row), at(column + 1, row), at(column + 1, row + 1), at(column, row + 1)];
                 match random.below(4) {
                     0 => draft.faces.extend([vec![a, b, c], vec![c, d, a]]),
                     1 if column + 1 < columns => {
@@ -160,7 +159,8 @@ fn newell(mesh: &Mesh, corners: &[u32]) -> [f64; 3] {
 
 /// The simplest way to find the same.
 fn naive(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions) -> Surface {
-    let used = faces.clone().flat_map(|face| mesh.faces.corners(face)).map(|corner| mesh.faces.corner_positions[corner]);
+    let used =
+        faces.clone().flat_map(|face| mesh.faces.corners(face)).map(|corner| mesh.faces.corner_positions[corner]);
     let firsts = firsts(mesh, used.min().unwrap_or(0), which);
     let mut surface = Surface { faces: faces.len() as u64, ..Surface::default() };
     let mut uses: BTreeMap<[u32; 2], Vec<[u32; 2]>> = BTreeMap::new();
@@ -311,7 +311,8 @@ fn volumes_far_from_the_origin_are_precise() {
 
 #[test]
 fn rows_with_equal_hashes_are_compared_exactly() {
-    let rows = [[0.0f64, 1.0, 2.0], [-0.0, 1.0, 2.0], [f64::NAN; 3], [f64::NAN; 3], [0.0, 1.0, 2.0 + f64::EPSILON * 2.0]];
+    let rows =
+        [[0.0f64, 1.0, 2.0], [-0.0, 1.0, 2.0], [f64::NAN; 3], [f64::NAN; 3], [0.0, 1.0, 2.0 + f64::EPSILON * 2.0]];
     let unique = places::exactly_numbered(&rows, &RunOptions::default()).unwrap();
     assert_eq!((unique.first, unique.of_item), (vec![0, 2, 3, 4], vec![0, 0, 1, 2, 3]));
 }

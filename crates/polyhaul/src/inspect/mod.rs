@@ -1,9 +1,10 @@
-//! Inspects what a scene contains, and validates it.
+//! Inspects what a scene contains, validates it, and checks its surfaces.
 //!
 //! [`info`] counts what an input contains; [`validate`] reads an input to the end, collects every problem, and reports
-//! whether a normal read would fail. Neither repairs, changes or prints anything; the command-line tool renders the
-//! results. Counting is in `contents` and, for renderer scenes, in `render`; table columns are in `columns`, file
-//! headers in `crate::declared`, and checks that a normal read does not make in `faces` and `textures`.
+//! whether a normal read would fail; [`check`] finds holes and other faults of surfaces, and measures them. None of them
+//! repairs, changes or prints anything; the command-line tool renders the results. Counting is in `contents` and, for
+//! renderer scenes, in `render`; table columns are in `columns`, file headers in `crate::declared`, surfaces in
+//! `surfaces`, and checks that a normal read does not make in `faces` and `textures`.
 
 mod columns;
 mod contents;
@@ -12,6 +13,7 @@ mod faces;
 mod image;
 mod quoted;
 mod render;
+mod surfaces;
 mod textures;
 mod validate;
 
@@ -21,6 +23,7 @@ pub use contents::{Contents, Inventory};
 pub use image::{ImageSummary, TextureSummary};
 pub use quoted::quoted;
 pub use render::{FileSummary, RenderContents, RenderInventory};
+pub use surfaces::{CheckedSurface, SurfaceCheck, SurfaceCounts, check};
 pub use validate::{Validation, validate};
 
 use crate::format::Format;

@@ -2,6 +2,7 @@
 
 mod batch;
 mod batch_logs;
+mod check;
 mod common;
 mod compressed;
 mod images;

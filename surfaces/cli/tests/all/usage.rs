@@ -16,7 +16,7 @@ fn help_and_version_are_results() {
         let ran = run(args).expect(0);
         assert!(ran.stdout.contains("Usage: polyhaul") && ran.stderr.is_empty(), "{ran:?}");
     }
-    for command in ["convert", "info", "validate", "demo", "limits", "completions"] {
+    for command in ["convert", "info", "validate", "check", "demo", "limits", "completions"] {
         let ran = run(&[command, "--help"]).expect(0);
         let takes_options = !matches!(command, "limits" | "completions");
         assert!(ran.stdout.contains("Examples:"), "{ran:?}");
@@ -25,7 +25,7 @@ fn help_and_version_are_results() {
     assert!(run(&["--version"]).expect(0).stdout.starts_with("polyhaul "));
 }
 
-const NONSENSE: [&[&str]; 31] = [
+const NONSENSE: [&[&str]; 32] = [
     &["fly"],
     &["convert", "only-one.obj"],
     &["info"],
@@ -46,6 +46,7 @@ const NONSENSE: [&[&str]; 31] = [
     &["info", "-q", "-v", "a.obj"],
     &["info", "-", "-"],
     &["validate", "-", "-"],
+    &["check", "-", "-"],
     &["convert", "a.obj", "b.docx"],
     &["convert", "a.obj", "b.obj", "--up-axis", "W"],
     &["convert", "a.obj", "b.obj", "--up-axis", "Z"],

@@ -1,0 +1,145 @@
+"""The surface of a mesh: its faults, its measures, and normals computed from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _arrays, _polyhaul
+from polyhaul._arrays import Coordinates, Indices
+
+if TYPE_CHECKING:
+    from polyhaul._mesh import Mesh
+    from polyhaul._polyhaul import NativeMesh
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurfaceCheck:
+    """The faults and the measures of a mesh's surface: see :meth:`polyhaul.Mesh.check`.
+
+    Edges are pairs of positions. Of equal positions the first one is listed. Faces with fewer than three distinct
+    positions are degenerate, and do not count otherwise.
+    """
+
+    #: The number of faces.
+    face_count: int
+    #: The number of distinct positions that faces use.
+    position_count: int
+    #: The number of distinct edges.
+    edge_count: int
+    #: The number of connected components: sets of faces that share no position.
+    component_count: int
+    #: Positions minus edges plus faces.
+    euler_number: int
+    #: The sum of the areas of the faces.
+    area: float
+    #: The enclosed volume; negative if faces face inward. It depends on the origin unless ``is_solid``.
+    volume: float
+    #: Whether the surface is closed: each edge is used exactly twice.
+    is_watertight: bool
+    #: Whether the two faces at an edge always have the same orientation.
+    is_consistent: bool
+    #: (n, 2) uint32: edges of a single face, in its direction.
+    open_edges: Indices
+    #: (n, 2) uint32: edges that are used more than twice.
+    non_manifold_edges: Indices
+    #: (n, 2) uint32: edges that two faces use in the same direction, so that one of them is flipped.
+    flipped_edges: Indices
+    #: (n,) uint32: faces with the same positions as an earlier face, in the same or the opposite order.
+    duplicate_faces: Indices
+    #: (n,) uint32: faces that use a position more than once, or without an area.
+    degenerate_faces: Indices
+
+    @property
+    def is_solid(self) -> bool:
+        """Whether the surface encloses a volume: it is watertight and consistent."""
+        return self.is_watertight and self.is_consistent
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether no edge and no face is listed."""
+        edges = (self.open_edges, self.non_manifold_edges, self.flipped_edges)
+        return not any(len(faults) for faults in (*edges, self.duplicate_faces, self.degenerate_faces))
+
+    def __repr__(self) -> str:
+        names = ("open_edges", "non_manifold_edges", "flipped_edges", "duplicate_faces", "degenerate_faces")
+        counts = ((name.replace("_", " ", 1), len(getattr(self, name))) for name in names)
+        faults = [f"{count} {name}" for name, count in counts if count]
+        state = ["watertight" if self.is_watertight else "not watertight", *(faults or ["no faults"])]
+        return f"<polyhaul.SurfaceCheck: {self.face_count} faces, {', '.join(state)}>"
+
+
+class SurfaceMeasures:
+    """What :class:`polyhaul.Mesh` says about its surface. Everything is computed on each access."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def positions(self) -> Coordinates: ...
+        def _to_native(self) -> NativeMesh: ...
+        def _without_statements(self) -> Mesh: ...
+        def _changed(self, native: NativeMesh) -> Mesh: ...
+
+    @property
+    def bounds(self) -> npt.NDArray[np.float64] | None:
+        """(2, 3) float64: the smallest and the largest x, y, z of all finite positions; ``None`` if there are none."""
+        positions = self.positions
+        if not len(positions):
+            return None
+        bounds = np.stack([positions.min(axis=0), positions.max(axis=0)])
+        if not np.isfinite(bounds).all():
+            positions = positions[np.isfinite(positions).all(axis=1)]
+            if not len(positions):
+                return None
+            bounds = np.stack([positions.min(axis=0), positions.max(axis=0)])
+        return bounds.astype(np.float64)
+
+    @property
+    def area(self) -> float:
+        """The sum of the areas of the faces. The area of a polygon is that of its projection along its mean normal."""
+        return self.check().area
+
+    @property
+    def volume(self) -> float:
+        """The volume that the faces enclose; negative if they face inward. If the surface is not closed, this is the
+        volume of the cones from the faces to the origin."""
+        return self.check().volume
+
+    @property
+    def is_watertight(self) -> bool:
+        """Whether the surface is closed: each edge is used exactly twice. Equal positions are one position."""
+        return self.check().is_watertight
+
+    def check(self, *, merge: bool = True, threads: int | None = None) -> SurfaceCheck:
+        """Finds open and non-manifold edges, flipped, duplicate and degenerate faces, and measures the surface.
+
+        Args:
+            merge: equal positions are one position, so that the surface is not open at seams of uvs and normals, where
+                files repeat positions. If not, faces are neighbors only if they share indices.
+            threads: worker threads; ``None`` for all cores. The result does not depend on it.
+        """
+        found: dict[str, Any] = _polyhaul.mesh_check(self._to_native(), merge, threads)
+        for name in ("open_edges", "non_manifold_edges", "flipped_edges"):
+            found[name] = _arrays.view(found[name], np.uint32, 2)
+        for name in ("duplicate_faces", "degenerate_faces"):
+            found[name] = _arrays.view(found[name], np.uint32)
+        return SurfaceCheck(**found)
+
+    def compute_normals(self, *, flat: bool = False, merge: bool = False, threads: int | None = None) -> Mesh:
+        """A mesh with normals computed from its faces, in place of its own.
+
+        Normals are per position and smooth: the mean of the normals of the faces at a position, weighted by their
+        angles there. Positions without faces get (0, 0, 0).
+
+        Args:
+            flat: a normal per face instead.
+            merge: equal positions have the same normal, so that the surface is smooth across seams, and across edges
+                that a file made sharp by repeating positions.
+            threads: worker threads; ``None`` for all cores.
+        """
+        return self._changed(_polyhaul.mesh_normals(self._without_statements()._to_native(), flat, merge, threads))
