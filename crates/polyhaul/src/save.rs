@@ -23,6 +23,7 @@ use polyhaul_geometry::transform::transform_meshes;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::Placement;
+use polyhaul_model::severity::{Severity, severity};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Mesh, Scene};
 use polyhaul_pipeline::run::{Phase, span};
@@ -37,6 +38,9 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let format = format_of(&output, options)?;
     let mut report = Report::of_writing(format.name());
+    if matches!(scene, Cow::Borrowed(_)) && options.obj.materials && !is_geometry(format) {
+        note_missing_slots(&scene, &name_of(&output), &mut report.warnings);
+    }
     surface::note(&scene.materials, format, &name_of(&output), &mut report.warnings);
     let writer = match format.writers().scene {
         Some(SceneWriter::Render(save)) => {
@@ -87,6 +91,30 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     })?;
     clock.stop(&mut report);
     Ok(report)
+}
+
+/// Whether a format stores no materials, as everybody expects.
+fn is_geometry(format: Format) -> bool {
+    severity("left-out-materials", format.name()) == Severity::Note
+}
+
+/// Warns of faces whose material slot their object does not have. Negative slots are faces without a material.
+fn note_missing_slots(scene: &Scene, output: &str, warnings: &mut Warnings) {
+    // A mesh may have many objects.
+    let max_slot = |mesh: &Mesh| mesh.face_materials.iter().fold(-1, |max, slot| max.max(*slot));
+    let max_slots: Vec<i32> = scene.meshes.iter().map(max_slot).collect();
+    for object in &scene.objects {
+        // Without materials, everything is in slot 0.
+        let slot_count = object.materials.as_ref().map_or(0, Vec::len).max(1);
+        let max_slot = max_slots.get(object.mesh).and_then(|slot| usize::try_from(*slot).ok());
+        if let Some(max_slot) = max_slot.filter(|slot| *slot >= slot_count) {
+            let name = &object.name;
+            let message = format!("faces of object `{name}` use material slot {max_slot}, which has no material");
+            let place = Place { file: output.into(), ..Place::default() };
+            let hint = "pass a material, or `None`, for each slot".to_owned();
+            warnings.push("missing-slot", Diagnostic { place, hint: Some(hint), ..Diagnostic::new(message) });
+        }
+    }
 }
 
 /// Converts a scene for a renderer to meshes; returns others unchanged.

@@ -192,7 +192,7 @@ fn without_slot(code: &str) -> Severity {
     const NOTES: &str = "continued-comment, degenerate-face, empty-picture, empty-solid, flat-splats, left-in-files, other-case, other-format, outside-mesh, \
                          outside-texture, transform-begin, unchecked-mesh, unchecked-texture, unused-alpha";
     const LOSSES: &str = "changed-channels, changed-names, changed-reference, changed-splats, element-left-out, irregular-mesh, \
-                          irregular-texture, missing-library, missing-material, missing-merged-image, missing-reference, missing-texture, non-finite, non-utf8-name, \
+                          irregular-texture, missing-library, missing-material, missing-merged-image, missing-reference, missing-slot, missing-texture, non-finite, non-utf8-name, \
                           outside-reference, rounded, unapplied-orientation, unapplied-swizzle, uncopied-reference, unresolved-reference, unsupported-statement";
     let is_among = |list: &str| list.split(", ").any(|other| other == code);
     match code {

@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 197;
+pub const KIND_COUNT: usize = 198;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -264,6 +264,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("missing-parameter", ["missing parameter", "missing parameters"], Fault),
     row("missing-property", ["missing property", "missing properties"], Fault),
     row("missing-reference", ["reference to a missing file", "references to missing files"], Loss),
+    row("missing-slot", ["material slot without a material", "material slots without a material"], Loss),
     row("missing-texture", ["missing texture", "missing textures"], Loss),
     row("missing-value", ["missing value", "missing values"], Fault),
     row("mixed-corners", ["element with mixed corners", "elements with mixed corners"], Fault),

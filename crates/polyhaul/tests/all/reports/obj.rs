@@ -2,7 +2,7 @@
 
 use crate::support::{memory, read_options, try_converted};
 use polyhaul::model::{Color, Elements, Material, Mesh, NONE, Object, Scene};
-use polyhaul::options::{Dialect, OnError};
+use polyhaul::options::{Dialect, ObjWriteOptions, OnError};
 use polyhaul::{ErrorKind, Format, Loaded, ReadOptions, Reader, Result, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 
@@ -221,6 +221,27 @@ fn materials_whose_written_names_coincide_stay_apart() {
         assert_eq!(colors[..3], expected, "{names:?}");
         assert!(materials[3].missing && materials[3].name.is_empty());
     }
+}
+
+#[test]
+fn a_slot_that_an_object_lacks_is_a_loss_where_there_are_materials() {
+    let folder = Folder::new("slots").unwrap();
+    // Slots 0 to 2 are used.
+    for (slot_count, missing) in [(0, 1), (1, 1), (2, 1), (3, 0)] {
+        let mut scene = scene_with(&["a", "b"]);
+        scene.objects[0].materials = Some([Some(0), Some(1), None][..slot_count].to_vec());
+        scene.objects.push(scene.objects[0].clone());
+        for (format, has_materials) in [("obj", true), ("glb", true), ("pbrt", true), ("ply", false), ("stl", false)] {
+            let report = Writer::new(folder.join(format!("a.{format}"))).scene(&scene).unwrap();
+            let count = report.warnings.counts().get("missing-slot").copied().unwrap_or(0);
+            assert_eq!(count, if has_materials { 2 * missing } else { 0 }, "{format}, {slot_count} slots");
+        }
+    }
+    let mut scene = scene_with(&["a"]);
+    scene.objects[0].materials = None;
+    let unwanted = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
+    let report = Writer::new(folder.join("a.obj")).options(&unwanted).scene(&scene).unwrap();
+    assert!(!report.warnings.counts().contains_key("missing-slot"));
 }
 
 #[test]
