@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._errors import Error
+from ._errors import Error, of_command
+from ._progress import Progress, reporter
 
 
 class Manifest:
@@ -67,6 +70,7 @@ def batch(
     *,
     to: str,
     check: bool = False,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Manifest:
     """Converts a library of assets, as the command ``polyhaul batch`` does.
@@ -74,37 +78,76 @@ def batch(
     Assets that are already done are skipped, so a run that was stopped resumes where it was. A failed asset is a row,
     not an exception.
 
+    Ctrl-C, or an exception that ``progress`` raises, stops the run: what the workers have finished stays, and the
+    exception is raised unchanged once they have ended.
+
     Args:
         sources: files, folders or URLs; a URL that ends with a slash is a folder.
         output: the output folder or URL.
         to: the output format.
-        check: whether to raise :class:`polyhaul.Error` at the end if assets failed.
+        check: whether to raise the error of the first failed asset at the end.
+        progress: called as ``progress(done, total)`` with numbers of assets, on this thread, when some are done;
+            ``True`` shows a bar (with tqdm). Assets that are skipped do not count.
         options: the long options of the command, with underscores: ``recursive=True``, ``workers=8``,
             ``retry_failed=True``, ``force=True``, ``asset_memory="4GB"``, ``asset_timeout=60``, ``engine="ray"``,
             ``address="auto"``, ``shard="1/4"``, ``include=["*.obj"]``, ``triangulate=True``, ...
 
+    Returns:
+        The rows of all assets, also of earlier runs, with the counts of this run as ``summary``.
+
     Raises:
-        polyhaul.Error: if the run failed as a whole.
+        polyhaul.Error: the run failed as a whole, or, with ``check``, an asset did. The exception has the class of
+            its cause, such as :class:`polyhaul.MalformedError`, ``FileNotFoundError``, ``MemoryError`` for
+            ``asset_memory`` and ``TimeoutError`` for ``asset_timeout``.
 
     Example:
         >>> manifest = polyhaul.batch("scans", "out", to="ply", recursive=True)    # doctest: +SKIP
         >>> [(row["asset"], row["error"]["message"]) for row in manifest.failed]   # doctest: +SKIP
     """
     inputs = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    words = ["batch", "--json", "--to", to, *_words(options), "--output", os.fspath(output), "--", *(os.fspath(path) for path in inputs)]
-    ran = subprocess.run([sys.executable, "-P", "-m", "polyhaul", *words], capture_output=True, text=True)
+    words = ["--json", "--to", to, *_words(options), "--output", os.fspath(output), "--", *(os.fspath(path) for path in inputs)]
+    with reporter(progress, "converting", "asset") as report_progress:
+        printed, notes = _run(words, report_progress)
     try:
-        result: dict[str, Any] = json.loads(ran.stdout)
+        result: dict[str, Any] = json.loads(printed)
     except ValueError:
-        raise Error(f"polyhaul batch failed: {ran.stderr.strip() or ran.stdout.strip()}") from None
-    error = result.get("error")
-    if error is not None:
-        raise Error(": ".join(part for part in [error["file"], error["message"]] if part))
+        raise _error_in(notes or printed) from None
+    if result.get("error") is not None:
+        raise of_command(result["error"])
     manifest = read_manifest(output, result)
     if check and manifest.failed:
-        count, first = len(manifest.failed), manifest.failed[0]["error"]["message"]
-        raise Error(f"{count} {'asset' if count == 1 else 'assets'} failed; the first: {first}")
+        count = len(manifest.failed)
+        raise of_command(manifest.failed[0]["error"], f"{count} {'asset' if count == 1 else 'assets'} failed; the first: ")
     return manifest
+
+
+def _run(words: list[str], progress: Progress | None) -> tuple[str, str]:
+    """Runs the command; what it prints, and its notes."""
+    command = [sys.executable, "-P", "-m", "polyhaul", "batch", *words]
+    # In a group of its own, it gets Ctrl-C from here alone: a second one would end it at once.
+    apart: dict[str, Any] = {} if os.name == "nt" else {"process_group": 0}
+    environment = os.environ | {"POLYHAUL_PROGRESS": "1"}
+    notes: list[str] = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
+        process = subprocess.Popen(
+            command, stdout=printed, stderr=subprocess.PIPE, env=environment, encoding="utf-8", errors="replace", **apart
+        )
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                word, *counts = line.split()
+                if word != "progress" or len(counts) != 2:
+                    notes.append(line)
+                elif progress is not None:
+                    progress(int(counts[0]), int(counts[1]))
+        except BaseException:
+            process.send_signal(signal.SIGTERM if os.name == "nt" else signal.SIGINT)
+            raise
+        finally:
+            process.stderr.close()
+            process.wait()
+        printed.seek(0)
+        return printed.read(), "".join(notes)
 
 
 def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None = None) -> Manifest:
@@ -113,16 +156,24 @@ def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None
     Raises:
         polyhaul.Error: if there is no log of a batch run.
     """
-    words = [sys.executable, "-P", "-m", "polyhaul", "batch", "rows", os.fspath(output)]
+    words = [sys.executable, "-P", "-m", "polyhaul", "batch", "rows", "--json", os.fspath(output)]
     ran = subprocess.run(words, capture_output=True, text=True)
     if ran.returncode != 0:
-        raise Error(ran.stderr.strip())
+        raise _error_in(ran.stderr)
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     folder = os.fspath(output)
     slash = "" if folder.endswith("/") else "/"
     state = f"{folder}{slash}.polyhaul/"
     ending = "jsonl" if os.path.exists(state + "manifest.jsonl") else "parquet"
     return Manifest(rows, f"{state}manifest.{ending}", summary or {})
+
+
+def _error_in(notes: str) -> Error:
+    """The exception for what the command prints to standard error."""
+    try:
+        return of_command(json.loads(notes.strip().splitlines()[-1])["error"])
+    except (ValueError, LookupError, TypeError):
+        return Error(notes.strip() or "polyhaul batch failed")
 
 
 def _words(options: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from typing import Any
 
 #: A line of the source, and which characters of it are meant: text, start, end.
@@ -101,6 +102,18 @@ class ClosedPipeError(IoError, BrokenPipeError):
     """The reading end of the pipe is closed."""
 
 
+class AlreadyExistsError(IoError, FileExistsError):
+    """The file or the folder exists already."""
+
+
+class TimedOutError(IoError, TimeoutError):
+    """A server, a disk or an asset of a batch took too long."""
+
+
+class ConnectionFailedError(IoError, ConnectionError):
+    """A server cannot be reached, or the connection to it was lost."""
+
+
 class UsageError(Error, ValueError):
     """The call is invalid, such as options that contradict each other."""
 
@@ -153,6 +166,11 @@ _IO_CLASSES: dict[int, type[IoError]] = {
     errno.EISDIR: IsAFolderError,
     errno.ENOTDIR: NotAFolderError,
     errno.EPIPE: ClosedPipeError,
+    errno.EEXIST: AlreadyExistsError,
+    errno.ETIMEDOUT: TimedOutError,
+    errno.ECONNREFUSED: ConnectionFailedError,
+    errno.ECONNRESET: ConnectionFailedError,
+    errno.ECONNABORTED: ConnectionFailedError,
 }
 
 #: Numbers of errors that the library found by itself, by the names that it gives to their kinds.
@@ -165,6 +183,11 @@ _NUMBERS = {
     "AlreadyExists": errno.EEXIST,
     "StorageFull": errno.ENOSPC,
     "InvalidInput": errno.EINVAL,
+    "TimedOut": errno.ETIMEDOUT,
+    "ConnectionRefused": errno.ECONNREFUSED,
+    "ConnectionReset": errno.ECONNRESET,
+    "ConnectionAborted": errno.ECONNABORTED,
+    "OutOfMemory": errno.ENOMEM,
 }
 
 
@@ -181,7 +204,7 @@ def make(
     **fields: Any,
 ) -> Error:
     """The exception for what the library says. ``cause`` is the system's error number and its kind."""
-    error = _system_error(cause, message, fields["path"]) if kind == "io" else _CLASSES[kind](message)
+    error = _system_error(cause, message, fields["path"]) if kind == "io" else _CLASSES.get(kind, Error)(message)
     error.message = message
     for term, ours in _TERMS.items():
         fields["hint"] = fields["hint"] and fields["hint"].replace(term, ours)
@@ -191,12 +214,33 @@ def make(
     return error
 
 
-def _system_error(cause: tuple[int | None, str] | None, message: str, path: str | None) -> IoError:
+def of_command(error: dict[str, Any], message: str | None = None) -> Error:
+    """The exception for an error that the command prints as JSON, with another message if there is one."""
+    text = error["message"]
+    kind = _KINDS_OF_COMMAND.get(error["kind"], error["kind"])
+    # The number of the system's error ends the message, as in "No such file or directory (os error 2)".
+    number = re.search(r"\(os error (\d+)\)", text)
+    cause = (int(number[1]) if number else _TIMED_OUT.get(error["kind"]), "")
+    place = {name: error.get(name) for name in ("line", "column", "offset", "expected", "hint")}
+    made = make(kind, cause, message=text, excerpt=None, path=error.get("file") or None, **place)
+    if message is not None:
+        made.message, made.path, made.line, made.column, made.offset = f"{message}{made}", None, None, None, None
+    return made
+
+
+#: Kinds of errors that only batches have.
+_KINDS_OF_COMMAND = {"asset-memory": "memory", "asset-timeout": "io"}
+_TIMED_OUT = {"asset-timeout": errno.ETIMEDOUT}
+
+
+def _system_error(cause: tuple[int | None, str] | None, message: str, path: str | None) -> Error:
     number, name = cause or (None, "")
     if number is None or os.name == "nt":  # there the system's numbers are not those of errno
         number = _NUMBERS.get(name)
     if number is None:
         return IoError(message)
+    if number == errno.ENOMEM:
+        return OutOfMemoryError(message)
     return _IO_CLASSES.get(number, IoError)(number, os.strerror(number), path)
 
 

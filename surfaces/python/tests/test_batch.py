@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -236,6 +238,91 @@ def test_python_gets_the_manifest(tmp_path: Path) -> None:
         polyhaul.batch(tmp_path / "none", out, to="ply")
     with pytest.raises(polyhaul.Error, match="no log"):
         polyhaul.read_manifest(tmp_path)
+
+
+def test_errors_have_the_class_of_their_cause(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for name, error in (("word.obj", polyhaul.MalformedError), ("cut.obj.gz", ValueError)):
+        path = tmp_path / name
+        path.write_bytes(BROKEN[name])
+        with pytest.raises(error, match="1 asset failed; the first: .*" + name) as caught:
+            polyhaul.batch(path, out / name.replace(".", ""), to="ply", check=True)
+        assert pickle.loads(pickle.dumps(caught.value)).message == caught.value.message  # type: ignore[attr-defined]
+    with pytest.raises(FileNotFoundError) as missing:
+        polyhaul.batch(tmp_path / "none.obj", out, to="ply")
+    assert isinstance(missing.value, polyhaul.IoError) and missing.value.path == str(tmp_path / "none.obj")
+    with pytest.raises(polyhaul.UsageError):
+        polyhaul.batch(path, out, to="nonsense")
+    with pytest.raises((polyhaul.UsageError, TypeError), match="nonsense"):
+        polyhaul.batch(path, out, to="ply", nonsense=1)
+    with pytest.raises(polyhaul.UsageError, match="no log"):
+        polyhaul.read_manifest(tmp_path / "none")
+    with pytest.raises(polyhaul.Error, match="no log"):
+        polyhaul.read_manifest(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
+def test_limits_of_assets_have_the_class_of_their_cause(tmp_path: Path) -> None:
+    (tmp_path / "large.csv").write_text("x,y\n" + "1.25,2.5\n" * 4_000_000)
+    with pytest.raises(MemoryError):
+        polyhaul.batch(tmp_path / "large.csv", tmp_path / "out", to="ply", asset_memory="90MB", check=True)
+    os.mkfifo(tmp_path / "endless.obj")
+    with pytest.raises(TimeoutError):
+        polyhaul.batch(tmp_path / "endless.obj", tmp_path / "other", to="ply", asset_timeout=1, check=True)
+
+
+def test_batch_reports_progress(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 40), tmp_path / "out"
+    calls: list[tuple[int, int | None]] = []
+    threads: set[int] = set()
+
+    def progress(done: int, total: int | None) -> None:
+        calls.append((done, total))
+        threads.add(threading.get_ident())
+
+    polyhaul.batch(library, out, to="ply", recursive=True, full_names=True, progress=progress)
+    assert calls[0] == (0, 50) and calls[-1] == (50, 50) and calls == sorted(calls)
+    assert threads == {threading.get_ident()}
+    calls.clear()
+    polyhaul.batch(library, out, to="ply", recursive=True, full_names=True, progress=progress)
+    assert not calls
+    with pytest.raises(TypeError, match="progress is of type int"):
+        polyhaul.batch(library, out, to="ply", progress=3)  # type: ignore[arg-type]
+
+
+def test_an_exception_of_progress_stops_the_batch(tmp_path: Path) -> None:
+    library, out = make_library(tmp_path / "in", 3000, broken=False), tmp_path / "out"
+
+    class Enough(Exception):
+        pass
+
+    def progress(done: int, total: int | None) -> None:
+        if done:
+            raise Enough
+
+    with pytest.raises(Enough):
+        polyhaul.batch(library, out, to="ply", recursive=True, full_names=True, workers=2, progress=progress)
+    done = len(polyhaul.read_manifest(out).done)
+    assert 0 < done < 3000 and not [path for path in out.rglob(".*.tmp") if ".polyhaul-" in path.name]
+    manifest = polyhaul.batch(library, out, to="ply", recursive=True, full_names=True)
+    assert manifest.summary["skipped"] == done and manifest.summary["converted"] == 3000 - done
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_control_c_stops_the_batch_and_its_workers(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "endless.obj")
+    code = (
+        "import polyhaul, sys\n"
+        "try:\n"
+        "    polyhaul.batch(sys.argv[1], sys.argv[2], to='ply', progress=lambda *counts: print(*counts, flush=True))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped', flush=True)\n"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "endless.obj"), str(tmp_path / "out")]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None and process.stdout.readline() == "0 1\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[0] == "stopped\n"
 
 
 @pytest.mark.skipif(not polyhaul._polyhaul.CAN_OPEN_URLS, reason="built without the feature cloud")

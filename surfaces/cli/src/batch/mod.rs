@@ -42,6 +42,8 @@ const ENGINE_TASKS: usize = 10_000;
 const PRINTED_BYTES: usize = 1 << 20;
 /// The variable in which the Python package passes its interpreter, for starting workers.
 const PYTHON: &str = "POLYHAUL_PYTHON";
+/// The variable in which the Python package asks for lines `progress DONE TOTAL` on standard error.
+const PROGRESS: &str = "POLYHAUL_PROGRESS";
 /// Options that do not affect the outputs. If any other option changes, assets are converted again.
 const EXECUTION_OPTIONS: [&str; 24] = [
     "inputs",
@@ -239,6 +241,13 @@ fn work(
     let progress = bar.callback();
     let total = numbers.len() as u64;
     let mut done_count = 0;
+    let tells_progress = std::env::var_os(PROGRESS).is_some();
+    let tell = |done_count: u64| {
+        if tells_progress {
+            console::note(&format!("progress {done_count} {total}\n"));
+        }
+    };
+    tell(0);
     let mut log_rows = |mut rows: Vec<DoneRow>| {
         rows.retain(|row| !row.error().is_some_and(worker::is_cancelled));
         for row in &rows {
@@ -255,6 +264,7 @@ fn work(
         if let Some(Progress(progress)) = &progress {
             progress(done_count, Some(total));
         }
+        tell(done_count);
         log.append(&rows)
     };
     let mut ended = Ok(());
