@@ -59,7 +59,7 @@ class Image:
         array = np.asarray(self.pixels, dtype)
         return array.copy() if copy and array is self.pixels else array
 
-    def _repr_png_(self) -> bytes:
+    def _repr_png_(self) -> bytes | None:
         """What a notebook shows."""
         from polyhaul._preview import png
 

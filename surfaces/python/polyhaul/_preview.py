@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import Literal, TypeAlias, Unpack
+import time
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
@@ -24,6 +25,15 @@ Style: TypeAlias = Literal["shaded", "normals", "depth", "id", "uv", "wire"]
 
 #: The size of pictures in notebooks.
 NOTEBOOK_SIZE = (640, 480)
+#: The color behind a scene.
+BACKGROUND = (236, 238, 241)
+
+
+#: How long a notebook waits for a picture, in seconds. Another tenth may pass until the threads stop.
+NOTEBOOK_SECONDS = 0.38
+
+#: Of a larger table of points, a notebook shows every n-th.
+NOTEBOOK_POINTS = 500_000
 
 
 def preview(
@@ -32,7 +42,7 @@ def preview(
     size: tuple[int, int] = (800, 600),
     view: View = "camera",
     style: Style = "shaded",
-    background: tuple[int, int, int] | tuple[int, int, int, int] = (236, 238, 241),
+    background: tuple[int, int, int] | tuple[int, int, int, int] = BACKGROUND,
     ground: bool = False,
     up_axis: str | None = None,
     format: FormatName | None = None,
@@ -68,22 +78,13 @@ def preview(
     Raises:
         TypeError, ValueError: an invalid argument. Otherwise the errors of :func:`polyhaul.read`.
     """
-    red, green, blue, *alpha = background
-    width, height = (int(side) for side in size)
-    look = {
-        "size": (width, height),
-        "view": view,
-        "style": style,
-        "ground": bool(ground),
-        "background": (red, green, blue, *(alpha or [255])),
-        "up_axis": None if up_axis is None else _options.axis("up_axis", up_axis),
-    }
+    look = _look(size, view, style, background, ground, up_axis)
     native = _options.read_options(options, format)
     if isinstance(source, Image):
-        return _scaled(source, (width, height))
+        return _scaled(source, look["size"])
     if isinstance(source, (Scene, Mesh, Table)):
         scene = _scene_of(source)
-        return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, options.get("threads")))
+        return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, options.get("threads"), None))
     with opened_reading(source, native, resolver, progress, "drawing") as reading:
         image = image_from_plain(_polyhaul.preview(reading, look))
     if image.report is not None:
@@ -91,9 +92,41 @@ def preview(
     return image
 
 
-def png(thing: Scene | Mesh | Table | Image) -> bytes:
-    """A picture for a notebook, as a PNG file."""
-    image = preview(thing, size=NOTEBOOK_SIZE)
+def _look(
+    size: tuple[int, int] = NOTEBOOK_SIZE,
+    view: View = "camera",
+    style: Style = "shaded",
+    background: tuple[int, ...] = BACKGROUND,
+    ground: bool = False,
+    up_axis: str | None = None,
+) -> dict[str, Any]:
+    """What a picture shows, as native code takes it."""
+    red, green, blue, *alpha = background
+    width, height = (int(side) for side in size)
+    return {
+        "size": (width, height),
+        "view": view,
+        "style": style,
+        "ground": bool(ground),
+        "background": (red, green, blue, *(alpha or [255])),
+        "up_axis": None if up_axis is None else _options.axis("up_axis", up_axis),
+    }
+
+
+def png(thing: Scene | Mesh | Table | Image) -> bytes | None:
+    """A picture for a notebook, as a PNG file; ``None`` if it cannot be drawn in half a second, or shows nothing."""
+    try:
+        if isinstance(thing, Image):
+            image = preview(thing, size=NOTEBOOK_SIZE)
+        else:
+            start = time.perf_counter()
+            if isinstance(thing, Table):
+                thing = thing[:: -(-len(thing) // NOTEBOOK_POINTS) or 1]
+            scene = _scene_of(thing)._to_plain()
+            left = NOTEBOOK_SECONDS - (time.perf_counter() - start)
+            image = image_from_plain(_polyhaul.preview_scene(scene, _look(), None, max(left, 0.0)))
+    except (TimeoutError, ValueError):
+        return None
     file = io.BytesIO()
     write_image(image, file, format="png")
     return file.getvalue()
@@ -103,7 +136,7 @@ def _scene_of(source: Scene | Mesh | Table) -> Scene:
     """A scene that shows something in memory."""
     if isinstance(source, Scene):
         return source
-    scene = Scene("NEGATIVE_Z", "Y")
+    scene = Scene(forward_axis="NEGATIVE_Z", up_axis="Y")
     scene.add(_points_of(source) if isinstance(source, Table) else source, name="Mesh")
     return scene
 

@@ -18,7 +18,7 @@ from polyhaul import _options, _polyhaul
 from polyhaul._option_types import WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
-from polyhaul._sources import Target, opened_target
+from polyhaul._sources import Target, opened_target, writer_of
 
 #: What :func:`polyhaul.savetxt` writes to: text files too.
 TextTarget: TypeAlias = Target | io.TextIOBase
@@ -274,8 +274,8 @@ def _opened(fname: Any, options: _polyhaul.NativeWriteOptions) -> AbstractContex
     """The target as native code takes it. Unlike a path, a file object is not compressed for its name."""
     if not callable(getattr(fname, "write", None)):
         _refuse_other_codecs(fname)
-        return opened_target(fname, options)
-    write, name = fname.write, f"file object of type {type(fname).__name__}"
+        return opened_target(fname, options, needs_format=False)
+    write, name = writer_of(fname), f"file object of type {type(fname).__name__}"
     if isinstance(fname, io.TextIOBase):
         write = _writer_of_text(fname)
     return nullcontext({"path": None, "write": write, "flush": getattr(fname, "flush", None), "name": name})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
-from ._polyhaul import CAN_OPEN_URLS, NativeWriteOptions
+from . import _errors
+from ._polyhaul import CAN_OPEN_URLS, NativeWriteOptions, format_of_name
 
 
 class BinaryReader(Protocol):
@@ -25,8 +28,15 @@ class BinaryWriter(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
 
+class Openable(Protocol):
+    """A path into something else: ``zipfile.Path``, ``UPath``."""
+
+    def open(self, mode: Any, /) -> Any: ...
+    def joinpath(self, /, *parts: Any) -> Any: ...
+
+
 #: What :func:`polyhaul.read` takes.
-Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryReader
+Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryReader | Openable
 
 #: Gives the files that a scene refers to, by their names in the scene; ``None`` for what it does not have.
 Resolver: TypeAlias = Callable[[str], Source | None]
@@ -35,9 +45,10 @@ Resolver: TypeAlias = Callable[[str], Source | None]
 _Answer: TypeAlias = Callable[[str], dict[str, Any] | None]
 
 #: What :func:`polyhaul.write` takes.
-Target: TypeAlias = str | os.PathLike[str] | BinaryWriter
+Target: TypeAlias = str | os.PathLike[str] | BinaryWriter | Openable
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+#: URLs and chains of them, such as ``simplecache::s3://bucket/a.obj``.
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)", re.DOTALL)
 #: URLs that native code opens, unless they are a chain of fsspec.
 _NATIVE_URL = re.compile(r"(s3|gs|az|https?)://(?!.*::)", re.IGNORECASE | re.DOTALL)
 
@@ -45,11 +56,14 @@ _NATIVE_URL = re.compile(r"(s3|gs|az|https?)://(?!.*::)", re.IGNORECASE | re.DOT
 @contextmanager
 def opened_source(source: Source, argument: str = "source") -> Iterator[dict[str, Any]]:
     """The source as native code takes it, while it is open. ``argument`` is what messages call it."""
-    if (path := _path(source)) is not None:
+    if _is_unopened(source):
+        with _opened(source, "rb") as file:
+            yield _plain_source(read=file.read, name=_name(source))
+    elif (path := _path(source)) is not None:
         yield _plain_source(path=path, name=_shown(path))
     elif isinstance(source, str):
-        with _open_url(source, "rb") as file:
-            yield _plain_source(read=file.read, name=source)
+        with _opened(source, "rb") as file:
+            yield _plain_source(read=file.read, name=_name_of_url(source))
     elif callable(read := getattr(source, "read", None)):
         _refuse_text(argument, source, "rb")
         yield _plain_source(read=read, name=_name(source))
@@ -91,14 +105,17 @@ def _sibling(url: str, name: str) -> str | None:
 
     Names come from files that may be hostile: they must not lead out of the folder, or mean something to fsspec.
     """
-    first, chain, others = url.partition("::")
-    folder = re.split(r"[?#]", first)[0].rpartition("/")[0]
+    links = url.split("::")
+    # Before it are caches, which have no path; after it the archives that it is in.
+    named = next((at for at, link in enumerate(links) if link.partition("://")[2]), 0)
+    folder = re.split(r"[?#]", links[named])[0].rpartition("/")[0]
     # Behind a scheme comes a host, unless it is that of an archive.
-    has_folder = not folder.endswith(":/") or chain or first.startswith("memory://")
+    has_folder = not folder.endswith(":/") or named + 1 < len(links) or links[named].startswith("memory://")
     parts = [part for part in name.replace("\\", "/").split("/") if part != "."]
     if not has_folder or "" in parts or ".." in parts or re.search(r"[\x00-\x1f:?#%*{}\[\]]", name):
         return None
-    return f"{folder}/{'/'.join(parts)}{chain}{others}"
+    links[named] = f"{folder}/{'/'.join(parts)}"
+    return "::".join(links)
 
 
 def _path(place: Any) -> str | bytes | None:
@@ -113,26 +130,75 @@ def _path(place: Any) -> str | bytes | None:
 
 
 @contextmanager
-def opened_target(target: Target, options: NativeWriteOptions) -> Iterator[dict[str, Any]]:
-    """The target as native code takes it, while it is open."""
+def opened_target(
+    target: Target, options: NativeWriteOptions, *, needs_format: bool = True
+) -> Iterator[dict[str, Any]]:
+    """The target as native code takes it, while it is open. Its name decides the format, unless the options do."""
     if _is_compressed_by_name(target) and options.get("compression") == "none":
         raise ValueError(f'compression is "none", but the name {target} implies compression; use a different name')
-    if (path := _path(target)) is not None:
+    if not _is_unopened(target) and (path := _path(target)) is not None:
         yield _plain_target(path=path, name=_shown(path))
-    elif isinstance(target, str):
-        with _open_url(target, "wb") as file:
-            yield _plain_target(write=file.write, name=target)
-    elif callable(write := getattr(target, "write", None)):
-        _refuse_text("target", target, "wb")
-        yield _plain_target(write=write, flush=getattr(target, "flush", None), name=_name(target))
-    else:
+        return
+    is_closed = isinstance(target, str) or _is_unopened(target)
+    if not is_closed and not callable(getattr(target, "write", None)):
         raise TypeError(f"target is of type {type(target).__name__}; expected a path, a URL or a binary file object")
+    _refuse_text("target", target, "wb")
+    name = _name_of_url(target) if isinstance(target, str) else _name(target)
+    _set_format(options, name, needs_format)
+    with _opened(target, "wb") if is_closed else nullcontext(target) as file:
+        flush = None if is_closed else getattr(file, "flush", None)
+        yield _plain_target(write=writer_of(file), flush=flush, name=name)
+
+
+@contextmanager
+def _opened(place: Any, mode: str) -> Iterator[Any]:
+    """The file of a URL, or of a path into something else, while it is open."""
+    if hasattr(place, "joinpath"):
+        with place.open(mode) as file:
+            yield file
+    elif not isinstance(place, str):
+        with place as file:
+            yield file
+    else:
+        opened = _open_url(place, mode)
+        # What is written is put in place at the end, or not at all.
+        with opened.fs.transaction if "w" in mode else nullcontext(), opened as file:
+            yield file
+
+
+def _set_format(options: NativeWriteOptions, name: str, is_needed: bool) -> None:
+    """Sets the format that a name implies, if none is set."""
+    if options.get("format") not in (None, "none"):
+        return
+    found = format_of_name(name)
+    if found is not None:
+        options.set("format", found)
+    elif is_needed:
+        message = f"cannot infer the output format from `{name}`"
+        hint = 'pass the format, such as format="obj", or use a name with its extension'
+        fields = dict.fromkeys(("path", "line", "column", "offset", "expected"))
+        raise _errors.make("usage", None, message=message, excerpt=None, hint=hint, **fields)
+
+
+def writer_of(file: Any) -> Callable[[bytes], Any]:
+    """``write`` of a file object. A raw file returns ``None`` where it would have to wait; that is an exception."""
+    write: Callable[[bytes], Any] = file.write
+    if not isinstance(getattr(file, "file", file), io.RawIOBase):
+        return write
+
+    def write_now(data: bytes) -> Any:
+        count = write(data)
+        if count is None:
+            raise BlockingIOError(errno.EAGAIN, "write() returned None: the target is in non-blocking mode")
+        return count
+
+    return write_now
 
 
 def _is_compressed_by_name(target: Target) -> bool:
     """Whether a name ends as those of compressed files do."""
-    name = target if isinstance(target, str | os.PathLike) else getattr(target, "name", "")
-    return isinstance(name, str | os.PathLike) and bool(re.search(r"\.(gz|bgz|zst|lz4)$", str(name), re.IGNORECASE))
+    name = target if isinstance(target, str | os.PathLike) else _name(target)
+    return bool(re.search(r"\.(gz|bgz|zst|lz4)$", str(name), re.IGNORECASE))
 
 
 def _plain_source(**given: Any) -> dict[str, Any]:
@@ -158,10 +224,42 @@ def _refuse_text(argument: str, file: Any, mode: str) -> None:
 
 def _name(file: Any) -> str:
     """What a file object calls itself; descriptors and nothing are no names."""
-    name = getattr(file, "name", None)
-    if isinstance(name, str | os.PathLike):
-        return _shown(os.fspath(name))
+    for attribute in ("full_name", "name", "path", "url"):
+        name = getattr(file, attribute, None)
+        if isinstance(name, str | bytes | os.PathLike) and name:
+            shown = _name_of_url(_shown(os.fspath(name)))
+            return _COMPRESSED.sub("", shown) if _is_codec(file) else shown
     return type(file).__name__
+
+
+def _name_of_url(url: str) -> str:
+    """The part of a URL that names the file: of a chain, the first link with a path; of the web, without a query."""
+    links = url.split("::") if _URL.match(url) else []
+    name = next((link for link in links if link.partition("://")[2]), url)
+    return re.split(r"[?#]", name)[0] if re.match("https?:", name, re.IGNORECASE) else name
+
+
+#: The endings of compressed files.
+_COMPRESSED = re.compile(r"\.(gz|bgz|bz2|xz|lzma|zst|lz4)$", re.IGNORECASE)
+
+#: Modules whose file objects compress what is written to them, and decompress what is read.
+_CODECS = {"bz2", "compression", "gzip", "isal", "lz4", "lzma", "pyzstd", "zstandard"}
+
+
+def _is_codec(file: Any) -> bool:
+    """Whether a file object's name is that of a compressed file, while its bytes are not compressed."""
+    modules = {cls.__module__.partition(".")[0] for cls in type(file).__mro__}
+    return bool(modules & _CODECS) or getattr(file, "compression", None) is not None
+
+
+def _is_unopened(place: Any) -> bool:
+    """Whether it is a file of fsspec, or a path into something else (``zipfile.Path``, ``UPath``), that is not open."""
+    if isinstance(place, str | bytes | bytearray | memoryview) or hasattr(place, "read"):
+        return False
+    fsspec = sys.modules.get("fsspec")
+    if fsspec is not None and isinstance(place, fsspec.core.OpenFile):
+        return True
+    return hasattr(place, "joinpath") and callable(getattr(place, "open", None)) and not isinstance(place, os.PathLike)
 
 
 def _shown(path: str | bytes) -> str:
@@ -175,4 +273,5 @@ def _open_url(url: str, mode: str) -> Any:
     except ImportError:
         message = f"{url}: URLs need the package fsspec (pip install fsspec); a path does not contain \"://\""
         raise ImportError(message) from None
-    return fsspec.open(url, mode)
+    # The transaction of a target must not have the files of others in it.
+    return fsspec.open(url, mode, skip_instance_cache="w" in mode)

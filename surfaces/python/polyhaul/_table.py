@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast, overload
 
@@ -53,9 +54,9 @@ class Table:
     ``table[["x", "y"]]`` is a table of some columns. ``len(table)`` is the number of rows; iterating gives the names.
 
     Args:
-        data: columns by name, a structured array, rows as an array of two dimensions, or a frame of polars,
-            pandas, pyarrow or DuckDB (``__arrow_c_stream__``). Contiguous columns of arrays in this machine's byte
-            order are not copied.
+        data: columns by name, a structured array, rows as an array of two dimensions, or a frame of pandas, or of
+            polars, pyarrow or DuckDB (``__arrow_c_stream__``). Contiguous columns of arrays in this machine's byte
+            order are not copied. Missing floats of pandas become NaN, and bools 0 and 1. The index of a pandas frame is left out: ``frame.reset_index()`` makes it a column.
         names: the column names of an array of two dimensions; by default its columns have none.
         name: the element name of the rows in PLY files, such as ``"vertex"``.
 
@@ -91,6 +92,11 @@ class Table:
                 raise TypeError("names is only for arrays; a dict has its own names")
             for key, values in data.items():
                 self[key] = values
+        elif _is_pandas(data):
+            if names is not None:
+                raise TypeError("names is only for arrays; a frame has its own names")
+            self._columns = _columns_of_pandas(data)
+            self._row_count = len(cast(Any, data).index)
         elif (export := getattr(data, "__arrow_c_stream__", None)) is not None:
             if names is not None:
                 raise TypeError("names is only for arrays; a frame has its own names")
@@ -118,14 +124,14 @@ class Table:
             IndexError: a row does not exist, or the mask has a different length.
         """
         picked = self._like()
-        at = _row_numbers(rows, self._row_count)
+        at = row_numbers(rows, self._row_count, "rows")
         single = [values for _, values, offsets in self._columns if offsets is None]
         gathered = iter(_gathered(single, at, threads))
         for name, values, offsets in self._columns:
             if offsets is None:
                 picked._columns.append((name, next(gathered), None))
             else:
-                picked._columns.append((name, *_picked_lists(values, offsets, at, threads)))
+                picked._columns.append((name, *picked_lists(values, offsets, at, threads)))
         picked._row_count = len(at)
         return picked
 
@@ -189,8 +195,21 @@ class Table:
     def __len__(self) -> int:
         return self._row_count
 
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """A stream of Apache Arrow: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
+        ``pandas.DataFrame.from_arrow(table)``, ``duckdb.from_arrow(...)``.
+
+        The numbers are copied, so that the table may be changed later. Columns without a name are ``f0``, ``f1`` and so
+        on. ``requested_schema`` is ignored.
+        """
+        return _polyhaul.table_to_arrow(self._to_plain())
+
+    def __arrow_c_schema__(self) -> Any:
+        """The names and types of the columns, for Apache Arrow: ``pyarrow.schema(table)``."""
+        return _polyhaul.table_to_arrow_schema(self._to_plain())
+
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows of a table of points: a picture."""
+        """What a notebook shows of a table of points: a picture, if it takes less than half a second."""
         from polyhaul._preview import png
 
         return png(self) if all(name in self for name in "xyz") else None
@@ -255,7 +274,8 @@ class Columns(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         for column_name, values, offsets in self._plain:
             if column_name == name:
-                return _column(values, offsets)
+                width = _width(values, offsets)
+                return _column(values, offsets) if width is None else values.reshape(-1, width)
         raise KeyError(name)
 
     def __setitem__(self, name: str, values: ColumnLike) -> None:
@@ -351,6 +371,15 @@ def _column(values: npt.NDArray[Any], offsets: Indices | None) -> Column:
     return values if offsets is None else Lists(offsets, values)
 
 
+def _width(values: npt.NDArray[Any], offsets: Indices | None) -> int | None:
+    """How many numbers each row has, if all lists have the same length and are not empty."""
+    count = 0 if offsets is None else len(offsets) - 1
+    if offsets is None or not count or not len(values) or len(values) % count:
+        return None
+    width = len(values) // count
+    return width if np.array_equal(offsets, _arrays.even_offsets(count, width)) else None
+
+
 def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
     """An array of numbers of a type that columns have, in this machine's byte order."""
     array = np.asarray(values)
@@ -388,6 +417,28 @@ def _columns_of(array: npt.NDArray[Any], names: Sequence[str] | None) -> tuple[l
     return made, len(array)
 
 
+def _is_pandas(data: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, pandas.DataFrame)
+
+
+def _columns_of_pandas(frame: Any) -> list[Plain]:
+    """The columns of a frame, without its index."""
+    made: list[Plain] = []
+    for place, name in enumerate(frame.columns):
+        series = frame.iloc[:, place]
+        called = f"column {str(name)!r}"
+        # Types with a mask, and those of Arrow, say what they are in numpy.
+        kind = getattr(series.dtype, "numpy_dtype", series.dtype)
+        if not isinstance(kind, np.dtype) or kind.kind not in "biuf":
+            raise TypeError(f"{called} is of type {series.dtype}; expected numbers: cast it first")
+        if series.hasnans and kind.kind != "f":
+            raise ValueError(f"{called} has missing values, which only floats may have; fill or drop them first")
+        values = series.to_numpy() if kind is series.dtype else series.to_numpy(kind, na_value=np.nan if kind.kind == "f" else 0)
+        made.append((str(name), *plain_column(called, values, None, "row")))
+    return made
+
+
 def _copy_blocks(targets: list[npt.NDArray[Any]], sources: list[npt.NDArray[Any]], row_bytes: int) -> None:
     """Copies columns to columns block by block, which is much faster than one by one where one side has rows."""
     count = len(targets[0]) if targets else 0
@@ -411,20 +462,20 @@ def _even_offsets(count: int, length: int) -> Indices:
     return _arrays.even_offsets(count, length) if length else np.zeros(count + 1, np.uint32)
 
 
-def _row_numbers(rows: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """The numbers of the rows that a mask or indices mean."""
+def row_numbers(rows: npt.ArrayLike, count: int, what: str) -> npt.NDArray[np.int64]:
+    """The numbers of the rows, or of other things, that a mask or indices mean."""
     array = np.asarray(rows)
     if array.ndim != 1:
-        raise IndexError(f"the rows have shape {array.shape}; expected one dimension: a mask, or indices")
+        raise IndexError(f"the {what} have shape {array.shape}; expected one dimension: a mask, or indices")
     if array.dtype.kind == "b":
         if len(array) != count:
-            raise IndexError(f"the mask has {len(array)} values for {count} rows")
+            raise IndexError(f"the mask has {len(array)} values for {count} {what}")
         return np.flatnonzero(array).astype(np.int64, copy=False)
     if array.dtype.kind not in "iu" and array.size:
-        raise IndexError(f"the rows have dtype {array.dtype}; expected a mask (bool), or indices (integers)")
+        raise IndexError(f"the {what} have dtype {array.dtype}; expected a mask (bool), or indices (integers)")
     at = np.ascontiguousarray(array, dtype=np.int64)
     if at.size and not -count <= at.min() <= at.max() < count:
-        raise IndexError(f"the rows range from {at.min()} to {at.max()}, but there are {count}")
+        raise IndexError(f"the {what} range from {at.min()} to {at.max()}, but there are {count}")
     return np.where(at < 0, at + count, at) if at.size and at.min() < 0 else at
 
 
@@ -441,7 +492,7 @@ def _gathered(
     return picked
 
 
-def _picked_lists(
+def picked_lists(
     values: npt.NDArray[Any], offsets: Indices, rows: npt.NDArray[np.int64], threads: int | None
 ) -> tuple[npt.NDArray[Any], Indices]:
     """These rows of a column of lists."""

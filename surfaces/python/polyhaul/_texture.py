@@ -103,7 +103,9 @@ def import_texture(
         },
         format,
     )
-    with opened_reading(source, native, None, progress, "importing") as reading, opened_target(target, writing) as plain:
+    with opened_reading(source, native, None, progress, "importing") as reading, opened_target(
+        target, writing, needs_format=False
+    ) as plain:
         imported = _polyhaul.import_texture(reading, settings, cutoff, plain, writing)
     width, height, name, level_count, plain_report = imported
     report = report_from_plain(plain_report)

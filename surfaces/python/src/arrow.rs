@@ -1,10 +1,10 @@
 //! Tables as streams of Apache Arrow, and back: the C stream interface, in capsules of the Arrow PyCapsule interface
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 //!
-//! Columns of polyhaul have no missing values. On the way out numbers are moved, not copied.
+//! Columns of polyhaul have no missing values. On the way out the numbers of scans are
+//! moved; those of tables, which Python may change, are copied.
 
-use crate::scan::Batches;
-use crate::tables::{TableOut, tables_to_python};
+use crate::tables::{TableIn, TableOut, tables_from_python, tables_to_python, with_values};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{
@@ -13,44 +13,75 @@ use arrow_array::types::{
 };
 use arrow_array::{Array as _, ArrayRef, ListArray, PrimitiveArray, RecordBatch, RecordBatchReader};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use polyhaul::Error;
-use polyhaul::model::{Column, Scalar, Table, Values};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use polyhaul::model::{self, Column, Scalar, Table, Values};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::collections::TryReserveError;
 use std::ffi::CStr;
 use std::sync::Arc;
 
 /// What the interface calls a stream.
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// A stream of `first` and the batches after it.
-pub(crate) fn capsule<'py>(py: Python<'py>, first: Table, batches: Batches) -> PyResult<Bound<'py, PyCapsule>> {
+/// What the interface calls a schema.
+const SCHEMA: &CStr = c"arrow_schema";
+
+/// A stream of `first` and the tables after it.
+pub(crate) fn capsule<'py>(
+    py: Python<'py>,
+    first: Table,
+    others: impl Iterator<Item = Result<Table, Error>> + Send + 'static,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = Arc::new(schema(&first));
-    let rows = Rows { schema, first: Some(first), batches };
+    let rows = Rows { schema, tables: std::iter::once(Ok(first)).chain(others) };
     let stream = FFI_ArrowArrayStream::new(Box::new(rows));
     // The stream's own release frees it when the capsule goes and nobody has taken it.
     PyCapsule::new_with_value(py, stream, STREAM)
 }
 
-/// Batches as Arrow has them.
-struct Rows {
-    schema: SchemaRef,
-    first: Option<Table>,
-    batches: Batches,
+/// A stream of a table of Python, whose numbers are copied.
+#[pyfunction]
+pub(crate) fn table_to_arrow(py: Python<'_>, table: TableIn) -> PyResult<Bound<'_, PyCapsule>> {
+    let mut table = tables_from_python(vec![table]).pop().unwrap_or_default();
+    py.detach(|| table.columns.iter_mut().try_for_each(own)).map_err(|_| no_memory())?;
+    capsule(py, table, std::iter::empty())
 }
 
-impl Iterator for Rows {
+/// The names and types of the columns of a table.
+#[pyfunction]
+pub(crate) fn table_to_arrow_schema(py: Python<'_>, table: TableIn) -> PyResult<Bound<'_, PyCapsule>> {
+    let table = tables_from_python(vec![table]).pop().unwrap_or_default();
+    let schema = FFI_ArrowSchema::try_from(schema(&table)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
+}
+
+/// Makes the numbers of a column its own.
+fn own(column: &mut Column) -> Result<(), TryReserveError> {
+    if let Some(offsets) = &mut column.offsets {
+        offsets.to_mut()?;
+    }
+    with_values!(&mut column.values, array => array.to_mut().map(drop))
+}
+
+/// Batches as Arrow has them.
+struct Rows<I> {
+    schema: SchemaRef,
+    tables: I,
+}
+
+impl<I: Iterator<Item = Result<Table, Error>>> Iterator for Rows<I> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let table = self.first.take().map(Ok).or_else(|| self.batches.wait())?;
-        Some(table.map_err(external).and_then(|table| batch(table, &self.schema)))
+        Some(self.tables.next()?.map_err(external).and_then(|table| batch(table, &self.schema)))
     }
 }
 
-impl RecordBatchReader for Rows {
+impl<I: Iterator<Item = Result<Table, Error>>> RecordBatchReader for Rows<I> {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -119,7 +150,7 @@ fn array(column: Column) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(list))
 }
 
-fn primitive<T: ArrowPrimitiveType>(values: polyhaul::model::Array<T::Native>) -> Result<ArrayRef, ArrowError> {
+fn primitive<T: ArrowPrimitiveType>(values: model::Array<T::Native>) -> Result<ArrayRef, ArrowError> {
     let values = values.into_vec().map_err(|_| external(Error::memory("a batch")))?;
     Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None)))
 }
@@ -160,7 +191,9 @@ struct Growing {
 impl Growing {
     fn new(field: &Field) -> PyResult<Growing> {
         let (kind, is_list) = match field.data_type() {
-            DataType::List(item) | DataType::LargeList(item) => (item.data_type(), true),
+            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+                (item.data_type(), true)
+            }
             kind => (kind, false),
         };
         let scalar = scalar(kind).ok_or_else(|| {
@@ -173,12 +206,20 @@ impl Growing {
     }
 
     fn extend(&mut self, array: &ArrayRef) -> PyResult<()> {
-        check_missing(array, &self.column.name)?;
-        let memory = |_| PyValueError::new_err("out of memory");
-        let Some(offsets) = &mut self.column.offsets else { return append(&mut self.column.values, array) };
+        let Some(offsets) = &mut self.column.offsets else {
+            return append(&mut self.column.values, array, &self.column.name);
+        };
+        if array.null_count() > 0 {
+            let message = format!("column {:?} has missing values; fill or drop them first", self.column.name);
+            return Err(PyValueError::new_err(message));
+        }
         let (positions, items): (Vec<i64>, &ArrayRef) = match array.data_type() {
             DataType::LargeList(_) => {
                 (array.as_list::<i64>().value_offsets().to_vec(), array.as_list::<i64>().values())
+            }
+            &DataType::FixedSizeList(_, size) => {
+                let positions = (0..=array.len() as i64).map(|row| row * i64::from(size));
+                (positions.collect(), array.as_fixed_size_list().values())
             }
             _ => {
                 let list = array.as_list::<i32>();
@@ -188,28 +229,24 @@ impl Growing {
         let first = positions[0];
         let last = positions[array.len()];
         let before = self.column.values.len() as i64;
-        let offsets = offsets.to_mut().map_err(memory)?;
+        let offsets = offsets.to_mut().map_err(|_| no_memory())?;
         for &position in &positions[1..] {
             let offset = u32::try_from(before + position - first);
             offsets.push(offset.map_err(|_| PyValueError::new_err("lists of more than 4,294,967,295 values"))?);
         }
-        let items = items.slice(first as usize, (last - first) as usize);
-        check_missing(&items, &self.column.name)?;
-        append(&mut self.column.values, &items)
+        append(&mut self.column.values, &items.slice(first as usize, (last - first) as usize), &self.column.name)
     }
 }
 
-fn check_missing(array: &ArrayRef, name: &str) -> PyResult<()> {
-    if array.null_count() == 0 {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!("column {name:?} has missing values; fill or drop them first")))
+fn no_memory() -> PyErr {
+    PyMemoryError::new_err("out of memory for the columns")
 }
 
+/// The type of a column; bools are bytes, as numpy's are.
 fn scalar(kind: &DataType) -> Option<Scalar> {
     Some(match kind {
         DataType::Int8 => Scalar::I8,
-        DataType::UInt8 => Scalar::U8,
+        DataType::UInt8 | DataType::Boolean => Scalar::U8,
         DataType::Int16 => Scalar::I16,
         DataType::UInt16 => Scalar::U16,
         DataType::Int32 => Scalar::I32,
@@ -222,25 +259,35 @@ fn scalar(kind: &DataType) -> Option<Scalar> {
     })
 }
 
-fn append(values: &mut Values, array: &ArrayRef) -> PyResult<()> {
-    fn add<T: ArrowPrimitiveType>(values: &mut polyhaul::model::Array<T::Native>, array: &ArrayRef) -> PyResult<()> {
-        let memory = |_| PyValueError::new_err("out of memory");
-        let values = values.to_mut().map_err(memory)?;
-        let new = array.as_primitive::<T>().values();
-        values.try_reserve(new.len()).map_err(memory)?;
-        values.extend_from_slice(new);
-        Ok(())
+/// Appends numbers to a column.
+fn append(values: &mut Values, array: &ArrayRef, name: &str) -> PyResult<()> {
+    if array.null_count() > 0 {
+        return Err(PyValueError::new_err(format!("column {name:?} has missing values; fill or drop them first")));
     }
     match values {
-        Values::I8(values) => add::<Int8Type>(values, array),
-        Values::U8(values) => add::<UInt8Type>(values, array),
-        Values::I16(values) => add::<Int16Type>(values, array),
-        Values::U16(values) => add::<UInt16Type>(values, array),
-        Values::I32(values) => add::<Int32Type>(values, array),
-        Values::U32(values) => add::<UInt32Type>(values, array),
-        Values::I64(values) => add::<Int64Type>(values, array),
-        Values::U64(values) => add::<UInt64Type>(values, array),
-        Values::F32(values) => add::<Float32Type>(values, array),
-        Values::F64(values) => add::<Float64Type>(values, array),
+        Values::U8(bytes) if array.data_type() == &DataType::Boolean => {
+            extend(bytes, array.as_boolean().values().iter().map(u8::from))
+        }
+        Values::I8(values) => copy::<Int8Type>(values, array),
+        Values::U8(values) => copy::<UInt8Type>(values, array),
+        Values::I16(values) => copy::<Int16Type>(values, array),
+        Values::U16(values) => copy::<UInt16Type>(values, array),
+        Values::I32(values) => copy::<Int32Type>(values, array),
+        Values::U32(values) => copy::<UInt32Type>(values, array),
+        Values::I64(values) => copy::<Int64Type>(values, array),
+        Values::U64(values) => copy::<UInt64Type>(values, array),
+        Values::F32(values) => copy::<Float32Type>(values, array),
+        Values::F64(values) => copy::<Float64Type>(values, array),
     }
+}
+
+fn copy<T: ArrowPrimitiveType>(values: &mut model::Array<T::Native>, array: &ArrayRef) -> PyResult<()> {
+    extend(values, array.as_primitive::<T>().values().iter().copied())
+}
+
+fn extend<T: Copy>(values: &mut model::Array<T>, new: impl ExactSizeIterator<Item = T>) -> PyResult<()> {
+    let values = values.to_mut().map_err(|_| no_memory())?;
+    values.try_reserve(new.len()).map_err(|_| no_memory())?;
+    values.extend(new);
+    Ok(())
 }

@@ -10,6 +10,7 @@ use crate::{errors, profile};
 use polyhaul::Result;
 use polyhaul::options::{Cancel, Progress, RunOptions};
 use polyhaul::trace::Trace;
+use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use std::io;
 use std::sync::Arc;
@@ -20,6 +21,9 @@ use std::time::{Duration, Instant};
 
 /// The interval of checking for signals and reporting progress.
 const STEP: Duration = Duration::from_millis(50);
+
+/// The interval of checking whether work that missed its deadline has stopped.
+const BRIEF_STEP: Duration = Duration::from_millis(5);
 
 /// How long cancelled work without open files may continue before it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -99,6 +103,16 @@ pub(crate) fn run<T: Send + 'static>(
     progress: Option<Bound<'_, PyAny>>,
     work: impl FnOnce(&Job) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    run_within(py, progress, None, work)
+}
+
+/// As [`run`]; work that is not done by `deadline` is cancelled, and `TimeoutError` is raised.
+pub(crate) fn run_within<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Bound<'_, PyAny>>,
+    deadline: Option<Instant>,
+    work: impl FnOnce(&Job) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
     let (sender, tasks) = mpsc::channel();
     let cancel = Cancel::default();
     let meter = Arc::default();
@@ -110,6 +124,7 @@ pub(crate) fn run<T: Send + 'static>(
         holds: job.holds.clone(),
         reported: Reported { callback: progress, meter: job.meter.clone(), last: None, next: Instant::now() + STEP },
         failure: None,
+        deadline,
     };
     let worker = thread::Builder::new().name("polyhaul".into()).spawn(move || work(&job))?;
     waiting.serve(py);
@@ -136,6 +151,8 @@ struct Waiting<'py> {
     reported: Reported<'py>,
     /// The first exception, and when it came.
     failure: Option<(PyErr, Instant)>,
+    /// When the work is cancelled at the latest.
+    deadline: Option<Instant>,
 }
 
 impl Waiting<'_> {
@@ -143,7 +160,12 @@ impl Waiting<'_> {
     fn serve(&mut self, py: Python<'_>) {
         loop {
             let tasks = &mut self.tasks;
-            let result = match py.detach(move || tasks.recv_timeout(STEP)) {
+            let left = match self.deadline {
+                Some(_) if self.failure.is_some() => BRIEF_STEP,
+                Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(STEP),
+                None => STEP,
+            };
+            let result = match py.detach(move || tasks.recv_timeout(left)) {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => Ok(()),
                 // After an exception nothing is called any more: a dropped task is an error for the work.
@@ -154,10 +176,18 @@ impl Waiting<'_> {
                 Some((_, since)) if since.elapsed() > PATIENCE && !self.holds.load(Ordering::Relaxed) => return,
                 Some(_) => {}
                 None => {
-                    let result = result.and_then(|()| py.check_signals()).and_then(|()| self.reported.update(py));
+                    let result = result.and_then(|()| py.check_signals()).and_then(|()| self.check_deadline());
+                    let result = result.and_then(|()| self.reported.update(py));
                     self.note(result);
                 }
             }
+        }
+    }
+
+    fn check_deadline(&self) -> PyResult<()> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(PyTimeoutError::new_err("the work took too long")),
+            _ => Ok(()),
         }
     }
 

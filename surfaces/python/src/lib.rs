@@ -46,7 +46,7 @@ mod _polyhaul {
     #[pymodule_export]
     use super::arrays::Array;
     #[pymodule_export]
-    use super::arrow::table_from_arrow;
+    use super::arrow::{table_from_arrow, table_to_arrow, table_to_arrow_schema};
     #[pymodule_export]
     use super::calls::{convert, info, read, validate, write};
     #[pymodule_export]
@@ -58,7 +58,7 @@ mod _polyhaul {
     #[pymodule_export]
     use super::mesh::NativeMesh;
     #[pymodule_export]
-    use super::options::{NativeReadOptions, NativeWriteOptions, option_rows, parse_size};
+    use super::options::{NativeReadOptions, NativeWriteOptions, format_of_name, option_rows, parse_size};
     #[pymodule_export]
     use super::preview::{preview, preview_scene};
     #[pymodule_export]

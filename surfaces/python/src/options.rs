@@ -9,6 +9,7 @@ use polyhaul::textures::TextureOptions;
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -48,6 +49,12 @@ pub(crate) fn option_rows() -> Vec<RowOut> {
 /// The names of all formats.
 pub(crate) fn format_names() -> Vec<&'static str> {
     Format::ALL.map(Format::name).into()
+}
+
+/// The format that a name implies by its ending, which may be followed by that of a compression.
+#[pyfunction]
+pub(crate) fn format_of_name(name: &str) -> Option<&'static str> {
+    Format::of_path(Path::new(name)).map(Format::name)
 }
 
 /// The bytes that a text such as `64MB` stands for.

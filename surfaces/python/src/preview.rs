@@ -10,6 +10,7 @@ use polyhaul::options::RunOptions;
 use polyhaul::preview::{self as pictures, PreviewOptions, Style, View};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::time::{Duration, Instant};
 
 /// The names of views and styles.
 const VIEWS: [(&str, View); 8] = [
@@ -82,17 +83,21 @@ pub(crate) fn preview<'py>(py: Python<'py>, reading: ReadCall<'py>, look: Previe
     image_to_python(py, drawn)
 }
 
-/// Draws a scene.
+/// Draws a scene; raises `TimeoutError` if that takes more than `seconds`.
 #[pyfunction]
+#[pyo3(signature = (scene, look, threads, seconds))]
 pub(crate) fn preview_scene<'py>(
     py: Python<'py>,
     scene: SceneIn<'py>,
     look: PreviewIn,
     threads: Option<usize>,
+    seconds: Option<f64>,
 ) -> PyResult<ImageOut<'py>> {
     let scene = scene.scene()?;
     let look = look.options()?;
-    let drawn = job::run(py, None, move |job| {
+    let budget = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let deadline = budget.map(|budget| Instant::now() + budget);
+    let drawn = job::run_within(py, None, deadline, move |job| {
         let mut run = RunOptions::default().with_threads(threads);
         job.rule(&mut run);
         pictures::preview_scene(&scene, &look.with_run(run))

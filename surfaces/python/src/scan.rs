@@ -158,7 +158,7 @@ impl NativeBatches {
             }
         };
         let first = first.map_err(|error| errors::exception(py, &error))?;
-        arrow::capsule(py, first, batches)
+        arrow::capsule(py, first, std::iter::from_fn(move || batches.wait()))
     }
 }
 

@@ -56,6 +56,7 @@ macro_rules! with_values {
         }
     };
 }
+pub(crate) use with_values;
 
 /// Reads the tables of a source.
 #[pyfunction]

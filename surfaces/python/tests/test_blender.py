@@ -147,7 +147,7 @@ def without_header(data: bytes) -> list[bytes]:
 
 def written(scene: polyhaul.Scene, threads: int, options: dict[str, Any]) -> list[bytes]:
     target = io.BytesIO()
-    polyhaul.write(scene, target, dialect="blender", threads=threads, **options)
+    polyhaul.write(scene, target, format="obj", dialect="blender", threads=threads, **options)
     return without_header(target.getvalue())
 
 
@@ -270,7 +270,7 @@ def test_alpha_is_dropped_with_a_warning() -> None:
     colors = np.array([[1, 0.5, 0, 0.25], [1, 1, 1, 1], [0, 0, 0, 0]], np.float32)
     scene.add(polyhaul.Mesh(positions, faces, colors=colors))
     target = io.BytesIO()
-    report = polyhaul.write(scene, target)
+    report = polyhaul.write(scene, target, format="obj")
     lines = [line for line in target.getvalue().split(b"\n") if line.startswith(b"v ")]
     assert lines[0] == b"v 0.000000 0.000000 0.000000 1.0000 0.5000 0.0000"
     assert all(len(line.split()) == 7 for line in lines)

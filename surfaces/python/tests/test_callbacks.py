@@ -40,7 +40,7 @@ def test_progress_of_streams_knows_no_total_until_the_end() -> None:
 
 def test_progress_of_writing_ends_full() -> None:
     calls: list[tuple[int, int | None]] = []
-    polyhaul.write(polyhaul.read(BIG), io.BytesIO(), progress=lambda *values: calls.append(values))
+    polyhaul.write(polyhaul.read(BIG), io.BytesIO(), format="obj", progress=lambda *values: calls.append(values))
     completed, total = calls[-1]
     assert completed == total and completed > 0
 

@@ -43,9 +43,9 @@ def test_what_is_written_is_read_again(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
 def test_the_report_says_what_was_decompressed(codec: Any) -> None:
     packed, plain = io.BytesIO(), io.BytesIO()
-    polyhaul.write(scene := polyhaul.read(BIG), packed, compression=codec)
-    polyhaul.write(scene, plain)
-    for report in (polyhaul.read(packed.getvalue()).report, polyhaul.convert(packed.getvalue(), io.BytesIO())):
+    polyhaul.write(scene := polyhaul.read(BIG), packed, format="obj", compression=codec)
+    polyhaul.write(scene, plain, format="obj")
+    for report in (polyhaul.read(packed.getvalue()).report, polyhaul.convert(packed.getvalue(), io.BytesIO(), to_format="obj")):
         assert report is not None and report.codec == codec
         assert report.bytes_in == len(packed.getvalue()) < len(plain.getvalue()) == report.plain_bytes_in
 
@@ -56,13 +56,13 @@ def test_the_bytes_do_not_depend_on_threads(codec: Any) -> None:
 
     def packed(threads: int) -> bytes:
         target = io.BytesIO()
-        polyhaul.write(scene, target, compression=codec, threads=threads)
+        polyhaul.write(scene, target, format="obj", compression=codec, threads=threads)
         return target.getvalue()
 
     expected = packed(1)
     assert all(packed(threads) == expected for threads in (2, 7))
     plain = io.BytesIO()
-    polyhaul.write(scene, plain)
+    polyhaul.write(scene, plain, format="obj")
     if codec == "gzip":
         assert gzip.decompress(expected) == plain.getvalue()
     np.testing.assert_array_equal(polyhaul.read(expected).meshes[0].positions, scene.meshes[0].positions)
@@ -73,7 +73,7 @@ def test_levels_change_the_size() -> None:
 
     def size(level: int) -> int:
         target = io.BytesIO()
-        polyhaul.write(scene, target, compression="gzip", level=level)
+        polyhaul.write(scene, target, format="obj", compression="gzip", level=level)
         return len(target.getvalue())
 
     assert size(9) < size(1)

@@ -34,11 +34,11 @@ def test_good_files_come_out_as_convert_writes_them() -> None:
             scene = polyhaul.read(path)
         except polyhaul.Error as error:
             with pytest.raises(type(error)):
-                polyhaul.convert(path, io.BytesIO())
+                polyhaul.convert(path, io.BytesIO(), to_format="obj")
             continue
         through, straight = io.BytesIO(), io.BytesIO()
-        polyhaul.write(scene, through)
-        polyhaul.convert(path, straight)
+        polyhaul.write(scene, through, format="obj")
+        polyhaul.convert(path, straight, to_format="obj")
         assert through.getvalue() == straight.getvalue(), path
         for mesh in scene.meshes:
             assert mesh.material_slots is None or len(mesh.material_slots) == mesh.face_count, path

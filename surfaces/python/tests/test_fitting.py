@@ -69,7 +69,7 @@ def outcome(make: Any) -> Any:
         is_array = isinstance(value, np.ndarray)
         results[name] = (value.dtype.str, value.shape, value.flags.writeable, value.tobytes()) if is_array else value
     target = io.BytesIO()
-    polyhaul.write(mesh, target, threads=1, smoothing="groups")
+    polyhaul.write(mesh, target, format="obj", threads=1, smoothing="groups")
     return results, mesh._counts, repr(mesh), target.getvalue()
 
 
@@ -247,7 +247,7 @@ def test_read_only_memory_is_taken() -> None:
 
 def test_a_mesh_keeps_the_memory_that_it_was_made_of() -> None:
     expected = io.BytesIO()
-    polyhaul.write(polyhaul.Mesh(**FITTING), expected)
+    polyhaul.write(polyhaul.Mesh(**FITTING), expected, format="obj")
     given = copy.deepcopy(FITTING)
     alive = weakref.ref(given["positions"])
     mesh = polyhaul.Mesh(**given)
@@ -255,7 +255,7 @@ def test_a_mesh_keeps_the_memory_that_it_was_made_of() -> None:
     gc.collect()
     assert alive() is not None
     target = io.BytesIO()
-    polyhaul.write(mesh, target)
+    polyhaul.write(mesh, target, format="obj")
     assert target.getvalue() == expected.getvalue()
     view = mesh.positions
     del mesh
@@ -287,7 +287,7 @@ def test_a_change_of_the_array_is_a_change_of_the_mesh() -> None:
     mesh = polyhaul.Mesh(**FITTING | {"positions": positions})
     positions[0] = 7
     target = io.BytesIO()
-    polyhaul.write(mesh, target)
+    polyhaul.write(mesh, target, format="obj")
     assert mesh.positions[0, 0] == 7 and b"\nv 7.000000 7.000000 7.000000" in target.getvalue()
 
 
@@ -296,7 +296,7 @@ def test_an_index_that_turned_wrong_is_found_when_it_is_written() -> None:
     mesh = polyhaul.Mesh(**FITTING | {"corner_positions": corners})
     corners[3] = 5
     with pytest.raises(polyhaul.UsageError, match="a face has an index out of range: there are 5 positions"):
-        polyhaul.write(mesh, io.BytesIO())
+        polyhaul.write(mesh, io.BytesIO(), format="obj")
 
 
 def test_a_mesh_that_is_changed_is_written_as_changed() -> None:
@@ -304,14 +304,14 @@ def test_a_mesh_that_is_changed_is_written_as_changed() -> None:
     scene = polyhaul.Scene("NEGATIVE_Z", "Y")
     scene.add(mesh, name="Mesh")
     before = io.BytesIO()
-    polyhaul.write(scene, before)
+    polyhaul.write(scene, before, format="obj")
     mesh.positions = POSITIONS + 1
     mesh.smooth = False
     mesh.uvs = None
     expected, actual = io.BytesIO(), io.BytesIO()
     changed = {"positions": POSITIONS + 1, "smooth": False, "uvs": None, "corner_uvs": None}
-    polyhaul.write(polyhaul.Mesh(**FITTING | changed), expected)
-    polyhaul.write(scene, actual)
+    polyhaul.write(polyhaul.Mesh(**FITTING | changed), expected, format="obj")
+    polyhaul.write(scene, actual, format="obj")
     assert actual.getvalue() == expected.getvalue() != before.getvalue()
 
 
@@ -338,5 +338,5 @@ def test_a_mesh_that_was_read_is_written_as_changed() -> None:
     scene = polyhaul.read(b"o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     scene.meshes[0].positions = scene.meshes[0].positions + 1
     target = io.BytesIO()
-    polyhaul.write(scene, target)
+    polyhaul.write(scene, target, format="obj")
     assert b"v 1.000000 1.000000 1.000000\nv 2.000000" in target.getvalue()

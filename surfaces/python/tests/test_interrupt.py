@@ -86,7 +86,7 @@ def test_while_a_file_object_blocks(tmp_path: Path) -> None:
             def read(self, size=-1):
                 soon()
                 return os.read(end, size)
-        polyhaul.read(Blocking())
+        polyhaul.read(Blocking(), format="obj")
         """
     assert run(tmp_path, body) == "interrupted\n"
 
@@ -162,7 +162,7 @@ def test_while_a_target_blocks(tmp_path: Path) -> None:
             def write(self, data):
                 soon()
                 return os.write(end, data + bytes(1 << 20))
-        polyhaul.write(polyhaul.read(big(1000)), Blocking())
+        polyhaul.write(polyhaul.read(big(1000)), Blocking(), format="obj")
         """
     assert run(tmp_path, body) == "interrupted\n"
 

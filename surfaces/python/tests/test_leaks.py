@@ -69,7 +69,7 @@ def test_reading_and_writing_many_times_leaves_nothing(tmp_path: Path) -> None:
     def turn() -> None:
         scene = polyhaul.read(data)
         polyhaul.write(scene, tmp_path / "x.obj")
-        polyhaul.write(scene, io.BytesIO())
+        polyhaul.write(scene, io.BytesIO(), format="obj")
 
     for _ in range(20):
         turn()

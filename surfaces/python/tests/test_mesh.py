@@ -129,7 +129,7 @@ def test_curves_are_written_and_read_again() -> None:
     first = polyhaul.Curve(2, (0, 1), control_points=[0, 1, 2], knots=[0, 0, 0, 1, 1, 1])
     second = polyhaul.Curve(1, (0, 1), control_points=[3, 0], knots=[0, 0, 1, 1], rational=True)
     target = io.BytesIO()
-    polyhaul.write(polyhaul.Mesh(positions, curves=[first, second], position_weights=[1, 2, 3, 4]), target)
+    polyhaul.write(polyhaul.Mesh(positions, curves=[first, second], position_weights=[1, 2, 3, 4]), target, format="obj")
     mesh = polyhaul.read(target.getvalue()).meshes[0]
     assert [(curve.degree, curve.rational, curve.range) for curve in mesh.curves] == [
         (2, False, (0.0, 1.0)),

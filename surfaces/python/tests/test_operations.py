@@ -164,7 +164,7 @@ def test_arrays_can_be_writable() -> None:
     mesh = scene.meshes[0]
     mesh.positions[0] = (9, 9, 9)
     target = io.BytesIO()
-    polyhaul.write(scene, target)
+    polyhaul.write(scene, target, format="obj")
     assert b"v 9.000000 9.000000 9.000000" in target.getvalue()
     with pytest.raises(ValueError):
         polyhaul.read(TEXT).meshes[0].positions[0] = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 
 import numpy as np
 import polyhaul
@@ -53,7 +54,8 @@ def test_meshes_tables_and_images() -> None:
     assert np.allclose(small.pixels[0, 0], image.pixels[:2, :2].mean(axis=(0, 1)), atol=0.5)
 
 
-def test_notebooks_show_pictures() -> None:
+def test_notebooks_show_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyhaul._preview.NOTEBOOK_SECONDS", 60.0)
     scene = polyhaul.read(SQUARE, format="obj")
     image = polyhaul.Image(np.zeros((3, 2, 4), np.uint8))
     points = polyhaul.Table({"x": [0.0, 1.0], "y": [0.0, 1.0], "z": [0.0, 1.0]})
@@ -62,6 +64,28 @@ def test_notebooks_show_pictures() -> None:
         assert file is not None
         assert polyhaul.read_image(io.BytesIO(file)).pixels.shape[:2] == shape
     assert polyhaul.Table({"x": [0.0], "age": [1]})._repr_png_() is None
+
+
+def test_notebooks_do_not_wait_for_pictures() -> None:
+    side = np.arange(1200, dtype=np.float32)
+    grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
+    points = np.column_stack([grid, np.sin(grid.sum(axis=1) / 50) * 20])
+    number = np.arange(1200 * 1200).reshape(1200, 1200)
+    quads = np.stack([number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]], -1).reshape(-1, 4)
+    mesh = polyhaul.Mesh(points, quads)
+    table = polyhaul.Table({name: np.tile(points[:, at], 4) for at, name in enumerate("xyz")})
+    for thing in (mesh, polyhaul.Scene(mesh), table):
+        start = time.perf_counter()
+        thing._repr_png_()
+        # Half a second, where other programs leave this one the processor.
+        assert time.perf_counter() - start < 3
+
+
+def test_notebooks_get_no_picture_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyhaul._preview.NOTEBOOK_SECONDS", 0.0)
+    scene = polyhaul.read(SQUARE, format="obj")
+    assert scene._repr_png_() is None and scene.meshes[0]._repr_png_() is None
+    assert polyhaul.Scene()._repr_png_() is None
 
 
 def test_renderer_scenes_have_their_camera() -> None:

@@ -51,7 +51,7 @@ def test_numbers_do_not_depend_on_the_locale() -> None:
         scene = polyhaul.read(b"v 1.5 -2.25 0.125\n")
         np.testing.assert_array_equal(scene.meshes[0].positions, [[1.5, -2.25, 0.125]])
         target = io.BytesIO()
-        polyhaul.write(scene, target)
+        polyhaul.write(scene, target, format="obj")
         assert b"v 1.500000 -2.250000 0.125000\n" in target.getvalue()
     finally:
         locale.setlocale(locale.LC_NUMERIC, before)

@@ -18,7 +18,7 @@ from polyhaul._sources import _sibling
 #: Each call that takes a resolver, as what it says of ``CUBE``: the materials that no library defines.
 CALLS: dict[str, Callable[..., Any]] = {
     "read": lambda source, **options: missing(polyhaul.read(source, **options)),
-    "convert": lambda source, **options: counts(polyhaul.convert(source, io.BytesIO(), **options).warnings),
+    "convert": lambda source, **options: counts(polyhaul.convert(source, io.BytesIO(), to_format="obj", **options).warnings),
     "info": lambda source, **options: polyhaul.info(source, **options).missing_materials,
     "validate": lambda source, **options: counts(polyhaul.validate(source, **options).complaints),
 }

@@ -21,7 +21,7 @@ TRIANGLE = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
 def written(scene: polyhaul.Scene | polyhaul.Mesh, **options: Any) -> list[str]:
     """The lines of the file, without its header."""
     target = io.BytesIO()
-    polyhaul.write(scene, target, **options)
+    polyhaul.write(scene, target, **{"format": "obj"} | options)
     return [line for line in target.getvalue().decode().splitlines() if not line.startswith("#")]
 
 
@@ -132,7 +132,7 @@ def test_the_library_is_written_beside_the_file(tmp_path: Path) -> None:
     assert (image.kind, image.file, image.bump_multiplier) == ("normal", "n.png", 0.5)
     with pytest.raises(ValueError, match="diffuse has 2 values"):
         material.diffuse = (1, 2)  # type: ignore[assignment]
-        polyhaul.write(scene, io.BytesIO())
+        polyhaul.write(scene, io.BytesIO(), format="obj")
     with pytest.raises(ValueError, match="kind is 'colour'"):
         polyhaul.TextureMap("colour", "x.png")  # type: ignore[arg-type]
 
@@ -234,10 +234,10 @@ def test_writing_copies_nothing() -> None:
         corner_normals = np.arange(count, dtype=np.uint32)
         class Nothing:
             def write(self, data): pass
-        polyhaul.write(polyhaul.Mesh(positions[:3], [[0, 1, 2]]), Nothing(), memory_limit="8MB")
+        polyhaul.write(polyhaul.Mesh(positions[:3], [[0, 1, 2]]), Nothing(), format="obj", memory_limit="8MB")
         mesh = polyhaul.Mesh(positions, corners, normals=normals, corner_normals=corner_normals)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        polyhaul.write(mesh, Nothing(), threads=1, memory_limit="8MB")
+        polyhaul.write(mesh, Nothing(), format="obj", threads=1, memory_limit="8MB")
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         """)
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

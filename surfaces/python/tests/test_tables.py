@@ -328,3 +328,98 @@ def test_no_result_depends_on_threads_or_memory() -> None:
         files.append(out.getvalue())
         same(polyhaul.read_table(files[0], format="ply", threads=threads, memory_limit=memory_limit), table)
     assert files[0] == files[1] == files[2]
+
+
+def frame_of(**columns: Any) -> Any:
+    return pytest.importorskip("pandas").DataFrame(columns)
+
+
+def test_tables_are_streams_of_arrow(tmp_path: Path) -> None:
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    numbers = {kind: np.arange(5).astype(kind) for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")}
+    numbers["f8"][1] = np.nan
+    ragged = Lists(np.array([0, 2, 2, 3, 5, 6], np.uint32), np.arange(6, dtype=np.int16))
+    table = Table(numbers | {"list": ragged, "wide": np.arange(10.0).reshape(5, 2), "flags": np.arange(5) > 2})
+    arrow = pyarrow.table(table)
+    assert arrow.schema.equals(pyarrow.schema(table)) and arrow.num_rows == 5
+    assert arrow.column_names == list(table.names) and arrow["f8"].null_count == 0
+    for name, values in numbers.items():
+        assert np.array_equal(arrow[name].to_numpy(), values, equal_nan=values.dtype.kind == "f"), name
+        assert arrow[name].to_numpy().dtype == values.dtype
+    assert arrow["list"].to_pylist() == [[0, 1], [], [2], [3, 4], [5]] and arrow["wide"].to_pylist()[1] == [2, 3]
+    again = Table(arrow)
+    assert again.names == table.names
+    for a, b in zip(again.columns, table.columns, strict=True):
+        parts = zip(a, b, strict=True) if isinstance(a, Lists) else [(a, b)]
+        for x, y in parts:
+            assert x.dtype == y.dtype and np.array_equal(x, y, equal_nan=x.dtype.kind == "f")
+    assert polars.DataFrame(table).filter(polars.col("i4") > 2).height == 2
+    # What is exported does not change with the table.
+    table["i4"][:] = 9
+    assert arrow["i4"].to_pylist() == [0, 1, 2, 3, 4]
+    # A part, columns without a name, nothing.
+    assert pyarrow.table(table[1:3]).num_rows == 2
+    assert pyarrow.table(Table(np.eye(3))).column_names == ["f0", "f1", "f2"]
+    assert pyarrow.table(Table({"x": []})).num_rows == 0 and pyarrow.table(Table()).num_rows == 0
+    polyhaul.write_table(table[["f4", "i8"]], tmp_path / "a.csv")
+    assert pyarrow.table(polyhaul.read_table(tmp_path / "a.csv")).column_names == ["f4", "i8"]
+
+
+def test_a_stream_of_arrow_that_nobody_takes_is_freed() -> None:
+    for _ in range(100):
+        Table({"x": np.zeros(1000)}).__arrow_c_stream__()
+        Table({"x": np.zeros(1000)}).__arrow_c_schema__()
+
+
+def test_frames_with_bools_and_fixed_lists() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    flags = pyarrow.chunked_array([[True, False], [], [True]])
+    pairs = pyarrow.array([[1, 2], [3, 4], [5, 6]], pyarrow.list_(pyarrow.int32(), 2))
+    table = Table(pyarrow.table({"flag": flags, "pair": pairs}).slice(1))
+    assert table["flag"].tolist() == [0, 1] and table["flag"].dtype == np.uint8
+    assert table["pair"].offsets.tolist() == [0, 2, 4] and table["pair"].values.tolist() == [3, 4, 5, 6]
+    for column in ([True, None], [1, None]):
+        with pytest.raises(ValueError, match="missing values"):
+            Table(pyarrow.table({"x": column}))
+
+
+def test_frames_of_pandas(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = frame_of(
+        x=[1.0, np.nan, 3.0], flag=[True, False, True], level=np.array([1, 2, 3], np.int16), half=np.ones(3, np.float16)
+    )
+    for index in (None, ["a", "b", "c"], [7, 8, 9], pandas.date_range("2020", periods=3), [True, False, True]):
+        indexed = frame if index is None else frame.set_index(pandas.Index(index))
+        table = Table(indexed)
+        assert table.names == ("x", "flag", "level", "half") and len(table) == 3
+        assert np.array_equal(table["x"], [1, np.nan, 3], equal_nan=True)
+        assert table["flag"].tolist() == [1, 0, 1] and table["level"].dtype == np.int16 and table["half"].dtype == np.float32
+        polyhaul.write_table(indexed, tmp_path / "a.ply")
+        polyhaul.write_tables({"vertex": indexed}, tmp_path / "b.ply")
+        assert polyhaul.read_table(tmp_path / "b.ply").names == table.names
+    assert len(Table(frame[frame["level"] > 1])) == 2 and Table(frame[["level", "x"]]).names == ("level", "x")
+    assert len(Table(frame[:0])) == 0
+    multi = Table(frame.set_index(["level", "flag"]))
+    assert multi.names == ("x", "half")
+    assert Table(pandas.DataFrame(np.eye(2))).names == ("0", "1")
+    masked = pandas.DataFrame({"a": pandas.array([1, 2], "Int32"), "b": pandas.array([0.5, None], "Float32"),
+                               "c": pandas.array([True, False], "boolean")})
+    taken = Table(masked)
+    assert [column.dtype.name for column in taken.columns] == ["int32", "float32", "uint8"] and np.isnan(taken["b"][1])
+    with pytest.raises(ValueError, match="column 'a' has missing values"):
+        Table(pandas.DataFrame({"a": pandas.array([1, None], "Int32")}))
+    for wrong in (["a", "b"], pandas.date_range("2020", periods=2), pandas.Categorical([1, 2])):
+        with pytest.raises(TypeError, match="column 'a' is of type .*; expected numbers"):
+            Table(pandas.DataFrame({"a": wrong}))
+    back = pandas.DataFrame(Table(frame).to_dict())
+    assert back["level"].tolist() == [1, 2, 3]
+
+
+def test_columns_of_a_mesh_are_taken_from_frames() -> None:
+    frame = frame_of(x=[0.0, 1, 0], y=[0.0, 0, 1], z=[0.0, 0, 0], heat=[1.0, np.nan, 3.0], flag=[True, False, True])
+    frame.index = ["a", "b", "c"]
+    mesh = polyhaul.Mesh(frame[["x", "y", "z"]], [[0, 1, 2]], vertex_columns=frame[["heat", "flag"]])
+    assert list(mesh.vertex_columns) == ["heat", "flag"] and np.isnan(mesh.vertex_columns["heat"][1])
+    mesh.vertex_columns = frame[["heat"]]
+    mesh.vertex_columns["flag"] = frame["flag"]
+    assert mesh.vertex_columns["flag"].tolist() == [1, 0, 1]
