@@ -9,6 +9,7 @@
 :func:`read_table` and :func:`write_table` move tables of numbers, :func:`read_image` and :func:`write_image` images;
 :func:`scan` reads chosen rows, in batches or into another file.
 :func:`import_texture` converts images to GPU textures.
+:func:`concatenate` joins meshes.
 :func:`savetxt` and :func:`format_rows` format arrays and records as text, :func:`loadtxt` parses text into an array.
 :class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` hold the data;
 :class:`Render` holds a renderer scene. :func:`batch` converts libraries of assets. :func:`profile` reports what jobs waited for. Errors derive from :class:`Error` and
@@ -19,9 +20,12 @@ from polyhaul._accelerate import accelerate
 from polyhaul._arrays import NONE
 from polyhaul._batch import Manifest, batch, read_manifest
 from polyhaul._check import SurfaceCheck
+from polyhaul._concatenate import concatenate
 from polyhaul._errors import (
+    AlreadyExistsError,
     CancelledError,
     ClosedPipeError,
+    ConnectionFailedError,
     Error,
     HostError,
     InternalError,
@@ -33,6 +37,7 @@ from polyhaul._errors import (
     NotFoundError,
     OutOfMemoryError,
     PermissionDeniedError,
+    TimedOutError,
     UnsupportedError,
     UsageError,
 )
@@ -78,8 +83,10 @@ from polyhaul._texture import ImportedTexture, import_texture
 
 __all__ = [
     "NONE",
+    "AlreadyExistsError",
     "CancelledError",
     "ClosedPipeError",
+    "ConnectionFailedError",
     "ConvertOptions",
     "Curve",
     "Declared",
@@ -127,6 +134,7 @@ __all__ = [
     "Table",
     "Tables",
     "TextureMap",
+    "TimedOutError",
     "UnsupportedError",
     "UsageError",
     "Validation",
@@ -137,6 +145,7 @@ __all__ = [
     "__version__",
     "accelerate",
     "batch",
+    "concatenate",
     "convert",
     "format_rows",
     "from_meshio",

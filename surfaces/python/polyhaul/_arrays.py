@@ -42,6 +42,28 @@ def floats(name: str, value: npt.ArrayLike, columns: int) -> Floats:
     return _sealed(_rows(name, _plain(array, np.float32), columns))
 
 
+def colors(name: str, value: npt.ArrayLike) -> Floats:
+    """Rows of red, green, blue and alpha as float32, from 0 to 1; alpha is 1 if there are three columns.
+
+    Unsigned integers are divided by the maximum of their type. Signed ones, which numpy makes of Python's, are bytes,
+    or 0 and 1 if there is nothing else.
+    """
+    array = _asarray(name, value)
+    if array.ndim == 2 and array.shape[1] not in (3, 4):
+        raise ValueError(f"{name} has shape {array.shape}; expected (n, 3) or (n, 4)")
+    if array.dtype.kind == "u":
+        array = array / np.float32(np.iinfo(array.dtype).max)
+    elif array.dtype.kind == "i" and array.size:
+        low, high = int(array.min()), int(array.max())
+        if low < 0 or high > 255:
+            expected = "integers from 0 to 255, unsigned integers such as uint16, or floats from 0 to 1"
+            raise ValueError(f"{name} has integers from {low} to {high}; expected {expected}")
+        array = array / np.float32(255 if high > 1 else 1)
+    if array.ndim == 2 and array.shape[1] == 3:
+        array = np.column_stack([array.astype(np.float32), np.ones(len(array), np.float32)])
+    return floats(name, array, 4)
+
+
 def positions(name: str, value: npt.ArrayLike) -> tuple[Floats, Doubles | None]:
     """Rows of x, y, z as float32, and as float64 if they are not float32 values."""
     array = _asarray(name, value)

@@ -192,7 +192,8 @@ def _turn(
 
 def _scene_of(mesh: Mesh, options: WriteOptions) -> Scene:
     """A scene of one mesh, with the axes that the file is to have."""
-    scene = Scene(options.get("forward_axis") or "NEGATIVE_Z", options.get("up_axis") or "Y")
+    forward, up = options.get("forward_axis") or "NEGATIVE_Z", options.get("up_axis") or "Y"
+    scene = Scene(forward_axis=forward, up_axis=up)
     scene.add(mesh, name="Mesh")
     return scene
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
@@ -173,6 +174,22 @@ def _short_repr(self: Any) -> str:
 
 
 _COLORS = ("ambient", "diffuse", "specular", "emission", "transmission")
+
+
+def material_of(value: Material | str | None) -> Material | None:
+    """The material of a slot; a name is a new material."""
+    if isinstance(value, Material) or value is None:
+        return value
+    if isinstance(value, str):
+        return Material(value) if value else None
+    raise TypeError(f"material is of type {type(value).__name__}; expected polyhaul.Material, a name or None")
+
+
+def slots_of(values: Iterable[Material | str | None]) -> tuple[Material | None, ...]:
+    """The materials of slots."""
+    if isinstance(values, str | Material):
+        raise TypeError(f"materials is {values!r}; expected a list with a material for each slot")
+    return tuple(material_of(value) for value in values)
 
 
 def material_from_plain(plain: dict[str, Any]) -> Material:

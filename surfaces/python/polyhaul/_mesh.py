@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul import _arrays, _given, _polyhaul
-from polyhaul._arrays import Coordinates, Flags, Floats, Indices, Slots
+from polyhaul import _arrays, _given, _material, _polyhaul
+from polyhaul._arrays import NONE, Coordinates, Flags, Floats, Indices, Slots
 from polyhaul._check import SurfaceMeasures
-from polyhaul._curve import Curve, curve_from_plain, curve_of, curves_to_plain
+from polyhaul._curve import Curve, curve_of, curves_to_plain
 from polyhaul._given import Streams, VertexGroups
 from polyhaul._material import Material
+from polyhaul._mesh_data import NOTHING, element_count, or_empty, or_none, or_zero, plain_of, size_of
 from polyhaul._polyhaul import NativeMesh
-from polyhaul._table import ColumnLike, Columns, Lists, Plain, columns_from_plain, plain_columns
+from polyhaul._table import ColumnLike, Columns, Lists, Plain, plain_columns
+
+if TYPE_CHECKING:
+    from polyhaul._report import Report
+    from polyhaul._sources import Target
 
 #: How a corner finds its value of an attribute. ``"point"`` is another name for ``"vertex"``.
 Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
@@ -48,11 +53,12 @@ class Mesh(SurfaceMeasures):
         uvs: (m, 2) numbers, converted to float32; ``uv_domain`` determines ``m``.
         uv_domain: as ``normal_domain``.
         corner_uvs: (c,) integers, per corner the index of its uv, -1 for none. Implies ``"indexed"``.
-        colors: (n, 3) or (n, 4) numbers, converted to float32: red, green, blue and alpha of each position. They are
-            written unchanged. OBJ files usually contain sRGB, so convert linear colors first; OBJ drops alpha, with a
-            warning.
+        colors: (n, 3) or (n, 4) numbers, converted to float32: red, green, blue and alpha of each position, from 0 to 1.
+            Unsigned integers are divided by the maximum of their type (uint8 by 255, uint16 by 65535); signed ones
+            are from 0 to 255, or only 0 and 1. OBJ files usually contain sRGB, so convert linear colors first; OBJ
+            drops alpha, with a warning.
         material_slots: (f,) integers, converted to int32: the material slot of each face in its object. Without them
-            all faces have slot 0. A slot that the object does not have means no material.
+            all faces have slot 0; -1 means no material. Writing warns of a slot that the object does not have.
         smooth: (f,) bools, or one for all faces. ``None``: not specified.
         sharp_edges: (k, 2) integers: edges as pairs of positions. They separate smoothing groups.
         vertex_groups: a dict from names to (n,) weights, or a pair of names and (n, g) weights. NaN where a
@@ -62,9 +68,11 @@ class Mesh(SurfaceMeasures):
         points: (p,) integers: indices of positions that are point elements.
         position_weights: (n,) numbers, converted to float32: the weight of each position in rational curves.
         curves: free-form curves. A curve is written after the positions that it uses.
-        vertex_columns: a dict of other data per position: (n,) numbers of any type, or lists of them, as in PLY
-            files.
-        face_columns: the same per face, (f,).
+        vertex_columns: a dict of other data per position: (n,) or (n, k) numbers of any type, or
+            :class:`polyhaul.Lists` of them, as in PLY files.
+        face_columns: the same per face, (f,) or (f, k).
+        materials: the materials of its slots, or their names, ``None`` for an empty slot: for objects that do not have
+            materials of their own.
 
     Raises:
         ValueError: an array has an invalid shape, index or size. The message names the argument, the value and
@@ -80,8 +88,8 @@ class Mesh(SurfaceMeasures):
     _plain: dict[str, Any] | None
     #: Whether it was read, so that its statements say where materials and groups begin.
     _of_file: bool
-    #: The materials that the statements of a file count in.
-    _materials: Sequence[Material]
+    #: The materials that its slots, or the statements of a file, count in.
+    _materials: Sequence[Material | None]
     #: The same mesh without statements, where it was needed.
     _own: Mesh | None
 
@@ -109,6 +117,7 @@ class Mesh(SurfaceMeasures):
         curves: Sequence[Curve] = (),
         vertex_columns: Mapping[str, ColumnLike] | None = None,
         face_columns: Mapping[str, ColumnLike] | None = None,
+        materials: Iterable[Material | str | None] = (),
     ) -> None:
         given = {
             "positions": positions,
@@ -133,7 +142,7 @@ class Mesh(SurfaceMeasures):
             "vertex_columns": vertex_columns,
             "face_columns": face_columns,
         }
-        self._of_file, self._materials, self._own = False, (), None
+        self._of_file, self._materials, self._own = False, _material.slots_of(materials), None
         self._native, self._plain = NativeMesh.fitting(given), None
         if self._native is None:
             self._convert(**given)
@@ -155,12 +164,12 @@ class Mesh(SurfaceMeasures):
     @property
     def corner_positions(self) -> Indices:
         """(c,) uint32: per corner of a face the index of its position."""
-        return _or_empty(self._faces[1])
+        return or_empty(self._faces[1])
 
     @property
     def face_offsets(self) -> Indices:
         """(f + 1,) uint32: the first corner of each face, followed by the number of corners."""
-        return _or_zero(self._faces[0])
+        return or_zero(self._faces[0])
 
     @property
     def normals(self) -> Floats | None:
@@ -233,7 +242,8 @@ class Mesh(SurfaceMeasures):
 
     @property
     def colors(self) -> Floats | None:
-        """(n, 4) float32: red, green, blue, alpha of each position; NaN where a file has none. Settable."""
+        """(n, 4) float32: red, green, blue, alpha of each position; NaN where a file has none. Settable: integers are
+        divided by their maximum, as by the class."""
         return self._data.get("colors")
 
     @colors.setter
@@ -241,10 +251,7 @@ class Mesh(SurfaceMeasures):
         if value is None:
             self._set(colors=None)
             return
-        array = np.asarray(value)
-        if array.ndim == 2 and array.shape[1] == 3:
-            array = np.column_stack([array.astype(np.float32), np.ones(len(array), np.float32)])
-        rows = _arrays.floats("colors", array, 4)
+        rows = _arrays.colors("colors", value)
         self._check_rows("colors", rows, self.position_count)
         self._set(colors=rows)
 
@@ -257,12 +264,11 @@ class Mesh(SurfaceMeasures):
     def material_slots(self) -> Slots | None:
         """(f,) int32: per face the slot of its object's materials, -1 for none. Settable.
 
-        For a mesh that was read they are computed from its statements on each access, and are indices into
+        For a mesh of a file with statements (OBJ) they are computed from these on each access, and are indices into
         ``scene.materials``.
         """
-        if self._of_file:
-            return self._expand("material_runs")
-        return self._data.get("face_materials")
+        slots: Slots | None = self._data.get("face_materials")
+        return self._expand("material_runs") if slots is None and self._of_file else slots
 
     @material_slots.setter
     def material_slots(self, value: npt.ArrayLike | None) -> None:
@@ -273,10 +279,10 @@ class Mesh(SurfaceMeasures):
     @property
     def smooth(self) -> Flags | None:
         """(f,) bool: whether a face is shaded smoothly; ``None`` if not specified. Settable."""
-        if self._of_file:
+        flags = self._data.get("face_smooth")
+        if flags is None and self._of_file:
             groups = self._expand("smoothing_runs")
             return None if groups is None else groups > 0
-        flags = self._data.get("face_smooth")
         return None if flags is None else flags.view(np.bool_)
 
     @smooth.setter
@@ -284,6 +290,17 @@ class Mesh(SurfaceMeasures):
         self._check_own("smooth", value)
         flags = None if value is None else _arrays.flags("smooth", value, self.face_count, "face")
         self._set(face_smooth=None if flags is None else flags.view(np.uint8))
+
+    @property
+    def materials(self) -> tuple[Material | None, ...]:
+        """The materials of its slots, ``None`` for an empty slot; those of its file for a mesh that was read. Objects may
+        have others. Settable."""
+        return tuple(self._materials)
+
+    @materials.setter
+    def materials(self, value: Iterable[Material | str | None]) -> None:
+        self._check_own("materials", value)
+        self._materials = _material.slots_of(value)
 
     @property
     def sharp_edges(self) -> Indices | None:
@@ -297,7 +314,8 @@ class Mesh(SurfaceMeasures):
 
     @property
     def vertex_columns(self) -> Columns:
-        """Other data per position, by name: (n,) numbers of any type, or :class:`polyhaul.Lists`.
+        """Other data per position, by name: (n,) numbers of any type, (n, k) if each position has ``k`` of them, or else
+        :class:`polyhaul.Lists`.
 
         ``mesh.vertex_columns["intensity"] = values`` sets one, and a dict sets all of them.
         """
@@ -309,7 +327,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def face_columns(self) -> Columns:
-        """Other data per face, by name: as ``vertex_columns``, (f,)."""
+        """Other data per face, by name: as ``vertex_columns``, (f,) or (f, k)."""
         return self._columns("face_columns", "face", self.face_count)
 
     @face_columns.setter
@@ -329,12 +347,12 @@ class Mesh(SurfaceMeasures):
     @property
     def line_positions(self) -> Indices:
         """(c,) uint32: per corner of a polyline the index of its position."""
-        return _or_empty(self._data["lines"][1])
+        return or_empty(self._data["lines"][1])
 
     @property
     def line_offsets(self) -> Indices:
         """(k + 1,) uint32: the first corner of each polyline, followed by the number of corners."""
-        return _or_zero(self._data["lines"][0])
+        return or_zero(self._data["lines"][0])
 
     @property
     def line_edges(self) -> Indices:
@@ -354,7 +372,7 @@ class Mesh(SurfaceMeasures):
     @property
     def points(self) -> Indices:
         """(p,) uint32: indices of positions that are point elements."""
-        return _or_empty(self._data["points"])
+        return or_empty(self._data["points"])
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -369,19 +387,78 @@ class Mesh(SurfaceMeasures):
     @property
     def face_count(self) -> int:
         """The number of faces."""
-        return _element_count(self._faces)
+        return element_count(self._faces)
 
     @property
     def corner_count(self) -> int:
         """The number of corners of all faces."""
-        return _size(self._faces[1])
+        return size_of(self._faces[1])
+
+    @property
+    def triangles(self) -> Indices:
+        """(t, 3) uint32: the positions of the corners of triangles. If all faces are triangles, it is a view of
+        ``corner_positions``; polygons are cut as by :meth:`triangulate`, on each access."""
+        corners = self.corner_positions
+        are_triangles = len(corners) == 3 * self.face_count
+        return (corners if are_triangles else self.triangulate().corner_positions).reshape(-1, 3)
+
+    def select_faces(self, faces: npt.ArrayLike | slice, *, used_only: bool = True) -> Mesh:
+        """A mesh of some of the faces, with all their attributes, groups and materials. Polylines, points and curves are
+        left out.
+
+        Args:
+            faces: (f,) bools, true for each face to keep; indices of faces, in any order, negative ones from the end; or
+                a slice.
+            used_only: leave out positions that no selected face uses.
+
+        Returns:
+            A new mesh; indices count from 0.
+
+        Raises:
+            IndexError: a face does not exist, or the mask has a different length.
+
+        Example:
+            >>> import polyhaul
+            >>> square = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+            >>> square.select_faces([False, True]).triangles.tolist()
+            [[0, 1, 2]]
+        """
+        from polyhaul._select import select_faces
+
+        return select_faces(self, faces, used_only)
+
+    def replace(self, **changes: Any) -> Mesh:
+        """A copy with some arrays replaced; the others are shared with this mesh.
+
+        Args:
+            changes: arguments of the class. Faces of shape (f, k) replace ``face_offsets`` too, and new normals or uvs
+                keep their domain unless another one is given. ``None`` removes an attribute.
+
+        Raises:
+            ValueError, TypeError: as the class, also if an array that is kept does not fit the new ones.
+
+        Example:
+            >>> import polyhaul
+            >>> triangle = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+            >>> triangle.replace(positions=triangle.positions * 2).positions.max()
+            np.float32(2.0)
+        """
+        from polyhaul._select import replaced
+
+        return replaced(self, changes)
+
+    def write(self, target: Target, **options: Any) -> Report:
+        """Writes the mesh: the same as ``polyhaul.write(mesh, target, **options)``. See :func:`polyhaul.write`."""
+        from polyhaul._io import write
+
+        return write(self, target, **options)
 
     def per_corner(self, name: str, *, missing: float = math.nan, threads: int | None = None) -> npt.NDArray[Any] | None:
         """The values of an attribute at every corner of the faces, whatever its domain: ``None`` if there are none.
 
         Args:
             name: ``"uvs"`` (c, 2), ``"normals"`` (c, 3), ``"colors"`` (c, 4), or the name of a column per vertex or per
-                face (c,).
+                face, (c,) or (c, k).
             missing: the value for corners without a uv or a normal.
             threads: worker threads; ``None`` for all cores.
 
@@ -431,7 +508,7 @@ class Mesh(SurfaceMeasures):
 
     def _changed(self, native: NativeMesh) -> Mesh:
         """A mesh that native code made of this one."""
-        mesh = mesh_from_native(native, self._materials)
+        mesh = mesh_from_native(native, self._without_statements()._materials)
         mesh._of_file = False
         return mesh
 
@@ -440,8 +517,8 @@ class Mesh(SurfaceMeasures):
         native = _polyhaul.mesh_section(self._to_native(), start, end, used_only)
         return mesh_from_native(native, self._materials)._without_statements() if self._of_file else self._changed(native)
 
-    def _repr_png_(self) -> bytes:
-        """What a notebook shows: a picture."""
+    def _repr_png_(self) -> bytes | None:
+        """What a notebook shows: a picture, if it takes less than half a second."""
         from polyhaul._preview import png
 
         return png(self)
@@ -458,7 +535,7 @@ class Mesh(SurfaceMeasures):
         lines, points, curves = self._counts[4:]
         counts = [("lines", lines), ("points", points), ("curves", curves)]
         counts += [("vertex columns", len(self._data["vertex_columns"])), ("face columns", len(self._data["face_columns"]))]
-        return [*counts, ("vertex groups", len(self._data["vertex_groups"])), ("colors", _size(self._data["colors"]))]
+        return [*counts, ("vertex groups", len(self._data["vertex_groups"])), ("colors", size_of(self._data["colors"]))]
 
     def _without_statements(self) -> Mesh:
         """A mesh of the same arrays that says by face what a file says by statements; itself where it was not read."""
@@ -469,42 +546,63 @@ class Mesh(SurfaceMeasures):
             copy._of_file, copy._materials, copy._own, copy._native = False, (), None, None
             runs = ("material_runs", "group_runs", "smoothing_runs")
             copy._plain = self._data | dict.fromkeys(runs) | {"groups": ()}
-            copy.material_slots, copy.smooth = self.material_slots, self.smooth
+            slots = self.material_slots
+            copy.material_slots, copy.smooth = slots, self.smooth
+            copy._materials = () if slots is None else self._materials
             self._own = copy
         return self._own
+
+    def _with_materials(self, materials: Sequence[Material | None] | None) -> Mesh:
+        """The same arrays with these materials of its slots, if there are any."""
+        if materials is None or tuple(materials) == tuple(self._materials):
+            return self
+        mesh = Mesh.__new__(Mesh)
+        mesh._native, mesh._plain = self._native, None if self._plain is None else self._plain.copy()
+        mesh._of_file, mesh._materials, mesh._own = self._of_file, materials, None
+        return mesh
+
+    def _slot_materials(self) -> list[Material | None] | None:
+        """The materials for an object that shows it, without those that no face uses; ``None`` if there are none."""
+        if not self._materials:
+            return None
+        slots = self.material_slots
+        count = len(self._materials)
+        uses = [1] if slots is None else np.bincount(slots[(slots >= 0) & (slots < count)], minlength=count)
+        return [material if uses[at : at + 1] else None for at, material in enumerate(self._materials)]
 
     def _convert(
         self, *, positions: Any, line_positions: Any, line_offsets: Any, points: Any, sharp_edges: Any, **given: Any
     ) -> None:
         """Takes the arguments of the class that are not taken as they are."""
-        self._plain = _NOTHING.copy()
+        self._plain = NOTHING.copy()
         rows, exact = _arrays.positions("positions", positions)
         self._set(positions=rows, exact_positions=exact)
         faces = _given.elements("face", given["corner_positions"], given["face_offsets"], len(rows), 3)
         self._set(faces=faces, lines=_given.elements("line", line_positions, line_offsets, len(rows), 2))
         if points is not None:
-            self._set(points=_or_none(_arrays.indices("points", points, len(rows)).reshape(-1)))
+            self._set(points=or_none(_arrays.indices("points", points, len(rows)).reshape(-1)))
         self.set_normals(given["normals"], given["normal_domain"], given["corner_normals"])
         self.set_uvs(given["uvs"], given["uv_domain"], given["corner_uvs"])
         for name in ("colors", "material_slots", "smooth"):
             if given[name] is not None:
                 setattr(self, name, given[name])
         if sharp_edges is not None:
-            self._set(sharp_edges=_or_none(_given.pairs("sharp_edges", sharp_edges, len(rows))))
+            self._set(sharp_edges=or_none(_given.pairs("sharp_edges", sharp_edges, len(rows))))
         if given["vertex_groups"] is not None:
             self._set(vertex_groups=_given.vertex_groups(given["vertex_groups"], len(rows)))
         if given["position_weights"] is not None:
             weights = _arrays.values("position_weights", given["position_weights"], len(rows), "position")
-            self._set(position_weights=_or_none(weights))
+            self._set(position_weights=or_none(weights))
         self._set(curves=curves_to_plain(given["curves"], len(rows)))
-        self.vertex_columns = given["vertex_columns"] or {}
-        self.face_columns = given["face_columns"] or {}
+        for name in ("vertex_columns", "face_columns"):
+            if given[name] is not None:
+                setattr(self, name, given[name])
 
     @property
     def _data(self) -> dict[str, Any]:
         """All that it has, by the names of the library's fields; changed by ``_set`` alone."""
         if self._plain is None:
-            self._plain = _plain_of(self._to_native())
+            self._plain = plain_of(self._to_native())
         return self._plain
 
     def _set(self, **fields: Any) -> None:
@@ -558,7 +656,8 @@ class Mesh(SurfaceMeasures):
 
     def _check_own(self, name: str, value: Any) -> None:
         if self._of_file and value is not None:
-            raise ValueError(f"cannot set {name} of a mesh that was read: it is computed from the file's statements; create a new Mesh")
+            instead = f"use mesh.replace({name}=...), which makes a new mesh"
+            raise ValueError(f"cannot set {name} of a mesh that was read: it is computed from the file's statements; {instead}")
 
     def _replace(self, name: str, value: npt.ArrayLike | None, columns: int) -> None:
         """Other values for rows that are there; ``None`` for no rows."""
@@ -596,7 +695,7 @@ class Mesh(SurfaceMeasures):
             self._clear(name)
             return
         if self._of_file:
-            raise ValueError(f"cannot replace {name} of a mesh that was read: its objects are sections of them; create a new Mesh")
+            raise ValueError(f"cannot replace {name} of a mesh that was read: its objects are sections of them; use mesh.replace()")
         rows = _arrays.floats(name, value, columns)
         chosen = _given.chosen_domain(domain_name, domain, stream_name, stream)
         counts = {"corner": self.corner_count, "vertex": self.position_count, "face": self.face_count}
@@ -610,7 +709,7 @@ class Mesh(SurfaceMeasures):
                 expected = f"{self.corner_count}, one per corner"
                 raise ValueError(f"{stream_name} has {len(indices)} values; expected {expected}")
         stored = chosen if rows.size else "indexed"
-        self._set(**{name: _or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)})
+        self._set(**{name: or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)})
 
     def _faces_with(self, name: str, indices: Indices | None) -> Streams:
         """The faces with these indices of uvs or normals."""
@@ -626,81 +725,12 @@ _FACES, _VALUE = 3, 7
 _HOW = {"corner": "per corner", "vertex": "per vertex", "face": "per face", "indexed": "by index"}
 
 
-def mesh_from_native(native: NativeMesh, materials: Sequence[Material]) -> Mesh:
+def mesh_from_native(native: NativeMesh, materials: Sequence[Material | None]) -> Mesh:
     """The mesh that native code read, of a scene with these materials."""
     mesh = Mesh.__new__(Mesh)
     mesh._native, mesh._plain = native, None
     mesh._of_file, mesh._materials, mesh._own = True, materials, None
     return mesh
-
-
-def _plain_of(native: NativeMesh) -> dict[str, Any]:
-    """All that a mesh has; its arrays are views of that memory, which may be written to if it is for Python."""
-    view = _arrays.view
-    data = native.arrays()
-    positions = view(data["positions"], np.float32, 3)
-    for name, (dtype, columns) in _TYPES.items():
-        data[name] = _or_none(view(data[name], dtype, columns))
-    data["positions"] = positions  # an array even where there are none
-    for name in ("faces", "lines"):
-        data[name] = tuple(_or_none(view(stream, np.uint32)) for stream in data[name])
-    data["vertex_groups"] = [(name, view(weights, np.float32)) for name, weights in data["vertex_groups"]]
-    data["curves"] = [curve_from_plain(curve) for curve in data["curves"]]
-    for name in ("vertex_columns", "face_columns"):
-        data[name] = columns_from_plain(data[name])
-    return data
-
-
-_TYPES: dict[str, tuple[Any, int]] = {
-    "positions": (np.float32, 3),
-    "exact_positions": (np.float64, 3),
-    "position_weights": (np.float32, 0),
-    "colors": (np.float32, 4),
-    "uvs": (np.float32, 2),
-    "uv_depths": (np.float32, 0),
-    "normals": (np.float32, 3),
-    "points": (np.uint32, 0),
-    "material_runs": (np.uint32, 8),
-    "group_runs": (np.uint32, 8),
-    "smoothing_runs": (np.uint32, 8),
-    "face_materials": (np.int32, 0),
-    "face_smooth": (np.uint8, 0),
-    "sharp_edges": (np.uint32, 2),
-}
-
-
-#: A mesh without anything, as native code takes it. ``None`` stands for no elements.
-_NOTHING: dict[str, Any] = dict.fromkeys(_TYPES) | {
-    "faces": (None,) * 4,
-    "lines": (None,) * 4,
-    "uv_domain": "indexed",
-    "normal_domain": "indexed",
-    "curves": (),
-    "groups": (),
-    "vertex_groups": (),
-    "vertex_columns": (),
-    "face_columns": (),
-}
-
-
-def _or_none(array: Any) -> Any:
-    return array if array.size else None
-
-
-def _or_empty(indices: Indices | None) -> Indices:
-    return np.empty(0, np.uint32) if indices is None else indices
-
-
-def _or_zero(offsets: Indices | None) -> Indices:
-    return np.zeros(1, np.uint32) if offsets is None else offsets
-
-
-def _size(array: npt.NDArray[Any] | None) -> int:
-    return 0 if array is None else len(array)
-
-
-def _element_count(streams: Streams) -> int:
-    return max(_size(streams[0]) - 1, 0)
 
 
 __all__ = ["NONE", "Curve", "Domain", "Mesh"]

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, Generic, Literal, TypeVar, overload
+import operator
+from collections.abc import Generator, Iterable, Iterator, MutableSequence, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _options
 from polyhaul._arrays import Doubles
-from polyhaul._material import Material, material_from_plain, material_to_plain
+from polyhaul._material import Material, material_from_plain, material_to_plain, slots_of
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._option_types import AxisName
 from polyhaul._parts import FACES, NOTHING, Cut, Part, made_ahead
 from polyhaul._render import Render
 from polyhaul._report import Report
 from polyhaul._table import Table, table_from_plain
+
+if TYPE_CHECKING:
+    from polyhaul._sources import Target
 
 T = TypeVar("T")
 
@@ -56,26 +60,51 @@ class Items(Sequence[T], Generic[T]):
 
 
 class Object:
-    """A named mesh in a scene, or a named section of one. Made by :meth:`Scene.add` and by reading."""
+    """A named mesh in a scene, or a named section of one. Made by :meth:`Scene.add`, by reading, or by hand for
+    ``scene.objects.append``.
 
-    __slots__ = ("__weakref__", "_end", "_materials", "_start", "_transform", "kind", "mesh", "mesh_name", "name")
+    Args:
+        name: its name.
+        mesh: the mesh that it shows.
+        transform: (4, 4) numbers: rows of a matrix that multiplies column vectors from the left; ``None`` for none.
+        materials: the materials of its slots: materials, names, or ``None`` for an empty slot. ``None`` as a whole for
+            those of the mesh.
+    """
+
+    __slots__ = ("__weakref__", "_end", "_materials", "_mesh", "_start", "_transform", "kind", "mesh_name", "name")
 
     #: The name; empty for what a file has before its first ``o`` or ``g``.
     name: str
     #: The name of its mesh, where it has one of its own.
     mesh_name: str
-    #: The mesh that it shows. Objects of a file are sections of one mesh.
-    mesh: Mesh
     #: How a file declared it: by ``o``, by ``g``, or not at all.
     kind: Literal["object", "group", "unnamed"]
 
-    def __init__(self, name: str, mesh: Mesh) -> None:
+    def __init__(
+        self,
+        name: str,
+        mesh: Mesh,
+        *,
+        transform: npt.ArrayLike | None = None,
+        materials: Iterable[Material | str | None] | None = None,
+    ) -> None:
         self.name = name
         self.mesh_name = ""
         self.mesh = mesh
         self.kind = "object"
         self._transform: Doubles | None = None
         self._materials: tuple[Material | None, ...] | None = None
+        self.transform, self.materials = transform, materials
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh that it shows. Objects of a file are sections of one mesh. Settable: the object then shows all of
+        the new mesh."""
+        return self._mesh
+
+    @mesh.setter
+    def mesh(self, value: Mesh) -> None:
+        self._mesh = _checked_mesh(value)
         self._start: Counts | None = None
         self._end: Counts | None = None
 
@@ -97,7 +126,7 @@ class Object:
 
     @materials.setter
     def materials(self, value: Iterable[Material | str | None] | None) -> None:
-        self._materials = None if value is None else tuple(_material(material) for material in value)
+        self._materials = None if value is None else slots_of(value)
 
     @property
     def positions(self) -> range:
@@ -115,8 +144,8 @@ class Object:
         return self._section(4)
 
     def to_mesh(self, *, used_only: bool = False) -> Mesh:
-        """The object as a mesh of its own: with the positions, uvs and normals of its section, indices from 0, and
-        material slots and smooth flags in place of statements. Its transform is not applied (see
+        """The object as a mesh of its own: with the positions, uvs and normals of its section, indices from 0, the
+        object's materials, and material slots and smooth flags in place of statements. Its transform is not applied (see
         :meth:`polyhaul.Mesh.transform`).
 
         Args:
@@ -125,7 +154,8 @@ class Object:
         """
         mesh = self.mesh if used_only or self._start is not None else self.mesh._without_statements()
         start, end = self._start or (0,) * 7, self._end or mesh._counts
-        return mesh._section(start, end, used_only) if used_only or self._start is not None else mesh
+        mesh = mesh._section(start, end, used_only) if used_only or self._start is not None else mesh
+        return mesh._with_materials(self._materials)
 
     def __repr__(self) -> str:
         return f"<polyhaul.Object {self.name!r}: {len(self.positions)} positions, {len(self.faces)} faces>"
@@ -135,11 +165,47 @@ class Object:
             return range(self.mesh._counts[kind])
         return range(self._start[kind], self._end[kind])
 
-    def _to_plain(self, mesh: int, materials: dict[int, int]) -> tuple[Any, ...]:
-        slots = self._materials
-        numbers = None if slots is None else [None if slot is None else materials[id(slot)] for slot in slots]
-        names = str(self.name), str(self.mesh_name), self.kind
-        return *names, mesh, self._start, self._end, self._transform, numbers
+    def _slots(self) -> Sequence[Material | None] | None:
+        """The materials of its slots, which may be those of its mesh."""
+        return self.mesh._slot_materials() if self._materials is None and self._start is None else self._materials
+
+
+class Objects(Items[Object], MutableSequence[Object]):
+    """The objects of a scene: by index, by slice and by name. Objects can be appended, removed and sorted, as in a list."""
+
+    __slots__ = ("_scene",)
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene._objects)
+        self._scene = scene
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, slice):
+            self._items[key] = [self._scene._accepted(item) for item in value]
+        else:
+            self._items[self._place(key)] = self._scene._accepted(value)
+        self._scene._prune()
+
+    def __delitem__(self, key: int | str | slice) -> None:
+        del self._items[key if isinstance(key, slice) else self._place(key)]
+        self._scene._prune()
+
+    def insert(self, index: int, value: Object) -> None:
+        """Inserts an object before the one at ``index``."""
+        self._items.insert(index, self._scene._accepted(value))
+        self._scene._add_mesh(value.mesh)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Sorts the objects, by name unless there is a key."""
+        self._items.sort(key=key or (lambda placed: placed.name), reverse=reverse)
+
+    def _place(self, key: int | str) -> int:
+        if not isinstance(key, str):
+            return key
+        for place, placed in enumerate(self._items):
+            if placed.name == key:
+                return place
+        raise KeyError(key)
 
 
 class Scene:
@@ -155,6 +221,8 @@ class Scene:
     copies the arrays.
 
     Args:
+        meshes: a mesh, or several, each of which becomes an object: see :meth:`add`. Their coordinates are in these axes.
+            Two axes alone are ``forward_axis`` and ``up_axis``.
         forward_axis: the axis that faces forward: ``"X"``, ``"Y"``, ``"Z"``, ``"NEGATIVE_X"``, ... or ``"-X"``, ...
         up_axis: the axis that points up.
 
@@ -170,6 +238,7 @@ class Scene:
         "__weakref__",
         "_folder",
         "_libraries",
+        "_loose",
         "_material_ids",
         "_materials",
         "_mesh_at",
@@ -177,6 +246,7 @@ class Scene:
         "_named",
         "_objects",
         "_render",
+        "_sections",
         "comments",
         "forward_axis",
         "header",
@@ -201,7 +271,15 @@ class Scene:
     #: Remarks about the object (``obj_info`` in PLY).
     infos: list[str]
 
-    def __init__(self, forward_axis: AxisName = "Y", up_axis: AxisName = "Z") -> None:
+    def __init__(
+        self,
+        meshes: Mesh | Iterable[Mesh] | AxisName = (),
+        up_axis: AxisName = "Z",
+        *,
+        forward_axis: AxisName = "Y",
+    ) -> None:
+        if isinstance(meshes, str):
+            forward_axis, meshes = meshes, ()
         self.forward_axis = _options.axis("forward_axis", forward_axis)
         self.up_axis = _options.axis("up_axis", up_axis)
         _options.check_axes(self.forward_axis, self.up_axis)
@@ -220,6 +298,12 @@ class Scene:
         #: The materials, by identity and by the name that they came with.
         self._material_ids: set[int] = set()
         self._named: dict[str, Material] = {}
+        #: The meshes of a file that no object shows.
+        self._loose: list[Mesh] = []
+        #: The meshes of a file whose sections are objects, and these in their order.
+        self._sections: list[tuple[Mesh, list[Object]]] = []
+        for mesh in (meshes,) if isinstance(meshes, Mesh) else meshes:
+            self.add(mesh)
 
     @property
     def meshes(self) -> Items[Mesh]:
@@ -227,9 +311,19 @@ class Scene:
         return Items(self._meshes)
 
     @property
-    def objects(self) -> Items[Object]:
-        """The objects in their order, also by name: ``scene.objects["Cube"]``."""
-        return Items(self._objects)
+    def objects(self) -> Objects:
+        """The objects in their order, also by name: ``scene.objects["Cube"]``. The list may be changed:
+        ``scene.objects.append(polyhaul.Object("Cube", mesh))``, ``del scene.objects["Cube"]``,
+        ``scene.objects.sort()``; or set as a whole. A mesh that no object shows any more is removed.
+
+        The objects of an OBJ file are sections of one mesh. If they are not all there in their order, each is written
+        as a mesh of its own, without its groups.
+        """
+        return Objects(self)
+
+    @objects.setter
+    def objects(self, value: Iterable[Object]) -> None:
+        self.objects[:] = list(value)
 
     @property
     def materials(self) -> Items[Material]:
@@ -269,18 +363,22 @@ class Scene:
             transform: (4, 4) numbers: rows of a matrix that multiplies column vectors from the
                 left (as ``Object.matrix_world`` of Blender); ``None`` to write the positions unchanged.
             materials: the materials of its slots: materials, names of materials, or ``None`` for an empty slot.
-                A name refers to the scene's material of that name, or to a new one. The mesh of a file has its own.
+                A name refers to the scene's material of that name, or to a new one. ``None`` as a whole for those of the
+                mesh: see :attr:`Mesh.materials`.
 
         Returns:
             The object, whose fields may be changed until the scene is written.
         """
-        if not isinstance(mesh, Mesh):
-            raise TypeError(f"mesh is of type {type(mesh).__name__}; expected polyhaul.Mesh")
+        _checked_mesh(mesh)
         if self._render is not None:
             raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
         if materials is None and mesh._of_file and mesh.material_slots is not None:
             materials = mesh._materials
         mesh = mesh._without_statements()
+        if materials is None:
+            materials = mesh._slot_materials()
+        elif not isinstance(materials, str | Material):
+            materials = [self._known(material) for material in materials]
         added = Object(name or f"Object{len(self._objects) + 1}", mesh)
         added.mesh_name = mesh_name or ""
         added.transform = transform
@@ -288,12 +386,17 @@ class Scene:
         faces, curves = counts[3], counts[6]
         if curves and not faces:
             added.kind = "group"  # what Blender writes for curves
-        if materials is not None:
-            added.materials = [self._known(material) for material in materials]
-            self._take(added.materials or ())
+        added.materials = materials
+        self._take(added.materials or ())
         self._add_mesh(mesh)
         self._objects.append(added)
         return added
+
+    def write(self, target: Target, **options: Any) -> Report:
+        """Writes the scene: the same as ``polyhaul.write(scene, target, **options)``. See :func:`polyhaul.write`."""
+        from polyhaul._io import write
+
+        return write(self, target, **options)
 
     def parts(
         self,
@@ -328,7 +431,11 @@ class Scene:
         objects: dict[int, list[Object]] = {}
         for placed in self._objects:
             objects.setdefault(id(placed.mesh), []).append(placed)
-        cuts = [(mesh, self._cuts(mesh, objects.get(id(mesh), []), by_object, by_group)) for mesh in self._meshes]
+        cuts = []
+        for mesh in self._meshes:
+            shown = objects.get(id(mesh), [])
+            whole = mesh._with_materials(shown[0]._materials) if shown else mesh
+            cuts.append((whole, self._cuts(mesh, shown, by_object, by_group)))
         return made_ahead([(mesh, cut) for mesh, mesh_cuts in cuts for cut in mesh_cuts], missing_uv, normals, threads)
 
     def _cuts(self, mesh: Mesh, objects: list[Object], by_object: bool, by_group: bool) -> list[Cut]:
@@ -349,8 +456,8 @@ class Scene:
         has_elements = len(places) == 1 or places[1][FACES:] != places[0][FACES:]
         return cuts if has_elements or starts[places[0]] else cuts[1:]
 
-    def _repr_png_(self) -> bytes:
-        """What a notebook shows: a picture."""
+    def _repr_png_(self) -> bytes | None:
+        """What a notebook shows: a picture, if it takes less than half a second."""
         from polyhaul._preview import png
 
         return png(self)
@@ -385,15 +492,56 @@ class Scene:
             self._meshes.append(mesh)
         return at
 
+    def _accepted(self, value: Any) -> Object:
+        """An object for the list."""
+        if not isinstance(value, Object):
+            raise TypeError(f"the object is of type {type(value).__name__}; expected polyhaul.Object, or use scene.add(mesh)")
+        if self._render is not None:
+            raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
+        self._take(value._slots() or ())
+        return value
+
+    def _prune(self) -> None:
+        """Keeps the meshes that objects show, each once, and those that none ever showed."""
+        shown = {id(mesh): mesh for mesh in [placed.mesh for placed in self._objects] + self._loose}
+        before = [mesh for mesh in self._meshes if id(mesh) in shown]
+        self._meshes[:] = before
+        self._mesh_at = {id(mesh): at for at, mesh in enumerate(before)}
+        for mesh in shown.values():
+            self._add_mesh(mesh)
+
+    def _changed_sections(self) -> set[int]:
+        """The meshes whose sections are not all objects, in their order, any more."""
+        sections: dict[int, list[Object]] = {}
+        for placed in self._objects:
+            if placed._start is not None:
+                sections.setdefault(id(placed.mesh), []).append(placed)
+        known = {id(mesh): objects for mesh, objects in self._sections}
+
+        def is_changed(mesh: int, objects: list[Object]) -> bool:
+            in_file = known.get(mesh, [])
+            are_moved = any(placed._transform is not None or placed._materials is not None for placed in objects)
+            return are_moved or len(objects) != len(in_file) or any(map(operator.is_not, objects, in_file))
+
+        return {mesh for mesh, objects in sections.items() if is_changed(mesh, objects)}
+
     def _to_plain(self) -> dict[str, Any]:
         """The scene as native code takes it."""
-        for placed in self._objects:
-            self._take(placed._materials or ())
+        self._prune()
+        changed = self._changed_sections()
+        shown = [_Shown(placed, id(placed.mesh) in changed) for placed in self._objects]
+        for one in shown:
+            self._take(one.materials or ())
         materials, numbers = self._numbered()
-        objects = [placed._to_plain(self._add_mesh(placed.mesh), numbers) for placed in self._objects]
+        meshes = {id(mesh): mesh for mesh in self._loose}
+        meshes |= {id(one.mesh): one.mesh for one in shown}
+        in_order = [mesh for mesh in self._meshes if id(mesh) in meshes]
+        in_order += [mesh for mesh in meshes.values() if id(mesh) not in self._mesh_at]
+        places = {id(mesh): at for at, mesh in enumerate(in_order)}
+        objects = [one.to_plain(places[id(one.mesh)], numbers) for one in shown]
         _options.check_axes(self.forward_axis, self.up_axis)
         return {
-            "meshes": [mesh._to_native() for mesh in self._meshes],
+            "meshes": [mesh._to_native() for mesh in in_order],
             "objects": objects,
             "materials": [material_to_plain(material) for material in materials],
             "material_libraries": self._libraries,
@@ -422,9 +570,33 @@ class Scene:
         return listed, numbers
 
 
+class _Shown:
+    """An object as it is written: what it shows, and its materials."""
+
+    def __init__(self, placed: Object, is_apart: bool) -> None:
+        self.placed = placed
+        self.start, self.end = (None, None) if is_apart else (placed._start, placed._end)
+        if is_apart:
+            self.mesh = placed.to_mesh()
+            own: Sequence[Material | None] | None = placed._materials
+            own = self.mesh._slot_materials() if own is None else own
+        else:
+            self.mesh = placed.mesh if placed._start is not None else placed.mesh._without_statements()
+            own = placed._slots()
+        #: The materials of its slots, which may be those of its mesh.
+        self.materials: Sequence[Material | None] | None = own
+
+    def to_plain(self, mesh: int, numbers: dict[int, int]) -> tuple[Any, ...]:
+        """The object as native code takes it, with the numbers of its mesh and of materials by identity."""
+        placed, slots = self.placed, self.materials
+        materials = None if slots is None else [None if slot is None else numbers[id(slot)] for slot in slots]
+        names = str(placed.name), str(placed.mesh_name), placed.kind
+        return *names, mesh, self.start, self.end, placed._transform, materials
+
+
 def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     """The scene that native code returned."""
-    scene = Scene(plain["forward_axis"], plain["up_axis"])
+    scene = Scene(forward_axis=plain["forward_axis"], up_axis=plain["up_axis"])
     scene.report = report
     scene._libraries = plain["material_libraries"]
     scene._folder = plain["folder"]
@@ -437,22 +609,36 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     if plain["render"] is not None:
         scene._render = Render(plain["render"], scene._meshes)
     for name, mesh_name, kind, at, start, end, transform, materials in plain["objects"]:
-        new = Object(name, scene._meshes[at])
+        new = Object(name, scene._meshes[at], transform=transform)
         new.mesh_name, new.kind = mesh_name, kind
         new._start, new._end = tuple(start), tuple(end)
-        new.transform = transform
         if materials is not None:
-            new.materials = [None if slot is None else scene._materials[slot] for slot in materials]
+            new._materials = tuple(None if slot is None else scene._materials[slot] for slot in materials)
         scene._objects.append(new)
+    _find_sections(scene)
     return scene
 
 
-def _material(value: Material | str | None) -> Material | None:
-    if isinstance(value, Material) or value is None:
-        return value
-    if isinstance(value, str):
-        return Material(value) if value else None
-    raise TypeError(f"material is of type {type(value).__name__}; expected polyhaul.Material, a name or None")
+def _find_sections(scene: Scene) -> None:
+    """Tells the meshes whose objects are sections, as in OBJ, from those that objects show as a whole, as in glTF."""
+    objects: dict[int, list[Object]] = {}
+    for placed in scene._objects:
+        objects.setdefault(id(placed.mesh), []).append(placed)
+    scene._loose = [mesh for mesh in scene._meshes if id(mesh) not in objects]
+    for mesh in scene._meshes:
+        shown = objects.get(id(mesh), [])
+        if not shown or not any(placed._transform is not None or placed._materials is not None for placed in shown):
+            scene._sections.append((mesh, shown))
+            continue
+        mesh._of_file, mesh._materials = False, shown[0]._materials or ()
+        for placed in shown:
+            placed._start, placed._end = None, None
+
+
+def _checked_mesh(mesh: Any) -> Mesh:
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"mesh is of type {type(mesh).__name__}; expected polyhaul.Mesh")
+    return mesh
 
 
 def _matrix(value: npt.ArrayLike) -> Doubles:

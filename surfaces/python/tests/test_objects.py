@@ -1,0 +1,177 @@
+"""Lists of objects that are changed: what is written is what the list has."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+import polyhaul
+import pytest
+from conftest import CUBE, LIBRARY
+
+TRIANGLE = polyhaul.Mesh(np.eye(3), [[0, 1, 2]])
+
+
+def read() -> polyhaul.Scene:
+    return polyhaul.read(CUBE, resolver={"cube.mtl": LIBRARY}.get)
+
+
+def of_arrays() -> polyhaul.Scene:
+    scene = polyhaul.Scene()
+    for name in ("first", "second"):
+        scene.add(polyhaul.Mesh(np.eye(3) + len(scene.objects), [[0, 1, 2]]), name=name, materials=[name])
+    return scene
+
+
+def text(scene: polyhaul.Scene, **options: Any) -> str:
+    out = io.BytesIO()
+    polyhaul.write(scene, out, format="obj", **options)
+    return out.getvalue().decode()
+
+
+def names(scene: polyhaul.Scene) -> list[str]:
+    """The names of objects as they are written."""
+    return [line[2:] for line in text(scene).splitlines() if line.startswith("o ")]
+
+
+def test_a_scene_of_meshes() -> None:
+    scene = polyhaul.Scene(TRIANGLE)
+    assert [placed.mesh for placed in scene.objects] == [TRIANGLE] and scene.up_axis == "Z"
+    several = polyhaul.Scene([TRIANGLE, polyhaul.Mesh(np.eye(3))], forward_axis="-Z", up_axis="Y")
+    assert len(several.objects) == len(several.meshes) == 2 and several.up_axis == "Y"
+    assert len(polyhaul.Scene(mesh for mesh in [TRIANGLE, TRIANGLE]).meshes) == 1
+    assert len(polyhaul.Scene(read().meshes).materials) == 2
+    assert (polyhaul.Scene("-Z", "Y").forward_axis, polyhaul.Scene().forward_axis) == ("NEGATIVE_Z", "Y")
+    for wrong in (np.eye(3), ["a"], 3):
+        with pytest.raises(TypeError, match="expected polyhaul.Mesh|not iterable"):
+            polyhaul.Scene(wrong)  # type: ignore[arg-type]
+
+
+def test_meshes_and_scenes_write_themselves(tmp_path: Any) -> None:
+    report = TRIANGLE.write(tmp_path / "a.ply", ascii=True)
+    assert report.bytes_out == (tmp_path / "a.ply").stat().st_size
+    out = io.BytesIO()
+    of_arrays().write(out, format="stl")
+    assert len(out.getvalue()) == 84 + 100
+    with pytest.raises(TypeError, match="unknown option 'asci'"):
+        TRIANGLE.write(tmp_path / "a.ply", asci=True)
+
+
+@pytest.mark.parametrize("make", [read, of_arrays])
+def test_objects_are_removed(make: Any) -> None:
+    for remove in (
+        lambda scene: scene.objects.remove(scene.objects["first"]),
+        lambda scene: scene.objects.pop(0),
+        lambda scene: scene.objects.__delitem__("first"),
+        lambda scene: scene.objects.__delitem__(slice(0, 1)),
+        lambda scene: setattr(scene, "objects", [scene.objects[1]]),
+        lambda scene: setattr(scene, "objects", scene.objects[1:]),
+    ):
+        scene = make()
+        faces = len(scene.objects["second"].faces)
+        remove(scene)
+        assert [placed.name for placed in scene.objects] == ["second"]
+        again = polyhaul.read(text(scene).encode(), format="obj")
+        assert names(scene) == ["second"] and again.meshes[0].face_count == faces
+        assert again.meshes[0].position_count == 3
+    scene = make()
+    scene.objects.clear()
+    assert len(scene.objects) == len(scene.meshes) == 0 and names(scene) == []
+
+
+@pytest.mark.parametrize("make", [read, of_arrays])
+def test_objects_are_reordered(make: Any) -> None:
+    for reorder in (
+        lambda scene: scene.objects.reverse(),
+        lambda scene: scene.objects.sort(key=lambda placed: placed.name, reverse=True),
+        lambda scene: setattr(scene, "objects", scene.objects[::-1]),
+        lambda scene: scene.objects.insert(0, scene.objects.pop(1)),
+    ):
+        scene = make()
+        second = scene.objects["second"].to_mesh().positions
+        reorder(scene)
+        assert names(scene) == ["second", "first"]
+        again = polyhaul.read(text(scene, forward_axis=scene.forward_axis, up_axis=scene.up_axis).encode(), format="obj")
+        assert np.array_equal(again.meshes[0].positions[:3], second[:3])
+        scene.objects.sort()
+        assert names(scene) == ["first", "second"]
+
+
+def test_a_file_whose_objects_are_as_they_were_keeps_its_statements() -> None:
+    before = text(read())
+    scene = read()
+    first = scene.objects.pop(0)
+    assert "g left right" not in text(scene)
+    scene.objects.insert(0, first)
+    assert text(scene) == before
+    for again in (copy.copy(scene), copy.deepcopy(scene), pickle.loads(pickle.dumps(scene))):
+        assert text(again) == before
+        del again.objects[0]
+        assert names(again) == ["second"] and text(scene) == before
+
+
+@pytest.mark.parametrize("make", [read, of_arrays])
+def test_objects_are_appended_with_their_materials(make: Any) -> None:
+    scene = make()
+    scene.objects.append(polyhaul.Object("third", TRIANGLE, materials=["green"]))
+    scene.objects += [polyhaul.Object("fourth", TRIANGLE, transform=np.diag([2, 2, 2, 1]))]
+    assert names(scene) == ["first", "second", "third", "fourth"]
+    assert len(scene.objects) == 4 and "green" in [material.name for material in scene.materials]
+    with_materials = polyhaul.Object("x", polyhaul.Mesh(np.eye(3), [[0, 1, 2]], materials=["azure"]))
+    scene.objects[2] = with_materials
+    assert "usemtl azure" in text(scene) and "usemtl green" not in text(scene)
+
+
+def test_scenes_are_merged() -> None:
+    one, other = read(), of_arrays()
+    for material in one.materials:
+        material.name = f"file {material.name}"
+    other.objects.extend(one.objects)
+    assert names(other) == ["first", "second", "first", "second"]
+    assert "usemtl file_red" in text(other) or "usemtl file red" in text(other)
+    assert names(one) == ["first", "second"]
+    one.objects.extend(of_arrays().objects)
+    assert names(one) == ["first", "second", "first", "second"] and "usemtl second" in text(one)
+
+
+@pytest.mark.parametrize("make", [read, of_arrays])
+def test_an_object_shows_another_mesh(make: Any) -> None:
+    scene = make()
+    shown = scene.objects["second"]
+    shown.mesh = polyhaul.Mesh(np.eye(3) * 7, [[0, 1, 2]])
+    assert len(shown.faces) == 1 and "7.0" in text(scene) and names(scene) == ["first", "second"]
+    shown.mesh = shown.to_mesh().transform(np.diag([2, 2, 2]))
+    assert "14.0" in text(scene)
+    with pytest.raises(TypeError, match="expected polyhaul.Mesh"):
+        shown.mesh = np.eye(3)
+
+
+def test_an_object_of_a_file_is_moved() -> None:
+    scene = read()
+    move = np.eye(4)
+    move[0, 3] = 100
+    scene.objects["second"].transform = move
+    again = polyhaul.read(text(scene).encode(), format="obj")
+    assert [placed.name for placed in again.objects] == ["first", "second"]
+    assert again.meshes[0].positions[:, 0].tolist() == [0, 1, 1, 0, 105, 106, 106]
+
+
+def test_wrong_objects_are_refused() -> None:
+    scene = of_arrays()
+    wrongs: list[Any] = [TRIANGLE, "first", None]
+    for wrong in wrongs:
+        with pytest.raises(TypeError, match="expected polyhaul.Object"):
+            scene.objects.append(wrong)
+        with pytest.raises(TypeError, match="expected polyhaul.Object"):
+            scene.objects = [wrong]
+    assert len(scene.objects) == 2
+    with pytest.raises(KeyError):
+        del scene.objects["none"]
+    with pytest.raises(IndexError):
+        scene.objects.pop(9)
+    render = polyhaul.read(b"WorldBegin", format="pbrt", flatten=False)
+    with pytest.raises(ValueError, match="renderer"):
+        render.objects.append(polyhaul.Object("a", TRIANGLE))
