@@ -1,52 +1,71 @@
 //! Converts attributes of any domain to index streams, for code that works on streams.
 
+use crate::dedup::number_rows;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Array, Domain, Elements, Mesh};
 use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::options::RunOptions;
 
 /// Adds an index stream per corner to uvs and normals of another domain (one per corner, per position, per face), so
-/// that [`Domain::Indexed`] holds for both. Values are neither copied nor merged.
+/// that [`Domain::Indexed`] holds for both. Corners with equal values receive the index of the first, so that
+/// [`crate::weld`] makes them one vertex; 0 equals -0, and NaN equals nothing. Values are not copied.
+///
+/// Values are not compared if no two corners share a position: such corners stay apart anyway.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Usage`] if there is not one value for each element of the domain, or if face offsets do not fit the
-/// corners; [`ErrorKind::Memory`].
+/// corners; [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
 ///
 /// # Examples
 ///
 /// ```
 /// use polyhaul_model::{Domain, Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
 ///
+/// let corner_positions = vec![0, 1, 2, 2, 1, 0];
 /// let mut mesh = Mesh {
 ///     positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
-///     normals: vec![[0.0, 0.0, 1.0]].into(),
+///     uvs: vec![[0.5; 2], [0.0; 2], [1.0; 2], [1.0; 2], [0.0; 2], [0.25; 2]].into(),
+///     uv_domain: Domain::Corner,
+///     normals: vec![[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]].into(),
 ///     normal_domain: Domain::Face,
-///     faces: Elements { offsets: vec![0, 3].into(), corner_positions: vec![0, 1, 2].into(), ..Elements::default() },
+///     faces: Elements {
+///         offsets: vec![0, 3, 6].into(),
+///         corner_positions: corner_positions.into(),
+///         ..Elements::default()
+///     },
 ///     ..Mesh::default()
 /// };
-/// polyhaul_geometry::domains::index_attributes(&mut mesh)?;
-/// assert_eq!(mesh.faces.corner_normals, [0, 0, 0]);
+/// polyhaul_geometry::domains::index_attributes(&mut mesh, &RunOptions::default())?;
+/// assert_eq!(mesh.faces.corner_uvs, [0, 1, 2, 2, 1, 5]);
+/// assert_eq!(mesh.faces.corner_normals, [0, 0, 0, 1, 1, 1]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
-pub fn index_attributes(mesh: &mut Mesh) -> Result<()> {
-    index_unless(mesh, |_| false)
+pub fn index_attributes(mesh: &mut Mesh, run: &RunOptions) -> Result<()> {
+    index_unless(mesh, |_| false, Some(run))
 }
 
-/// Same as [`index_attributes`], only for attributes per corner or face, since cutting faces affects those.
-pub(super) fn index_cut_attributes(mesh: &mut Mesh) -> Result<()> {
-    index_unless(mesh, |domain| domain == Domain::Vertex)
+/// Same as [`index_attributes`], only for attributes per corner or face, since cutting faces affects those. Without
+/// `merging`, equal values keep their own indices.
+pub(super) fn index_cut_attributes(mesh: &mut Mesh, merging: Option<&RunOptions>) -> Result<()> {
+    index_unless(mesh, |domain| domain == Domain::Vertex, merging)
 }
 
-fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool) -> Result<()> {
+fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool, merging: Option<&RunOptions>) -> Result<()> {
     let positions = mesh.positions.len();
     if !stays(mesh.uv_domain) {
-        if let Some(stream) = stream(&mesh.faces, mesh.uv_domain, "uv", mesh.uvs.len(), positions)? {
+        let uvs = DomainValues { values: &mesh.uvs, domain: mesh.uv_domain, noun: "uv" };
+        // Equal uvs may differ in depth.
+        let merging = merging.filter(|_| mesh.uv_depths.is_empty());
+        if let Some(stream) = uvs.stream(&mesh.faces, positions, merging)? {
             mesh.faces.corner_uvs = stream;
         }
         mesh.uv_domain = Domain::Indexed;
     }
     if !stays(mesh.normal_domain) {
-        if let Some(stream) = stream(&mesh.faces, mesh.normal_domain, "normal", mesh.normals.len(), positions)? {
+        let normals = DomainValues { values: &mesh.normals, domain: mesh.normal_domain, noun: "normal" };
+        if let Some(stream) = normals.stream(&mesh.faces, positions, merging)? {
             mesh.faces.corner_normals = stream;
         }
         mesh.normal_domain = Domain::Indexed;
@@ -54,33 +73,106 @@ fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns the stream of a domain; `None` if there is one already.
-fn stream(faces: &Elements, domain: Domain, what: &str, count: usize, positions: usize) -> Result<Option<Array<u32>>> {
-    let corners = faces.corner_positions.len();
-    let (expected, of) = match domain {
-        Domain::Indexed => return Ok(None),
-        // An empty attribute has no domain.
-        _ if count == 0 => return Ok(None),
-        Domain::Corner => (corners, "corner"),
-        Domain::Vertex => (positions, "position"),
-        Domain::Face => (faces.len(), "face"),
-    };
-    let fits = count == expected && faces.offsets.last().map_or(0, |&end| end as usize) == corners;
-    if !fits || !faces.offsets.is_sorted() {
-        let message = format!("expected {expected} {what}s, one per {of}, found {count}");
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
-    if domain == Domain::Vertex {
-        return Ok(Some(faces.corner_positions.try_clone()?));
-    }
-    let mut stream: Vec<u32> = zeroed(corners, "an index stream")?;
-    match domain {
-        Domain::Face => {
-            for face in 0..faces.len() {
-                stream[faces.corners(face)].fill(face as u32);
-            }
+/// An attribute of a mesh.
+struct DomainValues<'a, const N: usize> {
+    values: &'a [[f32; N]],
+    domain: Domain,
+    noun: &'static str,
+}
+
+impl<const N: usize> DomainValues<'_, N> {
+    /// Returns the stream; `None` if there is one already.
+    fn stream(&self, faces: &Elements, positions: usize, merging: Option<&RunOptions>) -> Result<Option<Array<u32>>> {
+        let corners = faces.corner_positions.len();
+        let count = self.values.len();
+        let (expected, of) = match self.domain {
+            Domain::Indexed => return Ok(None),
+            // An empty attribute has no domain.
+            _ if count == 0 => return Ok(None),
+            Domain::Corner => (corners, "corner"),
+            Domain::Vertex => (positions, "position"),
+            Domain::Face => (faces.len(), "face"),
+        };
+        let fits = count == expected && faces.offsets.last().map_or(0, |&end| end as usize) == corners;
+        if !fits || !faces.offsets.is_sorted() {
+            let message = format!("expected {expected} {}s, one per {of}, found {count}", self.noun);
+            return Err(Error::new(ErrorKind::Usage, message));
         }
-        _ => stream.iter_mut().zip(0..).for_each(|(place, corner)| *place = corner),
+        if self.domain == Domain::Vertex {
+            return Ok(Some(faces.corner_positions.try_clone()?));
+        }
+        let indices = self.indices(faces, positions, merging)?;
+        if self.domain == Domain::Corner {
+            return Ok(Some(indices.into()));
+        }
+        let mut stream: Vec<u32> = zeroed(corners, "an index stream")?;
+        for (face, &index) in indices.iter().enumerate() {
+            stream[faces.corners(face)].fill(index);
+        }
+        Ok(Some(stream.into()))
     }
-    Ok(Some(stream.into()))
+
+    /// Returns for each value its index, or the index of the first equal one.
+    fn indices(&self, faces: &Elements, positions: usize, merging: Option<&RunOptions>) -> Result<Vec<u32>> {
+        let Some(run) = merging.filter(|_| !is_soup(&faces.corner_positions)) else {
+            let mut indices = zeroed(self.values.len(), "an index stream")?;
+            indices.iter_mut().zip(0..).for_each(|(place, index)| *place = index);
+            return Ok(indices);
+        };
+        // Equal values of corners are mostly at the same position.
+        let hints = (self.domain == Domain::Corner).then_some((&faces.corner_positions[..], positions));
+        let unique = number_rows(self.values, hints, run.worker_threads(), &run.cancel)?;
+        let mut indices = unique.of_item;
+        indices.iter_mut().for_each(|index| *index = unique.first[*index as usize]);
+        Ok(indices)
+    }
+}
+
+/// Whether each corner has a position of its own, as in STL files.
+fn is_soup(corner_positions: &[u32]) -> bool {
+    corner_positions.iter().zip(0..).all(|(&position, corner)| position == corner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn indexed(uvs: &[[f32; 2]], corners: &[u32]) -> Mesh {
+        let mut mesh = Mesh {
+            positions: vec![[0.0; 3]; 6].into(),
+            uvs: uvs.to_vec().into(),
+            uv_domain: Domain::Corner,
+            faces: Elements {
+                offsets: vec![0, corners.len() as u32].into(),
+                corner_positions: corners.to_vec().into(),
+                ..Elements::default()
+            },
+            ..Mesh::default()
+        };
+        index_attributes(&mut mesh, &RunOptions::default()).unwrap();
+        mesh
+    }
+
+    #[test]
+    fn equal_values_share_the_first_index() {
+        let uvs = [[0.0, 1.0], [f32::NAN, 1.0], [-0.0, 1.0], [f32::NAN, 1.0], [2.0, 1.0]];
+        assert_eq!(indexed(&uvs, &[0, 1, 0, 1, 0]).faces.corner_uvs, [0, 1, 0, 3, 4]);
+        // Here no two corners can be one vertex, so that nothing is compared.
+        assert_eq!(indexed(&uvs, &[0, 1, 2, 3, 4]).faces.corner_uvs, [0, 1, 2, 3, 4]);
+        assert!(indexed(&[], &[]).faces.corner_uvs.is_empty());
+    }
+
+    #[test]
+    fn uvs_of_different_depth_stay_apart() {
+        let corners = vec![0, 1, 0];
+        let mut mesh = Mesh {
+            uvs: vec![[0.5; 2]; 3].into(),
+            uv_depths: vec![1.0, 2.0, 3.0].into(),
+            uv_domain: Domain::Corner,
+            faces: Elements { offsets: vec![0, 3].into(), corner_positions: corners.into(), ..Elements::default() },
+            ..Mesh::default()
+        };
+        index_attributes(&mut mesh, &RunOptions::default()).unwrap();
+        assert_eq!(mesh.faces.corner_uvs, [0, 1, 2]);
+    }
 }

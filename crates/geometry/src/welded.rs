@@ -8,7 +8,7 @@ use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
 use polyhaul_pipeline::options::RunOptions;
 
 /// Returns the mesh with its uvs and normals per vertex: a position is repeated for each different pair of a uv and a
-/// normal at it. Vertices are in the order of the first corners that use them, followed by positions that no face uses.
+/// normal at it; values per corner or face are compared, and others by their indices. Vertices are in the order of the first corners that use them, followed by positions that no face uses.
 /// Corners without a uv have (0, 0), those without a normal (0, 0, 0), if others have one.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ use polyhaul_pipeline::options::RunOptions;
 /// ```
 pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     let mut mesh = mesh.clone();
-    index_attributes(&mut mesh)?;
+    index_attributes(&mut mesh, options)?;
     let mut weld = weld(&mesh, options)?;
     let vertices = add_unused(&mesh, &mut weld)?;
     let vertex_positions = weld.vertex_positions.clone();

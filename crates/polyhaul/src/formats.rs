@@ -118,7 +118,7 @@ macro_rules! format_rows {
                         has_upright_splats: false,
                         triangulate: |scene, placement, run| match placement.dialect {
                             Dialect::Blender => triangulate_scene_as_shown(scene, run),
-                            _ => triangulate_scene(scene, run),
+                            _ => triangulate_scene_positions(scene, run),
                         },
                         write: |job| job.write_parts(|_| &(), Comments::AreText, polyhaul_stl::write),
                     })),

@@ -79,11 +79,20 @@ pub trait MeshOps {
     /// The same errors as [`MeshOps::triangulate`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn triangulate_with(&mut self, run: &RunOptions) -> Result<TriangleMap>;
 
-    /// Converts attributes stored per corner, position or face to indexed attributes.
+    /// Converts attributes stored per corner, position or face to indexed attributes. Corners with equal values share an
+    /// index.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of values does not match the attribute's domain.
-    fn index_attributes(&mut self) -> Result<()>;
+    fn index_attributes(&mut self) -> Result<()> {
+        self.index_attributes_with(&RunOptions::default())
+    }
+
+    /// Like [`MeshOps::index_attributes`], but with the given options.
+    ///
+    /// # Errors
+    /// The same errors as [`MeshOps::index_attributes`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    fn index_attributes_with(&mut self, run: &RunOptions) -> Result<()>;
 
     /// Returns a mesh whose corners have a single index, with uvs and normals per vertex; see
     /// [`polyhaul_geometry::welded::welded`].
@@ -186,8 +195,8 @@ impl MeshOps for Mesh {
         triangulate::triangulate(self, run)
     }
 
-    fn index_attributes(&mut self) -> Result<()> {
-        domains::index_attributes(self)
+    fn index_attributes_with(&mut self, run: &RunOptions) -> Result<()> {
+        domains::index_attributes(self, run)
     }
 
     fn welded_with(&self, run: &RunOptions) -> Result<Mesh> {

@@ -79,6 +79,39 @@ def test_welding_gives_one_index_per_corner() -> None:
     assert welded.position_count == len(pairs)
 
 
+@pytest.mark.parametrize("triangles", [False, True])
+@pytest.mark.parametrize("extension", ["glb", "gltf", "ply"])
+def test_corners_with_equal_values_are_one_vertex_of_a_file(extension: str, triangles: bool, tmp_path: Path) -> None:
+    size = 20
+    column, row = np.meshgrid(np.arange(size), np.arange(size))
+    first = (row * (size + 1) + column).ravel()
+    faces = np.stack([first, first + 1, first + size + 2, first + size + 1], axis=1)
+    if triangles:
+        faces = faces[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
+    x, y = np.meshgrid(np.arange(size + 1.0), np.arange(size + 1.0))
+    positions = np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], axis=1)
+    uvs = positions[faces.ravel(), :2] / size
+    path = tmp_path / f"a.{extension}"
+    for seams in (0, size + 1):
+        # The positions of a column have two uvs each.
+        uvs[np.repeat(np.arange(len(faces)) % (len(faces) // size) < len(faces) // size // 2, faces.shape[1]), 0] += seams
+        mesh = polyhaul.Mesh(positions, faces, uvs=uvs, uv_domain="corner")
+        assert mesh.weld().position_count == mesh.triangulate().weld().position_count == (size + 1) ** 2 + seams
+        polyhaul.write(mesh, path, triangulate=True)
+        assert polyhaul.read(path).meshes[0].position_count == (size + 1) ** 2 + seams
+    normals = np.zeros((len(faces), 3)) + [0, 0, 1]
+    flat = polyhaul.Mesh(positions, faces, normals=normals, normal_domain="face")
+    assert flat.weld().position_count == (size + 1) ** 2
+
+
+def test_two_quads_that_share_uvs_have_six_vertices(tmp_path: Path) -> None:
+    positions = [[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0], [1, 1, 0], [2, 1, 0]]
+    faces = [[0, 1, 4, 3], [1, 2, 5, 4]]
+    uvs = np.array(positions, dtype=np.float32)[np.ravel(faces), :2]
+    polyhaul.write(polyhaul.Mesh(positions, faces, uvs=uvs, uv_domain="corner"), tmp_path / "a.glb")
+    assert polyhaul.read(tmp_path / "a.glb").meshes[0].position_count == 6
+
+
 def test_welding_keeps_what_no_face_uses() -> None:
     mesh = polyhaul.Mesh(np.eye(4, 3), [[0, 1, 2]], uvs=[[0, 0], [1, 0], [1, 1]], line_positions=[[3, 0]], points=[3])
     welded = mesh.weld()

@@ -130,7 +130,7 @@ impl<'a> GltfGeometry<'a> {
     ) -> Result<GltfGeometry<'a>> {
         let mut mesh = Cow::Borrowed(mesh);
         if mesh.is_evaluated() {
-            index_attributes(mesh.to_mut())?;
+            index_attributes(mesh.to_mut(), run)?;
         }
         let welded = weld(&mesh, run)?;
         let repaired = repaired_normals(&mesh, &welded)?;

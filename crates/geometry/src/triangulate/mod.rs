@@ -139,11 +139,20 @@ impl Triangles<'_> {
     }
 }
 
+/// What becomes of equal uvs and equal normals of corners and faces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CornerValues {
+    /// They receive one index.
+    Merged,
+    /// They keep separate indices, which takes less time.
+    Separate,
+}
+
 /// How faces are cut, and where their triangles go.
 #[derive(Clone, Copy)]
 enum TriangulateStyle<'a> {
     /// All triangles of a face in its place.
-    InPlace,
+    InPlace(CornerValues),
     /// As Blender's OBJ and PLY exporters do, with the boundaries of sections: see [`blender`].
     Blender(&'a [u32]),
     /// In place, with the quads as Blender shows them and exports them to STL.
@@ -156,6 +165,8 @@ enum TriangulateStyle<'a> {
 /// ear by ear in their best-fit plane, which handles concave polygons, including those with holes joined by a bridge. A
 /// polygon that intersects itself still gives n - 2 triangles, some of which then overlap or face backwards. The
 /// triangles of a face keep its winding; the first corner of a triangle need not be the face's first.
+///
+/// Uvs and normals per corner or face become indexed, as by [`crate::domains::index_attributes`].
 ///
 /// Time is linear for faces of usual sizes and about n log n for a large polygon. The work on a polygon is capped, so
 /// that a malicious one takes about a microsecond per corner for each thousand examined corners; past the cap,
@@ -189,13 +200,14 @@ enum TriangulateStyle<'a> {
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap> {
-    triangulate_as(mesh, TriangulateStyle::InPlace, options)
+    triangulate_as(mesh, TriangulateStyle::InPlace(CornerValues::Merged), options)
 }
 
 fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<TriangleMap> {
     let threads = options.worker_threads();
     check(mesh, threads, options)?;
-    index_cut_attributes(mesh)?;
+    let merges = matches!(style, TriangulateStyle::InPlace(CornerValues::Merged));
+    index_cut_attributes(mesh, merges.then_some(options))?;
     let count = triangle_count(&mesh.faces)?;
     let map = TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? };
     if count == mesh.faces.len() {
@@ -280,7 +292,16 @@ fn triangle_offsets(count: usize, threads: usize) -> Result<Array<u32>> {
 ///
 /// As for [`triangulate`]. Some meshes may be done by then; the scene is consistent nevertheless.
 pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> {
-    triangulate_meshes(scene, |_| TriangulateStyle::InPlace, options)
+    triangulate_meshes(scene, |_| TriangulateStyle::InPlace(CornerValues::Merged), options)
+}
+
+/// Runs [`triangulate_scene`] for formats that store positions only: equal uvs and equal normals are not merged.
+///
+/// # Errors
+///
+/// As for [`triangulate_scene`].
+pub fn triangulate_scene_positions(scene: &mut Scene, options: &RunOptions) -> Result<()> {
+    triangulate_meshes(scene, |_| TriangulateStyle::InPlace(CornerValues::Separate), options)
 }
 
 /// Runs [`triangulate_scene`] with the quads cut as Blender shows them and exports them to STL: from the first corner,

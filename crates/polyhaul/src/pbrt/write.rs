@@ -18,7 +18,6 @@ use crate::report::{Clock, Report};
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::Sink;
-use polyhaul_geometry::dedup::number_rows;
 use polyhaul_geometry::linear::IDENTITY64;
 use polyhaul_geometry::losses::triangulated;
 use polyhaul_geometry::parts;
@@ -174,31 +173,13 @@ fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
     }
     let mut scene = copy::scene(scene)?;
     for mesh in &mut scene.meshes {
-        let domains = [mesh.uv_domain, mesh.normal_domain];
-        mesh.index_attributes()?;
-        let threads = run.worker_threads();
-        if domains[0] == Domain::Corner && !mesh.uvs.is_empty() {
-            let unique = number_rows(&mesh.uvs, None, threads, &run.cancel)?;
-            merge(mesh.faces.corner_uvs.to_mut()?, &unique.first, &unique.of_item);
-        }
-        if domains[1] == Domain::Corner && !mesh.normals.is_empty() {
-            let unique = number_rows(&mesh.normals, None, threads, &run.cancel)?;
-            merge(mesh.faces.corner_normals.to_mut()?, &unique.first, &unique.of_item);
-        }
+        mesh.index_attributes_with(run)?;
     }
     if scene.objects.is_empty() {
         scene.objects = scene.listed_objects()?.into_owned();
     }
     scene.triangulate_with(run)?;
     Ok(Cow::Owned(scene))
-}
-
-/// Names the first of equal values.
-fn merge(corners: &mut [u32], first: &[u32], of_item: &[u32]) {
-    for corner in corners {
-        let number = of_item.get(*corner as usize);
-        *corner = number.and_then(|&number| first.get(number as usize)).copied().unwrap_or(*corner);
-    }
 }
 
 /// The names of the files next to a scene.

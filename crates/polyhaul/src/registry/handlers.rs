@@ -21,7 +21,9 @@ use crate::sog;
 #[cfg(feature = "splat")]
 use crate::splat;
 use crate::{table_job, table_parts};
-use polyhaul_geometry::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
+use polyhaul_geometry::triangulate::{
+    triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown, triangulate_scene_positions,
+};
 use polyhaul_image as image;
 use polyhaul_model::Axes;
 use polyhaul_model::error::Result;

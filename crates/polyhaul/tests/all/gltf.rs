@@ -90,6 +90,87 @@ fn attributes_survive() {
     assert_eq!((&mesh_read.colors, mesh_read.uv_domain), (&mesh.colors, Domain::Vertex));
 }
 
+/// A grid of quads with values per corner: a seam of uvs along each `seam`th column, and normals that change with the row.
+fn grid(size: usize, seam: usize, domain: Domain) -> Mesh {
+    let row = size + 1;
+    let place = |position: usize| [(position % row) as f32, (position / row) as f32];
+    let quads = (0..size * size).map(|quad| (quad / size) * row + quad % size);
+    let corners: Vec<u32> =
+        quads.flat_map(|first| [first, first + 1, first + row + 1, first + row]).map(|corner| corner as u32).collect();
+    let uvs: Vec<_> = (0..corners.len())
+        .map(|corner| {
+            let [x, y] = place(corners[corner] as usize);
+            [x + (corner / 4 % size / seam) as f32, if y == 0.0 && corner % 2 == 0 { -0.0 } else { y }]
+        })
+        .collect();
+    let normal = |number: usize| if number % (4 * size) < 2 * size { [0.0, 0.0, 1.0] } else { [0.0, 1.0, 1.0] };
+    let count = if domain == Domain::Face { size * size } else { corners.len() };
+    let offsets: Vec<u32> = (0..=size * size).map(|face| 4 * face as u32).collect();
+    Mesh {
+        positions: (0..row * row)
+            .map(|position| [place(position)[0], place(position)[1], 0.0])
+            .collect::<Vec<_>>()
+            .into(),
+        uvs: uvs.into(),
+        uv_domain: Domain::Corner,
+        normals: (0..count).map(normal).collect::<Vec<_>>().into(),
+        normal_domain: domain,
+        faces: Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
+        ..Mesh::default()
+    }
+}
+
+/// The number of vertices that a mesh with values per corner needs.
+fn distinct_corners(mesh: &Mesh) -> usize {
+    let mut vertices = BTreeSet::new();
+    for face in 0..mesh.faces.len() {
+        for corner in mesh.faces.corners(face) {
+            let normal = mesh.normals[if mesh.normal_domain == Domain::Face { face } else { corner }];
+            let uv = mesh.uvs[corner];
+            let bits = [uv[0], uv[1], normal[0], normal[1], normal[2]].map(|part| (part + 0.0).to_bits());
+            vertices.insert((mesh.faces.corner_positions[corner], bits));
+        }
+    }
+    vertices.len()
+}
+
+#[test]
+fn corners_with_equal_values_become_one_vertex() {
+    let two_quads = Mesh { normals: Vec::new().into(), ..grid(2, 2, Domain::Corner) };
+    let faces = Elements {
+        offsets: [0, 4, 8].into(),
+        corner_positions: [0, 1, 4, 3, 1, 2, 5, 4].into(),
+        ..Elements::default()
+    };
+    let two_quads = Mesh { faces, uvs: two_quads.uvs[..8].to_vec().into(), ..two_quads };
+    let read = load(bytes(&Scene { meshes: vec![two_quads], ..Scene::default() }, &written(1))).value;
+    assert_eq!(read.meshes[0].positions.len(), 6);
+
+    for (size, seam) in [(1, 1), (5, 2), (40, 40), (40, 1), (100, 7)] {
+        for domain in [Domain::Corner, Domain::Face] {
+            let mesh = grid(size, seam, domain);
+            let expected = distinct_corners(&mesh);
+            let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
+            for is_cut in [false, true] {
+                // Faces that are triangles already are not cut by the writer.
+                if is_cut {
+                    scene.triangulate().unwrap();
+                }
+                for format in [Format::Glb, Format::Ply, Format::Off] {
+                    let scene_options = SceneWriteOptions::default().with_triangulate(true);
+                    let options =
+                        |threads| written(threads).with_format(Some(format)).with_scene(scene_options.clone());
+                    let file = bytes(&scene, &options(1));
+                    assert!(file == bytes(&scene, &options(7)), "{size} {seam} {domain:?} {format:?} {is_cut}");
+                    let read = Reader::new(Input::Memory(file, "x".into())).scene().unwrap().value;
+                    let count = read.meshes[0].positions.len();
+                    assert_eq!(count, expected, "{size} {seam} {domain:?} {format:?} {is_cut}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn objects_share_their_mesh_and_odd_transforms_are_applied() {
     let mesh = triangle();
