@@ -1,8 +1,9 @@
 //! Programs in C and C++: built against the library as `cargo xtask install-c` installs it, with the flags of its file
-//! for pkg-config, run, and their output compared; once more under AddressSanitizer with LeakSanitizer.
+//! for pkg-config, run, and their output compared; once more under AddressSanitizer with LeakSanitizer, and by CMake with
+//! an installation that was moved.
 //!
-//! Where there is no C compiler with its headers, or no sanitizer, this says so and passes: a fresh machine with Rust
-//! alone may have neither.
+//! Where there is no C compiler with its headers, no CMake or no sanitizer, this says so and passes: a fresh machine with
+//! Rust alone may have none of them.
 
 #![allow(clippy::print_stderr, reason = "what is skipped must be seen")]
 
@@ -77,12 +78,14 @@ static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
 /// The flags that the file for pkg-config has.
 fn package(keys: &[&str]) -> Vec<String> {
     let text = fs::read_to_string(INSTALLED.join("lib/pkgconfig/polyhaul.pc")).expect("it was installed");
+    assert!(text.contains("prefix=${pcfiledir}/../..\n"), "{text}");
     let value =
         |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix([':', '='])).map(str::trim);
-    let prefix = value("prefix").expect("it has a prefix");
     let full = |flag: &str| {
         let variables = [("${includedir}", "include"), ("${libdir}", "lib")];
-        variables.iter().fold(flag.to_owned(), |flag, (name, folder)| flag.replace(name, &format!("{prefix}/{folder}")))
+        variables.iter().fold(flag.to_owned(), |flag, (name, folder)| {
+            flag.replace(name, &INSTALLED.join(folder).display().to_string())
+        })
     };
     keys.iter().filter_map(|key| value(key)).flat_map(str::split_whitespace).map(full).collect()
 }
@@ -183,9 +186,13 @@ fn cache(path: &Path) -> (usize, usize) {
 fn obj_to_arrays(build: Build, name: &str) {
     let folder = folder(name);
     let Some(program) = built(&example("obj_to_arrays.c"), build, &folder) else { return };
+    check_obj_to_arrays(&program, &folder);
+}
+
+fn check_obj_to_arrays(program: &Path, folder: &Path) {
     fs::write(folder.join("house.obj"), OBJ).expect("a file can be written");
     fs::write(folder.join("house.mtl"), "newmtl wall\nKd 0.5 0.25 1\n").expect("a file can be written");
-    let (out, _) = run(&program, &["house.obj"], &folder, 0);
+    let (out, _) = run(program, &["house.obj"], folder, 0);
     let mut lines: Vec<&str> = out.lines().collect();
     let warnings = lines.split_off(6);
     assert_eq!(
@@ -201,7 +208,7 @@ fn obj_to_arrays(build: Build, name: &str) {
     );
     let tells = |word: &str| warnings.iter().any(|line| line.starts_with("warning: ") && line.contains(word));
     assert!(tells("oops") && tells("roof"), "{warnings:?}");
-    let (_, err) = run(&program, &["none.obj"], &folder, 1);
+    let (_, err) = run(program, &["none.obj"], folder, 1);
     assert!(err.starts_with("none.obj: opening failed"), "{err}");
 }
 
@@ -239,10 +246,14 @@ fn write_obj(build: Build, name: &str) {
 fn cpp(build: Build, name: &str) {
     let folder = folder(name);
     let Some(program) = built(&example("cpp.cpp"), build, &folder) else { return };
+    check_cpp(&program, &folder);
+}
+
+fn check_cpp(program: &Path, folder: &Path) {
     let (start, size) = cache(&folder.join("cache.bin"));
     fs::write(folder.join("tri.obj"), "v 0 0 1\nv 1 0 2\nv 0 1 3\nf 1 2 3\n").expect("a file can be written");
     let arguments = ["tri.obj", "cache.bin", &start.to_string(), &size.to_string(), "out.obj"];
-    let (out, _) = run(&program, &arguments, &folder, 0);
+    let (out, _) = run(program, &arguments, folder, 0);
     assert_eq!(
         out.lines().collect::<Vec<_>>(),
         [
@@ -263,6 +274,147 @@ fn misuse(build: Build, name: &str) {
     let Some(program) = built(&here().join("tests/misuse.c"), build, &folder) else { return };
     let (out, _) = run(&program, &[], &folder, 0);
     assert_eq!(out, concat!("version ", env!("CARGO_PKG_VERSION"), ": all as it should be\n"));
+}
+
+fn wrapper(build: Build, name: &str) {
+    let folder = folder(name);
+    let Some(program) = built(&here().join("tests/wrapper.cpp"), build, &folder) else { return };
+    assert_eq!(run(&program, &[], &folder, 0).0, "all as it should be\n");
+}
+
+/// Copies an installation to another place: symbolic links stay links.
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("there is room for a folder");
+    for entry in fs::read_dir(from).expect("it can be listed") {
+        let entry = entry.expect("it can be listed");
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type().expect("it has a type");
+        if kind.is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else if kind.is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(fs::read_link(entry.path()).expect("it is a link"), target)
+                .expect("a link can be made");
+        } else if fs::hard_link(entry.path(), &target).is_err() {
+            fs::copy(entry.path(), target).expect("a file can be copied");
+        }
+    }
+}
+
+/// A copy of the installation, with what names its place removed; `None`, and a note, where CMake cannot build programs.
+fn moved(folder: &Path) -> Option<PathBuf> {
+    let has_cmake = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
+    let why = if has_cmake { unable(STATIC, &example("cpp.cpp"), folder) } else { Some("there is no CMake".into()) };
+    if let Some(why) = why {
+        eprintln!("skipped: {why}");
+        return None;
+    }
+    let prefix = folder.join("moved here");
+    copy_tree(&INSTALLED, &prefix);
+    Some(prefix)
+}
+
+/// Configures a project; whether that succeeded, and what CMake printed.
+fn configured(source: &Path, build: &Path, prefix: &Path, options: &[&str]) -> (bool, String) {
+    let mut command = Command::new("cmake");
+    command.arg("-S").arg(source).arg("-B").arg(build).args(options);
+    let output = command.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())).output().expect("CMake starts");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+fn cmake_examples(options: &[&str], name: &str) {
+    let folder = folder(name);
+    let Some(prefix) = moved(&folder) else { return };
+    let flags = "-Wall -Wextra -Werror -pedantic";
+    let flags = [format!("-DCMAKE_C_FLAGS={flags}"), format!("-DCMAKE_CXX_FLAGS={flags}")];
+    let options: Vec<&str> = options.iter().copied().chain(flags.iter().map(String::as_str)).collect();
+    let build = folder.join("build");
+    let (is_configured, text) = configured(&here().join("examples"), &build, &prefix, &options);
+    assert!(is_configured, "{text}");
+    let output = Command::new("cmake").arg("--build").arg(&build).output().expect("CMake starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));
+    check_obj_to_arrays(&build.join("obj_to_arrays"), &folder);
+    check_cpp(&build.join("cpp"), &folder);
+    let _ = fs::remove_dir_all(folder);
+}
+
+#[test]
+fn cmake_builds_the_examples() {
+    cmake_examples(&[], "cmake_builds_the_examples");
+}
+
+#[test]
+fn cmake_builds_the_examples_with_the_static_library() {
+    cmake_examples(&["-DBUILD_SHARED_LIBS=OFF"], "cmake_builds_the_examples_with_the_static_library");
+}
+
+/// A project that has CMake check which requests find the library.
+const REQUESTS: &str = r#"
+cmake_minimum_required(VERSION 3.13)
+project(requests NONE)
+function(expect wanted)
+  find_package(polyhaul ${ARGN} QUIET)
+  if((wanted AND NOT polyhaul_FOUND) OR (NOT wanted AND polyhaul_FOUND))
+    message(SEND_ERROR "find_package(polyhaul ${ARGN}): ${polyhaul_FOUND} ${polyhaul_NOT_FOUND_MESSAGE}")
+  endif()
+endfunction()
+"#;
+
+#[test]
+fn cmake_understands_versions_and_components() {
+    let folder = folder("cmake_understands_versions_and_components");
+    let Some(prefix) = moved(&folder) else { return };
+    let [major, minor] = [env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR")];
+    let version = env!("CARGO_PKG_VERSION");
+    let next = format!("{major}.{}", minor.parse::<u32>().expect("it is a number") + 1);
+    let requests = [
+        (
+            true,
+            vec![String::new(), version.into(), format!("{version} EXACT"), format!("{major}.{minor}"), major.into()],
+        ),
+        (true, ["shared", "static", "static shared"].map(|names| format!("COMPONENTS {names}")).into()),
+        (true, vec![format!("{version} OPTIONAL_COMPONENTS dynamic")]),
+        (false, vec![next.clone(), "99".into(), format!("{version}.1"), format!("{next} EXACT")]),
+        (false, vec!["COMPONENTS dynamic".into(), "COMPONENTS static dynamic".into()]),
+    ];
+    let expect = |(wanted, arguments): &(bool, Vec<String>)| -> String {
+        arguments.iter().map(|arguments| format!("expect({} {arguments})\n", u8::from(*wanted))).collect()
+    };
+    let project = folder.join("project");
+    fs::create_dir_all(&project).expect("there is room for a folder");
+    let write = |text: String| fs::write(project.join("CMakeLists.txt"), text).expect("a file can be written");
+    write(format!("{REQUESTS}{}", requests.iter().map(expect).collect::<String>()));
+    let (is_configured, text) = configured(&project, &folder.join("requests"), &prefix, &[]);
+    assert!(is_configured, "{text}");
+
+    // Errors say what is wrong.
+    fs::remove_file(prefix.join("lib/libpolyhaul.a")).expect("it was installed");
+    let no_file = "lib/libpolyhaul.a does not exist";
+    let refused = [
+        ("COMPONENTS dynamic", "there is no component \"dynamic\"; the components are shared and static"),
+        ("COMPONENTS static", no_file),
+        (next.as_str(), version),
+    ];
+    for (number, (arguments, message)) in refused.into_iter().enumerate() {
+        write(format!("{REQUESTS}find_package(polyhaul {arguments} REQUIRED)\n"));
+        let (is_configured, text) = configured(&project, &folder.join(format!("refused{number}")), &prefix, &[]);
+        // CMake breaks lines.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!is_configured && text.contains(message), "{arguments}: {text}");
+    }
+    write(format!("{REQUESTS}expect(1)\nset(polyhaul_SHARED_LIBS OFF)\nexpect(0)\n"));
+    let (is_configured, text) = configured(&project, &folder.join("rest"), &prefix, &[]);
+    assert!(is_configured, "{text}");
+    let _ = fs::remove_dir_all(folder);
+}
+
+#[test]
+fn licenses_are_installed() {
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        let text = fs::read_to_string(INSTALLED.join("share/licenses/polyhaul").join(name));
+        assert!(text.expect("it was installed").contains("Permission is hereby granted") == (name == "LICENSE-MIT"));
+    }
 }
 
 macro_rules! programs {
@@ -287,6 +439,8 @@ programs! {
     an_obj_is_written_sanitized: write_obj, SHARED_SANITIZED;
     the_same_in_cpp: cpp, SHARED;
     the_same_in_cpp_sanitized: cpp, SHARED_SANITIZED;
+    all_of_the_cpp_header: wrapper, SHARED;
+    all_of_the_cpp_header_sanitized: wrapper, SHARED_SANITIZED;
     misuse_is_an_error: misuse, SHARED;
     misuse_is_an_error_and_nothing_leaks: misuse, STATIC_SANITIZED;
 }

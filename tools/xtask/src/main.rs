@@ -42,10 +42,10 @@ usage: cargo xtask TASK
   header                     generate surfaces/capi/include/polyhaul.h from the sources
   option-page                generate docs/guide/options.md and losses.md from the tables of options and kinds of warnings
   option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
-  install-c [--prefix DIR] [--destdir DIR] [--debug]
-                             build the C library and install it: headers, static and shared library, pkg-config
-                             (default prefix: /usr/local; --destdir: install below DIR, for packages;
-                             --debug: without optimization)
+  install-c [--prefix DIR] [--destdir DIR] [--target TRIPLE] [--debug]
+                             build the C library and install it: headers, static and shared library, files for CMake
+                             and pkg-config, licenses (default prefix: /usr/local; --destdir: install below DIR, for
+                             packages; --target: for another system; --debug: without optimization)
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or each target once (default: 60 seconds each)
   fuzz --all --hours N       fuzz all targets in turn, those with the fewest executions first, and add the totals to

@@ -65,7 +65,7 @@ pub(super) fn unoptimized(tally: &mut Tally) -> Outcome {
         return Outcome::Failed;
     }
     let prefix = root::target().join("nightly/installed");
-    if !capi::install_unoptimized(prefix.clone()) {
+    if !capi::install_unoptimized(prefix.clone(), None) {
         return Outcome::Failed;
     }
     let tests = ["test", "--test", "programs", "--no-fail-fast"];
@@ -112,9 +112,10 @@ fn aarch64_kernels(tally: &mut Tally) -> Outcome {
     counted(&mut command, tally)
 }
 
-/// The workspace compiles for other systems; nothing is linked or run.
+/// The workspace compiles for other systems, and programs in C link with the C library for Windows; nothing is run.
 pub(super) fn cross(_: &mut Tally) -> Outcome {
-    merged([WINDOWS, AARCH64].map(|system| (system.target, system.check())))
+    let [windows, aarch64] = [WINDOWS, AARCH64].map(|system| (system.target, system.check()));
+    merged([windows, aarch64, ("the C library for Windows", WINDOWS.link_examples())])
 }
 
 /// The outcome of several checks: a failure, else a skipped check, else ok.
@@ -140,6 +141,27 @@ impl Cross {
                 status(root::cargo().args(check).args(WORKSPACE))
             }
         }
+    }
+
+    /// CMake builds the examples in C and C++ with the installed library, shared and static.
+    fn link_examples(&self) -> Outcome {
+        if let Some(missing) = self.missing(&[self.c, self.cpp, "cmake"]) {
+            return Outcome::Skipped(missing);
+        }
+        let folder = root::target().join("nightly").join(self.target);
+        let prefix = folder.join("installed");
+        let build = |shared: &str| {
+            let build = folder.join(shared);
+            let mut configure = Command::new("cmake");
+            configure.arg("-S").arg(root::root().join("surfaces/capi/examples")).arg("-B").arg(&build);
+            configure.args(["-DCMAKE_SYSTEM_NAME=Windows", &format!("-DBUILD_SHARED_LIBS={shared}")]);
+            configure.arg(format!("-DCMAKE_C_COMPILER={}", self.c));
+            configure.arg(format!("-DCMAKE_CXX_COMPILER={}", self.cpp));
+            configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+            root::runs(&mut configure) && root::runs(Command::new("cmake").arg("--build").arg(&build))
+        };
+        let is_installed = capi::install_unoptimized(prefix.clone(), Some(self.target));
+        Outcome::of(is_installed && ["ON", "OFF"].into_iter().all(build))
     }
 
     /// Names the standard library or the first of `programs` that is not installed.
