@@ -7,6 +7,7 @@ use crate::hash::{ByHash, name_hash};
 use crate::log::{Damage, io, read_rows};
 use crate::row::{OutputHeader, RowHeader, Task};
 use polyhaul::many::{self, FindOptions, Source};
+use polyhaul::options::RunOptions;
 use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::collections::{HashMap, HashSet};
@@ -246,7 +247,7 @@ impl Plan {
 /// Looks up sizes and versions that are missing from the listing, using several threads. A file that cannot be looked
 /// up fails later, when a worker opens it, and gets a row.
 fn look_up(sources: &mut [Source]) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let threads = RunOptions::default().worker_threads().min(MAX_THREADS);
     let share = sources.len().div_ceil(threads).max(MIN_SHARE);
     std::thread::scope(|scope| {
         for sources in sources.chunks_mut(share) {

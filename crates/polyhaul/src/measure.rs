@@ -5,7 +5,7 @@
 //! measures our own parsers, writers and codecs. Nothing here evaluates a job.
 
 pub use polyhaul_insight::measure::{
-    MeasureOptions, caches, forget, forget_cached, free_memory_bytes, keep, kept, kept_for,
+    Container, MeasureOptions, caches, forget, forget_cached, free_memory_bytes, keep, kept, kept_for,
 };
 
 use crate::Result;

@@ -1,6 +1,7 @@
 //! Numbers, sizes and names for people.
 
 use polyhaul::Report;
+use polyhaul::measure::Container;
 use polyhaul::place;
 use polyhaul::printable::printable;
 pub use polyhaul::report::{count, day};
@@ -32,6 +33,13 @@ pub fn input(report: &Report) -> String {
         Some(codec) => format!("{} {codec}, {} decompressed", bytes(report.bytes_in), bytes(report.plain_bytes_in)),
         None => bytes(report.bytes_in),
     }
+}
+
+/// The limits of a container: `container of 1.5 cores, 4.3 GB`; `None` without limits.
+pub fn container(container: Container) -> Option<String> {
+    let cores = container.cores.map(|cores| format!("{} core{}", number(cores), if cores == 1.0 { "" } else { "s" }));
+    let limits: Vec<_> = cores.into_iter().chain(container.memory_bytes.map(bytes)).collect();
+    (!limits.is_empty()).then(|| format!("container of {}", limits.join(", ")))
 }
 
 /// A duration: `0.12 s`, `3.4 ms`.
@@ -92,6 +100,16 @@ mod tests {
         assert_eq!([seconds(0.0034), seconds(1.234)], ["3.4 ms", "1.23 s"]);
         assert_eq!([rate(2_000_000_000, 1.0), rate(1, 0.0)], ["2,000 MB/s", "-"]);
         assert_eq!([plural(1, "face"), plural(2, "face")], ["1 face", "2 faces"]);
+    }
+
+    #[test]
+    fn limits_of_containers_are_named() {
+        let mut limits = Container::default();
+        assert_eq!(container(limits), None);
+        limits.cores = Some(1.5);
+        assert_eq!(container(limits).unwrap(), "container of 1.5 cores");
+        limits.memory_bytes = Some(4 << 30);
+        assert_eq!(container(limits).unwrap(), "container of 1.5 cores, 4.3 GB");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use crate::judge::Judged;
 use crate::{hint, peak};
 use polyhaul::error::{Diagnostic, Place};
+use polyhaul::measure::Container;
 use polyhaul::printable::is_active;
 use polyhaul::severity::Severity;
 use polyhaul::{Error, Report, report, warnings};
@@ -37,6 +38,7 @@ struct SharedKeys<'a> {
     peak_bytes: Option<u64>,
     spilled_bytes: u64,
     threads: usize,
+    container: Option<JsonContainer>,
     warnings: JsonWarnings<'a>,
     verdict: Option<Judged>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +49,13 @@ struct SharedKeys<'a> {
 struct JsonPhase {
     name: &'static str,
     seconds: f64,
+}
+
+/// The limits of the container that the process runs in; `null` without limits.
+#[derive(Serialize)]
+struct JsonContainer {
+    cores: Option<f64>,
+    memory_bytes: Option<u64>,
 }
 
 /// Bytes of one format and codec.
@@ -123,6 +132,7 @@ pub fn document<T: Serialize>(
         peak_bytes: peak::bytes(),
         spilled_bytes: report.spilled_bytes,
         threads: report.threads,
+        container: JsonContainer::new(Container::this()),
         warnings: JsonWarnings::new(&report.warnings),
         verdict,
         error: error.map(JsonFailure::new),
@@ -165,6 +175,13 @@ pub fn line(value: &impl Serialize) -> String {
     }
     text.push('\n');
     text
+}
+
+impl JsonContainer {
+    fn new(container: Container) -> Option<JsonContainer> {
+        let Container { cores, memory_bytes, .. } = container;
+        (cores.is_some() || memory_bytes.is_some()).then_some(JsonContainer { cores, memory_bytes })
+    }
 }
 
 impl From<&report::Moved> for JsonMoved {

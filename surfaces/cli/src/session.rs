@@ -11,7 +11,7 @@ use crate::records::Records;
 use crate::signals::Signals;
 use crate::{console, format, human, json, judge, peak, render, standard};
 use polyhaul::many;
-use polyhaul::measure::free_memory_bytes;
+use polyhaul::measure::{Container, free_memory_bytes};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
 use polyhaul::report::Verdict;
@@ -245,7 +245,8 @@ impl Session {
             0 => String::new(),
             bytes => format!("; {} moved to disk", human::bytes(bytes)),
         };
-        console::note(&format!("time: {}; {threads}{peak}{moved}\n", phases.join(", ")));
+        let container = human::container(Container::this()).map_or(String::new(), |limits| format!("; {limits}"));
+        console::note(&format!("time: {}; {threads}{peak}{moved}{container}\n", phases.join(", ")));
     }
 
     /// The recording of the run's jobs so far.

@@ -8,7 +8,7 @@
 //! read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a sink,
 //! compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered
 //! work. [`prefetch`] fetches cold files while they are parsed. [`crew`] supplies the threads: own ones, or the
-//! caller's pool. [`attempt`] is the result of a fast path that may decline.
+//! caller's pool; [`machine`] counts cores and memory. [`attempt`] is the result of a fast path that may decline.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -23,6 +23,7 @@ pub mod crew;
 pub mod feed;
 pub mod huge;
 pub mod job;
+pub mod machine;
 pub mod options;
 pub mod out;
 pub mod packed;

@@ -1,12 +1,13 @@
 //! How a job runs: threads, memory, cancellation, progress.
 
+use crate::machine;
 use crate::precision::PrecisionPass;
 use polyhaul_bytes::{Sink, Source, Throttle};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::limits::{FaultPolicy, Limits};
 use polyhaul_trace::{self as trace, Trace};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// The options of every format's reader, and `own`, the options of one format.
 #[derive(Clone, Debug, Default)]
@@ -148,13 +149,9 @@ pub struct ThreadPool(pub Arc<RunTasks>);
 pub type RunTasks = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
 
 impl RunOptions {
-    /// Returns the number of threads to use: the requested number, or as many as the process can run in parallel
-    /// (respecting CPU affinity and, on Linux, control groups). From 1 to 1024.
+    /// Returns the number of threads to use: the requested number, or that of [`machine::cores`]. From 1 to 1024.
     pub fn worker_threads(&self) -> usize {
-        // Cached: on Linux this reads several files, and scenes with thousands of meshes would do so for each of them.
-        static AVAILABLE: OnceLock<usize> = OnceLock::new();
-        let available = || *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
-        self.threads.unwrap_or_else(available).clamp(1, 1024)
+        self.threads.unwrap_or_else(machine::cores).clamp(1, 1024)
     }
 
     /// Applies the read throttle to an opened source.

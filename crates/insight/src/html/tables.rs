@@ -51,7 +51,7 @@ fn phase_of(bound: Bound) -> Phase {
         Bound::Serial => Phase::Place,
         Bound::Locks => Phase::Lock,
         Bound::Host | Bound::SmallReads => Phase::Host,
-        Bound::Memory | Bound::OtherPrograms => Phase::Throttle,
+        Bound::Memory | Bound::Container | Bound::OtherPrograms => Phase::Throttle,
         Bound::Unknown => Phase::WaitEnd,
     }
 }

@@ -8,6 +8,7 @@ use super::system::read_at;
 use super::{Bench, LONG, median, per_second};
 use crate::ceilings::{Ceilings, Written};
 use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::machine::free_memory_bytes;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_trace::Usage;
 use std::fs::{File, OpenOptions};
@@ -214,7 +215,7 @@ impl Scratch {
         let is_too_much = |free: Option<u64>| free.is_some_and(|free| bytes > free / ROOM_SHARE);
         if is_too_much(system::free_bytes(&self.file)) {
             Some("the disk is almost full")
-        } else if is_too_much(system::free_memory_bytes()) {
+        } else if is_too_much(free_memory_bytes()) {
             Some("there is little free memory")
         } else if self.took.as_secs_f64() * (bytes as f64 / self.bytes.max(1) as f64) > LONG.as_secs_f64() {
             Some("the disk is slow")

@@ -14,10 +14,11 @@ mod place;
 mod system;
 
 pub use kept::{caches, forget, keep, kept, kept_for};
-pub use system::free_memory_bytes;
+pub use polyhaul_pipeline::machine::{Container, free_memory_bytes};
 
 use crate::ceilings::Ceilings;
 use polyhaul_model::error::Result;
+use polyhaul_pipeline::machine::cores;
 use polyhaul_pipeline::options::{Cancel, Progress};
 use std::cell::Cell;
 use std::path::Path;
@@ -63,7 +64,7 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> R
         machine: place::machine(),
         disk: place::disk(folder),
         measured_unix_s: now.map_or(0, |since| since.as_secs()),
-        cores: place::cores(),
+        cores: cores(),
         ..Ceilings::default()
     };
     let bench = Bench::new(options, FIGURES + kernels.figures);

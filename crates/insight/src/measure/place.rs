@@ -4,17 +4,12 @@
 //! information is left out.
 
 use polyhaul_model::printable::printable;
-use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::machine::cores;
 use std::io::Read;
 use std::path::Path;
 
 /// How much of a list of processors is read.
 const HEAD_BYTES: u64 = 4096;
-
-/// Cores that this process may use.
-pub(super) fn cores() -> usize {
-    RunOptions::default().worker_threads()
-}
 
 /// The processor, the cores that this process may use, and the name of the machine.
 pub(super) fn machine() -> String {

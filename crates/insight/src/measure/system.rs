@@ -60,16 +60,6 @@ mod linux {
         #[allow(clippy::unnecessary_cast, reason = "both have 32 bits on some systems")]
         Some((stats.f_bavail as u64).saturating_mul(stats.f_frsize as u64))
     }
-
-    /// Memory that the system can still give away, in bytes.
-    pub fn free_memory_bytes() -> Option<u64> {
-        number(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:").map(|kib| kib * 1024)
-    }
-
-    fn number(text: &str, name: &str) -> Option<u64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse().ok()
-    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -85,12 +75,6 @@ mod linux {
     pub(crate) fn free_bytes(_: &File) -> Option<u64> {
         None
     }
-
-    /// Unknown.
-    pub fn free_memory_bytes() -> Option<u64> {
-        None
-    }
 }
 
-pub use linux::free_memory_bytes;
 pub(super) use linux::{forget_cached, free_bytes, set_direct};

@@ -4,7 +4,7 @@
 //! work. The time of serial work for all (reading ahead, an ordered part, work before others started) includes the time
 //! of the threads waiting for it. Time that nothing accounts for stays unknown.
 
-use super::Bound;
+use super::{Bound, Facts};
 use polyhaul_bytes::BLOCK_BYTES;
 use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
 
@@ -12,6 +12,8 @@ use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
 const FROM_DISK: f64 = 0.1;
 /// A host whose calls return less than a block is called more often than needed; this many times more is too often.
 const MANY_CALLS: u64 = 2;
+/// From this share of its CPU time on, a container has used it up: the rest is lost at the ends of its periods.
+const USED_UP: f64 = 0.9;
 /// Time lost to other programs is noise below this share of the work's time.
 const NOISE: f64 = 0.1;
 
@@ -44,7 +46,8 @@ struct Divided {
 }
 
 impl Account {
-    pub(super) fn from_recording(seen: &Recording, cores: usize) -> Account {
+    pub(super) fn from_recording(seen: &Recording, facts: &Facts) -> Account {
+        let cores = facts.cores;
         let totals = seen.totals();
         let threads = seen.wanted_threads.max(1);
         let recorded = totals.sum() as f64;
@@ -74,7 +77,7 @@ impl Account {
         for (lane, waited_ns) in held(&totals, threads, idle - starved) {
             account.one_for_all(&totals, lane, waited_ns, &divided);
         }
-        account.take_stolen(seen, &totals, cores);
+        account.take_stolen(seen, &totals, facts);
         account
     }
 
@@ -144,10 +147,11 @@ impl Account {
     }
 
     /// Moves the time that threads were ready but had no core from the work to that cause. More threads than cores take
-    /// cores from each other; no other program is involved.
-    fn take_stolen(&mut self, seen: &Recording, totals: &Totals, cores: usize) {
+    /// cores from each other; no other program is involved. A container that used up its CPU time gets no core either.
+    fn take_stolen(&mut self, seen: &Recording, totals: &Totals, facts: &Facts) {
         let Some(used) = seen.used else { return };
-        let wanted_ns = work(totals).min(cores.max(1) as f64 * seen.elapsed_ns as f64);
+        let elapsed_ns = seen.elapsed_ns as f64;
+        let wanted_ns = work(totals).min(facts.cores.max(1) as f64 * elapsed_ns);
         let stolen = wanted_ns - used.cpu_ns as f64;
         if stolen <= NOISE * wanted_ns {
             return;
@@ -155,7 +159,9 @@ impl Account {
         let ours: f64 = self.causes.iter().filter(|(bound, _)| bound.is_work()).map(|(_, ns)| ns).sum();
         let left = 1.0 - (stolen / wanted_ns).min(1.0);
         self.causes.iter_mut().filter(|(bound, _)| bound.is_work()).for_each(|(_, ns)| *ns *= left);
-        self.add(Bound::OtherPrograms, ours * (1.0 - left));
+        let is_used_up = |cores| used.cpu_ns as f64 >= USED_UP * cores * elapsed_ns;
+        let is_container = facts.container.cores.is_some_and(is_used_up);
+        self.add(if is_container { Bound::Container } else { Bound::OtherPrograms }, ours * (1.0 - left));
     }
 }
 

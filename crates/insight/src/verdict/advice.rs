@@ -56,6 +56,10 @@ pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Acc
     let way = match bound {
         Bound::Read => Direction::Read,
         Bound::Write => Direction::Write,
+        Bound::Container => {
+            let limit = facts.container.cores.map_or(String::new(), |cores| format!(" of {}", quota(cores)));
+            return bound.words().to_owned() + &limit;
+        }
         _ => return bound.words().to_owned(),
     };
     let what = if way == Direction::Read { "read" } else { "write" };
@@ -96,6 +100,7 @@ pub(super) fn remedies(
         Bound::Memory => vec![job.memory()],
         Bound::Locks => vec![job.locks()],
         Bound::SmallReads => vec![job.small_reads()],
+        Bound::Container => vec![job.container()],
         Bound::OtherPrograms => vec![job.other_programs()],
         Bound::CachedRead | Bound::Host | Bound::Unknown => Vec::new(),
     };
@@ -305,7 +310,9 @@ impl AdviceJob<'_> {
         let threads = self.account.threads;
         let cores = self.facts.cores.max(1);
         if threads >= cores {
-            let whose = if cores == 1 { "the one core is".to_owned() } else { format!("all {cores} cores are") };
+            let whose = if cores == 1 { "the one core".to_owned() } else { format!("all {cores} cores") };
+            let whose = if self.facts.container.cores.is_some() { whose + " of the container" } else { whose };
+            let whose = format!("{whose} {}", if cores == 1 { "is" } else { "are" });
             return (self.account.at_work >= AT_WORK).then(|| format!("more threads would not help: {whose} busy"));
         }
         let speed = |threads: usize| self.model.as_ref().map_or(threads as f64, |model| model.speed(threads));
@@ -365,6 +372,12 @@ impl AdviceJob<'_> {
         ))
     }
 
+    fn container(&self) -> Option<String> {
+        let gain = self.gain_of_share(self.account.share(Bound::Container), 0.0)?;
+        let cores = self.facts.container.cores?;
+        Some(format!("with more CPU time than its {} it would be up to {gain:.1}× faster", quota(cores)))
+    }
+
     fn other_programs(&self) -> Option<String> {
         let share = self.account.share(Bound::OtherPrograms);
         let gain = self.gain_of_share(share, 0.0)?;
@@ -374,6 +387,12 @@ impl AdviceJob<'_> {
 
 fn sum_of_bytes(list: &[Moved]) -> f64 {
     list.iter().map(|moved| moved.bytes).sum::<u64>() as f64
+}
+
+/// CPU time per second, in words: `1.5 cores`.
+fn quota(cores: f64) -> String {
+    let shown = (cores * 100.0).round() / 100.0;
+    format!("{shown} core{}", if shown == 1.0 { "" } else { "s" })
 }
 
 /// The latency of a pace, in words.

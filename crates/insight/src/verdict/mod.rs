@@ -13,6 +13,7 @@ use crate::ceilings::Ceilings;
 use crate::moved::Moved;
 use accounting::Account;
 use polyhaul_bytes::Throttle;
+use polyhaul_pipeline::machine::{self, Container};
 use polyhaul_trace::Recording;
 use std::fmt;
 use std::time::Duration;
@@ -71,6 +72,8 @@ pub enum Bound {
     Host,
     /// The host's own calls, because each returned few bytes.
     SmallReads,
+    /// The CPU time of the container, which was used up.
+    Container,
     /// Other programs, which had the cores.
     OtherPrograms,
     /// Unattributed.
@@ -128,6 +131,8 @@ pub struct Facts {
     pub writes: Vec<Moved>,
     /// Cores that the process may use.
     pub cores: usize,
+    /// The limits of the container that the process runs in.
+    pub container: Container,
     /// The requested throttling of reads.
     pub read_pace: Option<Pace>,
     /// The requested throttling of writes.
@@ -152,8 +157,8 @@ impl From<&Throttle> for Pace {
 impl Facts {
     /// The facts of jobs that moved this, on this machine.
     pub fn new(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Facts { reads, writes, cores, read_pace: None, write_pace: None }
+        let cores = machine::cores();
+        Facts { reads, writes, cores, container: Container::this(), read_pace: None, write_pace: None }
     }
 
     /// The same for a job that was throttled on request.
@@ -173,7 +178,7 @@ impl Verdict {
     ///
     /// The recording must cover only these jobs: see [`Recording::since`].
     pub fn from_recording(seen: &Recording, facts: &Facts, ceilings: Option<&Ceilings>) -> Verdict {
-        let account = Account::from_recording(seen, facts.cores);
+        let account = Account::from_recording(seen, facts);
         let seconds = seen.elapsed_ns as f64 / 1e9;
         let causes = account.shares();
         let (bound, share) = leader(&causes).filter(|_| seconds >= SHORT).unwrap_or((Bound::Unknown, 0.0));
@@ -289,6 +294,7 @@ impl Bound {
             Bound::Locks => "locks",
             Bound::Host => "host",
             Bound::SmallReads => "small-reads",
+            Bound::Container => "container",
             Bound::OtherPrograms => "other-programs",
             Bound::Unknown => "unknown",
         }
@@ -314,6 +320,7 @@ impl Bound {
             Bound::Locks => "locks",
             Bound::Host => "host callbacks",
             Bound::SmallReads => "small reads by the host",
+            Bound::Container => "the container's CPU limit",
             Bound::OtherPrograms => "other programs",
             Bound::Unknown => "unattributed",
         }

@@ -66,7 +66,7 @@ fn used(cpu_ms: u64, disk_read_bytes: Option<u64>) -> Option<Usage> {
 
 /// Facts of a machine of four cores.
 fn moved(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
-    Facts { reads, writes, cores: 4, read_pace: None, write_pace: None }
+    Facts { reads, writes, cores: 4, container: Container::default(), read_pace: None, write_pace: None }
 }
 
 fn facts(read: Option<Moved>, write: Option<Moved>) -> Facts {
@@ -257,6 +257,23 @@ fn work_without_a_core_is_that_of_other_programs() {
     assert_eq!(found(&seen), (Bound::OtherPrograms, 65));
     seen.used = used(180, None);
     assert_eq!(found(&seen), (Bound::Parse, 95));
+    // A container that had its CPU time used it up; one that had less time than that was not the cause.
+    let in_container = |cpu_ms, cores| {
+        let mut container = Container::default();
+        container.cores = Some(cores);
+        let mut seen = seen.clone();
+        seen.used = used(cpu_ms, None);
+        Verdict::from_recording(&seen, &Facts { container, cores: 2, ..facts(None, None) }, None)
+    };
+    let verdict = in_container(60, 0.6);
+    assert_eq!((verdict.bound, verdict.bound.name()), (Bound::Container, "container"));
+    assert_eq!(verdict.cause(), "limited by the container's CPU limit of 0.6 cores (65 % of the cores' time)");
+    assert!(verdict.advice[0].starts_with("with more CPU time than its 0.6 cores it would be up to 2."), "{verdict:?}");
+    assert_eq!(in_container(60, 1.5).bound, Bound::OtherPrograms);
+    // Its cores are all busy.
+    let verdict = in_container(190, 2.0);
+    assert_eq!(verdict.bound, Bound::Parse);
+    assert_eq!(verdict.advice[0], "more threads would not help: all 2 cores of the container are busy");
     // Sixteen threads on four cores take them from each other.
     let mut seen = with(16, 100, &[(Lane::Side, Phase::Parse, 1590)]);
     seen.used = used(390, None);
