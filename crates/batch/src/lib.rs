@@ -7,6 +7,7 @@
 //! - [`LogWriter`] and [`read_rows`]: the log of rows next to the outputs, append-only and with checksums. It is all
 //!   that a run needs to resume another one.
 //! - [`write_manifest`]: the same rows as one file, Parquet or JSON Lines, for people and their tools.
+//! - [`find_gone`]: outputs whose source is gone.
 //! - [`Summary`]: totals over the rows.
 //!
 //! This crate never opens an asset and knows no format. A worker is any program that reads tasks and prints rows, so a
@@ -21,18 +22,22 @@ mod hash;
 mod lock;
 mod log;
 mod manifest;
+mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plan;
 mod pool;
+mod prune;
 mod row;
 mod summary;
 mod worker;
 
 pub use log::{Damage, LogWriter, Merged, compact_logs, read_rows};
 pub use manifest::{StatusRow, each_row, is_manifest_stale, manifest_path, write_manifest};
+pub use options::{keep_options, kept_options};
 pub use plan::{Asset, AssetState, Plan, PlanOptions, Shard};
 pub use pool::{DoneRow, Limits, Pool, WorkerCommand};
+pub use prune::{GoneAsset, find_gone};
 pub use row::{Row, RowError, RowHeader, RowNote, RowOutput, Task};
 pub use summary::{ErrorGroup, SlowAsset, Summary};
 pub use worker::serve;

@@ -79,15 +79,17 @@ mod json_lines {
 /// Passes all rows to `write` in groups, each with its status. Returns the number of rows and the damage. The log is
 /// read twice: first to find the last success of each asset.
 pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(u64, Damage)> {
-    let last = last_successes(outputs)?;
+    let last = last_rows(outputs)?;
     let mut group = Vec::new();
     let mut count = 0;
     let mut seen = HashSet::new();
     let damage = read_rows(outputs, &mut |json| {
         let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
         let attempt = attempt_hash(&row.asset, row.attempt, row.started);
-        if seen.insert(attempt) {
-            let is_last = last.get(&name_hash(&row.asset)) == Some(&(row.attempt, attempt));
+        let last = last.get(&name_hash(&row.asset));
+        let is_pruned = last.is_some_and(|last| row.attempt <= last.pruned_attempt);
+        if !is_pruned && seen.insert(attempt) {
+            let is_last = last.is_some_and(|last| last.success == (row.attempt, attempt));
             group.push((status(&row, is_last), row));
             count += 1;
         }
@@ -118,17 +120,28 @@ fn status(row: &Row, is_last: bool) -> &'static str {
     }
 }
 
-/// The last successful attempt of each asset: its number and its hash.
-fn last_successes(outputs: &Path) -> Result<ByHash<(u32, u64)>> {
-    let mut last = ByHash::default();
+/// What later rows say about those before them.
+#[derive(Default)]
+struct LastRows {
+    /// The number and the hash of the last success.
+    success: (u32, u64),
+    /// The number of the last row that says that the asset is gone.
+    pruned_attempt: u32,
+}
+
+/// The last rows of each asset that succeeded or is gone.
+fn last_rows(outputs: &Path) -> Result<ByHash<LastRows>> {
+    let mut last = ByHash::<LastRows>::default();
     read_rows(outputs, &mut |json| {
         let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
-        if row.error.is_none() {
-            let hash = attempt_hash(&row.asset, row.attempt, row.started);
-            let best = last.entry(name_hash(&row.asset)).or_insert((row.attempt, hash));
-            if row.attempt >= best.0 {
-                *best = (row.attempt, hash);
-            }
+        if row.error.is_some() {
+            return Ok(());
+        }
+        let last = last.entry(name_hash(&row.asset)).or_default();
+        if row.pruned {
+            last.pruned_attempt = last.pruned_attempt.max(row.attempt);
+        } else if row.attempt >= last.success.0 {
+            last.success = (row.attempt, attempt_hash(&row.asset, row.attempt, row.started));
         }
         Ok(())
     })?;

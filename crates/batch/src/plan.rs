@@ -72,6 +72,8 @@ pub struct Asset {
     pub state: AssetState,
     /// The number of attempts so far.
     pub attempts: u32,
+    /// Whether its last attempt had other options.
+    has_other_options: bool,
     root: u32,
     /// An ETag or modification time that changes with the content; empty if unknown.
     version: Box<str>,
@@ -82,7 +84,7 @@ impl Asset {
         let (bytes, version) = source.found.map_or((None, None), |metadata| (metadata.bytes, metadata.version));
         let name = source.name.into_boxed_path();
         let version = version.unwrap_or_default().into();
-        Asset { name, bytes, state: AssetState::New, attempts: 0, root, version }
+        Asset { name, bytes, state: AssetState::New, attempts: 0, has_other_options: false, root, version }
     }
 }
 
@@ -114,7 +116,9 @@ pub struct Plan {
     /// All assets, in the order in which they were found.
     pub assets: Vec<Asset>,
     /// The inputs: folders in which assets were found, or single files.
-    roots: Vec<PathBuf>,
+    pub(crate) roots: Vec<PathBuf>,
+    /// The hash of the options of the last row that had others.
+    other_options: String,
 }
 
 impl Plan {
@@ -214,9 +218,15 @@ impl Plan {
                 return Ok(());
             }
             asset.attempts = row.attempt;
-            let is_same = row.options == options
-                && (asset.bytes.unwrap_or(0), &*asset.version) == (row.source_bytes, &*row.source_version);
+            asset.has_other_options = row.options != options && !row.pruned;
+            if asset.has_other_options {
+                self.other_options = row.options.into_owned();
+                asset.state = if row.error.is_none() { AssetState::Changed } else { AssetState::New };
+                return Ok(());
+            }
+            let is_same = (asset.bytes.unwrap_or(0), &*asset.version) == (row.source_bytes, &*row.source_version);
             asset.state = match (row.error, is_same) {
+                _ if row.pruned => AssetState::New,
                 (None, true) if outputs.have(&row.outputs)? => AssetState::Done,
                 (None, _) => AssetState::Changed,
                 (Some(_), true) => AssetState::Failed,
@@ -224,6 +234,13 @@ impl Plan {
             };
             Ok(())
         })
+    }
+
+    /// The number of assets whose last attempt had other options, and the hash of such options, after
+    /// [`Plan::resume`]; `None` if there are none.
+    pub fn other_options(&self) -> Option<(usize, &str)> {
+        let count = self.assets.iter().filter(|asset| asset.has_other_options).count();
+        (count > 0).then_some((count, self.other_options.as_str()))
     }
 
     /// The next attempt at an asset.
@@ -288,8 +305,9 @@ impl Outputs<'_> {
 }
 
 /// A name as written in the log: with slashes.
-fn key(name: &Path) -> String {
+pub(crate) fn key(name: &Path) -> String {
     let text = name.to_string_lossy();
+    let text = place::stored_name(&text);
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 

@@ -71,6 +71,15 @@ pub struct Row {
     pub error: Option<RowError>,
     /// The process that made the attempt, as `HOST:PID`.
     pub worker: String,
+    /// Whether this is no attempt: the source was gone, and the outputs were removed. Earlier rows of the asset are
+    /// history then.
+    #[serde(skip_serializing_if = "is_false")]
+    pub pruned: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the interface of serde")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// An output file.
@@ -159,6 +168,9 @@ pub struct RowHeader<'a> {
     pub asset: Cow<'a, str>,
     /// See [`Row::attempt`].
     pub attempt: u32,
+    /// See [`Row::source`].
+    #[serde(borrow)]
+    pub source: Cow<'a, str>,
     /// See [`Row::source_version`].
     #[serde(borrow)]
     pub source_version: Cow<'a, str>,
@@ -177,6 +189,8 @@ pub struct RowHeader<'a> {
     /// See [`Row::error`].
     #[serde(borrow)]
     pub error: Option<ErrorHeader<'a>>,
+    /// See [`Row::pruned`].
+    pub pruned: bool,
 }
 
 /// The part of a [`RowOutput`] that is needed to check that the output still exists.

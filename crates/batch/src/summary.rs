@@ -75,9 +75,12 @@ pub struct ErrorGroup {
 }
 
 /// The last attempt at an asset.
+#[derive(Default)]
 struct Last {
     attempt: u32,
-    /// The kind of its error as a number starting at 1; 0 if it succeeded.
+    /// Whether it succeeded. If neither, its source is gone.
+    is_done: bool,
+    /// The kind of its error as a number starting at 1; 0 without one.
     kind: u32,
     bytes_in: u64,
     bytes_out: u64,
@@ -96,7 +99,9 @@ impl Summary {
         let mut times = Vec::new();
         let damage = read_rows(outputs, &mut |json| {
             let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
-            if seen.insert(attempt_hash(&row.asset, row.attempt, row.started)) {
+            if row.pruned {
+                last.insert(name_hash(&row.asset), Last { attempt: row.attempt, ..Last::default() });
+            } else if seen.insert(attempt_hash(&row.asset, row.attempt, row.started)) {
                 times.push((row.started + row.seconds, row.source_bytes));
                 sum.add(&row, max_pictures);
                 let asset = name_hash(&row.asset);
@@ -140,6 +145,7 @@ impl Summary {
     fn add_lasts(&mut self, last: &ByHash<Last>, mut kinds: Vec<ErrorGroup>) {
         for last in last.values() {
             match last.kind {
+                0 if !last.is_done => {}
                 0 => {
                     self.done += 1;
                     self.bytes_in += last.bytes_in;
@@ -175,7 +181,8 @@ impl Summary {
 impl Last {
     fn from_row(row: &Row, kinds: &mut Vec<ErrorGroup>) -> Last {
         let bytes_out = row.outputs.iter().map(|output| output.bytes).sum();
-        let last = Last { attempt: row.attempt, kind: 0, bytes_in: row.source_bytes, bytes_out };
+        let last =
+            Last { attempt: row.attempt, is_done: row.error.is_none(), kind: 0, bytes_in: row.source_bytes, bytes_out };
         let Some(error) = &row.error else { return last };
         let position = kinds.iter().position(|kind| kind.kind == error.kind);
         let number = position.unwrap_or(kinds.len());

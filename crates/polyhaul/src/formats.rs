@@ -145,7 +145,7 @@ macro_rules! format_rows {
             /// Tab-separated values.
             Tsv = row("tsv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Values separated by blanks, or by the separator found in the first rows.
-            Txt = row("txt", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
+            Txt = row("txt", FormatKind::Table), "table" { is_often_prose: true, } => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z` and more.
             Xyz = row("xyz", FormatKind::Table), "table" { other_names: &["asc"], } => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z`, intensity and color, below a line with their count.
@@ -338,6 +338,7 @@ macro_rules! format_rows {
             /// glTF 2.0, as .glb or as .gltf.
             Glb = row("glb", FormatKind::Scene), "gltf" {
                 other_names: &["gltf"],
+                split_name: Some("gltf"),
                 looks: Looks::Signature(Strength::Strong, |head| polyhaul_gltf::looks_like_glb(head.bytes)),
                 inner_files: Some(InnerFiles {
                     split_name: polyhaul_gltf::split_image_name,

@@ -84,6 +84,7 @@ mod ply;
 mod precise;
 #[cfg(feature = "preview")]
 pub mod preview;
+mod prose;
 mod read_job;
 mod reader;
 mod references;

@@ -1,9 +1,10 @@
 //! Many files: finding them in folders, and working on them under one memory budget.
 //!
 //! Small files are processed in parallel, each by one thread; large ones one after another, each by all threads.
-//! Nothing here opens a file or knows what is done with it.
+//! Nothing here knows what is done with a file, or opens one, except to tell notes from numbers.
 
 use crate::format::Format;
+use crate::prose::is_prose_file;
 use crate::registry::SceneWriter;
 use glob::{MatchOptions, Pattern};
 use polyhaul_bytes::Codec;
@@ -13,6 +14,7 @@ use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,7 +43,8 @@ pub struct Source {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FindOptions {
-    /// Whether subfolders are searched, too. Symbolic links to folders are not followed. Default: no.
+    /// Whether subfolders are searched, too. Symbolic links to folders are not followed, and names that start with a
+    /// dot are skipped. Default: no.
     pub recursive: bool,
     /// A subfolder that is not searched, such as that of the outputs. Default: none.
     pub exclude: Option<PathBuf>,
@@ -89,8 +92,22 @@ impl FindOptions {
     }
 
     /// Whether a file below a folder is found: by the patterns or, without any, by its format.
-    fn finds(&self, name: &Path, is_wanted: impl Fn(Format) -> bool) -> bool {
-        if self.include.is_empty() { Format::of_path(name).is_some_and(is_wanted) } else { self.includes(name) }
+    fn finds(&self, name: &Path, path: &Path, is_wanted: impl Fn(Format) -> bool) -> bool {
+        if !self.include.is_empty() {
+            return self.includes(name);
+        }
+        Format::of_path(name)
+            .is_some_and(|format| is_wanted(format) && !(format.is_often_prose() && is_prose_file(path)))
+    }
+
+    /// Whether a name below a folder is hidden: it starts with a dot, or macOS added it to an archive. A pattern with
+    /// such a name finds it all the same.
+    fn is_hidden(&self, name: &OsStr) -> bool {
+        let is_dotted = |name: &str| name.starts_with('.') || name == "__MACOSX";
+        // Names such as `..` in a store are no paths, and say so when they are opened.
+        is_dotted(&name.to_string_lossy())
+            && place::check_name(Path::new(name)).is_ok()
+            && !self.include.iter().any(|pattern| pattern.as_str().split('/').any(is_dotted))
     }
 }
 
@@ -131,11 +148,17 @@ fn find_objects(
     for object in place::list_objects(folder, options.recursive).map_err(failed)? {
         let path = folder.join(&object.name);
         let is_excluded = options.exclude.as_ref().is_some_and(|excluded| path.starts_with(excluded));
-        if !is_excluded && options.finds(&object.name, is_wanted) {
+        let is_hidden = object.name.iter().any(|part| options.is_hidden(part));
+        if !is_excluded && !is_hidden && options.finds(&object.name, &path, is_wanted) {
             try_push(sources, Source { path, name: object.name, found: Some(object.info) }, "a list of files")?;
         }
     }
     Ok(())
+}
+
+/// Whether a link leads to a folder or a device. One that leads nowhere is an asset that is missing.
+fn is_special(link: &Path) -> bool {
+    link.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 /// A folder that is searched.
@@ -156,6 +179,9 @@ impl Search<'_> {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
+            if self.options.is_hidden(&entry.file_name()) {
+                continue;
+            }
             try_push(&mut names, (entry.file_name(), entry.file_type().map_err(failed)?), "a list of files")?;
         }
         names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -167,7 +193,9 @@ impl Search<'_> {
                 if self.options.recursive && !self.is_excluded(&path) {
                     try_push(&mut self.folders, name, "a list of folders")?;
                 }
-            } else if self.options.finds(&name, self.is_wanted) && (kind.is_file() || path.is_file()) {
+            } else if (kind.is_file() || kind.is_symlink() && !is_special(&path))
+                && self.options.finds(&name, &path, self.is_wanted)
+            {
                 try_push(sources, Source { path, name, found: None }, "a list of files")?;
             }
         }

@@ -300,9 +300,9 @@ pub struct InfoArgs {
 /// `polyhaul validate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is invalid if it breaks the rules of its format: reading it with default options would fail, or
-a warning is a fault. Losses and notes are listed but do not count. Files are always read to the end.
-Besides the problems found while reading, degenerate faces, missing textures and names unknown to pbrt
+A file is invalid if it breaks the rules of its format: reading it with default options would fail, or \
+a warning is a fault. Losses and notes are listed but do not count. Files are always read to the end. \
+Besides the problems found while reading, degenerate faces, missing textures and names unknown to pbrt \
 are listed.
 
 Examples:

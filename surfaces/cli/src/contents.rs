@@ -41,6 +41,36 @@ pub struct Listed<'a> {
     image: Option<Pixels>,
 }
 
+/// What several inventories have together, as JSON.
+#[derive(Serialize)]
+pub struct Summed {
+    #[serde(flatten, serialize_with = "counts")]
+    contents: Contents,
+    bounds: Option<Extent>,
+    /// The rows of tables of numbers.
+    rows: u64,
+    /// The counts of scenes for renderers; `null` if there are none.
+    render: Option<SummedRender>,
+}
+
+#[derive(Serialize)]
+struct SummedRender {
+    #[serde(flatten, serialize_with = "render_counts")]
+    contents: RenderContents,
+}
+
+impl Summed {
+    /// The sums of an inventory to which others were added.
+    pub fn new(sum: &Inventory) -> Summed {
+        Summed {
+            contents: sum.contents,
+            bounds: sum.bounds.map(Extent::from),
+            rows: sum.rows,
+            render: sum.render.as_ref().map(|render| SummedRender { contents: render.contents }),
+        }
+    }
+}
+
 /// The properties of an image.
 #[derive(Serialize)]
 pub struct Pixels {

@@ -23,6 +23,9 @@ const TABLES: usize = 4;
 struct ConvertDetails {
     input: String,
     output: String,
+    /// The sizes of the two files themselves.
+    input_bytes: Option<u64>,
+    output_bytes: Option<u64>,
     codec: Option<String>,
     #[serde(flatten)]
     content: What,
@@ -174,9 +177,15 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     })?;
     session.show_warnings(&conversion.writing);
     let report = conversion.report();
-    let input = place::shown(input);
-    let output = place::shown(args.output());
-    Ok((ConvertDetails { input, output, codec: json::codec(&report), content }, report))
+    let details = ConvertDetails {
+        input: place::shown(input),
+        output: place::shown(args.output()),
+        input_bytes: human::file_bytes(input),
+        output_bytes: human::output_bytes(args.output(), &report),
+        codec: json::codec(&report),
+        content,
+    };
+    Ok((details, report))
 }
 
 /// The options for writing the output of `input` in the format `to`.
@@ -201,9 +210,9 @@ fn summary(details: &ConvertDetails, report: &Report) -> String {
     format!(
         "{} ({}) -> {} ({}): {}{copied} in {}\n",
         human::safe(&details.input),
-        human::input(report),
+        human::input(Path::new(&details.input), report),
         human::safe(&details.output),
-        human::bytes(report.bytes_out),
+        human::output(Path::new(&details.output), report),
         details.content.words(),
         human::seconds(seconds),
     )

@@ -11,9 +11,44 @@ pub fn parser() -> impl TypedValueParser<Value = Format> {
     named(Format::ALL.into_iter())
 }
 
-/// Parses the value of `--to`: a format that is written.
-pub fn output_parser() -> impl TypedValueParser<Value = Format> {
-    named(written())
+/// A format by one of its names, which is the extension of outputs in folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedFormat {
+    /// The format.
+    pub format: Format,
+    /// The name.
+    pub extension: &'static str,
+}
+
+impl NamedFormat {
+    /// The format of a name.
+    fn parse(name: &str) -> Option<NamedFormat> {
+        let format = Format::named(name)?;
+        let other = format.other_names().iter().find(|other| other.eq_ignore_ascii_case(name));
+        Some(NamedFormat { format, extension: other.map_or(format.name(), |other| *other) })
+    }
+
+    /// An error if this names a file with others beside it, and the output has another extension.
+    fn check(self, output: &Path) -> Result<()> {
+        let is_named = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(self.extension));
+        if is_named || self.format.split_name() != Some(self.extension) {
+            return Ok(());
+        }
+        let name = self.extension;
+        let message =
+            format!("--to {name} writes a .{name} file and others beside it, but the output is `{}`", output.display());
+        let hint = format!("use a name that ends in .{name}, or --to {}, which is one file", self.format.name());
+        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
+    }
+}
+
+/// Parses the value of `--to`: a format that is written, or one of textures.
+pub fn output_parser() -> impl TypedValueParser<Value = NamedFormat> {
+    let value = |format: Format| PossibleValue::new(format.name()).aliases(format.other_names());
+    // Only a library of images is converted to these.
+    let textures = Format::ALL.into_iter().filter(|format| format.is_texture()).map(|format| value(format).hide(true));
+    PossibleValuesParser::new(written().map(value).chain(textures))
+        .try_map(|text| NamedFormat::parse(&text).ok_or("unknown format"))
 }
 
 /// Parses a format of textures.
@@ -41,8 +76,11 @@ pub fn is_stream(path: &Path) -> bool {
 ///
 /// # Errors
 /// If the format is unknown, or read-only.
-pub fn of_output(path: &Path, requested: Option<Format>) -> Result<Format> {
-    match requested.or_else(|| Format::of_path(path)) {
+pub fn of_output(path: &Path, requested: Option<NamedFormat>) -> Result<Format> {
+    if let Some(to) = requested {
+        to.check(path)?;
+    }
+    match requested.map(|to| to.format).or_else(|| Format::of_path(path)) {
         Some(format) if format.is_written() => Ok(format),
         Some(format) => Err(not_written(format)),
         None if is_stream(path) => Ok(Format::Obj),
@@ -54,11 +92,16 @@ pub fn of_output(path: &Path, requested: Option<Format>) -> Result<Format> {
     }
 }
 
+/// An error for a format that is not written by conversions.
+pub fn check_written(format: Format) -> Result<()> {
+    if format.is_written() { Ok(()) } else { Err(not_written(format)) }
+}
+
 fn not_written(format: Format) -> Error {
     let name = format.name().to_uppercase();
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
     if format.is_texture() {
-        let option = if format == Format::Dds { String::new() } else { format!(" --format {}", format.name()) };
+        let option = if format == Format::Dds { String::new() } else { format!(" --to {}", format.name()) };
         return usage(format!("`convert` cannot write {name} textures"))
             .with_hint(format!("use `polyhaul texture IMAGE -o FOLDER{option}`"));
     }
@@ -82,9 +125,24 @@ mod tests {
             assert_eq!(Format::of_path(Path::new(&format!("x.{}", format.name()))), Some(format));
         }
         assert_eq!(of_output(Path::new("-"), None).ok(), Some(Format::Obj));
-        assert_eq!(of_output(Path::new("x.bin"), Some(Format::Obj)).ok(), Some(Format::Obj));
+        assert_eq!(of_output(Path::new("x.bin"), NamedFormat::parse("obj")).ok(), Some(Format::Obj));
         let error = of_output(Path::new("x.bin"), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+
+    #[test]
+    fn gltf_is_a_file_with_others_beside_it() {
+        let of = |name: &str, to: &str| of_output(Path::new(name), NamedFormat::parse(to));
+        for (name, to) in [("x.gltf", "gltf"), ("x.GLTF", "gltf"), ("x.glb", "glb"), ("-", "glb"), ("x", "glb")] {
+            assert_eq!(of(name, to).ok(), Format::named("glb"), "{name}");
+        }
+        for name in ["x.glb", "-", "x", "x.gltf.gz"] {
+            let error = of(name, "gltf").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage);
+            assert!(error.diagnostic().hint.as_ref().is_some_and(|hint| hint.contains("--to glb")), "{error}");
+        }
+        assert_eq!(of("x.jpg", "jpeg").ok(), of("x", "jpg").ok());
+        assert_eq!(NamedFormat::parse("asc").map(|named| named.extension), Some("asc"));
     }
 
     #[test]
@@ -100,7 +158,7 @@ mod tests {
         };
         assert_eq!(says("x.dds").0, "`convert` cannot write DDS textures");
         assert_eq!(says("x.dds").1, "use `polyhaul texture IMAGE -o FOLDER`");
-        assert!(says("x.ktx2").1.contains("--format ktx2"));
+        assert!(says("x.ktx2").1.contains("--to ktx2"));
         let (message, hint) = says("x.bmp");
         assert!(message == "BMP is read-only" && hint.contains(".obj") && !hint.contains(".bmp"), "{hint}");
         assert!(!says("x.docx").1.contains(".psd"));

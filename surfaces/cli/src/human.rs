@@ -1,8 +1,9 @@
 //! Numbers, sizes and names for people.
 
+use crate::format;
 use polyhaul::Report;
 use polyhaul::measure::Container;
-use polyhaul::place;
+use polyhaul::place::{self, PlaceKind};
 use polyhaul::printable::printable;
 pub use polyhaul::report::{count, day};
 use std::path::Path;
@@ -27,12 +28,44 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.1} {}", UNITS[unit])
 }
 
-/// The input: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`.
-pub fn input(report: &Report) -> String {
-    match report.codec {
-        Some(codec) => format!("{} {codec}, {} decompressed", bytes(report.bytes_in), bytes(report.plain_bytes_in)),
-        None => bytes(report.bytes_in),
+/// The size of a file, without those that it refers to; `None` for streams, URLs, and members of archives.
+pub fn file_bytes(path: &Path) -> Option<u64> {
+    if format::is_stream(path) || place::is_url(path) {
+        return None;
     }
+    place::find(path).ok().filter(|info| info.kind == PlaceKind::File).and_then(|info| info.bytes)
+}
+
+/// The size of an input: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`; with other files that were read with it,
+/// `104.2 MB; 120.3 MB read`.
+pub fn input(path: &Path, report: &Report) -> String {
+    let file = file_bytes(path).unwrap_or(report.bytes_in);
+    if let Some(codec) = report.codec {
+        let of_codec = report.reads.iter().filter(|moved| moved.codec == Some(codec));
+        let plain = of_codec.map(|moved| moved.plain_bytes).sum();
+        return format!("{} {codec}, {} decompressed", bytes(file), bytes(plain));
+    }
+    let read = if report.bytes_in > file { format!("; {} read", bytes(report.bytes_in)) } else { String::new() };
+    bytes(file) + &read
+}
+
+/// The size of an output: `104.2 MB`; with other files beside it, `920 B; 120.3 MB in 2 files`.
+pub fn output(path: &Path, report: &Report) -> String {
+    let file = output_bytes(path, report).unwrap_or(report.bytes_out);
+    let others = match report.files.len() {
+        0 | 1 => String::new(),
+        count => {
+            let total = report.files.iter().map(|file| file.bytes).sum();
+            format!("; {} in {}", bytes(total), plural(count as u64, "file"))
+        }
+    };
+    bytes(file) + &others
+}
+
+/// The size of an output without the files beside it.
+pub fn output_bytes(path: &Path, report: &Report) -> Option<u64> {
+    let shown = place::shown(path);
+    report.files.iter().find(|file| file.path == shown).map(|file| file.bytes)
 }
 
 /// The limits of a container: `container of 1.5 cores, 4.3 GB`; `None` without limits.

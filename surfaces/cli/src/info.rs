@@ -1,7 +1,7 @@
 //! `polyhaul info IN...`.
 
 use crate::args::InfoArgs;
-use crate::contents::{Listed, table};
+use crate::contents::{Listed, Summed, table};
 use crate::exit::FAILED;
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
@@ -14,13 +14,15 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// One file of many in JSON.
+/// One file in JSON.
 #[derive(Serialize)]
 struct InfoFile<'a> {
     file: String,
     #[serde(flatten)]
     inventory: Option<Listed<'a>>,
     codec: Option<String>,
+    /// The size of the file itself.
+    file_bytes: Option<u64>,
     bytes_in: u64,
     plain_bytes_in: u64,
     warnings: JsonWarnings<'a>,
@@ -28,15 +30,11 @@ struct InfoFile<'a> {
     error: Option<JsonFailure>,
 }
 
+/// The sums of all files, and each of them.
 #[derive(Serialize)]
 struct InfoDetails<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    codec: Option<Option<String>>,
     #[serde(flatten)]
-    inventory: Listed<'a>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sum: Summed,
     files: Vec<InfoFile<'a>>,
 }
 
@@ -51,8 +49,8 @@ struct InfoFound {
 
 /// Shows the contents of each input.
 pub fn run(session: &Session, args: &InfoArgs) -> u8 {
-    let find = || many::find(&args.inputs, &args.find, args.find.options()?, |_| true);
-    let prepared = session.read_options(&args.read).and_then(|options| Ok((find()?, options)));
+    let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options);
+    let prepared = session.read_options(&args.read).and_then(|options| Ok((find(&options)?, options)));
     let (sources, options) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return session.fail("info", &error, JsonTo::Stdout),
@@ -87,7 +85,7 @@ fn look(session: &Session, path: &Path, options: ReadOptions) -> InfoFound {
         Ok((inventory, report)) if session.everywhere.json => InfoFound { path, result: Ok(inventory), report, text },
         Ok((inventory, report)) => {
             let name = human::path(&path);
-            let size = human::input(&report);
+            let size = human::input(&path, &report);
             let text = format!("{name}  ({size})\n{}", table(&inventory));
             InfoFound { path, result: Ok(inventory), report, text }
         }
@@ -104,8 +102,8 @@ fn show(session: &Session, info: &mut InfoFound) -> bool {
     console::result(&std::mem::take(&mut info.text))
 }
 
-/// Adds up the counts, prints the object, and returns the exit code. The fields of a single input are at the top level
-/// of the object, several inputs are in an array with their sums above it.
+/// Adds up the counts, prints the object, and returns the exit code. The object has the sums, and an array with each
+/// input, also if there is only one.
 fn finish(session: &Session, infos: &[InfoFound], ended: Option<Error>) -> u8 {
     let error = ended.as_ref().or(infos.iter().rev().find_map(|info| info.result.as_ref().err()));
     let failed = infos.iter().filter(|info| info.result.is_err()).count();
@@ -116,20 +114,7 @@ fn finish(session: &Session, infos: &[InfoFound], ended: Option<Error>) -> u8 {
         report.extend(info.report.clone());
         info.result.iter().for_each(|inventory| sum.add(inventory));
     }
-    let details = match infos {
-        [one] => one.result.as_ref().ok().map(|inventory| InfoDetails {
-            file: Some(place::shown(&one.path)),
-            codec: Some(codec(&one.report)),
-            inventory: Listed::new(inventory),
-            files: Vec::new(),
-        }),
-        _ => Some(InfoDetails {
-            file: None,
-            codec: None,
-            inventory: Listed::new(&sum),
-            files: infos.iter().map(entry).collect(),
-        }),
-    };
+    let details = Some(InfoDetails { sum: Summed::new(&sum), files: infos.iter().map(entry).collect() });
     session.show_verdict(&report);
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
 }
@@ -140,6 +125,7 @@ fn entry(info: &InfoFound) -> InfoFile<'_> {
         file: place::shown(&info.path),
         inventory: info.result.as_ref().ok().map(Listed::new),
         codec: codec(&info.report),
+        file_bytes: human::file_bytes(&info.path),
         bytes_in: info.report.bytes_in,
         plain_bytes_in: info.report.plain_bytes_in,
         warnings: JsonWarnings::new(&info.report.warnings),

@@ -198,6 +198,19 @@ fn escaped(line: &str) -> String {
 mod tests {
     use super::*;
 
+    /// clap wraps this text: with line breaks of its own, lines would be wrapped twice.
+    #[test]
+    fn paragraphs_after_the_options_are_single_lines() {
+        for subcommand in built().get_subcommands() {
+            let text = subcommand.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for part in text.split("\n\n") {
+                let first = part.lines().next().unwrap_or_default();
+                let is_list = first.ends_with(':') && part.lines().skip(1).all(|line| line.starts_with("  "));
+                assert!(is_list || part.lines().count() <= 1, "{}: {part}", subcommand.get_name());
+            }
+        }
+    }
+
     fn help(name: &str) -> String {
         let mut command = built();
         command.find_subcommand_mut(name).unwrap().render_long_help().to_string()

@@ -4,9 +4,10 @@ use crate::args::many::FindArgs;
 use crate::exit::{DONE, FAILED, PARTLY};
 use crate::format;
 use crate::session::Session;
+use polyhaul::inspect;
 use polyhaul::many::{self, FindOptions, Source};
 use polyhaul::place::{self, PlaceKind, is_url};
-use polyhaul::{Error, ErrorKind, Format, Result};
+use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,26 @@ pub fn find(
     check_streams(inputs)?;
     let sources = many::find(inputs, &options, is_included)?;
     if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
+}
+
+/// The input files, those in input folders, and instead of an archive with several members these.
+pub fn find_all(inputs: &[PathBuf], args: &FindArgs, options: &ReadOptions) -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    for source in find(inputs, args, args.options()?, |_| true)? {
+        // An archive that cannot be opened is an input that cannot be read.
+        let members =
+            if format::is_stream(&source.path) { Ok(Vec::new()) } else { inspect::members(&source.path, options) };
+        match members {
+            Ok(members) if !members.is_empty() => sources.extend(members.into_iter().map(source_of)),
+            _ => sources.push(source),
+        }
+    }
+    Ok(sources)
+}
+
+fn source_of(path: PathBuf) -> Source {
+    let name = path.file_name().unwrap_or_default().into();
+    Source { path, name, found: None }
 }
 
 /// The error for inputs without a file to be processed.

@@ -192,7 +192,7 @@ fn write(session: &Session, output: &Path, image: &Image, run: RunOptions) -> Re
 fn put(sheet: &mut Sheet, number: usize, job: &PreviewJob, result: &mut Result<Picture>) {
     match result {
         Ok(picture) => {
-            let size = human::bytes(picture.report.bytes_in);
+            let size = human::bytes(human::file_bytes(&job.input).unwrap_or(picture.report.bytes_in));
             sheet.put(number, picture.image.take().as_ref(), &[&job.name, &size]);
         }
         Err(error) => sheet.put(number, None, &[&job.name, &error.diagnostic().message]),
@@ -208,7 +208,7 @@ fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of
             session.show_warnings(&picture.report);
             if session.talks() {
                 let [input, output] = [&*job.input, &*job.output].map(human::path);
-                let size = human::input(&picture.report);
+                let size = human::input(&job.input, &picture.report);
                 let seconds = human::seconds(picture.first_pixel);
                 console::note(&format!("{input} ({size}) -> {output}: drawn in {seconds}\n"));
             }

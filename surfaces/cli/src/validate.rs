@@ -27,6 +27,8 @@ struct ValidateFile<'a> {
     file: String,
     valid: Option<bool>,
     codec: Option<String>,
+    /// The size of the file itself.
+    file_bytes: Option<u64>,
     bytes_in: u64,
     plain_bytes_in: u64,
     warnings: JsonWarnings<'a>,
@@ -50,13 +52,10 @@ impl ValidateChecked {
 
 /// Lists every problem of each input.
 pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
-    let find = |options| many::find(&args.inputs, &args.find, options, |_| true);
-    let sources = match args.find.options().and_then(find) {
-        Ok(sources) => sources,
-        Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
-    };
-    let options = match session.validate_options(&args.read) {
-        Ok(options) => options,
+    let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options);
+    let prepared = session.validate_options(&args.read).and_then(|options| Ok((find(&options)?, options)));
+    let (sources, options) = match prepared {
+        Ok(prepared) => prepared,
         Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
     };
     let paths: Vec<_> = sources.iter().map(|source| &*source.path).collect();
@@ -145,6 +144,7 @@ fn entry(checked: &ValidateChecked) -> ValidateFile<'_> {
         file: place::shown(&checked.path),
         valid: checked.valid(),
         codec: codec(report),
+        file_bytes: human::file_bytes(&checked.path),
         bytes_in: report.bytes_in,
         plain_bytes_in: report.plain_bytes_in,
         warnings: JsonWarnings::new(&report.warnings),

@@ -51,6 +51,9 @@ class ObjectServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.objects: dict[str, bytes] = {}
         self.tags: dict[str, str] = {}
+        #: Buckets that do not exist, and objects in Glacier.
+        self.missing_buckets: set[str] = set()
+        self.archived: set[str] = set()
         self.uploads: dict[str, tuple[str, dict[int, bytes]]] = {}
         self.aborted = 0
         self.requests: list[str] = []
@@ -108,7 +111,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._body()
             self._answer(503, b"<Error><Code>SlowDown</Code></Error>")
             return None
-        return unquote(split.path).lstrip("/"), parse_qs(split.query, keep_blank_values=True)
+        name = unquote(split.path).removeprefix("/")
+        if name.split("/")[0] in server.missing_buckets:
+            self._body()
+            self._answer(404, b"<Error><Code>NoSuchBucket</Code><Message>No bucket</Message></Error>")
+            return None
+        return name, parse_qs(split.query, keep_blank_values=True)
 
     def _body(self) -> bytes:
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -147,6 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
         data = self.server.objects.get(name)
         if data is None:
             return self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
+        if name in self.server.archived and self.command == "GET":
+            return self._answer(403, b"<Error><Code>InvalidObjectState</Code><Message>Storage class</Message></Error>")
         changed = "Thu, 26 Nov 2026 12:00:00 GMT"
         headers = {"ETag": self.server.tags[name], "Last-Modified": changed, "Accept-Ranges": "bytes"}
         byte_range = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))

@@ -17,6 +17,7 @@ from typing import Any
 import polyhaul
 import pytest
 from batch_library import BROKEN, make_library, outputs
+from conftest import CUBE
 from object_server import object_server
 
 POLYHAUL = [sys.executable, "-m", "polyhaul"]
@@ -39,10 +40,10 @@ def test_assets_are_converted_once(tmp_path: Path) -> None:
     library, out = make_library(tmp_path / "in", 20), tmp_path / "out"
     words = [library, "-o", out, "--to", "ply", "--recursive", "--full-names"]
     assert counts(run(*words, code=3)) == (20, 10, 0, 0)
-    assert counts(run(*words)) == (0, 0, 20, 10)
+    assert counts(run(*words, code=3)) == (0, 0, 20, 10)
     assert counts(run(*words, "--retry-failed", code=3)) == (0, 10, 20, 0)
     # Other options are another job; threads and workers are not.
-    assert counts(run(*words, "--workers", "1")) == (0, 0, 20, 10)
+    assert counts(run(*words, "--workers", "1", code=3)) == (0, 0, 20, 10)
     assert counts(run(*words, "--ascii", code=3)) == (20, 10, 0, 0)
     assert counts(run(*words, "--ascii", "--force", code=3)) == (20, 10, 0, 0)
 
@@ -341,9 +342,44 @@ def test_from_bucket_to_bucket(tmp_path: Path) -> None:
         assert objects == outputs(out)
         assert "made/lib/.polyhaul/manifest.parquet" in made and not server.uploads
         assert len([name for name in made if name.endswith(".log")]) == 1
-        assert counts(run(*words, environment=environment)) == (0, 0, 40, 10)
+        assert counts(run(*words, code=3, environment=environment)) == (0, 0, 40, 10)
         server.put("raw/lib/part0/asset0.obj", b"v 0 0 0\n")
         del server.objects["made/lib/part1/asset1.stl.ply"]
-        assert counts(run(*words, environment=environment)) == (2, 0, 38, 10)
+        assert counts(run(*words, code=3, environment=environment)) == (2, 0, 38, 10)
         rows = json.dumps([data.decode() for name, data in server.objects.items() if name.endswith(".log")])
         assert "polyhaul-secret" not in rows and "polyhaul-test" not in rows
+
+
+@pytest.mark.skipif(not polyhaul._polyhaul.CAN_OPEN_URLS, reason="built without the feature cloud")
+def test_odd_keys_are_failed_rows(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    odd = ["x//c.obj", "x/../d.obj", "./e.obj", "/f.obj"]
+    with object_server() as server:
+        # Folders of a store's own pages, hidden names and notes are no assets.
+        for name in ["a.obj", "sub/b.obj", "sub/", "odd.obj/", ".git/g.obj", "x/c.obj", *odd, "cold.obj"]:
+            server.put(f"odd/{name}", CUBE)
+        server.archived.add("odd/cold.obj")
+        words = ["s3://odd/", "-o", out, "--to", "ply", "--recursive"]
+        environment = server.environment()
+        assert counts(run(*words, code=3, environment=environment)) == (3, 5, 0, 0)
+        rows = polyhaul.read_manifest(out).rows
+        failed = {row["asset"]: row["error"]["message"] for row in rows if row["status"] == "failed"}
+        assert sorted(failed) == sorted([*odd, "cold.obj"])
+        assert "archived" in failed.pop("cold.obj")
+        assert all("rename the object" in message for message in failed.values())
+        assert sorted(outputs(out)) == ["a.ply", "sub/b.ply", "x/c.ply"]
+        assert not (tmp_path / "d.ply").exists()
+        # An object that is gone.
+        del server.objects["odd/sub/b.obj"]
+        assert counts(run(*words, "--prune", code=3, environment=environment)) == (0, 0, 2, 5)
+        assert sorted(outputs(out)) == ["a.ply", "x/c.ply"]
+
+
+@pytest.mark.skipif(not polyhaul._polyhaul.CAN_OPEN_URLS, reason="built without the feature cloud")
+def test_missing_buckets_are_named(tmp_path: Path) -> None:
+    with object_server() as server:
+        server.missing_buckets.add("none")
+        server.put("some/a.obj", CUBE)
+        for source, target in [("s3://none/", tmp_path / "out"), ("s3://some/", "s3://none/out/")]:
+            result = run(source, "-o", target, "--to", "ply", code=1, environment=server.environment())
+            assert "no such bucket" in result["error"]["message"]

@@ -6,6 +6,7 @@
 
 use crate::remote;
 use crate::stop::StopFlag;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -76,7 +77,22 @@ pub(crate) fn check_scheme(path: &Path) -> io::Result<()> {
 
 /// The path for messages: web addresses without user information, query and fragment, which may contain secrets.
 pub fn shown(path: &Path) -> String {
-    public(path).display().to_string()
+    let shown = public(path).display().to_string();
+    if is_url(path) { remote::stored_name(&shown).into_owned() } else { shown }
+}
+
+/// A name in a listing as the store has it: see [`check_name`].
+pub fn stored_name(name: &str) -> Cow<'_, str> {
+    remote::stored_name(name)
+}
+
+/// Checks that the object with this listed name can be opened. Names with empty parts, `.` or `..` are listed under
+/// other names, since as paths they would lead to other objects.
+///
+/// # Errors
+/// `InvalidInput`, with the reason.
+pub fn check_name(name: &Path) -> io::Result<()> {
+    remote::check_name(&name.to_string_lossy())
 }
 
 /// The path without secrets: see [`shown`].

@@ -8,6 +8,21 @@ use std::io;
 /// The maximum length of a reason, in bytes.
 const MAX_REASON_BYTES: usize = 200;
 
+/// Codes in the responses of stores (S3 and Google, Azure), the kinds of errors they are, and what they mean.
+const ANSWERS: [(&str, io::ErrorKind, &str); 8] = [
+    ("NoSuchBucket", io::ErrorKind::NotFound, "no such bucket (404)"),
+    ("ContainerNotFound", io::ErrorKind::NotFound, "no such container (404)"),
+    ("InvalidObjectState", io::ErrorKind::Unsupported, ARCHIVED),
+    ("BlobArchived", io::ErrorKind::Unsupported, ARCHIVED),
+    ("ExpiredToken", io::ErrorKind::PermissionDenied, "the credentials have expired"),
+    ("RequestTimeTooSkewed", io::ErrorKind::PermissionDenied, "the clock of this machine is wrong"),
+    ("PermanentRedirect", io::ErrorKind::InvalidInput, WRONG_REGION),
+    ("AuthorizationHeaderMalformed", io::ErrorKind::InvalidInput, WRONG_REGION),
+];
+
+const ARCHIVED: &str = "the object is archived (such as in Glacier): restore it first, then read it";
+const WRONG_REGION: &str = "the bucket is in another region: set AWS_REGION";
+
 /// The reason for a failed request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestFailure {
@@ -43,11 +58,16 @@ impl RequestFailure {
             StoreError::Precondition { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
-        let mut failure = RequestFailure::new(kind, reason(error));
-        if kind == io::ErrorKind::NotFound {
-            failure.reason = "no such object (404)".into();
+        let reason = reason(error);
+        let answer = format!("{error:?}");
+        let has_code = |code: &str| answer.contains(&format!("<Code>{code}</Code>"));
+        if let Some((_, kind, words)) = ANSWERS.iter().find(|(code, ..)| has_code(code)) {
+            return RequestFailure::new(*kind, *words);
         }
-        failure
+        match kind {
+            io::ErrorKind::NotFound => RequestFailure::new(kind, "no such object (404)"),
+            _ => RequestFailure::new(kind, reason),
+        }
     }
 
     /// Like [`RequestFailure::of_store`], for a request whose response has a body: `object_store` does not retry if the

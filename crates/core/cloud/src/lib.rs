@@ -7,7 +7,7 @@
 //! This crate never interprets the bytes and never shows a credential: messages name objects without user information
 //! and query. It is the only part of polyhaul with `async` code, which runs on one thread that starts with the first
 //! request and lives as long as the process (`engine.rs`). Callers block, and stay interruptible through [`StopCheck`].
-//! `location.rs` parses URLs; `settings.rs` finds credentials.
+//! `location.rs` parses URLs, `keys.rs` handles keys that are not paths; `settings.rs` finds credentials.
 //!
 //! Requests are retried with exponential backoff if a server is overloaded, a connection breaks or a body is cut short.
 
@@ -15,6 +15,7 @@
 
 mod engine;
 mod failure;
+mod keys;
 mod listing;
 mod location;
 mod object;
@@ -24,6 +25,7 @@ mod stream;
 mod upload;
 mod window;
 
+pub use keys::{check_name, stored_name};
 pub use listing::{ListedEntry, list, remove};
 pub use object::{CloudObject, OpenedObject, Stat, open, stat};
 pub use upload::Upload;

@@ -2,6 +2,7 @@
 
 use crate::StopCheck;
 use crate::failure::RequestFailure;
+use crate::keys::stored_name;
 use crate::object::{Stat, connect};
 use crate::store::{ObjectVersion, Store, repeat};
 use futures_util::TryStreamExt;
@@ -44,8 +45,10 @@ pub fn list(url: &str, is_recursive: bool, check: &StopCheck) -> io::Result<Vec<
     let mut listed: Vec<ListedEntry> = objects
         .iter()
         .filter_map(|meta| {
-            let name = meta.location.as_ref().get(name_start..).filter(|name| !name.is_empty())?.to_owned();
-            Some(ListedEntry { name, stat: ObjectVersion::from_meta(meta).into() })
+            let name = meta.location.as_ref().get(name_start..)?.to_owned();
+            // The store's own pages create empty objects for folders.
+            let is_folder = name.is_empty() || stored_name(&name).ends_with('/');
+            (!is_folder).then(|| ListedEntry { name, stat: ObjectVersion::from_meta(meta).into() })
         })
         .collect();
     listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));

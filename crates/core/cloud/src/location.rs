@@ -3,6 +3,7 @@
 //! Keys of `s3`, `gs` and `az` are literal, as in the stores' own tools: `?`, `#` and `%` are part of the name. Paths
 //! of `http` are percent-encoded where necessary.
 
+use crate::keys::check_name;
 use std::io;
 
 /// The kinds of stores.
@@ -30,6 +31,7 @@ impl Location {
     /// # Errors
     /// `InvalidInput` if the URL has no bucket or goes above it, or if the scheme is unknown.
     pub(crate) fn parse(url: &str) -> io::Result<Location> {
+        check_name(url)?;
         let Some((scheme, rest)) = url.split_once("://") else { return invalid("not a URL") };
         let kind = match scheme.to_ascii_lowercase().as_str() {
             "s3" => StoreKind::S3,

@@ -8,6 +8,7 @@
 //!
 //! File format: <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>.
 
+use crate::keys::MarkingConnector;
 use crate::location::{Location, StoreKind};
 use object_store::aws::{AmazonS3Builder, resolve_bucket_region};
 use object_store::azure::MicrosoftAzureBuilder;
@@ -63,14 +64,26 @@ pub(crate) async fn bucket(location: &Location) -> Result<Arc<dyn ObjectStore>> 
         StoreKind::S3 => Arc::new(s3(name).await?.build()?),
         StoreKind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name);
-            Arc::new(builder.with_client_options(options()).with_retry(retries()).build()?)
+            Arc::new(
+                builder
+                    .with_client_options(options())
+                    .with_retry(retries())
+                    .with_http_connector(MarkingConnector)
+                    .build()?,
+            )
         }
         StoreKind::Azure | StoreKind::Web => {
             let builder = MicrosoftAzureBuilder::from_env().with_container_name(name);
             let is_emulator =
                 env::var("AZURE_STORAGE_USE_EMULATOR").is_ok_and(|value| value.eq_ignore_ascii_case("true"));
             let options = options().with_allow_http(is_emulator);
-            Arc::new(builder.with_client_options(options).with_retry(retries()).build()?)
+            Arc::new(
+                builder
+                    .with_client_options(options)
+                    .with_retry(retries())
+                    .with_http_connector(MarkingConnector)
+                    .build()?,
+            )
         }
     })
 }
@@ -81,7 +94,10 @@ async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
         let from_environment = variables.iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
         from_environment.or_else(|| profile.get(key))
     };
-    let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
+    let mut builder = AmazonS3Builder::from_env()
+        .with_bucket_name(bucket)
+        .with_retry(retries())
+        .with_http_connector(MarkingConnector);
     // Some stores do not support bulk deletion, and nothing here needs it.
     builder = builder.with_disable_bulk_delete(true);
     if env::var_os("AWS_ACCESS_KEY_ID").is_none()

@@ -9,9 +9,10 @@ use crate::format::{Format, InnerFiles};
 use crate::options::ReadOptions;
 use crate::paths::slashed;
 use crate::plain::{Plain, limits, read_all, regular};
+use crate::prose::is_prose;
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Archive, Source};
-use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint};
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::names;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::read::ask;
@@ -58,6 +59,16 @@ pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
     // Programs that unpack themselves precede the archive with themselves.
     let is_named_zip = Path::new(source.name()).extension().is_some_and(|end| end.eq_ignore_ascii_case("zip"));
     ask(source, || Ok(Archive::is_archive(source)? || is_named_zip && Archive::ends_as_archive(source)?))
+}
+
+/// The members in known formats of the archive at `path`, and of archives in it, except notes for people; empty if
+/// there is only one, or if it is not an archive.
+pub(crate) fn members_of(path: &Path, options: &ReadOptions) -> Result<Vec<PathBuf>> {
+    let is_archive = options.format.is_none() && Format::of_path(path).is_none() && place::is_file(path);
+    let Some(shelf) = (if is_archive { open_at(path, options)? } else { None }) else { return Ok(Vec::new()) };
+    let mut members = Vec::new();
+    shelf.add_members(path, options, &mut members)?;
+    Ok(if members.len() > 1 { members } else { Vec::new() })
 }
 
 /// The member that `path` names, if a part of it is an archive rather than a folder; otherwise `None`.
@@ -189,6 +200,27 @@ impl Shelf {
             (None, _) => Err(self.unclear("no member in a known format", |_| true)),
             _ => Err(self.unclear("several members in known formats", is_listed)),
         }
+    }
+
+    /// Adds the paths of all members in known formats below `path`, which leads to this archive.
+    fn add_members(self: &Arc<Self>, path: &Path, options: &ReadOptions, members: &mut Vec<PathBuf>) -> Result<()> {
+        for name in self.files() {
+            let Some(member) = self.find(name).ok().flatten() else { continue };
+            let is_note = || {
+                let is_often_prose = Format::of_path(Path::new(name)).is_some_and(Format::is_often_prose);
+                is_often_prose && member.source(options).is_ok_and(|source| is_prose(&source))
+            };
+            if is_zip(name) {
+                // An archive that cannot be opened is a member that cannot be read.
+                match member.open_archive(options) {
+                    Ok(inner) => inner.add_members(&path.join(name), options, members)?,
+                    Err(_) => try_push(members, path.join(name), "a list of members")?,
+                }
+            } else if is_known(name) && !is_note() {
+                try_push(members, path.join(name), "a list of members")?;
+            }
+        }
+        Ok(())
     }
 
     /// The names of the members that are not links.

@@ -9,7 +9,7 @@ mod archive;
 mod inner;
 mod near;
 
-pub(crate) use archive::{Member, Shelf, is_archive, member_at, open_at, split};
+pub(crate) use archive::{Member, Shelf, is_archive, member_at, members_of, open_at, split};
 pub(crate) use inner::{InnerFile, is_inner_name};
 pub(crate) use near::Near;
 

@@ -37,6 +37,10 @@ struct FormatRow {
     /// Whether a source looks like it.
     looks: Looks,
     inner_files: Option<InnerFiles>,
+    /// Whether files with its extension are often notes for people, such as `license.txt`.
+    is_often_prose: bool,
+    /// The one of its names that stands for a file with others beside it.
+    split_name: Option<&'static str>,
 }
 
 /// The kind of content of a format.
@@ -102,6 +106,8 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
         missing_feature: None,
         looks: Looks::Unknown,
         inner_files: None,
+        is_often_prose: false,
+        split_name: None,
     }
 }
 
@@ -121,6 +127,16 @@ impl Format {
     /// The format's name, which is also its extension.
     pub fn name(self) -> &'static str {
         self.entry().name
+    }
+
+    /// Whether files with its extension are often notes for people.
+    pub(crate) fn is_often_prose(self) -> bool {
+        self.entry().is_often_prose
+    }
+
+    /// The one of its names, if any, that stands for a file with others beside it: `gltf`, where `glb` is one file.
+    pub fn split_name(self) -> Option<&'static str> {
+        self.entry().split_name
     }
 
     /// Alternative names, which are also extensions.

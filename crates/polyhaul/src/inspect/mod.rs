@@ -26,6 +26,7 @@ pub use render::{FileSummary, RenderContents, RenderInventory};
 pub use surfaces::{CheckedSurface, SurfaceCheck, SurfaceCounts, check};
 pub use validate::{Validation, validate};
 
+use crate::containers::members_of;
 use crate::format::Format;
 use crate::input::Input;
 use crate::load::{Content, ContentShape, load_as};
@@ -35,6 +36,7 @@ use crate::report::Report;
 use crate::select::select;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::crew::within;
+use std::path::{Path, PathBuf};
 
 /// Reads a scene, and returns an inventory of its contents and the report of the read. A numeric table need not contain
 /// points: its columns are listed. So are the columns of the PLY element selected by
@@ -62,6 +64,15 @@ use polyhaul_pipeline::crew::within;
 /// The same errors as [`crate::Reader::scene`].
 pub fn info(input: impl Into<Input>, options: &ReadOptions) -> Result<(Inventory, Report)> {
     within(&options.run, || look(input.into(), options))
+}
+
+/// Returns the paths of the members of an archive in known formats, also of archives inside it. A folder, a file of
+/// another kind, and an archive with one such member have none: [`info`] and [`validate`] read them as they are.
+///
+/// # Errors
+/// As for reading the archive.
+pub fn members(path: &Path, options: &ReadOptions) -> Result<Vec<PathBuf>> {
+    members_of(path, options)
 }
 
 fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {

@@ -16,8 +16,8 @@ polyhaul batch [OPTIONS] <IN>... -o <OUT>
        polyhaul batch rows <OUT>
        polyhaul batch merge <OUT>")]
 #[command(after_help = "\
-Each asset is converted by a worker process. A run can be stopped at any time. The next run skips assets
-that are done, as long as their source, options and outputs are unchanged. It also skips assets that failed,
+Each asset is converted by a worker process. A run can be stopped at any time. The next run skips assets \
+that are done, as long as their source, options and outputs are unchanged. It also skips assets that failed, \
 unless --retry-failed is given. OUT/.polyhaul contains the log and the manifest.
 
 Examples:
@@ -25,6 +25,7 @@ Examples:
   polyhaul batch s3://scans/raw/ -o s3://scans/ply/ --to ply --recursive
   polyhaul batch library -o out --job job.toml            options in a file: to = \"ply\"
   polyhaul batch library -o out --to ply --retry-failed   after fixing the failed sources
+  polyhaul batch library -o out --to ply --prune          remove outputs whose source is gone
   polyhaul batch library -o out --to ply --shard 3/16     on the third of 16 machines
   polyhaul batch library -o out --to ply --engine ray     on a Ray cluster
   polyhaul batch status out --html report.html")]
@@ -48,9 +49,14 @@ pub struct BatchArgs {
     /// Convert all assets again
     #[arg(long)]
     pub force: bool,
-    /// List what would be converted, without writing anything
+    /// List what would be converted, and removed by `--prune`, without writing anything
     #[arg(long)]
     pub dry_run: bool,
+    /// At the end, remove outputs whose source no longer exists, and their rows
+    ///
+    /// Only files that the log lists are removed, if they are unchanged and no other asset has them.
+    #[arg(long)]
+    pub prune: bool,
     /// Keep the input's extension in the output's name: chair.obj.ply
     #[arg(long)]
     pub full_names: bool,

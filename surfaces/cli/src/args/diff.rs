@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `polyhaul diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The contents are compared: faces corner by corner, lines, objects after placement, materials, tables
+The contents are compared: faces corner by corner, lines, objects after placement, materials, tables \
 column by column, pixels. How a file stores them does not matter, and comments are ignored.
 
 Exit codes: 0 if both are equal, 1 if they differ, 2 if they cannot be read or compared.

@@ -13,7 +13,7 @@ Examples:
   polyhaul limits /mnt/assets     measure the disk of another folder
   polyhaul limits --again         measure again, for example on an idle machine
 
-Measure while nothing else is running: all cores are used. If the machine is busy, this is noted, and the
+Measure while nothing else is running: all cores are used. If the machine is busy, this is noted, and the \
 figures are not saved unless --force is given.")]
 pub struct LimitsArgs {
     /// Folder whose disk to measure; temporary files are removed

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// `polyhaul preview`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Scenes, tables of points and splats are drawn; images and textures are scaled down. The same file gives the
+Scenes, tables of points and splats are drawn; images and textures are scaled down. The same file gives the \
 same picture for any number of threads.
 
 Examples:

@@ -1,7 +1,7 @@
 //! How assets are read and written: options that several subcommands share.
 
 use super::options::{self, GivenOptions};
-use crate::format;
+use crate::format::{self, NamedFormat};
 use clap::Args;
 use polyhaul::options::{Compression, Limits, PbrtMeshes, RowOptions};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
@@ -42,7 +42,7 @@ pub struct StyleArgs {
     pub rows: GivenOptions<RowOptions>,
     /// Format of the output [default: from the file extension; obj for standard output]
     #[arg(long, value_name = "FORMAT", value_parser = format::output_parser(), help_heading = "Writing")]
-    pub to: Option<Format>,
+    pub to: Option<NamedFormat>,
     /// How to write.
     #[command(flatten)]
     pub write: GivenOptions<WriteOptions>,

@@ -21,13 +21,13 @@ const HEADING: &str = "Converting to textures";
 /// `polyhaul texture`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The block format depends on the image unless --encoding is given: bc5 for normal maps, bc4 for
-grayscale, bc6h for floats, bc7 otherwise. Unchanged images are skipped: the file .polyhaul-textures in
+The block format depends on the image unless --encoding is given: bc5 for normal maps, bc4 for \
+grayscale, bc6h for floats, bc7 otherwise. Unchanged images are skipped: the file .polyhaul-textures in \
 the output folder records what was converted.
 
 Examples:
   polyhaul texture wall.png -o textures
-  polyhaul texture assets -o textures --format ktx2     convert a folder and its subfolders
+  polyhaul texture assets -o textures --to ktx2         convert a folder and its subfolders
   polyhaul texture assets -o textures --quality best    convert again with other options
   polyhaul texture leaf.tga -o textures --alpha-cutoff 0.5 --mips kaiser")]
 pub struct TextureArgs {
@@ -37,10 +37,10 @@ pub struct TextureArgs {
     /// Output folder; subfolders are kept
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
-    /// File format of the textures
+    /// Format of the textures
     // This is the output's format, which the table of options has as `format`, with a default.
-    #[arg(long, value_name = "FORMAT", value_parser = format::texture_parser(), default_value = "dds")]
-    pub format: Format,
+    #[arg(long, alias = "format", value_name = "FORMAT", value_parser = format::texture_parser(), default_value = "dds")]
+    pub to: Format,
     /// How textures are made.
     #[command(flatten)]
     pub style: GivenOptions<TextureOptions>,
@@ -117,7 +117,7 @@ impl TextureArgs {
             .with_alpha_cutoff(self.alpha_cutoff)
             .with_normal_map((self.normal_map || self.no_normal_map).then_some(self.normal_map))
             .with_color_space(color_space)
-            .with_format(Some(self.format))
+            .with_format(Some(self.to))
             .with_from(self.source.from)
             .with_limits(self.source.limits());
         self.style.apply(&mut options)?;

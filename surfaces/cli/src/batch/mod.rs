@@ -14,18 +14,20 @@ use crate::args::batch::{BatchArgs, BatchCommand, EngineName};
 use crate::convert::many::target_name;
 use crate::convert::write_options;
 use crate::exit::{DONE, FAILED, PARTLY, USAGE};
+use crate::format::NamedFormat;
 use crate::session::{JsonTo, Session};
-use crate::{console, format, human, json, manual, many, words};
+use crate::{console, human, json, manual, many, words};
 use clap::parser::ValueSource;
 use polyhaul::options::Progress;
 use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Report, Result};
 use polyhaul_batch::{
-    Asset, AssetState, Damage, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, StatusRow, Task, WorkerCommand,
-    compact_logs, is_manifest_stale, write_manifest,
+    Asset, AssetState, Damage, DoneRow, GoneAsset, Limits, LogWriter, Plan, PlanOptions, Pool, StatusRow, Task,
+    WorkerCommand, compact_logs, is_manifest_stale, write_manifest,
 };
 use polyhaul_bytes::hash::xxh3_64;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,13 +47,14 @@ const PYTHON: &str = "POLYHAUL_PYTHON";
 /// The variable in which the Python package asks for lines `progress DONE TOTAL` on standard error.
 const PROGRESS: &str = "POLYHAUL_PROGRESS";
 /// Options that do not affect the outputs. If any other option changes, assets are converted again.
-const EXECUTION_OPTIONS: [&str; 24] = [
+const EXECUTION_OPTIONS: [&str; 25] = [
     "inputs",
     "output",
     "job",
     "retry_failed",
     "force",
     "dry_run",
+    "prune",
     "workers",
     "asset_memory",
     "asset_timeout",
@@ -81,7 +84,18 @@ struct BatchDetails {
     skipped_failed: usize,
     converted: u64,
     failed: u64,
+    /// Assets whose source is gone, and whose outputs were removed, or would be in a dry run.
+    pruned: usize,
+    /// The options that differ from those of earlier runs: `--digits 3 (not set before)`.
+    changed_options: Vec<String>,
     dry_run: bool,
+}
+
+impl BatchDetails {
+    /// Whether the run added rows to the log.
+    fn has_rows(&self) -> bool {
+        self.converted + self.failed > 0 || self.pruned > 0
+    }
 }
 
 /// Runs the subcommand.
@@ -102,8 +116,16 @@ pub fn run(session: &Session, args: &BatchArgs) -> u8 {
     result.unwrap_or_else(|error| session.fail("batch", &error, JsonTo::Stdout))
 }
 
-/// A hash of the options that affect the outputs, in hexadecimal digits.
-fn job_of_words() -> String {
+/// The options that affect the outputs.
+struct LoggedOptions {
+    /// One per line: `digits=3`.
+    text: String,
+    /// Their hash in hexadecimal digits.
+    hash: String,
+}
+
+/// The options of this command line that affect the outputs.
+fn options_of_words() -> LoggedOptions {
     let mut command = manual::command();
     let words = std::iter::once(OsString::from("polyhaul")).chain(words::arguments().cloned());
     let matches = command.try_get_matches_from_mut(words);
@@ -123,7 +145,36 @@ fn job_of_words() -> String {
         }
     }
     options.sort_unstable();
-    format!("{:016x}", xxh3_64(options.join("\n").as_bytes()))
+    let text = options.join("\n");
+    let hash = format!("{:016x}", xxh3_64(text.as_bytes()));
+    LoggedOptions { text, hash }
+}
+
+/// The options of which two runs have different values, in words.
+fn changed_options(before: &str, now: &str) -> Vec<String> {
+    let parse = |options: &str| -> BTreeMap<String, String> {
+        let pairs = options.lines().filter_map(|line| line.split_once('='));
+        pairs.map(|(name, value)| (flag_of(name), value.to_owned())).collect()
+    };
+    let before = parse(before);
+    let now = parse(now);
+    let shown = |name: &str, value: &str| if value == "true" { name.to_owned() } else { format!("{name} {value}") };
+    let names: BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    let change = |name: &String| match (before.get(name), now.get(name)) {
+        (before, now) if before == now => None,
+        (Some(before), Some(now)) => Some(format!("{} (was {before})", shown(name, now))),
+        (None, now) => now.map(|now| format!("{} (was not set)", shown(name, now))),
+        (Some(before), None) => Some(format!("no {}", shown(name, before))),
+    };
+    names.into_iter().filter_map(change).collect()
+}
+
+/// The flag of an option, `--compress` for `compression`.
+fn flag_of(name: &str) -> String {
+    let command = manual::command();
+    let argument =
+        command.find_subcommand("batch").and_then(|batch| batch.get_arguments().find(|arg| arg.get_id() == name));
+    format!("--{}", argument.and_then(|argument| argument.get_long()).unwrap_or(name))
 }
 
 fn usage(message: impl Into<String>, hint: &str) -> Error {
@@ -140,12 +191,11 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
         return Err(usage(format!("`{}` is not a folder", place::shown(output)), "-o takes the output folder"));
     }
     // Check all options before reading anything.
-    format::of_output(output, Some(to))?;
     session.convert_options(&args.style)?;
-    write_options(session, &args.style, Path::new(""), to)?;
-    let mut plan = plan(args, output, to)?;
-    let job = job_of_words();
-    let damage = plan.resume(output, &job)?;
+    write_options(session, &args.style, Path::new(""), to.format)?;
+    let mut plan = plan(args, output, to.format)?;
+    let job = options_of_words();
+    let damage = plan.resume(output, &job.hash)?;
     report_damage(session, &damage, "skipped", "; their assets will be converted again");
     let is_due = |asset: &Asset| {
         args.force
@@ -159,16 +209,71 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     let skipped_failed = plan.assets.iter().filter(|asset| asset.state == AssetState::Failed && !is_due(asset)).count();
     let assets = plan.assets.len();
     let skipped = plan.assets.len() - numbers.len() - skipped_failed;
-    let mut details = BatchDetails { assets, skipped, skipped_failed, converted: 0, failed: 0, dry_run: args.dry_run };
-    if args.dry_run {
-        return Ok(list(session, args, &plan, &numbers, details));
-    }
-    let ended = match numbers.is_empty() {
-        true if args.engine.shard.is_none() && is_manifest_stale(output) => write_manifest(output).map(drop),
-        true => Ok(()),
-        false => work(session, args, &plan, &job, &numbers, &mut details),
+    let changed_options = report_changes(session, &plan, output, &job);
+    let mut details = BatchDetails {
+        assets,
+        skipped,
+        skipped_failed,
+        converted: 0,
+        failed: 0,
+        pruned: 0,
+        changed_options,
+        dry_run: args.dry_run,
     };
+    let find_gone = || {
+        if !args.prune {
+            return Ok(Vec::new());
+        }
+        polyhaul_batch::find_gone(output, &plan, args.engine.shard, |asset| output_path(args, asset))
+    };
+    if args.dry_run {
+        return Ok(list(session, args, &plan, &numbers, &find_gone()?, details));
+    }
+    let mut ended = if numbers.is_empty() { Ok(()) } else { work(session, args, &plan, &job, &numbers, &mut details) };
+    if ended.is_ok() {
+        ended = find_gone().and_then(|gone| prune(session, output, &gone, &mut details));
+    }
+    if args.engine.shard.is_none() && ended.is_ok() && (details.has_rows() || is_manifest_stale(output)) {
+        ended = write_manifest(output).map(drop);
+    }
     Ok(finish(session, details, ended.err()))
+}
+
+/// Says which options differ from those with which assets were converted before, and returns them.
+fn report_changes(session: &Session, plan: &Plan, output: &Path, job: &LoggedOptions) -> Vec<String> {
+    let Some((assets, other_hash)) = plan.other_options() else { return Vec::new() };
+    let Some(before) = polyhaul_batch::kept_options(output, other_hash) else { return Vec::new() };
+    let changes = changed_options(&before, &job.text);
+    if session.talks() && !changes.is_empty() {
+        let assets = human::plural(assets as u64, "asset");
+        let changes = human::safe(&changes.join(", "));
+        console::note(&format!("note: {assets} had other options: {changes}\n"));
+    }
+    changes
+}
+
+/// Removes the outputs of assets whose source is gone.
+fn prune(session: &Session, output: &Path, gone: &[GoneAsset], details: &mut BatchDetails) -> Result<()> {
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let mut log = LogWriter::create(output)?;
+    for asset in gone {
+        let row = asset.remove(output)?;
+        log.append(&[DoneRow::Made(Box::new(row))])?;
+        details.pruned += 1;
+        if session.talks() && session.everywhere.verbose {
+            console::note(&gone_line(output, asset));
+        }
+    }
+    log.finish()
+}
+
+/// The line for an asset whose source is gone.
+fn gone_line(output: &Path, gone: &GoneAsset) -> String {
+    let outputs: Vec<_> = gone.outputs.iter().map(|path| human::path(&output.join(path))).collect();
+    let removed = if outputs.is_empty() { "no outputs".to_owned() } else { outputs.join(", ") };
+    format!("{} is gone: remove {removed}\n", human::safe(&gone.source))
 }
 
 /// Prints how many lines of the log are damaged.
@@ -184,7 +289,8 @@ fn report_damage(session: &Session, damage: &Damage, what_happened: &str, result
 fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
     let find = args.find.options()?.with_exclude(output);
     let options = PlanOptions::default().with_find(find).with_shard(args.engine.shard);
-    let plan = Plan::find(&args.inputs, &options, |from| from.converts_to(to))?;
+    let is_texture_of = |from: Format| to.is_texture() && from.is_image() && !from.is_texture();
+    let plan = Plan::find(&args.inputs, &options, |from| from.converts_to(to) || is_texture_of(from))?;
     if plan.assets.is_empty() && args.engine.shard.is_none() {
         return Err(many::none_found(&args.inputs, &args.find));
     }
@@ -196,7 +302,8 @@ fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
 
 /// The output path of an asset.
 fn output_path(args: &BatchArgs, asset: &Asset) -> Result<PathBuf> {
-    let to = args.style.to.unwrap_or(Format::Obj);
+    let format = Format::Obj;
+    let to = args.style.to.unwrap_or(NamedFormat { format, extension: format.name() });
     let compression = args.style.compression()?;
     let output = args.output.as_deref().unwrap_or(Path::new("."));
     if !args.full_names {
@@ -207,13 +314,23 @@ fn output_path(args: &BatchArgs, asset: &Asset) -> Result<PathBuf> {
     Ok(output.join(target_name(Path::new(&name), to, compression)))
 }
 
-fn list(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], details: BatchDetails) -> u8 {
+fn list(
+    session: &Session,
+    args: &BatchArgs,
+    plan: &Plan,
+    numbers: &[usize],
+    gone: &[GoneAsset],
+    mut details: BatchDetails,
+) -> u8 {
     let mut text = String::new();
     for &number in numbers {
         let asset = &plan.assets[number];
         let to = output_path(args, asset).map(|path| human::path(&path)).unwrap_or_default();
         text.push_str(&format!("{} -> {to}\n", human::path(&plan.source(asset))));
     }
+    let output = args.output.as_deref().unwrap_or(Path::new("."));
+    text.extend(gone.iter().map(|asset| gone_line(output, asset)));
+    details.pruned = gone.len();
     if !session.everywhere.json && !console::result(&text) {
         return FAILED;
     }
@@ -225,7 +342,7 @@ fn work(
     session: &Session,
     args: &BatchArgs,
     plan: &Plan,
-    job: &str,
+    job: &LoggedOptions,
     numbers: &[usize],
     details: &mut BatchDetails,
 ) -> Result<()> {
@@ -237,6 +354,7 @@ fn work(
         EngineName::Ray => (Vec::new(), numbers.iter().collect()),
     };
     let mut log = LogWriter::create(output)?;
+    polyhaul_batch::keep_options(output, &job.hash, &job.text)?;
     let bar = session.files_bar("converting");
     let progress = bar.callback();
     let total = numbers.len() as u64;
@@ -274,7 +392,7 @@ fn work(
             let path = output_path(args, &plan.assets[number]).ok()?;
             let memory = args.engine.asset_memory;
             let timeout = args.engine.asset_timeout.map(f64::from);
-            Some(Task { threads, options: job.to_owned(), memory, timeout, ..plan.task(number, &path, output) })
+            Some(Task { threads, options: job.hash.clone(), memory, timeout, ..plan.task(number, &path, output) })
         });
         let mut pool = pool(args, workers);
         ended = pool.run(&mut tasks, &session.signals().cancel(), &mut log_rows);
@@ -284,9 +402,6 @@ fn work(
     }
     drop(bar);
     log.finish()?;
-    if args.engine.shard.is_none() && ended.is_ok() {
-        write_manifest(output)?;
-    }
     ended
 }
 
@@ -381,13 +496,14 @@ fn show(session: &Session, row: &DoneRow) {
 
 /// Prints the summary line and the JSON object, and returns the exit code.
 fn finish(session: &Session, details: BatchDetails, error: Option<Error>) -> u8 {
-    let BatchDetails { skipped, skipped_failed, converted, failed, .. } = details;
+    let BatchDetails { skipped, skipped_failed, converted, failed, pruned, .. } = details;
     if session.talks() {
         let mut text = human::plural(converted, "asset") + " converted";
         for (count, what) in [
             (failed, "failed"),
             (skipped as u64, "already done"),
             (skipped_failed as u64, "failed before (use --retry-failed)"),
+            (pruned as u64, "gone and removed"),
         ] {
             if count > 0 {
                 text.push_str(&format!(", {} {what}", human::count(count)));
@@ -400,9 +516,9 @@ fn finish(session: &Session, details: BatchDetails, error: Option<Error>) -> u8 
         let code = session.exit_code(Some(error)).max(FAILED);
         return session.finish("batch", Some(details), &Report::default(), (code, Some(error)), JsonTo::Stdout);
     }
-    let code = match (failed, converted) {
-        (0, _) => DONE,
-        (_, 0) if skipped == 0 => FAILED,
+    let code = match failed + skipped_failed as u64 {
+        0 => DONE,
+        _ if converted == 0 && skipped == 0 => FAILED,
         _ => PARTLY,
     };
     session.finish("batch", Some(details), &Report::default(), (code, None), JsonTo::Stdout)

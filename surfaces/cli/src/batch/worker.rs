@@ -103,8 +103,10 @@ impl Worker<'_> {
         let args = self.args;
         let source = PathBuf::from(&task.source);
         let output = PathBuf::from(&task.output);
+        let failed = |error| Error::io("opening", &place::shown(&source), error);
+        place::check_name(&source).map_err(failed)?;
         self.create_folder(&output)?;
-        let to = format::of_output(&output, args.style.to)?;
+        let to = args.style.to.map_or_else(|| format::of_output(&output, None), |to| Ok(to.format))?;
         let read = session.convert_options(&args.style)?.with_run(run.clone());
         let write = write_options(session, &args.style, &source, to)?.with_run(run.clone()).with_hash(true);
         let _hold = session.signals().hold()?;
@@ -172,7 +174,11 @@ fn outputs(task: &Task, report: &Report) -> Vec<RowOutput> {
         let below = path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().replace('\\', "/");
         RowOutput { path: below, bytes: file.bytes, hash: format!("{:032x}", file.hash.unwrap_or_default()) }
     };
-    report.files.iter().map(row_of).collect()
+    let mut files: Vec<_> = report.files.iter().collect();
+    // The converted asset first: its buffer is written before it.
+    let output = place::public(Path::new(&task.output));
+    files.sort_by_key(|file| Path::new(&file.path) != output);
+    files.into_iter().map(row_of).collect()
 }
 
 /// The host name; empty if unknown.

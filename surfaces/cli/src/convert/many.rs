@@ -5,6 +5,7 @@
 use super::{What, write_options};
 use crate::args::ConvertArgs;
 use crate::exit::{DONE, FAILED};
+use crate::format::NamedFormat;
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{console, format, human, many, standard};
@@ -87,7 +88,8 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
         |path: &Path| if args.style.write.is_given("copy_assets") { u64::MAX } else { files::claimed_bytes(path) };
     let work = |number: usize, run| convert(session, args, &jobs[number], &read, run);
     let mut outcomes = Vec::new();
-    let outputs = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);
+    let is_tried = |job: &&ConvertJob| job.skipped.is_none() && place::check_name(&job.input).is_ok();
+    let outputs = jobs.iter().filter(is_tried).map(|job| &*job.output);
     let ran = many::create_folders(outputs).and_then(|()| {
         session.each("converting", &paths, bytes, work, |number, outcome| {
             show(session, &jobs[number], &outcome, jobs.len() > 1);
@@ -136,19 +138,19 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
         let error = usage(format!("cannot infer the output format for the folder `{}`", folder.display()));
         return Err(error.with_hint("use --to FORMAT"));
     };
-    format::of_output(folder, Some(to))?;
+    format::check_written(to.format)?;
     let find = args.many.find.options()?.with_exclude(folder);
-    let sources = many::find(args.inputs(), &args.many.find, find, |from| from.converts_to(to))?;
+    let sources = many::find(args.inputs(), &args.many.find, find, |from| from.converts_to(to.format))?;
     let compression = args.style.compression()?;
     let output = |name: &Path| folder.join(target_name(name, to, compression));
-    Ok(sources.into_iter().map(|Source { path, name, .. }| (path, output(&name), to)).collect())
+    Ok(sources.into_iter().map(|Source { path, name, .. }| (path, output(&name), to.format)).collect())
 }
 
-/// The name of an output for an input's: with the extensions of the format and the compression.
-pub(crate) fn target_name(name: &Path, to: Format, compression: Compression) -> PathBuf {
+/// The name of an output for an input's: with the extension that names the format, and that of the compression.
+pub(crate) fn target_name(name: &Path, to: NamedFormat, compression: Compression) -> PathBuf {
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     let plain = Codec::of_name(&file).map_or(&*file, |(_, plain)| plain);
-    let mut target = name.with_file_name(plain).with_extension(to.name());
+    let mut target = name.with_file_name(plain).with_extension(to.extension);
     if let Some(codec) = compression.codec() {
         target.as_mut_os_string().push(format!(".{}", codec.extension()));
     }
@@ -321,7 +323,9 @@ mod tests {
 
     #[test]
     fn outputs_are_named_after_inputs() {
-        let name = |name: &str, compression| target_name(name.as_ref(), Format::Ply, compression);
+        let to = |extension| NamedFormat { format: Format::Ply, extension };
+        let name = |name: &str, compression| target_name(name.as_ref(), to("ply"), compression);
+        assert_eq!(target_name("a/b.obj".as_ref(), to("gltf"), Compression::Auto), Path::new("a/b.gltf"));
         assert_eq!(name("a/b.c.obj", Compression::Auto), Path::new("a/b.c.ply"));
         assert_eq!(name("a/b.obj.gz", Compression::Auto), Path::new("a/b.ply"));
         assert_eq!(name("scan", Compression::Zstd), Path::new("scan.ply.zst"));

@@ -1,6 +1,7 @@
 //! Libraries of assets, and URLs in a command that cannot open them. Stores and clusters are tested in Python.
 
 use crate::common::{Folder, command, run};
+use std::path::Path;
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
@@ -15,14 +16,156 @@ fn a_library_is_converted_once() {
     let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out][..], &args, more].concat());
     let json = batch(&[]).expect(3).json();
     assert_eq!((json["converted"].as_u64(), json["failed"].as_u64()), (Some(1), Some(1)));
-    let json = batch(&[]).expect(0).json();
+    // A script must see that the library is not complete.
+    let json = batch(&[]).expect(3).json();
     assert_eq!((json["skipped"].as_u64(), json["skipped_failed"].as_u64()), (Some(1), Some(1)));
     std::fs::write(asset, TRIANGLE.repeat(2)).unwrap();
-    assert_eq!(batch(&[]).expect(0).json()["converted"], 1);
+    assert_eq!(batch(&[]).expect(3).json()["converted"], 1);
     let rows = run(&["batch", "rows", &out]).expect(0).stdout;
     let statuses: Vec<_> = rows.lines().map(|row| &row[..row.find(',').unwrap()]).collect();
     assert_eq!(statuses.iter().filter(|status| status.contains("done")).count(), 1);
     assert_eq!(statuses.iter().filter(|status| status.contains("replaced")).count(), 1);
+}
+
+#[test]
+fn failed_rows_decide_about_the_exit_code_until_they_are_gone() {
+    let folder = Folder::new("batch-exit");
+    std::fs::create_dir_all(folder.path("in")).unwrap();
+    let library = folder.path("in");
+    let out = folder.path("out");
+    let bad = folder.file("in/bad.obj", "v 0 0\n");
+    let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out, "--to", "ply"][..], more].concat());
+    // All failed, then and before.
+    batch(&[]).expect(1);
+    assert!(batch(&[]).expect(1).stderr.contains("1 failed before (use --retry-failed)"));
+    folder.file("in/a.obj", TRIANGLE);
+    batch(&[]).expect(3);
+    batch(&["--retry-failed"]).expect(3);
+    std::fs::write(bad, TRIANGLE).unwrap();
+    batch(&[]).expect(0);
+    batch(&[]).expect(0);
+}
+
+#[test]
+fn a_run_says_which_options_changed() {
+    let folder = Folder::new("batch-options");
+    let library = folder.path("in");
+    std::fs::create_dir_all(&library).unwrap();
+    folder.file("in/a.obj", TRIANGLE);
+    let out = folder.path("out");
+    let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out, "--to", "ply"][..], more].concat()).expect(0);
+    assert!(!batch(&["--digits", "3", "--ascii"]).stderr.contains("note: "));
+    // Options that do not affect the outputs are not among them.
+    let again = batch(&["--digits", "3", "--ascii", "-j", "1", "--workers", "1", "--recursive"]).stderr;
+    assert!(again.contains("1 already done") && !again.contains("note: "), "{again}");
+    let changed = batch(&["--digits", "4", "--compress", "gzip"]).stderr;
+    let words = "note: 1 asset had other options: no --ascii, --compression gzip (was not set), --digits 4 (was 3)\n";
+    assert!(changed.contains(words) && changed.contains("1 asset converted"), "{changed}");
+    let json = batch(&["--dry-run", "--json"]).json();
+    assert_eq!(json["changed_options"], serde_json::json!(["no --compression gzip", "no --digits 4"]));
+    assert_eq!(
+        batch(&["--digits", "4", "--compress", "gzip", "--json"]).json()["changed_options"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn outputs_without_a_source_are_pruned() {
+    let folder = Folder::new("batch-prune");
+    let library = folder.path("in");
+    let out = folder.path("out");
+    std::fs::create_dir_all(folder.path("in/sub")).unwrap();
+    for name in ["in/a.obj", "in/b.stl.obj", "in/sub/c.obj", "in/sub/d.obj", "in/e.obj"] {
+        folder.file(name, TRIANGLE);
+    }
+    folder.file("in/bad.obj", "v 0 0\n");
+    let args = ["batch", &library, "-o", &out, "--to", "ply", "--recursive"];
+    let batch = |more: &[&str]| run(&[&args[..], more].concat());
+    batch(&[]).expect(3);
+    for name in ["in/a.obj", "in/sub/c.obj", "in/sub/d.obj", "in/e.obj", "in/bad.obj"] {
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    // The output of `e` is now that of another asset, that of `a` was changed by hand, and a file is not in the log.
+    folder.file("in/e.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
+    folder.file("out/a.ply", "mine");
+    folder.file("out/other.ply", "mine");
+    // Without the option nothing is removed, and a dry run lists only.
+    batch(&[]).expect(0);
+    let listed = batch(&["--prune", "--dry-run"]).expect(0).stdout;
+    let lines: Vec<_> = listed.lines().map(|line| line.rsplit_once(": ").unwrap().1).collect();
+    let below = |name: &str| format!("remove {}", folder.path(name));
+    let nothing = "remove no outputs".to_owned();
+    assert_eq!(lines, [&nothing, &nothing, &nothing, &below("out/sub/c.ply"), &below("out/sub/d.ply")]);
+    assert!(Path::new(&folder.path("out/sub/c.ply")).exists());
+    let json = batch(&["--prune", "--json"]).expect(0).json();
+    assert_eq!((json["pruned"].as_u64(), json["skipped"].as_u64()), (Some(5), Some(2)));
+    for (name, is_there) in [("a.ply", true), ("b.stl.ply", true), ("e.ply", true), ("other.ply", true), ("sub", false)]
+    {
+        assert_eq!(Path::new(&folder.path(&format!("out/{name}"))).exists(), is_there, "{name}");
+    }
+    // Their rows are gone, failed ones too, until the sources are back.
+    let rows = run(&["batch", "rows", &out]).expect(0).stdout;
+    let asset =
+        |row: &str| serde_json::from_str::<serde_json::Value>(row).unwrap()["asset"].as_str().unwrap().to_owned();
+    let assets = |rows: &str| rows.lines().map(asset).collect::<Vec<_>>();
+    assert_eq!(assets(&rows), ["b.stl.obj", "e.off"]);
+    let status = run(&["batch", "status", &out]).expect(0).stdout;
+    assert!(status.starts_with("done          2\nfailed        0\n"), "{status}");
+    assert!(batch(&["--prune"]).expect(0).stderr.starts_with("0 assets converted, 2 already done;"));
+    folder.file("in/sub/c.obj", TRIANGLE);
+    assert!(batch(&["--prune"]).expect(0).stderr.contains("1 asset converted"));
+    run(&["batch", "merge", &out]).expect(0);
+    assert_eq!(assets(&run(&["batch", "rows", &out]).expect(0).stdout).len(), 3);
+}
+
+#[test]
+fn what_this_run_does_not_look_for_is_not_pruned() {
+    let folder = Folder::new("batch-prune-part");
+    let library = folder.path("in");
+    let out = folder.path("out");
+    std::fs::create_dir_all(folder.path("in/sub")).unwrap();
+    for name in ["in/a.obj", "in/sub/b.obj"] {
+        folder.file(name, TRIANGLE);
+    }
+    let batch = |more: &[&str]| run(&[&["batch", "-o", &out, "--to", "ply"][..], more].concat()).expect(0).stderr;
+    batch(&[&library, "--recursive"]);
+    let pruned = |more: &[&str]| batch(&[&[&*library, "--prune"], more].concat()).contains("gone");
+    // Without subfolders, with a pattern, and for a part.
+    assert!(!pruned(&[]) && !pruned(&["--include", "a.*"]));
+    std::fs::remove_file(folder.path("in/sub/b.obj")).unwrap();
+    let shards = ["1/2", "2/2"].map(|shard| pruned(&["--recursive", "--shard", shard]));
+    assert_eq!(shards.iter().filter(|is_pruned| **is_pruned).count(), 1);
+    // A library that is not there, such as one on a disk that is not mounted, prunes nothing.
+    std::fs::rename(&library, folder.path("elsewhere")).unwrap();
+    std::fs::create_dir(&library).unwrap();
+    run(&["batch", &library, "-o", &out, "--to", "ply", "--prune"]).expect(2);
+    assert!(Path::new(&folder.path("out/a.ply")).exists());
+    // At another place it has the same assets.
+    assert!(!batch(&[&folder.path("elsewhere"), "--prune", "--recursive"]).contains("gone"));
+    assert!(Path::new(&folder.path("out/a.ply")).exists());
+}
+
+#[test]
+fn gltf_and_textures_are_named_after_the_format() {
+    let folder = Folder::new("batch-extensions");
+    let library = folder.path("in");
+    std::fs::create_dir_all(&library).unwrap();
+    folder.file("in/a.obj", TRIANGLE);
+    std::fs::write(
+        folder.path("in/i.tga"),
+        [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 4, 0, 8, 0].iter().copied().chain([7; 16]).collect::<Vec<u8>>(),
+    )
+    .unwrap();
+    for (to, files) in
+        [("gltf", &["a.bin", "a.gltf"][..]), ("glb", &["a.glb"]), ("dds", &["i.dds"]), ("ktx2", &["i.ktx2"])]
+    {
+        let out = folder.path(to);
+        run(&["batch", &library, "-o", &out, "--to", to]).expect(0);
+        let mut names: Vec<_> = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.retain(|name| name != ".polyhaul");
+        names.sort();
+        assert_eq!(names, files, "{to}");
+    }
 }
 
 #[test]

@@ -26,13 +26,13 @@ fn info_tells_codec_and_both_sizes() {
     for (extension, codec) in CODECS {
         let path = packed(&folder, extension, SOUND);
         let size = std::fs::metadata(&path).unwrap().len();
-        let value = run(&["info", "--json", &path]).expect(0).json();
+        let value = run(&["info", "--json", &path]).expect(0).json_file();
         assert_eq!((&value["codec"], &value["faces"]), (&json!(codec), &json!(2)));
         assert_eq!((&value["bytes_in"], &value["plain_bytes_in"]), (&json!(size), &json!(plain.len())));
         let table = run(&["info", &path]).expect(0).stdout;
         assert!(table.contains(&format!("({size} B {codec}, {} B decompressed)", plain.len())), "{table}");
     }
-    let value = run_with(&["info", "--json", "-"], SOUND.as_bytes()).expect(0).json();
+    let value = run_with(&["info", "--json", "-"], SOUND.as_bytes()).expect(0).json_file();
     assert_eq!((&value["codec"], &value["plain_bytes_in"]), (&json!(null), &json!(SOUND.len())));
     let first = packed(&folder, "gz", SOUND);
     let second = packed(&folder, "zst", SOUND);
@@ -139,5 +139,5 @@ fn the_demo_may_be_compressed() {
     let value = run(&args).expect(0).json();
     assert_eq!(value["same"], true);
     let value = run(&["info", "--json", &format!("{kept_folder}/demo.obj.zst")]).expect(0).json();
-    assert_eq!((&value["codec"], &value["warnings"]["total"]), (&json!("zstd"), &json!(0)));
+    assert_eq!((&value["files"][0]["codec"], &value["warnings"]["total"]), (&json!("zstd"), &json!(0)));
 }

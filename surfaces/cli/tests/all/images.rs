@@ -12,7 +12,7 @@ fn info_says_what_an_image_is() {
     std::fs::write(&path, TGA).unwrap();
     let ran = run(&["info", &path]).expect(0);
     assert!(ran.stdout.contains("2 x 1 pixels, rgb, 8 bits, srgb"), "{ran:?}");
-    let value = run(&["info", "--json", &path]).expect(0).json();
+    let value = run(&["info", "--json", &path]).expect(0).json_file();
     assert_eq!((value["image"]["width"].as_u64(), value["image"]["channels"].as_str()), (Some(2), Some("rgb")));
 }
 
@@ -31,7 +31,7 @@ fn channels_layers_and_parts_are_listed_and_chosen() {
         assert!(ran.stdout.contains(words), "{words}: {ran:?}");
     }
     assert!(ran.stderr.contains("left-out-parts") && ran.stderr.contains("`other`"), "{ran:?}");
-    let image = run(&["info", "--json", &path]).expect(0).json()["image"].clone();
+    let image = run(&["info", "--json", &path]).expect(0).json_file()["image"].clone();
     assert_eq!((&image["extra"][0]["name"], &image["extra"][0]["type"]), (&"Z".into(), &"float32".into()));
     assert_eq!((&image["parts"][1]["name"], &image["parts"][1]["read"]), (&"other".into(), &false.into()));
     assert_eq!(image["parts"][0]["layers"][0], "diffuse");
@@ -65,7 +65,7 @@ fn info_says_what_a_texture_is() {
         let ran = run(&["info", &format!("{root}{name}")]).expect(0);
         assert!(ran.stdout.contains(words), "{ran:?}");
     }
-    let value = run(&["info", "--json", &format!("{root}{}", words[0].0)]).expect(0).json();
+    let value = run(&["info", "--json", &format!("{root}{}", words[0].0)]).expect(0).json_file();
     let texture = &value["image"]["texture"];
     assert_eq!((texture["encoding"].as_str(), texture["levels"].as_u64()), (Some("bc3"), Some(4)));
     assert_eq!(

@@ -41,6 +41,161 @@ fn files(folder: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_is_no_asset_is_left_out_of_folders() {
+    let (folder, from, to) = folder("many-no-assets");
+    std::fs::create_dir_all(folder.path("in/.git/objects")).unwrap();
+    std::fs::create_dir_all(folder.path("in/__MACOSX")).unwrap();
+    for name in ["in/.hidden.obj", "in/._a.obj", "in/.git/x.obj", "in/__MACOSX/a.obj"] {
+        folder.file(name, TRIANGLE);
+    }
+    for (name, text) in [
+        ("license.txt", "This model is free.\n\nIt was made in 2020, by somebody.\n"),
+        ("requirements.txt", "numpy==2.0\nscipy\n"),
+        ("empty.txt", ""),
+        ("long.txt", &"word ".repeat(3000)),
+        (".DS_Store", "x"),
+        ("a.mtl", "newmtl a\n"),
+    ] {
+        folder.file(&format!("in/{name}"), text);
+    }
+    for (name, text) in [
+        ("points.txt", "1 2 3\n4 5 6\n"),
+        ("named.txt", "# cloud\nX,Y,Z\n1,2,3\n"),
+        ("long_row.txt", &"1.5 ".repeat(3000)),
+    ] {
+        folder.file(&format!("in/{name}"), text);
+    }
+    run(&["convert", &from, &to, "--to", "ply", "--recursive"]).expect(0);
+    let expected = ["a.ply", "b.ply", "long_row.ply", "named.ply", "points.ply", "sub/c.ply", "sub/deep/d.ply"];
+    assert_eq!(files(&to), expected);
+    // Patterns find what they name.
+    let of = |pattern: &str| run(&["info", &from, "--recursive", "--include", pattern, "--json"]).json();
+    let count = |pattern: &str| of(pattern)["files"].as_array().map_or(0, Vec::len);
+    assert_eq!([count("license.txt"), count("*.obj"), count(".*.obj"), count(".git/*.obj")], [1, 4, 2, 1]);
+    // A link that leads nowhere is an asset that is missing.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("nothing.obj", folder.path("in/broken.obj")).unwrap();
+        assert!(run(&["validate", &from]).expect(3).stderr.contains("broken.obj"));
+    }
+}
+
+#[test]
+fn members_of_archives_are_inputs_of_info_and_validate() {
+    let folder = Folder::new("many-members");
+    let zip = folder.path("model.zip");
+    let inner = zip_of(&[("c.obj", TRIANGLE.as_bytes())]);
+    let stored: [(&str, &[u8]); 8] = [
+        ("license.txt", b"Free for all.\n"),
+        ("points.csv", b"x,y,z\n1,2,3\n"),
+        ("a.obj", TRIANGLE.as_bytes()),
+        ("__MACOSX/a.obj", b"x"),
+        ("more/b.obj", b"v 0 0 0\nf 1 2 x\n"),
+        ("more/inner.zip", &inner),
+        ("notes.pdf", b"x"),
+        ("i.tga", &[0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 1, 2]),
+    ];
+    std::fs::write(&zip, zip_of(&stored)).unwrap();
+    let members = ["a.obj", "i.tga", "more/b.obj", "more/inner.zip/c.obj", "points.csv"];
+    for subcommand in ["info", "validate"] {
+        let json = run(&[subcommand, &zip, "--json"]).expect(3).json();
+        let names: Vec<_> =
+            json["files"].as_array().unwrap().iter().map(|file| file["file"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(names, members.map(|name| format!("{zip}/{name}")), "{subcommand}");
+        assert_eq!(json["files"][2]["error"]["line"], 2);
+    }
+    // Reading one chooses the only scene; one scene alone has the archive's name.
+    std::fs::write(&zip, zip_of(&stored[..3])).unwrap();
+    assert_eq!(run(&["info", &zip, "--json"]).expect(0).json()["files"].as_array().unwrap().len(), 2);
+    run(&["convert", &zip, &folder.path("a.ply")]).expect(0);
+    let single = zip_of(&[("license.txt", b"Free.\n"), ("a.obj", TRIANGLE.as_bytes())]);
+    std::fs::write(&zip, &single).unwrap();
+    let ran = run(&["info", &zip]).expect(0);
+    assert!(ran.stdout.starts_with(&format!("{zip}  ({} B zip, 32 B decompressed)\n", single.len())), "{ran:?}");
+    std::fs::write(&zip, &single[..40]).unwrap();
+    assert!(run(&["info", &zip]).expect(1).stderr.contains("model.zip"));
+}
+
+/// A zip archive with stored members.
+fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    let mut directory = Vec::new();
+    for (name, data) in members {
+        let offset = archive.len() as u32;
+        let mut common = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        common.extend(crc32(data).to_le_bytes());
+        common.extend((data.len() as u32).to_le_bytes());
+        common.extend((data.len() as u32).to_le_bytes());
+        common.extend((name.len() as u16).to_le_bytes());
+        common.extend([0, 0]);
+        archive.extend(b"PK\x03\x04");
+        archive.extend(&common);
+        archive.extend(name.as_bytes());
+        archive.extend(*data);
+        directory.extend(b"PK\x01\x02\x14\x00");
+        directory.extend(&common);
+        directory.extend([0; 10]);
+        directory.extend(offset.to_le_bytes());
+        directory.extend(name.as_bytes());
+    }
+    let start = archive.len() as u32;
+    archive.extend(&directory);
+    archive.extend(b"PK\x05\x06\0\0\0\0");
+    archive.extend([(members.len() as u16).to_le_bytes(), (members.len() as u16).to_le_bytes()].concat());
+    archive.extend((directory.len() as u32).to_le_bytes());
+    archive.extend(start.to_le_bytes());
+    archive.extend([0, 0]);
+    archive
+}
+
+/// The checksum of zip archives (CRC-32, bit by bit).
+fn crc32(data: &[u8]) -> u32 {
+    let step = |crc: u32, _: u32| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
+    !data.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+#[test]
+fn sizes_are_those_of_the_files() {
+    let folder = Folder::new("many-sizes");
+    let text = format!("mtllib a.mtl\n{TRIANGLE}");
+    let obj = folder.file("a.obj", &text);
+    let library = format!("newmtl a\n{}", "# comment\n".repeat(20));
+    folder.file("a.mtl", &library);
+    let read = text.len() + library.len();
+    let ran = run(&["info", &obj]).expect(0);
+    assert!(ran.stdout.starts_with(&format!("{obj}  ({} B; {read} B read)\n", text.len())), "{ran:?}");
+    let gltf = folder.path("a.gltf");
+    let ran = run(&["convert", &obj, &gltf]).expect(0);
+    let bytes = |name: &str| std::fs::metadata(folder.path(name)).unwrap().len();
+    let main = bytes("a.gltf");
+    let total = main + bytes("a.bin");
+    let shown = format!("-> {gltf} ({main} B; {total} B in 2 files): ");
+    assert!(ran.stderr.contains(&shown), "{shown} {ran:?}");
+    let json = run(&["convert", &obj, &gltf, "--json"]).expect(0).json();
+    assert_eq!((&json["input_bytes"], &json["output_bytes"]), (&text.len().into(), &main.into()));
+    assert_eq!((&json["bytes_in"], &json["bytes_out"]), (&read.into(), &total.into()));
+    // The library is not what was compressed.
+    let packed = folder.path("b.obj.gz");
+    run(&["convert", &obj, &packed]).expect(0);
+    let ran = run(&["info", &packed]).expect(0);
+    let first = ran.stdout.lines().next().unwrap();
+    let plain = run(&["convert", &packed, "-"]).expect(0).stdout.len();
+    assert!(first.contains(&format!("({} B gzip, ", bytes("b.obj.gz"))) && plain > 0, "{first}");
+}
+
+#[test]
+fn gltf_in_a_folder_is_gltf() {
+    let (_folder, from, to) = folder("many-gltf");
+    run(&["convert", &from, &to, "--to", "gltf"]).expect(0);
+    assert_eq!(files(&to), ["a.bin", "a.gltf", "b.bin", "b.gltf"]);
+    let input = format!("{from}/a.obj");
+    for output in ["-", &format!("{to}/x.glb"), &format!("{to}/x")] {
+        let ran = run(&["convert", &input, output, "--to", "gltf"]).expect(2);
+        assert!(ran.stderr.contains("--to glb") && ran.stdout.is_empty(), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_folder_is_mirrored() {
     let (folder, from, to) = folder("many-mirror");
     let ran = run(&["convert", &from, &to, "--to", "ply"]).expect(0);

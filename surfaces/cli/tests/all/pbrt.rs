@@ -146,7 +146,7 @@ fn parts_are_imported() {
     run(&["convert", &scene, &out, "--parts", "3"]).expect(0);
     assert!(fs::exists(folder.path("s/b-part-3.pbrt.gz")).unwrap());
     let counts = |path: &str| {
-        let mut render = run(&["info", "--json", path]).expect(0).json()["render"].clone();
+        let mut render = run(&["info", "--json", path]).expect(0).json_file()["render"].clone();
         // Those differ.
         for what in ["directives", "files"] {
             render.as_object_mut().unwrap().remove(what).unwrap();

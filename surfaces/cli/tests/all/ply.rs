@@ -28,7 +28,7 @@ fn info_shows_elements_and_properties() {
     ] {
         assert!(ran.stdout.contains(part), "{part}: {ran:?}");
     }
-    let value = run(&["info", "--json", &file("generated/all_types_le.ply")]).expect(0).json();
+    let value = run(&["info", "--json", &file("generated/all_types_le.ply")]).expect(0).json_file();
     assert_eq!(value["header"]["format"], "PLY binary little endian");
     assert_eq!(value["header"]["comments"][0], "made for tests");
     assert_eq!(
@@ -71,7 +71,7 @@ fn standard_input_is_read_on_request() {
     let bytes = fs::read(file("happly/platonic_shelf.ply")).unwrap();
     let text = fs::read(file("happly/platonic_shelf_ascii.ply")).unwrap();
     let [binary, ascii] =
-        [bytes, text].map(|file| run_with(&["info", "--from", "ply", "--json", "-"], &file).expect(0).json());
+        [bytes, text].map(|file| run_with(&["info", "--from", "ply", "--json", "-"], &file).expect(0).json_file());
     assert!(binary["positions"].as_u64() > Some(0));
     for key in ["positions", "faces", "corners", "bounds"] {
         assert_eq!(binary[key], ascii[key], "{key}");

@@ -64,16 +64,16 @@ fn info_shows_columns() {
     {
         assert!(ran.stdout.contains(part), "{part} {}", ran.stdout);
     }
-    let value = run(&["info", "--json", &path, "--missing", "nan"]).expect(0).json();
+    let value = run(&["info", "--json", &path, "--missing", "nan"]).expect(0).json_file();
     let id = json!({"name": "id", "type": "int64", "count": 3, "min": -5, "max": 9007199254740993_i64});
     let height = json!({"name": "height", "type": "float64", "count": 2, "min": 0.5, "max": null});
     assert_eq!((&value["rows"], &value["columns"]), (&json!(3), &json!([id, height])));
     run(&["validate", &path, "--missing", "nan"]).expect(0);
     run(&["validate", &path]).expect(1);
     let ply = folder.file("a.ply", PLY);
-    let value = run(&["info", "--json", &ply, "--element", "face", "--columns", "part"]).expect(0).json();
+    let value = run(&["info", "--json", &ply, "--element", "face", "--columns", "part"]).expect(0).json_file();
     assert_eq!(value["columns"][0]["min"], -4);
-    let value = run(&["info", "--json", &ply]).expect(0).json();
+    let value = run(&["info", "--json", &ply]).expect(0).json_file();
     assert!(value.get("columns").is_none() && value["positions"] == 2, "{value}");
 }
 
@@ -96,7 +96,7 @@ fn converting_tells_what_went_through() {
 
 #[test]
 fn content_tells_the_format_of_standard_input() {
-    let ply = run_with(&["info", "--json", "-"], PLY.as_bytes()).expect(0).json();
+    let ply = run_with(&["info", "--json", "-"], PLY.as_bytes()).expect(0).json_file();
     assert_eq!((&ply["positions"], &ply["header"]["format"]), (&json!(2), &json!("PLY ascii")));
     let packed =
         run_piped(&["convert", "-q", "-", "-", "--to", "npy", "--compress", "zst", "--columns", "x,y"], PLY.as_bytes());

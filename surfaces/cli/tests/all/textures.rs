@@ -32,7 +32,7 @@ fn a_folder_becomes_a_folder_of_textures() {
     std::fs::write(folder.path("in/a.tga"), tga(77, 78)).unwrap();
     assert!(run(&arguments).expect(0).stdout.starts_with("1 texture converted, 2 unchanged; "));
     assert!(run(&[&arguments[..], &["--force", "-q"]].concat()).expect(0).stdout.is_empty());
-    let ran = run(&[&arguments[..], &["--format", "ktx2", "--json"]].concat()).expect(0).json();
+    let ran = run(&[&arguments[..], &["--to", "ktx2", "--json"]].concat()).expect(0).json();
     assert_eq!((ran["made"].as_u64(), ran["unchanged"].as_u64(), ran["failed"].as_u64()), (Some(3), Some(0), Some(0)));
     let file = &ran["files"][0];
     assert_eq!((file["outcome"].as_str(), file["texture"]["encoding"].as_str()), (Some("made"), Some("rgba8")));

@@ -6,7 +6,7 @@ use polyhaul_cloud::{OpenedObject, Stat, StopCheck};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-pub(crate) use polyhaul_cloud::CloudObject as RemoteObject;
+pub(crate) use polyhaul_cloud::{CloudObject as RemoteObject, check_name, stored_name};
 
 /// An opened URL.
 pub(crate) enum Remote {

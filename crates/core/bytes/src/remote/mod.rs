@@ -8,6 +8,6 @@ mod cloud;
 mod none;
 
 #[cfg(feature = "cloud")]
-pub(crate) use cloud::{Remote, RemoteObject, RemoteUpload, list, open, remove, stat};
+pub(crate) use cloud::{Remote, RemoteObject, RemoteUpload, check_name, list, open, remove, stat, stored_name};
 #[cfg(not(feature = "cloud"))]
-pub(crate) use none::{Remote, RemoteObject, RemoteUpload, list, open, remove, stat};
+pub(crate) use none::{Remote, RemoteObject, RemoteUpload, check_name, list, open, remove, stat, stored_name};

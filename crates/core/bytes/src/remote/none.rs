@@ -2,6 +2,7 @@
 
 use crate::place::{ListedObject, PlaceInfo};
 use crate::stop::StopFlag;
+use std::borrow::Cow;
 use std::io::{self, Read};
 
 #[allow(dead_code, reason = "no URL can be opened")]
@@ -17,6 +18,14 @@ pub(crate) enum RemoteUpload {}
 fn refuse<T>() -> io::Result<T> {
     let message = "this build does not support URLs: build it with `--features cloud`, or install a released command";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
+}
+
+pub(crate) fn check_name(_: &str) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn stored_name(name: &str) -> Cow<'_, str> {
+    Cow::Borrowed(name)
 }
 
 pub(crate) fn open(_: &str, _: &StopFlag) -> io::Result<Remote> {

@@ -65,6 +65,13 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap()
     }
 
+    /// The only one of `files` in that object.
+    pub fn json_file(&self) -> Value {
+        let files = self.json()["files"].take();
+        assert_eq!(files.as_array().map(Vec::len), Some(1), "{self:?}");
+        files[0].clone()
+    }
+
     /// Standard error without the line on what limited the job, which only jobs have that take long enough.
     pub fn stderr_without_verdict(&self) -> &str {
         let is_verdict = |line: &str| line.contains("limited by") || line.contains("no single cause");

@@ -96,10 +96,39 @@ fn convert_tells_what_it_did() {
 
 #[test]
 fn info_tells_what_is_inside() {
-    let value = run(&["info", "--json", &blender(BIG)]).expect(0).json();
-    has_shared(&value);
-    has(&value, &COUNTS);
-    has(&value, &["file", "bounds", "object_names", "material_names", "material_libraries", "texture_files"]);
+    let ran = run(&["info", "--json", &blender(BIG)]).expect(0);
+    has_shared(&ran.json());
+    has(&ran.json(), &COUNTS);
+    has(&ran.json_file(), &COUNTS);
+    let names = ["object_names", "material_names", "material_libraries", "texture_files"];
+    has(&ran.json_file(), &["file", "file_bytes", "bounds"]);
+    has(&ran.json_file(), &names);
+}
+
+/// The keys of an object, and of each of its files.
+fn keys_of_info(inputs: &[&str], code: i32) -> (Vec<String>, Vec<Vec<String>>) {
+    let value = run(&[&["info", "--json"], inputs].concat()).expect(code).json();
+    let keys = |value: &Value| value.as_object().unwrap().keys().filter(|key| *key != "error").cloned().collect();
+    let files = value["files"].as_array().unwrap().iter().map(keys).collect();
+    (keys(&value), files)
+}
+
+#[test]
+fn info_has_one_shape_for_one_input_and_for_many() {
+    let folder = Folder::new("json-info-shape");
+    let first = folder.file("a.obj", SOUND);
+    let second = folder.file("b.obj", SOUND);
+    let none = folder.path("none.obj");
+    let (single, files) = keys_of_info(&[&first], 0);
+    let (double, both) = keys_of_info(&[&first, &second], 0);
+    assert_eq!((&single, files.len(), both.len()), (&double, 1, 2));
+    assert_eq!(both, [&files[0][..], &files[0][..]]);
+    // Inputs that cannot be read are in the array, too.
+    assert_eq!(keys_of_info(&[&none], 1).0, single);
+    assert_eq!(keys_of_info(&[&first, &none], 3).0, single);
+    let sum = run(&["info", "--json", &first, &second]).expect(0).json();
+    assert_eq!((&sum["faces"], &sum["files"][0]["faces"]), (&4.into(), &2.into()));
+    assert_eq!(sum["files"][1]["file_bytes"], SOUND.len());
 }
 
 #[test]

@@ -1,0 +1,39 @@
+//! The options of runs, by their hash: rows have only the hash, and people want to know what changed.
+//!
+//! Each set of options is a small file in the state folder, named after its hash, with one option per line.
+
+use crate::log::io;
+use crate::state_folder;
+use polyhaul::place::is_url;
+use polyhaul::{FileOptions, Result, Sink, Source};
+use std::path::{Path, PathBuf};
+
+/// Files that are longer were not written by a run.
+const MAX_BYTES: usize = 1 << 20;
+
+fn options_path(outputs: &Path, hash: &str) -> PathBuf {
+    state_folder(outputs).join("options").join(hash)
+}
+
+/// Keeps the options of a run that writes to `outputs`, one per line.
+///
+/// # Errors
+/// [`polyhaul::ErrorKind::Io`].
+pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
+    let path = options_path(outputs, hash);
+    let failed = |error| io("writing", &path, error);
+    if let Some(folder) = path.parent().filter(|folder| !is_url(folder)) {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut sink = Sink::file(&path, FileOptions::default()).map_err(failed)?;
+    sink.write_all(options.as_bytes()).and_then(|()| sink.finish()).map(drop).map_err(failed)
+}
+
+/// Returns the options with a hash; `None` if no run kept them.
+pub fn kept_options(outputs: &Path, hash: &str) -> Option<String> {
+    let source = Source::open(options_path(outputs, hash)).ok()?;
+    let mut bytes = vec![0; MAX_BYTES];
+    let count = source.read_next(&mut bytes).ok()?;
+    bytes.truncate(count);
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,149 @@
+//! Keys that are not paths: `a//b.obj`, `./b.obj`, `a/../b.obj`.
+//!
+//! `object_store` fails to list a bucket that has one. So the responses to listings are changed before it sees them:
+//! parts of keys that are empty, `.` or `..` get a mark. Objects with a mark are listed and cannot be opened: their URL
+//! would name another object.
+
+use futures_util::future::BoxFuture;
+use object_store::client::{
+    ClientOptions, HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+};
+use std::borrow::Cow;
+use std::io;
+
+/// A character for private use, which no sensible key has.
+const MARK: char = '\u{f8fe}';
+
+/// The elements of listings that have keys: of S3 and Google, and of Azure.
+const ELEMENTS: [&str; 3] = ["Key", "Prefix", "Name"];
+
+/// Returns a listed name as the store has it, without marks.
+pub fn stored_name(name: &str) -> Cow<'_, str> {
+    if name.contains(MARK) { Cow::Owned(name.replace(MARK, "")) } else { Cow::Borrowed(name) }
+}
+
+/// Returns an error if an object with this name or URL cannot be opened.
+///
+/// # Errors
+/// `InvalidInput`, with the reason.
+pub fn check_name(name: &str) -> io::Result<()> {
+    if !name.contains(MARK) {
+        return Ok(());
+    }
+    let message = "object names with empty parts, `.` or `..` are not supported: rename the object";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// Connects clients that mark keys in listings.
+#[derive(Debug)]
+pub(crate) struct MarkingConnector;
+
+#[derive(Debug)]
+struct MarkingClient(HttpClient);
+
+impl HttpConnector for MarkingConnector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(MarkingClient(ReqwestConnector::default().connect(options)?)))
+    }
+}
+
+impl HttpService for MarkingClient {
+    fn call<'s, 'f>(&'s self, request: HttpRequest) -> BoxFuture<'f, Result<HttpResponse, HttpError>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        let query = request.uri().query().unwrap_or_default();
+        let is_listing = query.split('&').any(|part| part.starts_with("list-type=") || part == "comp=list");
+        Box::pin(async move {
+            let response = self.0.execute(request).await?;
+            if !is_listing || !response.status().is_success() {
+                return Ok(response);
+            }
+            let (parts, body) = response.into_parts();
+            let body = body.bytes().await?;
+            let marked = std::str::from_utf8(&body).ok().and_then(marked_listing).map(String::into_bytes);
+            Ok(HttpResponse::from_parts(parts, marked.map_or(body, Into::into).into()))
+        })
+    }
+}
+
+/// A listing with marks; `None` if it needs none.
+fn marked_listing(xml: &str) -> Option<String> {
+    let mut marked = String::new();
+    let mut rest = xml;
+    let mut is_changed = false;
+    while let Some(start) = rest.find('<') {
+        let (before, tag) = rest.split_at(start);
+        marked.push_str(before);
+        let end = tag.find('>').map_or(tag.len(), |end| end + 1);
+        let (tag, after) = tag.split_at(end);
+        marked.push_str(tag);
+        rest = after;
+        let name = tag.trim_start_matches('<').trim_end_matches('>');
+        if ELEMENTS.contains(&name) {
+            let (key, after) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
+            let key_marked = if name == "Prefix" { marked_folder(key) } else { marked_key(key) };
+            is_changed |= key_marked != key;
+            marked.push_str(&key_marked);
+            rest = after;
+        }
+    }
+    marked.push_str(rest);
+    is_changed.then_some(marked)
+}
+
+/// A key with marks.
+fn marked_key(key: &str) -> Cow<'_, str> {
+    let is_odd = |part: &str| matches!(part, "" | "." | "..");
+    if key.is_empty() || !key.split('/').any(is_odd) {
+        return Cow::Borrowed(key);
+    }
+    let marked = |part: &str| if is_odd(part) { format!("{part}{MARK}") } else { part.to_owned() };
+    Cow::Owned(key.split('/').map(marked).collect::<Vec<_>>().join("/"))
+}
+
+/// The prefix of a folder, which ends with a slash, with marks.
+fn marked_folder(prefix: &str) -> Cow<'_, str> {
+    match prefix.strip_suffix('/').map(marked_key) {
+        Some(Cow::Owned(marked)) => Cow::Owned(marked + "/"),
+        _ => Cow::Borrowed(prefix),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_are_not_paths_are_marked() {
+        let keys = ["a//b.obj", "/a", "a/./b", "../b", "a/..", "a/", "//", "/", "./"];
+        for key in keys {
+            let marked = marked_key(key);
+            assert!(marked != key && check_name(&marked).is_err() && stored_name(&marked) == key, "{key} {marked}");
+            assert!(object_store::path::Path::parse(&*marked).is_ok(), "{marked}");
+        }
+        for key in ["", "a", "a/b.obj", "...", "a/.b", "a..b/c"] {
+            assert_eq!(marked_key(key), key);
+            assert!(check_name(key).is_ok());
+        }
+        assert_eq!([marked_folder("a/b/"), marked_folder("")], ["a/b/", ""]);
+        assert_eq!(marked_folder("a//b/"), format!("a/{MARK}/b/"));
+    }
+
+    #[test]
+    fn only_keys_of_listings_change() {
+        let xml = |key: &str| {
+            format!(
+                "<?xml version=\"1.0\"?><L><Name>b</Name><Prefix></Prefix><Contents><Key>{key}</Key><ETag>a//b</ETag>\
+                 </Contents><Contents><Key>x&amp;y/z</Key></Contents><CommonPrefixes><Prefix>c/</Prefix>\
+                 </CommonPrefixes></L>\n"
+            )
+        };
+        assert_eq!(marked_listing(&xml("a/b")), None);
+        assert_eq!(marked_listing(&xml("a//b")), Some(xml(&format!("a/{MARK}/b"))));
+        for odd in ["", "<", "<Key>", "<Key>a//b", "</Key>", "<Key", "a<Key>a//b</Key"] {
+            let _ = marked_listing(odd);
+        }
+    }
+}
