@@ -32,7 +32,7 @@ mod row;
 mod summary;
 mod worker;
 
-pub use log::{Damage, LogWriter, Merged, compact_logs, read_rows};
+pub use log::{Damage, LogWriter, Merged, compact_logs, has_log, read_rows};
 pub use manifest::{StatusRow, each_row, is_manifest_stale, manifest_path, write_manifest};
 pub use options::{keep_options, kept_options};
 pub use plan::{Asset, AssetState, Plan, PlanOptions, Shard};

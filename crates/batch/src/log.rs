@@ -227,6 +227,14 @@ pub(crate) fn is_newer_than(outputs: &Path, other: &Path) -> bool {
     files.iter().any(|file| changed(file) > changed(other))
 }
 
+/// Whether a library has a log, even one without rows.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn has_log(outputs: &Path) -> Result<bool> {
+    log_files(outputs).map(|files| !files.is_empty())
+}
+
 /// The log files, in the order of their names.
 fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
     let folder = log_folder(outputs);

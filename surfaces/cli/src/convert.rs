@@ -170,6 +170,8 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     let to = format::of_output(args.output(), args.style.to)?;
     let read = session.convert_options(&args.style)?;
     let write = write_options(session, &args.style, input, to)?;
+    // The output may replace it.
+    let input_bytes = human::file_bytes(input);
     let mut content = What::Tables { tables: Vec::new() };
     let conversion = session.convert([input, args.output()], &read, &write, |loaded, report| {
         session.show_warnings(report);
@@ -180,7 +182,7 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     let details = ConvertDetails {
         input: place::shown(input),
         output: place::shown(args.output()),
-        input_bytes: human::file_bytes(input),
+        input_bytes,
         output_bytes: human::output_bytes(args.output(), &report),
         codec: json::codec(&report),
         content,
@@ -210,7 +212,7 @@ fn summary(details: &ConvertDetails, report: &Report) -> String {
     format!(
         "{} ({}) -> {} ({}): {}{copied} in {}\n",
         human::safe(&details.input),
-        human::input(Path::new(&details.input), report),
+        human::input(details.input_bytes, report),
         human::safe(&details.output),
         human::output(Path::new(&details.output), report),
         details.content.words(),

@@ -85,7 +85,7 @@ fn look(session: &Session, path: &Path, options: ReadOptions) -> InfoFound {
         Ok((inventory, report)) if session.everywhere.json => InfoFound { path, result: Ok(inventory), report, text },
         Ok((inventory, report)) => {
             let name = human::path(&path);
-            let size = human::input(&path, &report);
+            let size = human::input(human::file_bytes(&path), &report);
             let text = format!("{name}  ({size})\n{}", table(&inventory));
             InfoFound { path, result: Ok(inventory), report, text }
         }

@@ -199,16 +199,16 @@ fn put(sheet: &mut Sheet, number: usize, job: &PreviewJob, result: &mut Result<P
     }
 }
 
-/// Shows the warnings and the line of one file, and the error of one of many.
+/// Shows the warnings of one file and, if it is the only one or on request, its line; the error of one of many.
 fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of_many: bool) {
     match result {
         Err(error) if is_one_of_many => session.show_error(error),
         Err(_) => {}
         Ok(picture) => {
             session.show_warnings(&picture.report);
-            if session.talks() {
+            if session.talks() && (session.everywhere.verbose || !is_one_of_many) {
                 let [input, output] = [&*job.input, &*job.output].map(human::path);
-                let size = human::input(&job.input, &picture.report);
+                let size = human::input(human::file_bytes(&job.input), &picture.report);
                 let seconds = human::seconds(picture.first_pixel);
                 console::note(&format!("{input} ({size}) -> {output}: drawn in {seconds}\n"));
             }
@@ -224,6 +224,11 @@ fn finish(session: &Session, results: &[(&PreviewJob, Result<Picture>)], ended: 
     let code = many::exit_code(session, failed, results.len(), error);
     let mut report = Report::default();
     results.iter().flat_map(|(_, result)| result).for_each(|picture| report.extend(picture.report.clone()));
+    if session.talks() && results.len() > 1 {
+        let drawn = human::plural((results.len() - failed) as u64, "picture");
+        let failed = if failed > 0 { format!(", {} failed", human::count(failed as u64)) } else { String::new() };
+        console::note(&format!("{drawn} drawn{failed} in {}\n", human::seconds(session.seconds())));
+    }
     session.show_verdict(&report);
     if results.len() > 1 {
         // The phases of files processed in parallel cannot be added up.

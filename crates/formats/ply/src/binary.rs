@@ -226,7 +226,8 @@ impl PlyReader<'_, '_> {
 
 /// The warning about so many bytes after the last row.
 pub(super) fn extra_data(extra: u64, place: Place) -> Diagnostic {
-    Diagnostic { place, ..Diagnostic::new(format!("{extra} extra bytes after the last row")) }
+    let plural = if extra == 1 { "" } else { "s" };
+    Diagnostic { place, ..Diagnostic::new(format!("{extra} extra byte{plural} after the last row")) }
 }
 
 /// Returns the counts of the lists of the row at `at`, if it ends within reach.

@@ -57,7 +57,8 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
 /// Warns that definitions of materials are dropped: the library would be a second file.
 fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) {
     let count = looks.materials.iter().filter(|material| !material.missing).count() as u64;
-    let message = format!("a stream cannot store the material library: {count} materials dropped");
+    let materials = if count == 1 { "1 material".to_owned() } else { format!("{count} materials") };
+    let message = format!("a stream cannot store the material library: {materials} dropped");
     let hint = Some("write to a file, and the library appears beside it".to_owned());
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });

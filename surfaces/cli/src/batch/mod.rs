@@ -23,7 +23,7 @@ use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Report, Result};
 use polyhaul_batch::{
     Asset, AssetState, Damage, DoneRow, GoneAsset, Limits, LogWriter, Plan, PlanOptions, Pool, StatusRow, Task,
-    WorkerCommand, compact_logs, is_manifest_stale, write_manifest,
+    WorkerCommand, compact_logs, has_log, is_manifest_stale, write_manifest,
 };
 use polyhaul_bytes::hash::xxh3_64;
 use serde::Serialize;
@@ -559,7 +559,8 @@ struct MergeDetails {
 
 /// Joins the logs of a library and writes its manifest.
 fn merge_logs(session: &Session, output: &Path) -> u8 {
-    let merged = compact_logs(output).and_then(|merged| Ok((merged, write_manifest(output)?)));
+    let has_log = has_log(output).and_then(|has_log| if has_log { Ok(()) } else { Err(status::no_log(output)) });
+    let merged = has_log.and_then(|()| Ok((compact_logs(output)?, write_manifest(output)?)));
     let (merged, rows) = match merged {
         Ok(merged) => merged,
         Err(error) => return session.fail("batch", &error, JsonTo::Stdout),

@@ -182,6 +182,8 @@ fn mistakes_are_explained() {
         (&["batch", &asset, "-o", &out, "--to", "ply", "--trace", "t.json"], "--trace applies only"),
         (&["batch", &asset, "-o", &out, "--to", "ply", "--strict", "--on-error", "warn"], "--strict cannot be used"),
         (&["batch", "status", &out], "no log of a batch"),
+        (&["batch", "merge", &out], "no log of a batch"),
+        (&["batch", "rows", &out], "no log of a batch"),
         (&["batch", &asset, "-o", &out, "--job", &out], "reading failed"),
     ] {
         let ran = run(args);

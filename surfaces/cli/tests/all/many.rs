@@ -174,6 +174,13 @@ fn sizes_are_those_of_the_files() {
     let json = run(&["convert", &obj, &gltf, "--json"]).expect(0).json();
     assert_eq!((&json["input_bytes"], &json["output_bytes"]), (&text.len().into(), &main.into()));
     assert_eq!((&json["bytes_in"], &json["bytes_out"]), (&read.into(), &total.into()));
+    // A file that is replaced.
+    let same = folder.file("same.obj", TRIANGLE);
+    let ran = run(&["convert", &same, &same]).expect(0);
+    assert!(
+        ran.stderr.contains(&format!("{same} ({} B) -> {same} ({} B)", TRIANGLE.len(), bytes("same.obj"))),
+        "{ran:?}"
+    );
     // The library is not what was compressed.
     let packed = folder.path("b.obj.gz");
     run(&["convert", &obj, &packed]).expect(0);

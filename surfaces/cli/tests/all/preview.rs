@@ -73,6 +73,11 @@ fn all_kinds_of_files_have_pictures_named_after_them() {
     }
     // A level of the image that fits.
     assert_eq!(png(&folder.path("out/i.tga.png")), ([50, 25], 8));
+    // People see a summary, and the line of each picture on request.
+    let words = &arguments[..arguments.len() - 1];
+    let said = run(words).expect(3).stderr;
+    assert!(said.contains("\n5 pictures drawn, 1 failed in ") && !said.contains("a.obj.png: drawn"), "{said}");
+    assert!(run(&[words, &["-v"]].concat()).expect(3).stderr.contains("a.obj.png: drawn in "));
     assert!(!Path::new(&folder.path("out/bad.obj.png")).exists());
 }
 
