@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyhaul._io import write
 from polyhaul._mesh import Mesh
 from polyhaul._scene import Scene
 
@@ -168,6 +169,11 @@ def from_pyvista(other: Any) -> Mesh:
         columns = {name: np.asarray(other.cell_data[name]) for name in other.cell_data}
         given["face_columns"] = {name: values for name, values in columns.items() if values.ndim == 1 and values.dtype.kind in "fiu"}
     return Mesh(np.asarray(other.points), **given)
+
+
+def write_pyvista(dataset: Any, path: Any, **options: Any) -> None:
+    """Writes the surface of a data set."""
+    write(from_pyvista(dataset if hasattr(dataset, "GetPolys") else dataset.extract_surface()), path, **options)
 
 
 def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:

@@ -1,0 +1,100 @@
+"""The facets of ASCII STL in float64, with the normals of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul._errors import MalformedError
+from polyhaul._handed_on import HandedOnError
+from polyhaul._tables import loadtxt
+
+
+class Solid(NamedTuple):
+    """A solid of an ASCII STL file."""
+
+    name: str
+    #: (f, 3) float64
+    normals: npt.NDArray[np.float64]
+    #: (f, 3, 3) float64
+    corners: npt.NDArray[np.float64]
+
+
+#: Where the numbers are among the words of a facet.
+_NUMBERS = (2, 3, 4, 8, 9, 10, 12, 13, 14, 16, 17, 18)
+
+_WORDS = b"facet normal 0 0 0 outer loop vertex 0 0 0 vertex 0 0 0 vertex 0 0 0 endloop".split()
+
+
+def solids_of(text: bytes) -> Iterator[Solid]:
+    """The solids that have facets, in order.
+
+    Raises:
+        HandedOnError: the text has something besides solids and facets.
+    """
+    lower = text.lower()
+    end = 0
+    while True:
+        start = lower.find(b"solid", end)
+        stop = lower.find(b"endsolid", end)
+        if start < 0 or stop < 0:
+            return
+        if start > stop:
+            raise HandedOnError("a solid that ends before it starts")
+        end = stop + len(b"endsolid")
+        line_end = lower.find(b"\n", start, stop)
+        line_end = stop if line_end < 0 else line_end
+        if b"vertex" in lower[start:stop]:
+            numbers = facets_of(lower[line_end:stop], lower.count(b"vertex", start, stop), lower.count(b"normal", start, stop))
+            name = text[start + len(b"solid ") : line_end].decode().strip()
+            yield Solid(name, numbers[:, 0].copy(), numbers[:, 1:].copy())
+
+
+def facets_of(text: bytes, vertices: int, normals: int) -> npt.NDArray[np.float64]:
+    """(f, 4, 3) float64: the normal and the corners of each facet.
+
+    Raises:
+        HandedOnError: it has other words, or other numbers of vertices and normals.
+    """
+    # A facet becomes a row of numbers between words.
+    rows = text.replace(b"\n", b" ").replace(b"endfacet", b"\n")
+    first = rows[: rows.find(b"\n")].split()
+    if [word for at, word in enumerate(first) if at not in _NUMBERS] != [
+        word for at, word in enumerate(_WORDS) if at not in _NUMBERS
+    ]:
+        raise HandedOnError("facets of another form")
+    try:
+        numbers = loadtxt(rows, usecols=_NUMBERS, comments=None, ndmin=2)
+    except MalformedError:
+        raise HandedOnError("facets of another form") from None
+    if not 3 * len(numbers) == 3 * normals == vertices:
+        raise HandedOnError("facets of another form")
+    return np.asarray(numbers, np.float64).reshape(-1, 4, 3)
+
+
+def joined_facets(text: bytes) -> bytes:
+    """The facets of all solids, without the lines between them.
+
+    Raises:
+        HandedOnError: there are empty lines at the end.
+    """
+    if re.search(rb"\n[ \t]*\n", text[max(text.rfind(b"vertex"), 0) :]) is not None:
+        raise HandedOnError("empty lines at the end")
+    return re.sub(rb"(?m)^[ \t]*(endsolid|solid).*$", b"", text)
+
+
+def as_solid(facets: bytes) -> bytes:
+    """Facets as a file."""
+    return b"solid\n" + facets + b"\nendsolid\n"
+
+
+def is_binary_stl(data: bytes) -> bool:
+    """Whether the size is that of as many triangles as the header says."""
+    return len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
+
+
+__all__ = ["Solid", "as_solid", "facets_of", "is_binary_stl", "joined_facets", "solids_of"]

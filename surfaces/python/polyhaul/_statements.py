@@ -1,0 +1,158 @@
+"""The lines of OBJ text: where statements are, and the numbers of some of them in float64.
+
+A mesh has normals, uvs and colors as float32. Libraries that return the numbers of the text as float64 get them from here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul._errors import MalformedError
+from polyhaul._handed_on import HandedOnError
+from polyhaul._tables import loadtxt
+
+#: What follows each keyword of a line that has numbers.
+_SPACE = ord(" ")
+
+
+class Remark(NamedTuple):
+    """A line that has no numbers of vertices or faces."""
+
+    text: bytes
+    #: The number of faces before it.
+    face: int
+
+
+class Statements:
+    """The lines of an OBJ file, found without parsing them.
+
+    Raises:
+        HandedOnError: some line is written in a way that readers treat differently: with spaces before or tabs after the
+            keyword, or with a comment after numbers.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        codes = np.frombuffer(data + b"\n\n\n" if len(data) < 3 else data, np.uint8)
+        ends = np.flatnonzero(codes == ord("\n"))
+        starts = np.concatenate([[0], ends + 1])
+        self._starts = starts = starts[starts < len(data)]
+        last = len(codes) - 1
+        first, second = codes[starts], codes[np.minimum(starts + 1, last)]
+        is_v, self._is_face = first == ord("v"), first == ord("f")
+        if bool((self._is_face & (second != _SPACE)).any()):
+            raise HandedOnError("a face statement without a space after its keyword")
+        self._keywords = {b"v": is_v & (second == _SPACE)}
+        for keyword in (b"vt", b"vn"):
+            self._keywords[keyword] = is_v & (second == keyword[1])
+            rows = np.flatnonzero(self._keywords[keyword])
+            if bool((codes[np.minimum(starts[rows] + 2, last)] != _SPACE).any()):
+                raise HandedOnError("a vertex statement without a space after its keyword")
+        if bool((is_v & (second != _SPACE) & ~np.isin(second, _SECOND)).any()):
+            raise HandedOnError("a vertex statement without a space after its keyword")
+        self.remarks = self._remarks(~is_v & ~self._is_face)
+
+    def count(self, keyword: bytes) -> int:
+        """The number of statements ``v``, ``vt``, ``vn`` or ``f``."""
+        return int(np.count_nonzero(self._is_face if keyword == b"f" else self._keywords[keyword]))
+
+    def numbers(self, keyword: bytes) -> npt.NDArray[np.float64] | None:
+        """(n, k) float64: the numbers after a keyword; ``None`` without such a statement.
+
+        Raises:
+            HandedOnError: the statements have different numbers of values.
+        """
+        rows = np.flatnonzero(self._keywords[keyword])
+        if not len(rows):
+            return None
+        columns = len(self._line(int(rows[0])).split()) - 1
+        try:
+            values = loadtxt(self._lines(rows), usecols=range(1, columns + 1), comments=None, ndmin=2)
+        except MalformedError:
+            raise HandedOnError(f"{keyword.decode()} statements have different numbers of values") from None
+        return np.asarray(values, np.float64)
+
+    def fewest_numbers(self, keyword: bytes) -> int:
+        """The number of values of the shortest statement."""
+        lines = bytes(self._lines(np.flatnonzero(self._keywords[keyword]))).split(b"\n")
+        return min(len(line.split()) for line in lines if line) - 1
+
+    def has_in_faces(self, text: bytes) -> bool:
+        """Whether the lines of faces contain ``text``."""
+        rows = np.flatnonzero(self._is_face)
+        start = int(self._starts[rows[0]]) if len(rows) else len(self._data)
+        return self._data.find(text, start) >= 0 and text in bytes(self._lines(rows))
+
+    def _line(self, row: int) -> bytes:
+        end = int(self._starts[row + 1]) if row + 1 < len(self._starts) else len(self._data)
+        return self._data[int(self._starts[row]) : end]
+
+    def _lines(self, rows: npt.NDArray[Any]) -> bytes | memoryview:
+        """The text of some lines; those that follow one another are not copied."""
+        cuts = np.flatnonzero(np.diff(rows) != 1) + 1
+        firsts = rows[np.concatenate([[0], cuts])]
+        lasts = rows[np.concatenate([cuts - 1, [len(rows) - 1]])]
+        ends = np.append(self._starts, len(self._data))[lasts + 1]
+        view = memoryview(self._data)
+        runs = [view[start:end] for start, end in zip(self._starts[firsts].tolist(), ends.tolist(), strict=True)]
+        return runs[0] if len(runs) == 1 else b"".join(runs)
+
+    def _remarks(self, is_other: npt.NDArray[np.bool_]) -> list[Remark]:
+        rows = np.flatnonzero(is_other)
+        faces = np.cumsum(self._is_face)[rows] if len(rows) else rows
+        remarks = [Remark(self._line(row).rstrip(b"\n"), face) for row, face in zip(rows.tolist(), faces.tolist(), strict=True)]
+        if self._data.count(b"#") != sum(remark.text.count(b"#") for remark in remarks):
+            raise HandedOnError("a comment after numbers")
+        for text, _ in remarks:
+            if text[:1] in (b" ", b"\t") and text.split()[:1] and text.split()[0] in (b"v", b"vt", b"vn", b"f"):
+                raise HandedOnError("spaces before a keyword")
+        return remarks
+
+
+#: What may follow the ``v`` of a keyword of two letters.
+_SECOND = np.frombuffer(b"tnp", np.uint8)
+
+
+def text_of(data: bytes) -> bytes:
+    """The text with the line ends of Unix.
+
+    Raises:
+        HandedOnError: it is not UTF-8, or has a byte order mark or other line ends.
+    """
+    if not data.isascii():
+        if data.startswith(b"\xef\xbb\xbf"):
+            raise HandedOnError("a byte order mark")
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            raise HandedOnError("text that is not UTF-8") from None
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+        if b"\r" in data:
+            raise HandedOnError("lines that end with a carriage return alone")
+    return data
+
+
+def numbers_per_line(text: bytes) -> npt.NDArray[np.int64]:
+    """How many words each line has."""
+    if not text:
+        return np.zeros(0, np.int64)
+    codes = np.frombuffer(text, np.uint8)
+    is_text = codes > ord(" ")
+    is_start = is_text.copy()
+    is_start[1:] &= ~is_text[:-1]
+    starts = np.concatenate([[0], np.flatnonzero(codes == ord("\n")) + 1])
+    return np.add.reduceat(is_start, starts, dtype=np.int64)
+
+
+def check_comments(text: bytes) -> None:
+    """Raises ``HandedOnError`` if a comment is not a line of its own."""
+    at = text.find(b"#")
+    while at >= 0:
+        if text[text.rfind(b"\n", 0, at) + 1 : at].strip():
+            raise HandedOnError("a comment after other text")
+        end = text.find(b"\n", at)
+        at = text.find(b"#", end) if end >= 0 else -1

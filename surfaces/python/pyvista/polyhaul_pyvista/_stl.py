@@ -1,0 +1,32 @@
+"""What VTK makes of an STL file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polyhaul
+import pyvista
+from polyhaul._facets import as_solid, is_binary_stl, joined_facets
+from polyhaul._handed_on import HandedOnError, check_faults
+from polyhaul._statements import text_of
+
+from polyhaul_pyvista._vtk import surface
+
+
+def stl_data(data: bytes) -> pyvista.PolyData:
+    """The triangles with three different points."""
+    if not is_binary_stl(data):
+        data = as_solid(joined_facets(text_of(data)))
+    scene = polyhaul.read(data, format="stl", weld=True, writable=True, precision="single")
+    check_faults(scene)
+    mesh = scene.meshes[0]
+    if bool(np.isnan(mesh.positions).any()):
+        raise HandedOnError("positions that are not numbers")
+    corners: Any = mesh.corner_positions
+    triangles = corners.reshape(-1, 3)
+    a, b, c = triangles.T
+    is_kept = (a != b) & (b != c) & (a != c)
+    if not is_kept.all():
+        corners = triangles[is_kept].reshape(-1)
+    return surface(mesh.positions, np.arange(0, len(corners) + 1, 3), corners)
