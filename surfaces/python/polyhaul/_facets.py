@@ -77,13 +77,7 @@ def facets_of(text: bytes, vertices: int, normals: int) -> npt.NDArray[np.float6
 
 
 def joined_facets(text: bytes) -> bytes:
-    """The facets of all solids, without the lines between them.
-
-    Raises:
-        HandedOnError: there are empty lines at the end.
-    """
-    if re.search(rb"\n[ \t]*\n", text[max(text.rfind(b"vertex"), 0) :]) is not None:
-        raise HandedOnError("empty lines at the end")
+    """The facets of all solids, without the lines between them."""
     return re.sub(rb"(?m)^[ \t]*(endsolid|solid).*$", b"", text)
 
 

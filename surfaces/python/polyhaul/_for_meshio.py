@@ -16,7 +16,7 @@ from polyhaul._handed_on import HandedOnError, check_faults, log_handed_on, log_
 from polyhaul._io import read
 from polyhaul._mesh import Mesh
 from polyhaul._ply_for_meshio import cell_type, read_ply
-from polyhaul._statements import Statements, check_comments, text_of
+from polyhaul._statements import Statements, check_comments, numbers_per_line, text_of
 
 Array = npt.NDArray[Any]
 
@@ -100,7 +100,10 @@ def _read_stl(data: bytes) -> Any:
     normals = None
     is_binary = is_binary_stl(data)
     if not is_binary:
-        facets = joined_facets(text_of(data))
+        text = text_of(data)
+        if re.search(rb"\n[ \t]*\n", text[max(text.rfind(b"vertex"), 0) :]) is not None:
+            raise HandedOnError("empty lines at the end")
+        facets = joined_facets(text)
         if not facets.strip():
             return meshio.Mesh([], {})
         normals = facets_of(facets, facets.count(b"vertex"), facets.count(b"normal"))[:, 0].copy()
@@ -124,6 +127,9 @@ def _read_off(data: bytes) -> Any:
         raise HandedOnError("a header of another form")
     mesh = read(text, format="off", precision="double", writable=True).meshes[0]
     sizes = np.diff(mesh.face_offsets)
+    words = int(numbers_per_line(text).sum())
+    if words != 4 + 3 * mesh.position_count + 4 * mesh.face_count:
+        raise HandedOnError("other numbers than those of vertices and triangles")
     if not mesh.face_count or bool((sizes != 3).any()) or mesh.colors is not None or len(mesh.points) or len(mesh.line_positions):
         raise HandedOnError("faces that are not triangles")
     faces = mesh.corner_positions.reshape(-1, 3).astype(np.int64)

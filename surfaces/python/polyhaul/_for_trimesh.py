@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from polyhaul._facets import is_binary_stl, solids_of
 from polyhaul._handed_on import HandedOnError, check_faults, log_handed_on, log_read
 from polyhaul._io import read
 from polyhaul._mesh import Mesh
-from polyhaul._statements import Statements, text_of
+from polyhaul._statements import Statements, numbers_per_line, text_of
 
 Array = npt.NDArray[Any]
 
@@ -351,16 +352,32 @@ def _binary_stl(data: bytes) -> dict[str, Any]:
 
 def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
     """What trimesh makes of an OFF file: its triangles, then those of its quads, then those of other polygons."""
-    text_of(data)
-    scene = read(data, format="off", precision="double", writable=True)
-    mesh = scene.meshes[0]
-    if not mesh.face_count or len(mesh.points) or len(mesh.line_positions):
-        raise HandedOnError("no faces, or others with fewer than three corners")
     from trimesh.geometry import triangulate_quads
+    from trimesh.util import comment_strip
 
+    text = text_of(data)
+    if b"#" in text:
+        text = comment_strip(text.decode()).encode()
+    if re.match(rb"C?OFF\s", text := text.lstrip()) is None:
+        raise HandedOnError("a header of another form")
+    mesh = read(text, format="off", precision="double", writable=True).meshes[0]
+    if not mesh.face_count or len(mesh.points) or len(mesh.line_positions):
+        raise HandedOnError("no faces, or some with fewer than three corners")
+    sizes = np.diff(mesh.face_offsets.astype(np.int64))
+    _check_off_rows(text, np.concatenate([np.full(mesh.position_count, 3), sizes + 1]))
     offsets = mesh.face_offsets.astype(np.int64)
     corners = mesh.corner_positions.astype(np.int64)
-    sizes = np.diff(offsets)
     is_even = bool((sizes == sizes[0]).all())
+    if not is_even and int(sizes.max()) > 4:
+        raise HandedOnError("polygons beside other faces")
     faces: Any = corners.reshape(-1, int(sizes[0])) if is_even else np.split(corners, offsets[1:-1])
     return {"vertices": mesh.positions.astype(np.float64, copy=False), "faces": triangulate_quads(faces)}
+
+
+def _check_off_rows(text: bytes, expected: Array) -> None:
+    """Each vertex and each face is a line with at least as many words as expected."""
+    words = numbers_per_line(text)
+    words = words[words > 0]
+    rows = words[2 if words[0] == 1 else 1 :]
+    if len(rows) != len(expected) or bool((rows < expected).any()):
+        raise HandedOnError("rows that are not lines")

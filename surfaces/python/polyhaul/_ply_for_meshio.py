@@ -38,7 +38,7 @@ class _Header(NamedTuple):
     """What a header declares, for vertices and faces alone."""
 
     encoding: str
-    #: The number of elements, and the types of their properties by name; of lists the type of their values.
+    #: The number of elements, and the types of their properties by name; of lists that of their values.
     vertices: tuple[int, dict[str, str]]
     faces: tuple[int, dict[str, str]]
     #: Where the data starts.
@@ -65,8 +65,6 @@ def read_ply(data: bytes) -> Any:
     if not isinstance(indices, Lists):
         raise HandedOnError("faces without lists")
     cells = _blocks(indices, order + types[face_kinds.pop("vertex_indices")])
-    if face_kinds and not is_text:
-        raise HandedOnError("other properties of faces in a binary file")
     values = _typed(faces, face_kinds, types, order)
     ends = np.cumsum([len(block) for _, block in cells])[:-1]
     if values and len({block.shape[1] for _, block in cells}) < len(cells):
@@ -83,14 +81,18 @@ def _header(data: bytes) -> _Header:
     lines = [line.strip() for line in data[:end].decode("latin1").splitlines()[1:]]
     lines = [line for line in lines if line and not line.startswith(("comment", "obj_info"))]
     encoding = re.fullmatch(r"format (ascii|binary_(?:big|little)_endian) 1\.0", lines[0])
+    is_text = encoding is not None and encoding[1] == "ascii"
+    types = _TEXT_TYPES if is_text else _BINARY_TYPES
     elements: dict[str, tuple[int, dict[str, str]]] = {}
     for line in lines[1:]:
         if element := re.fullmatch(r"element (vertex|face) (\d+)", line):
             kinds: dict[str, str] = {}
             elements[element[1]] = int(element[2]), kinds
-        elif elements and (found := re.fullmatch(r"property (list \w+ )?(\w+) (\S+)", line)):
+        elif elements and (found := re.fullmatch(r"property (?:list (\w+) )?(\w+) (\S+)", line)):
             if bool(found[1]) != (found[3] == "vertex_indices"):
                 raise HandedOnError("lists other than vertex_indices")
+            if unknown := {found[1] or found[2], found[2]} - types.keys():
+                raise HandedOnError(f"properties of type {unknown.pop()}")
             kinds[found[3]] = found[2]
         else:
             raise HandedOnError("elements other than vertices and faces")
@@ -98,8 +100,12 @@ def _header(data: bytes) -> _Header:
     is_plain = list(vertices[1])[:3] == ["x", "y", "z"] and (not faces[1] or next(iter(faces[1])) == "vertex_indices")
     if encoding is None or not is_plain or next(iter(elements)) != "vertex":
         raise HandedOnError("elements or properties in another order")
-    if encoding[1] == "ascii" and vertices[0] < 2:
+    if is_text and vertices[0] < 2:
         raise HandedOnError("fewer than two vertices as text")
+    if is_text and any(re.fullmatch(r"\w+", name) is None or name in ("return", "file", "print") for name in vertices[1]):
+        raise HandedOnError("names that numpy changes")
+    if not is_text and len(faces[1]) > 1:
+        raise HandedOnError("other properties of faces in a binary file")
     return _Header(encoding[1], vertices, faces, line_end + 1)
 
 
@@ -126,8 +132,6 @@ def _check_lines(data: bytes, header: _Header, tables: dict[str, Table]) -> None
 
 def _typed(table: Table, kinds: dict[str, str], types: dict[str, str], order: str) -> dict[str, Array]:
     """The columns with the types that meshio gives them."""
-    if unknown := [kind for kind in kinds.values() if kind not in types]:
-        raise HandedOnError(f"properties of type {unknown[0]}")
     typed = {}
     for name, kind in kinds.items():
         column: Any = table[name]

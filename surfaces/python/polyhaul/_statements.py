@@ -145,7 +145,7 @@ def numbers_per_line(text: bytes) -> npt.NDArray[np.int64]:
     is_start = is_text.copy()
     is_start[1:] &= ~is_text[:-1]
     starts = np.concatenate([[0], np.flatnonzero(codes == ord("\n")) + 1])
-    return np.add.reduceat(is_start, starts, dtype=np.int64)
+    return np.add.reduceat(is_start, starts[starts < len(text)], dtype=np.int64)
 
 
 def check_comments(text: bytes) -> None:

@@ -33,6 +33,8 @@ def obj_data(data: bytes) -> pyvista.PolyData:
     if "empty-index" in scene.report.warnings.counts and re.search(rb"/\d*/\s", text) is not None:
         raise HandedOnError("a slash without a normal")
     mesh = scene.meshes[0]
+    if (b"+" in text and re.search(rb"\s\+", text) is not None) or not _is_finite(mesh):
+        raise HandedOnError("numbers with a plus sign, or that are not finite")
     has_lines = len(mesh.line_positions) > 0
     if mesh.curves or len(mesh.points) or (has_lines and mesh.face_count):
         raise HandedOnError("points or curves, or lines beside faces")
@@ -53,6 +55,10 @@ def obj_data(data: bytes) -> pyvista.PolyData:
         made.GetCellData().AddArray(named("GroupIds", _groups(mesh)))
         _set_materials(made, scene, mesh, text, is_repeated)
     return made
+
+
+def _is_finite(mesh: Any) -> bool:
+    return all(values is None or bool(np.isfinite(values).all()) for values in (mesh.positions, mesh.uvs, mesh.normals))
 
 
 def _agrees(stream: Any, corners: Any) -> bool:

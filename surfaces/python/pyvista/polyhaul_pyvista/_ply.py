@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ _BYTES = ("uchar", "uint8")
 def ply_data(data: bytes) -> pyvista.PolyData:
     """Points, polygons, and the properties that VTK knows."""
     kinds = _declared(data)
+    if list(kinds)[: 1 + ("face" in kinds)] != ["vertex", "face"][: 1 + ("face" in kinds)]:
+        raise HandedOnError("elements in another order")
+    if b"\nformat ascii" in data[:100] and b"+" in data and re.search(rb"\s\+", data) is not None:
+        raise HandedOnError("numbers with a plus sign")
     vertex, face = kinds.get("vertex", {}), kinds.get("face", {})
     _check(vertex, face)
     scene = polyhaul.read(data, format="ply", writable=True, precision="single")
@@ -72,8 +77,6 @@ def _check(vertex: Kinds, face: Kinds) -> None:
     """Whether VTK understands the properties in the same way."""
     colors = [vertex[name] for name in (*_COLORS, "alpha") if name in vertex]
     cell_values = [face[name] for name in (*_COLORS, "alpha", "intensity") if name in face]
-    if not vertex:
-        raise HandedOnError("no vertices")
     if any(kind not in _BYTES for kind in (*colors, *cell_values)):
         raise HandedOnError("colors that are not bytes")
     if "texcoord" in face:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,20 @@ from polyhaul_pyvista._vtk import surface
 def stl_data(data: bytes) -> pyvista.PolyData:
     """The triangles with three different points."""
     if not is_binary_stl(data):
+        if b"+" in data and re.search(rb"\s\+", data) is not None:
+            raise HandedOnError("numbers with a plus sign")
         data = as_solid(joined_facets(text_of(data)))
     scene = polyhaul.read(data, format="stl", weld=True, writable=True, precision="single")
     check_faults(scene)
     mesh = scene.meshes[0]
-    if bool(np.isnan(mesh.positions).any()):
-        raise HandedOnError("positions that are not numbers")
+    if not bool(np.isfinite(mesh.positions).all()):
+        raise HandedOnError("positions that are not finite")
     corners: Any = mesh.corner_positions
     triangles = corners.reshape(-1, 3)
     a, b, c = triangles.T
     is_kept = (a != b) & (b != c) & (a != c)
+    if mesh.face_count and not is_kept.any():
+        raise HandedOnError("no triangles with three different points")
     if not is_kept.all():
         corners = triangles[is_kept].reshape(-1)
     return surface(mesh.positions, np.arange(0, len(corners) + 1, 3), corners)
