@@ -22,42 +22,21 @@ const ARRAYS = {
 export const ITEM_SIZES = { position: 3, normal: 3, color: 3, uv: 2 };
 
 /** Whether an instance can wait for promises (JavaScript Promise Integration). */
-export const canSuspend = typeof WebAssembly.Suspending === 'function';
+export const canSuspend = typeof globalThis.WebAssembly?.Suspending === 'function';
 
 /** What is wrong with a file, and where: the fields of Rust's error, as numbers and texts. */
 export class PolyhaulError extends Error {
-  constructor(answer) {
-    super(answer.hint ? `${answer.message} (${answer.hint})` : answer.message);
+  constructor({ message, ...details }) {
+    const { hint } = details;
+    super(hint && !message.includes(hint) ? `${message} (${hint})` : message);
     this.name = 'PolyhaulError';
-    const { message, ...details } = answer;
     Object.assign(this, details);
   }
 }
 
-/**
- * Where the modules are: one that reads, a larger one that also converts, and one for each of three formats alone.
- * Bundlers look for such expressions.
- */
-export const MODULES = {
-  reading: new URL('./polyhaul.wasm', import.meta.url),
-  converting: new URL('./polyhaul-convert.wasm', import.meta.url),
-  obj: new URL('./polyhaul-obj.wasm', import.meta.url),
-  ply: new URL('./polyhaul-ply.wasm', import.meta.url),
-  stl: new URL('./polyhaul-stl.wasm', import.meta.url),
-};
-
-/** Compiles a module. In a browser it is compiled while it arrives. */
-export async function compile(url) {
-  if (url.protocol === 'file:') {
-    const { readFile } = await import('node:fs/promises');
-    return WebAssembly.compile(await readFile(url));
-  }
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`polyhaul: cannot load ${url}: ${response.status}`);
-  // Servers that do not know WebAssembly send it as something else, which is not compiled on the way.
-  return response.headers.get('content-type') === 'application/wasm'
-    ? WebAssembly.compileStreaming(response)
-    : WebAssembly.compile(await response.arrayBuffer());
+/** A module of Node's, which bundlers do not look for. */
+export function nodeModule(name) {
+  return globalThis.process?.getBuiltinModule?.(`node:${name}`);
 }
 
 /** Bytes in memory as a file. */
@@ -69,6 +48,17 @@ export function bytesFile(bytes) {
       target.set(part);
       return part.length;
     },
+  };
+}
+
+/** A file on disk, in Node. */
+export function diskFile({ path, size }) {
+  const { closeSync, openSync, readSync } = nodeModule('fs');
+  const descriptor = openSync(path);
+  return {
+    size,
+    read: (offset, target) => readSync(descriptor, target, 0, target.length, offset),
+    close: () => closeSync(descriptor),
   };
 }
 

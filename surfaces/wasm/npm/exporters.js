@@ -5,18 +5,23 @@
 
 import { Matrix3, Matrix4, Vector3 } from 'three';
 import { Engine } from './engine.js';
-import { prepareToWrite, write } from './polyhaul.js';
+import { prepareEarly } from './jobs.js';
+import { loadNow } from './modules.js';
+import { write } from './polyhaul.js';
 import { described } from './writing.js';
 
-// `parse` cannot wait, so the module is ready before this file is.
-const module = await prepareToWrite();
+const address = () => new URL('./polyhaul-convert.wasm', import.meta.url);
 
 /** What the exporters share: meshes in, and text or bytes out. */
 class Exporter {
+  constructor() {
+    prepareEarly(address());
+  }
+
   /** The bytes of a file, at once. */
   written(meshes, to, encoding) {
     // An instance of its own: its memory goes with it.
-    const { parts } = new Engine(module).write(described(meshes), { to, encoding, floatColors: true });
+    const { parts } = new Engine(loadNow(address())).write(described(meshes), { to, encoding, floatColors: true });
     const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
     parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
     return encoding === 'ascii' ? new TextDecoder().decode(bytes) : bytes.buffer;

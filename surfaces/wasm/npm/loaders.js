@@ -19,13 +19,23 @@ import {
   TextureLoader,
 } from 'three';
 import { Engine, PolyhaulError, bytesFile } from './engine.js';
+import { prepareEarly, run } from './jobs.js';
 import { fileLoaderOf } from './materials.js';
-import { draw, prepared, read } from './polyhaul.js';
+import { loadNow } from './modules.js';
 
 /** What the loaders share: `load` by three.js' own FileLoader, then a worker. */
 class PolyhaulLoader extends Loader {
-  /** Which of the package's modules reads. */
-  module = 'reading';
+  #leave = new AbortController();
+
+  constructor(manager) {
+    super(manager);
+    if (this.module) prepareEarly(this.module);
+  }
+
+  /** Where the module is that reads. */
+  get module() {
+    return undefined;
+  }
 
   /** Whether it builds on corners, rather than on the arrays of a mesh. */
   get isDrawn() {
@@ -33,33 +43,57 @@ class PolyhaulLoader extends Loader {
   }
 
   load(url, onLoad, onProgress, onError) {
+    const signal = this.#signal();
     // A buffer would be shared by all who load this file at the same time, and could not be moved to a worker.
     const loader = fileLoaderOf(this, 'blob');
+    const leave = () => loader.abort?.();
     const fail = (error) => {
       if (onError) onError(error);
       else console.error(error);
       this.manager.itemError(url);
     };
-    const task = this.isDrawn ? draw : read;
     const loaded = async (blob) => {
       // The manager waits for the model, not only for the file.
       this.manager.itemStart(url);
       try {
-        onLoad(this.checked(await task(blob, { ...this.requested(url), module: this.module }), url));
+        const answer = await run(this.isDrawn ? 'draw' : 'read', blob, { ...this.requested(url), signal }, this.module);
+        onLoad(this.checked(answer, url));
       } catch (error) {
         fail(error);
       } finally {
+        signal.removeEventListener('abort', leave);
         this.manager.itemEnd(url);
       }
     };
-    loader.load(url, loaded, onProgress, onError);
+    const failed = (error) => {
+      signal.removeEventListener('abort', leave);
+      // Of others who load this file at the same time, one has given it up.
+      if (error.name === 'AbortError' && !signal.aborted) this.load(url, onLoad, onProgress, onError);
+      else onError?.(error);
+    };
+    signal.addEventListener('abort', leave);
+    loader.load(url, loaded, onProgress, failed);
+  }
+
+  /** Gives up what is being loaded, in workers too. The loader can be used again. */
+  abort() {
+    this.#leave.abort();
+    this.#leave = new AbortController();
+    return this;
+  }
+
+  /** What gives up a file: this loader, or its manager. */
+  #signal() {
+    const { signal } = this.#leave;
+    const { abortController } = this.manager;
+    return abortController && AbortSignal.any ? AbortSignal.any([signal, abortController.signal]) : signal;
   }
 
   /** @param {ArrayBuffer | string} data */
   parse(data) {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
     // An instance of its own: its memory goes with it.
-    const engine = new Engine(prepared(this.module));
+    const engine = new Engine(loadNow(this.module));
     const answer = engine.read(bytesFile(bytes), { ...this.requested(''), drawn: this.isDrawn });
     return this.checked(this.isDrawn ? engine.drawn(answer) : engine.copied(answer));
   }

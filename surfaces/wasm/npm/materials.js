@@ -14,6 +14,7 @@ import {
   SRGBColorSpace,
   TextureLoader,
 } from 'three';
+import { bytesOf } from './remote.js';
 
 const COLORS = new Set(['ka', 'kd', 'ks', 'ke']);
 const NUMBERS = new Set(['ns', 'd', 'tr']);
@@ -37,9 +38,29 @@ const COLOR_MAPS = new Set(['map', 'emissiveMap']);
 const NUMBERS_OF = { '-o': 3, '-s': 3, '-t': 3, '-mm': 2, '-bm': 1, '-boost': 1, '-texres': 1 };
 const WORD_OPTIONS = new Set(['-blendu', '-blendv', '-clamp', '-cc', '-imfchan', '-type', '-colorspace']);
 
-/** three.js' loader of files, with the settings of another loader. */
+/** three.js' loader of files, which in Node lacks events of progress and cannot load files on disk. */
+class AnyFileLoader extends FileLoader {
+  load(url, onLoad, onProgress, onError) {
+    if (typeof ProgressEvent === 'undefined') this.#load(url, onLoad, onError);
+    else super.load(url, onLoad, onProgress, onError);
+  }
+
+  async #load(url, onLoad, onError) {
+    this.manager.itemStart(url);
+    try {
+      onLoad(await bytesOf(this.manager.resolveURL((this.path ?? '') + url)));
+    } catch (error) {
+      onError?.(error);
+      this.manager.itemError(url);
+    } finally {
+      this.manager.itemEnd(url);
+    }
+  }
+}
+
+/** A loader of files with the settings of another loader. */
 export function fileLoaderOf(loader, responseType) {
-  const files = new FileLoader(loader.manager);
+  const files = new AnyFileLoader(loader.manager);
   files.setPath(loader.path);
   files.setRequestHeader(loader.requestHeader);
   files.setWithCredentials(loader.withCredentials);

@@ -3,12 +3,10 @@
 //     import { OBJLoader } from 'polyhaul/obj';
 
 import { OBJLoader as Shared } from './loaders.js';
-import { prepare } from './polyhaul.js';
-
-// `parse` cannot wait, so the module is ready before this file is.
-await prepare('obj');
 
 export { MTLLoader } from './materials.js';
 export class OBJLoader extends Shared {
-  module = 'obj';
+  get module() {
+    return new URL('./polyhaul-obj.wasm', import.meta.url);
+  }
 }

@@ -40,7 +40,7 @@ export async function drawInParts(file, count, message, moved, signal, onProgres
     });
   try {
     // Started at the same time; those that could be are released if another one could not.
-    await all(ranges.map(() => hold().then((hand) => hands.push(hand))));
+    await all(ranges.map(() => hold(message.kind).then((hand) => hands.push(hand))));
     const parts = await all(
       ranges.map((range, at) => {
         const detail = at ? { file: files[at] } : { file, range, others: message.others };

@@ -3,11 +3,9 @@
 //     import { PLYLoader } from 'polyhaul/ply';
 
 import { PLYLoader as Shared } from './loaders.js';
-import { prepare } from './polyhaul.js';
-
-// `parse` cannot wait, so the module is ready before this file is.
-await prepare('ply');
 
 export class PLYLoader extends Shared {
-  module = 'ply';
+  get module() {
+    return new URL('./polyhaul-ply.wasm', import.meta.url);
+  }
 }

@@ -1,4 +1,4 @@
-/** Where a file is, or its bytes. */
+/** Where a file is, or its bytes. In Node, also a path, or a URL of a file on disk. */
 export type Source = Blob | ArrayBuffer | ArrayBufferView | string | URL;
 
 export interface ReadOptions {
@@ -262,6 +262,9 @@ export function prepare(kind?: 'reading' | 'obj' | 'ply' | 'stl'): Promise<WebAs
 
 /** The same with the larger module that `convert` and `write` need. */
 export function prepareToWrite(): Promise<WebAssembly.Module>;
+
+/** Ends the workers that are kept for other files, and frees their memory. The next file starts a new one. */
+export function dispose(): void;
 
 export interface DrawOptions extends ReadOptions {
   /** How many workers may share a large OBJ file: by default, one less than there are cores, up to 4. */

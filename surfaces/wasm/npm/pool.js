@@ -1,15 +1,24 @@
 // Workers, in browsers and in Node: each has one job at a time, and is kept for the next one. They are started as jobs
 // come, and ended when a job is given up. What a job is, worker.js knows.
 
-import { PolyhaulError } from './engine.js';
+import { PolyhaulError, nodeModule } from './engine.js';
 
 const idle = new Set();
 /** Idle workers that are kept: each has the memory of its largest job. */
 const MOST_IDLE = Math.max(4, globalThis.navigator?.hardwareConcurrency ?? 4);
 
-/** Starts a worker, if none is idle, so that it is there for the first job. */
-export async function warm() {
-  if (idle.size === 0) idle.add(await started());
+/**
+ * Starts a worker, if none is idle, so that it is there for the first job.
+ *
+ * @param {URL | string} module what it will work with
+ */
+export async function warm(module) {
+  if (idle.size === 0) idle.add(started(module));
+}
+
+/** Ends the workers that are kept for other jobs, which would start new ones. */
+export function dispose() {
+  for (const worker of idle) worker.end();
 }
 
 /**
@@ -21,7 +30,7 @@ export async function warm() {
  * @param {(bytes: number) => void} onProgress
  */
 export async function work(message, moved, signal, onProgress) {
-  const worker = await hold();
+  const worker = await hold(message.kind);
   try {
     return await worker.run(message, moved, signal, onProgress);
   } finally {
@@ -30,10 +39,10 @@ export async function work(message, moved, signal, onProgress) {
 }
 
 /** A worker for several jobs, one after another: nobody else gets it until it is released. */
-export async function hold() {
+export async function hold(module) {
   const [found] = idle;
   if (found) idle.delete(found);
-  return found ?? started();
+  return found ?? started(module);
 }
 
 /** Whoever held a worker needs it no more. */
@@ -43,12 +52,30 @@ export function release(worker) {
   else worker.end();
 }
 
-async function started() {
-  const url = new URL('./worker.js', import.meta.url);
-  if (typeof Worker !== 'undefined') return new Hand(new Worker(url, { type: 'module' }));
-  const { Worker: NodeWorker } = await import('node:worker_threads');
-  return new Hand(new NodeWorker(url));
+function started(module) {
+  // Bundlers replace the expression in `browserWorker`. Others find the script beside the module.
+  const script = new URL('worker.js', module);
+  if (typeof Worker !== 'undefined') return new Hand(browserWorker(script));
+  const threads = nodeModule('worker_threads');
+  if (!threads) throw new Error('polyhaul: there are no workers here, or this is Node before 20.16');
+  return new Hand(new threads.Worker(script));
 }
+
+function browserWorker(script) {
+  try {
+    return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+  } catch (error) {
+    // A worker must have the origin of the page, but may import from others, such as that of a CDN.
+    if (error.name !== 'SecurityError' || script.origin === globalThis.location?.origin) throw error;
+    const own = new Blob([`import ${JSON.stringify(script.href)};`], { type: 'text/javascript' });
+    return new Worker(URL.createObjectURL(own), { type: 'module' });
+  }
+}
+
+/** Browsers do not say why. */
+const NOT_STARTED =
+  'polyhaul: the worker cannot start: is its script where the page expects it (see "Bundlers" in the readme of the ' +
+  "package), and does the page's Content-Security-Policy allow it?";
 
 /** A worker and its job, if it has one. What it says later is not heard. */
 class Hand {
@@ -68,7 +95,8 @@ class Hand {
       inner.unref();
     } else {
       inner.onmessage = ({ data }) => heard(data);
-      inner.onerror = inner.onmessageerror = ({ message }) => broken(new Error(message ?? 'the worker failed'));
+      inner.onerror = ({ message }) => broken(new Error(message ?? NOT_STARTED));
+      inner.onmessageerror = () => broken();
     }
   }
 

@@ -2,6 +2,8 @@
 // reading begins with the first range, and no more than a few are in memory. Other files are loaded as a whole. What
 // the bytes mean is not known here.
 
+import { nodeModule } from './engine.js';
+
 const RANGE_BYTES = 16 << 20;
 /** Files of fewer ranges are loaded as a whole: servers often compress them, and then they have no ranges. */
 const LEAST_RANGES = 4;
@@ -30,16 +32,49 @@ export async function remote(url, signal, rangeBytes = RANGE_BYTES) {
   return { file, moved: [file.first] };
 }
 
-async function found(url, signal) {
-  const unreachable = (error) => {
-    if (signal?.aborted) throw error;
-    // Whose own message may name neither the file nor the reason.
-    const why = error.cause?.message || error.cause?.code || error.message;
-    throw new Error(`polyhaul: cannot load ${url}: ${why}`, { cause: error });
-  };
-  const response = await fetch(url, { signal }).catch(unreachable);
-  if (!response.ok) throw new Error(`polyhaul: cannot load ${url}: ${response.status} ${response.statusText}`);
+/** The same of a file on disk; nothing for other addresses. */
+export async function disk(source) {
+  const path = pathOf(source);
+  if (path === undefined) return undefined;
+  const { size } = await nodeModule('fs').promises.stat(path).catch((error) => {
+    throw unreachable(source, error);
+  });
+  return { file: { path, size } };
+}
+
+/** The path of a file on disk, in Node: its `file:` URL, or a path already. */
+function pathOf(source) {
+  if (typeof Worker !== 'undefined') return undefined;
+  if (String(source).startsWith('file:')) return nodeModule('url').fileURLToPath(source);
+  // Where pages have an address, others are relative to it. One letter alone is a drive of Windows.
+  return globalThis.location || /^[a-z][a-z\d+.-]+:/i.test(source) ? undefined : source;
+}
+
+/** All bytes of an address. */
+export async function bytesOf(source) {
+  const path = pathOf(source);
+  if (path === undefined) return (await found(source)).arrayBuffer();
+  return nodeModule('fs').promises.readFile(path).catch((error) => {
+    throw unreachable(source, error);
+  });
+}
+
+/** The answer to a request, if it is a success. */
+export async function found(url, signal) {
+  const response = await fetch(url, { signal }).catch((error) => {
+    throw signal?.aborted ? error : unreachable(url, error);
+  });
+  if (!response.ok) throw new Error(`polyhaul: cannot load ${url}: ${response.status} ${response.statusText}`.trim());
   return response;
+}
+
+/** An error with the address and the reason, which that of `fetch` may lack. */
+function unreachable(url, error) {
+  const why = error.cause?.message || error.cause?.code || error.message;
+  const { location } = globalThis;
+  const isForeign = location && /^https?:/i.test(url) && !String(url).startsWith(`${location.origin}/`);
+  const hint = isForeign ? '; does its server allow other origins (Access-Control-Allow-Origin)?' : '';
+  return new Error(`polyhaul: cannot load ${url}: ${why}${hint}`, { cause: error });
 }
 
 async function whole(response) {

@@ -3,11 +3,9 @@
 //     import { STLLoader } from 'polyhaul/stl';
 
 import { STLLoader as Shared } from './loaders.js';
-import { prepare } from './polyhaul.js';
-
-// `parse` cannot wait, so the module is ready before this file is.
-await prepare('stl');
 
 export class STLLoader extends Shared {
-  module = 'stl';
+  get module() {
+    return new URL('./polyhaul-stl.wasm', import.meta.url);
+  }
 }

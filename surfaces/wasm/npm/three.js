@@ -3,10 +3,24 @@
 //
 //     import { OBJLoader } from 'polyhaul/three';
 
-import { prepare } from './polyhaul.js';
+import * as loaders from './loaders.js';
 
-// `parse` cannot wait, so the module is ready before this file is.
-await prepare();
+const address = () => new URL('./polyhaul.wasm', import.meta.url);
 
-export { OBJLoader, PLYLoader, STLLoader, groupOf } from './loaders.js';
+export { groupOf } from './loaders.js';
 export { MTLLoader } from './materials.js';
+export class OBJLoader extends loaders.OBJLoader {
+  get module() {
+    return address();
+  }
+}
+export class PLYLoader extends loaders.PLYLoader {
+  get module() {
+    return address();
+  }
+}
+export class STLLoader extends loaders.STLLoader {
+  get module() {
+    return address();
+  }
+}

@@ -1,10 +1,10 @@
 // A worker: an instance of a module behind messages. Each message is a job, and gets one reply after any number of
 // messages about progress.
 
-import { Engine, ITEM_SIZES, blobFile, bytesFile } from './engine.js';
+import { Engine, ITEM_SIZES, blobFile, bytesFile, diskFile, nodeModule } from './engine.js';
 import { RangeFile } from './remote.js';
 
-const port = globalThis.postMessage ? globalThis : (await import('node:worker_threads')).parentPort;
+const port = globalThis.postMessage ? globalThis : nodeModule('worker_threads').parentPort;
 let engine;
 let engineKind;
 
@@ -47,11 +47,12 @@ let kept;
 
 const receive = async (message) => {
   const { kind, module, task, file, range, others, options } = message;
+  const files = new Map();
   let main;
   try {
     kept = file ?? kept;
     // What is written is no file.
-    main = task === 'write' ? undefined : opened(kept, range);
+    main = task === 'write' ? undefined : await opened(kept, range);
     const suspends = Boolean(main?.ready);
     if (engine?.suspends !== suspends || kind !== engineKind) engine = new Engine(module, suspends);
     engineKind = kind;
@@ -61,7 +62,7 @@ const receive = async (message) => {
       told = bytes;
       port.postMessage({ progress: bytes });
     };
-    const files = new Map(Object.entries(others).map(([name, other]) => [name, opened(other)]));
+    for (const [name, other] of Object.entries(others)) files.set(name, await opened(other));
     const result = await TASKS[task](message, main, options, files, onProgress);
     if (!LASTING.includes(task)) {
       engine.forget();
@@ -77,19 +78,20 @@ const receive = async (message) => {
     const { message, stack, ...fields } = error;
     port.postMessage({ error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
   } finally {
-    main?.close?.();
+    for (const file of [main, ...files.values()]) file?.close?.();
   }
 };
 
 if (globalThis.postMessage) globalThis.onmessage = ({ data }) => receive(data);
 else port.on('message', receive);
 
-function opened(file, range = []) {
+async function opened(file, range = []) {
   if (!file) return undefined;
   if (file.url) return new RangeFile(file);
-  return typeof Blob !== 'undefined' && file instanceof Blob && typeof FileReaderSync !== 'undefined'
-    ? blobFile(range.length ? file.slice(...range) : file)
-    : bytesFile(new Uint8Array(file).subarray(...range));
+  if (file.path) return diskFile(file);
+  if (!(globalThis.Blob && file instanceof Blob)) return bytesFile(new Uint8Array(file).subarray(...range));
+  const part = range.length ? file.slice(...range) : file;
+  return globalThis.FileReaderSync ? blobFile(part) : bytesFile(new Uint8Array(await part.arrayBuffer()));
 }
 
 /** Smaller arrays are copied: a message that moves very many takes longer than copying them. */

@@ -46,7 +46,7 @@ const BUDGETS: [&str; 6] = [
     "tools/xtask/src/nightly/budgets.rs",
 ];
 
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 17] = [
     Part {
         name: "features",
         description: "the library with one feature at a time",
@@ -102,6 +102,13 @@ const PARTS: [Part; 16] = [
         inputs: &["crates", "surfaces/wasm", "testdata", "tools/xtask/src/web.rs"],
         tools: &[&["node", "--version"]],
         step: web::browser,
+    },
+    Part {
+        name: "bundlers",
+        description: "the packed package with Vite, webpack, esbuild, Rollup, Parcel and TypeScript",
+        inputs: &["crates", "surfaces/wasm", "tools/xtask/src/web.rs"],
+        tools: &[&["node", "--version"]],
+        step: web::bundlers,
     },
     Part {
         name: "emulation",

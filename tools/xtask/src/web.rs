@@ -2,7 +2,8 @@
 //! `cargo xtask nightly` that test it and its kernels in Node.
 //!
 //! The modules are built by Cargo alone, with the flags in `.cargo/config.toml`; the package's JavaScript is copied as
-//! it is. Steps are skipped where the standard library for WebAssembly, Node or its packages are missing.
+//! it is, except for the script of its workers. Steps are skipped where the standard library for WebAssembly, Node or
+//! its packages are missing.
 
 use crate::nightly::missing_target;
 use crate::steps::{Outcome, Stream, Tally, Totals, counted, each_line};
@@ -27,6 +28,23 @@ const SMALL_MODULES: [Module; 3] =
 const THREE: &str = "three@0.187";
 /// What opens the page in a browser that is installed.
 const DRIVER: &str = "playwright-core@1";
+/// What makes pages of the package in tests.
+const BUNDLERS: [&str; 12] = [
+    "vite@8",
+    "webpack@5",
+    "webpack-cli@7",
+    "webpack-dev-server@5",
+    "esbuild@0.28",
+    "rollup@4",
+    "@rollup/plugin-node-resolve@16",
+    "@web/rollup-plugin-import-meta-assets@2",
+    "parcel@2",
+    "typescript@7",
+    "@types/three@0.187",
+    DRIVER,
+];
+/// The script of workers and what it imports, in order.
+const WORKER: [&str; 3] = ["engine.js", "remote.js", "worker.js"];
 /// Tests that need no other package.
 const TESTS_OF_ONE: [&str; 3] = ["parts.test.mjs", "read.test.mjs", "remote.test.mjs"];
 
@@ -34,7 +52,7 @@ const TESTS_OF_ONE: [&str; 3] = ["parts.test.mjs", "read.test.mjs", "remote.test
 pub(crate) fn main() -> ExitCode {
     let Some(package) = package("web", "npm", &all_modules()) else { return ExitCode::FAILURE };
     term::out(format!("{}: the package\n", package.display()));
-    match install(&[THREE]).then(|| page(&package)).flatten() {
+    match install(&place(), &[THREE]).then(|| page(&package)).flatten() {
         Some(folder) => {
             term::out(format!("{}: the page\n", folder.display()));
             ExitCode::SUCCESS
@@ -68,12 +86,11 @@ fn place() -> PathBuf {
     root::target().join("npm-tests")
 }
 
-/// Installs packages for Node.
-fn install(packages: &[&str]) -> bool {
-    let place = place();
+/// Installs packages for Node in `place`.
+fn install(place: &Path, packages: &[&str]) -> bool {
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]).args(packages);
-    std::fs::create_dir_all(&place).is_ok()
+    std::fs::create_dir_all(place).is_ok()
         && std::fs::write(place.join("package.json"), "{\"type\": \"module\"}\n").is_ok()
         && root::succeeds(npm.current_dir(place))
 }
@@ -114,7 +131,7 @@ pub(crate) fn browser(tally: &mut Tally) -> Outcome {
     }
     let Some(package) = package("release", "npm-tests/package", &all_modules()) else { return Outcome::Failed };
     let place = place();
-    if !install(&[THREE, DRIVER]) {
+    if !install(&place, &[THREE, DRIVER]) {
         return Outcome::Skipped(format!("{THREE} and {DRIVER} cannot be installed"));
     }
     let Some(page) = page(&package) else { return Outcome::Failed };
@@ -124,6 +141,29 @@ pub(crate) fn browser(tally: &mut Tally) -> Outcome {
         return Outcome::Failed;
     }
     tested(&place, Some(&page), tally)
+}
+
+/// Tests the package as `npm pack` makes it, in projects of bundlers.
+pub(crate) fn bundlers(tally: &mut Tally) -> Outcome {
+    if let Some(missing) = missing() {
+        return Outcome::Skipped(missing);
+    }
+    let Some(package) = package("release", "npm-bundlers/package", &all_modules()) else { return Outcome::Failed };
+    let place = root::target().join("npm-bundlers");
+    if !install(&place, &BUNDLERS) {
+        return Outcome::Skipped(format!("{} cannot be installed", BUNDLERS.join(", ")));
+    }
+    let tests = root::root().join("surfaces/wasm/npm/tests/bundlers");
+    let is_ready = pack(&package, &place.join("packed")) && copy(&tests, &place.join("tests"));
+    if is_ready { tested(&place, None, tally) } else { Outcome::Failed }
+}
+
+/// Packs the package as it is published, alone in a folder.
+fn pack(package: &Path, folder: &Path) -> bool {
+    _ = std::fs::remove_dir_all(folder);
+    let mut npm = Command::new("npm");
+    npm.args(["pack", "--loglevel=error", "--pack-destination"]).arg(folder);
+    std::fs::create_dir_all(folder).is_ok() && root::succeeds(npm.current_dir(package))
 }
 
 /// The kernels for WebAssembly give the results of the portable ones, in Node.
@@ -169,7 +209,23 @@ fn package(profile: &str, folder: &str, modules: &[Module]) -> Option<PathBuf> {
         command.args(["--no-default-features", "--features", features]);
         root::runs(&mut command) && copy_file(&built, &folder.join(name))
     };
-    (copy(&root::root().join("surfaces/wasm/npm"), &folder) && modules.iter().all(build)).then_some(folder)
+    let licenses = ["LICENSE-MIT", "LICENSE-APACHE"];
+    let copied = copy(&root::root().join("surfaces/wasm/npm"), &folder)
+        && licenses.iter().all(|name| copy_file(&root::root().join(name), &folder.join(name)))
+        && join_worker(&folder).is_ok();
+    (copied && modules.iter().all(build)).then_some(folder)
+}
+
+/// Joins the script of workers with its imports: bundlers that only copy it, and people, need not know of others.
+fn join_worker(folder: &Path) -> std::io::Result<()> {
+    let mut script = String::new();
+    for name in WORKER {
+        let text = std::fs::read_to_string(folder.join(name))?;
+        for line in text.lines().filter(|line| !line.starts_with("import ")) {
+            script.extend([line.strip_prefix("export ").unwrap_or(line), "\n"]);
+        }
+    }
+    std::fs::write(folder.join("worker.js"), script)
 }
 
 /// Copies the files of a folder, and leaves folders in it out.

@@ -176,7 +176,6 @@ test('what breaks the rules has no effect, and is told', () => {
 test('names that are not UTF-8 are those of the OBJ file', async () => {
   const latin = (text) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
   const url = URL.createObjectURL(new Blob([latin('newmtl Glas gr\xfcn\nKd 0 1 0\n# ')]));
-  globalThis.ProgressEvent ??= class {};
   const creator = await new MTLLoader(manager()).loadAsync(url);
   URL.revokeObjectURL(url);
   const obj = latin('v 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl Glas gr\xfcn\nf 1 2 3\n');
@@ -197,6 +196,5 @@ test('both OBJLoaders take it, and textures are found where the caller says', ()
 });
 
 test('a library that is not there is an error', async () => {
-  globalThis.ProgressEvent ??= class {};
   await assert.rejects(new MTLLoader().loadAsync('data:nonsense'));
 });

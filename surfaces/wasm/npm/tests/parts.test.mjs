@@ -7,6 +7,7 @@ import { draw, prepare } from 'polyhaul';
 import { drawInParts, workersFor } from '../node_modules/polyhaul/parts.js';
 import { hold } from '../node_modules/polyhaul/pool.js';
 
+const MODULE = new URL('../node_modules/polyhaul/polyhaul-obj.wasm', import.meta.url).href;
 const CORNERS = 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nvt 0 0.5\nvt 1 0\nvn 0 0 1\nvn 0 1 0\n';
 const FACES = `usemtl red
 f 1/1/1 2/2/2 3/1/1
@@ -49,7 +50,7 @@ async function shared(text, count, { others = {}, signal, ...options } = {}) {
   const file = bufferOf(text);
   const own = { name: 'a.obj', format: 'obj', skip: true, ...options };
   // The module for OBJ alone, while `draw` below has the one for all formats.
-  const message = { kind: 'obj', module: await prepare('obj'), task: 'draw', file, others, options: own };
+  const message = { kind: MODULE, module: await prepare('obj'), task: 'draw', file, others, options: own };
   return drawInParts(file, count, message, [file], signal, () => {});
 }
 
@@ -100,7 +101,7 @@ test('places of warnings do not count the bytes of libraries', async () => {
 
 test('what was given up before is not begun, and what ended is not waited for', async () => {
   await assert.rejects(shared(CORNERS + FACES, 2, { signal: AbortSignal.abort() }), { name: 'AbortError' });
-  const worker = await hold();
+  const worker = await hold(MODULE);
   await worker.inner.terminate();
   await assert.rejects(worker.run({}, [], undefined, () => {}), { message: 'the worker has ended' });
 });

@@ -283,7 +283,6 @@ function quietly(run) {
 /** What a loader gives for a file that it loads: by a URL that holds the data. */
 async function loaded(Kind, data, name) {
   const url = URL.createObjectURL(new Blob([data]));
-  globalThis.ProgressEvent ??= class {};
   try {
     return await new Kind().loadAsync(url, () => {}, name);
   } finally {

@@ -1,0 +1,276 @@
+// The package as npm installs it, in fresh projects: each bundler makes page.js, and a headless Chromium opens the
+// result. Then Node and TypeScript alone. Skipped where there is no browser.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const [PACKED] = readdirSync('packed').map((name) => resolve('packed', name));
+const PATHS = [process.env.CHROME, '/usr/bin/chromium', '/usr/bin/google-chrome'];
+const executablePath = PATHS.find((path) => path && existsSync(path));
+const ARGS = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'];
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm', '.css': 'text/css' };
+const CUBE = `${['-1 -1 -1', '1 -1 -1', '1 1 -1', '-1 1 -1', '-1 -1 1', '1 -1 1', '1 1 1', '-1 1 1'].map((it) => `v ${it}\n`).join('')}
+f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 3 4 8 7\nf 2 3 7 6\nf 1 5 8 4\n`;
+const PAGE = '<!doctype html><html><body><script type="module" src="./page.js"></script></body></html>\n';
+const COPY = 'cp node_modules/polyhaul/worker.js node_modules/polyhaul/*.wasm dist/';
+
+/** How each bundler is set up and called, as the readme says. */
+const BUNDLERS = {
+  vite: { build: ['vite build --base=./'], dev: (port) => `vite --strictPort --port ${port}` },
+  webpack: {
+    files: {
+      'webpack.config.js': `export default { entry: './page.js', output: { filename: '[name]-[contenthash].js' } };`,
+    },
+    build: ['webpack --mode production'],
+    dev: (port) => `webpack serve --mode development --static . --output-filename page.js --port ${port}`,
+  },
+  esbuild: {
+    build: ['esbuild page.js --bundle --format=esm --splitting --minify --outdir=dist --entry-names=[name]-[hash]', COPY],
+  },
+  'esbuild in one file': { build: ['esbuild page.js --bundle --format=esm --outdir=dist', COPY] },
+  rollup: {
+    files: {
+      'rollup.config.js': `import resolve from '@rollup/plugin-node-resolve';
+export default { input: 'page.js', output: { dir: 'dist', entryFileNames: '[name]-[hash].js' }, plugins: [resolve()] };`,
+    },
+    build: ['rollup --config --silent', COPY],
+  },
+  'rollup with assets': {
+    files: {
+      'rollup.config.js': `import resolve from '@rollup/plugin-node-resolve';
+import { importMetaAssets } from '@web/rollup-plugin-import-meta-assets';
+export default { input: 'page.js', output: { dir: 'dist' }, plugins: [resolve(), importMetaAssets()] };`,
+    },
+    build: ['rollup --config --silent'],
+  },
+  parcel: {
+    files: { 'package.json': JSON.stringify({ '@parcel/resolver-default': { packageExports: true } }) },
+    build: ['parcel build index.html --public-url ./ --no-cache'],
+    dev: (port) => `parcel index.html --no-cache --port ${port}`,
+  },
+};
+
+/** What the page tells. */
+function expected(models) {
+  const [obj, reading, converting] = ['-obj', '', '-convert'].map((kind) => sizeOf(`polyhaul${kind}.wasm`));
+  return {
+    'parse at once': 3,
+    loader: 36,
+    'mounted twice': [true, 36, 36],
+    'no file': /404/,
+    'a page for a file': /the content looks like a web page/,
+    'modules of one format': [obj],
+    read: [8, 1],
+    'in parts': 6_300_000,
+    'other errors': [
+      new RegExp(`cannot load ${models}missing.obj: 404`),
+      /the content looks like a web page/,
+      /cannot load .*closed.obj: .*Access-Control-Allow-Origin/,
+      /cannot load http:\/\/127.0.0.1:1\/a.obj: /,
+      'given up',
+    ],
+    'modules that read': [obj, reading],
+    convert: 36,
+    export: [12, 12],
+    gltf: 'function',
+    'all modules': [obj, reading, converting],
+  };
+}
+
+let models, server, browser;
+
+before(async () => {
+  rmSync('projects', { recursive: true, force: true });
+  models = await listening(({ url }, response) => {
+    const open = { 'access-control-allow-origin': '*' };
+    if (url === '/cube.obj') response.writeHead(200, open).end(CUBE);
+    else if (url === '/page.obj') response.writeHead(200, { ...open, 'content-type': 'text/html' }).end(PAGE);
+    else if (url === '/closed.obj') response.writeHead(200).end(CUBE);
+    else response.writeHead(404, open).end(PAGE);
+  });
+  server = await listening(({ url }, response) => {
+    const file = join('projects', decodeURI(new URL(url, 'http://x').pathname));
+    if (!existsSync(file) || statSync(file).isDirectory()) return response.writeHead(404).end(PAGE);
+    // As strict as a page with workers and WebAssembly may be.
+    const policy = `default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; connect-src 'self' blob: http://127.0.0.1:*`;
+    const headers = { 'content-type': TYPES[extname(file)] ?? 'text/plain', 'content-security-policy': policy };
+    response.writeHead(200, headers).end(readFileSync(file));
+  });
+  if (!executablePath) return;
+  const { chromium } = await import('playwright-core');
+  browser = await chromium.launch({ executablePath, args: ARGS });
+});
+
+after(async () => {
+  await browser?.close();
+  models.close();
+  server.close();
+});
+
+async function listening(answer) {
+  const server = createServer(answer);
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+const address = (server) => `http://127.0.0.1:${server.address().port}/`;
+
+async function freePort() {
+  const server = await listening(() => {});
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const sizeOf = (name) => statSync(join(installed, 'node_modules/polyhaul', name)).size;
+
+const inChromium = { skip: !executablePath && 'there is no Chromium' };
+
+for (const [name, { files, build, dev }] of Object.entries(BUNDLERS)) {
+  test(`${name}: build and run below a path`, inChromium, async () => {
+    const folder = project(name, files);
+    for (const command of build) shell(command, folder);
+    const dist = join(folder, 'dist');
+    if (!existsSync(join(dist, 'index.html'))) {
+      const script = readdirSync(dist).find((name) => /^(page|main).*\.js$/.test(name));
+      writeFileSync(join(dist, 'index.html'), PAGE.replace('page.js', script));
+    }
+    await check(`${address(server)}${encodeURIComponent(basename(folder))}/dist/index.html`);
+  });
+  if (!dev) continue;
+  test(`${name}: server for development`, inChromium, async () => {
+    const folder = project(name, files);
+    const port = await freePort();
+    const process = spawn('sh', ['-c', `exec ${dev(port)}`], { ...placed(folder), detached: true, stdio: 'ignore' });
+    try {
+      const url = `http://localhost:${port}/`;
+      const end = Date.now() + 60_000;
+      while (!(await fetch(url).catch(() => ({}))).ok) {
+        assert.ok(process.exitCode === null && Date.now() < end, 'the server does not answer');
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      await check(url);
+    } finally {
+      globalThis.process.kill(-process.pid);
+    }
+  });
+}
+
+for (const [module, resolution] of [['esnext', 'bundler'], ['node16', 'node16'], ['nodenext', 'nodenext']]) {
+  test(`TypeScript: types with moduleResolution ${resolution}`, () => {
+    const folder = project(`types-${resolution}`, { 'types.ts': readFileSync(join(HERE, 'types.ts')) });
+    shell(`tsc --noEmit --strict --target es2023 --module ${module} --moduleResolution ${resolution} types.ts`, folder);
+  });
+}
+
+/** Imports all of the package where nothing of a page may be touched, as servers that render pages do. */
+const SERVER = `const { exports } = JSON.parse(readFileSync('node_modules/polyhaul/package.json'));
+// three.js looks for a window.
+await import('three');
+const touched = [];
+for (const name of ['window', 'document', 'Worker', 'location', 'XMLHttpRequest', 'fetch']) {
+  Object.defineProperty(globalThis, name, { get: () => touched.push(name) && undefined });
+}
+const names = Object.entries(exports).filter(([, { types }]) => types).map(([name]) => name.replace('.', 'polyhaul'));
+for (const name of names) await import(name);
+if (process.features.require_module) names.forEach((name) => createRequire(import.meta.url)(name));
+const started = process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort|FSReq/.test(name));
+assert.deepEqual([names.length, touched, started], [7, [], []]);
+`;
+
+/** Reads files on disk and from a server, with the package as it is installed and by its address. */
+const READER = `const { read, convert } = await import(new URL('node_modules/polyhaul/polyhaul.js', import.meta.url));
+const { MTLLoader, OBJLoader } = await import('polyhaul/obj');
+const { PLYLoader } = await import('polyhaul/three');
+const [models, name] = [process.argv[2], 'a model #1.obj'];
+const url = pathToFileURL(name);
+for (const source of [name, './' + name, url, url.href, models + 'cube.obj']) {
+  assert.equal((await read(source)).counts.positions, 8);
+  const group = await new OBJLoader().loadAsync(source instanceof URL ? url.href : source);
+  assert.equal(group.children[0].geometry.attributes.position.count, 36);
+}
+const { blob } = await convert(url, 'a.ply', { others: { 'a.mtl': pathToFileURL('package.json') } });
+writeFileSync('a.ply', new Uint8Array(await blob.arrayBuffer()));
+assert.equal((await new PLYLoader().setPath('./').loadAsync('a.ply')).index.count, 36);
+await assert.rejects(read('missing.obj'), /cannot load missing.obj: ENOENT/);
+await assert.rejects(new OBJLoader().loadAsync('missing.obj'), /cannot load missing.obj: ENOENT/);
+await assert.rejects(new MTLLoader().loadAsync(models + 'missing.mtl'), /cannot load .*missing.mtl: 404/);
+await assert.rejects(read('.', { format: 'obj' }), /EISDIR/);
+`;
+
+const IMPORTS = `import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+`;
+
+test('Node: imports on a server touch nothing', () => {
+  shell('node main.mjs', project('server', { 'main.mjs': IMPORTS + SERVER }));
+});
+
+test('Node: files on disk and from a server', async () => {
+  const folder = project('node', { 'main.mjs': IMPORTS + READER, 'a model #1.obj': CUBE });
+  // Not `shell`, which would block the server.
+  const process = spawn('node', ['main.mjs', address(models)], { cwd: folder });
+  let told = '';
+  process.stderr.on('data', (text) => (told += text));
+  assert.equal(await new Promise((resolve) => process.on('exit', resolve)), 0, told);
+});
+
+/** Opens the page, and compares what it tells. */
+async function check(url) {
+  const page = await browser.newPage();
+  const told = [];
+  page.on('console', (message) => told.push(message.text()));
+  page.on('pageerror', (error) => told.push(`${error}`));
+  try {
+    await page.goto(`${url}?models=${address(models)}`);
+    const outcome = await page.evaluate(() => globalThis.outcome);
+    assert.ok(outcome, `the page has not run: ${told.join('\n')}`);
+    for (const [step, value] of Object.entries(expected(address(models)))) {
+      const values = [outcome[step]].flat();
+      const isRight = [value].flat().map((one, at) => (one instanceof RegExp ? one.test(values[at]) : one === values[at]));
+      assert.ok(isRight.every(Boolean) && isRight.length === values.length, `${step}: ${values.join('\n')}\n${told.join('\n')}`);
+    }
+  } finally {
+    await page.close();
+  }
+}
+
+let installed;
+
+/** A fresh project with the package, three.js, and the page. */
+function project(name, files = {}) {
+  if (!installed) {
+    installed = written('installed', { 'package.json': '{ "type": "module", "private": true }\n' });
+    shell(`npm install --no-audit --no-fund --loglevel=error ${PACKED} three@0.187`, installed);
+  }
+  const folder = resolve('projects', name);
+  rmSync(folder, { recursive: true, force: true });
+  cpSync(installed, folder, { recursive: true });
+  return written(name, { 'page.js': readFileSync(join(HERE, 'page.js')), 'index.html': PAGE, ...files });
+}
+
+function written(name, files) {
+  const folder = resolve('projects', name);
+  mkdirSync(folder, { recursive: true });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  return folder;
+}
+
+const placed = (cwd) => ({ cwd, env: { ...process.env, PATH: `${resolve('node_modules/.bin')}:${process.env.PATH}` } });
+
+/** Runs a command in a folder; what it says is told if it fails. */
+function shell(command, folder) {
+  try {
+    return execFileSync('sh', ['-c', command], { ...placed(folder), encoding: 'utf8', stdio: 'pipe', timeout: 120_000 });
+  } catch ({ stdout, stderr, message }) {
+    throw new Error(`${message}\n${stdout}\n${stderr}`);
+  }
+}
