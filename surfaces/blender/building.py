@@ -1,7 +1,7 @@
-"""What the importers make: meshes, curves and materials of Blender from a polyhaul scene.
+"""What the importers make: objects, collections and materials of Blender from a polyhaul scene.
 
-Arrays are set whole (``arrays``). Coordinates stay those of the file: the object's transform turns them, as Blender's own
-importer does it.
+Coordinates stay those of the file: the object's transform turns them, as Blender's own importer does it. Meshes are in
+``meshes``, curves in ``curves``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ import numpy as np
 import polyhaul
 from bpy_extras.io_utils import axis_conversion
 
-from . import arrays, shaders
+from . import curves, meshes, shaders
+
+#: The property of objects whose file has coordinates far from its origin: the point of the file that is Blender's origin.
+ORIGIN = "polyhaul_origin"
+
+#: A distance from the origin at which the spacing of 32-bit floats is 1/128.
+FAR = 1e5
 
 
 class Builder:
@@ -26,51 +32,45 @@ class Builder:
         self._context = context
         self._options = options
         self._collection = context.view_layer.active_layer_collection.collection
+        #: The objects of all files, in their order.
         self._made: list[Any] = []
         #: The materials of the scene that is built.
         self._materials: list[polyhaul.Material] = []
+        #: Whether its file has normals, and the point that becomes the origin.
+        self._has_normals = False
+        self._origin: np.ndarray | None = None
+        #: The least and the greatest coordinates of its objects, if anything asks for them.
+        self._bounds: list[np.ndarray] = []
         #: The collections that were made or found, by their names from the active one on.
         self._collections: dict[tuple[str, ...], Any] = {}
 
-    def build(self, scene: polyhaul.Scene, path: str) -> None:
-        """Makes everything that a scene has."""
-        materials = shaders.Imported(self._options, os.path.dirname(os.path.abspath(path)))
+    def build(self, scene: polyhaul.Scene, path: str) -> bool:
+        """Makes everything that a scene has. ``False`` if that is nothing."""
         stem = os.path.splitext(os.path.basename(path))[0]
+        if self._options.is_soup:
+            scene = meshes.joined(scene, stem)
+        materials = shaders.Imported(self._options, os.path.dirname(os.path.abspath(path)))
         self._materials = list(scene.materials)
-        objects: list[Any] = []
-        bounds: list[np.ndarray] = []
-        size = self._option("clamp_size", 0.0)
+        self._has_normals = not self._options.is_soup and any(mesh.normals is not None for mesh in scene.meshes)
+        self._origin = self._origin_of(scene)
+        objects: list[tuple[str, Any]] = []
+        self._bounds = []
         for part in self._parts(scene):
-            name = part.name.replace("\n", " ") or stem
-            made = [bpy.data.objects.new(name, data) for data in self._data(part, name)]
-            for item in made:
-                for slot in part.materials:
+            made = list(self._objects(part, part.name.replace("\n", " ") or stem))
+            for _, item in made:
+                # Faces have materials; curves do not.
+                for slot in part.materials if item.type == "MESH" else ():
                     # An exporter's empty slot is a material without a name.
                     if self._materials[slot].name:
                         item.data.materials.append(materials.of(self._materials[slot]))
-                if self._option("import_vertex_groups", False):
-                    add_vertex_groups(item, part)
-            if size > 0 and made:
-                bounds.append(np.stack([part.positions.min(axis=0), part.positions.max(axis=0)]))
             objects += made
-        matrix = self._matrix(clamping(bounds, size))
-        for item in objects:
-            item.matrix_world = matrix
-        self._made += objects
-
-    def _option(self, name: str, usual: Any) -> Any:
-        """An option of the operator, or what holds for formats without it."""
-        return getattr(self._options, name, usual)
-
-    def _data(self, part: polyhaul.Part, name: str) -> Iterator[Any]:
-        """What a part of the file is in Blender: a curve, a mesh, or both."""
-        if part.curve_count:
-            yield curve_of(part.mesh, name, closes=self._option("close_spline_loops", True))
-        if part.face_count or part.line_count or (len(part.positions) and not part.curve_count):
-            yield self._mesh(part, name)
+        self._finish(objects, self._matrix(clamping(self._bounds, self._option("clamp_size", 0.0))))
+        return bool(objects)
 
     def finish(self) -> bool:
         """Shows the objects: all of them selected, the last one active. ``False`` if there are none."""
+        if not self._made:
+            return False
         for selected in self._context.selected_objects:
             selected.select_set(False)
         for made in self._made:
@@ -78,22 +78,81 @@ class Builder:
         for made in self._made:
             made.select_set(True)
             self._context.view_layer.objects.active = made
-        return bool(self._made)
+        if self._option("merge_verts", False):
+            for made in self._made:
+                merge(made, self._context)
+        return True
+
+    def _option(self, name: str, usual: Any) -> Any:
+        """An option of the operator, or what holds for formats without it."""
+        return getattr(self._options, name, usual)
+
+    def _finish(self, objects: list[tuple[str, Any]], matrix: Any) -> None:
+        """Orders the objects of a file by their names, as Blender does, which also decides who gets a number."""
+        objects.sort(key=lambda named: (named[0].encode().lower(), named[0].encode().swapcase()))
+        if any(item.name != name for name, item in objects):
+            for _, item in objects:
+                item.name = item.data.name = "polyhaul"
+            for name, item in objects:
+                item.name = item.data.name = name
+        for _, item in objects:
+            item.matrix_world = matrix
+            if self._origin is not None:
+                item[ORIGIN] = self._origin.tolist()
+        self._made += [item for _, item in objects]
+
+    def _objects(self, part: polyhaul.Part, name: str) -> Iterator[tuple[str, Any]]:
+        """What a part of the file is in Blender: a mesh, and a curve for each of its curves."""
+        has_mesh = bool(part.face_count or part.line_count or (len(part.positions) and not part.curve_count))
+        if has_mesh:
+            made = self._arrays(part)
+            self._measure(made.positions)
+            item = bpy.data.objects.new(name, self._mesh(part, made, name))
+            if self._option("import_vertex_groups", False) and not self._option("use_split_groups", False):
+                add_vertex_groups(item, made, part.mesh.groups)
+            yield name, item
+        closes, groups = self._option("close_spline_loops", True), part.mesh.curve_groups if part.curve_count else None
+        for number, curve in enumerate(part.mesh.curves if part.curve_count else ()):
+            own_name = name
+            if has_mesh or number:
+                group = -1 if groups is None else groups[number]
+                own_name = (part.mesh.groups[group] if group >= 0 else "") or "New object"
+            positions = self._positions(part)
+            # The points of curves have a radius of 1.
+            self._measure(positions[curve.control_points], 1.0)
+            data = curves.curve_of(curve, positions, own_name, closes=closes)
+            yield own_name, bpy.data.objects.new(own_name, data)
+
+    def _measure(self, positions: np.ndarray, radius: float = 0.0) -> None:
+        if self._option("clamp_size", 0.0) > 0:
+            self._bounds.append(np.stack([positions.min(axis=0) - radius, positions.max(axis=0) + radius]))
 
     def _parts(self, scene: polyhaul.Scene) -> Iterator[polyhaul.Part]:
         """The parts of the scene; each becomes one object in Blender."""
-        by_object, by_group = self._option("use_split_objects", True), self._option("use_split_groups", False)
-        return scene.parts(by_object=by_object, by_group=by_group, missing_uv=0.0, normals=self._option("use_facet_normal", True))
+        return scene.parts(
+            by_object=self._option("use_split_objects", False),
+            by_group=self._option("use_split_groups", False),
+            missing_uv=0.0,
+            normals=self._option("use_facet_normal", True),
+            unused_positions=self._options.keeps_unused,
+        )
 
-    def _mesh(self, part: polyhaul.Part, name: str) -> Any:
+    def _arrays(self, part: polyhaul.Part) -> meshes.MeshArrays:
+        made = meshes.arrays_of(part, self._positions(part), self._slots(part))
+        if self._has_normals and made.smooth is None:
+            made.smooth = np.ones(made.face_count, np.bool_)
+        return meshes.without_repeated_faces(made) if made.topology is None and self._options.is_soup else made
+
+    def _mesh(self, part: polyhaul.Part, made: meshes.MeshArrays, name: str) -> Any:
         data = bpy.data.meshes.new(name)
-        fill(data, part, self._slots(part))
-        is_as_is = connect(data, part)
-        set_normals(data, part)
-        set_colors(data, part, self._option("import_colors", "SRGB"))
+        meshes.fill(data, made)
+        meshes.connect(data, made)
+        meshes.deselect(data)
+        meshes.set_normals(data, made)
+        meshes.set_colors(data, made, self._options.color_name, self._option("import_colors", "SRGB"))
         if self._option("import_attributes", False):
-            set_attributes(data, part.mesh)
-        if not is_as_is and self._option("validate_meshes", True) and self._option("use_mesh_validate", True):
+            meshes.set_attributes(data, part.mesh)
+        if made.topology is None and self._option("validate_meshes", True) and self._option("use_mesh_validate", True):
             # Its default throws normals away.
             data.validate(clean_customdata=False)
         return data
@@ -107,15 +166,40 @@ class Builder:
         numbers = np.where(is_kept, np.cumsum(is_kept) - 1, 0)
         return np.append(numbers, 0).astype(np.int32)[part.material_slots]
 
+    def _positions(self, part: polyhaul.Part) -> np.ndarray:
+        """(n, 3) float32: the positions of a part, from the origin."""
+        return part.positions if self._origin is None else (part.mesh.positions - self._origin).astype(np.float32)
+
+    def _origin_of(self, scene: polyhaul.Scene) -> np.ndarray | None:
+        """(3,) float64: the point that becomes the origin, if coordinates are too far from that of the file: the one of
+        other objects if it is near enough, so that files of one survey fit together."""
+        if not self._options.use_local_origin:
+            return None
+        bounds = [(mesh.positions.min(axis=0), mesh.positions.max(axis=0)) for mesh in scene.meshes if is_far(mesh.positions)]
+        if not bounds:
+            return None
+        low, high = np.min([low for low, _ in bounds], axis=0), np.max([high for _, high in bounds], axis=0)
+        for item in [*self._made, *self._context.scene.objects]:
+            known = np.array(item.get(ORIGIN, ()), np.float64)
+            if known.shape == (3,) and np.abs(np.stack([low, high]) - known).max() < FAR:
+                return known
+        return np.round((low + high) / 2)
+
     def _matrix(self, factor: float) -> Any:
         """Where the objects are: turned to Blender's axes, and scaled."""
         options = self._options
         turn = axis_conversion(
             from_forward=short(options.forward_axis), from_up=short(options.up_axis), to_forward="Y", to_up="Z"
         ).to_4x4()
-        unit = self._context.scene.unit_settings.scale_length if getattr(options, "use_scene_unit", False) else 1.0
-        scale = options.global_scale * unit * factor
+        scale = options.global_scale * self._unit() * factor
         return turn @ mathutils.Matrix.Scale(scale, 4)
+
+    def _unit(self) -> float:
+        """How many units of the scene a meter of the file is."""
+        settings = self._context.scene.unit_settings
+        if not self._option("use_scene_unit", False) or settings.system == "NONE":
+            return 1.0
+        return 1.0 / settings.scale_length
 
     def _collection_of(self, made: Any) -> Any:
         """The collection of an object, named by the parts of its name before the last separator."""
@@ -147,110 +231,36 @@ def clamping(bounds: list[np.ndarray], size: float) -> float:
     return size / widest if widest > size else 1.0
 
 
-def fill(data: Any, part: polyhaul.Part, slots: np.ndarray | None) -> None:
-    """Sets positions, faces and what these have."""
-    if len(part.positions):
-        data.vertices.add(len(part.positions))
-        arrays.write(data.attributes["position"].data, "vector", part.positions)
-    if part.face_count:
-        data.loops.add(len(part.corner_positions))
-        arrays.write(data.attributes[".corner_vert"].data, "value", part.corner_positions.view(np.int32))
-        data.polygons.add(part.face_count)
-        arrays.write(data.polygons, "loop_start", part.face_offsets[:-1].view(np.int32))
-    # New attributes are zeros.
-    indices = data.attributes.new("material_index", "INT", "FACE").data
-    if slots is not None:
-        arrays.write(indices, "value", slots)
-    sharp = data.attributes.new("sharp_face", "BOOLEAN", "FACE").data
-    if part.smooth is None or not part.smooth.all():
-        arrays.write(sharp, "value", np.ones(part.face_count, np.bool_) if part.smooth is None else ~part.smooth)
-    if part.uvs is not None:
-        arrays.write(data.uv_layers.new(name="UVMap", do_init=False).uv, "vector", part.uvs)
-
-
-def connect(data: Any, part: polyhaul.Part) -> bool:
-    """Creates the edges. ``False`` if Blender must validate the mesh: it has lines, or faces that Blender rejects.
-
-    Blender takes much longer than polyhaul to make edges, and to find that nothing is wrong (tools/bench/python/inside.py).
-    """
-    if part.line_count or not part.has_clean_faces:
-        if part.line_count:
-            lines = part.mesh.line_edges
-            data.edges.add(len(lines))
-            arrays.write(data.attributes[".edge_verts"].data, "value", lines.view(np.int32))
-        data.update(calc_edges=True, calc_edges_loose=part.line_count > 0)
+def is_far(positions: np.ndarray) -> bool:
+    """Whether coordinates that need double precision are too far from the origin for 32-bit floats: beyond ``FAR``, or
+    so far that the spacing of floats is more than 1e-5 of their extent."""
+    if positions.dtype != np.float64 or not len(positions):
         return False
-    if part.face_count:
-        data.edges.add(len(part.edges))
-        arrays.write(data.attributes[".edge_verts"].data, "value", part.edges.view(np.int32))
-        corner_edges = data.attributes.get(".corner_edge") or data.attributes.new(".corner_edge", "INT", "CORNER")
-        arrays.write(corner_edges.data, "value", part.corner_edges.view(np.int32))
-    data.update()
-    return True
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    farthest, extent = max(np.abs(low).max(), np.abs(high).max()), (high - low).max()
+    return bool(np.isfinite(farthest) and (farthest > FAR or (extent > 0 and farthest * 2**-23 > 1e-5 * extent)))
 
 
-def set_colors(data: Any, part: polyhaul.Part, space: str) -> None:
-    """Sets the colors of positions, which are in sRGB or linear."""
-    if part.colors is None or space == "NONE":
-        return
-    colors = data.color_attributes.new("Color", "FLOAT_COLOR", "POINT")
-    arrays.write(colors.data, "color_srgb" if space == "SRGB" else "color", np.nan_to_num(part.colors, nan=1.0))
+def merge(made: Any, context: Any) -> None:
+    """Merges the vertices of an object that are in the same place, as Blender's own importer does it."""
+    modifier = made.modifiers.new("merge", "WELD")
+    modifier.merge_threshold = 1e-4
+    merged = bpy.data.meshes.new_from_object(made.evaluated_get(context.evaluated_depsgraph_get()))
+    made.modifiers.remove(modifier)
+    name, before = made.data.name, made.data
+    made.data = merged
+    bpy.data.meshes.remove(before)
+    merged.name = name
 
 
-def set_attributes(data: Any, mesh: polyhaul.Mesh) -> None:
-    """Sets the other numbers of positions."""
-    for name, column in mesh.vertex_columns.items():
-        if isinstance(column, np.ndarray):
-            attribute = data.attributes.new(name, "FLOAT", "POINT")
-            arrays.write(attribute.data, "value", column.astype(np.float32))
-
-
-def set_normals(data: Any, part: polyhaul.Part) -> None:
-    """Sets the normals of corners; those that the file does not have stay Blender's."""
-    normals = part.normals
-    if normals is None:
-        return
-    if not part.has_all_normals:
-        is_there = np.any(normals != 0, axis=1) & np.isfinite(normals).all(axis=1)
-        normals = np.where(is_there[:, None], normals, arrays.read(data.corner_normals, "vector", np.float32, 3))
-    if bpy.app.version >= (4, 5):
-        # Blender's own call encodes them one by one, which takes much longer (tools/bench/python/inside.py).
-        attribute = data.attributes.new("custom_normal", "FLOAT_VECTOR", "CORNER")
-        arrays.write(attribute.data, "vector", normals)
-    else:
-        data.normals_split_custom_set(normals)
-
-
-def add_vertex_groups(made: Any, part: polyhaul.Part) -> None:
+def add_vertex_groups(item: Any, made: meshes.MeshArrays, names: tuple[str, ...]) -> None:
     """Makes a vertex group of each face group."""
-    groups = part.mesh.face_groups
-    if groups is None:
+    if made.groups is None or not made.face_count:
         return
-    corners = np.repeat(groups, np.diff(part.face_offsets.astype(np.int64)))
+    corners = np.repeat(made.groups, np.diff(made.face_offsets))
     order = np.argsort(corners, kind="stable")
     numbers, starts = np.unique(corners[order], return_index=True)
-    for number, members in zip(numbers.tolist(), np.split(part.corner_positions[order], starts[1:]), strict=True):
+    for number, members in zip(numbers.tolist(), np.split(made.corner_positions[order], starts[1:]), strict=True):
         if number >= 0:
-            group = made.vertex_groups.new(name=part.mesh.groups[number])
+            group = item.vertex_groups.new(name=names[number])
             group.add(np.unique(members).tolist(), 1.0, "REPLACE")
-
-
-def curve_of(mesh: polyhaul.Mesh, name: str, *, closes: bool) -> Any:
-    """A curve of Blender with the splines of a mesh; ``closes`` says whether it joins the ends of those that meet."""
-    data = bpy.data.curves.new(name, "CURVE")
-    data.dimensions = "3D"
-    data.resolution_u = 5
-    for curve in mesh.curves:
-        points = list(curve.control_points)
-        knots = np.asarray(curve.knots)
-        is_cyclic = closes and len(points) > curve.degree and points[: curve.degree] == points[-curve.degree :]
-        points = points[: -curve.degree] if is_cyclic else points
-        spline = data.splines.new("NURBS")
-        spline.points.add(len(points) - 1)
-        weighted = np.ones((len(points), 4), np.float32)
-        weighted[:, :3] = mesh.positions[points]
-        arrays.write(spline.points, "co", weighted)
-        spline.use_cyclic_u = is_cyclic
-        spline.order_u = curve.degree + 1
-        spline.use_endpoint_u = bool(len(knots) > curve.degree and knots[0] == knots[curve.degree])
-    return data

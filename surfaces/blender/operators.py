@@ -67,7 +67,7 @@ class Job:
     def read(self, path: str, report: polyhaul.Report) -> None:
         """Reports a file that was read, and what is wrong with it."""
         for warning in report.warnings:
-            self._operator.report({"WARNING"}, str(warning))
+            self._operator.report({"INFO" if warning.severity == "note" else "WARNING"}, str(warning))
         self._say(path, report.bytes_in, report.seconds)
 
     def _say(self, path: str, moved: int, seconds: float) -> None:
@@ -119,6 +119,7 @@ class Exporter:
         return True
 
     def execute(self, context: Any) -> set[str]:
+        options.part_axes(self)
         written = []
         with object_mode(context), Job(self, context) as job:
             written = [self.write(context, path, job) for path in self.paths(context)]
@@ -229,6 +230,14 @@ class Importer:
 
     filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
     bl_options = {"UNDO", "PRESET"}
+    #: Whether positions that no element uses stay.
+    keeps_unused: ClassVar[bool] = False
+    #: Whether a file is a heap of triangles, each of which counts once.
+    is_soup: ClassVar[bool] = False
+    #: The name of the attribute with the colors.
+    color_name: ClassVar[str] = "Color"
+    #: How a file without anything to import is reported.
+    emptiness: ClassVar[str] = "ERROR"
 
     def invoke(self, context: Any, event: Any) -> set[str]:
         # Files that were dropped are here already.
@@ -238,23 +247,33 @@ class Importer:
         return {"RUNNING_MODAL"}
 
     def execute(self, context: Any) -> set[str]:
+        options.part_axes(self)
         builder = building.Builder(context, self)
-        with Job(self, context) as job:
-            for path in self.paths():
-                with warnings.catch_warnings():
-                    # They are reported one by one.
-                    warnings.simplefilter("ignore", polyhaul.PolyhaulWarning)
-                    # Blender has 32-bit floats: a warning says what they lose.
-                    reading = self.reading() | {"precision": "single"}
-                    scene = polyhaul.read(path, on_error="warn", progress=job.progress, **reading)
-                builder.build(scene, path)
-                job.read(path, scene.report)
+        for path in self.paths():
+            # A file that cannot be read is reported, and does not stop the others.
+            with Job(self, context) as job:
+                self.read(path, builder, job)
         return {"FINISHED"} if builder.finish() else {"CANCELLED"}
+
+    def read(self, path: str, builder: building.Builder, job: Job) -> None:
+        """Reads one file."""
+        with warnings.catch_warnings():
+            # They are reported one by one.
+            warnings.simplefilter("ignore", polyhaul.PolyhaulWarning)
+            # Blender has 32-bit floats: a warning says what they lose.
+            precision = "auto" if self.use_local_origin else "single"
+            scene = polyhaul.read(path, on_error="warn", progress=job.progress, precision=precision, **self.reading())
+        if not builder.build(scene, path):
+            self.report({self.emptiness}, f"{path}: there is nothing to import")
+        job.read(path, scene.report)
 
     def paths(self) -> list[str]:
         """The files that were chosen or dropped."""
         chosen = [os.path.join(self.directory, file.name) for file in self.files if file.name]
-        return chosen or [bpy.path.abspath(self.filepath)]
+        path = bpy.path.abspath(self.filepath)
+        if not chosen or (os.path.isfile(path) and path not in chosen):
+            chosen.insert(0, path)
+        return chosen
 
     def reading(self) -> dict[str, Any]:
         return {}
@@ -266,6 +285,7 @@ class IMPORT_OT_polyhaul_obj(bpy.types.Operator, Importer, options.ObjImportOpti
     bl_idname = "polyhaul.obj_import"
     bl_label = "Import OBJ (polyhaul)"
     filter_glob: StringProperty(default="*.obj;*.obj.gz;*.obj.zst;*.obj.lz4", options={"HIDDEN"})
+    emptiness = "WARNING"
 
 
 class IMPORT_OT_polyhaul_ply(bpy.types.Operator, Importer, options.PlyImportOptions):
@@ -274,6 +294,8 @@ class IMPORT_OT_polyhaul_ply(bpy.types.Operator, Importer, options.PlyImportOpti
     bl_idname = "polyhaul.ply_import"
     bl_label = "Import PLY (polyhaul)"
     filter_glob: StringProperty(default="*.ply;*.ply.gz;*.ply.zst;*.ply.lz4", options={"HIDDEN"})
+    keeps_unused = True
+    color_name = "Col"
 
 
 class IMPORT_OT_polyhaul_stl(bpy.types.Operator, Importer, options.StlImportOptions):
@@ -282,6 +304,7 @@ class IMPORT_OT_polyhaul_stl(bpy.types.Operator, Importer, options.StlImportOpti
     bl_idname = "polyhaul.stl_import"
     bl_label = "Import STL (polyhaul)"
     filter_glob: StringProperty(default="*.stl;*.stl.gz;*.stl.zst;*.stl.lz4", options={"HIDDEN"})
+    is_soup = True
 
     def reading(self) -> dict[str, Any]:
         # Triangles share corners with equal coordinates, as in Blender.

@@ -108,9 +108,22 @@ class StlExportOptions(ExportOptions):
     ascii_format: flag("ASCII", False, "Write text")
 
 
+def part_axes(operator: Any) -> None:
+    """Turns the forward axis of an operator to the next one if both axes are on one line, as Blender does."""
+    if operator.forward_axis[-1] == operator.up_axis[-1]:
+        names = [name for name, _, _ in AXES]
+        operator.forward_axis = names[(names.index(operator.forward_axis) + 1) % len(names)]
+
+
 class ImportOptions:
     """What all importers have."""
 
+    use_local_origin: flag(
+        "Local Origin",
+        True,
+        "Subtract a point from coordinates that are too far from the origin for 32-bit floats, and keep it in the property "
+        "`polyhaul_origin` of the objects",
+    )
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     files: bpy.props.CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
 
@@ -149,6 +162,7 @@ class PlyImportOptions(ImportOptions):
     up_axis: axis("Up Axis", "Z")
     import_colors: EnumProperty(name="Vertex Colors", items=COLOR_SPACES, default="SRGB")
     import_attributes: flag("Vertex Attributes", True, "Import other numbers per vertex")
+    merge_verts: flag("Merge Vertices", False, "Merge vertices in the same place")
 
 
 class StlImportOptions(ImportOptions):

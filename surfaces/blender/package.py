@@ -5,6 +5,8 @@ Blender's own tool does it and validates the result. The wheels are bundled unmo
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,11 +15,27 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent
 
+#: Blender's names of the systems and machines of wheels.
+SYSTEMS = {"win": "windows", "macosx": "macos", "manylinux": "linux", "linux": "linux"}
+MACHINES = {"amd64": ["x64"], "x86_64": ["x64"], "arm64": ["arm64"], "aarch64": ["arm64"], "universal2": ["x64", "arm64"]}
+
+
+def platforms(wheel: str) -> set[str]:
+    """Blender's names of the platforms that a wheel is for, by its file name; none if Blender does not run there."""
+    tags = wheel.removesuffix(".whl").split("-")[-1].split(".")
+    found: set[str] = set()
+    for tag in tags:
+        system = next((name for prefix, name in SYSTEMS.items() if re.match(rf"{prefix}(_|\d)", tag)), None)
+        machines = next((names for suffix, names in MACHINES.items() if tag.endswith(f"_{suffix}")), [])
+        found |= {f"{system}-{machine}" for machine in machines if system}
+    return found
+
 
 def build(wheels: list[Path], target: Path) -> None:
-    """Makes the zip of the sources beside this file and some wheels."""
+    """Makes the zip of the sources beside this file and those wheels that are for Blender."""
+    wheels = [wheel for wheel in wheels if platforms(wheel.name)]
     if not wheels:
-        sys.exit("there are no wheels in the folder")
+        sys.exit("there are no wheels for Blender in the folder")
     import bpy
 
     tool = Path(bpy.utils.system_resource("SCRIPTS"), "addons_core", "bl_pkg", "cli", "blender_ext.py")
@@ -32,6 +50,8 @@ def build(wheels: list[Path], target: Path) -> None:
             shutil.copy(wheel, source / "wheels")
         listed = "".join(f'    "./wheels/{wheel.name}",\n' for wheel in wheels)
         manifest = (SOURCE / "blender_manifest.toml").read_text(encoding="utf-8")
+        names = sorted(set().union(*(platforms(wheel.name) for wheel in wheels)))
+        manifest = manifest.replace("platforms = []", f"platforms = {json.dumps(names)}")
         manifest = manifest.replace("wheels = []", f"wheels = [\n{listed}]")
         (source / "blender_manifest.toml").write_text(manifest, encoding="utf-8")
         subprocess.run([*command, "build", "--source-dir", str(source), "--output-filepath", str(target)], check=True)

@@ -218,6 +218,8 @@ class Imported:
             made.use_nodes = True
         values = values_of(material)
         shader = next(node for node in made.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+        shader.location = (0, 300)
+        next(node for node in made.node_tree.nodes if node.type == "OUTPUT_MATERIAL").location = (280, 300)
         for name, value in values.items():
             shader.inputs[name].default_value = value
         made.diffuse_color = values["Base Color"]
@@ -231,9 +233,8 @@ class Imported:
         name, map_ = texture
         node = tree.nodes.new("ShaderNodeTexImage")
         node.location = (-480, height)
-        path = os.path.join(self._folder, map_.file.replace("\\", os.sep))
-        node.image = loaded_image(path)
-        if map_.projection == "sphere":
+        node.image = loaded_image(self._folder, map_.file.replace("\\", os.sep))
+        if map_.projection:
             node.projection = "SPHERE"
         if map_.offset or map_.scale:
             place(tree, node, map_, height)
@@ -258,13 +259,19 @@ def place(tree: Any, node: Any, map_: polyhaul.TextureMap, height: float) -> Non
     tree.links.new(mapping.outputs["Vector"], node.inputs["Vector"])
 
 
-def loaded_image(path: str) -> Any:
-    """The image of a file; an empty one if it cannot be read, so that its name is not lost."""
-    if os.path.isfile(path):
-        try:
-            return bpy.data.images.load(path, check_existing=True)
-        except RuntimeError:
-            pass
+def loaded_image(folder: str, name: str) -> Any:
+    """The image of a file: where its path says, or in the folder. An empty one if there is none, so that its name is not
+    lost."""
+    path = os.path.join(folder, name)
+    for candidate in (path, os.path.join(folder, os.path.basename(name))):
+        if os.path.isfile(candidate):
+            try:
+                return bpy.data.images.load(candidate, check_existing=True)
+            except RuntimeError:
+                pass
+    existing = next((image for image in bpy.data.images if image.filepath == path), None)
+    if existing is not None:
+        return existing
     image = bpy.data.images.new(os.path.basename(path), 1, 1)
     image.source, image.filepath = "FILE", path
     return image
@@ -295,9 +302,14 @@ INPUTS = {
 def values_of(material: polyhaul.Material) -> dict[str, Any]:
     """The inputs of a Principled BSDF for the parameters of MTL."""
     model = material.illumination or 0
+    # Model 2 has highlights, which Blender takes for full ones where the file says nothing else.
+    has_highlights = model == 2
     roughness = material.roughness
     if roughness is None:
-        roughness = 1.0 - math.sqrt(min(max(material.shininess or 0.0, 0.0), 1000.0) / 1000.0)
+        shininess = material.shininess
+        if shininess is None:
+            shininess = 1000.0 if has_highlights else 0.0
+        roughness = 1.0 - math.sqrt(min(max(shininess, 0.0), 1000.0) / 1000.0)
     metallic = material.metallic
     if metallic is None:
         metallic = (mean(material.ambient) if material.ambient else 1.0) if 3 <= model <= 8 else 0.0
@@ -306,9 +318,9 @@ def values_of(material: polyhaul.Material) -> dict[str, Any]:
         "Base Color": (*(rgb(material.diffuse) or (0.8, 0.8, 0.8)), 1.0),
         "Metallic": metallic,
         "Roughness": roughness,
-        "IOR": (1.0 if model in (6, 7) else 1.5) if refraction is None else refraction,
+        "IOR": refraction if refraction and refraction > 0 else 1.0 if model in (6, 7) else 1.5,
         "Alpha": 1.0 if material.opacity is None else material.opacity,
-        "Specular IOR Level": mean(material.specular),
+        "Specular IOR Level": 1.0 if has_highlights and material.specular is None else mean(material.specular),
         "Transmission Weight": mean(material.transmission),
     }
     emitted = rgb(material.emission)

@@ -22,13 +22,15 @@ polyhaul_model::options! {
         pub missing_uv: f32 = 0.0, with_missing_uv;
         /// Whether normals are wanted.
         pub normals: bool = true, with_normals;
+        /// Which positions sections have (the used ones).
+        pub positions: SectionPositions = SectionPositions::Used, with_positions;
     }
 }
 
 /// A section whose uvs and normals are per corner, and whose materials and smoothing are per face.
 #[derive(Clone, Debug, Default)]
 pub struct FlatSection {
-    /// The section, with the positions that its elements use. `face_materials` are indices into `materials`, -1 for
+    /// The section, with the positions that the options ask for. `face_materials` are indices into `materials`, -1 for
     /// none; `face_smooth` is empty if the mesh does not say anything about smoothing.
     pub mesh: Mesh,
     /// The materials of its faces, each once, in the order of their first faces: indices into the scene's materials,
@@ -36,6 +38,8 @@ pub struct FlatSection {
     pub materials: Vec<u32>,
     /// Whether every corner of its faces has a finite normal other than zero.
     pub has_all_normals: bool,
+    /// Whether these normals have a length of 1, up to the rounding of a file with three decimals.
+    pub has_unit_normals: bool,
 }
 
 /// Returns some sections of a mesh, each from its first counts up to its second. Corners without a normal get NaN.
@@ -188,7 +192,7 @@ fn flat_section(
     let (mut group_runs, groups) = groups(mesh, start, end)?;
     // A section has other positions, uvs and normals than its range of the mesh.
     group_runs.iter_mut().for_each(|run| run.at = Counts { positions: 0, ..without_values(run.at) });
-    let section = section(bare, without_values(start), without_values(end), SectionPositions::Used)?;
+    let section = section(bare, without_values(start), without_values(end), options.positions)?;
     let faces = start.faces as usize..end.faces as usize;
     let (face_materials, materials) = slots(mesh, faces.clone())?;
     let normals = if options.normals { normals_of(mesh, faces.clone(), [f32::NAN; 3], threads)? } else { None };
@@ -204,9 +208,22 @@ fn flat_section(
         ..section
     };
     flat.move_curves_behind();
-    let is_normal = |normal: &[f32; 3]| normal.iter().all(|part| part.is_finite()) && *normal != [0.0; 3];
-    let has_all_normals = !flat.normals.is_empty() && flat.normals.iter().all(is_normal);
-    Ok(FlatSection { mesh: flat, materials, has_all_normals })
+    let (has_all_normals, has_unit_normals) = lengths(&flat.normals);
+    Ok(FlatSection { mesh: flat, materials, has_all_normals, has_unit_normals })
+}
+
+/// Whether there are normals and all are finite and not zero, and whether all have a length of 1.
+fn lengths(normals: &[[f32; 3]]) -> (bool, bool) {
+    let mut are_normals = !normals.is_empty();
+    let mut are_unit = are_normals;
+    for normal in normals {
+        let [x, y, z] = normal.map(f64::from);
+        // Infinite and NaN parts make it infinite or NaN, which no comparison below accepts.
+        let square = x * x + y * y + z * z;
+        are_unit &= (square - 1.0).abs() <= 2e-3;
+        are_normals &= square < f64::INFINITY && *normal != [0.0; 3];
+    }
+    (are_normals, are_unit)
 }
 
 /// The material of each face as an index into those that are used, and these.
@@ -296,6 +313,16 @@ mod tests {
         assert_eq!(spans_of(0..6), [(NONE, 1), (7, 2), (8, 2), (7, 1)]);
         assert_eq!(spans_of(2..4), [(7, 1), (8, 1)]);
         assert_eq!(spans_of(4..4), []);
+    }
+
+    #[test]
+    fn normals_are_missing_or_have_other_lengths() {
+        assert_eq!(lengths(&[]), (false, false));
+        assert_eq!(lengths(&[[0.0, 0.6, 0.8], [0.577, 0.577, 0.577]]), (true, true));
+        assert_eq!(lengths(&[[0.0, 0.6, 0.8], [0.0, 0.0, 2.0]]), (true, false));
+        for missing in [[0.0; 3], [f32::NAN; 3], [0.0, f32::INFINITY, 0.0]] {
+            assert_eq!(lengths(&[[1.0, 0.0, 0.0], missing]), (false, false));
+        }
     }
 
     #[test]

@@ -268,7 +268,7 @@ class Mesh(SurfaceMeasures):
         ``scene.materials``.
         """
         slots: Slots | None = self._data.get("face_materials")
-        return self._expand("material_runs") if slots is None and self._of_file else slots
+        return self._expand("material_runs", _FACES, self.face_count) if slots is None and self._of_file else slots
 
     @material_slots.setter
     def material_slots(self, value: npt.ArrayLike | None) -> None:
@@ -281,7 +281,7 @@ class Mesh(SurfaceMeasures):
         """(f,) bool: whether a face is shaded smoothly; ``None`` if not specified. Settable."""
         flags = self._data.get("face_smooth")
         if flags is None and self._of_file:
-            groups = self._expand("smoothing_runs")
+            groups = self._expand("smoothing_runs", _FACES, self.face_count)
             return None if groups is None else groups > 0
         return None if flags is None else flags.view(np.bool_)
 
@@ -342,7 +342,12 @@ class Mesh(SurfaceMeasures):
     @property
     def face_groups(self) -> Slots | None:
         """(f,) int32: per face the index of its group in ``groups``, -1 for none; ``None`` if the file has no groups."""
-        return self._expand("group_runs")
+        return self._expand("group_runs", _FACES, self.face_count)
+
+    @property
+    def curve_groups(self) -> Slots | None:
+        """(k,) int32: per curve the index of its group in ``groups``, -1 for none; ``None`` if the file has no groups."""
+        return self._expand("group_runs", _CURVES, len(self._data["curves"]))
 
     @property
     def line_positions(self) -> Indices:
@@ -641,12 +646,12 @@ class Mesh(SurfaceMeasures):
     def _domain(self, name: str, key: str) -> Any:
         return None if self._data[name] is None else self._data[key]
 
-    def _expand(self, name: str) -> Slots | None:
-        """The value of each face, from the runs of a file: each holds from its face on."""
+    def _expand(self, name: str, kind: int, count: int) -> Slots | None:
+        """The value of each element of a kind, from the runs of a file: each holds from its element on."""
         runs: Indices | None = self._data[name]
         if runs is None:
             return None
-        starts = np.append(runs[:, _FACES], np.uint32(self.face_count)).astype(np.int64)
+        starts = np.append(runs[:, kind], np.uint32(count)).astype(np.int64)
         before = np.full(starts[0], -1, np.int32)
         return np.concatenate([before, np.repeat(runs[:, _VALUE].astype(np.int32), np.diff(starts))])
 
@@ -720,7 +725,7 @@ class Mesh(SurfaceMeasures):
 _INSTEAD = {"uvs": "write it with export_uv=False", "normals": "write it with export_normals=False"}
 
 #: The columns of a run: the counts of seven kinds, then the value.
-_FACES, _VALUE = 3, 7
+_FACES, _CURVES, _VALUE = 3, 6, 7
 
 _HOW = {"corner": "per corner", "vertex": "per vertex", "face": "per face", "indexed": "by index"}
 

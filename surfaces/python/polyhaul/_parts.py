@@ -42,6 +42,7 @@ class Part:
         "face_count",
         "face_offsets",
         "has_all_normals",
+        "has_unit_normals",
         "line_count",
         "material_slots",
         "materials",
@@ -57,7 +58,7 @@ class Part:
     name: str
     #: The same part as a mesh, with everything else: colors, columns, groups, lines, curves.
     mesh: Mesh
-    #: (n, 3) float32: the positions that its elements use.
+    #: (n, 3) float32: the positions that its elements use, or all of its own if those were asked for.
     positions: Floats
     #: (c,) uint32: the position of each corner of the faces.
     corner_positions: Indices
@@ -69,6 +70,8 @@ class Part:
     normals: Floats | None
     #: Whether every corner has a finite normal other than zero.
     has_all_normals: bool
+    #: Whether, moreover, all of them have a length of 1, up to the rounding of a file with three decimals.
+    has_unit_normals: bool
     #: (f,) int32: per face an index into ``materials``, -1 for none; ``None`` if the faces have no materials.
     material_slots: Slots | None
     #: (f,) bool: whether a face is shaded smoothly; ``None`` if not specified.
@@ -100,6 +103,7 @@ class Part:
         self.smooth = view(made["smooth"], np.bool_) if len(made["smooth"]) else None
         self.materials = made["materials"]
         self.has_all_normals = made["has_all_normals"]
+        self.has_unit_normals = made["has_unit_normals"]
         self._topology = topology, number
 
     @property
@@ -131,11 +135,15 @@ class Part:
 Topologies: TypeAlias = "list[tuple[Any, Any, bool]]"
 
 
-def made_ahead(cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, threads: int | None) -> Generator[Part]:
+def made_ahead(
+    cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, unused_positions: bool, threads: int | None
+) -> Generator[Part]:
     """The parts in order, while another thread makes the next ones and the topology of the last ones."""
 
     def make(mesh: Mesh, cuts: list[Cut]) -> list[dict[str, Any]]:
-        return _polyhaul.flat_sections(mesh._to_native(), [cut[:2] for cut in cuts], missing_uv, normals, threads)
+        return _polyhaul.flat_sections(
+            mesh._to_native(), [cut[:2] for cut in cuts], missing_uv, normals, unused_positions, threads
+        )
 
     def connect(made: Future[list[dict[str, Any]]]) -> Topologies:
         return _polyhaul.topologies([arrays["native"] for arrays in made.result()], threads)

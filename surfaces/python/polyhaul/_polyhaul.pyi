@@ -146,7 +146,12 @@ def mesh_section(
     mesh: NativeMesh, start: tuple[int, ...], end: tuple[int, ...], used_only: bool
 ) -> NativeMesh: ...
 def flat_sections(
-    mesh: NativeMesh, cuts: list[tuple[tuple[int, ...], tuple[int, ...]]], missing_uv: float, normals: bool, threads: int | None
+    mesh: NativeMesh,
+    cuts: list[tuple[tuple[int, ...], tuple[int, ...]]],
+    missing_uv: float,
+    normals: bool,
+    unused_positions: bool,
+    threads: int | None,
 ) -> list[dict[str, Any]]: ...
 def topologies(meshes: list[NativeMesh], threads: int | None) -> list[tuple[Any, Any, bool]]: ...
 def mesh_is_clean(mesh: NativeMesh, threads: int | None) -> bool: ...

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Generator, Iterable, Iterator, MutableSequence, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _options
-from polyhaul._arrays import Doubles
+from polyhaul._arrays import Doubles, Flags
 from polyhaul._material import Material, material_from_plain, material_to_plain, slots_of
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._option_types import AxisName
@@ -405,6 +406,7 @@ class Scene:
         by_group: bool = False,
         missing_uv: float = math.nan,
         normals: bool = True,
+        unused_positions: bool = False,
         threads: int | None = None,
     ) -> Generator[Part]:
         """The meshes of the scene, cut where objects begin, in the form that most programs use: see :class:`Part`.
@@ -418,6 +420,7 @@ class Scene:
             by_group: cut where face groups begin.
             missing_uv: the uv of corners that have none.
             normals: whether normals are wanted.
+            unused_positions: whether parts keep positions that no element uses.
             threads: worker threads; ``None`` for all cores.
 
         Example:
@@ -436,7 +439,8 @@ class Scene:
             shown = objects.get(id(mesh), [])
             whole = mesh._with_materials(shown[0]._materials) if shown else mesh
             cuts.append((whole, self._cuts(mesh, shown, by_object, by_group)))
-        return made_ahead([(mesh, cut) for mesh, mesh_cuts in cuts for cut in mesh_cuts], missing_uv, normals, threads)
+        flat_cuts = [(mesh, cut) for mesh, mesh_cuts in cuts for cut in mesh_cuts]
+        return made_ahead(flat_cuts, missing_uv, normals, unused_positions, threads)
 
     def _cuts(self, mesh: Mesh, objects: list[Object], by_object: bool, by_group: bool) -> list[Cut]:
         """Where the parts of a mesh begin and end: the counts of its elements, and their names."""
@@ -452,9 +456,13 @@ class Scene:
             starts[a, b, c, d, e, f, g] = mesh.groups[group] if group < len(mesh.groups) else ""
         places = sorted(starts)
         cuts = [(start, end, starts[start]) for start, end in zip(places, [*places[1:], counts], strict=True)]
-        # Positions before the first object or group are no part of their own.
-        has_elements = len(places) == 1 or places[1][FACES:] != places[0][FACES:]
-        return cuts if has_elements or starts[places[0]] else cuts[1:]
+        if len(cuts) == 1 or all(start[FACES:] != end[FACES:] for start, end, _ in cuts):
+            return cuts
+        # Positions alone are a part if they have a name and no element uses any of them.
+        is_used = _used_positions(mesh)
+        has_points = [bool(name) and end[0] > start[0] and not is_used[start[0] : end[0]].any() for start, end, name in cuts]
+        has_content = [points or start[FACES:] != end[FACES:] for points, (start, end, _) in zip(has_points, cuts, strict=True)]
+        return list(compress(cuts, has_content)) or [(NOTHING, counts, cuts[-1][2])]
 
     def _repr_png_(self) -> bytes | None:
         """What a notebook shows: a picture, if it takes less than half a second."""
@@ -639,6 +647,14 @@ def _checked_mesh(mesh: Any) -> Mesh:
     if not isinstance(mesh, Mesh):
         raise TypeError(f"mesh is of type {type(mesh).__name__}; expected polyhaul.Mesh")
     return mesh
+
+
+def _used_positions(mesh: Mesh) -> Flags:
+    """(n,) bool: whether an element has the position."""
+    is_used = np.zeros(mesh.position_count, np.bool_)
+    for indices in (mesh.corner_positions, mesh.line_positions, mesh.points, *(curve.control_points for curve in mesh.curves)):
+        is_used[indices] = True
+    return is_used
 
 
 def _matrix(value: npt.ArrayLike) -> Doubles:

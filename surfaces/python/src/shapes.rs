@@ -38,10 +38,12 @@ pub(crate) fn flat_sections(
     cuts: Vec<[[u32; Counts::KINDS]; 2]>,
     missing_uv: f32,
     normals: bool,
+    unused_positions: bool,
     threads: Option<usize>,
 ) -> PyResult<Vec<FlatOut>> {
     let mesh = mesh.mesh();
-    let options = FlatOptions::default().with_missing_uv(missing_uv).with_normals(normals);
+    let positions = if unused_positions { SectionPositions::Own } else { SectionPositions::Used };
+    let options = FlatOptions::default().with_missing_uv(missing_uv).with_normals(normals).with_positions(positions);
     let cuts: Vec<_> = cuts.into_iter().map(|cut| cut.map(Counts::from_array).into()).collect();
     let work = move |job: &Job| mesh.flat_sections_with(&cuts, &options, &run_options(job, threads));
     Ok(job::run(py, None, work)?.into_iter().map(FlatOut::new).collect())
@@ -61,6 +63,7 @@ pub(crate) struct FlatOut {
     smooth: Array,
     materials: Vec<u32>,
     has_all_normals: bool,
+    has_unit_normals: bool,
     native: NativeMesh,
 }
 
@@ -80,6 +83,7 @@ impl FlatOut {
             smooth: Array::new(mesh.face_smooth.clone()),
             materials: section.materials,
             has_all_normals: section.has_all_normals,
+            has_unit_normals: section.has_unit_normals,
             native,
         }
     }

@@ -27,7 +27,8 @@ def test_parts_have_everything_by_corner_or_face(scene: polyhaul.Scene) -> None:
     assert (first.name, second.name) == ("first", "second")
     assert first.positions.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert first.uvs is not None and first.uvs.tolist() == [[0, 0], [1, 1], [0, 0]]
-    assert first.normals is not None and first.normals.tolist() == [[0, 0, 1]] * 3 and first.has_all_normals
+    assert first.normals is not None and first.normals.tolist() == [[0, 0, 1]] * 3
+    assert first.has_all_normals and first.has_unit_normals
     assert first.smooth is not None and first.smooth.tolist() == [True]
     # No corner of the second part has a uv, and none a normal.
     assert second.uvs is None and second.normals is None and not second.has_all_normals
@@ -60,6 +61,25 @@ def test_parts_begin_at_groups_too(scene: polyhaul.Scene) -> None:
     assert [part.name for part in scene.parts(by_group=True)] == ["first", "second", "inner"]
     (whole,) = scene.parts(by_object=False)
     assert (whole.name, whole.face_count, whole.mesh.groups) == ("", 3, ("inner",))
+
+
+LOOSE = {
+    # Positions before the first group, which has all of them, or some.
+    "o X\nv 0 0 0\nv 1 0 0\nv 0 1 0\ng a\nf 1 2 3\no Y\nv 9 0 0\nv 9 1 0\nv 9 1 1\ng a\nf 4 5 6\n": [("a", 3), ("a", 3)],
+    "o X\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ng a\nf 1 2 3\n": [("a", 3)],
+    # Positions that nothing uses.
+    "o X\nv 7 7 7\no Y\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 2 3 4\n": [("X", 1), ("Y", 3)],
+    "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ng a\nf 1 2 3\n": [("a", 3)],
+    # No elements at all.
+    "v 0 0 0\nv 1 0 0\ng a\n": [("a", 2)],
+    "o A\nv 0 0 0\no B\no C\nv 1 0 0\n": [("A", 1), ("C", 1)],
+}
+
+
+@pytest.mark.parametrize("text", LOOSE)
+def test_positions_alone_are_parts_if_nothing_else_has_them(text: str) -> None:
+    parts = polyhaul.read(text.encode(), format="obj").parts(by_group=True)
+    assert [(part.name, len(part.positions)) for part in parts] == LOOSE[text]
 
 
 def test_parts_can_be_written(scene: polyhaul.Scene, tmp_path: Path) -> None:
@@ -117,6 +137,14 @@ def test_parts_of_own_scenes_are_whole_meshes() -> None:
     (part,) = scene.parts()
     assert (part.name, part.materials) == ("one", [3])
     assert list(polyhaul.Scene().parts()) == []
+
+
+def test_parts_keep_positions_that_nothing_uses(scene: polyhaul.Scene) -> None:
+    first, second = scene.parts(unused_positions=True)
+    assert first.positions.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 9]]
+    # Its own, then those of others.
+    assert second.positions.tolist() == [[5, 0, 0], [6, 0, 0], [0, 0, 0], [1, 0, 0]]
+    assert second.corner_positions.tolist() == [0, 1, 3, 0, 3, 1, 2]
 
 
 def test_parts_that_nobody_takes_end(scene: polyhaul.Scene) -> None:

@@ -53,6 +53,13 @@ def test_statements_become_values_of_faces(cube: Path) -> None:
     np.testing.assert_array_equal(mesh.face_groups[:2], [-1, 0])
 
 
+def test_curves_have_groups() -> None:
+    curve = "cstype bspline\ndeg 1\ncurv 0 1 1 2\nparm u 0 0 1 1\nend\n"
+    mesh = polyhaul.read(f"v 0 0 0\nv 1 0 0\n{curve}g a\ng b\n{curve}{curve}".encode(), format="obj").meshes[0]
+    assert mesh.curve_groups is not None
+    assert [mesh.groups[group] if group >= 0 else "" for group in mesh.curve_groups.tolist()] == ["", "b", "b"]
+
+
 def test_what_is_not_there_is_none() -> None:
     mesh = polyhaul.read(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").meshes[0]
     absent = ("uvs", "corner_uvs", "uv_domain", "normals", "corner_normals", "normal_domain", "colors", "smooth")
