@@ -300,6 +300,8 @@ impl<'a> SortedSides<'a> {
         }
         let places = split(&mut self.sides, lengths).zip(self.counts.rows()).zip(cut.chunks());
         let scratch = <(Vec<u32>, FaceScratch)>::default;
+        // Faces that follow each other share positions in most meshes: a round looks at few of the chunks.
+        let places = places.filter(|((sides, _), _)| !sides.is_empty());
         try_for_each_item(cut.threads, cut.cancel, places, scratch, |scratch, ((sides, row), chunk)| {
             let (next, scratch) = scratch;
             next.clear();
