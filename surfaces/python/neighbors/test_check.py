@@ -88,10 +88,10 @@ def test_verdicts_are_those_of_others(shape: str, change: Callable[..., Triangle
 
     theirs = trimesh.Trimesh(positions, faces, process=True)
     assert (check.is_watertight, check.is_consistent) == (theirs.is_watertight, theirs.is_winding_consistent)
-    assert (check.euler_number, check.component_count) == (theirs.euler_number, theirs.body_count)
+    assert check.euler_number == theirs.euler_number
     assert (check.face_count, check.position_count) == (len(theirs.faces), len(theirs.vertices))
     assert check.edge_count == len(theirs.edges_unique)
-    assert check.area == pytest.approx(theirs.area) and check.volume == pytest.approx(theirs.volume)
+    assert check.area == pytest.approx(theirs.area)
     np.testing.assert_allclose(mesh.bounds, theirs.bounds)
 
     surface = pyvista.PolyData.from_regular_faces(positions, faces).clean()
@@ -101,7 +101,8 @@ def test_verdicts_are_those_of_others(shape: str, change: Callable[..., Triangle
     assert check.component_count == surface.connectivity()["RegionId"].max() + 1
     assert check.area == pytest.approx(surface.area, rel=1e-5)
     if check.is_solid:
-        assert check.volume == pytest.approx(surface.volume, rel=1e-5)
+        # The volumes of open surfaces depend on the origin, which differs.
+        assert check.volume == pytest.approx(theirs.volume) and check.volume == pytest.approx(surface.volume, rel=1e-5)
 
 
 @pytest.mark.parametrize("shape", ["box", "sphere", "torus"])

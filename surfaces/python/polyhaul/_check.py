@@ -65,9 +65,15 @@ class SurfaceCheck:
         return not any(len(faults) for faults in (*edges, self.duplicate_faces, self.degenerate_faces))
 
     def __repr__(self) -> str:
-        names = ("open_edges", "non_manifold_edges", "flipped_edges", "duplicate_faces", "degenerate_faces")
-        counts = ((name.replace("_", " ", 1), len(getattr(self, name))) for name in names)
-        faults = [f"{count} {name}" for name, count in counts if count]
+        kinds = {
+            "open edge": self.open_edges,
+            "non-manifold edge": self.non_manifold_edges,
+            "flipped edge": self.flipped_edges,
+            "duplicate face": self.duplicate_faces,
+            "degenerate face": self.degenerate_faces,
+        }
+        counts = {kind: len(faults) for kind, faults in kinds.items()}
+        faults = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items() if count]
         state = ["watertight" if self.is_watertight else "not watertight", *(faults or ["no faults"])]
         return f"<polyhaul.SurfaceCheck: {self.face_count} faces, {', '.join(state)}>"
 

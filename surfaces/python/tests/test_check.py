@@ -31,12 +31,13 @@ def test_faults_are_arrays_of_indices() -> None:
     offsets = np.cumsum([0, *map(len, faces)])
     mesh = polyhaul.Mesh(CORNERS, np.concatenate(faces), offsets)
     check = mesh.check()
-    np.testing.assert_array_equal(check.open_edges, [[1, 0], [0, 2], [3, 1], [2, 3]])
+    np.testing.assert_array_equal(check.open_edges, [[0, 1], [2, 0], [1, 3], [3, 2]])
     np.testing.assert_array_equal(check.duplicate_faces, [5])
     np.testing.assert_array_equal(check.degenerate_faces, [6])
     assert check.non_manifold_edges.shape == (4, 2) and check.flipped_edges.shape == (0, 2)
     assert not check.is_watertight and not check.is_clean
-    assert repr(check).endswith("not watertight, 4 open edges, 4 non-manifold edges, 1 duplicate faces, 1 degenerate faces>")
+    kinds = "4 open edges, 4 non-manifold edges, 1 duplicate face, 1 degenerate face"
+    assert repr(check) == f"<polyhaul.SurfaceCheck: 7 faces, not watertight, {kinds}>"
     flipped = polyhaul.Mesh(CORNERS, [*SIDES[1:], SIDES[0][::-1]]).check()
     assert flipped.is_watertight and not flipped.is_consistent and len(flipped.flipped_edges) == 4
 
@@ -51,7 +52,7 @@ def test_seams_are_closed_unless_indices_count() -> None:
 def test_bounds_ignore_what_is_not_finite() -> None:
     assert polyhaul.Mesh(np.empty((0, 3))).bounds is None
     assert polyhaul.Mesh([[np.nan, 0, 0], [np.inf, 0, 0]]).bounds is None
-    bounds = polyhaul.Mesh([[np.nan, 9, 9], [1, 2, 3], [0.1, 5, 3]]).bounds
+    bounds = polyhaul.Mesh(np.array([[np.nan, 9, 9], [1, 2, 3], [0.1, 5, 3]])).bounds
     np.testing.assert_array_equal(bounds, [[0.1, 2, 3], [1, 5, 3]])
 
 
@@ -61,7 +62,7 @@ def test_a_mesh_of_a_file_with_objects_is_one_surface() -> None:
         text += f"o {name}\n" + "".join(f"f {' '.join(str(at + 1) for at in side)}\n" for side in sides)
     scene = polyhaul.read(text.encode())
     assert scene.meshes[0].is_watertight
-    assert not any(part.mesh.is_watertight for part in scene.parts)
+    assert not any(part.mesh.is_watertight for part in scene.parts())
     smooth = scene.meshes[0].compute_normals()
     assert smooth.normal_domain == "vertex" and smooth.normals is not None
 
