@@ -177,11 +177,14 @@ fn table(check: &SurfaceCheck) -> String {
         row(&format!("{name}s"), human::count(count), note);
     }
     let is_watertight = counts.surfaces > 0 && counts.watertight == counts.surfaces;
-    row("watertight", if is_watertight { "yes" } else { "no" }.into(), named(counts.watertight));
+    let watertight = format!("{} of {}", human::count(counts.watertight), human::count(counts.surfaces));
+    let note = if is_watertight || counts.surfaces < 2 { String::new() } else { watertight };
+    row("watertight", if is_watertight { "yes" } else { "no" }.into(), note);
     row("area", human::number(check.area()), String::new());
     match check.volume() {
         Some(volume) => row("volume", human::number(volume), String::new()),
-        None => row("volume", "none".into(), "not closed or not oriented".into()),
+        None if is_watertight => row("volume", "none".into(), "flipped faces".into()),
+        None => row("volume", "none".into(), "not closed".into()),
     }
     text.push_str(&wide_bounds_row(check.bounds(), NAME_WIDTH));
     if single.is_none() {
