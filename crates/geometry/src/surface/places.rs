@@ -3,7 +3,7 @@
 use super::SurfacePositions;
 use crate::clean::mixed;
 use crate::dedup::{BATCH, Dedup, DedupKey, Items, Unique, number_joined};
-use crate::linear::{Vector, add, scale, wide};
+use crate::linear::{Vector, add, scale};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Bounds, Mesh};
 use polyhaul_pipeline::arrays::zeroed;
@@ -29,8 +29,10 @@ impl Places {
         let single = &mesh.positions[span];
         let bounds = match exact {
             Some(exact) => Bounds::of_exact(exact),
-            None => Bounds::of(single).map(|bounds| Bounds { min: wide(bounds.min), max: wide(bounds.max) }),
+            None => Bounds::of(single).map(Bounds::widened),
         };
+        // No minus zero: -0 + 0 = 0.
+        let bounds = bounds.map(|bounds| Bounds { min: add(bounds.min, [0.0; 3]), max: add(bounds.max, [0.0; 3]) });
         let unique = match (which, exact) {
             (SurfacePositions::Stored, _) => None,
             (SurfacePositions::Merged, Some(exact)) => numbered(exact, run)?,
