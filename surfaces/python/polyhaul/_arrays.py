@@ -183,10 +183,29 @@ def box(given: npt.ArrayLike) -> list[list[float]]:
 def _asarray(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     if value is None:
         raise TypeError(f"{name} is None; expected an array")
+    check_mask(name, value)
     try:
         return np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name} is not an array: {error}") from None
+
+
+def check_mask(name: str, value: Any) -> None:
+    """There are no masked values, which would be taken for numbers."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked values; fill them first, as in {name}.filled(0)")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal: arrays with their types, NaN to NaN, and what is made of them."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        are_arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype
+        return are_arrays and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)
 
 
 def _plain(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

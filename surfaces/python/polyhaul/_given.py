@@ -30,6 +30,8 @@ def elements(
         if offsets is not None:
             raise ValueError(f"{what}_offsets needs {name}")
         return None, None, None, None
+    if offsets is None:
+        positions, offsets = _joined(positions)
     corners = _arrays.indices(name, positions, count)
     if offsets is None:
         if corners.size and (corners.ndim != 2 or corners.shape[1] < min_corners):
@@ -42,6 +44,19 @@ def elements(
         _arrays.check_count(name, corners.size)
         starts = _arrays.offsets(f"{what}_offsets", offsets, corners.size, min_corners, what)
     return (starts, corners.reshape(-1), None, None) if corners.size else (None, None, None, None)
+
+
+def _joined(elements: npt.ArrayLike) -> tuple[npt.ArrayLike, npt.ArrayLike | None]:
+    """The corners and offsets of elements in a list, if they have different sizes."""
+    if not isinstance(elements, list | tuple):
+        return elements, None
+    try:
+        return np.asarray(elements), None
+    except ValueError:
+        arrays = [np.asarray(corners) for corners in elements]
+    if not all(corners.ndim == 1 for corners in arrays):
+        return elements, None
+    return np.concatenate(arrays), np.cumsum([0, *map(len, arrays)])
 
 
 def pairs(name: str, value: npt.ArrayLike, count: int) -> Indices:

@@ -62,16 +62,17 @@ def read(
     Other Python threads run meanwhile, and Ctrl-C works. Exceptions of callbacks and file objects are raised unchanged.
 
     Args:
-        source: a path, a URL, bytes (any buffer: it is not copied, and must not change meanwhile), or a
-            file object in binary mode, which is read from its current position in calls of at least 64 KiB, on this
-            thread. Compressed data (gzip, zstd, lz4) is detected.
-        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name or the content. Data
-            without an array is in ``vertex_columns`` and ``face_columns`` of the mesh, and in ``scene.tables``.
+        source: a path, a URL or a chain of them (fsspec), bytes (any buffer: it is not copied, and must not change
+            meanwhile), or a file object in binary mode, which is read from its current position in calls of at least
+            64 KiB, on this thread. Compressed data (gzip, zstd, lz4) is detected.
+        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name, which may be that of
+            a file object, or the content. Data without an array is in ``vertex_columns`` and ``face_columns`` of the mesh, and in ``scene.tables``.
         flatten: whether to convert a pbrt scene to meshes and objects with transforms, one per shape and instance, without
             spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``.
         forward_axis, up_axis, scale: turn the scene so that these axes face forward and up (``"Y"``, ``"Z"`` for Blender;
             ``None`` keeps those of the format), and multiply positions.
         writable: whether arrays of meshes, apart from columns, may be written to, which changes the meshes.
+            ``torch.from_numpy`` warns of arrays that may not.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
             (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``
             means that the file is looked up next to the scene. ``dict.get`` is a resolver. Names may be hostile.
@@ -118,8 +119,10 @@ def write(
     Args:
         scene: the scene or mesh to write. Only arrays that the options change are copied.
         target: a path, a URL, or a file object in binary mode. The material library (``.mtl``) is written
-            next to a path; otherwise it is only referred to by name.
-        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name.
+            next to a path; otherwise it is only referred to by name. A file object gets everything, or an exception is
+            raised: ``BlockingIOError`` for a raw file in non-blocking mode that takes no more.
+        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name, which is
+            ``target.name`` for a file object.
         progress: as for :func:`read`.
         **options: threads, strict, compression, digits and more: see :class:`polyhaul.WriteOptions`.
 
@@ -127,7 +130,8 @@ def write(
         The report: measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: the scene is invalid, for example an index is out of range.
+        polyhaul.UsageError: the scene is invalid, for example an index is out of range; or the format is not given, and
+            the name does not say it.
         polyhaul.UnsupportedError: with ``strict``, the format cannot store all of the scene.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
         TypeError, ValueError: an invalid argument.
@@ -139,6 +143,8 @@ def write(
     if isinstance(scene, Mesh):
         scene = _scene_of(scene, options)
     if not isinstance(scene, Scene):
+        if hasattr(scene, "__arrow_c_stream__"):
+            raise TypeError(f"scene is of type {type(scene).__name__}; use polyhaul.write_table for tables")
         raise TypeError(f"scene is of type {type(scene).__name__}; expected polyhaul.Scene, polyhaul.Mesh or (positions, faces)")
     native = _options.write_options(options, format)
     with opened_target(target, native) as plain, reporter(progress, "writing") as report_progress:

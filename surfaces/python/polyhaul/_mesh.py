@@ -43,7 +43,7 @@ class Mesh(SurfaceMeasures):
     Args:
         positions: (n, 3) or flat (n * 3,) numbers: x, y, z. They are kept as float64 if they are not float32 values.
         corner_positions: (c,) integers, per corner the index of its position; or (f, k) for faces of ``k``
-            corners each, which needs no ``face_offsets``. ``None`` for a mesh without faces.
+            corners each, or a list of faces of any size, which need no ``face_offsets``. ``None`` for a mesh without faces.
         face_offsets: (f + 1,) integers: the first corner of each face, followed by ``c``. Each face has
             at least 3 corners.
         normals: (m, 3) numbers, converted to float32; ``normal_domain`` determines ``m``.
@@ -142,7 +142,8 @@ class Mesh(SurfaceMeasures):
             "vertex_columns": vertex_columns,
             "face_columns": face_columns,
         }
-        self._of_file, self._materials, self._own = False, _material.slots_of(materials), None
+        self._of_file, self._own = False, None
+        self._materials = _material.slots_of(materials) if materials else ()
         self._native, self._plain = NativeMesh.fitting(given), None
         if self._native is None:
             self._convert(**given)
@@ -487,6 +488,12 @@ class Mesh(SurfaceMeasures):
             sizes: npt.NDArray[np.int64] = self.face_offsets[1:].astype(np.int64) - self.face_offsets[:-1]
             return np.repeat(np.asarray(self.face_columns[name]), sizes)
         raise KeyError(name)
+
+    def equals(self, other: Mesh) -> bool:
+        """Whether another mesh has the same arrays, of the same types and in the same order, and equal materials. NaN equals
+        NaN. ``==`` compares identities."""
+        pairs = ((self._data, other._data), (self.materials, other.materials))
+        return all(_arrays.same(own, theirs) for own, theirs in pairs)
 
     def weld(self, *, threads: int | None = None) -> Mesh:
         """A mesh with one index per corner, as graphics hardware needs it: uvs and normals are per vertex, and a position

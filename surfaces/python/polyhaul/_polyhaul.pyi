@@ -22,6 +22,7 @@ __all__ = [
     "check_filter",
     "convert",
     "flat_sections",
+    "format_of_name",
     "format_rows",
     "gather",
     "import_texture",

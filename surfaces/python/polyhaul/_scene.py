@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Generator, Iterable, Iterator, MutableSequence, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
@@ -91,11 +90,12 @@ class Object:
     ) -> None:
         self.name = name
         self.mesh_name = ""
-        self.mesh = mesh
+        self._mesh = mesh if isinstance(mesh, Mesh) else _checked_mesh(mesh)
         self.kind = "object"
-        self._transform: Doubles | None = None
-        self._materials: tuple[Material | None, ...] | None = None
-        self.transform, self.materials = transform, materials
+        self._transform: Doubles | None = None if transform is None else _matrix(transform)
+        self._materials: tuple[Material | None, ...] | None = None if materials is None else slots_of(materials)
+        self._start: Counts | None = None
+        self._end: Counts | None = None
 
     @property
     def mesh(self) -> Mesh:
@@ -106,8 +106,7 @@ class Object:
     @mesh.setter
     def mesh(self, value: Mesh) -> None:
         self._mesh = _checked_mesh(value)
-        self._start: Counts | None = None
-        self._end: Counts | None = None
+        self._start, self._end = None, None
 
     @property
     def transform(self) -> Doubles | None:
@@ -166,9 +165,26 @@ class Object:
             return range(self.mesh._counts[kind])
         return range(self._start[kind], self._end[kind])
 
-    def _slots(self) -> Sequence[Material | None] | None:
-        """The materials of its slots, which may be those of its mesh."""
-        return self.mesh._slot_materials() if self._materials is None and self._start is None else self._materials
+    def _shown(self, is_apart: bool = False) -> tuple[Mesh, Sequence[Material | None] | None]:
+        """The mesh that is written, and the materials of its slots, which may be those of the mesh. ``is_apart``: a
+        section becomes a mesh of its own."""
+        mesh = self._mesh
+        if self._start is not None:
+            if not is_apart:
+                return mesh, self._materials
+            mesh = self.to_mesh()
+        elif mesh._of_file:
+            mesh = mesh._without_statements()
+        if self._materials is not None or not mesh._materials:
+            return mesh, self._materials
+        return mesh, mesh._slot_materials()
+
+    def _to_plain(self, mesh: int, slots: Sequence[Material | None] | None, numbers: dict[int, int], whole: bool) -> tuple[Any, ...]:
+        """The object as native code takes it, with the numbers of its mesh and of materials by identity."""
+        materials = None if slots is None else [None if slot is None else numbers[id(slot)] for slot in slots]
+        names = str(self.name), str(self.mesh_name), self.kind
+        start, end = (None, None) if whole else (self._start, self._end)
+        return *names, mesh, start, end, self._transform, materials
 
 
 class Objects(Items[Object], MutableSequence[Object]):
@@ -238,6 +254,7 @@ class Scene:
     __slots__ = (
         "__weakref__",
         "_folder",
+        "_in_file",
         "_libraries",
         "_loose",
         "_material_ids",
@@ -247,7 +264,6 @@ class Scene:
         "_named",
         "_objects",
         "_render",
-        "_sections",
         "comments",
         "forward_axis",
         "header",
@@ -301,8 +317,8 @@ class Scene:
         self._named: dict[str, Material] = {}
         #: The meshes of a file that no object shows.
         self._loose: list[Mesh] = []
-        #: The meshes of a file whose sections are objects, and these in their order.
-        self._sections: list[tuple[Mesh, list[Object]]] = []
+        #: The objects of a file, in its order.
+        self._in_file: list[Object] = []
         for mesh in (meshes,) if isinstance(meshes, Mesh) else meshes:
             self.add(mesh)
 
@@ -370,25 +386,24 @@ class Scene:
         Returns:
             The object, whose fields may be changed until the scene is written.
         """
-        _checked_mesh(mesh)
         if self._render is not None:
             raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
-        if materials is None and mesh._of_file and mesh.material_slots is not None:
-            materials = mesh._materials
-        mesh = mesh._without_statements()
+        if _checked_mesh(mesh)._of_file:
+            if materials is None and mesh.material_slots is not None:
+                materials = mesh._materials
+            mesh = mesh._without_statements()
         if materials is None:
-            materials = mesh._slot_materials()
+            materials = mesh._slot_materials() if mesh._materials else None
         elif not isinstance(materials, str | Material):
             materials = [self._known(material) for material in materials]
-        added = Object(name or f"Object{len(self._objects) + 1}", mesh)
+        added = Object(name or f"Object{len(self._objects) + 1}", mesh, transform=transform, materials=materials)
         added.mesh_name = mesh_name or ""
-        added.transform = transform
         counts = mesh._counts
         faces, curves = counts[3], counts[6]
         if curves and not faces:
             added.kind = "group"  # what Blender writes for curves
-        added.materials = materials
-        self._take(added.materials or ())
+        if added._materials:
+            self._take(added._materials)
         self._add_mesh(mesh)
         self._objects.append(added)
         return added
@@ -506,7 +521,7 @@ class Scene:
             raise TypeError(f"the object is of type {type(value).__name__}; expected polyhaul.Object, or use scene.add(mesh)")
         if self._render is not None:
             raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
-        self._take(value._slots() or ())
+        self._take(value._shown()[1] or ())
         return value
 
     def _prune(self) -> None:
@@ -519,37 +534,41 @@ class Scene:
             self._add_mesh(mesh)
 
     def _changed_sections(self) -> set[int]:
-        """The meshes whose sections are not all objects, in their order, any more."""
-        sections: dict[int, list[Object]] = {}
-        for placed in self._objects:
-            if placed._start is not None:
-                sections.setdefault(id(placed.mesh), []).append(placed)
-        known = {id(mesh): objects for mesh, objects in self._sections}
-
-        def is_changed(mesh: int, objects: list[Object]) -> bool:
-            in_file = known.get(mesh, [])
-            are_moved = any(placed._transform is not None or placed._materials is not None for placed in objects)
-            return are_moved or len(objects) != len(in_file) or any(map(operator.is_not, objects, in_file))
-
-        return {mesh for mesh, objects in sections.items() if is_changed(mesh, objects)}
+        """The meshes whose sections are not all objects, in their order and where they were, any more."""
+        moved = {
+            id(placed._mesh)
+            for placed in self._objects
+            if placed._start is not None and (placed._transform is not None or placed._materials is not None)
+        }
+        if self._objects == self._in_file and not moved:
+            return set()
+        before, now = _sections(self._in_file), _sections(self._objects)
+        return {mesh for mesh, objects in now.items() if mesh in moved or objects != before.get(mesh)}
 
     def _to_plain(self) -> dict[str, Any]:
         """The scene as native code takes it."""
-        self._prune()
         changed = self._changed_sections()
-        shown = [_Shown(placed, id(placed.mesh) in changed) for placed in self._objects]
-        for one in shown:
-            self._take(one.materials or ())
+        shown: list[Mesh] = []
+        all_slots: list[Sequence[Material | None] | None] = []
+        for placed in self._objects:
+            mesh = placed._mesh
+            slots: Sequence[Material | None] | None = placed._materials
+            is_section = placed._start is not None
+            if changed if is_section else mesh._of_file or (slots is None and mesh._materials):
+                mesh, slots = placed._shown(id(mesh) in changed)
+            if slots:
+                self._take(slots)
+            shown.append(mesh)
+            all_slots.append(slots)
         materials, numbers = self._numbered()
-        meshes = {id(mesh): mesh for mesh in self._loose}
-        meshes |= {id(one.mesh): one.mesh for one in shown}
-        in_order = [mesh for mesh in self._meshes if id(mesh) in meshes]
-        in_order += [mesh for mesh in meshes.values() if id(mesh) not in self._mesh_at]
-        places = {id(mesh): at for at, mesh in enumerate(in_order)}
-        objects = [one.to_plain(places[id(one.mesh)], numbers) for one in shown]
+        meshes, places = self._placed(shown)
+        objects = [
+            placed._to_plain(place, slots, numbers, bool(changed) and id(placed._mesh) in changed)
+            for placed, place, slots in zip(self._objects, places, all_slots, strict=True)
+        ]
         _options.check_axes(self.forward_axis, self.up_axis)
         return {
-            "meshes": [mesh._to_native() for mesh in in_order],
+            "meshes": [mesh._to_native() for mesh in meshes],
             "objects": objects,
             "materials": [material_to_plain(material) for material in materials],
             "material_libraries": self._libraries,
@@ -562,6 +581,18 @@ class Scene:
             "infos": list(self.infos),
             "render": self._render and self._render._native,
         }
+
+    def _placed(self, shown: list[Mesh]) -> tuple[list[Mesh], list[int]]:
+        """The meshes that are written, and which of them each object shows."""
+        at = self._mesh_at
+        places = [at.get(id(mesh), -1) for mesh in shown]
+        if len({*places, -1}) - 1 + len(self._loose) == len(self._meshes) and -1 not in places:
+            return self._meshes, places
+        # In the order of the scene's own, followed by those that were made to be written.
+        used = {id(mesh): mesh for mesh in shown} | {id(mesh): mesh for mesh in self._loose}
+        meshes = {id(mesh): mesh for mesh in self._meshes if id(mesh) in used} | used
+        at = {key: number for number, key in enumerate(meshes)}
+        return list(meshes.values()), [at[id(mesh)] for mesh in shown]
 
     def _numbered(self) -> tuple[list[Material], dict[int, int]]:
         """Materials, one of each name, and the number of each by identity."""
@@ -576,30 +607,6 @@ class Scene:
                 raise ValueError(f"two different materials are named {material.name!r}")
             numbers[id(material)] = at
         return listed, numbers
-
-
-class _Shown:
-    """An object as it is written: what it shows, and its materials."""
-
-    def __init__(self, placed: Object, is_apart: bool) -> None:
-        self.placed = placed
-        self.start, self.end = (None, None) if is_apart else (placed._start, placed._end)
-        if is_apart:
-            self.mesh = placed.to_mesh()
-            own: Sequence[Material | None] | None = placed._materials
-            own = self.mesh._slot_materials() if own is None else own
-        else:
-            self.mesh = placed.mesh if placed._start is not None else placed.mesh._without_statements()
-            own = placed._slots()
-        #: The materials of its slots, which may be those of its mesh.
-        self.materials: Sequence[Material | None] | None = own
-
-    def to_plain(self, mesh: int, numbers: dict[int, int]) -> tuple[Any, ...]:
-        """The object as native code takes it, with the numbers of its mesh and of materials by identity."""
-        placed, slots = self.placed, self.materials
-        materials = None if slots is None else [None if slot is None else numbers[id(slot)] for slot in slots]
-        names = str(placed.name), str(placed.mesh_name), placed.kind
-        return *names, mesh, self.start, self.end, placed._transform, materials
 
 
 def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
@@ -629,18 +636,29 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
 
 def _find_sections(scene: Scene) -> None:
     """Tells the meshes whose objects are sections, as in OBJ, from those that objects show as a whole, as in glTF."""
-    objects: dict[int, list[Object]] = {}
-    for placed in scene._objects:
-        objects.setdefault(id(placed.mesh), []).append(placed)
-    scene._loose = [mesh for mesh in scene._meshes if id(mesh) not in objects]
-    for mesh in scene._meshes:
-        shown = objects.get(id(mesh), [])
-        if not shown or not any(placed._transform is not None or placed._materials is not None for placed in shown):
-            scene._sections.append((mesh, shown))
-            continue
-        mesh._of_file, mesh._materials = False, shown[0]._materials or ()
-        for placed in shown:
+    shown = {id(placed._mesh) for placed in scene._objects}
+    scene._loose = [mesh for mesh in scene._meshes if id(mesh) not in shown]
+    scene._in_file = scene._objects.copy()
+    whole = {
+        id(placed._mesh)
+        for placed in scene._objects
+        if placed._transform is not None or placed._materials is not None
+    }
+    for placed in scene._objects if whole else ():
+        mesh = placed._mesh
+        if id(mesh) in whole:
             placed._start, placed._end = None, None
+            if mesh._of_file:
+                mesh._of_file, mesh._materials = False, placed._materials or ()
+
+
+def _sections(objects: list[Object]) -> dict[int, list[Object]]:
+    """The objects that are sections, by the identity of their mesh."""
+    sections: dict[int, list[Object]] = {}
+    for placed in objects:
+        if placed._start is not None:
+            sections.setdefault(id(placed._mesh), []).append(placed)
+    return sections
 
 
 def _checked_mesh(mesh: Any) -> Mesh:

@@ -37,7 +37,7 @@ class ArrowStream(Protocol):
 
 
 #: What tables can be made of, besides tables.
-TableLike: TypeAlias = "Mapping[str, ColumnLike] | npt.NDArray[Any] | Sequence[Sequence[float]] | ArrowStream"
+TableLike: TypeAlias = "Table | Mapping[str, ColumnLike] | npt.NDArray[Any] | Sequence[Sequence[float]] | ArrowStream"
 
 #: A column as native code takes it: its name, its numbers, and the offsets of lists.
 Plain: TypeAlias = tuple[str, npt.NDArray[Any], Indices | None]
@@ -54,7 +54,7 @@ class Table:
     ``table[["x", "y"]]`` is a table of some columns. ``len(table)`` is the number of rows; iterating gives the names.
 
     Args:
-        data: columns by name, a structured array, rows as an array of two dimensions, or a frame of pandas, or of
+        data: another table, columns by name, a structured array, rows as an array of two dimensions, or a frame of pandas, or of
             polars, pyarrow or DuckDB (``__arrow_c_stream__``). Contiguous columns of arrays in this machine's byte
             order are not copied. Missing floats of pandas become NaN, and bools 0 and 1. The index of a pandas frame is left out: ``frame.reset_index()`` makes it a column.
         names: the column names of an array of two dimensions; by default its columns have none.
@@ -87,7 +87,12 @@ class Table:
         self.name, self.comments, self.infos, self.report = name, [], [], None
         self._columns: list[Plain] = []
         self._row_count = 0
-        if isinstance(data, Mapping):
+        if isinstance(data, Table):
+            if names is not None:
+                raise TypeError("names is only for arrays; a table has its own names")
+            self.name, self.comments, self.infos = name or data.name, list(data.comments), list(data.infos)
+            self._columns, self._row_count = list(data._columns), data._row_count
+        elif isinstance(data, Mapping):
             if names is not None:
                 raise TypeError("names is only for arrays; a dict has its own names")
             for key, values in data.items():
@@ -134,6 +139,11 @@ class Table:
                 picked._columns.append((name, *picked_lists(values, offsets, at, threads)))
         picked._row_count = len(at)
         return picked
+
+    def equals(self, other: Table) -> bool:
+        """Whether another table has the same columns, of the same types and in the same order. NaN equals NaN. ``==``
+        compares identities."""
+        return len(self) == len(other) and _arrays.same(self._columns, other._columns)
 
     def to_dict(self) -> dict[str, Any]:
         """The columns by name, not copied; ``"f0"``, ``"f1"`` and so on for columns without a name."""
@@ -185,6 +195,12 @@ class Table:
 
     def __delitem__(self, name: str) -> None:
         del self._columns[self._place(name)]
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """What ``numpy.asarray(table)`` is: :meth:`to_array`."""
+        if copy is False:
+            raise ValueError("an array of a table is a copy")
+        return self.to_array(dtype)
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -297,6 +313,9 @@ class Columns(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
     def _store(self, columns: list[Plain]) -> None:
         self._change(columns)
         self._plain = columns
@@ -382,6 +401,7 @@ def _width(values: npt.NDArray[Any], offsets: Indices | None) -> int | None:
 
 def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
     """An array of numbers of a type that columns have, in this machine's byte order."""
+    _arrays.check_mask(name, values)
     array = np.asarray(values)
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "b":

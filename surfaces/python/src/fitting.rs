@@ -7,7 +7,8 @@ use crate::arrays::{Held, Row};
 use crate::mesh::domain_of;
 use polyhaul::model::{Array, Domain, Elements, Mesh, NONE};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyTuple, PyType};
 
 /// The user's arguments, by the names of the arguments of `polyhaul.Mesh`.
 #[derive(FromPyObject)]
@@ -206,8 +207,16 @@ fn optional<T, A: Into<Array<T>>>(
     value.as_ref().map_or_else(|| Some(Array::default()), |value| take(value).map(Into::into))
 }
 
-/// A buffer with elements, no more than allowed. numpy treats bytes as text.
+/// A buffer with elements, no more than allowed. numpy treats bytes as text, and masked values must not be taken.
 fn held<T: Row>(value: &Bound<'_, PyAny>) -> Option<Held<T>> {
     let is_usual = |held: &Held<T>| (1..NONE as usize).contains(&held.as_ref().len());
-    Held::get(value).filter(is_usual).filter(|_| !value.is_instance_of::<PyBytes>())
+    Held::get(value).filter(is_usual).filter(|_| !value.is_instance_of::<PyBytes>() && !has_mask(value))
+}
+
+/// Whether an array has masked values, which its buffer has like others.
+fn has_mask(value: &Bound<'_, PyAny>) -> bool {
+    static MASKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let masked = MASKED.import(value.py(), "numpy.ma", "MaskedArray");
+    masked.and_then(|masked| value.is_instance(masked)).unwrap_or(false)
+        && value.getattr("mask").and_then(|mask| mask.call_method0("any")?.is_truthy()).unwrap_or(true)
 }

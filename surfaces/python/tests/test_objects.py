@@ -175,3 +175,44 @@ def test_wrong_objects_are_refused() -> None:
     render = polyhaul.read(b"WorldBegin", format="pbrt", flatten=False)
     with pytest.raises(ValueError, match="renderer"):
         render.objects.append(polyhaul.Object("a", TRIANGLE))
+
+
+def test_meshes_and_tables_are_compared() -> None:
+    positions = np.array([[0, 0, np.nan], [1, 0, 0], [0, 1, 0]])
+    mesh = polyhaul.Mesh(positions, [[0, 1, 2]], materials=["red"], vertex_columns={"a": [1, 2, 3]})
+    for same in (copy.copy(mesh), copy.deepcopy(mesh), pickle.loads(pickle.dumps(mesh)), mesh.replace(), read().meshes[0]):
+        assert mesh.equals(same) == (same.materials == mesh.materials)
+    for changes in ({"positions": np.eye(3)}, {"materials": ["blue"]}, {"vertex_columns": {"a": [1.0, 2, 3]}}, {"smooth": True}):
+        assert not mesh.equals(mesh.replace(**changes))
+    assert read().meshes[0].equals(read().meshes[0])
+    table = polyhaul.Table({"x": [1, np.nan], "y": [1, 2]})
+    assert table.equals(copy.deepcopy(table)) and table.equals(polyhaul.Table(table))
+    for other in (table[["y", "x"]], table[:1], polyhaul.Table({"x": [1, 2], "y": [1, 2]}), polyhaul.Table()):
+        assert not table.equals(other)
+    assert np.array_equal(np.asarray(table), table.to_array(), equal_nan=True)
+    assert list(pickle.loads(pickle.dumps(mesh.vertex_columns))) == ["a"]
+
+
+def test_faces_of_any_size_are_a_list() -> None:
+    faces: list[Any] = [[0, 1, 2], (0, 1, 2, 3), np.array([4, 3, 2])]
+    mesh = polyhaul.Mesh(np.random.default_rng(1).random((5, 3)), faces)
+    assert mesh.face_offsets.tolist() == [0, 3, 7, 10] and mesh.corner_positions.tolist() == [0, 1, 2, 0, 1, 2, 3, 4, 3, 2]
+    lines = polyhaul.Mesh(np.eye(3), line_positions=[[0, 1], [0, 1, 2]])
+    assert lines.line_offsets.tolist() == [0, 2, 5]
+    wrongs: list[tuple[Any, str]] = [
+        ([[0, 1], [0, 1, 2]], "at least 3 corners"), ([[0, 1, 2], [0, 1, 2, 9]], "is 9"), ([[0, 1, 2], 3], "not an array"),
+    ]
+    for wrong, message in wrongs:
+        with pytest.raises(ValueError, match=message):
+            polyhaul.Mesh(np.eye(3), wrong)
+
+
+def test_masked_values_are_refused() -> None:
+    masked = np.ma.masked_array(np.eye(3, dtype=np.float32), mask=np.eye(3, dtype=bool))
+    for make in (
+        lambda: polyhaul.Mesh(masked), lambda: polyhaul.Mesh(np.eye(3), colors=masked),
+        lambda: polyhaul.Table({"x": masked[0]}), lambda: polyhaul.Mesh(np.eye(3), vertex_columns={"a": masked[0]}),
+    ):
+        with pytest.raises(ValueError, match="masked values; fill them first"):
+            make()
+    assert polyhaul.Mesh(np.ma.masked_array(np.eye(3))).position_count == 3

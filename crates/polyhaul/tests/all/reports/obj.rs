@@ -232,7 +232,7 @@ fn a_slot_that_an_object_lacks_is_a_loss_where_there_are_materials() {
         scene.objects[0].materials = Some([Some(0), Some(1), None][..slot_count].to_vec());
         scene.objects.push(scene.objects[0].clone());
         for (format, has_materials) in [("obj", true), ("glb", true), ("pbrt", true), ("ply", false), ("stl", false)] {
-            let report = Writer::new(folder.join(format!("a.{format}"))).scene(&scene).unwrap();
+            let report = Writer::new(folder.join(&format!("a.{format}"))).scene(&scene).unwrap();
             let count = report.warnings.counts().get("missing-slot").copied().unwrap_or(0);
             assert_eq!(count, if has_materials { 2 * missing } else { 0 }, "{format}, {slot_count} slots");
         }
