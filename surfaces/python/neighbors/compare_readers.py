@@ -62,34 +62,42 @@ def compare(path: Path, library: str) -> Outcome:
         return Outcome("rejected", "results that differ from call to call")
     with accelerated(library), log() as records:
         found = [attempt(read) for read in calls(path, library, is_fast=True)]
+    if expected[0][0] == "error" and found[0] == expected[0]:
+        return Outcome("rejected", str(expected[0][1]))
+    reasons = [record.split("handed on: ")[1] for record in records if "handed on" in record]
+    if len(reasons) == len(expected):
+        return Outcome("handed on", reasons[0])
     for number, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
         if (place := difference(theirs, ours, f"call {number}")) is not None:
             return Outcome("different", place)
-    if expected[0][0] == "error":
-        return Outcome("rejected", str(expected[0][1]))
-    reasons = [record for record in records if "handed on" in record]
     if reasons:
-        return Outcome("handed on", reasons[0].split("handed on: ")[1])
+        return Outcome("handed on", reasons[0])
     return Outcome("equal") if records else Outcome("handed on", "not called")
 
 
-def compare_apart(path: Path, library: str) -> Outcome:
-    """Compares in another process, since readers of libraries may crash."""
-    ours, theirs = multiprocessing.Pipe(duplex=False)
+def compare_all(paths: list[Path], library: str) -> Iterator[Outcome]:
+    """Compares files in another process, and in a new one after each file for which a library's own reader crashes."""
+    rest = paths
+    while rest:
+        receiver, sender = multiprocessing.Pipe(duplex=False)
+        process = multiprocessing.get_context("fork").Process(target=send_outcomes, args=(rest, library, sender))
+        process.start()
+        sender.close()
+        count = 0
+        with contextlib.suppress(EOFError):
+            for _ in rest:
+                yield receiver.recv()
+                count += 1
+        process.join()
+        if count < len(rest):
+            yield Outcome("rejected", "crash")
+        rest = rest[count + 1 :]
 
-    def work() -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # VTK writes its errors there
-        theirs.send(compare(path, library))
 
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    theirs.close()
-    try:
-        outcome: Outcome = ours.recv()
-    except EOFError:
-        outcome = Outcome("rejected", "crash")
-    process.join()
-    return outcome
+def send_outcomes(paths: list[Path], library: str, sender: Any) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # VTK writes its errors there
+    for path in paths:
+        sender.send(compare(path, library))
 
 
 def calls(path: Path, library: str, is_fast: bool = False) -> list[Callable[[], Any]]:
@@ -276,13 +284,13 @@ def difference(expected: Any, found: Any, place: str) -> str | None:
 def main(args: list[str]) -> int:
     counts: Counter[tuple[str, str, str]] = Counter()
     reasons: Counter[str] = Counter()
-    for path in sorted(Path(args[0]).rglob("*")):
-        kind = path.suffix[1:].lower()
-        for library in (name for name, formats in FORMATS.items() if path.is_file() and kind in formats):
-            outcome = compare_apart(path, library)
-            counts[library, kind, outcome.status] += 1
+    every = [path for path in sorted(Path(args[0]).rglob("*")) if path.is_file()]
+    for library, formats in FORMATS.items():
+        paths = [path for path in every if path.suffix[1:].lower() in formats]
+        for path, outcome in zip(paths, compare_all(paths, library), strict=True):
+            counts[library, path.suffix[1:].lower(), outcome.status] += 1
             if outcome.status == "handed on":
-                reasons[f"{library}, {kind}: {outcome.reason}"[:140]] += 1
+                reasons[f"{library}: {outcome.reason}"[:140]] += 1
             if outcome.status != "equal":
                 print(f"{outcome.status}: {library}, {path}: {outcome.reason}", flush=True)
     print()

@@ -107,7 +107,7 @@ def test_pyvista_finds_the_readers() -> None:
 
 def test_pyvista_takes_meshes_and_gives_them_back() -> None:
     data = polyhaul.to_pyvista(mesh())
-    assert data.n_faces_strict == 2 and data.active_texture_coordinates is not None
+    assert data.n_faces == 2 and data.active_texture_coordinates is not None
     again = polyhaul.from_pyvista(data)
     assert again.face_offsets.tolist() == [0, 4, 7] and again.uv_domain == "vertex" and again.colors is not None
     np.testing.assert_allclose(again.per_corner("uvs"), mesh().per_corner("uvs"))
@@ -116,14 +116,16 @@ def test_pyvista_takes_meshes_and_gives_them_back() -> None:
 
 
 def test_trimesh_takes_meshes_and_gives_them_back() -> None:
-    made = polyhaul.to_trimesh(mesh())
+    with pytest.warns(polyhaul.PolyhaulWarning, match="colors beside uvs"):
+        made = polyhaul.to_trimesh(mesh())
     assert isinstance(made, trimesh.Trimesh) and made.faces.shape == (3, 3)
     again = polyhaul.from_trimesh(made)
     assert again.face_count == 3 and again.uv_domain == "vertex"
 
 
 def test_meshio_takes_meshes_and_gives_them_back() -> None:
-    made = polyhaul.to_meshio(mesh())
+    with pytest.warns(polyhaul.PolyhaulWarning, match="uvs that are not per vertex"):
+        made = polyhaul.to_meshio(mesh())
     assert [block.type for block in made.cells] == ["quad", "triangle"]
     again = polyhaul.from_meshio(made)
     np.testing.assert_array_equal(again.corner_positions, mesh().corner_positions)
@@ -142,14 +144,6 @@ def test_strips_and_colors_that_are_missing() -> None:
     assert polyhaul.from_pyvista(strips).face_count == 200
     colored = polyhaul.read(b"v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").meshes[0]
     assert polyhaul.to_pyvista(colored).point_data["RGB"].tolist() == [[255, 0, 0], [255, 255, 255], [255, 255, 255]]
-
-
-def test_scenes_with_several_meshes_say_what_to_do() -> None:
-    scene = polyhaul.Scene()
-    scene.add(mesh())
-    scene.add(mesh())
-    with pytest.raises(ValueError, match="one by one"):
-        polyhaul.to_trimesh(scene)
 
 
 @pytest.mark.parametrize("name", OBJ)

@@ -30,12 +30,6 @@ def accelerate(enable: bool = True) -> tuple[str, ...]:
 
     Returns:
         The names of the libraries.
-
-    Example:
-        >>> import logging, polyhaul
-        >>> logging.getLogger("polyhaul.accelerate").setLevel(logging.DEBUG)
-        >>> polyhaul.accelerate(False)
-        ()
     """
     while _undo:
         _undo.pop()()
@@ -87,12 +81,12 @@ def _pyvista() -> bool:
         from pyvista.core.utilities import writer_registry
     except ImportError:
         return False
-    from polyhaul._interop import write_pyvista
+    from polyhaul._for_pyvista import write_obj
 
     # The writers of PLY and STL have options that a registered writer does not get.
     writers = getattr(writer_registry, "_custom_ext_writers", None)
     if writers is None:
         return False
-    writer_registry.register_writer(".obj", write_pyvista, override=True)
+    writer_registry.register_writer(".obj", write_obj, override=True)
     _undo.append(lambda: writers.pop(".obj", None))
     return True

@@ -51,7 +51,7 @@ def _read_obj(data: bytes) -> Any:
     mesh = scene.meshes[0]
     if _has_relative_indices(text):
         raise HandedOnError("relative indices")
-    points = mesh.positions.astype(np.float64, copy=False) if mesh.position_count else np.array([])
+    points: Any = mesh.positions.astype(np.float64, copy=False) if mesh.position_count else np.array([])
     point_data: dict[str, Array] = {}
     has_more = mesh.colors is not None or mesh.position_weights is not None
     if has_more or mesh.uvs is not None or mesh.normals is not None:

@@ -358,7 +358,7 @@ def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
     text = text_of(data)
     if b"#" in text:
         text = comment_strip(text.decode()).encode()
-    if re.match(rb"C?OFF\s", text := text.lstrip()) is None:
+    if re.match(rb"C?OFF[\s\d]", text := text.lstrip()) is None:
         raise HandedOnError("a header of another form")
     mesh = read(text, format="off", precision="double", writable=True).meshes[0]
     if not mesh.face_count or len(mesh.points) or len(mesh.line_positions):

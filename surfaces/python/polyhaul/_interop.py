@@ -1,44 +1,92 @@
 """Meshes of other libraries: from and to trimesh, meshio, PyVista and Open3D.
 
-The libraries are imported when they are needed, and not required. Arrays are copied where the other side may change them. What makes these libraries read files with polyhaul is in ``_accelerate``.
+The libraries are imported when they are needed, and not required. Arrays are copied where the other side may change them. What makes
+these libraries read files with polyhaul is in ``_accelerate``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+import warnings
+from collections.abc import Collection
+from types import FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul._io import write
 from polyhaul._mesh import Mesh
+from polyhaul._report import PolyhaulWarning
 from polyhaul._scene import Scene
+from polyhaul._table import Lists
 
 Array = npt.NDArray[Any]
 
 
 def to_trimesh(source: Mesh | Scene, **options: Any) -> Any:
-    """A ``trimesh.Trimesh`` of a mesh: triangles, with normals and with uvs or else colors per vertex.
+    """A ``trimesh.Trimesh`` of a mesh: triangles, with normals and with uvs or else colors per vertex, and columns as vertex and face
+    attributes.
 
     Args:
-        source: the mesh, or a scene that has one.
-        options: keywords of ``trimesh.Trimesh``; ``process=False`` unless said otherwise, which keeps the vertices.
+        source: a mesh, or a scene. A scene with several meshes or objects, or with a transform, becomes a ``trimesh.Scene`` with a
+            node for each object; meshes that several objects show are stored once.
+        options: keywords of ``trimesh.Trimesh``; ``process=False`` by default, which keeps the vertices.
+
+    Warns:
+        PolyhaulWarning: the mesh has data that trimesh cannot store; it names them.
     """
     import trimesh
 
-    mesh = _single(source).triangulate().weld()
+    if (mesh := _single(source)) is not None:
+        return _trimesh_of(mesh, options)
+    made = trimesh.Scene()
+    names: dict[int, str] = {}
+    for placed in _placed(source):
+        if id(placed.origin) not in names:
+            names[id(placed.origin)] = trimesh.util.unique_name(placed.name or "mesh", made.geometry)
+            made.geometry[names[id(placed.origin)]] = _trimesh_of(placed.mesh, options)
+        node = trimesh.util.unique_name(placed.name or "object", made.graph.nodes)
+        made.graph.update(frame_to=node, matrix=placed.matrix, geometry=names[id(placed.origin)])
+    return made
+
+
+def _trimesh_of(mesh: Mesh, options: dict[str, Any]) -> Any:
+    import trimesh
+
+    columns = _Columns(mesh, "trimesh", ("line_positions", "points", "curves", "vertex_groups"))
+    mesh = mesh.triangulate().weld()
     given: dict[str, Any] = {"vertices": mesh.positions, "faces": mesh.corner_positions.reshape(-1, 3), "process": False}
     if mesh.normals is not None:
         given["vertex_normals"] = mesh.normals
     if mesh.uvs is not None:
         given["visual"] = trimesh.visual.TextureVisuals(uv=mesh.uvs)
+        if mesh.colors is not None:
+            columns.dropped.append("colors beside uvs")
     elif mesh.colors is not None:
         given["vertex_colors"] = _bytes(mesh.colors)
+    given["vertex_attributes"] = columns.of(mesh.vertex_columns)
+    given["face_attributes"] = columns.of(mesh.face_columns)
+    columns.warn()
     return trimesh.Trimesh(**(given | options))
 
 
-def from_trimesh(other: Any) -> Mesh:
-    """The mesh of a ``trimesh.Trimesh``, with its uvs, vertex colors, and normals if they were computed or given."""
+def from_trimesh(other: Any) -> Mesh | Scene:
+    """The mesh of a ``trimesh.Trimesh``, with its uvs, vertex colors, attributes, and normals if they were computed or given; or the
+    scene of a ``trimesh.Scene``, with an object for each node that shows a mesh."""
+    if hasattr(other, "geometry") and hasattr(other, "graph"):
+        scene = Scene("NEGATIVE_Z", "Y")
+        meshes = {name: _from_trimesh(part) for name, part in other.geometry.items() if hasattr(part, "faces")}
+        for node in other.graph.nodes_geometry:
+            matrix, name = other.graph[node]
+            if name in meshes:
+                moved = None if np.array_equal(matrix, np.eye(4)) else matrix
+                scene.add(meshes[name], name=str(node), mesh_name=name, transform=moved)
+        return scene
+    return _from_trimesh(other)
+
+
+def _from_trimesh(other: Any) -> Mesh:
+    columns = _Columns(None, "polyhaul", ())
     given: dict[str, Any] = {}
     if "vertex_normals" in other._cache:
         given |= {"normals": other.vertex_normals, "normal_domain": "vertex"}
@@ -47,20 +95,29 @@ def from_trimesh(other: Any) -> Mesh:
         given |= {"uvs": visual.uv, "uv_domain": "vertex"}
     elif visual.kind == "vertex":
         given["colors"] = np.asarray(visual.vertex_colors, np.float32) / 255
+    given["vertex_columns"] = columns.taken(other.vertex_attributes, len(other.vertices))
+    given["face_columns"] = columns.taken(other.face_attributes, len(other.faces))
+    columns.warn()
     return Mesh(np.asarray(other.vertices), np.asarray(other.faces), **given)
 
 
 def to_meshio(source: Mesh | Scene) -> Any:
     """A ``meshio.Mesh``: faces in blocks of one size each, in their order, uvs and normals per point if they are per vertex
-    (see :meth:`polyhaul.Mesh.weld`), and columns."""
+    (see :meth:`polyhaul.Mesh.weld`), and columns. The objects of a scene are joined, with their transforms applied.
+
+    Warns:
+        PolyhaulWarning: the mesh has data that meshio cannot store; it names them.
+    """
     import meshio
 
-    mesh = _single(source)
-    columns = mesh.vertex_columns.items()
-    data: dict[str, Any] = {name: values for name, values in columns if isinstance(values, np.ndarray)}
+    mesh = _joined(source)
+    columns = _Columns(mesh, "meshio", ("curves", "vertex_groups"))
+    data: dict[str, Any] = columns.of(mesh.vertex_columns)
     for name, domain, values in (("uvs", mesh.uv_domain, mesh.uvs), ("normals", mesh.normal_domain, mesh.normals)):
         if domain == "vertex":
             data[name] = values
+        elif domain is not None:
+            columns.dropped.append(f"{name} that are not per vertex (weld() makes them so)")
     if mesh.colors is not None:
         data["colors"] = mesh.colors
     cells: list[tuple[str, Array]] = []
@@ -74,34 +131,43 @@ def to_meshio(source: Mesh | Scene) -> Any:
     if len(mesh.points):
         cells.append(("vertex", mesh.points.reshape(-1, 1)))
     rest = [len(block) for _, block in cells[len(blocks) :]]
-    of_faces = {name: values for name, values in mesh.face_columns.items() if isinstance(values, np.ndarray)}
     cell_data = {
-        name: [*(values[faces] for faces in blocks), *(np.zeros(count, values.dtype) for count in rest)]
-        for name, values in of_faces.items()
+        name: [*(values[faces] for faces in blocks), *(np.zeros((count, *values.shape[1:]), values.dtype) for count in rest)]
+        for name, values in columns.of(mesh.face_columns).items()
     }
+    columns.warn()
     return meshio.Mesh(mesh.positions, cells, point_data=data, cell_data=cell_data)
 
 
 def from_meshio(other: Any) -> Mesh:
     """The mesh of a ``meshio.Mesh``: triangles, quads and polygons are faces, lines and vertices are lines and points. Point
-    data of one number per point are columns; cell data are left out."""
+    data and the cell data of faces are columns.
+
+    Warns:
+        PolyhaulWarning: there are data that a mesh cannot store; it names them.
+    """
     faces: list[Array] = []
+    at_faces: list[int] = []
     lines: list[Array] = []
     points: list[Array] = []
-    for block in other.cells:
+    for at, block in enumerate(other.cells):
         if block.type in ("triangle", "quad", "polygon"):
             faces.append(np.asarray(block.data))
+            at_faces.append(at)
         elif block.type == "line":
             lines.append(np.asarray(block.data))
         elif block.type == "vertex":
             points.append(np.asarray(block.data).reshape(-1))
         else:
             raise ValueError(f"cells of type {block.type!r} are not faces of a surface; extract its surface first")
-    given: dict[str, Any] = _of_point_data(other.point_data, len(other.points))
+    columns = _Columns(None, "polyhaul", ())
+    given: dict[str, Any] = _of_point_data(other.point_data, len(other.points), columns)
     if faces:
         sizes = np.concatenate([np.full(len(block), block.shape[1]) for block in faces])
         given["corner_positions"] = np.concatenate([block.reshape(-1) for block in faces])
         given["face_offsets"] = np.concatenate([[0], np.cumsum(sizes)])
+        of_faces = {name: np.concatenate([np.asarray(blocks[at]) for at in at_faces]) for name, blocks in other.cell_data.items()}
+        given["face_columns"] = columns.taken(of_faces, len(sizes))
     if lines:
         given["line_positions"] = np.concatenate(lines)
     if points:
@@ -109,15 +175,32 @@ def from_meshio(other: Any) -> Mesh:
     positions = np.asarray(other.points)
     if positions.shape[1] == 2:
         positions = np.column_stack([positions, np.zeros(len(positions), positions.dtype)])
+    columns.warn()
     return Mesh(positions, **given)
 
 
 def to_pyvista(source: Mesh | Scene) -> Any:
     """A ``pyvista.PolyData`` with all polygons, lines and points; texture coordinates, normals and colors per point, columns
-    as point and cell data."""
+    as point and cell data. A scene with several meshes or objects, or with a transform, becomes a ``pyvista.MultiBlock`` with a block for
+    each object, with its transform applied.
+
+    Warns:
+        PolyhaulWarning: the mesh has data that PyVista cannot store; it names them.
+    """
     import pyvista
 
-    mesh = _single(source)
+    if (mesh := _single(source)) is not None:
+        return _pyvista_of(mesh)
+    made = pyvista.MultiBlock()
+    for number, placed in enumerate(_placed(source)):
+        made.append(_pyvista_of(placed.moved()), placed.name or f"object {number + 1}")
+    return made
+
+
+def _pyvista_of(mesh: Mesh) -> Any:
+    import pyvista
+
+    columns = _Columns(mesh, "PyVista", ("curves", "vertex_groups"))
     if {mesh.uv_domain, mesh.normal_domain} - {None, "vertex"}:
         mesh = mesh.weld()
     # VTK may write to its arrays, and those of a mesh are read-only.
@@ -134,24 +217,40 @@ def to_pyvista(source: Mesh | Scene) -> Any:
         # A cloud shows its points.
         count = mesh.position_count
         data.verts = np.column_stack([np.ones(count, np.int64), np.arange(count)]).reshape(-1)
-    for name, values in mesh.vertex_columns.items():
-        if isinstance(values, np.ndarray):
-            data.point_data[name] = np.array(values)
-    for name, values in mesh.face_columns.items():
-        if isinstance(values, np.ndarray) and data.n_cells == len(values):
-            data.cell_data[name] = np.array(values)
+    for name, values in columns.of(mesh.vertex_columns).items():
+        data.point_data[name] = np.array(values)
+    for name, values in columns.of(mesh.face_columns).items():
+        # VTK counts points and lines before polygons.
+        before = np.zeros((data.n_cells - len(values), *values.shape[1:]), values.dtype)
+        data.cell_data[name] = np.concatenate([before, values])
     if mesh.normals is not None:
         data.point_data.active_normals = np.array(mesh.normals)
     if mesh.uvs is not None:
         data.active_texture_coordinates = np.array(mesh.uvs)
     if mesh.colors is not None:
         data.point_data["RGB"] = _bytes(mesh.colors[:, :3])
+    columns.warn()
     return data
 
 
-def from_pyvista(other: Any) -> Mesh:
-    """The mesh of a ``pyvista.PolyData``: all polygons, lines and points, with normals, texture coordinates and colors, and point
-    and cell data of one number as columns."""
+def from_pyvista(other: Any) -> Mesh | Scene:
+    """The mesh of a ``pyvista.PolyData``: all polygons, lines and points, with the active normals and texture coordinates, colors, and
+    point and cell data as columns; or the scene of a ``pyvista.MultiBlock``, with an object for each surface.
+
+    Warns:
+        PolyhaulWarning: there are data that a mesh cannot store; it names them.
+    """
+    if hasattr(other, "keys") and hasattr(other, "n_blocks"):
+        scene = Scene("NEGATIVE_Z", "Y")
+        for name, block in zip(other.keys(), other, strict=True):
+            if block is not None:
+                scene.add(_from_pyvista(block), name=name or "")
+        return scene
+    return _from_pyvista(other)
+
+
+def _from_pyvista(other: Any) -> Mesh:
+    columns = _Columns(None, "polyhaul", ())
     given: dict[str, Any] = {}
     if other.GetStrips().GetNumberOfCells():
         other = other.triangulate()
@@ -164,40 +263,61 @@ def from_pyvista(other: Any) -> Mesh:
     if other.n_verts and (face_count or line_count):
         given["points"] = _cells(other.GetVerts())[1]
     point_data = {name: np.asarray(other.point_data[name]) for name in other.point_data}
-    given |= _of_point_data(point_data, other.n_points)
-    if other.n_cells == face_count:
-        columns = {name: np.asarray(other.cell_data[name]) for name in other.cell_data}
-        given["face_columns"] = {name: values for name, values in columns.items() if values.ndim == 1 and values.dtype.kind in "fiu"}
+    active = _active(other.GetPointData(), point_data)
+    given |= _of_point_data(point_data, other.n_points, columns, active) | active
+    # VTK counts points and lines before polygons.
+    cell_data = {name: np.asarray(other.cell_data[name])[other.n_cells - face_count :] for name in other.cell_data}
+    given["face_columns"] = columns.taken(cell_data, face_count)
+    columns.warn()
     return Mesh(np.asarray(other.points), **given)
 
 
-def write_pyvista(dataset: Any, path: Any, **options: Any) -> None:
-    """Writes the surface of a data set."""
-    write(from_pyvista(dataset if hasattr(dataset, "GetPolys") else dataset.extract_surface()), path, **options)
+def _active(fields: Any, data: dict[str, Array]) -> dict[str, Any]:
+    """The active normals and texture coordinates, whatever their names; taken out of ``data``."""
+    given: dict[str, Any] = {}
+    for array, name, width in ((fields.GetNormals(), "normals", 3), (fields.GetTCoords(), "uvs", 2)):
+        values = None if array is None else data.get(array.GetName())
+        if values is not None and values.ndim == 2 and values.shape[1] == width:
+            given |= {name: values, f"{name[:-1]}_domain": "vertex"}
+            del data[array.GetName()]
+    return given
 
 
 def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
     """An ``open3d.t.geometry.TriangleMesh``, or the one of Open3D's older classes: triangles with normals and colors per
-    vertex, and uvs per corner. A mesh without faces is a point cloud."""
+    vertex, uvs per corner, and columns as attributes of vertices and triangles. A mesh without faces is a point cloud. The objects
+    of a scene are joined, with their transforms applied.
+
+    Warns:
+        PolyhaulWarning: the mesh has data that Open3D cannot store; it names them.
+    """
     import open3d
 
-    mesh = _single(source)
-    if not mesh.face_count:
-        cloud = open3d.t.geometry.PointCloud(open3d.core.Tensor.from_numpy(np.array(mesh.positions)))
-        if mesh.colors is not None:
-            cloud.point.colors = open3d.core.Tensor.from_numpy(np.ascontiguousarray(mesh.colors[:, :3]))
-        return cloud.to_legacy() if legacy else cloud
-    mesh = mesh.triangulate().weld()
+    mesh = _joined(source)
+    columns = _Columns(mesh, "Open3D", ("line_positions", "points", "curves", "vertex_groups"))
     tensor = open3d.core.Tensor.from_numpy
-    faces = mesh.corner_positions.reshape(-1, 3).astype(np.int32)
-    made = open3d.t.geometry.TriangleMesh(tensor(np.array(mesh.positions)), tensor(faces))
-    if mesh.normals is not None:
-        made.vertex.normals = tensor(np.array(mesh.normals))
+    if not mesh.face_count:
+        made = open3d.t.geometry.PointCloud(tensor(np.array(mesh.positions)))
+        vertices = made.point
+    else:
+        mesh = mesh.triangulate().weld()
+        faces = mesh.corner_positions.reshape(-1, 3).astype(np.int32)
+        made = open3d.t.geometry.TriangleMesh(tensor(np.array(mesh.positions)), tensor(faces))
+        vertices = made.vertex
+        uvs = mesh.per_corner("uvs")
+        if uvs is not None:
+            made.triangle.texture_uvs = tensor(uvs.reshape(-1, 3, 2))
+        for name, values in columns.of({} if legacy else mesh.face_columns).items():
+            made.triangle[name] = tensor(np.array(values).reshape(len(values), -1))
+    if mesh.normals is not None and mesh.normal_domain == "vertex":
+        vertices.normals = tensor(np.array(mesh.normals))
     if mesh.colors is not None:
-        made.vertex.colors = tensor(np.ascontiguousarray(mesh.colors[:, :3]))
-    uvs = mesh.per_corner("uvs")
-    if uvs is not None:
-        made.triangle.texture_uvs = tensor(uvs.reshape(-1, 3, 2))
+        vertices.colors = tensor(np.ascontiguousarray(mesh.colors[:, :3]))
+    for name, values in columns.of({} if legacy else mesh.vertex_columns).items():
+        vertices[name] = tensor(np.array(values).reshape(len(values), -1))
+    if legacy:
+        columns.dropped += [f"the column {name!r}" for name in (*mesh.vertex_columns, *mesh.face_columns)]
+    columns.warn()
     return made.to_legacy() if legacy else made
 
 
@@ -219,23 +339,153 @@ def from_open3d(other: Any) -> Mesh:
         given["colors"] = colors / np.float32(255) if colors.dtype == np.uint8 else colors
     if is_mesh and "texture_uvs" in other.triangle:
         given |= {"uvs": other.triangle.texture_uvs.numpy().reshape(-1, 2), "uv_domain": "corner"}
+    columns = _Columns(None, "polyhaul", ())
+    known = ("positions", "normals", "colors", "indices", "texture_uvs")
+    given["vertex_columns"] = columns.taken(_others(vertices, known), len(vertices.positions))
+    if is_mesh:
+        given["face_columns"] = columns.taken(_others(other.triangle, known), len(other.triangle.indices))
+    columns.warn()
     faces = other.triangle.indices.numpy() if is_mesh else None
     return Mesh(vertices.positions.numpy(), faces, **given)
 
 
-def _single(source: Mesh | Scene) -> Mesh:
-    """The mesh itself, or the only mesh of a scene."""
+def _others(attributes: Any, known: tuple[str, ...]) -> dict[str, Array]:
+    """The attributes of Open3D with other names, as columns."""
+    values = {name: attribute.numpy() for name, attribute in attributes.items() if name not in known}
+    return {name: array.reshape(-1) if array.shape[1:] == (1,) else array for name, array in values.items()}
+
+
+class _Placed(NamedTuple):
+    """An object of a scene."""
+
+    name: str
+    mesh: Mesh
+    #: What is the same for objects that show the same mesh.
+    origin: object
+    #: (4, 4), or ``None``.
+    transform: Array | None
+
+    @property
+    def matrix(self) -> Array:
+        return np.eye(4) if self.transform is None else self.transform
+
+    def moved(self) -> Mesh:
+        """The mesh with the transform applied."""
+        return self.mesh if self.transform is None else self.mesh.transform(self.transform)
+
+
+def _placed(source: Mesh | Scene) -> list[_Placed]:
+    """The objects of a scene."""
+    placed = []
+    for one in source.objects if isinstance(source, Scene) else ():
+        is_whole = one._start is None
+        origin = one.mesh if is_whole else one
+        placed.append(_Placed(one.name, one.to_mesh(), origin, one.transform))
+    return placed
+
+
+def _single(source: Mesh | Scene) -> Mesh | None:
+    """The mesh itself, or the only mesh of a scene that shows it once and where it is."""
     if isinstance(source, Mesh):
         return source._without_statements()
     if not isinstance(source, Scene):
         raise TypeError(f"source is of type {type(source).__name__}; expected polyhaul.Mesh or polyhaul.Scene")
-    moved = any(placed.transform is not None for placed in source.objects)
-    if len(source.meshes) == 1 and not moved:
+    whole = [placed for placed in source.objects if placed._start is None]
+    is_moved = any(placed.transform is not None for placed in source.objects)
+    if len(source.meshes) == 1 and len(whole) <= 1 and not is_moved:
         return source.meshes[0]._without_statements()
-    raise ValueError(
-        "the scene has several meshes, or objects with transforms; convert its objects one by one: "
-        "one.to_mesh(), and mesh.transform(one.transform) if it has a transform"
-    )
+    return None
+
+
+def _joined(source: Mesh | Scene) -> Mesh:
+    """The mesh itself, or one with the faces, lines and points of all objects of a scene where they are."""
+    if (mesh := _single(source)) is not None:
+        return mesh
+    meshes = [placed.moved() for placed in _placed(source)]
+    if any({mesh.uv_domain, mesh.normal_domain} - {None, "vertex"} for mesh in meshes):
+        meshes = [mesh.weld() for mesh in meshes]
+    if not meshes:
+        return Mesh(np.empty((0, 3), np.float32))
+    dropped: list[str] = []
+    given: dict[str, Any] = {}
+    starts = np.cumsum([0, *(mesh.position_count for mesh in meshes)])
+    for field in ("corner_positions", "line_positions", "points"):
+        given[field] = np.concatenate([getattr(mesh, field) + start for mesh, start in zip(meshes, starts, strict=False)])
+    for field in ("face_offsets", "line_offsets"):
+        sizes = np.concatenate([np.diff(getattr(mesh, field).astype(np.int64)) for mesh in meshes])
+        given[field] = np.concatenate([[0], np.cumsum(sizes)])
+    for field, domain in (("uvs", "uv_domain"), ("normals", "normal_domain"), ("colors", None)):
+        values = [getattr(mesh, field) for mesh in meshes]
+        if all(rows is not None for rows in values):
+            given |= {field: np.concatenate(values)} | ({} if domain is None else {domain: "vertex"})
+        elif any(rows is not None for rows in values):
+            dropped.append(f"{field} that not all objects have")
+    for field in ("vertex_columns", "face_columns"):
+        columns = [{name: _dense(column) for name, column in getattr(mesh, field).items()} for mesh in meshes]
+        shared = [name for name in columns[0] if all(_is_alike(columns[0][name], other.get(name)) for other in columns)]
+        given[field] = {name: np.concatenate([other[name] for other in columns]) for name in shared}
+        dropped += [f"the column {name!r} that not all objects have" for name in {n: 0 for other in columns for n in other} if name not in shared]
+    _warn_dropped("a joined mesh", dropped)
+    return Mesh(np.concatenate([mesh.positions for mesh in meshes]), **given)
+
+
+def _is_alike(first: Array | None, other: Array | None) -> bool:
+    return first is not None and other is not None and first.dtype == other.dtype and first.shape[1:] == other.shape[1:]
+
+
+def _dense(column: Array | Lists) -> Array | None:
+    """A column as an array, with rows of numbers for lists of one length; ``None`` for others."""
+    if not isinstance(column, Lists):
+        return column
+    lengths = np.diff(column.offsets)
+    is_even = len(lengths) > 0 and bool((lengths == lengths[0]).all())
+    return column.values.reshape(len(lengths), -1) if is_even else None
+
+
+class _Columns:
+    """The columns of a mesh for a library, and the names of what the library cannot store."""
+
+    def __init__(self, mesh: Mesh | None, library: str, fields: tuple[str, ...]) -> None:
+        self._library = library
+        self.dropped = [] if mesh is None else [_FIELDS[field] for field in fields if len(getattr(mesh, field))]
+
+    def of(self, columns: Any) -> dict[str, Array]:
+        """The columns of numbers, and of lists of one length."""
+        dense = {name: _dense(column) for name, column in columns.items()}
+        self.dropped += [f"the column {name!r} of lists" for name, values in dense.items() if values is None]
+        return {name: values for name, values in dense.items() if values is not None}
+
+    def taken(self, data: Any, count: int) -> dict[str, Array]:
+        """The arrays of another library that a mesh can store: of numbers, with one or several per row."""
+        taken = {}
+        for name, values in data.items():
+            values = np.asarray(values)
+            values = values.astype(np.uint8) if values.dtype == np.bool_ else values
+            if values.dtype.kind in "fiu" and values.dtype.itemsize <= 8 and values.shape[:1] == (count,) and values.ndim in (1, 2):
+                taken[str(name)] = values
+            else:
+                self.dropped.append(f"the array {name!r} of {values.dtype} and shape {values.shape}")
+        return taken
+
+    def warn(self) -> None:
+        """Warns of what is dropped."""
+        _warn_dropped(self._library, self.dropped)
+
+
+#: What fields of meshes are called in warnings.
+_FIELDS = {"line_positions": "lines", "points": "point elements", "curves": "curves", "vertex_groups": "vertex groups"}
+
+
+def _warn_dropped(library: str, dropped: list[str]) -> None:
+    """Warns at the place outside this package that called it."""
+    if not dropped:
+        return
+    level = 0
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        level += 1
+        frame = frame.f_back
+    warnings.warn(f"dropped what {library} cannot store: {', '.join(dropped)}", PolyhaulWarning, stacklevel=level + 1)
 
 
 def _blocks(mesh: Mesh) -> list[tuple[slice, Array]]:
@@ -262,23 +512,22 @@ def _cells(cells: Any) -> tuple[Array, Array]:
     return np.array(vtk_to_numpy(cells.GetOffsetsArray())), np.array(vtk_to_numpy(cells.GetConnectivityArray()))
 
 
-def _of_point_data(data: Any, count: int) -> dict[str, Any]:
-    """The arguments of a mesh for arrays per point: by their names and shapes."""
+def _of_point_data(data: Any, count: int, columns: _Columns, known: Collection[str] = ()) -> dict[str, Any]:
+    """The arguments of a mesh for arrays per point: by their names and shapes, apart from those that are known."""
     given: dict[str, Any] = {}
-    columns: dict[str, Array] = {}
+    others: dict[str, Array] = {}
     for name, values in data.items():
         values = np.asarray(values)
         lower_name = name.lower().rsplit(":", 1)[-1]
-        if values.dtype.kind not in "fiu" or len(values) != count:
-            continue
-        if values.ndim == 1:
-            columns[name] = values
-        elif lower_name in ("normals", "vn") and values.shape[1] == 3:
+        is_rows = values.dtype.kind in "fiu" and values.ndim == 2 and len(values) == count
+        width = values.shape[1] if is_rows else 0
+        if lower_name in ("normals", "vn") and width == 3 and "normals" not in known:
             given |= {"normals": values, "normal_domain": "vertex"}
-        elif lower_name in ("uvs", "uv", "vt", "tcoords", "texture coordinates") and values.shape[1] == 2:
+        elif lower_name in ("uvs", "uv", "vt", "tcoords", "texture coordinates") and width == 2 and "uvs" not in known:
             given |= {"uvs": values, "uv_domain": "vertex"}
-        elif lower_name in ("colors", "rgb", "rgba") and values.shape[1] in (3, 4):
+        elif lower_name in ("colors", "rgb", "rgba") and width in (3, 4):
             given["colors"] = values / np.float32(255) if values.dtype == np.uint8 else values
-    if columns:
-        given["vertex_columns"] = columns
+        else:
+            others[name] = values
+    given["vertex_columns"] = columns.taken(others, count)
     return given

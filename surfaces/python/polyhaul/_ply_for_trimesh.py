@@ -85,7 +85,9 @@ def _values(column: Array | Lists, kind: str, is_single: bool) -> Array:
 def _expected_numbers(table: Table) -> Array:
     counts = np.zeros(len(table), np.int64)
     for column in table.columns:
-        counts += 1 + np.diff(column.offsets.astype(np.int64)) if isinstance(column, Lists) else 1
+        counts += 1
+        if isinstance(column, Lists):
+            counts += column.offsets[1:].astype(np.int64) - column.offsets[:-1]
     return counts
 
 

@@ -18,8 +18,8 @@ from polyhaul_pyvista._vtk import surface
 def stl_data(data: bytes) -> pyvista.PolyData:
     """The triangles with three different points."""
     if not is_binary_stl(data):
-        if b"+" in data and re.search(rb"\s\+", data) is not None:
-            raise HandedOnError("numbers with a plus sign")
+        if b" ." in data or b"-." in data or (b"+" in data and re.search(rb"\s\+", data) is not None):
+            raise HandedOnError("numbers with a plus sign, or without a digit before the point")
         data = as_solid(joined_facets(text_of(data)))
     scene = polyhaul.read(data, format="stl", weld=True, writable=True, precision="single")
     check_faults(scene)
