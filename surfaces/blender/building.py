@@ -25,20 +25,40 @@ ORIGIN = "polyhaul_origin"
 FAR = 1e5
 
 
+class Settings:
+    """The options of an operator, asked for once, and those that only other formats have."""
+
+    def __init__(self, operator: Any) -> None:
+        self.clamp_size = 0.0
+        self.use_split_objects = self.use_split_groups = self.import_vertex_groups = False
+        self.validate_meshes = self.use_mesh_validate = self.use_facet_normal = True
+        self.close_spline_loops, self.collection_separator = True, ""
+        self.use_scene_unit = self.merge_verts = self.import_attributes = False
+        self.import_colors, self.mtl_name_collision_mode = "SRGB", "MAKE_UNIQUE"
+        for option in operator.rna_type.properties:
+            if not option.is_readonly:
+                setattr(self, option.identifier, getattr(operator, option.identifier))
+        #: What operators say of their formats.
+        self.keeps_unused, self.is_soup, self.color_name = operator.keeps_unused, operator.is_soup, operator.color_name
+
+
 class Builder:
     """Makes the objects of files in the active collection."""
 
-    def __init__(self, context: Any, options: Any) -> None:
+    def __init__(self, context: Any, operator: Any) -> None:
         self._context = context
-        self._options = options
+        self._options = Settings(operator)
         self._collection = context.view_layer.active_layer_collection.collection
         #: The objects of all files, in their order.
         self._made: list[Any] = []
         #: The materials of the scene that is built.
         self._materials: list[polyhaul.Material] = []
-        #: Whether its file has normals, and the point that becomes the origin.
+        #: Whether its file has normals.
         self._has_normals = False
+        #: The point of the file that becomes the origin, if it is another one.
         self._origin: np.ndarray | None = None
+        #: The normals of a file without faces.
+        self._point_normals: np.ndarray | None = None
         #: The least and the greatest coordinates of its objects, if anything asks for them.
         self._bounds: list[np.ndarray] = []
         #: The collections that were made or found, by their names from the active one on.
@@ -53,6 +73,7 @@ class Builder:
         self._materials = list(scene.materials)
         self._has_normals = not self._options.is_soup and any(mesh.normals is not None for mesh in scene.meshes)
         self._origin = self._origin_of(scene)
+        self._point_normals = point_normals(scene)
         objects: list[tuple[str, Any]] = []
         self._bounds = []
         for part in self._parts(scene):
@@ -64,7 +85,7 @@ class Builder:
                     if self._materials[slot].name:
                         item.data.materials.append(materials.of(self._materials[slot]))
             objects += made
-        self._finish(objects, self._matrix(clamping(self._bounds, self._option("clamp_size", 0.0))))
+        self._finish(objects, self._matrix(clamping(self._bounds, self._options.clamp_size)))
         return bool(objects)
 
     def finish(self) -> bool:
@@ -78,14 +99,10 @@ class Builder:
         for made in self._made:
             made.select_set(True)
             self._context.view_layer.objects.active = made
-        if self._option("merge_verts", False):
+        if self._options.merge_verts:
             for made in self._made:
                 merge(made, self._context)
         return True
-
-    def _option(self, name: str, usual: Any) -> Any:
-        """An option of the operator, or what holds for formats without it."""
-        return getattr(self._options, name, usual)
 
     def _finish(self, objects: list[tuple[str, Any]], matrix: Any) -> None:
         """Orders the objects of a file by their names, as Blender does, which also decides who gets a number."""
@@ -108,37 +125,41 @@ class Builder:
             made = self._arrays(part)
             self._measure(made.positions)
             item = bpy.data.objects.new(name, self._mesh(part, made, name))
-            if self._option("import_vertex_groups", False) and not self._option("use_split_groups", False):
+            if made.groups is not None and made.face_count:
                 add_vertex_groups(item, made, part.mesh.groups)
             yield name, item
-        closes, groups = self._option("close_spline_loops", True), part.mesh.curve_groups if part.curve_count else None
-        for number, curve in enumerate(part.mesh.curves if part.curve_count else ()):
-            own_name = name
-            if has_mesh or number:
+        if part.curve_count:
+            yield from self._curves(part, name, is_first=not has_mesh)
+
+    def _curves(self, part: polyhaul.Part, name: str, *, is_first: bool) -> Iterator[tuple[str, Any]]:
+        """The curves of a part. Its first object has its name, the others those of their groups."""
+        positions, groups = self._positions(part), part.mesh.curve_groups
+        for number, curve in enumerate(part.mesh.curves):
+            if not is_first or number:
                 group = -1 if groups is None else groups[number]
-                own_name = (part.mesh.groups[group] if group >= 0 else "") or "New object"
-            positions = self._positions(part)
+                name = (part.mesh.groups[group] if group >= 0 else "") or "New object"
             # The points of curves have a radius of 1.
             self._measure(positions[curve.control_points], 1.0)
-            data = curves.curve_of(curve, positions, own_name, closes=closes)
-            yield own_name, bpy.data.objects.new(own_name, data)
+            data = curves.curve_of(curve, positions, name, closes=self._options.close_spline_loops)
+            yield name, bpy.data.objects.new(name, data)
 
     def _measure(self, positions: np.ndarray, radius: float = 0.0) -> None:
-        if self._option("clamp_size", 0.0) > 0:
+        if self._options.clamp_size > 0 and len(positions):
             self._bounds.append(np.stack([positions.min(axis=0) - radius, positions.max(axis=0) + radius]))
 
     def _parts(self, scene: polyhaul.Scene) -> Iterator[polyhaul.Part]:
         """The parts of the scene; each becomes one object in Blender."""
         return scene.parts(
-            by_object=self._option("use_split_objects", False),
-            by_group=self._option("use_split_groups", False),
+            by_object=self._options.use_split_objects,
+            by_group=self._options.use_split_groups,
             missing_uv=0.0,
-            normals=self._option("use_facet_normal", True),
+            normals=self._options.use_facet_normal,
             unused_positions=self._options.keeps_unused,
         )
 
     def _arrays(self, part: polyhaul.Part) -> meshes.MeshArrays:
-        made = meshes.arrays_of(part, self._positions(part), self._slots(part))
+        wants_groups = self._options.import_vertex_groups and not self._options.use_split_groups
+        made = meshes.arrays_of(part, self._positions(part), self._slots(part), part.mesh.face_groups if wants_groups else None)
         if self._has_normals and made.smooth is None:
             made.smooth = np.ones(made.face_count, np.bool_)
         return meshes.without_repeated_faces(made) if made.topology is None and self._options.is_soup else made
@@ -149,10 +170,10 @@ class Builder:
         meshes.connect(data, made)
         meshes.deselect(data)
         meshes.set_normals(data, made)
-        meshes.set_colors(data, made, self._options.color_name, self._option("import_colors", "SRGB"))
-        if self._option("import_attributes", False):
-            meshes.set_attributes(data, part.mesh)
-        if made.topology is None and self._option("validate_meshes", True) and self._option("use_mesh_validate", True):
+        meshes.set_colors(data, made, self._options.color_name, self._options.import_colors)
+        if self._options.import_attributes:
+            meshes.set_attributes(data, part.mesh, self._point_normals)
+        if made.topology is None and self._options.validate_meshes and self._options.use_mesh_validate:
             # Its default throws normals away.
             data.validate(clean_customdata=False)
         return data
@@ -197,13 +218,13 @@ class Builder:
     def _unit(self) -> float:
         """How many units of the scene a meter of the file is."""
         settings = self._context.scene.unit_settings
-        if not self._option("use_scene_unit", False) or settings.system == "NONE":
+        if not self._options.use_scene_unit or settings.system == "NONE":
             return 1.0
         return 1.0 / settings.scale_length
 
     def _collection_of(self, made: Any) -> Any:
         """The collection of an object, named by the parts of its name before the last separator."""
-        separator = self._option("collection_separator", "")
+        separator = self._options.collection_separator
         collection = self._collection
         *folders, name = made.name.split(separator) if separator else [made.name]
         for depth, folder in enumerate(folders, 1):
@@ -231,6 +252,13 @@ def clamping(bounds: list[np.ndarray], size: float) -> float:
     return size / widest if widest > size else 1.0
 
 
+def point_normals(scene: polyhaul.Scene) -> np.ndarray | None:
+    """(n, 3) float32: the normals of points, which Blender has as an attribute."""
+    if len(scene.meshes) != 1 or scene.meshes[0].face_count or scene.meshes[0].normal_domain != "vertex":
+        return None
+    return scene.meshes[0].normals
+
+
 def is_far(positions: np.ndarray) -> bool:
     """Whether coordinates that need double precision are too far from the origin for 32-bit floats: beyond ``FAR``, or
     so far that the spacing of floats is more than 1e-5 of their extent."""
@@ -255,8 +283,6 @@ def merge(made: Any, context: Any) -> None:
 
 def add_vertex_groups(item: Any, made: meshes.MeshArrays, names: tuple[str, ...]) -> None:
     """Makes a vertex group of each face group."""
-    if made.groups is None or not made.face_count:
-        return
     corners = np.repeat(made.groups, np.diff(made.face_offsets))
     order = np.argsort(corners, kind="stable")
     numbers, starts = np.unique(corners[order], return_index=True)

@@ -41,7 +41,9 @@ class MeshArrays:
         return len(self.face_offsets) - 1
 
 
-def arrays_of(part: polyhaul.Part, positions: np.ndarray, slots: np.ndarray | None) -> MeshArrays:
+def arrays_of(
+    part: polyhaul.Part, positions: np.ndarray, slots: np.ndarray | None, groups: np.ndarray | None
+) -> MeshArrays:
     """The arrays of a part at some positions, with faces that Blender can have. Blender takes much longer than polyhaul
     to make edges, and to find that nothing is wrong (tools/bench/python/inside.py)."""
     made = MeshArrays(
@@ -55,7 +57,7 @@ def arrays_of(part: polyhaul.Part, positions: np.ndarray, slots: np.ndarray | No
         part.has_all_normals,
         slots,
         part.smooth,
-        part.mesh.face_groups,
+        groups,
     )
     if not part.has_clean_faces:
         made = without_repeated_corners(made)
@@ -244,8 +246,10 @@ def set_colors(data: Any, made: MeshArrays, name: str, space: str) -> None:
     arrays.write(colors.data, "color_srgb" if space == "SRGB" else "color", np.nan_to_num(made.colors, nan=1.0))
 
 
-def set_attributes(data: Any, mesh: polyhaul.Mesh) -> None:
-    """Sets the other numbers of positions."""
+def set_attributes(data: Any, mesh: polyhaul.Mesh, normals: np.ndarray | None) -> None:
+    """Sets the other numbers of positions, and normals that no face has."""
+    if normals is not None:
+        arrays.write(data.attributes.new("normal", "FLOAT_VECTOR", "POINT").data, "vector", normals)
     for name, column in mesh.vertex_columns.items():
         if isinstance(column, np.ndarray):
             attribute = data.attributes.new(name, "FLOAT", "POINT")

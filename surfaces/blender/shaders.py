@@ -200,7 +200,7 @@ class Imported:
     """The materials of a file in Blender, each made once."""
 
     def __init__(self, options: Any, folder: str) -> None:
-        self._reuse = getattr(options, "mtl_name_collision_mode", "MAKE_UNIQUE") == "REFERENCE_EXISTING"
+        self._reuse = options.mtl_name_collision_mode == "REFERENCE_EXISTING"
         self._folder = folder
         self._made: dict[int, Any] = {}
 

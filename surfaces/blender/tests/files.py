@@ -53,6 +53,8 @@ class ObjFile:
         self.has_groups = rng.random() < 0.4
         if self.has_normals and self.has_smoothing:
             self.odd.add("smoothing and normals")
+        if self.has_groups and self.has_smoothing:
+            self.odd.add("smoothing across groups")
         if self.has_normals:
             self.odd.add("normals")
         #: Whether objects only use positions of their own.
@@ -216,7 +218,8 @@ class ObjFile:
         lines = []
         for key in ("Kd", "Ka", "Ks", "Ke", "Tf"):
             if rng.random() < 0.5:
-                lines.append(f"{key} {self.numbers(3, 0, rng.choice([1, 1, 3]))}")
+                # Blender's viewport takes metals of which scripts have at most 1.
+                lines.append(f"{key} {self.numbers(3, 0, 1 if key == 'Ka' else rng.choice([1, 1, 3]))}")
         for key, high in (("Ns", 1000), ("Ni", 2), ("d", 1), ("Pr", 1), ("Pm", 1), ("Ps", 1), ("Pc", 1), ("Pcr", 1), ("aniso", 1), ("anisor", 1)):
             if rng.random() < 0.35:
                 lines.append(f"{key} {self.numbers(1, 0, high)}")
