@@ -55,7 +55,6 @@ def object_of(item: Any) -> dict[str, Any]:
         "data": getattr(item.data, "name", None),
         "matrix": np.array(item.matrix_world),
         "location": np.array(item.location),
-        "rotation": np.array(item.rotation_euler),
         "scale": np.array(item.scale),
         "materials": [(slot.link, getattr(slot.material, "name", None)) for slot in item.material_slots],
         "groups": {group.name: members(item, group.index) for group in item.vertex_groups},
