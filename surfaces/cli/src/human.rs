@@ -36,8 +36,8 @@ pub fn file_bytes(path: &Path) -> Option<u64> {
     place::find(path).ok().filter(|info| info.kind == PlaceKind::File).and_then(|info| info.bytes)
 }
 
-/// The size of an input, given that of the file itself: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`; with other
-/// files that were read with it, `104.2 MB; 120.3 MB read`.
+/// The size of an input, given that of the file itself: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`; with
+/// other files that were read with it, `104.2 MB; 120.3 MB read`.
 pub fn input(file_bytes: Option<u64>, report: &Report) -> String {
     let file = file_bytes.unwrap_or(report.bytes_in);
     if let Some(codec) = report.codec {
