@@ -123,6 +123,9 @@ impl<const N: usize> DomainValues<'_, N> {
         let hints = (self.domain == Domain::Corner).then_some((&faces.corner_positions[..], positions));
         let unique = number_rows(self.values, hints, run.worker_threads(), &run.cancel)?;
         let mut indices = unique.of_item;
+        if unique.first.len() == indices.len() {
+            return Ok(indices);
+        }
         indices.iter_mut().for_each(|index| *index = unique.first[*index as usize]);
         Ok(indices)
     }

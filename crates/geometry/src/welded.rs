@@ -8,8 +8,9 @@ use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
 use polyhaul_pipeline::options::RunOptions;
 
 /// Returns the mesh with its uvs and normals per vertex: a position is repeated for each different pair of a uv and a
-/// normal at it; values per corner or face are compared, and others by their indices. Vertices are in the order of the first corners that use them, followed by positions that no face uses.
-/// Corners without a uv have (0, 0), those without a normal (0, 0, 0), if others have one.
+/// normal at it. Values per corner or face are compared; others are compared by their indices. Vertices are in the
+/// order of the first corners that use them, followed by positions that no face uses. Corners without a uv have (0, 0),
+/// those without a normal (0, 0, 0), if others have one.
 ///
 /// # Errors
 ///

@@ -79,8 +79,8 @@ pub trait MeshOps {
     /// The same errors as [`MeshOps::triangulate`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn triangulate_with(&mut self, run: &RunOptions) -> Result<TriangleMap>;
 
-    /// Converts attributes stored per corner, position or face to indexed attributes. Corners with equal values share an
-    /// index.
+    /// Converts attributes stored per corner, position or face to indexed attributes. Corners with equal values share
+    /// an index.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of values does not match the attribute's domain.

@@ -1,9 +1,9 @@
 /*
  * polyhaul for C++17: owns the handles of polyhaul.h, and throws its errors as exceptions.
  *
- * Header-only; link the C library. polyhaul.h is the reference manual, and its structs are used directly. Handles can be
- * moved and not copied. Callbacks may throw: the exception ends the job, and the function that started the job throws it
- * again.
+ * Header-only; link the C library. polyhaul.h is the reference manual, and its structs are used directly. Handles can
+ * be moved and not copied. Callbacks may throw: the exception ends the job, and the function that started the job
+ * throws it again.
  *
  *     polyhaul::Scene scene = polyhaul::read_scene(polyhaul::Input::file("model.obj"));
  *     ph_mesh mesh = scene.mesh(0);
@@ -181,7 +181,7 @@ template <class T> void check_scalar(ph_scalar scalar) {
 /** Appends the values of a column of one type as doubles. */
 template <class T> void append(const ph_column &column, std::vector<double> &numbers) {
     const T *values = static_cast<const T *>(column.values);
-    for (std::size_t index = 0; index < column.value_count; index++) numbers.push_back(static_cast<double>(values[index]));
+    for (const T value : Span<T>(values, column.value_count)) numbers.push_back(static_cast<double>(value));
 }
 
 } // namespace detail
@@ -280,7 +280,8 @@ public:
         std::streambuf *buffer = stream.rdbuf();
         const std::streamoff start = buffer->pubseekoff(0, std::ios_base::cur, std::ios_base::in);
         auto read = [buffer](void *out, std::size_t size) {
-            return static_cast<std::size_t>(buffer->sgetn(static_cast<char *>(out), static_cast<std::streamsize>(size)));
+            const auto count = static_cast<std::streamsize>(size);
+            return static_cast<std::size_t>(buffer->sgetn(static_cast<char *>(out), count));
         };
         if (start < 0) return callback(read, std::move(name));
         auto seek = [buffer, start](std::uint64_t offset) {
@@ -470,8 +471,8 @@ using Resolve = std::function<std::optional<Input>(const std::string &name)>;
 
 /**
  * Options for reading and writing: polyhaul.h lists them at its end. Jobs may use them in parallel; they must not be
- * changed, moved or destroyed meanwhile. If a callback throws during parallel jobs, one of them throws the exception, and
- * the others may fail as cancelled or with PH_ERROR_HOST.
+ * changed, moved or destroyed meanwhile. If a callback throws during parallel jobs, one of them throws the exception,
+ * and the others may fail as cancelled or with PH_ERROR_HOST.
  *
  *     polyhaul::Options options;
  *     options.set("threads", 4).set("obj.smoothing", "groups");

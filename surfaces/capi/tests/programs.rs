@@ -1,9 +1,9 @@
 //! Programs in C and C++: built against the library as `cargo xtask install-c` installs it, with the flags of its file
-//! for pkg-config, run, and their output compared; once more under AddressSanitizer with LeakSanitizer, and by CMake with
-//! an installation that was moved.
+//! for pkg-config, run, and their output compared; once more under AddressSanitizer with LeakSanitizer, and by CMake
+//! with an installation that was moved.
 //!
-//! Where there is no C compiler with its headers, no CMake or no sanitizer, this says so and passes: a fresh machine with
-//! Rust alone may have none of them.
+//! Where there is no C compiler with its headers, no CMake or no sanitizer, this says so and passes: a fresh machine
+//! with Rust alone may have none of them.
 
 #![allow(clippy::print_stderr, reason = "what is skipped must be seen")]
 
@@ -301,7 +301,7 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// A copy of the installation, with what names its place removed; `None`, and a note, where CMake cannot build programs.
+/// A copy of the installation at another place; `None`, and a note, where CMake cannot build programs.
 fn moved(folder: &Path) -> Option<PathBuf> {
     let has_cmake = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
     let why = if has_cmake { unable(STATIC, &example("cpp.cpp"), folder) } else { Some("there is no CMake".into()) };
@@ -378,8 +378,8 @@ fn cmake_understands_versions_and_components() {
         (false, vec![next.clone(), "99".into(), format!("{version}.1"), format!("{next} EXACT")]),
         (false, vec!["COMPONENTS dynamic".into(), "COMPONENTS static dynamic".into()]),
     ];
-    let expect = |(wanted, arguments): &(bool, Vec<String>)| -> String {
-        arguments.iter().map(|arguments| format!("expect({} {arguments})\n", u8::from(*wanted))).collect()
+    let expect = |(is_found, requests): &(bool, Vec<String>)| -> String {
+        requests.iter().map(|request| format!("expect({} {request})\n", u8::from(*is_found))).collect()
     };
     let project = folder.join("project");
     fs::create_dir_all(&project).expect("there is room for a folder");
@@ -411,9 +411,13 @@ fn cmake_understands_versions_and_components() {
 
 #[test]
 fn licenses_are_installed() {
-    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        let text = fs::read_to_string(INSTALLED.join("share/licenses/polyhaul").join(name));
-        assert!(text.expect("it was installed").contains("Permission is hereby granted") == (name == "LICENSE-MIT"));
+    for (name, words) in [
+        ("LICENSE-APACHE", "Apache License"),
+        ("LICENSE-MIT", "Permission is hereby granted"),
+        ("THIRD-PARTY.txt", "zstd-sys v"),
+    ] {
+        let text = fs::read_to_string(INSTALLED.join("share/licenses/polyhaul").join(name)).expect("it was installed");
+        assert!(text.contains(words), "{name}");
     }
 }
 

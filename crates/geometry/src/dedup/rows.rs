@@ -25,6 +25,10 @@ pub fn number_rows<const N: usize>(
     let mut unique = Unique::default();
     Dedup::new().run(&Pairs { rows, hints }, threads, cancel, &mut unique)?;
     (2..N).try_fold(unique, |unique, part| {
+        // Rows that differ already cannot become equal.
+        if unique.first.len() == rows.len() {
+            return Ok(unique);
+        }
         let bits_of = |item: usize| bits(rows[item][part]);
         number_joined(&unique.of_item, unique.first.len(), bits_of, threads, cancel)
     })

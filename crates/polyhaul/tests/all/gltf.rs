@@ -90,7 +90,7 @@ fn attributes_survive() {
     assert_eq!((&mesh_read.colors, mesh_read.uv_domain), (&mesh.colors, Domain::Vertex));
 }
 
-/// A grid of quads with values per corner: a seam of uvs along each `seam`th column, and normals that change with the row.
+/// A grid of quads with values per corner: seams of uvs along every `seam`th column, and normals that differ by row.
 fn grid(size: usize, seam: usize, domain: Domain) -> Mesh {
     let row = size + 1;
     let place = |position: usize| [(position % row) as f32, (position / row) as f32];

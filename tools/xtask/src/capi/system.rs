@@ -103,8 +103,8 @@ impl System {
         }
     }
 
-    /// The system libraries that the static library needs: what rustc prints for `native-static-libs`, without those that
-    /// compilers link anyway. With `meshopt`, the runtime of C++ is one.
+    /// The system libraries that the static library needs: the list that rustc prints for `native-static-libs`, without
+    /// those that compilers link anyway. With `meshopt`, the runtime of C++ is one.
     pub(super) fn system_libraries(&self, has_cpp: bool) -> Vec<&'static str> {
         let (cpp, system): (&str, &[&str]) = match self.kind {
             SystemKind::Unix => ("stdc++", &["pthread", "dl", "m"]),
