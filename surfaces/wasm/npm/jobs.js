@@ -41,7 +41,7 @@ export async function run(task, source, options, url, more = {}) {
   const [module, { file, moved = [] }, files] = await unlessAborted(Promise.all(inputs), signal);
   const total = file.size ?? file.byteLength;
   const request = { name: name ?? nameOf(source, file), format, skip, precision, ...more };
-  const message = { kind: url.href, module, task, file, others: Object.fromEntries(files), options: request };
+  const message = { kind: String(url), module, task, file, others: Object.fromEntries(files), options: request };
   const tell = (bytes) => onProgress?.(bytes, total);
   const isObj = task === 'draw' && (format ?? request.name.split('.').pop()).toLowerCase() === 'obj';
   // A file that is still to be loaded has no parts.

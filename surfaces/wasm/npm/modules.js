@@ -8,8 +8,16 @@ import { found } from './remote.js';
 const compiling = new Map();
 const compiled = new Map();
 
+/** In development, Vite before version 8 moves scripts there, but not the files they name (`optimizeDeps`). */
+const MOVED = '/.vite/deps/';
+export const isMoved = (url) => String(url).includes(MOVED);
+
+/** Where a module is: in the package, if it was not moved along. URLs of Turbopack are relative. */
+export const placeOf = (url) => new URL(String(url).replace(MOVED, '/polyhaul/'), globalThis.location?.href);
+
 /** Loads and compiles a module once; what failed is tried again by the next call. */
-export async function load(url) {
+export async function load(address) {
+  const url = placeOf(address);
   const { href } = url;
   if (!compiled.has(href)) {
     if (!compiling.has(href)) compiling.set(href, compile(url).finally(() => compiling.delete(href)));
@@ -19,24 +27,30 @@ export async function load(url) {
 }
 
 /** The same at once, for calls that cannot wait: a page is blocked until the file has come. */
-export function loadNow(url) {
+export function loadNow(address) {
+  const url = placeOf(address);
   const { href } = url;
-  if (!compiled.has(href)) compiled.set(href, new WebAssembly.Module(bytesNow(url)));
+  if (!compiled.has(href)) compiled.set(href, new (assembly().Module)(bytesNow(url)));
   return compiled.get(href);
 }
 
 /** Compiles a module. In a browser it is compiled while it arrives. */
 async function compile(url) {
-  if (!globalThis.WebAssembly) throw new Error('polyhaul: this browser has no WebAssembly, or it is switched off');
+  const { compile, compileStreaming } = assembly();
   const disk = diskOf(url);
-  if (disk) return WebAssembly.compile(await disk.promises.readFile(url));
-  const response = await found(url);
+  if (disk) return compile(await disk.promises.readFile(url));
+  const response = await found(url).catch(({ message }) => {
+    throw misplaced(message);
+  });
   const type = response.headers.get('content-type') ?? '';
-  if (type.startsWith('text/html')) throw misplaced(url);
+  if (type.startsWith('text/html')) throw misplaced(`polyhaul: the server sent a page for ${url}`);
   // Servers that do not know WebAssembly send it as something else, which is not compiled on the way.
-  return type === 'application/wasm' && WebAssembly.compileStreaming
-    ? WebAssembly.compileStreaming(response)
-    : WebAssembly.compile(await response.arrayBuffer());
+  return type === 'application/wasm' && compileStreaming ? compileStreaming(response) : compile(await response.arrayBuffer());
+}
+
+function assembly() {
+  if (!globalThis.WebAssembly) throw new Error('polyhaul: this browser has no WebAssembly, or it is switched off');
+  return WebAssembly;
 }
 
 /** Node's files, for an address of one. */
@@ -50,13 +64,13 @@ function bytesNow(url) {
   // Pages get only text at once. In this encoding, the low byte of each character is a byte of the file.
   request.overrideMimeType('text/plain; charset=x-user-defined');
   request.send();
-  if (request.status !== 200) throw misplaced(url);
+  if (request.status >= 400) throw misplaced(`polyhaul: cannot load ${url}: ${request.status}`);
   const text = request.responseText;
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at);
   return bytes;
 }
 
-function misplaced(url) {
-  return new Error(`polyhaul: cannot load ${url}: it is not there; see "Bundlers" in the readme of the package`);
+function misplaced(why) {
+  return new Error(`${why}; is the module where the page expects it? See "Bundlers" in the readme of polyhaul`);
 }

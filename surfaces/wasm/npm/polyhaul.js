@@ -95,7 +95,7 @@ export async function write(source, to, { transfer, signal, ...how } = {}) {
   const file = described(source);
   const module = await unlessAborted(prepareToWrite(), signal);
   const moved = transfer ? [...new Set(file.arrays.map(({ array }) => array.buffer))] : [];
-  const kind = moduleOf('converting').href;
+  const kind = String(moduleOf('converting'));
   const message = { kind, module, task: 'write', file, others: {}, options: { ...how, to } };
   const { parts, ...answer } = await work(message, moved, signal, () => {});
   return { ...answer, blob: new Blob(parts) };

@@ -2,6 +2,7 @@
 // come, and ended when a job is given up. What a job is, worker.js knows.
 
 import { PolyhaulError, nodeModule } from './engine.js';
+import { isMoved, placeOf } from './modules.js';
 
 const idle = new Set();
 /** Idle workers that are kept: each has the memory of its largest job. */
@@ -53,22 +54,24 @@ export function release(worker) {
 }
 
 function started(module) {
-  // Bundlers replace the expression in `browserWorker`. Others find the script beside the module.
-  const script = new URL('worker.js', module);
-  if (typeof Worker !== 'undefined') return new Hand(browserWorker(script));
+  if (typeof Worker !== 'undefined') return new Hand(browserWorker(module));
   const threads = nodeModule('worker_threads');
   if (!threads) throw new Error('polyhaul: there are no workers here, or this is Node before 20.16');
-  return new Hand(new threads.Worker(script));
+  return new Hand(new threads.Worker(beside(module)));
 }
 
-function browserWorker(script) {
+/** The script, where no bundler has moved it. */
+const beside = (module) => new URL('worker.js', placeOf(module));
+
+function browserWorker(module) {
+  if (isMoved(module)) return new Worker(beside(module), { type: 'module' });
   try {
     return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
   } catch (error) {
     // A worker must have the origin of the page, but may import from others, such as that of a CDN.
-    if (error.name !== 'SecurityError' || script.origin === globalThis.location?.origin) throw error;
-    const own = new Blob([`import ${JSON.stringify(script.href)};`], { type: 'text/javascript' });
-    return new Worker(URL.createObjectURL(own), { type: 'module' });
+    if (error.name !== 'SecurityError') throw error;
+    const script = new Blob([`import ${JSON.stringify(beside(module))};`], { type: 'text/javascript' });
+    return new Worker(URL.createObjectURL(script), { type: 'module' });
   }
 }
 

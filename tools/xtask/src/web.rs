@@ -29,8 +29,9 @@ const THREE: &str = "three@0.187";
 /// What opens the page in a browser that is installed.
 const DRIVER: &str = "playwright-core@1";
 /// What makes pages of the package in tests.
-const BUNDLERS: [&str; 12] = [
+const BUNDLERS: [&str; 16] = [
     "vite@8",
+    "vite-7@npm:vite@7",
     "webpack@5",
     "webpack-cli@7",
     "webpack-dev-server@5",
@@ -39,6 +40,9 @@ const BUNDLERS: [&str; 12] = [
     "@rollup/plugin-node-resolve@16",
     "@web/rollup-plugin-import-meta-assets@2",
     "parcel@2",
+    "next@16",
+    "react@19",
+    "react-dom@19",
     "typescript@7",
     "@types/three@0.187",
     DRIVER,

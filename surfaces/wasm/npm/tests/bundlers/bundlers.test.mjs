@@ -20,9 +20,14 @@ f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 3 4 8 7\nf 2 3 7 6\nf 1 5 8 4\n`;
 const PAGE = '<!doctype html><html><body><script type="module" src="./page.js"></script></body></html>\n';
 const COPY = 'cp node_modules/polyhaul/worker.js node_modules/polyhaul/*.wasm dist/';
 
+const vite = (folder) => `node ${resolve('node_modules', folder, 'bin/vite.js')}`;
+const versionOf = (folder) => JSON.parse(readFileSync(join('node_modules', folder, 'package.json'))).version;
+
 /** How each bundler is set up and called, as the readme says. */
 const BUNDLERS = {
-  vite: { build: ['vite build --base=./'], dev: (port) => `vite --strictPort --port ${port}` },
+  vite: { build: [`${vite('vite')} build --base=./`], dev: (port) => `${vite('vite')} --strictPort --port ${port}` },
+  // The last one that bundles dependencies by esbuild in development.
+  'vite-7': { build: [`${vite('vite-7')} build --base=./`], dev: (port) => `${vite('vite-7')} --strictPort --port ${port}` },
   webpack: {
     files: {
       'webpack.config.js': `export default { entry: './page.js', output: { filename: '[name]-[contenthash].js' } };`,
@@ -33,7 +38,7 @@ const BUNDLERS = {
   esbuild: {
     build: ['esbuild page.js --bundle --format=esm --splitting --minify --outdir=dist --entry-names=[name]-[hash]', COPY],
   },
-  'esbuild in one file': { build: ['esbuild page.js --bundle --format=esm --outdir=dist', COPY] },
+  'esbuild in one file': { build: ['esbuild page.js --bundle --outdir=dist --define:import.meta.url=document.baseURI', COPY] },
   rollup: {
     files: {
       'rollup.config.js': `import resolve from '@rollup/plugin-node-resolve';
@@ -53,6 +58,27 @@ export default { input: 'page.js', output: { dir: 'dist' }, plugins: [resolve(),
     files: { 'package.json': JSON.stringify({ '@parcel/resolver-default': { packageExports: true } }) },
     build: ['parcel build index.html --public-url ./ --no-cache'],
     dev: (port) => `parcel index.html --no-cache --port ${port}`,
+  },
+  next: {
+    files: {
+      'next.config.js': `export default { output: 'export', distDir: 'dist', basePath: '/next/dist',
+  turbopack: { root: new URL('../..', import.meta.url).pathname } };`,
+      'app/layout.jsx': 'export default ({ children }) => <html><body>{children}</body></html>;',
+      'app/page.jsx': `'use client';
+import { useEffect } from 'react';
+import { OBJLoader } from 'polyhaul/obj';
+const loader = new OBJLoader();
+export default function Page() {
+  useEffect(() => {
+    import('../page.js');
+    return () => loader.abort();
+  }, []);
+  return null;
+}`,
+    },
+    build: ['next build'],
+    dev: (port) => `next dev --port ${port}`,
+    page: 'next/dist',
   },
 };
 
@@ -88,20 +114,16 @@ let models, server, browser;
 before(async () => {
   rmSync('projects', { recursive: true, force: true });
   models = await listening(({ url }, response) => {
-    const open = { 'access-control-allow-origin': '*' };
+    const open = { 'access-control-allow-origin': '*', 'timing-allow-origin': '*' };
     if (url === '/cube.obj') response.writeHead(200, open).end(CUBE);
     else if (url === '/page.obj') response.writeHead(200, { ...open, 'content-type': 'text/html' }).end(PAGE);
     else if (url === '/closed.obj') response.writeHead(200).end(CUBE);
-    else response.writeHead(404, open).end(PAGE);
+    else fileFrom('projects/installed', url, response, open);
   });
-  server = await listening(({ url }, response) => {
-    const file = join('projects', decodeURI(new URL(url, 'http://x').pathname));
-    if (!existsSync(file) || statSync(file).isDirectory()) return response.writeHead(404).end(PAGE);
-    // As strict as a page with workers and WebAssembly may be.
-    const policy = `default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; connect-src 'self' blob: http://127.0.0.1:*`;
-    const headers = { 'content-type': TYPES[extname(file)] ?? 'text/plain', 'content-security-policy': policy };
-    response.writeHead(200, headers).end(readFileSync(file));
-  });
+  // As strict as a page with workers and WebAssembly may be.
+  const scripts = `script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'`;
+  const policy = { 'content-security-policy': `default-src 'self'; ${scripts}; connect-src 'self' blob: http://127.0.0.1:*` };
+  server = await listening(({ url }, response) => fileFrom('projects', url, response, url.startsWith('/cdn/') ? {} : policy));
   if (!executablePath) return;
   const { chromium } = await import('playwright-core');
   browser = await chromium.launch({ executablePath, args: ARGS });
@@ -119,6 +141,12 @@ async function listening(answer) {
   return server;
 }
 
+function fileFrom(folder, url, response, headers) {
+  const file = join(folder, decodeURI(new URL(url, 'http://x').pathname));
+  if (!existsSync(file) || statSync(file).isDirectory()) return response.writeHead(404, headers).end(PAGE);
+  response.writeHead(200, { ...headers, 'content-type': TYPES[extname(file)] ?? 'text/plain' }).end(readFileSync(file));
+}
+
 const address = (server) => `http://127.0.0.1:${server.address().port}/`;
 
 async function freePort() {
@@ -132,8 +160,9 @@ const sizeOf = (name) => statSync(join(installed, 'node_modules/polyhaul', name)
 
 const inChromium = { skip: !executablePath && 'there is no Chromium' };
 
-for (const [name, { files, build, dev }] of Object.entries(BUNDLERS)) {
-  test(`${name}: build and run below a path`, inChromium, async () => {
+for (const [name, { files, build, dev, page = '' }] of Object.entries(BUNDLERS)) {
+  const title = `${name} (${versionOf(name.split(' ')[0])})`;
+  test(`${title}: build and run below a path`, inChromium, async () => {
     const folder = project(name, files);
     for (const command of build) shell(command, folder);
     const dist = join(folder, 'dist');
@@ -144,12 +173,12 @@ for (const [name, { files, build, dev }] of Object.entries(BUNDLERS)) {
     await check(`${address(server)}${encodeURIComponent(basename(folder))}/dist/index.html`);
   });
   if (!dev) continue;
-  test(`${name}: server for development`, inChromium, async () => {
+  test(`${title}: server for development`, inChromium, async () => {
     const folder = project(name, files);
     const port = await freePort();
     const process = spawn('sh', ['-c', `exec ${dev(port)}`], { ...placed(folder), detached: true, stdio: 'ignore' });
     try {
-      const url = `http://localhost:${port}/`;
+      const url = `http://localhost:${port}/${page}`;
       const end = Date.now() + 60_000;
       while (!(await fetch(url).catch(() => ({}))).ok) {
         assert.ok(process.exitCode === null && Date.now() < end, 'the server does not answer');
@@ -161,6 +190,52 @@ for (const [name, { files, build, dev }] of Object.entries(BUNDLERS)) {
     }
   });
 }
+
+test('import map: run from a server of another origin', inChromium, async () => {
+  const modules = `${address(models)}node_modules/`;
+  const { exports } = JSON.parse(readFileSync(join(project('cdn'), 'node_modules/polyhaul/package.json')));
+  const own = Object.entries(exports).map(([name, file]) => [name.replace('.', 'polyhaul'), `${modules}polyhaul/${file.default ?? file}`]);
+  const three = { three: `${modules}three/build/three.module.js`, 'three/addons/': `${modules}three/examples/jsm/` };
+  const map = JSON.stringify({ imports: { ...three, ...Object.fromEntries(own) } });
+  written('cdn', { 'index.html': PAGE.replace('<body>', `<body><script type="importmap">${map}</script>`) });
+  await check(`${address(server)}cdn/index.html`);
+});
+
+/** What browsers lack that are older, or locked down. */
+const LACKS = {
+  'newer functions': () => {
+    for (const name of ['compileStreaming', 'Suspending', 'promising']) delete WebAssembly[name];
+    delete AbortSignal.any;
+    delete Navigator.prototype.hardwareConcurrency;
+  },
+  WebAssembly: () => delete globalThis.WebAssembly,
+};
+
+test('browsers with less, and files that are missing', inChromium, async () => {
+  const folder = project('less');
+  const [bundle] = BUNDLERS['esbuild in one file'].build;
+  const url = `${address(server)}less/dist/index.html`;
+  shell(bundle, folder);
+  writeFileSync(join(folder, 'dist/index.html'), PAGE);
+  const missing = /cannot load .*polyhaul-obj.wasm: 404.* See "Bundlers" in the readme of polyhaul/;
+  await check(url, { 'parse at once': missing, loader: missing });
+  shell('cp node_modules/polyhaul/*.wasm dist/', folder);
+  await check(url, { 'parse at once': 3, loader: /the worker cannot start: .*readme/, read: /the worker cannot start/ });
+  shell(COPY, folder);
+  await check(url, expected(address(models)), LACKS['newer functions']);
+  const none = /this browser has no WebAssembly/;
+  await check(url, { 'parse at once': none, loader: none, read: none }, LACKS.WebAssembly);
+});
+
+test('a page has the modules that it can use, and no others', () => {
+  for (const name of ['vite', 'webpack', 'parcel', 'rollup with assets']) {
+    const { files, build } = BUNDLERS[name];
+    const folder = project(`${name} small`, { ...files, 'page.js': `import { STLLoader } from 'polyhaul/stl';\nnew STLLoader();\n` });
+    shell(build[0], folder);
+    const modules = readdirSync(join(folder, 'dist'), { recursive: true }).filter((file) => file.endsWith('.wasm'));
+    assert.equal(modules.length, 1, `${name}: ${modules}`);
+  }
+});
 
 for (const [module, resolution] of [['esnext', 'bundler'], ['node16', 'node16'], ['nodenext', 'nodenext']]) {
   test(`TypeScript: types with moduleResolution ${resolution}`, () => {
@@ -224,16 +299,21 @@ test('Node: files on disk and from a server', async () => {
 });
 
 /** Opens the page, and compares what it tells. */
-async function check(url) {
+async function check(url, wanted = expected(address(models)), change = () => {}) {
   const page = await browser.newPage();
+  await page.addInitScript(change);
   const told = [];
   page.on('console', (message) => told.push(message.text()));
   page.on('pageerror', (error) => told.push(`${error}`));
   try {
     await page.goto(`${url}?models=${address(models)}`);
-    const outcome = await page.evaluate(() => globalThis.outcome);
+    const outcome = await page.evaluate(async () => {
+      // Next.js runs a page after it has loaded.
+      for (let tries = 0; !globalThis.outcome && tries < 100; tries++) await new Promise((resolve) => setTimeout(resolve, 100));
+      return globalThis.outcome;
+    });
     assert.ok(outcome, `the page has not run: ${told.join('\n')}`);
-    for (const [step, value] of Object.entries(expected(address(models)))) {
+    for (const [step, value] of Object.entries(wanted)) {
       const values = [outcome[step]].flat();
       const isRight = [value].flat().map((one, at) => (one instanceof RegExp ? one.test(values[at]) : one === values[at]));
       assert.ok(isRight.every(Boolean) && isRight.length === values.length, `${step}: ${values.join('\n')}\n${told.join('\n')}`);
@@ -260,11 +340,15 @@ function project(name, files = {}) {
 function written(name, files) {
   const folder = resolve('projects', name);
   mkdirSync(folder, { recursive: true });
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
   return folder;
 }
 
-const placed = (cwd) => ({ cwd, env: { ...process.env, PATH: `${resolve('node_modules/.bin')}:${process.env.PATH}` } });
+const PATH = `${resolve('node_modules/.bin')}:${process.env.PATH}`;
+const placed = (cwd) => ({ cwd, env: { ...process.env, PATH, NEXT_TELEMETRY_DISABLED: '1' } });
 
 /** Runs a command in a folder; what it says is told if it fails. */
 function shell(command, folder) {
