@@ -64,7 +64,8 @@ function bytesNow(url) {
   // Pages get only text at once. In this encoding, the low byte of each character is a byte of the file.
   request.overrideMimeType('text/plain; charset=x-user-defined');
   request.send();
-  if (request.status >= 400) throw misplaced(`polyhaul: cannot load ${url}: ${request.status}`);
+  const isPage = request.getResponseHeader('content-type')?.startsWith('text/html');
+  if (request.status >= 400 || isPage) throw misplaced(`polyhaul: cannot load ${url}: ${isPage ? 'a page' : request.status}`);
   const text = request.responseText;
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at);

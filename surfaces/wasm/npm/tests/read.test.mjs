@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { PolyhaulError, convert, draw, prepare, read, readTables } from 'polyhaul';
+import { PolyhaulError, convert, dispose, draw, prepare, read, readTables } from 'polyhaul';
 
 const encode = (text) => new TextEncoder().encode(text);
 const TRIANGLE = 'o one\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nvt 0.25 1\nf 1/1 2/1 3/1\n';
@@ -173,4 +176,38 @@ test('what is no format is an error, and so is a module that does not exist', as
   const unknown = { kind: 'usage', message: /^cannot infer the format: .*/, hint: /`format` in the API/ };
   await assert.rejects(read(new TextEncoder().encode('what?')), unknown);
   await assert.rejects(prepare('off'), { name: 'TypeError', message: 'polyhaul: there is no module for off' });
+});
+
+test('files on disk are read by their path or URL', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'polyhaul-'));
+  const path = join(folder, 'a model #1.obj');
+  writeFileSync(path, `mtllib a.mtl\nusemtl red\n${TRIANGLE}`);
+  writeFileSync(join(folder, 'a.mtl'), 'newmtl red\nKd 1 0.5 0\n');
+  const url = pathToFileURL(path);
+  const others = { 'a.mtl': join(folder, 'a.mtl') };
+  for (const source of [path, url, url.href]) {
+    const { meshes, materials } = await read(source, { others });
+    assert.equal(meshes[0].positions.length, 9);
+    assert.deepEqual(materials[0].diffuse, [1, 0.5, 0]);
+    assert.equal((await draw(source)).shapes[0].corners, 3);
+  }
+  const broken = await read(url, { format: 'ply' }).catch((error) => error);
+  assert.deepEqual([broken.name, broken.file], ['PolyhaulError', 'a model #1.obj']);
+  await assert.rejects(read(join(folder, 'none.obj')), /cannot load .*none.obj: ENOENT/);
+  await assert.rejects(read(pathToFileURL(folder), { format: 'obj' }), /EISDIR/);
+  rmSync(folder, { recursive: true });
+});
+
+test('a hint is told once', async () => {
+  const { message, hint } = await read(encode('<!doctype html><html></html>'), { name: 'a.ply' }).catch((error) => error);
+  assert.equal(message.split(hint).length, 2, message);
+});
+
+test('idle workers are ended, and the next file starts another', async () => {
+  const reading = read(encode('v 0.25 0.5 0.125\n'.repeat(1e5)), { name: 'a.obj' });
+  await prepare();
+  dispose();
+  assert.equal((await reading).meshes[0].positions.length, 3e5);
+  dispose();
+  assert.equal((await read(encode(TRIANGLE), { name: 'a.obj' })).meshes.length, 1);
 });

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { OBJLoader as TheirOBJLoader } from 'three/addons/loaders/OBJLoader.js';
 import { PLYLoader as TheirPLYLoader } from 'three/addons/loaders/PLYLoader.js';
@@ -251,6 +252,31 @@ test('a file that ends too early, or is none, is an error', async () => {
       await assert.rejects(loaded(Ours, data, 'a'), words);
     }
   }
+});
+
+test('loading is given up by the loader or its manager, and others go on', async () => {
+  const { LoadingManager } = await import('three');
+  const url = URL.createObjectURL(new Blob([OBJ.triangles]));
+  const manager = new LoadingManager();
+  const loader = new OBJLoader(manager);
+  for (const one of [loader, manager]) {
+    const given = loader.loadAsync(url);
+    const other = new OBJLoader().loadAsync(url);
+    one.abort();
+    const next = loader.loadAsync(url);
+    await assert.rejects(given, { name: 'AbortError' });
+    for (const group of await Promise.all([other, next])) assert.equal(group.children.length, 1);
+  }
+});
+
+test('`parse` needs no preparation', () => {
+  const text = `import { PLYLoader } from 'polyhaul/three';
+    import { OBJExporter } from 'polyhaul/exporters';
+    import { Mesh } from 'three';
+    const ply = 'ply\\nformat ascii 1.0\\nelement vertex 1\\nproperty float x\\nproperty float y\\nproperty float z\\nend_header\\n1 2 3\\n';
+    console.log(new OBJExporter().parse(new Mesh(new PLYLoader().parse(ply))));`;
+  const told = execFileSync('node', ['--input-type=module', '--eval', text], { encoding: 'utf8' });
+  assert.match(told, /^v 1 2 3$/m);
 });
 
 /** The result, and the warnings on the console. */

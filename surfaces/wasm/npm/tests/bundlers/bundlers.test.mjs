@@ -131,6 +131,7 @@ before(async () => {
 
 after(async () => {
   await browser?.close();
+  rmSync('projects', { recursive: true, force: true });
   models.close();
   server.close();
 });
