@@ -165,8 +165,6 @@ fn table(check: &SurfaceCheck) -> String {
         let gap = if note.is_empty() { "" } else { "  " };
         let _ = writeln!(text, "  {name:<NAME_WIDTH$}{value:>14}{gap}{note}");
     };
-    let named =
-        |count: u64| if count < counts.surfaces { format!("{count} of {}", counts.surfaces) } else { String::new() };
     row("surfaces", human::count(counts.surfaces), String::new());
     row("components", human::count(counts.components), String::new());
     row("faces", human::count(counts.faces), String::new());
