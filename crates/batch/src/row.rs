@@ -102,6 +102,9 @@ pub struct RowError {
     pub kind: String,
     /// The message.
     pub message: String,
+    /// For an error of kind `io`, the name of its `std::io::ErrorKind`, such as `NotFound`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// The file with the error.
     pub file: Option<String>,
     /// The line in that file, starting at 1.

@@ -103,10 +103,17 @@ struct At {
 pub struct JsonFailure {
     kind: &'static str,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
     #[serde(flatten)]
     place: At,
     expected: Option<String>,
     hint: Option<String>,
+}
+
+/// The cause of an error of the system, by the name of its `std::io::ErrorKind`, such as `NotFound`.
+pub fn cause(error: &Error) -> Option<String> {
+    error.io_error().map(|error| format!("{:?}", error.kind()))
 }
 
 /// The object of a subcommand, in one line.
@@ -216,13 +223,14 @@ impl At {
 impl JsonFailure {
     /// The details of an error.
     pub fn new(error: &Error) -> JsonFailure {
-        JsonFailure::from_kind(error.kind().name(), error.diagnostic())
+        JsonFailure { cause: cause(error), ..JsonFailure::from_kind(error.kind().name(), error.diagnostic()) }
     }
 
     fn from_kind(kind: &'static str, diagnostic: &Diagnostic) -> JsonFailure {
         JsonFailure {
             kind,
             message: diagnostic.message.clone(),
+            cause: None,
             place: At::new(&diagnostic.place),
             expected: diagnostic.expected.clone(),
             hint: diagnostic.hint.as_deref().map(hint::with_flag),

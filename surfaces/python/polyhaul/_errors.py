@@ -220,7 +220,8 @@ def of_command(error: dict[str, Any], message: str | None = None) -> Error:
     kind = _KINDS_OF_COMMAND.get(error["kind"], error["kind"])
     # The number of the system's error ends the message, as in "No such file or directory (os error 2)".
     number = re.search(r"\(os error (\d+)\)", text)
-    cause = (int(number[1]) if number else _TIMED_OUT.get(error["kind"]), "")
+    named = "TimedOut" if error["kind"] == "asset-timeout" else error.get("cause") or ""
+    cause = (int(number[1]) if number else None, named)
     place = {name: error.get(name) for name in ("line", "column", "offset", "expected", "hint")}
     made = make(kind, cause, message=text, excerpt=None, path=error.get("file") or None, **place)
     if message is not None:
@@ -230,7 +231,6 @@ def of_command(error: dict[str, Any], message: str | None = None) -> Error:
 
 #: Kinds of errors that only batches have.
 _KINDS_OF_COMMAND = {"asset-memory": "memory", "asset-timeout": "io"}
-_TIMED_OUT = {"asset-timeout": errno.ETIMEDOUT}
 
 
 def _system_error(cause: tuple[int | None, str] | None, message: str, path: str | None) -> Error:

@@ -187,3 +187,52 @@ def test_strict_refuses_losses_of_writing(tmp_path: Path) -> None:
     half = np.full((1, 1, 3), 0.5, np.float32)
     with pytest.raises(polyhaul.UnsupportedError, match="rounded"):
         polyhaul.write_image(half, tmp_path / "a.png", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        ((errno.ENOENT, ""), FileNotFoundError), ((None, "NotFound"), FileNotFoundError),
+        ((errno.EACCES, ""), PermissionError), ((None, "PermissionDenied"), PermissionError),
+        ((errno.EISDIR, ""), IsADirectoryError), ((errno.ENOTDIR, ""), NotADirectoryError),
+        ((errno.EEXIST, ""), FileExistsError), ((errno.EPIPE, ""), BrokenPipeError),
+        ((errno.ETIMEDOUT, ""), TimeoutError), ((None, "TimedOut"), TimeoutError),
+        ((errno.ECONNREFUSED, ""), ConnectionError), ((None, "ConnectionReset"), ConnectionError),
+        ((errno.ENOSPC, ""), OSError), ((None, "Other"), OSError), (None, OSError),
+        ((errno.ENOMEM, ""), MemoryError), ((None, "OutOfMemory"), MemoryError),
+    ],
+)
+def test_errors_of_the_system_have_the_class_of_their_cause(cause: Any, expected: type[Exception]) -> None:
+    error = polyhaul._errors.make("io", cause, message="reading failed", excerpt=None, path="a.obj", line=None, column=None,
+                                  offset=None, expected=None, hint=None)
+    assert isinstance(error, expected) and isinstance(error, polyhaul.Error)
+    assert (type(error) is polyhaul.IoError) == (expected is OSError)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error) == "a.obj: reading failed"
+    # The same from the command, which a batch runs.
+    number = f" (os error {cause[0]})" if cause and cause[0] else ""
+    printed = {"kind": "io", "message": f"reading failed{number}", "file": "a.obj", "cause": cause and cause[1]}
+    assert type(polyhaul._errors.of_command(printed)) is type(error)
+
+
+@pytest.mark.parametrize("error", [KeyError("a"), MemoryError(), KeyboardInterrupt(), SystemExit(3), TimeoutError("late"), StopIteration()])
+def test_exceptions_of_hosts_are_raised_unchanged(error: BaseException, tmp_path: Path) -> None:
+    def fail(*_: Any) -> Any:
+        raise error
+
+    class Failing:
+        name = "x.obj"
+        read = write = staticmethod(fail)
+
+    calls: list[Any] = [
+        lambda: polyhaul.read(Failing()),
+        lambda: polyhaul.write(polyhaul.Mesh(np.eye(3)), Failing()),
+        lambda: polyhaul.read(CUBE, resolver=fail),
+        lambda: polyhaul.convert(CUBE, tmp_path / "x.ply", progress=fail),
+        lambda: polyhaul.write_table({"x": [1.0]}, Failing(), format="csv"),
+        lambda: polyhaul.read_table(Failing(), format="csv"),
+    ]
+    for call in calls:
+        with pytest.raises(type(error)) as caught:
+            call()
+        assert caught.value is error

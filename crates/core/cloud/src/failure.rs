@@ -80,7 +80,7 @@ impl RequestFailure {
     /// A failed request to a web server.
     pub(crate) fn of_web(error: &reqwest::Error) -> RequestFailure {
         let is_temporary = error.is_timeout() || error.is_connect() || error.is_body() || error.is_request();
-        let kind = if error.is_timeout() { io::ErrorKind::TimedOut } else { io::ErrorKind::Other };
+        let kind = if error.is_timeout() { io::ErrorKind::TimedOut } else { system_kind(error) };
         RequestFailure { kind, reason: reason(error), is_temporary }
     }
 
@@ -107,6 +107,18 @@ impl RequestFailure {
         };
         io::Error::new(self.kind, format!("{request}: {}{hint}", self.reason))
     }
+}
+
+/// The kind of the system's error that caused this one, such as a refused connection.
+fn system_kind(error: &dyn Error) -> io::ErrorKind {
+    let mut kind = io::ErrorKind::Other;
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_kind = inner.downcast_ref::<io::Error>().map_or(io::ErrorKind::Other, io::Error::kind);
+        kind = if inner_kind == io::ErrorKind::Other { kind } else { inner_kind };
+        cause = inner.source();
+    }
+    kind
 }
 
 /// The error and its causes on one line, without secrets.

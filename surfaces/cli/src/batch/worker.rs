@@ -4,9 +4,9 @@
 
 use crate::args::batch::BatchArgs;
 use crate::convert::write_options;
-use crate::format;
 use crate::peak::{self, PeakMeter};
 use crate::session::Session;
+use crate::{format, json};
 use polyhaul::options::RunOptions;
 use polyhaul::place;
 use polyhaul::preview::{PreviewOptions, preview};
@@ -152,6 +152,7 @@ fn row_error(error: &Error) -> RowError {
     RowError {
         kind: error.kind().name().to_owned(),
         message: error.diagnostic().message.clone(),
+        cause: json::cause(error),
         file,
         line: place.line,
         column: place.column,
