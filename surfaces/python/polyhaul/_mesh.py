@@ -253,7 +253,8 @@ class Mesh(SurfaceMeasures):
             self._set(colors=None)
             return
         rows = _arrays.colors("colors", value)
-        self._check_rows("colors", rows, self.position_count)
+        if len(rows) != self.position_count:
+            raise ValueError(f"colors has shape {np.shape(value)}; expected {self.position_count} rows")
         self._set(colors=rows)
 
     @property

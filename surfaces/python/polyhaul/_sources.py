@@ -118,10 +118,10 @@ def _sibling(url: str, name: str) -> str | None:
     return "::".join(links)
 
 
-def _path(place: Any) -> str | bytes | None:
+def _path(place: Any) -> str | None:
     """The path that is meant, where one is: URLs of files are paths too, and so are those that native code opens."""
     if not isinstance(place, str):
-        return os.fspath(place) if isinstance(place, os.PathLike) else None
+        return os.fsdecode(place) if isinstance(place, os.PathLike) else None
     if not _URL.match(place) or (CAN_OPEN_URLS and _NATIVE_URL.match(place)):
         return place
     match = re.match(r"file://(?:localhost)?(/.*)", place, re.IGNORECASE | re.DOTALL)

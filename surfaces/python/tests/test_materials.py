@@ -166,3 +166,5 @@ def test_python_integers_are_bytes_or_zeros_and_ones() -> None:
             first(wrong)
     with pytest.raises(ValueError, match=r"colors has shape \(3, 2\); expected \(n, 3\) or \(n, 4\)"):
         first([[1, 0]] * 3)
+    with pytest.raises(ValueError, match=r"colors has shape \(2, 3\); expected 3 rows"):
+        first([[1, 0, 0]] * 2)

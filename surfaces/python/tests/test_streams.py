@@ -435,3 +435,19 @@ def test_urls_without_fsspec_say_what_is_missing(monkeypatch: pytest.MonkeyPatch
         polyhaul.read("sftp://host/x.obj")
     with pytest.raises(ImportError, match="pip install fsspec"):
         polyhaul.write(polyhaul.Scene(), "sftp://host/x.obj")
+
+
+def test_paths_may_be_bytes(tmp_path: Path) -> None:
+    class Place(os.PathLike[bytes]):
+        def __init__(self, name: str) -> None:
+            self.path = os.fsencode(tmp_path / name)
+
+        def __fspath__(self) -> bytes:
+            return self.path
+
+    place: Any = Place("a.ply")
+    polyhaul.write(TRIANGLE, place)
+    assert polyhaul.read(place).meshes[0].face_count == 1
+    missing: Any = Place("none.ply")
+    with pytest.raises(FileNotFoundError):
+        polyhaul.read(missing)
