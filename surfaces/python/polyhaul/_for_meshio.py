@@ -71,13 +71,26 @@ def _rows(statements: Statements, keyword: bytes, known: Array | None) -> Array 
 
 
 def _has_relative_indices(text: bytes) -> bool:
-    start = max(text.find(b"\nf"), 0)
-    return text.find(b"-", start) >= 0 and re.search(rb"(?m)^[ \t]*f[ \t][^\n]*-", text[start:]) is not None
+    """Whether a face has a negative number."""
+    end = text.rfind(b"-")
+    # Looking for a byte is several times faster than for a line that starts with it; few lines with numbers have an f.
+    start = text.find(b"f", 0, max(end, 0))
+    for _ in range(MAX_WORDS):
+        if start < 0:
+            return False
+        if text[text.rfind(b"\n", 0, start) + 1 : start].isspace() or start == 0 or text[start - 1] == ord("\n"):
+            break
+        start = text.find(b"f", start + 1, end)
+    return re.search(rb"(?m)^[ \t]*f[ \t][^\n]*-", text) is not None
+
+
+#: How many letters before the last negative number may turn out not to start a face, before all lines are searched.
+MAX_WORDS = 1000
 
 
 def _blocks(mesh: Mesh) -> tuple[list[tuple[str, Array]], list[list[int]]]:
     """Faces of one size in runs, and the number of the group of each face: -1 before the first."""
-    offsets, corners = mesh.face_offsets.astype(np.int64), mesh.corner_positions.astype(np.int64)
+    offsets, corners = mesh.face_offsets, mesh.corner_positions.astype(np.int64)
     sizes = np.diff(offsets)
     runs = mesh._data["group_runs"]
     starts_of_groups = np.empty(0, np.int64) if runs is None else runs[:, 3].astype(np.int64)

@@ -74,7 +74,8 @@ def load_obj(
 ) -> dict[str, Any]:
     """What trimesh makes of an OBJ file: a mesh of each material, or of each object or group on request, with the vertices
     that it uses, one for each combination of a position, a uv and a normal."""
-    text = text_of(data).replace(b"\\\n", b"")
+    text = text_of(data)
+    text = text.replace(b"\\\n", b"") if b"\\" in text else text
     text = text.strip() if text[:1].isspace() else text
     statements = Statements(text)
     if not statements.count(b"v") and not statements.count(b"f"):
@@ -193,11 +194,11 @@ class _Corners:
     numbers, otherwise as triangles."""
 
     def __init__(self, mesh: Mesh, faces: list[range]) -> None:
-        offsets = mesh.face_offsets.astype(np.int64)
+        offsets = mesh.face_offsets
         is_all = len(faces) == 1 and len(faces[0]) == mesh.face_count
         sizes = np.diff(offsets)
         self._sizes = sizes if is_all else np.concatenate([sizes[run.start : run.stop] for run in faces])
-        cuts = [slice(offsets[run.start], offsets[run.stop]) for run in faces]
+        cuts = [slice(int(offsets[run.start]), int(offsets[run.stop])) for run in faces]
 
         def of(stream: Array | None) -> Array | None:
             if stream is None:
@@ -219,12 +220,12 @@ class _Corners:
         if not is_partial and bool((self._sizes == self._sizes[0]).all()):
             shape = (-1, int(self._sizes[0]))
             return tuple(None if stream is None else stream.reshape(shape) for stream in streams)  # type: ignore[return-value]
-        at = _fans(self._sizes)
+        at = _fans(self._sizes.astype(np.int64))
         return tuple(None if stream is None else stream[at] for stream in streams)  # type: ignore[return-value]
 
     def _has_even_lines(self, missing: list[Array | None]) -> bool:
         numbers = sum((~some).astype(np.int64) for some in missing if some is not None)
-        starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
+        starts = np.concatenate([[0], np.cumsum(self._sizes, dtype=np.int64)[:-1]])
         counts = np.add.reduceat(numbers, starts)
         return bool((counts == counts[0]).all())
 

@@ -18,6 +18,13 @@ from polyhaul._tables import loadtxt
 _SPACE = ord(" ")
 
 
+#: How many bytes are searched for line ends at a time: what is near in memory stays in the cache.
+BLOCK = 1 << 18
+
+#: For how many lines faces are counted one by one, since that takes less than to number all faces.
+FEW = 64
+
+
 class Remark(NamedTuple):
     """A line that has no numbers of vertices or faces."""
 
@@ -36,24 +43,31 @@ class Statements:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        codes = np.frombuffer(data + b"\n\n\n" if len(data) < 3 else data, np.uint8)
-        ends = np.flatnonzero(codes == ord("\n"))
-        starts = np.concatenate([[0], ends + 1])
-        self._starts = starts = starts[starts < len(data)]
-        last = len(codes) - 1
-        first, second = codes[starts], codes[np.minimum(starts + 1, last)]
+        codes = np.frombuffer(data, np.uint8)
+        starts = [np.flatnonzero(codes[at : at + BLOCK] == ord("\n")) + (at + 1) for at in range(0, len(codes), BLOCK)]
+        self._starts = np.concatenate([np.zeros(1, np.int64), *starts])
+        if self._starts[-1] == len(data):
+            self._starts = self._starts[:-1]
+        first, second = self._at(codes, self._starts, 0), self._at(codes, self._starts, 1)
         is_v, self._is_face = first == ord("v"), first == ord("f")
         if bool((self._is_face & (second != _SPACE)).any()):
             raise HandedOnError("a face statement without a space after its keyword")
-        self._keywords = {b"v": is_v & (second == _SPACE)}
-        for keyword in (b"vt", b"vn"):
-            self._keywords[keyword] = is_v & (second == keyword[1])
-            rows = np.flatnonzero(self._keywords[keyword])
-            if bool((codes[np.minimum(starts[rows] + 2, last)] != _SPACE).any()):
-                raise HandedOnError("a vertex statement without a space after its keyword")
-        if bool((is_v & (second != _SPACE) & ~np.isin(second, _SECOND)).any()):
+        is_position = is_v & (second == _SPACE)
+        self._keywords = {b"v": is_position, b"vt": is_v & (second == ord("t")), b"vn": is_v & (second == ord("n"))}
+        longer = np.flatnonzero(is_v ^ is_position)
+        is_spaced = self._at(codes, self._starts[longer], 2) == _SPACE
+        is_known = is_spaced & ((second[longer] == ord("t")) | (second[longer] == ord("n"))) | (second[longer] == ord("p"))
+        if not bool(is_known.all()):
             raise HandedOnError("a vertex statement without a space after its keyword")
         self.remarks = self._remarks(~is_v & ~self._is_face)
+
+    @staticmethod
+    def _at(codes: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], step: int) -> npt.NDArray[np.uint8]:
+        """The bytes at some distance from the starts of lines; line ends behind the last byte."""
+        values = np.take(codes[step:], starts, mode="clip") if len(codes) > step else np.zeros(len(starts), np.uint8)
+        # Only the last lines are shorter than that.
+        values[-3:][starts[-3:] + step >= len(codes)] = ord("\n")
+        return values
 
     def count(self, keyword: bytes) -> int:
         """The number of statements ``v``, ``vt``, ``vn`` or ``f``."""
@@ -102,18 +116,17 @@ class Statements:
 
     def _remarks(self, is_other: npt.NDArray[np.bool_]) -> list[Remark]:
         rows = np.flatnonzero(is_other)
-        faces = np.cumsum(self._is_face)[rows] if len(rows) else rows
-        remarks = [Remark(self._line(row).rstrip(b"\n"), face) for row, face in zip(rows.tolist(), faces.tolist(), strict=True)]
+        if len(rows) > FEW:
+            faces = np.cumsum(self._is_face)[rows].tolist()
+        else:
+            faces = [int(np.count_nonzero(self._is_face[:row])) for row in rows]
+        remarks = [Remark(self._line(row).rstrip(b"\n"), face) for row, face in zip(rows.tolist(), faces, strict=True)]
         if self._data.count(b"#") != sum(remark.text.count(b"#") for remark in remarks):
             raise HandedOnError("a comment after numbers")
         for text, _ in remarks:
             if text[:1] in (b" ", b"\t") and text.split()[:1] and text.split()[0] in (b"v", b"vt", b"vn", b"f"):
                 raise HandedOnError("spaces before a keyword")
         return remarks
-
-
-#: What may follow the ``v`` of a keyword of two letters.
-_SECOND = np.frombuffer(b"tnp", np.uint8)
 
 
 def text_of(data: bytes) -> bytes:

@@ -7,7 +7,6 @@ PyVista's own reader; the logger ``polyhaul.accelerate`` has the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polyhaul
@@ -37,10 +36,10 @@ def read_stl(path: str, **options: Any) -> pyvista.PolyData:
     return _read(path, "stl", stl_data, pyvista.STLReader, options)
 
 
-def _read(path: str, format: str, convert: Callable[[bytes], pyvista.PolyData], reader: Any, options: dict[str, Any]) -> Any:
+def _read(path: str, format: str, convert: Callable[[str], pyvista.PolyData], reader: Any, options: dict[str, Any]) -> Any:
     if not options:
         try:
-            data = convert(Path(path).read_bytes())
+            data = convert(str(path))
         except (HandedOnError, polyhaul.Error, OSError) as reason:
             # PyVista's own reader has its own message.
             log_handed_on("PyVista", format, reason)

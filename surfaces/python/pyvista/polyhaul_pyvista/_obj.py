@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +23,9 @@ _FACE, _VALUE = 3, 7
 _NO_MATERIAL = "NO_MATERIAL"
 
 
-def obj_data(data: bytes) -> pyvista.PolyData:
+def obj_data(path: str) -> pyvista.PolyData:
     """Points, polygons, and what belongs to them. If the indices of corners differ, each corner has a point of its own."""
-    text = text_of(data)
+    text = text_of(Path(path).read_bytes())
     if b"\\" in text:
         raise HandedOnError("lines that continue")
     check_comments(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,19 @@ _COLORS = ("red", "green", "blue")
 _BYTES = ("uchar", "uint8")
 
 
-def ply_data(data: bytes) -> pyvista.PolyData:
+def ply_data(path: str) -> pyvista.PolyData:
     """Points, polygons, and the properties that VTK knows."""
-    kinds = _declared(data)
+    header = _header(path)
+    kinds = _declared(header)
     if list(kinds)[: 1 + ("face" in kinds)] != ["vertex", "face"][: 1 + ("face" in kinds)]:
         raise HandedOnError("elements in another order")
-    if b"\nformat ascii" in data[:100] and b"+" in data and re.search(rb"\s\+", data) is not None:
+    if re.search(rb"(?m)^format ascii", header) is not None and _has_plus_signs(Path(path).read_bytes()):
         raise HandedOnError("numbers with a plus sign")
     vertex, face = kinds.get("vertex", {}), kinds.get("face", {})
     _check(vertex, face)
-    scene = polyhaul.read(data, format="ply", writable=True, precision="single")
+    # Positions of another type than doubles are as they are.
+    precision: Any = "single" if {vertex.get(axis) for axis in "xyz"} & {"double", "float64"} else "auto"
+    scene = polyhaul.read(path, format="ply", writable=True, precision=precision)
     check_faults(scene)
     mesh = scene.meshes[0]
     made = surface(mesh.positions, mesh.face_offsets, mesh.corner_positions)
@@ -60,12 +64,25 @@ def _rows(values: Any, width: int) -> Any:
     return np.empty((0, width), np.float32) if values is None else values
 
 
-def _declared(data: bytes) -> dict[str, Kinds]:
+def _header(path: str) -> bytes:
+    with open(path, "rb") as file:
+        header = file.read(1 << 13)
+        end = header.find(b"end_header")
+        if end < 0:
+            header += file.read()
+            end = header.find(b"end_header")
+    return header[:end]
+
+
+def _has_plus_signs(data: bytes) -> bool:
+    return b"+" in data and re.search(rb"\s\+", data) is not None
+
+
+def _declared(header: bytes) -> dict[str, Kinds]:
     """The elements of a header with the types of their properties."""
-    header = data[: data.find(b"end_header")].decode("latin1")
     elements: dict[str, Kinds] = {}
     kinds: Kinds = {}
-    for words in (line.split() for line in header.splitlines()):
+    for words in (line.split() for line in header.decode("latin1").splitlines()):
         if words[:1] == ["element"] and len(words) == 3:
             kinds = elements.setdefault(words[1], {})
         elif words[:1] == ["property"] and len(words) > 2:

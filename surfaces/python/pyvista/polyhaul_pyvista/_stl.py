@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from polyhaul._statements import text_of
 from polyhaul_pyvista._vtk import surface
 
 
-def stl_data(data: bytes) -> pyvista.PolyData:
+def stl_data(path: str) -> pyvista.PolyData:
     """The triangles with three different points."""
+    data = Path(path).read_bytes()
     if not is_binary_stl(data):
         if b" ." in data or b"-." in data or (b"+" in data and re.search(rb"\s\+", data) is not None):
             raise HandedOnError("numbers with a plus sign, or without a digit before the point")
