@@ -151,8 +151,12 @@ class ObjFile:
             if rng.random() < chance:
                 self.lines.append(line)
         form = "v" + "t" * (self.has_uvs and rng.random() < 0.8) + "n" * (self.has_normals and not self.is_odd("normals of some"))
+        count = len(self.lines)
         for _ in range(rng.randint(1, 6)):
             self.face(form)
+        if len(self.lines) == count:
+            # No face was a new one.
+            self.odd.add("unused material")
         if rng.random() < 0.2:
             self.lines.append("l " + " ".join(self.corner("v") for _ in range(rng.randint(2, 5))))
         if self.is_odd("points"):
