@@ -15,7 +15,7 @@ use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::names::word;
-use polyhaul_model::options::{Digits, FormatOptions, PlyWriteOptions};
+use polyhaul_model::options::{FormatOptions, PlyWriteOptions};
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::arrays::{grow_exact, partition_point};
 use polyhaul_pipeline::options::RunOptions;
@@ -24,7 +24,7 @@ use polyhaul_pipeline::write::{Pages, Writing};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
-use text::PlyKind;
+use text::{PlyKind, PlyTextForm};
 
 pub use scene::write as write_scene;
 pub use tables::{PlyPartText, PlyTableParts, write as write_tables};
@@ -220,7 +220,7 @@ struct PlyPages<'a> {
     cost: u64,
     page_cost: u64,
     encoding: PlyEncoding,
-    digits: Digits,
+    form: PlyTextForm,
 }
 
 /// Rows, and the bytes written before them.
@@ -247,10 +247,10 @@ impl<'a> PlyPages<'a> {
         page_bytes: usize,
     ) -> Result<Self> {
         let encoding = encoding(options);
-        let digits = options.scene.digits_or_shortest();
+        let form = PlyTextForm { digits: options.scene.digits_or_shortest(), dialect: options.scene.dialect };
         let page_bytes = page_bytes.max(1) as u64;
         let page_cost = if encoding == PlyEncoding::Ascii { page_bytes.div_ceil(TEXT_FACTOR) } else { page_bytes };
-        let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, digits };
+        let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, form };
         for element in elements {
             for rows in element.pieces.iter().filter(|rows| rows.count > 0) {
                 let piece = PlyPiece { rows, kinds: &element.kinds, start: pages.cost };
@@ -331,12 +331,12 @@ impl PlyPageSlot {
     }
 
     /// Makes lines of rows.
-    fn lines(&mut self, piece: &PlyPiece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
+    fn lines(&mut self, piece: &PlyPiece<'_>, range: Range<usize>, form: PlyTextForm) -> Result<()> {
         for start in range.clone().step_by(BLOCK) {
             let block = start..range.end.min(start + BLOCK);
             self.len = 0;
             self.rows(piece.rows, block.clone(), false)?;
-            text::lines(&mut self.text, piece.kinds, digits, block.len(), &self.rows[..self.len])?;
+            text::lines(&mut self.text, piece.kinds, form, block.len(), &self.rows[..self.len])?;
         }
         Ok(())
     }
@@ -359,7 +359,7 @@ impl Pages for PlyPages<'_> {
 
     fn format(&self, slot: &mut PlyPageSlot) -> Result<()> {
         self.shares(slot.number).try_for_each(|(piece, range)| match self.encoding {
-            PlyEncoding::Ascii => slot.lines(piece, range, self.digits),
+            PlyEncoding::Ascii => slot.lines(piece, range, self.form),
             encoding => slot.rows(piece.rows, range, encoding == PlyEncoding::BigEndian),
         })
     }

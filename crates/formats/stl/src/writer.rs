@@ -339,13 +339,15 @@ struct StlText {
     end: &'static [u8],
     /// What follows each line of numbers, with the start of the next one.
     ends: [&'static [u8]; 4],
+    /// Whether numbers are in the notation of Blender.
+    is_blenders: bool,
 }
 
 const NORMAL: &[u8] = b"facet normal ";
 
 /// The text with these lines around the numbers.
 macro_rules! stl_text {
-    ($outer:literal, $vertex:literal, $end:literal) => {
+    ($outer:literal, $vertex:literal, $end:literal, $is_blenders:literal) => {
         StlText {
             outer: $outer.as_bytes(),
             vertex: $vertex.as_bytes(),
@@ -356,16 +358,17 @@ macro_rules! stl_text {
                 concat!("\n", $vertex).as_bytes(),
                 concat!("\n", $end, "facet normal ").as_bytes(),
             ],
+            is_blenders: $is_blenders,
         }
     };
 }
 
-const COMMON: StlText = stl_text!("  outer loop\n", "    vertex ", "  endloop\nendfacet\n");
-const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendfacet\n");
+const COMMON: StlText = stl_text!("  outer loop\n", "    vertex ", "  endloop\nendfacet\n", false);
+const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendfacet\n", true);
 
 /// Triangles whose numbers have the fewest digits.
 fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {
-    let lines = NumberLines::new(3, b' ', form.ends);
+    let lines = NumberLines::new(3, b' ', form.ends).python(form.is_blenders);
     let numbers = facets.as_flattened().as_flattened();
     let mut written = 0;
     let facet_len = StlWrittenFacet::default().as_flattened().len();

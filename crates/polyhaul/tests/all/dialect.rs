@@ -159,6 +159,24 @@ fn quads_are_cut_from_the_first_corner_unless_that_is_outside() {
 }
 
 #[test]
+fn tiny_and_huge_numbers_have_blenders_exponents() {
+    let mut scene = mirrored();
+    scene.objects[0].transform = None;
+    scene.meshes[0].positions = [1e-5, 1.5e-7, 1e13, 1e16, 0.5, 9.0, 8.0].map(|x| [x, 0.0, 0.0]).into();
+    let written = |options| text(&scene, &options);
+    let rows = written(ply(blenders().with_global_scale(1.0)));
+    let first = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit());
+    let columns: Vec<&str> = rows.lines().filter(first).filter_map(|line| line.split(' ').next()).collect();
+    for number in ["1e-05", "1.5e-07", "10000000000000", "1e+16"] {
+        assert!(columns.contains(&number), "{rows}");
+    }
+    let lines = written(stl(blenders().with_global_scale(1.0)));
+    assert!(lines.contains("vertex 1e-05 0 0\n") && lines.contains("vertex 1e+16 0 0\n"), "{lines}");
+    let common = written(stl(blenders().with_global_scale(1.0).with_dialect(Dialect::Common)));
+    assert!(common.contains("vertex 0.00001 0 0\n"), "{common}");
+}
+
+#[test]
 fn a_scene_without_faces_is_an_empty_solid() {
     assert_eq!(text(&Scene::default(), &stl(blenders())), "solid \nendsolid \n");
 }

@@ -20,7 +20,7 @@ impl Real for f32 {}
 impl Real for f64 {}
 
 pub(super) mod sealed {
-    use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page};
+    use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page, shortest};
 
     /// Properties of a float type that the writers need.
     pub trait Sealed: super::super::lanes::Float {
@@ -32,6 +32,7 @@ pub(super) mod sealed {
         fn magnitude(self) -> f64;
         fn append(self, page: &mut Page<'_>, digits: usize);
         fn append_shortest(self, page: &mut Page<'_>);
+        fn append_python(self, page: &mut Page<'_>);
     }
 
     impl Sealed for f32 {
@@ -51,6 +52,9 @@ pub(super) mod sealed {
         fn append_shortest(self, page: &mut Page<'_>) {
             page.shortest_f32(self);
         }
+        fn append_python(self, page: &mut Page<'_>) {
+            shortest::python_f32(page, self);
+        }
     }
 
     impl Sealed for f64 {
@@ -69,6 +73,9 @@ pub(super) mod sealed {
         }
         fn append_shortest(self, page: &mut Page<'_>) {
             page.shortest_f64(self);
+        }
+        fn append_python(self, page: &mut Page<'_>) {
+            shortest::python_f64(page, self);
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::integer;
 use super::line::LinePrefix;
 use super::pen::{Pen, SLACK};
-use super::{MAX_I32, Page};
+use super::{MAX_I32, Page, Real, lanes};
 
 /// The text after the numbers of a list: a separator, and a line ending after the last number of each line.
 ///
@@ -29,6 +29,7 @@ pub struct NumberLines<'p, const E: usize = 1> {
     ends: [LinePrefix<'p>; E],
     /// Bytes of the longest end.
     end_bytes: usize,
+    is_python: bool,
 }
 
 /// The position of a number in its line.
@@ -45,7 +46,23 @@ impl<'p, const E: usize> NumberLines<'p, E> {
     pub fn new(columns: usize, separator: u8, ends: [&'p [u8]; E]) -> Self {
         const { assert!(E > 0) };
         let end_bytes = ends.iter().fold(0, |longest, end| longest.max(end.len()));
-        Self { columns: columns.max(1), separator, ends: ends.map(LinePrefix::new), end_bytes }
+        Self { columns: columns.max(1), separator, ends: ends.map(LinePrefix::new), end_bytes, is_python: false }
+    }
+
+    /// Writes floats below 1e-4 and from 1e16 on with an exponent of at least two digits and a sign (`1e-05`, `1e+16`),
+    /// and all others without, as Python and Blender do.
+    ///
+    /// ```
+    /// # use polyhaul_text::format::{NumberLines, Page};
+    /// let mut buffer = [0; 256];
+    /// let mut page = Page::new(&mut buffer);
+    /// let lines = NumberLines::new(2, b' ', [b"; "]).python(true);
+    /// assert_eq!(page.shortest_lines(&lines, 0, &[0.5_f32, 1e-5, 1e13, 1e16]), 4);
+    /// assert_eq!(page.as_bytes(), b"0.5 1e-05; 10000000000000 1e+16; ");
+    /// ```
+    pub fn python(mut self, is_python: bool) -> Self {
+        self.is_python = is_python;
+        self
     }
 
     /// The number of bytes after number `index` of the list.
@@ -114,6 +131,34 @@ pub(super) fn one_at_a_time<T: Copy, const E: usize>(
         index += 1;
     }
     index - first
+}
+
+/// See [`Page::shortest_lines`]. Numbers that have another notation in Python are written one at a time.
+pub(super) fn shortest<R: Real, const E: usize>(
+    page: &mut Page<'_>,
+    lines: &NumberLines<'_, E>,
+    first: usize,
+    values: &[R],
+) -> usize {
+    if !lines.is_python {
+        return lanes::lines(page, lines, first, values);
+    }
+    let is_usual = |value: &R| value.magnitude() == 0.0 || (1e-4..1e12).contains(&value.magnitude());
+    let mut written = 0;
+    while let Some(value) = values.get(written) {
+        let count = values[written..].iter().take_while(|value| is_usual(value)).count();
+        let end = written + count.max(1);
+        let fitted = if is_usual(value) {
+            lanes::lines(page, lines, first + written, &values[written..end])
+        } else {
+            one_at_a_time(page, lines, first + written, &values[written..end], |page, value| value.append_python(page))
+        };
+        written += fitted;
+        if written < end {
+            break;
+        }
+    }
+    written
 }
 
 /// See [`Page::integer_lines`].

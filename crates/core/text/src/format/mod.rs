@@ -295,7 +295,7 @@ impl<'a> Page<'a> {
         first: usize,
         values: &[R],
     ) -> usize {
-        lanes::lines(self, lines, first, values)
+        lines::shortest(self, lines, first, values)
     }
 
     /// Appends integers of a list, starting at index `first`, and the text after each; returns how many fit.

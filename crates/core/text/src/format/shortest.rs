@@ -5,6 +5,7 @@
 
 use super::Page;
 use super::pen::Pen;
+use super::row::ParsedDigits;
 
 /// Appends an f32.
 #[inline]
@@ -24,6 +25,58 @@ pub(super) fn shortest_f64(page: &mut Page<'_>, value: f64) {
     } else {
         page.bytes(nonfinite(value.is_nan(), value.is_sign_negative()));
     }
+}
+
+/// Appends an f32 in the notation of [`NumberLines::python`](super::NumberLines::python).
+pub(super) fn python_f32(page: &mut Page<'_>, value: f32) {
+    if value == 0.0 || !value.is_finite() {
+        shortest_f32(page, value);
+    } else {
+        digits_of_f32(value, |text| python(page, value < 0.0, text));
+    }
+}
+
+/// Appends an f64 in the notation of [`NumberLines::python`](super::NumberLines::python).
+pub(super) fn python_f64(page: &mut Page<'_>, value: f64) {
+    if value == 0.0 || !value.is_finite() {
+        shortest_f64(page, value);
+    } else {
+        digits_of_f64(value, |text| python(page, value < 0.0, text));
+    }
+}
+
+fn python(page: &mut Page<'_>, is_negative: bool, text: &[u8]) {
+    let digits = ParsedDigits::read(text);
+    let (first, rest) = digits.text().split_at(1);
+    page.whole(|page| {
+        match digits.exponent {
+            -4..13 => return finite(page, text),
+            _ if is_negative => page.byte(b'-'),
+            _ => {}
+        }
+        if let 13..16 = digits.exponent {
+            let point = digits.exponent as usize + 1;
+            let (whole, fraction) = digits.text().split_at(point.min(digits.text().len()));
+            page.bytes(whole);
+            (whole.len()..point).for_each(|_| page.byte(b'0'));
+            if !fraction.is_empty() {
+                page.byte(b'.');
+                page.bytes(fraction);
+            }
+            return;
+        }
+        page.bytes(first);
+        if !rest.is_empty() {
+            page.byte(b'.');
+            page.bytes(rest);
+        }
+        page.bytes(if digits.exponent < 0 { b"e-" } else { b"e+" });
+        let exponent = digits.exponent.unsigned_abs();
+        if exponent < 10 {
+            page.byte(b'0');
+        }
+        page.u32(exponent);
+    });
 }
 
 #[inline(always)]

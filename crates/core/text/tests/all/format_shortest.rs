@@ -161,3 +161,56 @@ fn every_f32_and_many_f64() {
         random().take(100_000_000).for_each(|bits| doubles.push(f64::from_bits(bits)));
     });
 }
+
+#[test]
+fn numbers_in_the_notation_of_python_have_exponents_of_two_digits() {
+    let values = [
+        0.0,
+        -0.0,
+        1e-4,
+        9.9999e-5,
+        -1e-5,
+        1.25e-5,
+        1e-7,
+        1.234567e-7,
+        1e-10,
+        1e-44,
+        0.5,
+        123_456_790.0,
+        9.999e12,
+        1e13,
+        -1.5e13,
+        1e15,
+        1e16,
+        1.5e16,
+        3.4e38,
+        f32::INFINITY,
+        1.0,
+    ];
+    let expected = "0 -0 0.0001 9.9999e-05 -1e-05 1.25e-05 1e-07 1.234567e-07 1e-10 1e-44 0.5 123456790 9999000000000 \
+                    10000000000000 -15000000000000 1000000000000000 1e+16 1.5e+16 3.4e+38 inf 1\n";
+    let lines = NumberLines::new(values.len(), b' ', [b"\n"]).python(true);
+    for size in [expected.len(), 4096] {
+        let mut buffer = vec![0; size];
+        let mut page = Page::new(&mut buffer);
+        assert_eq!(page.shortest_lines(&lines, 0, &values), values.len());
+        assert_eq!(page.as_bytes(), expected.as_bytes());
+    }
+    // A page that ends anywhere has whole numbers only, and the next page continues.
+    for size in 40..expected.len() {
+        let mut buffer = vec![0; size];
+        let mut page = Page::new(&mut buffer);
+        let first = page.shortest_lines(&lines, 0, &values);
+        let mut text = page.as_bytes().to_vec();
+        let mut rest = vec![0; 4096];
+        let mut page = Page::new(&mut rest);
+        assert_eq!(page.shortest_lines(&lines, first, &values[first..]), values.len() - first);
+        text.extend_from_slice(page.as_bytes());
+        assert_eq!(text, expected.as_bytes());
+    }
+    let doubles = [1e-5, 12_345_678_901_234.5, 1e16, 1e300];
+    let mut buffer = [0; 256];
+    let mut page = Page::new(&mut buffer);
+    page.shortest_lines(&NumberLines::new(4, b' ', [b"\n"]).python(true), 0, &doubles);
+    assert_eq!(page.as_bytes(), b"1e-05 12345678901234.5 1e+16 1e+300\n");
+}

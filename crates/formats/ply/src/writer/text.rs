@@ -6,7 +6,7 @@
 use super::fields::BLOCK;
 use polyhaul_model::Scalar;
 use polyhaul_model::error::Result;
-use polyhaul_model::options::Digits;
+use polyhaul_model::options::{Dialect, Digits};
 use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page, Real};
 
@@ -18,9 +18,17 @@ pub(super) struct PlyKind {
     pub(super) count: Option<Scalar>,
 }
 
+/// How numbers are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlyTextForm {
+    pub(super) digits: Digits,
+    pub(super) dialect: Dialect,
+}
+
 /// Appends a line for each of `count` rows, at most [`BLOCK`]. `None` in the middle of a row cannot be: sizes were
 /// counted before.
-pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usize, rows: &[u8]) -> Result<()> {
+pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], form: PlyTextForm, count: usize, rows: &[u8]) -> Result<()> {
+    let PlyTextForm { digits, dialect } = form;
     match (kinds, digits) {
         ([PlyKind { scalar: Scalar::I32 | Scalar::U32, count: Some(Scalar::U8) }], _) => faces(out, kinds, count, rows),
         (_, Digits::Fixed(digits)) if kinds.iter().all(|kind| *kind == FLOAT) => {
@@ -32,8 +40,8 @@ pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usi
                 each(out, kinds, Digits::Fixed(digits), count, rows)
             }
         }
-        (_, Digits::Shortest) if holds(kinds, Scalar::F32) => numbers(out, kinds, rows, single),
-        (_, Digits::Shortest) if holds(kinds, Scalar::F64) => numbers(out, kinds, rows, double),
+        (_, Digits::Shortest) if holds(kinds, Scalar::F32) => numbers(out, kinds, dialect, rows, single),
+        (_, Digits::Shortest) if holds(kinds, Scalar::F64) => numbers(out, kinds, dialect, rows, double),
         _ => each(out, kinds, digits, count, rows),
     }
 }
@@ -73,10 +81,11 @@ fn double(scalar: Scalar, rest: &mut &[u8]) -> f64 {
 fn numbers<R: Real + Default>(
     out: &mut Out,
     kinds: &[PlyKind],
+    dialect: Dialect,
     mut rows: &[u8],
     number: fn(Scalar, &mut &[u8]) -> R,
 ) -> Result<()> {
-    let lines = NumberLines::new(kinds.len(), b' ', [b"\n"]);
+    let lines = NumberLines::new(kinds.len(), b' ', [b"\n"]).python(dialect == Dialect::Blender);
     let mut tile = [R::default(); TILE];
     let mut place = 0;
     let mut scalars = kinds.iter().map(|kind| kind.scalar).cycle();

@@ -56,6 +56,7 @@ use std::ops::Range;
 
 use super::Page;
 use build::{CellFill, FormatBuilder, RowStep};
+pub(super) use python::ParsedDigits;
 
 pub use column::{StridedColumn, ValueType};
 pub use error::{ColumnsError, RowValueError, TemplateError, TemplateProblem};

@@ -75,19 +75,19 @@ unsafe fn put_reformatted(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen
 }
 
 /// Significant digits, and the exponent of the first.
-struct ParsedDigits {
+pub(in super::super) struct ParsedDigits {
     digits: [u8; 20],
     count: usize,
-    exponent: i32,
+    pub(in super::super) exponent: i32,
 }
 
 impl ParsedDigits {
-    fn text(&self) -> &[u8] {
+    pub(in super::super) fn text(&self) -> &[u8] {
         &self.digits[..self.count]
     }
 
     /// Parses a decimal number with or without a point and an exponent; zero has one digit.
-    fn read(text: &[u8]) -> Self {
+    pub(in super::super) fn read(text: &[u8]) -> Self {
         let mut digits = Self { digits: [b'0'; 20], count: 0, exponent: -1 };
         let mut bytes = text.iter();
         let mut behind_point = false;
