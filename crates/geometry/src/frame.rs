@@ -47,7 +47,8 @@ impl Frame {
         }
         // In OBJ, it scales the matrix: each entry once.
         let rows = rows.map(|row| row.map(|entry| entry * scale));
-        let shift = shift.map(|entry| entry * scale);
+        // Added to zero: as in Blender, no position becomes -0.
+        let shift = shift.map(|entry| entry * scale + 0.0);
         Ok(Frame { rows, shift, scale: 1.0, has_reciprocals: false, normal_rows, is_mirrored })
     }
 

@@ -169,7 +169,8 @@ impl<'a> FaceWriter<'a> {
         }
     }
 
-    /// The vertex group with the largest sum of weights over the corners, the first of equals.
+    /// The vertex group with the largest sum of weights over the corners, the first of equals. A face whose corners are
+    /// members with a weight of 0 has the first group, as in Blender.
     fn group(&self, face: usize) -> Option<u32> {
         let Prepared { mesh, .. } = self.prepared;
         if !self.has_vertex_groups {
@@ -180,7 +181,11 @@ impl<'a> FaceWriter<'a> {
         let mut best = (NONE, 0.0f32);
         for (number, group) in mesh.vertex_groups.iter().enumerate() {
             let weights = positions.iter().map(|&position| group.weights[position as usize]);
-            let sum = weights.filter(|weight| !weight.is_nan()).fold(0.0, |sum: f32, weight| sum + weight);
+            let mut members = weights.filter(|weight| !weight.is_nan()).peekable();
+            if best.0 == NONE && members.peek().is_some() {
+                best.0 = 0;
+            }
+            let sum = members.fold(0.0, |sum: f32, weight| sum + weight);
             if sum > best.1 {
                 best = (number as u32, sum);
             }

@@ -79,7 +79,7 @@ impl<'a> Prepared<'a> {
         numbers.uvs = uvs;
         numbers.normals = normals;
         numbers.order.clear();
-        if options.own.materials || options.own.material_groups {
+        if options.own.materials {
             order_by_slot(&mesh.face_materials, &mut numbers.order)?;
         }
         numbers.smoothing.clear();

@@ -2,7 +2,7 @@
 //!
 //! Groups are numbered from 1 in the order of their first face. A flat face is a group of its own and takes a number
 //! (and a bit) like any other, although 0 is written for it. As bit flags, a group takes the lowest bit that no group
-//! with a smaller number uses at any of its positions.
+//! with a smaller number uses at any position of an edge at which the group ends.
 
 use polyhaul_model::Mesh;
 use polyhaul_model::error::Result;
@@ -14,7 +14,8 @@ pub(super) fn groups(mesh: &Mesh, as_bits: bool) -> Result<Vec<u32>> {
     let mut parents = Vec::new();
     parents.try_reserve_exact(count)?;
     parents.extend(0..count as u32);
-    join_over_edges(mesh, &mut parents)?;
+    let edges = faces_of_edges(mesh)?;
+    join_over_edges(mesh, &edges, &mut parents);
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(count)?;
     let mut last = 0;
@@ -29,7 +30,7 @@ pub(super) fn groups(mesh: &Mesh, as_bits: bool) -> Result<Vec<u32>> {
         }
     }
     if as_bits {
-        numbers = bits(mesh, &numbers, last)?;
+        numbers = bits(mesh, &edges, &numbers, last)?;
     }
     for (face, number) in numbers.iter_mut().enumerate() {
         if !is_smooth(mesh, face) {
@@ -66,11 +67,25 @@ enum EdgeFaces {
     Apart,
 }
 
-fn join_over_edges(mesh: &Mesh, parents: &mut [u32]) -> Result<()> {
-    let mut edges: HashMap<(u32, u32), EdgeFaces> = HashMap::new();
+impl EdgeFaces {
+    /// The faces that are in one group because of this edge.
+    fn joined(self, mesh: &Mesh) -> Option<[u32; 2]> {
+        match self {
+            EdgeFaces::Two(a, b) => {
+                Some([a, b]).filter(|faces| faces.iter().all(|&face| is_smooth(mesh, face as usize)))
+            }
+            _ => None,
+        }
+    }
+}
+
+type Edges = HashMap<(u32, u32), EdgeFaces>;
+
+fn faces_of_edges(mesh: &Mesh) -> Result<Edges> {
+    let mut edges = Edges::new();
     edges.try_reserve(mesh.sharp_edges.len())?;
     edges.extend(mesh.sharp_edges.iter().map(|&[a, b]| (edge(a, b), EdgeFaces::Apart)));
-    for face in 0..parents.len() {
+    for face in 0..mesh.faces.len() {
         let corners = &mesh.faces.corner_positions[mesh.faces.corners(face)];
         for (at, &position) in corners.iter().enumerate() {
             let edge = edge(position, corners[(at + 1) % corners.len()]);
@@ -84,22 +99,20 @@ fn join_over_edges(mesh: &Mesh, parents: &mut [u32]) -> Result<()> {
             edges.entry(edge).and_modify(more).or_insert(EdgeFaces::One(face as u32));
         }
     }
+    Ok(edges)
+}
+
+fn join_over_edges(mesh: &Mesh, edges: &Edges, parents: &mut [u32]) {
     // Whatever their order, the root of a group is its first face.
-    for faces in edges.into_values() {
-        if let EdgeFaces::Two(a, b) = faces
-            && is_smooth(mesh, a as usize)
-            && is_smooth(mesh, b as usize)
-        {
-            let a_root = root(parents, a);
-            let b_root = root(parents, b);
-            parents[a_root.max(b_root) as usize] = a_root.min(b_root);
-        }
+    for [a, b] in edges.values().filter_map(|faces| faces.joined(mesh)) {
+        let a_root = root(parents, a);
+        let b_root = root(parents, b);
+        parents[a_root.max(b_root) as usize] = a_root.min(b_root);
     }
-    Ok(())
 }
 
 /// Returns the bit of each face's group; 0 if all 32 are taken.
-fn bits(mesh: &Mesh, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
+fn bits(mesh: &Mesh, edges: &Edges, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
     let mut by_group: Vec<u32> = Vec::new();
     by_group.try_reserve_exact(numbers.len())?;
     by_group.extend(0..numbers.len() as u32);
@@ -112,13 +125,19 @@ fn bits(mesh: &Mesh, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
     bit_of.resize(last as usize + 1, 0);
     for group in by_group.chunk_by(|&a, &b| numbers[a as usize] == numbers[b as usize]) {
         let number = numbers[group[0] as usize];
-        let positions = || {
-            let corners = group.iter().flat_map(|&face| mesh.faces.corners(face as usize));
-            corners.map(|corner| mesh.faces.corner_positions[corner] as usize)
-        };
-        let others = positions().fold(0, |others, position| others | taken[position]);
+        let corners = |face: u32| &mesh.faces.corner_positions[mesh.faces.corners(face as usize)];
+        // Only positions where the group ends: others may be touched by a group that shares no edge.
+        let mut others = 0;
+        for corners in group.iter().map(|&face| corners(face)) {
+            for (at, &start) in corners.iter().enumerate() {
+                let end = corners[(at + 1) % corners.len()];
+                if edges.get(&edge(start, end)).is_none_or(|faces| faces.joined(mesh).is_none()) {
+                    others |= taken[start as usize] | taken[end as usize];
+                }
+            }
+        }
         let bit = 1u32.checked_shl(others.trailing_ones()).unwrap_or(0);
-        positions().for_each(|position| taken[position] |= bit);
+        group.iter().flat_map(|&face| corners(face)).for_each(|&position| taken[position as usize] |= bit);
         bit_of[number as usize] = bit;
     }
     let mut result = Vec::new();

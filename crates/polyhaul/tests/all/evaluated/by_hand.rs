@@ -88,6 +88,37 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
     assert_eq!(lines, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
 }
 
+/// A closed fan is touched at its center by a triangle that shares no edge with it: as in Blender, the fan may have the
+/// triangle's bit, but not the triangle the fan's.
+#[test]
+fn bits_differ_where_a_group_ends() {
+    let fan = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1]];
+    let written = |faces: Vec<[u32; 3]>| {
+        let corner_positions = faces.into_flattened().into();
+        let offsets = vec![0, 3, 6, 9, 12, 15].into();
+        let faces = Elements { offsets, corner_positions, ..Elements::default() };
+        let positions = (0..7).map(|i| [i as f32, 0.0, 0.0]).collect();
+        let mesh = Mesh { positions, faces, face_smooth: vec![1; 5].into(), ..Mesh::default() };
+        let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags));
+        let lines = rest(&single(mesh, None), &obj);
+        lines.into_iter().filter(|line| line.starts_with('s')).collect::<Vec<_>>()
+    };
+    assert_eq!(written([[0, 5, 6]].into_iter().chain(fan).collect()), ["s 1"]);
+    assert_eq!(written(fan.into_iter().chain([[0, 5, 6]]).collect()), ["s 1", "s 2"]);
+}
+
+/// As Blender: the first group is that of faces whose corners are members without weight.
+#[test]
+fn members_without_weight_are_in_the_first_group() {
+    let group = |name: &str, weights: [f32; 6]| VertexGroup { name: name.into(), weights: weights.to_vec().into() };
+    let first = group("first", [f32::NAN; 6]);
+    let second = group("second", [0.0, f32::NAN, f32::NAN, f32::NAN, f32::NAN, 0.5]);
+    let mesh = Mesh { vertex_groups: vec![first, second], ..strip() };
+    let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_vertex_groups(true));
+    let lines = rest(&single(mesh, None), &obj);
+    assert_eq!(lines, ["g first", "f 1 2 3", "g off", "f 2 3 4", "f 3 4 5", "g second", "f 4 5 6"]);
+}
+
 /// Smoothing groups as files of 3ds Max have them: each side of a sharp edge its own.
 #[test]
 fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {

@@ -175,7 +175,7 @@ impl Reference<'_> {
     fn faces(&mut self, object: &Object, mesh: &Mesh, frame: &Frame, uvs: &Values, normals: &Values) {
         let slot = |face: usize| mesh.face_materials.get(face).copied().unwrap_or(0);
         let mut order: Vec<usize> = (0..mesh.faces.len()).collect();
-        if self.options.obj.materials || self.options.obj.material_groups {
+        if self.options.obj.materials {
             order.sort_by_key(|&face| slot(face));
         }
         let smooth = smoothing(mesh, self.options);
@@ -338,17 +338,21 @@ fn smoothing(mesh: &Mesh, options: &WriteOptions) -> Vec<u32> {
         let smooth = if mesh.face_smooth.is_empty() { vec![] } else { smooth };
         return smooth.into_iter().map(u32::from).collect();
     }
-    let groups = smoothing_groups(mesh, &smooth);
+    let joins = joins(mesh, &smooth);
+    let groups = smoothing_groups(&joins, &smooth);
     let values = match options.obj.smoothing {
-        Smoothing::BitFlags => bits(mesh, &groups),
+        Smoothing::BitFlags => bits(mesh, &joins, &groups),
         _ => groups,
     };
     values.into_iter().zip(smooth).map(|(value, smooth)| if smooth { value } else { 0 }).collect()
 }
 
-/// Faces that are connected, counted from 1 in the order of their first face; each flat face is alone.
-fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
-    let key = |a: u32, b: u32| (a.min(b), a.max(b));
+fn key(a: u32, b: u32) -> (u32, u32) {
+    (a.min(b), a.max(b))
+}
+
+/// The edges that join two smooth faces, with these.
+fn joins(mesh: &Mesh, smooth: &[bool]) -> HashMap<(u32, u32), Vec<usize>> {
     let sharp: HashSet<_> = mesh.sharp_edges.iter().map(|&[a, b]| key(a, b)).collect();
     let mut users: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
     for face in 0..smooth.len() {
@@ -357,7 +361,12 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
             users.entry(key(a, corners[(i + 1) % corners.len()])).or_default().push(face);
         }
     }
-    let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() == 2 && !sharp.contains(edge)).collect();
+    users.retain(|edge, faces| faces.len() == 2 && !sharp.contains(edge) && faces.iter().all(|&face| smooth[face]));
+    users
+}
+
+/// Faces that are connected, counted from 1 in the order of their first face; each flat face is alone.
+fn smoothing_groups(joins: &HashMap<(u32, u32), Vec<usize>>, smooth: &[bool]) -> Vec<u32> {
     let mut groups = vec![0; smooth.len()];
     let mut count = 0;
     for first in 0..smooth.len() {
@@ -371,8 +380,8 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
         }
         let mut grows = true;
         while std::mem::take(&mut grows) {
-            for (_, faces) in &joins {
-                if faces.iter().all(|&face| smooth[face]) && faces.iter().any(|&face| groups[face] == count) {
+            for faces in joins.values() {
+                if faces.iter().any(|&face| groups[face] == count) {
                     for &face in faces.iter() {
                         grows |= groups[face] == 0;
                         groups[face] = count;
@@ -384,17 +393,25 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
     groups
 }
 
-/// Per face the lowest bit that no group before its own has at one of its own's positions.
-fn bits(mesh: &Mesh, groups: &[u32]) -> Vec<u32> {
+/// Per face the lowest bit that no group before its own has at a position of an edge where its own ends.
+fn bits(mesh: &Mesh, joins: &HashMap<(u32, u32), Vec<usize>>, groups: &[u32]) -> Vec<u32> {
     let count = groups.iter().max().copied().unwrap_or(0);
     let positions = |group: u32| {
         let faces = (0..groups.len()).filter(move |&face| groups[face] == group);
         faces.flat_map(|face| mesh.faces.corner_positions[mesh.faces.corners(face)].to_vec())
     };
+    let borders = |group: u32| {
+        let faces = (0..groups.len()).filter(move |&face| groups[face] == group);
+        let edges = faces.flat_map(|face| {
+            let corners = &mesh.faces.corner_positions[mesh.faces.corners(face)];
+            (0..corners.len()).map(|i| [corners[i], corners[(i + 1) % corners.len()]])
+        });
+        edges.filter(|&[a, b]| !joins.contains_key(&key(a, b))).flatten()
+    };
     let mut taken: HashMap<u32, u32> = HashMap::new();
     let mut bit_of = vec![0; count as usize + 1];
     for group in 1..=count {
-        let mask = positions(group).fold(0, |mask, position| mask | taken.get(&position).copied().unwrap_or(0));
+        let mask = borders(group).fold(0, |mask, position| mask | taken.get(&position).copied().unwrap_or(0));
         let bit = (0..32).map(|bit| 1 << bit).find(|bit| mask & bit == 0).unwrap_or(0);
         bit_of[group as usize] = bit;
         positions(group).for_each(|position| *taken.entry(position).or_default() |= bit);
@@ -416,7 +433,7 @@ fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
             }
         }
         if is_member && best.is_none_or(|(_, max)| sum > max) {
-            best = Some((number, sum));
+            best = Some((if sum > 0.0 { number } else { 0 }, sum));
         }
     }
     best.map(|(number, _)| number)
@@ -449,7 +466,7 @@ impl Frame {
         let inverse = 1.0 / determinant;
         let normals = [0, 1, 2].map(|i| [0, 1, 2].map(|j| cofactor(i, j) * inverse));
         let scaled = |part: f32| part * options.scene.global_scale as f32;
-        Frame { rows: r.map(|row| row.map(scaled)), at: at.map(scaled), normals, determinant }
+        Frame { rows: r.map(|row| row.map(scaled)), at: at.map(|entry| scaled(entry) + 0.0), normals, determinant }
     }
 
     fn is_mirrored(&self) -> bool {

@@ -191,7 +191,7 @@ fn mesh(random: &mut Random, numbers: Numbers) -> Mesh {
 }
 
 fn weights(random: &mut Random, positions: usize) -> Array<f32> {
-    let weight = |_| if random.once_in(2) { f32::NAN } else { *random.pick(&[0.25, 0.5, 1.0, 0.1]) };
+    let weight = |_| if random.once_in(2) { f32::NAN } else { *random.pick(&[0.25, 0.5, 1.0, 0.1, 0.0]) };
     (0..positions).map(weight).collect()
 }
 
