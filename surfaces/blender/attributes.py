@@ -32,6 +32,9 @@ def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
     columns: dict[str, np.ndarray] = {}
     if not len(data.vertices):
         return columns
+    names, weights = vertex_groups(data, source) or ([], np.empty((0, 0)))
+    for name, column in zip(names, np.nan_to_num(weights).T, strict=True):
+        add(columns, name, column)
     active = data.color_attributes.active_color
     for name, attribute in data.attributes.items():
         if name == "position" or name.startswith(".") or attribute.domain != "POINT":
@@ -47,9 +50,6 @@ def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
             values = np.roll(values, -1, axis=1)
         for number, part in enumerate(parts or [""]):
             add(columns, f"{name}_{part}" if part else name, values[:, number])
-    names, weights = vertex_groups(data, source) or ([], np.empty((0, 0)))
-    for name, column in zip(names, np.nan_to_num(weights).T, strict=True):
-        add(columns, name, column)
     return columns
 
 

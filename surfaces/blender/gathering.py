@@ -14,11 +14,7 @@ import mathutils
 import numpy as np
 import polyhaul
 
-from . import arrays, attributes, nurbs, shaders
-
-#: Objects that have no mesh until Blender makes one.
-CURVES = {"CURVE", "CURVES"}
-
+from . import arrays, attributes, nurbs, shaders, triangles
 
 def gather(depsgraph: Any, options: Any) -> polyhaul.Scene:
     """The scene that is to be written. Its arrays are Blender's own: write it before Blender evaluates anything again.
@@ -55,11 +51,12 @@ class Settings:
         self.apply_transform, self.path_mode = True, "AUTO"
         self.export_materials = self.export_pbr_extensions = self.export_curves_as_nurbs = False
         self.export_uv = self.export_normals = self.export_vertex_groups = self.export_smooth_groups = False
-        self.export_attributes = False
+        self.export_attributes = self.export_triangulated_mesh = False
         for option in operator.rna_type.properties:
             if not option.is_readonly:
                 setattr(self, option.identifier, getattr(operator, option.identifier))
-        #: What the format stores: edges, shading (smoothing and materials), curves, vertices (alpha and normals per vertex).
+        #: What the format stores: edges, shading (smoothing and materials), curves, vertices (alpha and normals per vertex),
+        #: triangles alone, long faces (of more than 255 corners).
         self.stores = operator.stores
         #: The file that is written.
         self.filepath = filepath
@@ -73,13 +70,6 @@ class Settings:
         table = [mathutils.Color([byte / 255] * 3).from_srgb_to_scene_linear() for byte in range(256)]
         table = table if self.linear_colors else [color.from_scene_linear_to_srgb() for color in table]
         return np.array([color.r for color in table], np.float32)
-
-
-def given(operator: Any, other: Any) -> dict[str, Any]:
-    """The options that another operator has, too."""
-    names = {property.identifier for property in other.get_rna_type().properties}
-    operator_names = {property.identifier for property in operator.rna_type.properties}
-    return {name: getattr(operator, name) for name in names & operator_names - {"rna_type"}}
 
 
 class Gathered:
@@ -96,18 +86,19 @@ class Gathered:
 
     def add(self, shown: Any, matrix: Any) -> None:
         """Adds an evaluated object at a place, if it has anything to write."""
-        place = np.array(matrix, np.float32) if self.options.apply_transform else np.eye(4, dtype=np.float32)
-        source = shown
-        if not self.options.apply_modifiers and shown.original.type == shown.type:
-            source = shown.original
         if shown.type == "MESH":
+            is_applied = self.options.apply_modifiers or shown.original.type != "MESH"
+            source = shown if is_applied else shown.original
             data = source.data
             mesh = self._meshes.get(data.as_pointer())
             if mesh is None:
-                mesh = self._meshes[data.as_pointer()] = mesh_of(data, source, self.options)
-            self._place(mesh, shown, data.name, place)
-        elif shown.type in CURVES and "curves" in self.options.stores:
-            self._add_curve(source, place)
+                mesh = self._meshes[data.as_pointer()] = self._mesh(data, source)
+            # As Blender calls what it has cut.
+            name = "Mesh" if self.options.export_triangulated_mesh and len(data.polygons) else data.name
+            slots = self._slots(shown, len(data.materials))
+            self._scene.add(mesh, name=shown.name, mesh_name=name, transform=self._transform(matrix), materials=slots)
+        elif shown.type == "CURVE" and "curves" in self.options.stores:
+            self._add_curve(shown, matrix)
 
     def finish(self) -> polyhaul.Scene:
         """The scene, after the last object."""
@@ -115,21 +106,37 @@ class Gathered:
             self._scene.add(mesh, name=name, transform=place)
         return self._scene
 
-    def _add_curve(self, curve: Any, place: np.ndarray) -> None:
+    def _mesh(self, data: Any, source: Any) -> polyhaul.Mesh:
+        """The mesh of an object, whose faces have at most as many corners as the format stores."""
+        if "long faces" in self.options.stores or triangles.largest_face(data) <= triangles.MAX_CORNERS:
+            return mesh_of(data, source, self.options)
+        with triangles.without_long_faces(data) as cut:
+            return mesh_of(cut, source, self.options, is_temporary=True)
+
+    def _add_curve(self, curve: Any, matrix: Any) -> None:
         if self.options.export_curves_as_nurbs and nurbs.is_nurbs(curve.data):
+            # Blender moves control points in any case.
+            place = np.array(matrix, np.float32)
             self._curves += [(curve.name, mesh, place) for mesh in nurbs.splines(curve.data)]
             return
         data = curve.to_mesh()
-        if data is not None:
+        # Blender names a curve whose splines make nothing, and leaves out one that has none.
+        if data is not None and (len(data.vertices) or len(curve.data.splines)):
             mesh, name = mesh_of(data, curve, self.options, is_temporary=True), data.name
             curve.to_mesh_clear()
-            self._place(mesh, curve, name, place)
+            # A curve that makes no faces has no materials.
+            slots = self._slots(curve, len(curve.material_slots) if mesh.face_count else 0)
+            self._scene.add(mesh, name=curve.name, mesh_name=name, transform=self._transform(matrix), materials=slots)
 
-    def _place(self, mesh: polyhaul.Mesh, shown: Any, mesh_name: str, place: np.ndarray) -> None:
-        # A curve that makes no faces has no materials.
-        has_slots = shown.type not in CURVES or mesh.face_count
-        slots = [self._materials.of(slot.material) for slot in shown.material_slots] if has_slots else []
-        self._scene.add(mesh, name=shown.name, mesh_name=mesh_name, transform=place, materials=slots)
+    def _transform(self, matrix: Any) -> np.ndarray:
+        return np.array(matrix, np.float32) if self.options.apply_transform else np.eye(4, dtype=np.float32)
+
+    def _slots(self, shown: Any, count: int) -> list[polyhaul.Material | None]:
+        """The materials of as many slots of an evaluated object as its mesh has; none if the format has none."""
+        if "shading" not in self.options.stores:
+            return []
+        materials = [slot.material for slot in shown.material_slots][:count]
+        return [self._materials.of(material) for material in materials] + [None] * (count - len(materials))
 
 
 def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False) -> polyhaul.Mesh:
@@ -138,8 +145,11 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
     if "edges" in options.stores:
         given["line_positions"] = loose_edges(data)
     if len(data.polygons):
-        given["corner_positions"] = arrays.attribute(data, ".corner_vert", "value", np.int32)
-        given["face_offsets"] = arrays.face_offsets(data)
+        if "triangles" in options.stores and triangles.largest_face(data) > 4:
+            given["corner_positions"] = triangles.shown(data)
+        else:
+            given["corner_positions"] = arrays.attribute(data, ".corner_vert", "value", np.int32)
+            given["face_offsets"] = arrays.face_offsets(data)
         given |= faces_of(data, options)
     if options.export_colors:
         given["colors"] = colors(data, options, has_alpha="vertices" in options.stores)
@@ -214,27 +224,34 @@ def colors(data: Any, options: Settings, *, has_alpha: bool) -> np.ndarray | Non
     """(n, 3) or (n, 4) float32: the active colors per position, in sRGB or linear."""
     are_linear = options.linear_colors
     layer = data.color_attributes.active_color
-    if layer is None or (layer.domain == "CORNER" and not len(data.loops)):
+    if layer is None or not len(data.vertices):
         return None
+    if not len(layer.data):
+        return np.zeros((len(data.vertices), 4 if has_alpha else 3), np.float32)
     if layer.data_type == "BYTE_COLOR":
         values = np.rint(arrays.read(layer.data, "color_srgb", np.float32, 4, is_stored=False) * 255)
         # Blender rounds means of bytes down.
-        colors = per_position(data, layer, values).astype(np.intp)
+        colors = per_position(data, layer, values, 255).astype(np.intp)
         rgb, alpha = options.byte_values[colors[:, :3]], colors[:, 3:].astype(np.float32) / np.float32(255)
     elif layer.domain == "POINT":
         colors = arrays.read(layer.data, "color" if are_linear else "color_srgb", np.float32, 4, is_stored=are_linear)
         rgb, alpha = colors[:, :3], colors[:, 3:]
     else:
-        colors = per_position(data, layer, arrays.read(layer.data, "color", np.float32, 4))
+        colors = per_position(data, layer, arrays.read(layer.data, "color", np.float32, 4), 1)
         rgb, alpha = colors[:, :3] if are_linear else srgb(colors[:, :3]), colors[:, 3:]
     return np.concatenate([rgb, alpha], axis=1) if has_alpha else rgb
 
 
-def per_position(data: Any, layer: Any, values: np.ndarray) -> np.ndarray:
-    """The values of a color layer per position: the means of those of corners."""
+def per_position(data: Any, layer: Any, values: np.ndarray, opaque: float) -> np.ndarray:
+    """The values of a color layer per position: the means of those of corners, and opaque black where there are none."""
     if layer.domain == "POINT":
         return values
-    return mean_by(arrays.attribute(data, ".corner_vert", "value", np.int32), values, len(data.vertices))
+    corners = arrays.attribute(data, ".corner_vert", "value", np.int32)
+    means = mean_by(corners, values, len(data.vertices))
+    is_bare = np.ones(len(means), np.bool_)
+    is_bare[corners] = False
+    means[is_bare, 3] = opaque
+    return means
 
 
 def srgb(linear: np.ndarray) -> np.ndarray:

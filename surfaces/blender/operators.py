@@ -16,7 +16,7 @@ import bpy
 import polyhaul
 from bpy.props import StringProperty
 
-from . import building, gathering, options
+from . import building, gathering, options, paths, rendered
 
 #: Options of polyhaul that have Blender's names.
 WRITTEN = (
@@ -101,6 +101,8 @@ def split(path: str) -> tuple[str, str]:
 class Exporter:
     """What the exporters share."""
 
+    #: Whether Blender evaluates exported collections as for rendering.
+    renders_collections: ClassVar[bool] = False
     filepath: StringProperty(subtype="FILE_PATH")
     check_existing: bpy.props.BoolProperty(default=True, options={"HIDDEN"})
     bl_options = {"PRESET"}
@@ -122,8 +124,19 @@ class Exporter:
         options.part_axes(self)
         written = []
         with object_mode(context), Job(self, context) as job:
+            if self.collection and self.collection not in bpy.data.collections:
+                raise ValueError(f"Unable to find collection '{self.collection}'")
+            if self.is_evaluated_for_render():
+                return rendered.export(self, context)
             written = [self.write(context, path, job) for path in self.paths(context)]
         return {"FINISHED"} if written and all(written) else {"CANCELLED"}
+
+    def is_evaluated_for_render(self) -> bool:
+        """Whether objects are written as they are rendered; by default as Blender does."""
+        modes = ("export_eval_mode", "evaluation_mode")
+        if not any(self.properties.is_property_set(mode) for mode in modes):
+            return bool(self.collection) and self.renders_collections
+        return self.export_eval_mode == "DAG_EVAL_RENDER" or self.evaluation_mode == "RENDER"
 
     def paths(self, context: Any) -> Iterator[str]:
         """The files to write, one after another."""
@@ -135,26 +148,24 @@ class Exporter:
         if not scene.objects:
             self.report({"WARNING"}, "There is nothing to export")
             return False
-        report = polyhaul.write(scene, path, progress=job.progress, **self.written(context))
-        job.wrote(path, report)
+        self.write_scene(context, scene, path, job)
         return True
+
+    def write_scene(self, context: Any, scene: polyhaul.Scene, path: str, job: Job) -> None:
+        """Writes a scene in the format of the operator, whatever the name of the file."""
+        report = polyhaul.write(scene, path, format=self.format, progress=job.progress, **self.written(context))
+        job.wrote(path, report)
 
 
 class EXPORT_OT_polyhaul_obj(bpy.types.Operator, Exporter, options.ObjExportOptions):
     """Save the scene as Wavefront OBJ, as Blender does, in a fraction of the time"""
 
     bl_idname = "polyhaul.obj_export"
-    stores: ClassVar[set[str]] = {"edges", "shading", "curves"}
+    format: ClassVar[str] = "obj"
+    stores: ClassVar[set[str]] = {"edges", "shading", "curves", "long faces"}
     bl_label = "Export OBJ (polyhaul)"
     filename_ext = ".obj"
     filter_glob: StringProperty(default="*.obj;*.mtl", options={"HIDDEN"})
-
-    def execute(self, context: Any) -> set[str]:
-        if self.export_eval_mode == "DAG_EVAL_RENDER":
-            # Only Blender itself can evaluate a scene as it is rendered.
-            self.report({"INFO"}, "Objects as rendered: written by Blender's own exporter")
-            return bpy.ops.wm.obj_export(**gathering.given(self, bpy.ops.wm.obj_export))
-        return super().execute(context)
 
     def paths(self, context: Any) -> Iterator[str]:
         scene, (stem, extension) = context.scene, split(bpy.path.abspath(self.filepath))
@@ -181,7 +192,9 @@ class EXPORT_OT_polyhaul_ply(bpy.types.Operator, Exporter, options.PlyExportOpti
     """Save the scene as one PLY mesh"""
 
     bl_idname = "polyhaul.ply_export"
+    format: ClassVar[str] = "ply"
     stores: ClassVar[set[str]] = {"edges", "vertices"}
+    renders_collections: ClassVar[bool] = True
     bl_label = "Export PLY (polyhaul)"
     filename_ext = ".ply"
     filter_glob: StringProperty(default="*.ply", options={"HIDDEN"})
@@ -197,7 +210,9 @@ class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOpti
     """Save the scene as STL triangles"""
 
     bl_idname = "polyhaul.stl_export"
-    stores: ClassVar[set[str]] = set()
+    format: ClassVar[str] = "stl"
+    stores: ClassVar[set[str]] = {"triangles", "long faces"}
+    renders_collections: ClassVar[bool] = True
     bl_label = "Export STL (polyhaul)"
     filename_ext = ".stl"
     filter_glob: StringProperty(default="*.stl", options={"HIDDEN"})
@@ -205,22 +220,17 @@ class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOpti
     def write(self, context: Any, path: str, job: Job) -> bool:
         if not self.use_batch:
             return super().write(context, path, job)
-        (stem, extension), taken = split(path), set()
         scene = gathering.gather(context.evaluated_depsgraph_get(), gathering.Settings(self, path))
+        names = paths.BatchNames(*split(path))
         for item in scene.objects:
             single = polyhaul.Scene()
             single.add(item.mesh, name=item.name, transform=item.transform)
-            name = bpy.path.clean_name(item.name)
-            # Instances have the names of their objects.
-            number = next(number for number in range(len(taken) + 1) if (name, number) not in taken)
-            taken.add((name, number))
-            target = f"{stem}{name}{f'_{number}' if number else ''}{extension}"
-            report = polyhaul.write(single, target, progress=job.progress, **self.written(context))
-            job.wrote(target, report)
+            self.write_scene(context, single, names.of(item.name), job)
         return len(scene.objects) > 0
 
     def written(self, context: Any) -> dict[str, Any]:
-        unit = context.scene.unit_settings.scale_length if self.use_scene_unit else 1.0
+        units = context.scene.unit_settings
+        unit = units.scale_length if self.use_scene_unit and units.system != "NONE" else 1.0
         axes = {"forward_axis": self.forward_axis, "up_axis": self.up_axis}
         return axes | {"global_scale": self.global_scale * unit, "ascii": self.ascii_format, "dialect": "blender"}
 

@@ -48,6 +48,19 @@ class ExportOptions:
     export_selected_objects: flag("Export Selected Objects", False, "Export only the selected objects")
     apply_modifiers: flag("Apply Modifiers", True, "Export meshes with their modifiers")
     collection: StringProperty(name="Collection", description="Export only the objects of this collection", options={"HIDDEN"})
+    export_eval_mode: EnumProperty(
+        name="Object Properties",
+        items=[
+            ("DAG_EVAL_RENDER", "Render", "Export objects as they are rendered"),
+            ("DAG_EVAL_VIEWPORT", "Viewport", "Export objects as the viewport shows them"),
+        ],
+        default="DAG_EVAL_VIEWPORT",
+        description="How objects are evaluated; unless chosen, collections are exported to PLY and STL as rendered",
+    )
+    # The name of the same option in Blender 5.3.
+    evaluation_mode: EnumProperty(
+        name="Evaluation Mode", items=[("RENDER", "Render", ""), ("VIEWPORT", "Viewport", "")], default="VIEWPORT", options={"HIDDEN"}
+    )
 
 
 class ObjExportOptions(ExportOptions):
@@ -60,14 +73,6 @@ class ObjExportOptions(ExportOptions):
     start_frame: IntProperty(name="Start Frame", default=-(2**31), description="The first frame; the scene's by default")
     end_frame: IntProperty(name="End Frame", default=2**31 - 1, description="The last frame; the scene's by default")
     apply_transform: flag("Apply Transform", True, "Move positions by the transforms of their objects")
-    export_eval_mode: EnumProperty(
-        name="Object Properties",
-        items=[
-            ("DAG_EVAL_RENDER", "Render", "Export objects as they are rendered"),
-            ("DAG_EVAL_VIEWPORT", "Viewport", "Export objects as the viewport shows them"),
-        ],
-        default="DAG_EVAL_VIEWPORT",
-    )
     export_uv: flag("Export UVs", True, "Write texture coordinates")
     export_normals: flag("Export Normals", True, "Write normals: one per flat face, one per corner of smooth faces")
     export_colors: flag("Export Colors", False, "Write the active colors of vertices")

@@ -9,6 +9,34 @@ from typing import Any
 import bpy
 
 
+#: Characters that Blender replaces in the names of files: control characters, spaces, and what some system reserves.
+UNSAFE = str.maketrans({**dict.fromkeys(map(chr, range(1, 32)), "_"), **dict.fromkeys(' "*/:<>?\\|', "_")})
+
+
+class BatchNames:
+    """The names of a file for each object, which are Blender's. Several objects of one name, as instances have, get
+    numbers: Blender overwrites the first file with the others."""
+
+    def __init__(self, stem: str, extension: str) -> None:
+        self._stem, self._extension = stem, extension
+        self._taken: set[str] = set()
+
+    def of(self, name: str) -> str:
+        """The path for the next object of a name."""
+        safe = name.translate(UNSAFE)
+        if not safe.strip("."):
+            # Folders have such names.
+            safe = "_" + safe[1:]
+        free, number = safe, 0
+        while free in self._taken:
+            number += 1
+            free = f"{safe}_{number}"
+        self._taken.add(free)
+        path = f"{self._stem}{free}{self._extension}"
+        has_extension = ".stl" in self._extension.lower() or path.lower().endswith(".stl")
+        return path if has_extension else path.rstrip(".") + ".stl"
+
+
 def reference(image: Any, options: Any) -> str:
     """The path of an image, as the option ``path_mode`` wants it beside the file that is written."""
     folder = os.path.dirname(os.path.abspath(options.filepath))

@@ -16,17 +16,19 @@ import polyhaul
 
 from . import paths
 
-#: Inputs of a Principled BSDF whose images are written: the kind of map, and whether it needs the PBR extensions.
-#: In the order of Blender's file.
-MAPS = {
-    "Base Color": ("diffuse", None),
-    "Specular IOR Level": ("specular", None),
-    "Roughness": ("shininess", "roughness"),
-    "Metallic": ("reflection", "metallic"),
-    "Sheen Weight": (None, "sheen"),
-    "Emission Color": ("emission", None),
-    "Alpha": ("opacity", None),
-}
+#: Inputs of a Principled BSDF whose images are written, with the kind of map: in any case, or only with or without the
+#: PBR extensions. In the order of Blender's file.
+MAPS = (
+    ("Base Color", "diffuse", (False, True)),
+    ("Metallic", "metallic", (True,)),
+    ("Specular IOR Level", "specular", (False, True)),
+    ("Roughness", "shininess", (False,)),
+    ("Roughness", "roughness", (True,)),
+    ("Metallic", "reflection", (False,)),
+    ("Sheen Weight", "sheen", (True,)),
+    ("Emission Color", "emission", (False, True)),
+    ("Alpha", "opacity", (False, True)),
+)
 
 
 class Exported:
@@ -61,15 +63,15 @@ class Exported:
     def _maps(self, material: Any, shader: Any) -> list[polyhaul.TextureMap]:
         placed = placement(material.node_tree)
         maps = []
-        for name, kinds in MAPS.items():
-            kind = (self._options.export_pbr_extensions and kinds[1]) or kinds[0]
-            image = kind and image_of(shader.inputs.get(name))
+        for name, kind, extensions in MAPS:
+            image = self._options.export_pbr_extensions in extensions and image_of(shader.inputs.get(name))
             if image and not (name == "Emission Color" and not number(shader, "Emission Strength")):
                 maps.append(self._map(kind, image, placed))
         normal = linked(shader.inputs.get("Normal"), "NORMAL_MAP")
         image = normal and image_of(normal.inputs["Color"])
         if image:
-            strength = normal.inputs["Strength"].default_value
+            # Blender writes six digits.
+            strength = round(normal.inputs["Strength"].default_value, 6)
             maps.append(self._map("bump", image, placed, bump_multiplier=strength))
         return maps
 
