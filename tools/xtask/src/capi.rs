@@ -289,6 +289,27 @@ mod tests {
     }
 
     #[test]
+    fn libraries_lose_their_debug_information() {
+        let folder = root::target().join("tmp").join(format!("strip-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let source = folder.join("small.rs");
+        fs::write(&source, "#[unsafe(no_mangle)] pub extern \"C\" fn small() -> i32 { 7 }\n").unwrap();
+        for (kind, is_shared) in [("staticlib", false), ("cdylib", true)] {
+            let library = folder.join(kind);
+            let mut rustc = Command::new("rustc");
+            rustc.args(["-g", "--edition", "2024", "--crate-type", kind, "-o"]).arg(&library).arg(&source);
+            assert!(root::succeeds(&mut rustc));
+            let before = fs::metadata(&library).unwrap().len();
+            strip(&library, is_shared);
+            let after = fs::metadata(&library).unwrap().len();
+            assert!(after < before / 4 * 3, "{kind}: {before} {after}");
+            let content = fs::read(&library).unwrap();
+            assert!(content.windows(6).any(|name| name == b"small\0"), "{kind}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn templates_have_no_other_places_to_fill() {
         let system = System::of(None).unwrap();
         for name in ["polyhaul-config.cmake.in", "polyhaul-config-version.cmake.in"] {

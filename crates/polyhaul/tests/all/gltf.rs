@@ -158,8 +158,7 @@ fn corners_with_equal_values_become_one_vertex() {
                 }
                 for format in [Format::Glb, Format::Ply, Format::Off] {
                     let scene_options = SceneWriteOptions::default().with_triangulate(true);
-                    let options =
-                        |threads| written(threads).with_format(Some(format)).with_scene(scene_options.clone());
+                    let options = |threads| written(threads).with_format(Some(format)).with_scene(scene_options);
                     let file = bytes(&scene, &options(1));
                     assert!(file == bytes(&scene, &options(7)), "{size} {seam} {domain:?} {format:?} {is_cut}");
                     let read = Reader::new(Input::Memory(file, "x".into())).scene().unwrap().value;
