@@ -45,8 +45,9 @@ pub fn input(file_bytes: Option<u64>, report: &Report) -> String {
         let plain = of_codec.map(|moved| moved.plain_bytes).sum();
         return format!("{} {codec}, {} decompressed", bytes(file), bytes(plain));
     }
-    let read = if report.bytes_in > file { format!("; {} read", bytes(report.bytes_in)) } else { String::new() };
-    bytes(file) + &read
+    let shown = bytes(file);
+    let read = bytes(report.bytes_in);
+    if report.bytes_in > file && read != shown { format!("{shown}; {read} read") } else { shown }
 }
 
 /// The size of an output: `104.2 MB`; with other files beside it, `920 B; 120.3 MB in 2 files`.
