@@ -6,7 +6,7 @@ use crate::args::texture::TextureArgs;
 use crate::exit::FAILED;
 use crate::json::{JsonFailure, JsonWarnings};
 use crate::session::{JsonTo, Session};
-use crate::{console, human, many};
+use crate::{console, format, human, many};
 use polyhaul::place;
 use polyhaul::textures::{Imports, Outcome, Source, TextureOptions, find_images, import_textures};
 use polyhaul::{Error, ErrorKind, Report, Result};
@@ -63,6 +63,10 @@ fn options(session: &Session, args: &TextureArgs) -> Result<TextureOptions> {
 
 /// The images; it is an error if there are none.
 fn find(args: &TextureArgs) -> Result<Vec<Source>> {
+    if args.inputs.iter().any(|input| format::is_stream(input)) {
+        let error = Error::new(ErrorKind::Usage, "standard input (-) has no name for a texture in a folder");
+        return Err(error.with_hint("use a file, or ./- for a file of that name"));
+    }
     let sources = find_images(&args.inputs)?;
     if sources.is_empty() {
         return Err(Error::new(ErrorKind::Usage, "no images found"));

@@ -16,7 +16,7 @@ use crate::convert::write_options;
 use crate::exit::{DONE, FAILED, PARTLY, USAGE};
 use crate::format::NamedFormat;
 use crate::session::{JsonTo, Session};
-use crate::{console, human, json, manual, many, words};
+use crate::{console, format, human, json, manual, many, words};
 use clap::parser::ValueSource;
 use polyhaul::options::Progress;
 use polyhaul::place;
@@ -187,6 +187,12 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     let Some(to) = args.style.to else {
         return Err(usage("the output format is missing", "use --to FORMAT, or `to` in the job file"));
     };
+    if args.inputs.iter().any(|input| format::is_stream(input)) {
+        return Err(usage(
+            "standard input (-) cannot be an asset",
+            "use polyhaul convert, or ./- for a file of that name",
+        ));
+    }
     if many::is_no_folder(output) {
         return Err(usage(format!("`{}` is not a folder", place::shown(output)), "-o takes the output folder"));
     }

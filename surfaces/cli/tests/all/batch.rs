@@ -176,6 +176,7 @@ fn mistakes_are_explained() {
     for (args, words) in [
         (&["batch", &asset, "-o", &out][..], "the output format is missing"),
         (&["batch", &asset, "--to", "ply"], "--output"),
+        (&["batch", "-", "-o", &out, "--to", "ply"], "standard input (-) cannot be an asset"),
         (&["batch", &asset, "-o", &asset, "--to", "ply"], "is not a folder"),
         (&["batch", &out, "-o", &out, "--to", "ply"], "No such file"),
         (&["batch", &asset, "-o", &out, "--to", "ply", "--shard", "3/2"], "expected i/n"),

@@ -38,6 +38,9 @@ fn a_folder_becomes_a_folder_of_textures() {
     assert_eq!((file["outcome"].as_str(), file["texture"]["encoding"].as_str()), (Some("made"), Some("rgba8")));
     assert_eq!((file["texture"]["width"].as_u64(), file["texture"]["levels"].as_u64()), (Some(2), Some(2)));
     assert!(std::path::Path::new(&folder.path("out/a.ktx2")).is_file());
+    // The name of the option in earlier versions; a stream has no name.
+    run(&[&arguments[..], &["--format", "ktx2", "-q"]].concat()).expect(0);
+    assert!(run(&["texture", "-", "-o", &to]).expect(2).stderr.contains("standard input (-) has no name"));
 }
 
 #[test]
