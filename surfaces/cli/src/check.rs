@@ -122,8 +122,8 @@ fn check(path: &Path, args: &CheckArgs, options: &ReadOptions) -> CheckedInput {
     match standard::input_of(&path).and_then(|input| inspect::check(input, which, options)) {
         Ok(check) => {
             let counts = check.counts();
-            let found: u64 = faults(&counts).iter().map(|(_, count)| count).sum();
-            let is_clean = found == if args.allow_open { counts.open_edges } else { 0 };
+            let fault_count: u64 = faults(&counts).iter().map(|(_, count)| count).sum();
+            let is_clean = fault_count == if args.allow_open { counts.open_edges } else { 0 };
             CheckedInput { path, check, error: None, is_clean: Some(is_clean) }
         }
         Err(error) => CheckedInput { path, check: SurfaceCheck::default(), error: Some(error), is_clean: None },
@@ -215,8 +215,8 @@ fn faulty_surfaces(surfaces: &[CheckedSurface]) -> String {
     let mut text = String::new();
     for checked in faulty.iter().take(SHOWN) {
         let name = if checked.name.is_empty() { format!("mesh {}", checked.mesh) } else { human::safe(&checked.name) };
-        let found = faults(&checked.counts()).into_iter().filter(|(_, count)| *count > 0);
-        let words: Vec<_> = found.map(|(name, count)| human::plural(count, name)).collect();
+        let kinds = faults(&checked.counts()).into_iter().filter(|(_, count)| *count > 0);
+        let words: Vec<_> = kinds.map(|(name, count)| human::plural(count, name)).collect();
         let _ = writeln!(text, "    {name}: {}", words.join(", "));
     }
     if faulty.len() > SHOWN {

@@ -70,9 +70,12 @@ impl Components<'_> {
 
     /// How many positions are used, and how many components they form.
     pub(super) fn counts(&self) -> [u64; 2] {
-        let used = self.parents.iter().zip(1..).map(|(parent, own)| (parent.load(Ordering::Relaxed), own));
-        used.fold([0, 0], |[used, roots], (parent, own)| {
-            [used + u64::from(parent != 0), roots + u64::from(parent == own)]
-        })
+        let mut counts = [0; 2];
+        for (parent, position) in self.parents.iter().zip(0..) {
+            let parent = parent.load(Ordering::Relaxed);
+            counts[0] += u64::from(parent != 0);
+            counts[1] += u64::from(parent == position + 1);
+        }
+        counts
     }
 }

@@ -29,20 +29,20 @@ pub(super) fn find_edges(
     counts: &SideCounts,
     components: &Components<'_>,
 ) -> Result<Vec<EdgeFindings>> {
-    let mut found = Vec::new();
-    found.try_reserve_exact(cut.shards)?;
-    found.resize(cut.shards, EdgeFindings::default());
+    let mut findings = Vec::new();
+    findings.try_reserve_exact(cut.shards)?;
+    findings.resize(cut.shards, EdgeFindings::default());
     let mut sides = SortedSides::new(counts);
     for shards in counts.rounds() {
         sides.sort(faces, cut, shards.clone())?;
-        let work = shards.clone().zip(&mut found[shards]);
-        try_for_each_item(cut.threads, cut.cancel, work, ShardScratch::default, |scratch, (shard, found)| {
+        let work = shards.clone().zip(&mut findings[shards]);
+        try_for_each_item(cut.threads, cut.cancel, work, ShardScratch::default, |scratch, (shard, findings)| {
             let first = (shard << cut.shard_shift) as u32;
             scratch.sort(first, 1 << cut.shard_shift, sides.of_shard(shard))?;
-            scratch.each_position(first, |position, sides| found.add_position(position, sides, faces, components))
+            scratch.each_position(first, |position, sides| findings.add_position(position, sides, faces, components))
         })?;
     }
-    Ok(found)
+    Ok(findings)
 }
 
 /// A thread's memory for the sides of a shard, sorted by lower place.

@@ -145,9 +145,9 @@ fn check(
     let components = Components::new(&mut parents);
     let mut counts = SideCounts::new(&cut)?;
     let sums = add_up(mesh, places.center(), &faces, &cut, &components, &mut counts)?;
-    let found = find_edges(&faces, &cut, &counts, &components)?;
+    let findings = find_edges(&faces, &cut, &counts, &components)?;
     let mut surface = Surface { faces: faces.len() as u64, ..Surface::default() };
-    surface.add_edges(found, &places)?;
+    surface.add_edges(findings, &places)?;
     [surface.positions, surface.components] = components.counts();
     surface.add_faces(sums, places.center())?;
     surface.bounds = places.bounds;
@@ -182,7 +182,7 @@ fn index_span(mesh: &Mesh, faces: &Range<usize>) -> Result<Option<Range<usize>>>
     let corners = &mesh.faces.corner_positions[first..offsets[faces.end] as usize];
     let low = corners.iter().copied().min();
     let high = corners.iter().copied().max();
-    let (Some(low), Some(high)) = (low, high) else { return Ok(None) };
+    let Some((low, high)) = low.zip(high) else { return Ok(None) };
     if high as usize >= mesh.positions.len() {
         let at = corners.iter().position(|&corner| corner == high).unwrap_or(0);
         return Err(out_of_range(first + at, "position", high, mesh.positions.len()));
@@ -236,8 +236,8 @@ impl Surface {
         edges.iter().all(|edges| edges.is_empty()) && faces.iter().all(|faces| faces.is_empty())
     }
 
-    fn add_edges(&mut self, found: Vec<EdgeFindings>, places: &Places) -> Result<()> {
-        for shard in found {
+    fn add_edges(&mut self, findings: Vec<EdgeFindings>, places: &Places) -> Result<()> {
+        for shard in findings {
             self.edges += shard.edges;
             append(&mut self.open_edges, &shard.open)?;
             append(&mut self.non_manifold_edges, &shard.non_manifold)?;

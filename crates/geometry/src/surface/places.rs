@@ -70,12 +70,12 @@ impl Places {
 }
 
 /// A row of coordinates, compared by bits.
-pub(super) trait Coordinates: Copy + Sync {
-    /// Pairs of 32 bits that are equal if the coordinate is; `None` for NaN. Zero and minus zero are equal.
+pub(super) trait PlaceCoordinates: Copy + Sync {
+    /// Bits that are equal if the coordinate is; `None` for NaN. Zero and minus zero are equal.
     fn bits(self, axis: usize) -> Option<u64>;
 }
 
-impl Coordinates for [f32; 3] {
+impl PlaceCoordinates for [f32; 3] {
     #[inline]
     fn bits(self, axis: usize) -> Option<u64> {
         // Adding 0 makes minus zero zero.
@@ -83,7 +83,7 @@ impl Coordinates for [f32; 3] {
     }
 }
 
-impl Coordinates for [f64; 3] {
+impl PlaceCoordinates for [f64; 3] {
     #[inline]
     fn bits(self, axis: usize) -> Option<u64> {
         (!self[axis].is_nan()).then(|| (self[axis] + 0.0).to_bits())
@@ -93,7 +93,7 @@ impl Coordinates for [f64; 3] {
 /// Positions by a hash of their coordinates.
 struct Hashed<'a, T>(&'a [T]);
 
-impl<T: Coordinates> Items for Hashed<'_, T> {
+impl<T: PlaceCoordinates> Items for Hashed<'_, T> {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -126,7 +126,7 @@ impl<T: Coordinates> Items for Hashed<'_, T> {
 ///
 /// Rows are compared by hashes, in one round, and then with the first row of the same hash. Only if that differs, which
 /// takes two rows in 2^64 or malice, are they compared exactly, in a round per 32 bits.
-fn numbered<T: Coordinates>(rows: &[T], run: &RunOptions) -> Result<Option<Unique>> {
+fn numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Option<Unique>> {
     let mut unique = Unique::default();
     Dedup::new().run(&Hashed(rows), run.worker_threads(), &run.cancel, &mut unique)?;
     if unique.first.len() == rows.len() {
@@ -143,7 +143,7 @@ fn numbered<T: Coordinates>(rows: &[T], run: &RunOptions) -> Result<Option<Uniqu
 }
 
 #[cold]
-pub(super) fn exactly_numbered<T: Coordinates>(rows: &[T], run: &RunOptions) -> Result<Unique> {
+pub(super) fn exactly_numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Unique> {
     let first = zeroed(1, "numbers of values")?;
     let unique = Unique { first, of_item: zeroed(rows.len(), "numbers of values")? };
     (0..6).try_fold(unique, |unique, part| {

@@ -259,8 +259,8 @@ impl SideCounts {
     pub(super) fn rounds(&self) -> Vec<Range<usize>> {
         let shards = self.width - 1;
         let count = |shard: usize| -> usize { self.rows().map(|row| (row[shard + 1] - row[shard]) as usize).sum() };
-        let all: usize = self.rows().map(|row| row[shards] as usize).sum();
-        let max_sides = ROUND_SIDES.max(all.div_ceil(MAX_ROUNDS));
+        let side_count: usize = self.rows().map(|row| row[shards] as usize).sum();
+        let max_sides = ROUND_SIDES.max(side_count.div_ceil(MAX_ROUNDS));
         let mut rounds = Vec::new();
         let mut start = 0;
         let mut sides = 0;

@@ -1,3 +1,5 @@
+//! Surfaces beside the simplest way to check them, and what that does not show: hostile meshes, precision, errors.
+
 use super::*;
 use crate::linear::{cross, subtract};
 use polyhaul_model::NONE;
@@ -232,7 +234,7 @@ fn compare(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions, name: &str
 
 #[test]
 fn planted_faults_are_found_as_one_by_one() {
-    let mut found = [0; 5];
+    let mut meshes_with = [0; 5];
     let mut clean = 0;
     for number in 0..300 {
         let random = &mut Random(number);
@@ -257,14 +259,14 @@ fn planted_faults_are_found_as_one_by_one() {
                 surface.duplicate_faces.len(),
                 surface.degenerate_faces.len(),
             ];
-            found.iter_mut().zip(lists).for_each(|(found, count)| *found += usize::from(count > 0));
+            meshes_with.iter_mut().zip(lists).for_each(|(meshes, count)| *meshes += usize::from(count > 0));
             clean += usize::from(surface.is_clean() && surface.is_solid());
         }
         let third = mesh.faces.len() / 3;
         compare(&mesh, third..mesh.faces.len() - third, SurfacePositions::Merged, &name);
     }
     // Each kind is in many of the meshes, and some have none.
-    assert!(found.iter().all(|&count| count > 50) && clean > 20, "{found:?} {clean}");
+    assert!(meshes_with.iter().all(|&count| count > 50) && clean > 20, "{meshes_with:?} {clean}");
 }
 
 #[test]

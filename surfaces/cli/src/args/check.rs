@@ -27,8 +27,9 @@ pub struct CheckArgs {
     /// Open edges are not faults, as those of a terrain
     #[arg(long)]
     pub allow_open: bool,
-    /// Faces are neighbors only if they share indices of positions; by default, equal positions are one position, so that
-    /// seams of uvs and normals are not open
+    /// Treat equal positions with different indices as different positions
+    ///
+    /// By default, equal positions are one position, so that seams of uvs and normals are not open.
     #[arg(long)]
     pub no_merge: bool,
     /// Which files of folders.
