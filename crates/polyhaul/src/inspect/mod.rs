@@ -2,8 +2,8 @@
 //!
 //! [`info`] counts what an input contains; [`validate`] reads an input to the end, collects every problem, and reports
 //! whether a normal read would fail; [`check`] finds holes and other faults of surfaces, and measures them. Nothing
-//! here repairs, changes or prints anything; the command-line tool renders the results. Counting is in `contents` and, for
-//! renderer scenes, in `render`; table columns are in `columns`, file headers in `crate::declared`, surfaces in
+//! here repairs, changes or prints anything; the command-line tool renders the results. Counting is in `contents` and,
+//! for renderer scenes, in `render`; table columns are in `columns`, file headers in `crate::declared`, surfaces in
 //! `surfaces`, and checks that a normal read does not make in `faces` and `textures`.
 
 mod columns;
