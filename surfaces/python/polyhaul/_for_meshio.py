@@ -88,7 +88,7 @@ def _has_relative_indices(text: bytes) -> bool:
 MAX_WORDS = 1000
 
 
-def _blocks(mesh: Mesh) -> tuple[list[tuple[str, Array]], list[list[int]]]:
+def _blocks(mesh: Mesh) -> tuple[list[tuple[str, Array]], list[Array]]:
     """Faces of one size in runs, and the number of the group of each face: -1 before the first."""
     offsets, corners = mesh.face_offsets, mesh.corner_positions.astype(np.int64)
     sizes = np.diff(offsets)
@@ -102,7 +102,7 @@ def _blocks(mesh: Mesh) -> tuple[list[tuple[str, Array]], list[list[int]]]:
     for start, end, group in zip(starts.tolist(), ends.tolist(), groups.tolist(), strict=False):
         size = int(sizes[start])
         cells.append((cell_type(size), corners[offsets[start] : offsets[end]].reshape(-1, size)))
-        ids.append([group] * (end - start))
+        ids.append(np.full(end - start, group))
     return cells, ids
 
 

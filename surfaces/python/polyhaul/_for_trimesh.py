@@ -13,7 +13,7 @@ import numpy.typing as npt
 from polyhaul._arrays import NONE
 from polyhaul._errors import Error
 from polyhaul._facets import is_binary_stl, solids_of
-from polyhaul._handed_on import HandedOnError, check_faults, log_handed_on, log_read
+from polyhaul._handed_on import HandedOnError, check_faults, check_mapped, log_handed_on, log_read
 from polyhaul._io import read
 from polyhaul._mesh import Mesh
 from polyhaul._statements import Statements, numbers_per_line, text_of
@@ -209,12 +209,12 @@ class _Corners:
 
     def indices(self) -> tuple[Array, Array | None, Array | None]:
         """(f, k) int64: positions, uvs and normals; ``None`` where not all corners have them."""
-        missing = [None if stream is None else stream == NONE for stream in self._streams]
+        positions, *others = self._streams
+        missing = [None if stream is None else stream == NONE for stream in others]
         is_partial = any(some is not None and bool(some.any()) and not bool(some.all()) for some in missing)
-        streams = [
-            None if stream is None or some is None or bool(some.any()) else stream.astype(np.int64)
-            for stream, some in zip(self._streams, missing, strict=True)
-        ]
+        streams = [None if positions is None else positions.astype(np.int64)]
+        for stream, some in zip(others, missing, strict=True):
+            streams.append(None if stream is None or some is None or bool(some.any()) else stream.astype(np.int64))
         if is_partial and self._has_even_lines(missing):
             raise HandedOnError("corners with and without uvs or normals on lines with equally many numbers")
         if not is_partial and bool((self._sizes == self._sizes[0]).all()):
@@ -224,7 +224,7 @@ class _Corners:
         return tuple(None if stream is None else stream[at] for stream in streams)  # type: ignore[return-value]
 
     def _has_even_lines(self, missing: list[Array | None]) -> bool:
-        numbers = sum((~some).astype(np.int64) for some in missing if some is not None)
+        numbers = np.ones(int(self._sizes.sum()), np.int64) + sum(~some for some in missing if some is not None)
         starts = np.concatenate([[0], np.cumsum(self._sizes, dtype=np.int64)[:-1]])
         counts = np.add.reduceat(numbers, starts)
         return bool((counts == counts[0]).all())
@@ -329,6 +329,7 @@ def load_stl(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
 
 
 def _binary_stl(data: bytes) -> dict[str, Any]:
+    check_mapped(data)
     mesh = read(data, format="stl", precision="single", writable=True).meshes[0]
     if not mesh.face_count:
         return {"geometry": {}}

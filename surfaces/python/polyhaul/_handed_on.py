@@ -9,6 +9,10 @@ from typing import Any
 logger = logging.getLogger("polyhaul.accelerate")
 
 
+#: Above this many bytes, binary files are handed on to trimesh, whose reader only maps them: to parse them takes longer.
+MAX_MAPPED = 1 << 20
+
+
 class HandedOnError(Exception):
     """The other library would return something else than polyhaul; the message is the reason."""
 
@@ -29,3 +33,9 @@ def check_faults(scene: Any, allowed: tuple[str, ...] = ()) -> None:
     for warning in scene.report.warnings:
         if warning.severity == "fault" and warning.code not in allowed:
             raise HandedOnError(warning.message)
+
+
+def check_mapped(data: bytes) -> None:
+    """Raises ``HandedOnError`` for binary data that trimesh maps faster than they are parsed."""
+    if len(data) > MAX_MAPPED:
+        raise HandedOnError("binary data above 1 MiB, which trimesh maps without parsing")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul._errors import Error
-from polyhaul._handed_on import HandedOnError, log_handed_on, log_read
+from polyhaul._handed_on import HandedOnError, check_mapped, log_handed_on, log_read
 from polyhaul._statements import numbers_per_line, text_of
 from polyhaul._table import Lists, Table
 from polyhaul._tables import read_tables
@@ -93,6 +93,7 @@ def _expected_numbers(table: Table) -> Array:
 
 def binary_data(elements: dict[str, Element], data: bytes) -> dict[str, Any]:
     """The rows of each element as a structured array, whose lists have one length."""
+    check_mapped(data)
     is_big = any(kind.startswith(">") for element in elements.values() for kind in element["properties"].values())
     header = _header(elements, f"binary_{'big' if is_big else 'little'}_endian", lambda kind, is_count: _TYPES[kind[1:]])
     tables = read_tables(header + data, format="ply")

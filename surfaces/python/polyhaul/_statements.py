@@ -43,6 +43,7 @@ class Statements:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
+        check_comments(data)
         codes = np.frombuffer(data, np.uint8)
         starts = [np.flatnonzero(codes[at : at + BLOCK] == ord("\n")) + (at + 1) for at in range(0, len(codes), BLOCK)]
         self._starts = np.concatenate([np.zeros(1, np.int64), *starts])
@@ -121,8 +122,6 @@ class Statements:
         else:
             faces = [int(np.count_nonzero(self._is_face[:row])) for row in rows]
         remarks = [Remark(self._line(row).rstrip(b"\n"), face) for row, face in zip(rows.tolist(), faces, strict=True)]
-        if self._data.count(b"#") != sum(remark.text.count(b"#") for remark in remarks):
-            raise HandedOnError("a comment after numbers")
         for text, _ in remarks:
             if text[:1] in (b" ", b"\t") and text.split()[:1] and text.split()[0] in (b"v", b"vt", b"vn", b"f"):
                 raise HandedOnError("spaces before a keyword")

@@ -225,16 +225,26 @@ def readers(folder: Path, rounds: int) -> None:
             times[0].append(seconds(lambda: reader(path).read()))
             times[1].append(seconds(lambda: pyvista.read(path)))
         row(f"PyVista, {kind.upper()}, {path.stat().st_size / 1e6:.0f} MB", *times)
-    for library, kind in ((trimesh.load_scene, "obj"), (meshio.read, "obj"), (meshio.read, "stl")):
-        path = folder / f"plain.{kind}"
-        polyhaul.write(plain, path)
-        times = ([], [])
-        for _ in range(rounds):
-            times[0].append(seconds(lambda: library(path)))
-            polyhaul.accelerate()
-            times[1].append(seconds(lambda: library(path)))
-            polyhaul.accelerate(False)
-        row(f"{library.__module__.split('.')[0]}, {kind.upper()}, {path.stat().st_size / 1e6:.0f} MB", *times)
+    plain_files = {f"plain.{kind}": {} for kind in ("obj", "ply", "stl")}
+    text_files = {f"text.{kind}": {"ascii": True} for kind in ("ply", "stl")}
+    for name, options in (plain_files | text_files).items():
+        polyhaul.write(plain, folder / name, **options)
+        for library in (trimesh.load_scene, meshio.read):
+            compare_accelerated(folder / name, library, rounds)
+
+
+def compare_accelerated(path: Path, library: Callable[[Path], object], rounds: int) -> None:
+    """Times a library's own reader and the one that polyhaul puts in its place."""
+    import polyhaul
+
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        times[0].append(seconds(lambda: library(path)))
+        polyhaul.accelerate()
+        times[1].append(seconds(lambda: library(path)))
+        polyhaul.accelerate(False)
+    kind = path.suffix[1:].upper() + (" as text" if path.stem == "text" else "")
+    row(f"{library.__module__.split('.')[0]}, {kind}, {path.stat().st_size / 1e6:.0f} MB", *times)
 
 
 def main(args: list[str]) -> None:
