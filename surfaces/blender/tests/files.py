@@ -156,7 +156,7 @@ class ObjFile:
             self.face(form)
         if len(self.lines) == count:
             # No face was a new one.
-            self.odd.add("unused material")
+            self.odd |= {"unused material", "unused group"}
         if rng.random() < 0.2:
             self.lines.append("l " + " ".join(self.corner("v") for _ in range(rng.randint(2, 5))))
         if self.is_odd("points"):
@@ -337,6 +337,7 @@ class PlyFile:
             axes = [at for at, (_, name, _) in enumerate(properties) if name in ("x", "y", "z")]
             for at in axes:
                 rows[-1][at] = rows[0][at]
+            self.odd.add("equal positions")
         return "vertex", properties, rows
 
     def value(self, kind: str, name: str) -> object:
@@ -400,12 +401,13 @@ def stl(rng: random.Random, path: Path) -> set[str]:
         if rng.random() < 0.08:
             # The same one again, or turned over; or a triangle without an area.
             triangles.append(rng.choice([triangle, triangle[::-1], [triangle[0], triangle[0], triangle[1]]]))
+    odd = set() if triangles else {"no triangles"}
     normals = [rng.choice([[0, 0, 0], [0, 0, 1], [0.6, 0.8, 0]]) for _ in triangles]
     if rng.random() < 0.5:
         colors = rng.choice([0, 0, 0x801F])
         rows = [struct.pack("<12fH", *normal, *sum(corners, []), colors) for normal, corners in zip(normals, triangles, strict=True)]
         path.write_bytes(rng.choice([b"solid binary", b"made by nobody"]).ljust(80, b"\0") + struct.pack("<I", len(rows)) + b"".join(rows))
-        return set()
+        return odd
     end = rng.choice(["\n", "\r\n"])
     lines, cut = [f"solid {rng.choice(['', 'name', 'two words'])}"], rng.choice([-1, -1, len(triangles) // 2])
     for at, (normal, corners) in enumerate(zip(normals, triangles, strict=True)):
@@ -416,4 +418,4 @@ def stl(rng: random.Random, path: Path) -> set[str]:
         lines += ["      vertex " + " ".join(f"{value:.9g}" for value in corner) for corner in corners]
         lines += ["    endloop", "  endfacet"]
     path.write_bytes((end.join([*lines, "endsolid"]) + end).encode())
-    return set()
+    return odd

@@ -178,6 +178,7 @@ DOCUMENTED: dict[str, list[tuple[str, str]]] = {
         (r"", "faces behind a curve"),
         (r"color|attributes", "colors of some"),
         (r"/materials|/slots", "unused material"),
+        (r"/(groups|active group)", "unused group"),
         (r"/values/Alpha", "Tr"),
         (r"^/materials|^/images", "norm"),
         (r"/Normal Map/values/Strength", "bump"),
@@ -189,8 +190,9 @@ DOCUMENTED: dict[str, list[tuple[str, str]]] = {
         (r"^/meshes/.*/(edges|loose|counts)", "two corners"),
         (r"/(uvs|attributes)", "other names of uvs"),
         (r"/(uvs|attributes)", "uvs without faces"),
+        (r"/normals", "equal positions"),
     ],
-    "stl": [],
+    "stl": [("", "no triangles")],
 }
 
 
