@@ -208,6 +208,7 @@ class ObjFile:
             knots = [knots[degree]] * degree + knots[degree:-degree] + [knots[-degree - 1]] * degree
         if self.has_groups:
             self.lines.append(f"g {rng.choice(NAMES)}")
+            self.odd.add("unused group")
         self.lines += [
             f"cstype {rng.choice(['bspline', 'bspline', 'rat bspline'])}",
             f"deg {degree}",
