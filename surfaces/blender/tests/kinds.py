@@ -44,6 +44,9 @@ def fill(seed: int, kind: str) -> None:
 class KindFiller(scenes.Filler):
     """One scene, of one kind."""
 
+    #: Few where meshes have instances on each vertex.
+    max_vertices = 10000
+
     def name(self) -> str:
         return self.rng.choice(NAMES)
 
@@ -81,11 +84,10 @@ class KindFiller(scenes.Filler):
                 tree.links.new(mapping.outputs["Vector"], node.inputs["Vector"])
         return made
 
-    def small_mesh(self) -> bpy.types.Mesh:
-        """A mesh of few vertices, for instances on each of them."""
-        data = self.mesh()
-        while len(data.vertices) > 30:
-            data = self.mesh()
+    def mesh(self) -> bpy.types.Mesh:
+        data = super().mesh()
+        while len(data.vertices) > self.max_vertices:
+            data = super().mesh()
         return data
 
     def one(self) -> None:
@@ -155,19 +157,21 @@ class KindFiller(scenes.Filler):
 
     def instanced(self) -> None:
         """Instances of collections, in collections, on vertices and faces, of nodes and of particles."""
+        self.max_vertices = 20
         self.instances()
-        bpy.data.objects[-1].parent = self.object_of(self.mesh())
+        shown = [item for item in bpy.context.scene.objects if item.instance_type == "COLLECTION"]
+        shown[0].parent = self.object_of(self.mesh())
         for kind in ("VERTS", "FACES"):
-            owner = self.object_of(self.small_mesh())
+            owner = self.object_of(self.mesh())
             owner.instance_type = kind
             owner.use_instance_faces_scale = self.chance(0.5)
             owner.show_instancer_for_viewport = self.chance(0.5)
-            child = self.object_of(self.small_mesh())
+            child = self.object_of(self.mesh())
             child.parent = owner
-        part = self.object_of(self.small_mesh())
+        part = self.object_of(self.mesh())
         for kind in ("object", "mesh", "collection"):
-            self.nodes(self.object_of(self.small_mesh()), kind, part)
-        owner = self.object_of(self.small_mesh())
+            self.nodes(self.object_of(self.mesh()), kind, part)
+        owner = self.object_of(self.mesh())
         settings = owner.modifiers.new("particles", "PARTICLE_SYSTEM").particle_system.settings
         settings.count, settings.type, settings.render_type, settings.instance_object = 4, "HAIR", "OBJECT", part
 

@@ -56,7 +56,7 @@ def test_files_are_those_of_blender(addon: Any, tmp_path: Path, seed: int, kind:
 
 def test_most_files_are_equal_byte_for_byte() -> None:
     """So that the reasons for differences do not become excuses."""
-    assert VERDICTS["equal"] > 0.75 * VERDICTS.total(), VERDICTS
+    assert VERDICTS["equal"] >= 0.75 * VERDICTS.total(), VERDICTS
     print(dict(VERDICTS))
 
 
