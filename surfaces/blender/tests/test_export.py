@@ -212,6 +212,36 @@ def test_polygons_too_long_for_ply_are_cut_as_blender_cuts_them(empty: Any, tmp_
     assert pairs.content(tmp_path / "ours.ply") == pairs.content(tmp_path / "theirs.ply")
 
 
+def test_weights_and_loose_edges_of_several_objects_are_kept(empty: Any, tmp_path: Path) -> None:
+    """Blender loses the weights of the third object, and takes the edges for those of the first."""
+    for number in range(3):
+        data = bpy.data.meshes.new("m")
+        data.from_pydata([(number, 0, 0), (number, 1, 0), (number, 0, 1), (9, 9, number)], [(0, 3)], [(0, 1, 2)])
+        made = bpy.data.objects.new(f"o{number}", data)
+        bpy.context.collection.objects.link(made)
+        if number != 1:
+            made.vertex_groups.new(name="g").add([0, 1, 2], 1.0, "REPLACE")
+    bpy.ops.polyhaul.ply_export(filepath=str(tmp_path / "a.ply"), ascii_format=True)
+    rows = (tmp_path / "a.ply").read_text().split("end_header\n")[1].splitlines()
+    assert [row.split()[3] for row in rows[:12]] == [*"1110", *"0000", *"1110"]
+    assert rows[-3:] == ["0 3", "4 7", "8 11"]
+
+
+def test_materials_are_those_of_the_active_output(empty: Any, tmp_path: Path) -> None:
+    """Blender takes the first one."""
+    bpy.ops.mesh.primitive_plane_add()
+    material = bpy.data.materials.new("m")
+    material.use_nodes = True
+    bpy.context.object.data.materials.append(material)
+    tree = material.node_tree
+    output, shader = tree.nodes.new("ShaderNodeOutputMaterial"), tree.nodes.new("ShaderNodeBsdfPrincipled")
+    shader.inputs["Base Color"].default_value = (1, 0, 0, 1)
+    tree.links.new(shader.outputs[0], output.inputs[0])
+    output.is_active_output = True
+    bpy.ops.polyhaul.obj_export(filepath=str(tmp_path / "a.obj"))
+    assert b"Kd 1.000000 0.000000 0.000000" in lines(tmp_path / "a.mtl")
+
+
 def test_hair_stops_no_export(empty: Any, tmp_path: Path) -> None:
     bpy.ops.mesh.primitive_cube_add()
     hair = bpy.data.hair_curves.new("hair")
