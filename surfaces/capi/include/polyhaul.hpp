@@ -14,6 +14,7 @@
 
 #include "polyhaul.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -23,7 +24,6 @@
 #include <limits>
 #include <locale>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -119,16 +119,30 @@ inline const char *terminated(const std::string &text) {
 class Thrown {
 public:
     void catch_now() noexcept {
-        std::lock_guard<std::mutex> lock(mutex_);
+        const Lock lock(is_locked_);
         if (!exception_) exception_ = std::current_exception();
     }
     std::exception_ptr take() {
-        std::lock_guard<std::mutex> lock(mutex_);
+        const Lock lock(is_locked_);
         return std::exchange(exception_, nullptr);
     }
 
 private:
-    std::mutex mutex_;
+    /** Waits without the system: not every C++ library for Windows has std::mutex, and a pointer is moved at once. */
+    class Lock {
+    public:
+        explicit Lock(std::atomic_flag &flag) : flag_(flag) {
+            while (flag_.test_and_set(std::memory_order_acquire)) continue;
+        }
+        ~Lock() { flag_.clear(std::memory_order_release); }
+        Lock(const Lock &) = delete;
+        Lock &operator=(const Lock &) = delete;
+
+    private:
+        std::atomic_flag &flag_;
+    };
+
+    std::atomic_flag is_locked_ = ATOMIC_FLAG_INIT;
     std::exception_ptr exception_;
 };
 
