@@ -30,7 +30,8 @@ export async function load(address) {
 export function loadNow(address) {
   const url = placeOf(address);
   const { href } = url;
-  if (!compiled.has(href)) compiled.set(href, new (assembly().Module)(bytesNow(url)));
+  const { Module } = assembly();
+  if (!compiled.has(href)) compiled.set(href, new Module(bytesNow(url)));
   return compiled.get(href);
 }
 
@@ -42,10 +43,11 @@ async function compile(url) {
   const response = await found(url).catch(({ message }) => {
     throw misplaced(message);
   });
-  const type = response.headers.get('content-type') ?? '';
-  if (type.startsWith('text/html')) throw misplaced(`polyhaul: the server sent a page for ${url}`);
+  const type = response.headers.get('content-type');
+  if (isPage(type)) throw misplaced(pageFor(url));
   // Servers that do not know WebAssembly send it as something else, which is not compiled on the way.
-  return type === 'application/wasm' && compileStreaming ? compileStreaming(response) : compile(await response.arrayBuffer());
+  const isStreamed = type === 'application/wasm' && compileStreaming;
+  return isStreamed ? compileStreaming(response) : compile(await response.arrayBuffer());
 }
 
 function assembly() {
@@ -64,13 +66,17 @@ function bytesNow(url) {
   // Pages get only text at once. In this encoding, the low byte of each character is a byte of the file.
   request.overrideMimeType('text/plain; charset=x-user-defined');
   request.send();
-  const isPage = request.getResponseHeader('content-type')?.startsWith('text/html');
-  if (request.status >= 400 || isPage) throw misplaced(`polyhaul: cannot load ${url}: ${isPage ? 'a page' : request.status}`);
+  if (request.status >= 400) throw misplaced(`polyhaul: cannot load ${url}: ${request.status}`);
+  if (isPage(request.getResponseHeader('content-type'))) throw misplaced(pageFor(url));
   const text = request.responseText;
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at);
   return bytes;
 }
+
+/** Servers for development answer a wrong address with a page and status 200. */
+const isPage = (type) => type?.startsWith('text/html');
+const pageFor = (url) => `polyhaul: the server sent a page for ${url}`;
 
 function misplaced(why) {
   return new Error(`${why}; is the module where the page expects it? See "Bundlers" in the readme of polyhaul`);

@@ -63,16 +63,36 @@ function started(module) {
 /** The script, where no bundler has moved it. */
 const beside = (module) => new URL('worker.js', placeOf(module));
 
+/** Bundlers look for this expression, and may replace the address in it. */
+const bundledWorker = () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+
 function browserWorker(module) {
   if (isMoved(module)) return new Worker(beside(module), { type: 'module' });
   try {
-    return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+    return bundledWorker();
   } catch (error) {
     // A worker must have the origin of the page, but may import from others, such as that of a CDN.
     if (error.name !== 'SecurityError') throw error;
-    const script = new Blob([`import ${JSON.stringify(beside(module))};`], { type: 'text/javascript' });
+    const script = new Blob([`import ${JSON.stringify(bundledAddress())};`], { type: 'text/javascript' });
     return new Worker(URL.createObjectURL(script), { type: 'module' });
   }
+}
+
+/** The address in the expression, which nothing else tells. */
+function bundledAddress() {
+  const { Worker } = globalThis;
+  let address;
+  globalThis.Worker = class {
+    constructor(url) {
+      address = new URL(url, location.href).href;
+    }
+  };
+  try {
+    bundledWorker();
+  } finally {
+    globalThis.Worker = Worker;
+  }
+  return address;
 }
 
 /** Browsers do not say why. */

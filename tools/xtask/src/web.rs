@@ -105,8 +105,8 @@ fn missing() -> Option<String> {
 }
 
 fn missing_node() -> Option<String> {
-    let is_recent = ["-e", "process.exit(Number(parseInt(process.versions.node) < 20))"];
-    (!root::succeeds(Command::new("node").args(is_recent))).then(|| "Node.js 20 is not installed".into())
+    let is_recent = ["-e", "process.exit(Number(!process.getBuiltinModule))"];
+    (!root::succeeds(Command::new("node").args(is_recent))).then(|| "Node.js 20.16 is not installed".into())
 }
 
 /// The module with all features compiles, and passes the tests of the package that need no other package.

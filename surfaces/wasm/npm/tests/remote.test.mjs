@@ -10,7 +10,8 @@ import { read } from 'polyhaul';
 import { RangeFile, remote } from '../node_modules/polyhaul/remote.js';
 
 const PATHS = [process.env.CHROME, '/usr/bin/chromium', '/usr/bin/google-chrome'];
-const executablePath = PATHS.find((path) => path && existsSync(path));
+const driver = await import('playwright-core').catch(() => undefined);
+const executablePath = driver && PATHS.find((path) => path && existsSync(path));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm' };
 const ARGS = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'];
 
@@ -42,8 +43,7 @@ before(async () => {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   address = `http://127.0.0.1:${server.address().port}`;
   if (!executablePath) return;
-  const { chromium } = await import('playwright-core');
-  browser = await chromium.launch({ executablePath, args: ARGS });
+  browser = await driver.chromium.launch({ executablePath, args: ARGS });
   page = await browser.newPage();
   await page.goto(`${address}/index.html`);
 });

@@ -27,7 +27,10 @@ const versionOf = (folder) => JSON.parse(readFileSync(join('node_modules', folde
 const BUNDLERS = {
   vite: { build: [`${vite('vite')} build --base=./`], dev: (port) => `${vite('vite')} --strictPort --port ${port}` },
   // The last one that bundles dependencies by esbuild in development.
-  'vite-7': { build: [`${vite('vite-7')} build --base=./`], dev: (port) => `${vite('vite-7')} --strictPort --port ${port}` },
+  'vite-7': {
+    build: [`${vite('vite-7')} build --base=/vite-7/dist/`],
+    dev: (port) => `${vite('vite-7')} --strictPort --port ${port}`,
+  },
   webpack: {
     files: {
       'webpack.config.js': `export default { entry: './page.js', output: { filename: '[name]-[contenthash].js' } };`,
@@ -118,12 +121,12 @@ before(async () => {
     if (url === '/cube.obj') response.writeHead(200, open).end(CUBE);
     else if (url === '/page.obj') response.writeHead(200, { ...open, 'content-type': 'text/html' }).end(PAGE);
     else if (url === '/closed.obj') response.writeHead(200).end(CUBE);
-    else fileFrom('projects/installed', url, response, open);
+    else fileFrom('projects', url, response, open);
   });
   // As strict as a page with workers and WebAssembly may be.
   const scripts = `script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'`;
   const policy = { 'content-security-policy': `default-src 'self'; ${scripts}; connect-src 'self' blob: http://127.0.0.1:*` };
-  server = await listening(({ url }, response) => fileFrom('projects', url, response, url.startsWith('/cdn/') ? {} : policy));
+  server = await listening(({ url }, response) => fileFrom('projects', url, response, url.startsWith('/cdn') ? {} : policy));
   if (!executablePath) return;
   const { chromium } = await import('playwright-core');
   browser = await chromium.launch({ executablePath, args: ARGS });
@@ -144,7 +147,11 @@ async function listening(answer) {
 
 function fileFrom(folder, url, response, headers) {
   const file = join(folder, decodeURI(new URL(url, 'http://x').pathname));
-  if (!existsSync(file) || statSync(file).isDirectory()) return response.writeHead(404, headers).end(PAGE);
+  if (!existsSync(file) || statSync(file).isDirectory()) {
+    // As servers for development do.
+    const status = url.startsWith('/app/') ? 200 : 404;
+    return response.writeHead(status, { ...headers, 'content-type': 'text/html' }).end(PAGE);
+  }
   response.writeHead(200, { ...headers, 'content-type': TYPES[extname(file)] ?? 'text/plain' }).end(readFileSync(file));
 }
 
@@ -193,13 +200,27 @@ for (const [name, { files, build, dev, page = '' }] of Object.entries(BUNDLERS))
 }
 
 test('import map: run from a server of another origin', inChromium, async () => {
-  const modules = `${address(models)}node_modules/`;
+  const modules = `${address(models)}cdn/node_modules/`;
   const { exports } = JSON.parse(readFileSync(join(project('cdn'), 'node_modules/polyhaul/package.json')));
-  const own = Object.entries(exports).map(([name, file]) => [name.replace('.', 'polyhaul'), `${modules}polyhaul/${file.default ?? file}`]);
+  const addressOf = (file) => `${modules}polyhaul/${file.default ?? file}`;
+  const own = Object.entries(exports).map(([name, file]) => [name.replace('.', 'polyhaul'), addressOf(file)]);
   const three = { three: `${modules}three/build/three.module.js`, 'three/addons/': `${modules}three/examples/jsm/` };
   const map = JSON.stringify({ imports: { ...three, ...Object.fromEntries(own) } });
   written('cdn', { 'index.html': PAGE.replace('<body>', `<body><script type="importmap">${map}</script>`) });
   await check(`${address(server)}cdn/index.html`);
+});
+
+test('bundles on a server of another origin', inChromium, async () => {
+  for (const [name, option] of [['vite', '--base'], ['webpack', '--output-public-path']]) {
+    const { build, files } = BUNDLERS[name];
+    const folder = project(`cdn-${name}`, files);
+    const base = `${address(models)}cdn-${name}/dist/`;
+    shell(`${build[0].replace('--base=./', '')} ${option} ${base}`, folder);
+    const page = join(folder, 'dist/index.html');
+    const script = readdirSync(join(folder, 'dist')).find((name) => name.startsWith('main'));
+    if (script) writeFileSync(page, PAGE.replace('./page.js', base + script));
+    await check(`${address(server)}cdn-${name}/dist/index.html`);
+  }
 });
 
 /** What browsers lack that are older, or locked down. */
@@ -220,6 +241,9 @@ test('browsers with less, and files that are missing', inChromium, async () => {
   writeFileSync(join(folder, 'dist/index.html'), PAGE);
   const missing = /cannot load .*polyhaul-obj.wasm: 404.* See "Bundlers" in the readme of polyhaul/;
   await check(url, { 'parse at once': missing, loader: missing });
+  cpSync(folder, resolve('projects/app'), { recursive: true });
+  const page = /the server sent a page for .*polyhaul-obj.wasm; .* See "Bundlers"/;
+  await check(url.replace('/less/', '/app/'), { 'parse at once': page, loader: page });
   shell('cp node_modules/polyhaul/*.wasm dist/', folder);
   await check(url, { 'parse at once': 3, loader: /the worker cannot start: .*readme/, read: /the worker cannot start/ });
   shell(COPY, folder);
