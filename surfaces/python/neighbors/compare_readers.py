@@ -278,7 +278,9 @@ def difference(expected: Any, found: Any, place: str) -> str | None:
     if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)) and len(expected) == len(found):
         inner_places = (difference(a, b, f"{place}[{at}]") for at, (a, b) in enumerate(zip(expected, found, strict=True)))
         return next((inner for inner in inner_places if inner is not None), None)
-    return None if expected == READ_ONLY or expected == found and type(expected) is type(found) else f"{place}: expected {expected!r:.80}, found {found!r:.80}"
+    if expected == READ_ONLY or (expected == found and type(expected) is type(found)):
+        return None
+    return f"{place}: expected {expected!r:.80}, found {found!r:.80}"
 
 
 def main(args: list[str]) -> int:

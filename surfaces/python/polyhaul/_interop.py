@@ -424,7 +424,8 @@ def _joined(source: Mesh | Scene) -> Mesh:
         columns = [{name: _dense(column) for name, column in getattr(mesh, field).items()} for mesh in meshes]
         shared = [name for name in columns[0] if all(_is_alike(columns[0][name], other.get(name)) for other in columns)]
         given[field] = {name: np.concatenate([other[name] for other in columns]) for name in shared}
-        dropped += [f"the column {name!r} that not all objects have" for name in {n: 0 for other in columns for n in other} if name not in shared]
+        names = dict.fromkeys(name for other in columns for name in other)
+        dropped += [f"the column {name!r} that not all objects have" for name in names if name not in shared]
     _warn_dropped("a joined mesh", dropped)
     return Mesh(np.concatenate([mesh.positions for mesh in meshes]), **given)
 
