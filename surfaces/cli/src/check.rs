@@ -44,6 +44,7 @@ struct CheckFile<'a> {
     bounds: Option<Extent>,
     surfaces: Vec<CheckEntry<'a>>,
     codec: Option<String>,
+    file_bytes: Option<u64>,
     bytes_in: u64,
     plain_bytes_in: u64,
     warnings: JsonWarnings<'a>,
@@ -89,8 +90,8 @@ struct CheckedInput {
 /// Checks each input.
 pub fn run(session: &Session, args: &CheckArgs) -> u8 {
     let is_included = |format: polyhaul::Format| !format.is_image() && !format.is_texture();
-    let find = || many::find(&args.inputs, &args.find, args.find.options()?, is_included);
-    let prepared = session.read_options(&args.read).and_then(|options| Ok((find()?, options)));
+    let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options, is_included);
+    let prepared = session.read_options(&args.read).and_then(|options| Ok((find(&options)?, options)));
     let (sources, options) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return session.fail("check", &error, JsonTo::Stdout).max(USAGE),
@@ -153,7 +154,8 @@ fn show(session: &Session, checked: &CheckedInput) -> bool {
     if session.everywhere.json || session.everywhere.quiet {
         return true;
     }
-    let title = format!("{}  ({})\n", human::path(&checked.path), human::input(&check.report));
+    let size = human::input(human::file_bytes(&checked.path), &check.report);
+    let title = format!("{}  ({size})\n", human::path(&checked.path));
     console::result(&(title + &table(check)))
 }
 
@@ -260,6 +262,7 @@ fn entry(checked: &CheckedInput) -> CheckFile<'_> {
         bounds: check.bounds().map(Extent::from),
         surfaces: check.surfaces.iter().map(surface_entry).collect(),
         codec: codec(&check.report),
+        file_bytes: human::file_bytes(path),
         bytes_in: check.report.bytes_in,
         plain_bytes_in: check.report.plain_bytes_in,
         warnings: JsonWarnings::new(&check.report.warnings),

@@ -49,7 +49,7 @@ struct InfoFound {
 
 /// Shows the contents of each input.
 pub fn run(session: &Session, args: &InfoArgs) -> u8 {
-    let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options);
+    let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options, |_| true);
     let prepared = session.read_options(&args.read).and_then(|options| Ok((find(&options)?, options)));
     let (sources, options) = match prepared {
         Ok(prepared) => prepared,

@@ -23,15 +23,23 @@ pub fn find(
     if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
 }
 
-/// The input files, those in input folders, and instead of an archive with several members these.
-pub fn find_all(inputs: &[PathBuf], args: &FindArgs, options: &ReadOptions) -> Result<Vec<Source>> {
+/// The input files, those in input folders that `is_included` allows, and instead of an archive with several members these.
+pub fn find_all(
+    inputs: &[PathBuf],
+    args: &FindArgs,
+    options: &ReadOptions,
+    is_included: impl Fn(Format) -> bool,
+) -> Result<Vec<Source>> {
+    let is_member = |path: &PathBuf| Format::of_path(path).is_none_or(&is_included);
     let mut sources = Vec::new();
-    for source in find(inputs, args, args.options()?, |_| true)? {
+    for source in find(inputs, args, args.options()?, &is_included)? {
         // An archive that cannot be opened is an input that cannot be read.
         let members =
             if format::is_stream(&source.path) { Ok(Vec::new()) } else { inspect::members(&source.path, options) };
         match members {
-            Ok(members) if !members.is_empty() => sources.extend(members.into_iter().map(source_of)),
+            Ok(members) if !members.is_empty() => {
+                sources.extend(members.into_iter().filter(is_member).map(source_of));
+            }
             _ => sources.push(source),
         }
     }

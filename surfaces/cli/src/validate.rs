@@ -52,7 +52,7 @@ impl ValidateChecked {
 
 /// Lists every problem of each input.
 pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
-    let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options);
+    let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options, |_| true);
     let prepared = session.validate_options(&args.read).and_then(|options| Ok((find(&options)?, options)));
     let (sources, options) = match prepared {
         Ok(prepared) => prepared,

@@ -81,7 +81,7 @@ fn what_is_no_asset_is_left_out_of_folders() {
 }
 
 #[test]
-fn members_of_archives_are_inputs_of_info_and_validate() {
+fn members_of_archives_are_inputs_of_info_validate_and_check() {
     let folder = Folder::new("many-members");
     let zip = folder.path("model.zip");
     let inner = zip_of(&[("c.obj", TRIANGLE.as_bytes())]);
@@ -104,6 +104,8 @@ fn members_of_archives_are_inputs_of_info_and_validate() {
         assert_eq!(names, members.map(|name| format!("{zip}/{name}")), "{subcommand}");
         assert_eq!(json["files"][2]["error"]["line"], 2);
     }
+    let checked = run(&["check", &zip, "--json"]).expect(2).json();
+    assert_eq!(checked["files"].as_array().unwrap().len(), 4, "an image has no surface");
     // Reading one chooses the only scene; one scene alone has the archive's name.
     std::fs::write(&zip, zip_of(&stored[..3])).unwrap();
     assert_eq!(run(&["info", &zip, "--json"]).expect(0).json()["files"].as_array().unwrap().len(), 2);
