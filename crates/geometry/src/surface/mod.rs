@@ -108,7 +108,7 @@ pub struct Surface {
 /// let positions = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into();
 /// let mesh = Mesh { positions, faces, ..Mesh::default() };
 /// let surface = check_surface(&mesh, 0..3, SurfacePositions::Merged, &RunOptions::default())?;
-/// assert_eq!(surface.open_edges, [[2, 0], [0, 3], [3, 2]]);
+/// assert_eq!(surface.open_edges, [[0, 2], [3, 0], [2, 3]]);
 /// assert!(!surface.is_watertight() && surface.is_consistent());
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
