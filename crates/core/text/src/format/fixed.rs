@@ -20,7 +20,7 @@ impl Real for f32 {}
 impl Real for f64 {}
 
 pub(super) mod sealed {
-    use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page, shortest};
+    use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page};
 
     /// Properties of a float type that the writers need.
     pub trait Sealed: super::super::lanes::Float {
@@ -53,7 +53,7 @@ pub(super) mod sealed {
             page.shortest_f32(self);
         }
         fn append_python(self, page: &mut Page<'_>) {
-            shortest::python_f32(page, self);
+            page.python_f32(self);
         }
     }
 
@@ -75,7 +75,7 @@ pub(super) mod sealed {
             page.shortest_f64(self);
         }
         fn append_python(self, page: &mut Page<'_>) {
-            shortest::python_f64(page, self);
+            page.python_f64(self);
         }
     }
 }

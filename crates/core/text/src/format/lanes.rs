@@ -453,8 +453,36 @@ unsafe fn put_one<R: Float>(pen: Pen, value: R) -> Pen {
     }
 }
 
-/// See [`Page::shortest_lines`].
-pub(super) fn lines<R: Real, const E: usize>(
+/// See [`Page::shortest_lines`]. Numbers that have another notation in Python are written one at a time.
+pub(super) fn shortest<R: Real, const E: usize>(
+    page: &mut Page<'_>,
+    lines: &NumberLines<'_, E>,
+    first: usize,
+    values: &[R],
+) -> usize {
+    if !lines.is_python {
+        return self::lines(page, lines, first, values);
+    }
+    let is_usual = |value: &R| value.magnitude() == 0.0 || (1e-4..1e12).contains(&value.magnitude());
+    let mut written = 0;
+    while let Some(value) = values.get(written) {
+        let count = values[written..].iter().take_while(|value| is_usual(value)).count();
+        let end = written + count.max(1);
+        let fitted = if is_usual(value) {
+            self::lines(page, lines, first + written, &values[written..end])
+        } else {
+            one_at_a_time(page, lines, first + written, &values[written..end], |page, value| value.append_python(page))
+        };
+        written += fitted;
+        if written < end {
+            break;
+        }
+    }
+    written
+}
+
+/// Stores numbers in this crate's own notation.
+fn lines<R: Real, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,
     first: usize,

@@ -6,7 +6,7 @@
 use super::integer;
 use super::line::LinePrefix;
 use super::pen::{Pen, SLACK};
-use super::{MAX_I32, Page, Real, lanes};
+use super::{MAX_I32, Page};
 
 /// The text after the numbers of a list: a separator, and a line ending after the last number of each line.
 ///
@@ -29,7 +29,7 @@ pub struct NumberLines<'p, const E: usize = 1> {
     ends: [LinePrefix<'p>; E],
     /// Bytes of the longest end.
     end_bytes: usize,
-    is_python: bool,
+    pub(super) is_python: bool,
 }
 
 /// The position of a number in its line.
@@ -131,34 +131,6 @@ pub(super) fn one_at_a_time<T: Copy, const E: usize>(
         index += 1;
     }
     index - first
-}
-
-/// See [`Page::shortest_lines`]. Numbers that have another notation in Python are written one at a time.
-pub(super) fn shortest<R: Real, const E: usize>(
-    page: &mut Page<'_>,
-    lines: &NumberLines<'_, E>,
-    first: usize,
-    values: &[R],
-) -> usize {
-    if !lines.is_python {
-        return lanes::lines(page, lines, first, values);
-    }
-    let is_usual = |value: &R| value.magnitude() == 0.0 || (1e-4..1e12).contains(&value.magnitude());
-    let mut written = 0;
-    while let Some(value) = values.get(written) {
-        let count = values[written..].iter().take_while(|value| is_usual(value)).count();
-        let end = written + count.max(1);
-        let fitted = if is_usual(value) {
-            lanes::lines(page, lines, first + written, &values[written..end])
-        } else {
-            one_at_a_time(page, lines, first + written, &values[written..end], |page, value| value.append_python(page))
-        };
-        written += fitted;
-        if written < end {
-            break;
-        }
-    }
-    written
 }
 
 /// See [`Page::integer_lines`].

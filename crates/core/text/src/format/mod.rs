@@ -33,6 +33,7 @@ mod integer;
 mod lanes;
 mod line;
 mod lines;
+mod parsed;
 mod pen;
 mod power;
 mod row;
@@ -277,6 +278,16 @@ impl<'a> Page<'a> {
         shortest::shortest_f64(self, value);
     }
 
+    /// Appends an f32 in the notation of [`NumberLines::python`].
+    fn python_f32(&mut self, value: f32) {
+        shortest::python_f32(self, value);
+    }
+
+    /// Appends an f64 in the notation of [`NumberLines::python`].
+    fn python_f64(&mut self, value: f64) {
+        shortest::python_f64(self, value);
+    }
+
     /// Appends numbers of a list, starting at index `first`, with their shortest digits and the text after each;
     /// returns how many fit. The digits equal those of [`shortest_f32`](Self::shortest_f32) and
     /// [`shortest_f64`](Self::shortest_f64), computed for many values at a time.
@@ -295,7 +306,7 @@ impl<'a> Page<'a> {
         first: usize,
         values: &[R],
     ) -> usize {
-        lines::shortest(self, lines, first, values)
+        lanes::shortest(self, lines, first, values)
     }
 
     /// Appends integers of a list, starting at index `first`, and the text after each; returns how many fit.

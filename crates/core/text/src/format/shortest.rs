@@ -4,8 +4,8 @@
 //! crate's: no trailing `.0`, no `+` in exponents, `nan` and `inf` as in fixed digits.
 
 use super::Page;
+use super::parsed::ParsedDigits;
 use super::pen::Pen;
-use super::row::ParsedDigits;
 
 /// Appends an f32.
 #[inline]

@@ -79,10 +79,10 @@ impl EdgeFaces {
     }
 }
 
-type Edges = HashMap<(u32, u32), EdgeFaces>;
+type SmoothingEdges = HashMap<(u32, u32), EdgeFaces>;
 
-fn faces_of_edges(mesh: &Mesh) -> Result<Edges> {
-    let mut edges = Edges::new();
+fn faces_of_edges(mesh: &Mesh) -> Result<SmoothingEdges> {
+    let mut edges = SmoothingEdges::new();
     edges.try_reserve(mesh.sharp_edges.len())?;
     edges.extend(mesh.sharp_edges.iter().map(|&[a, b]| (edge(a, b), EdgeFaces::Apart)));
     for face in 0..mesh.faces.len() {
@@ -102,7 +102,7 @@ fn faces_of_edges(mesh: &Mesh) -> Result<Edges> {
     Ok(edges)
 }
 
-fn join_over_edges(mesh: &Mesh, edges: &Edges, parents: &mut [u32]) {
+fn join_over_edges(mesh: &Mesh, edges: &SmoothingEdges, parents: &mut [u32]) {
     // Whatever their order, the root of a group is its first face.
     for [a, b] in edges.values().filter_map(|faces| faces.joined(mesh)) {
         let a_root = root(parents, a);
@@ -112,7 +112,7 @@ fn join_over_edges(mesh: &Mesh, edges: &Edges, parents: &mut [u32]) {
 }
 
 /// Returns the bit of each face's group; 0 if all 32 are taken.
-fn bits(mesh: &Mesh, edges: &Edges, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
+fn bits(mesh: &Mesh, edges: &SmoothingEdges, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
     let mut by_group: Vec<u32> = Vec::new();
     by_group.try_reserve_exact(numbers.len())?;
     by_group.extend(0..numbers.len() as u32);

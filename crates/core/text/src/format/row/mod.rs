@@ -56,7 +56,6 @@ use std::ops::Range;
 
 use super::Page;
 use build::{CellFill, FormatBuilder, RowStep};
-pub(super) use python::ParsedDigits;
 
 pub use column::{StridedColumn, ValueType};
 pub use error::{ColumnsError, RowValueError, TemplateError, TemplateProblem};

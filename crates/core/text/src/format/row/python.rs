@@ -1,5 +1,6 @@
 //! Writes floating-point scalars and bytes as Python's `str` does.
 
+use super::super::parsed::ParsedDigits;
 use super::super::pen::Pen;
 use super::super::scientific::put_exponent;
 use super::super::shortest;
@@ -71,48 +72,6 @@ unsafe fn put_reformatted(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen
         let pen = pen.copy(first);
         let pen = if rest.is_empty() { pen } else { pen.put([b'.'], 1).copy(rest) };
         put_exponent(pen, digits.exponent, false)
-    }
-}
-
-/// Significant digits, and the exponent of the first.
-pub(in super::super) struct ParsedDigits {
-    digits: [u8; 20],
-    count: usize,
-    pub(in super::super) exponent: i32,
-}
-
-impl ParsedDigits {
-    pub(in super::super) fn text(&self) -> &[u8] {
-        &self.digits[..self.count]
-    }
-
-    /// Parses a decimal number with or without a point and an exponent; zero has one digit.
-    pub(in super::super) fn read(text: &[u8]) -> Self {
-        let mut digits = Self { digits: [b'0'; 20], count: 0, exponent: -1 };
-        let mut bytes = text.iter();
-        let mut behind_point = false;
-        for &byte in bytes.by_ref() {
-            match byte {
-                b'.' => behind_point = true,
-                b'0'..=b'9' if digits.count > 0 || byte != b'0' => {
-                    digits.exponent += i32::from(!behind_point);
-                    if let Some(slot) = digits.digits.get_mut(digits.count) {
-                        *slot = byte;
-                        digits.count += 1;
-                    }
-                }
-                b'0' if behind_point => digits.exponent -= 1,
-                b'e' => break,
-                _ => {}
-            }
-        }
-        let negative = bytes.as_slice().first() == Some(&b'-');
-        let exponent =
-            bytes.filter(|byte| byte.is_ascii_digit()).fold(0, |sum, digit| 10 * sum + i32::from(digit - b'0'));
-        digits.exponent += if negative { -exponent } else { exponent };
-        let zeros = digits.text().iter().rev().take_while(|&&digit| digit == b'0').count();
-        digits.count = (digits.count - zeros).max(1);
-        digits
     }
 }
 
