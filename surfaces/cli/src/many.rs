@@ -23,7 +23,7 @@ pub fn find(
     if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
 }
 
-/// The input files, those in input folders that `is_included` allows, and instead of an archive with several members these.
+/// The input files, and those in folders that `is_included` allows; instead of an archive with several members these.
 pub fn find_all(
     inputs: &[PathBuf],
     args: &FindArgs,

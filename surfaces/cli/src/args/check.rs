@@ -8,9 +8,9 @@ use std::path::PathBuf;
 /// `polyhaul check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each object is a surface; one that is shown several times is checked once, without its transform.
-Faults are open edges (of a single face), non-manifold edges (used more than twice), flipped edges (two
-faces use them in the same direction), duplicate faces (with the positions of an earlier one) and
+Each object is a surface; one that is shown several times is checked once, without its transform. \
+Faults are open edges (of a single face), non-manifold edges (used more than twice), flipped edges (two \
+faces use them in the same direction), duplicate faces (with the positions of an earlier one) and \
 degenerate faces (which use a position more than once, or have no area). Indices count from 0.
 
 Exit codes: 0 without faults, 1 with faults, 2 if an input cannot be read.
