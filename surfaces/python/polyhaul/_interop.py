@@ -435,12 +435,8 @@ def _is_alike(first: Array | None, other: Array | None) -> bool:
 
 
 def _dense(column: Array | Lists) -> Array | None:
-    """A column as an array, with rows of numbers for lists of one length; ``None`` for others."""
-    if not isinstance(column, Lists):
-        return column
-    lengths = np.diff(column.offsets)
-    is_even = len(lengths) > 0 and bool((lengths == lengths[0]).all())
-    return column.values.reshape(len(lengths), -1) if is_even else None
+    """A column as an array; ``None`` for lists of different lengths."""
+    return None if isinstance(column, Lists) else column
 
 
 class _Columns:
