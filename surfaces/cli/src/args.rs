@@ -64,7 +64,7 @@ pub enum Command {
     Info(InfoArgs),
     /// Check files and list every problem with its location
     Validate(ValidateArgs),
-    /// Find holes and other faults of surfaces, and measure them
+    /// Find holes and other faults in surfaces, and measure them
     Check(check::CheckArgs),
     /// Compare the contents of two files, in any formats
     Diff(diff::DiffArgs),

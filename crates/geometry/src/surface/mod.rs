@@ -166,7 +166,7 @@ fn check_range(faces: &Elements, range: &Range<usize>) -> Result<()> {
         Some(offsets) if offsets.is_sorted() && offsets[range.len()] as usize <= faces.corner_positions.len() => Ok(()),
         Some(_) => Err(Error::new(ErrorKind::Usage, "face offsets must ascend to the number of corners")),
         None => {
-            let message = format!("the mesh has {} faces, so that {range:?} do not exist", faces.len());
+            let message = format!("the mesh has {} faces, so {range:?} is out of range", faces.len());
             Err(Error::new(ErrorKind::Usage, message))
         }
     }

@@ -49,12 +49,12 @@ pub struct BatchArgs {
     /// Convert all assets again
     #[arg(long)]
     pub force: bool,
-    /// List what would be converted, and removed by `--prune`, without writing anything
+    /// List what would be converted, and what `--prune` would remove, without writing anything
     #[arg(long)]
     pub dry_run: bool,
-    /// At the end, remove outputs whose source no longer exists, and their rows
+    /// At the end, remove outputs whose source no longer exists, and their rows in the manifest
     ///
-    /// Only files that the log lists are removed, if they are unchanged and no other asset has them.
+    /// Only unchanged files that the log lists are removed, and none that another asset also outputs.
     #[arg(long)]
     pub prune: bool,
     /// Keep the input's extension in the output's name: chair.obj.ply

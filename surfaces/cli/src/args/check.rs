@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `polyhaul check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each object is a surface; one that is shown several times is checked once, without its transform. \
+Each object is a surface; one that appears several times is checked once, without its transforms. \
 Faults are open edges (of a single face), non-manifold edges (used more than twice), flipped edges (two \
 faces use them in the same direction), duplicate faces (with the positions of an earlier one) and \
 degenerate faces (which use a position more than once, or have no area). Indices count from 0.
@@ -24,7 +24,7 @@ pub struct CheckArgs {
     /// Input files or folders; `-` reads standard input
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
-    /// Open edges are not faults, as those of a terrain
+    /// Do not count open edges as faults, for surfaces such as terrain
     #[arg(long)]
     pub allow_open: bool,
     /// Treat equal positions with different indices as different positions
