@@ -75,7 +75,9 @@ async function opened(source, { transfer, signal, rangeBytes }) {
     const file = new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice().buffer;
     return { file, moved: [file] };
   }
-  if (!(source instanceof ArrayBuffer)) throw new TypeError('polyhaul: the source is no Blob, ArrayBuffer, view or URL');
+  if (!(source instanceof ArrayBuffer)) {
+    throw new TypeError('polyhaul: the source is not a Blob, ArrayBuffer, view or URL');
+  }
   // It throws for a buffer that was moved away.
   new Uint8Array(source);
   return { file: source, moved: transfer ? [source] : [] };

@@ -51,7 +51,7 @@ async function compile(url) {
 }
 
 function assembly() {
-  if (!globalThis.WebAssembly) throw new Error('polyhaul: this browser has no WebAssembly, or it is switched off');
+  if (!globalThis.WebAssembly) throw new Error('polyhaul: this browser does not support WebAssembly, or disables it');
   return WebAssembly;
 }
 
@@ -76,7 +76,7 @@ function bytesNow(url) {
 
 /** Servers for development answer a wrong address with a page and status 200. */
 const isPage = (type) => type?.startsWith('text/html');
-const pageFor = (url) => `polyhaul: the server sent a page for ${url}`;
+const pageFor = (url) => `polyhaul: the server sent an HTML page for ${url}`;
 
 function misplaced(why) {
   return new Error(`${why}; is the module where the page expects it? See "Bundlers" in the readme of polyhaul`);

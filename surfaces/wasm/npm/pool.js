@@ -56,7 +56,7 @@ export function release(worker) {
 function started(module) {
   if (typeof Worker !== 'undefined') return new Hand(browserWorker(module));
   const threads = nodeModule('worker_threads');
-  if (!threads) throw new Error('polyhaul: there are no workers here, or this is Node before 20.16');
+  if (!threads) throw new Error('polyhaul: workers are not available here, or Node is older than 20.16');
   return new Hand(new threads.Worker(beside(module)));
 }
 

@@ -242,13 +242,13 @@ test('browsers with less, and files that are missing', inChromium, async () => {
   const missing = /cannot load .*polyhaul-obj.wasm: 404.* See "Bundlers" in the readme of polyhaul/;
   await check(url, { 'parse at once': missing, loader: missing });
   cpSync(folder, resolve('projects/app'), { recursive: true });
-  const page = /the server sent a page for .*polyhaul-obj.wasm; .* See "Bundlers"/;
+  const page = /the server sent an HTML page for .*polyhaul-obj.wasm; .* See "Bundlers"/;
   await check(url.replace('/less/', '/app/'), { 'parse at once': page, loader: page });
   shell('cp node_modules/polyhaul/*.wasm dist/', folder);
   await check(url, { 'parse at once': 3, loader: /the worker cannot start: .*readme/, read: /the worker cannot start/ });
   shell(COPY, folder);
   await check(url, expected(address(models)), LACKS['newer functions']);
-  const none = /this browser has no WebAssembly/;
+  const none = /this browser does not support WebAssembly/;
   await check(url, { 'parse at once': none, loader: none, read: none }, LACKS.WebAssembly);
 });
 
