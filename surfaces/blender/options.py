@@ -55,7 +55,7 @@ class ExportOptions:
             ("DAG_EVAL_VIEWPORT", "Viewport", "Export objects as the viewport shows them"),
         ],
         default="DAG_EVAL_VIEWPORT",
-        description="How objects are evaluated; unless chosen, collections are exported to PLY and STL as rendered",
+        description="How objects are evaluated; by default, exporters of collections to PLY and STL evaluate for rendering",
     )
     # The name of the same option in Blender 5.3.
     evaluation_mode: EnumProperty(
@@ -114,7 +114,7 @@ class StlExportOptions(ExportOptions):
 
 
 def part_axes(operator: Any) -> None:
-    """Turns the forward axis of an operator to the next one if both axes are on one line, as Blender does."""
+    """Changes the forward axis of an operator to the next one if both axes are parallel, as Blender does."""
     if operator.forward_axis[-1] == operator.up_axis[-1]:
         names = [name for name, _, _ in AXES]
         operator.forward_axis = names[(names.index(operator.forward_axis) + 1) % len(names)]
@@ -126,7 +126,7 @@ class ImportOptions:
     use_local_origin: flag(
         "Local Origin",
         True,
-        "Subtract a point from coordinates that are too far from the origin for 32-bit floats, and keep it in the property "
+        "If coordinates are too far from the origin for 32-bit floats, subtract a point from them, and keep it in the property "
         "`polyhaul_origin` of the objects",
     )
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
@@ -167,7 +167,7 @@ class PlyImportOptions(ImportOptions):
     up_axis: axis("Up Axis", "Z")
     import_colors: EnumProperty(name="Vertex Colors", items=COLOR_SPACES, default="SRGB")
     import_attributes: flag("Vertex Attributes", True, "Import other numbers per vertex")
-    merge_verts: flag("Merge Vertices", False, "Merge vertices in the same place")
+    merge_verts: flag("Merge Vertices", False, "Merge vertices at the same position")
 
 
 class StlImportOptions(ImportOptions):

@@ -2,8 +2,8 @@
  * polyhaul for C++17: owns the handles of polyhaul.h, and throws its errors as exceptions.
  *
  * Header-only; link the C library. polyhaul.h is the reference manual, and its structs are used directly. Handles can
- * be moved and not copied. Callbacks may throw: the exception ends the job, and the function that started the job
- * throws it again.
+ * be moved, but not copied. Callbacks may throw: the exception stops the job, and the function that started the job
+ * rethrows it.
  *
  *     polyhaul::Scene scene = polyhaul::read_scene(polyhaul::Input::file("model.obj"));
  *     ph_mesh mesh = scene.mesh(0);
