@@ -45,8 +45,8 @@ def floats(name: str, value: npt.ArrayLike, columns: int) -> Floats:
 def colors(name: str, value: npt.ArrayLike) -> Floats:
     """Rows of red, green, blue and alpha as float32, from 0 to 1; alpha is 1 if there are three columns.
 
-    Unsigned integers are divided by the maximum of their type. Signed ones, which numpy makes of Python's, are bytes,
-    or 0 and 1 if there is nothing else.
+    Unsigned integers are divided by the maximum of their type. Signed ones, numpy's default for Python integers, are
+    divided by 255, unless only 0 and 1 occur.
     """
     array = _asarray(name, value)
     if array.ndim == 2 and array.shape[1] not in (3, 4):
@@ -155,7 +155,7 @@ def even_offsets(count: int, corners: int) -> Indices:
 
 
 def check_count(name: str, count: int) -> None:
-    """There are not more things than indices can tell apart."""
+    """Raises if there are more elements than indices can address."""
     if count > MOST:
         raise ValueError(f"{name}: {count} elements; at most {MOST} (2**32 - 2) are possible")
 
@@ -191,7 +191,7 @@ def _asarray(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def check_mask(name: str, value: Any) -> None:
-    """There are no masked values, which would be taken for numbers."""
+    """Raises if there are masked values, which would be taken for numbers."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked values; fill them first, as in {name}.filled(0)")
 

@@ -78,16 +78,16 @@ def batch(
     Assets that are already done are skipped, so a run that was stopped resumes where it was. A failed asset is a row,
     not an exception.
 
-    Ctrl-C, or an exception that ``progress`` raises, stops the run: what the workers have finished stays, and the
-    exception is raised unchanged once they have ended.
+    Ctrl-C, or an exception that ``progress`` raises, stops the run: what the workers have finished is kept, and the
+    exception is raised unchanged once they have stopped.
 
     Args:
         sources: files, folders or URLs; a URL that ends with a slash is a folder.
         output: the output folder or URL.
         to: the output format.
         check: whether to raise the error of the first failed asset at the end.
-        progress: called as ``progress(done, total)`` with numbers of assets, on this thread, when some are done;
-            ``True`` shows a bar (with tqdm). Assets that are skipped do not count.
+        progress: called as ``progress(done, total)`` with asset counts, on this thread, as assets are finished;
+            ``True`` shows a bar (with tqdm). Skipped assets do not count.
         options: the long options of the command, with underscores: ``recursive=True``, ``workers=8``,
             ``retry_failed=True``, ``force=True``, ``asset_memory="4GB"``, ``asset_timeout=60``, ``engine="ray"``,
             ``address="auto"``, ``shard="1/4"``, ``include=["*.obj"]``, ``triangulate=True``, ...

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class SurfaceCheck:
     """The faults and the measures of a mesh's surface: see :meth:`polyhaul.Mesh.check`.
 
-    Edges are pairs of positions. Of equal positions the first one is listed. Faces with fewer than three distinct
-    positions are degenerate, and do not count otherwise.
+    Edges are pairs of positions. Of equal positions, the first one is listed. Faces with fewer than three distinct
+    positions are degenerate, and otherwise ignored.
     """
 
     #: The number of faces.
@@ -79,7 +79,7 @@ class SurfaceCheck:
 
 
 class SurfaceMeasures:
-    """What :class:`polyhaul.Mesh` says about its surface. Everything is computed on each access."""
+    """The surface properties of :class:`polyhaul.Mesh`. Everything is recomputed on each access."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ class SurfaceMeasures:
 
     @property
     def bounds(self) -> npt.NDArray[np.float64] | None:
-        """(2, 3) float64: the smallest and the largest x, y, z of all finite positions; ``None`` if there are none."""
+        """(2, 3) float64: the minimum and maximum x, y, z of all finite positions; ``None`` if there are none."""
         positions = self.positions
         if not len(positions):
             return None
@@ -126,7 +126,7 @@ class SurfaceMeasures:
 
         Args:
             merge: equal positions are one position, so that the surface is not open at seams of uvs and normals, where
-                files repeat positions. If not, faces are neighbors only if they share indices.
+                files repeat positions. Otherwise, faces are neighbors only if they share indices.
             threads: worker threads; ``None`` for all cores. The result does not depend on it.
         """
         found: dict[str, Any] = _polyhaul.mesh_check(self._to_native(), merge, threads)
@@ -143,7 +143,7 @@ class SurfaceMeasures:
         angles there. Positions without faces get (0, 0, 0).
 
         Args:
-            flat: a normal per face instead.
+            flat: compute a normal per face instead.
             merge: equal positions have the same normal, so that the surface is smooth across seams, and across edges
                 that a file made sharp by repeating positions.
             threads: worker threads; ``None`` for all cores.

@@ -1,4 +1,4 @@
-"""Many meshes as one: :func:`concatenate`."""
+"""Joining meshes: :func:`concatenate`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 def concatenate(meshes: Iterable[Mesh | Object] | Scene) -> Mesh:
-    """Joins meshes to one, in their order, with all their attributes.
+    """Joins meshes into one, in order, with all their attributes.
 
     Uvs and normals keep their domain if all meshes have the same one, and are stored by index otherwise. Equal materials
     become one; slots are renumbered. Columns and vertex groups are joined by name.
@@ -39,7 +39,7 @@ def concatenate(meshes: Iterable[Mesh | Object] | Scene) -> Mesh:
         A new mesh; the arrays are copied.
 
     Raises:
-        ValueError: there are no meshes, or there are more positions or corners than indices can tell apart.
+        ValueError: there are no meshes, or there are more positions or corners than indices can address.
         TypeError: an item is not a mesh or an object.
 
     Example:

@@ -34,7 +34,7 @@ def solids_of(text: bytes) -> Iterator[Solid]:
     """The solids that have facets, in order.
 
     Raises:
-        HandedOnError: the text has something besides solids and facets.
+        HandedOnError: the text contains something besides solids and facets.
     """
     lower = text.lower()
     end = 0
@@ -66,13 +66,13 @@ def facets_of(text: bytes, vertices: int, normals: int) -> npt.NDArray[np.float6
     if [word for at, word in enumerate(first) if at not in _NUMBERS] != [
         word for at, word in enumerate(_WORDS) if at not in _NUMBERS
     ]:
-        raise HandedOnError("facets of another form")
+        raise HandedOnError("facets in an unexpected form")
     try:
         numbers = loadtxt(rows, usecols=_NUMBERS, comments=None, ndmin=2)
     except MalformedError:
-        raise HandedOnError("facets of another form") from None
+        raise HandedOnError("facets in an unexpected form") from None
     if not 3 * len(numbers) == 3 * normals == vertices:
-        raise HandedOnError("facets of another form")
+        raise HandedOnError("facets in an unexpected form")
     return np.asarray(numbers, np.float64).reshape(-1, 4, 3)
 
 

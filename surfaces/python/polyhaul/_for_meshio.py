@@ -44,7 +44,7 @@ def _read_obj(data: bytes) -> Any:
 
     text = text_of(data)
     if b"\\" in text:
-        raise HandedOnError("lines that continue")
+        raise HandedOnError("continued lines")
     check_comments(text)
     scene = read(text, format="obj", load_materials=False, precision="double", writable=True)
     check_faults(scene, allowed=("empty-index", "unknown-statement", "extra-value", "missing-corner-value"))
@@ -137,12 +137,12 @@ def _read_off(data: bytes) -> Any:
 
     text = text_of(data)
     if b"#" in text or not re.match(rb"OFF[ \t]*\n\s*\d+ \d+ \d+\n", text):
-        raise HandedOnError("a header of another form")
+        raise HandedOnError("a header in an unexpected form")
     mesh = read(text, format="off", precision="double", writable=True).meshes[0]
     sizes = np.diff(mesh.face_offsets)
     words = int(numbers_per_line(text).sum())
     if words != 4 + 3 * mesh.position_count + 4 * mesh.face_count:
-        raise HandedOnError("other numbers than those of vertices and triangles")
+        raise HandedOnError("an unexpected count of numbers")
     if not mesh.face_count or bool((sizes != 3).any()) or mesh.colors is not None or len(mesh.points) or len(mesh.line_positions):
         raise HandedOnError("faces that are not triangles")
     faces = mesh.corner_positions.reshape(-1, 3).astype(np.int64)

@@ -50,7 +50,7 @@ def _parts(surface: Any) -> list[Any]:
     widths = {"v": 3, "vn": 3, "vt": 2}
     is_marked = "vt" in rows and bool((rows["vt"] == -1).any())  # no texture coordinates, for VTK
     if is_marked or any(values.shape[1] != widths[keyword] for keyword, values in rows.items()):
-        raise HandedOnError("texture coordinates of another form")
+        raise HandedOnError("texture coordinates in an unexpected form")
     parts: list[Any] = [f"# polyhaul {__version__}\n".encode()]
     parts += [_lines(keyword + " ", values, "{%s}") for keyword, values in rows.items()]
     corner = {(False, False): "{%s}", (True, False): "{%s}//{%s}", (False, True): "{%s}/{%s}", (True, True): "{%s}/{%s}/{%s}"}

@@ -361,7 +361,7 @@ def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
     if b"#" in text:
         text = comment_strip(text.decode()).encode()
     if re.match(rb"C?OFF[\s\d]", text := text.lstrip()) is None:
-        raise HandedOnError("a header of another form")
+        raise HandedOnError("a header in an unexpected form")
     mesh = read(text, format="off", precision="double", writable=True).meshes[0]
     if not mesh.face_count or len(mesh.points) or len(mesh.line_positions):
         raise HandedOnError("no faces, or some with fewer than three corners")

@@ -29,11 +29,11 @@ def to_trimesh(source: Mesh | Scene, **options: Any) -> Any:
 
     Args:
         source: a mesh, or a scene. A scene with several meshes or objects, or with a transform, becomes a ``trimesh.Scene`` with a
-            node for each object; meshes that several objects show are stored once.
+            node for each object; meshes shared by several objects are stored once.
         options: keywords of ``trimesh.Trimesh``; ``process=False`` by default, which keeps the vertices.
 
     Warns:
-        PolyhaulWarning: the mesh has data that trimesh cannot store; it names them.
+        PolyhaulWarning: the mesh has data that trimesh cannot store; the warning names it.
     """
     import trimesh
 
@@ -106,7 +106,7 @@ def to_meshio(source: Mesh | Scene) -> Any:
     (see :meth:`polyhaul.Mesh.weld`), and columns. The objects of a scene are joined, with their transforms applied.
 
     Warns:
-        PolyhaulWarning: the mesh has data that meshio cannot store; it names them.
+        PolyhaulWarning: the mesh has data that meshio cannot store; the warning names it.
     """
     import meshio
 
@@ -144,7 +144,7 @@ def from_meshio(other: Any) -> Mesh:
     data and the cell data of faces are columns.
 
     Warns:
-        PolyhaulWarning: there are data that a mesh cannot store; it names them.
+        PolyhaulWarning: some data cannot be stored in a mesh; the warning names it.
     """
     faces: list[Array] = []
     at_faces: list[int] = []
@@ -185,7 +185,7 @@ def to_pyvista(source: Mesh | Scene) -> Any:
     each object, with its transform applied.
 
     Warns:
-        PolyhaulWarning: the mesh has data that PyVista cannot store; it names them.
+        PolyhaulWarning: the mesh has data that PyVista cannot store; the warning names it.
     """
     import pyvista
 
@@ -238,7 +238,7 @@ def from_pyvista(other: Any) -> Mesh | Scene:
     point and cell data as columns; or the scene of a ``pyvista.MultiBlock``, with an object for each surface.
 
     Warns:
-        PolyhaulWarning: there are data that a mesh cannot store; it names them.
+        PolyhaulWarning: some data cannot be stored in a mesh; the warning names it.
     """
     if hasattr(other, "keys") and hasattr(other, "n_blocks"):
         scene = Scene("NEGATIVE_Z", "Y")
@@ -289,7 +289,7 @@ def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
     of a scene are joined, with their transforms applied.
 
     Warns:
-        PolyhaulWarning: the mesh has data that Open3D cannot store; it names them.
+        PolyhaulWarning: the mesh has data that Open3D cannot store; the warning names it.
     """
     import open3d
 
@@ -482,7 +482,7 @@ def _warn_dropped(library: str, dropped: list[str]) -> None:
     while frame is not None and frame.f_globals.get("__name__") == __name__:
         level += 1
         frame = frame.f_back
-    warnings.warn(f"dropped what {library} cannot store: {', '.join(dropped)}", PolyhaulWarning, stacklevel=level + 1)
+    warnings.warn(f"dropped data that {library} cannot store: {', '.join(dropped)}", PolyhaulWarning, stacklevel=level + 1)
 
 
 def _blocks(mesh: Mesh) -> list[tuple[slice, Array]]:

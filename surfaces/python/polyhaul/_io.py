@@ -72,7 +72,7 @@ def read(
         forward_axis, up_axis, scale: turn the scene so that these axes face forward and up (``"Y"``, ``"Z"`` for Blender;
             ``None`` keeps those of the format), and multiply positions.
         writable: whether arrays of meshes, apart from columns, may be written to, which changes the meshes.
-            ``torch.from_numpy`` warns of arrays that may not.
+            ``torch.from_numpy`` warns about arrays that may not.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
             (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``
             means that the file is looked up next to the scene. ``dict.get`` is a resolver. Names may be hostile.
@@ -119,8 +119,8 @@ def write(
     Args:
         scene: the scene or mesh to write. Only arrays that the options change are copied.
         target: a path, a URL, or a file object in binary mode. The material library (``.mtl``) is written
-            next to a path; otherwise it is only referred to by name. A file object gets everything, or an exception is
-            raised: ``BlockingIOError`` for a raw file in non-blocking mode that takes no more.
+            next to a path; otherwise it is only referred to by name. A file object receives all bytes, or an exception is
+            raised: ``BlockingIOError`` if a raw file in non-blocking mode accepts no more.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name, which is
             ``target.name`` for a file object.
         progress: as for :func:`read`.
@@ -130,8 +130,8 @@ def write(
         The report: measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: the scene is invalid, for example an index is out of range; or the format is not given, and
-            the name does not say it.
+        polyhaul.UsageError: the scene is invalid, for example an index is out of range; or the format is neither
+            given nor implied by the name.
         polyhaul.UnsupportedError: with ``strict``, the format cannot store all of the scene.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
         TypeError, ValueError: an invalid argument.

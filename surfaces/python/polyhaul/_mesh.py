@@ -55,10 +55,10 @@ class Mesh(SurfaceMeasures):
         corner_uvs: (c,) integers, per corner the index of its uv, -1 for none. Implies ``"indexed"``.
         colors: (n, 3) or (n, 4) numbers, converted to float32: red, green, blue and alpha of each position, from 0 to 1.
             Unsigned integers are divided by the maximum of their type (uint8 by 255, uint16 by 65535); signed ones
-            are from 0 to 255, or only 0 and 1. OBJ files usually contain sRGB, so convert linear colors first; OBJ
-            drops alpha, with a warning.
+            are from 0 to 255 and divided by 255, unless only 0 and 1 occur. OBJ files usually contain sRGB, so convert
+            linear colors first; OBJ drops alpha, with a warning.
         material_slots: (f,) integers, converted to int32: the material slot of each face in its object. Without them
-            all faces have slot 0; -1 means no material. Writing warns of a slot that the object does not have.
+            all faces have slot 0; -1 means no material. Writing warns about slots that the object does not have.
         smooth: (f,) bools, or one for all faces. ``None``: not specified.
         sharp_edges: (k, 2) integers: edges as pairs of positions. They separate smoothing groups.
         vertex_groups: a dict from names to (n,) weights, or a pair of names and (n, g) weights. NaN where a
@@ -244,7 +244,7 @@ class Mesh(SurfaceMeasures):
     @property
     def colors(self) -> Floats | None:
         """(n, 4) float32: red, green, blue, alpha of each position; NaN where a file has none. Settable: integers are
-        divided by their maximum, as by the class."""
+        divided by the maximum of their type, as in the constructor."""
         return self._data.get("colors")
 
     @colors.setter
@@ -295,8 +295,8 @@ class Mesh(SurfaceMeasures):
 
     @property
     def materials(self) -> tuple[Material | None, ...]:
-        """The materials of its slots, ``None`` for an empty slot; those of its file for a mesh that was read. Objects may
-        have others. Settable."""
+        """The materials of its slots, ``None`` for an empty slot; for a mesh that was read, those of its file. Objects may
+        override them. Settable."""
         return tuple(self._materials)
 
     @materials.setter
@@ -348,7 +348,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def curve_groups(self) -> Slots | None:
-        """(k,) int32: per curve the index of its group in ``groups``, -1 for none; ``None`` if the file has no groups."""
+        """(k,) int32: the index of each curve's group in ``groups``, -1 for none; ``None`` if the file has no groups."""
         return self._expand("group_runs", _CURVES, len(self._data["curves"]))
 
     @property
@@ -438,11 +438,11 @@ class Mesh(SurfaceMeasures):
         """A copy with some arrays replaced; the others are shared with this mesh.
 
         Args:
-            changes: arguments of the class. Faces of shape (f, k) replace ``face_offsets`` too, and new normals or uvs
-                keep their domain unless another one is given. ``None`` removes an attribute.
+            changes: arguments of the constructor. Faces of shape (f, k) also replace ``face_offsets``, and new normals or
+                uvs keep their domain unless another one is given. ``None`` removes an attribute.
 
         Raises:
-            ValueError, TypeError: as the class, also if an array that is kept does not fit the new ones.
+            ValueError, TypeError: as in the constructor, also if an array that is kept does not fit the new ones.
 
         Example:
             >>> import polyhaul
@@ -531,7 +531,7 @@ class Mesh(SurfaceMeasures):
         return mesh_from_native(native, self._materials)._without_statements() if self._of_file else self._changed(native)
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows: a picture, if it takes less than half a second."""
+        """A PNG preview for notebooks; ``None`` if drawing takes half a second or longer."""
         from polyhaul._preview import png
 
         return png(self)

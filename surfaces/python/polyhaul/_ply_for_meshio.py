@@ -77,7 +77,7 @@ def _header(data: bytes) -> _Header:
     end = data.find(b"end_header")
     line_end = data.find(b"\n", end)
     if not data.startswith((b"ply\n", b"ply\r\n")) or end < 0 or line_end < 0:
-        raise HandedOnError("a header of another form")
+        raise HandedOnError("a header in an unexpected form")
     lines = [line.strip() for line in data[:end].decode("latin1").splitlines()[1:]]
     lines = [line for line in lines if line and not line.startswith(("comment", "obj_info"))]
     encoding = re.fullmatch(r"format (ascii|binary_(?:big|little)_endian) 1\.0", lines[0])

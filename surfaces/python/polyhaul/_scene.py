@@ -60,15 +60,15 @@ class Items(Sequence[T], Generic[T]):
 
 
 class Object:
-    """A named mesh in a scene, or a named section of one. Made by :meth:`Scene.add`, by reading, or by hand for
+    """A named mesh in a scene, or a named section of one. Made by :meth:`Scene.add`, by reading, or directly for
     ``scene.objects.append``.
 
     Args:
         name: its name.
         mesh: the mesh that it shows.
         transform: (4, 4) numbers: rows of a matrix that multiplies column vectors from the left; ``None`` for none.
-        materials: the materials of its slots: materials, names, or ``None`` for an empty slot. ``None`` as a whole for
-            those of the mesh.
+        materials: the materials of its slots: materials, names, or ``None`` for an empty slot. ``None`` in place of the
+            list uses those of the mesh.
     """
 
     __slots__ = ("__weakref__", "_end", "_materials", "_mesh", "_start", "_transform", "kind", "mesh_name", "name")
@@ -239,7 +239,7 @@ class Scene:
 
     Args:
         meshes: a mesh, or several, each of which becomes an object: see :meth:`add`. Their coordinates are in these axes.
-            Two axes alone are ``forward_axis`` and ``up_axis``.
+            If only two axes are passed, they are ``forward_axis`` and ``up_axis``.
         forward_axis: the axis that faces forward: ``"X"``, ``"Y"``, ``"Z"``, ``"NEGATIVE_X"``, ... or ``"-X"``, ...
         up_axis: the axis that points up.
 
@@ -329,12 +329,12 @@ class Scene:
 
     @property
     def objects(self) -> Objects:
-        """The objects in their order, also by name: ``scene.objects["Cube"]``. The list may be changed:
+        """The objects in order, also accessible by name: ``scene.objects["Cube"]``. The list may be changed:
         ``scene.objects.append(polyhaul.Object("Cube", mesh))``, ``del scene.objects["Cube"]``,
         ``scene.objects.sort()``; or set as a whole. A mesh that no object shows any more is removed.
 
-        The objects of an OBJ file are sections of one mesh. If they are not all there in their order, each is written
-        as a mesh of its own, without its groups.
+        The objects of an OBJ file are sections of one mesh. If some are removed or reordered, each is written as a
+        separate mesh, without its groups.
         """
         return Objects(self)
 
@@ -380,8 +380,8 @@ class Scene:
             transform: (4, 4) numbers: rows of a matrix that multiplies column vectors from the
                 left (as ``Object.matrix_world`` of Blender); ``None`` to write the positions unchanged.
             materials: the materials of its slots: materials, names of materials, or ``None`` for an empty slot.
-                A name refers to the scene's material of that name, or to a new one. ``None`` as a whole for those of the
-                mesh: see :attr:`Mesh.materials`.
+                A name refers to the scene's material of that name, or to a new one. ``None`` in place of the list uses
+                those of the mesh: see :attr:`Mesh.materials`.
 
         Returns:
             The object, whose fields may be changed until the scene is written.
@@ -480,7 +480,7 @@ class Scene:
         return list(compress(cuts, has_content)) or [(NOTHING, counts, cuts[-1][2])]
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows: a picture, if it takes less than half a second."""
+        """A PNG preview for notebooks; ``None`` if drawing takes half a second or longer."""
         from polyhaul._preview import png
 
         return png(self)

@@ -27,7 +27,7 @@ def obj_data(path: str) -> pyvista.PolyData:
     """Points, polygons, and what belongs to them. If the indices of corners differ, each corner has a point of its own."""
     text = text_of(Path(path).read_bytes())
     if b"\\" in text:
-        raise HandedOnError("lines that continue")
+        raise HandedOnError("continued lines")
     check_comments(text)
     scene = polyhaul.read(text, format="obj", load_materials=False, writable=True, precision="double")
     check_faults(scene, allowed=("empty-index", "unknown-statement", "extra-value"))
@@ -87,7 +87,7 @@ def _set_colors(made: Any, mesh: Any, text: bytes, point_count: int) -> None:
     values = Statements(text).numbers(b"v")
     if values is None or len(values) != point_count:
         if values is not None and values.shape[1] not in (6, 7):
-            raise HandedOnError("colors of another form")
+            raise HandedOnError("colors in an unexpected form")
         return
     colors = np.clip(np.nan_to_num(values[:, 3:]), 0, 1) * 255
     name = "RGBA" if colors.shape[1] == 4 else "RGB"
