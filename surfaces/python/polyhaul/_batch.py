@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,11 +136,12 @@ def _run(words: list[str], progress: Progress | None) -> tuple[str, str]:
         assert process.stderr is not None
         try:
             for line in process.stderr:
-                word, *counts = line.split()
-                if word != "progress" or len(counts) != 2:
+                # Other lines, empty ones too, come from workers: a panic of Rust, messages of Ray.
+                counts = re.fullmatch(r"progress ([0-9]+) ([0-9]+)", line.rstrip())
+                if counts is None:
                     notes.append(line)
                 elif progress is not None:
-                    progress(int(counts[0]), int(counts[1]))
+                    progress(int(counts[1]), int(counts[2]))
         except BaseException:
             process.send_signal(signal.SIGTERM if os.name == "nt" else signal.SIGINT)
             raise

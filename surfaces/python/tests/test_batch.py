@@ -291,6 +291,18 @@ def test_batch_reports_progress(tmp_path: Path) -> None:
         polyhaul.batch(library, out, to="ply", progress=3)  # type: ignore[arg-type]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="runs a shell script")
+def test_messages_of_workers_are_not_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = tmp_path / "command"
+    lines = ("", "progress a b", "progress 1", "thread 'main' panicked", "progress 1 2")
+    command.write_text("#!/bin/sh\n" + "".join(f'echo "{line}" >&2\n' for line in lines))
+    command.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(command))
+    told: list[tuple[int, int | None]] = []
+    assert polyhaul._batch._run([], lambda *counts: told.append(counts)) == ("", "\n".join(lines[:-1]) + "\n")
+    assert told == [(1, 2)]
+
+
 def test_an_exception_of_progress_stops_the_batch(tmp_path: Path) -> None:
     library, out = make_library(tmp_path / "in", 1200, broken=False), tmp_path / "out"
 
