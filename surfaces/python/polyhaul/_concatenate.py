@@ -190,7 +190,9 @@ class _Joined:
                     materials.append(material)
                 table.append(at)
             tables.append(np.array(table, np.int32))
-        if all(part.material_slots is None for part in self.parts) and len({table.tobytes() for table in tables}) <= 1:
+        have_equal_slots = all(part.material_slots is None for part in self.parts) and len({table.tobytes() for table in tables}) <= 1
+        # The slot of all faces may be empty, while others are not.
+        if have_equal_slots and (not materials or tables[0][0] == 0):
             return None, materials
         if not materials:
             return self._values("material_slots", "their faces have slot 0", "face_count", (), np.int32(0)), []

@@ -218,6 +218,14 @@ def test_lines_points_and_curves_are_joined() -> None:
     assert both.groups == ("a",) and both.face_groups is not None and both.face_groups.tolist() == [0, 0]
 
 
+def test_empty_slots_stay_empty_where_they_are_joined() -> None:
+    mesh = polyhaul.Mesh(POSITIONS[:3], [[0, 1, 2]], materials=[None, "b"])
+    joined = polyhaul.concatenate([mesh, mesh])
+    assert joined.material_slots is not None and joined.material_slots.tolist() == [-1, -1]
+    filled = mesh.replace(materials=["a", "b"])
+    assert polyhaul.concatenate([filled, filled]).material_slots is None
+
+
 def test_scenes_and_objects_are_joined_where_they_stand() -> None:
     scene = polyhaul.Scene()
     move = np.eye(4)
