@@ -13,6 +13,8 @@ import polyhaul
 import pytest
 import pyvista
 import trimesh
+from polyhaul._handed_on import HandedOnError
+from polyhaul._ply_for_meshio import read_ply
 
 PAIRS = [(library, kind) for library, kinds in compare_readers.FORMATS.items() for kind in kinds]
 
@@ -66,6 +68,7 @@ HANDED_ON = {
         "uvs per corner",
     ),
     "plus.stl": (SOLID.format("a").replace(" 1 1 0", " +1 1 0"), "pyvista", "plus sign"),
+    "uneven.off": ("OFF\n4 2 0\n0 0 0\n1 0 00 1 0 2\n1 1 0\n0 1 0\n3 0 1 0 2\n", "trimesh", "rows that are not lines"),
     "short.obj": (QUADS + "f 1 2 3\nf 1 2\n", "meshio", "face with 2 corners"),
 }
 
@@ -101,6 +104,11 @@ def test_files_are_handed_on_for_a_reason(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(text)
     outcome = compare_readers.compare(tmp_path / name, library)
     assert outcome.status == "handed on" and reason in outcome.reason
+
+
+def test_a_header_without_lines_is_handed_on() -> None:
+    with pytest.raises(HandedOnError, match="another order"):
+        read_ply(b"ply\nend_header\n")
 
 
 def test_a_wrong_result_is_found(tmp_path: Path) -> None:

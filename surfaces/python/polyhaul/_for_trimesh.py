@@ -366,7 +366,7 @@ def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
     if not mesh.face_count or len(mesh.points) or len(mesh.line_positions):
         raise HandedOnError("no faces, or some with fewer than three corners")
     sizes = np.diff(mesh.face_offsets.astype(np.int64))
-    _check_off_rows(text, np.concatenate([np.full(mesh.position_count, 3), sizes + 1]))
+    _check_off_rows(text, np.full(mesh.position_count, 3), sizes + 1)
     offsets = mesh.face_offsets.astype(np.int64)
     corners = mesh.corner_positions.astype(np.int64)
     is_even = bool((sizes == sizes[0]).all())
@@ -376,10 +376,11 @@ def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
     return {"vertices": mesh.positions.astype(np.float64, copy=False), "faces": triangulate_quads(faces)}
 
 
-def _check_off_rows(text: bytes, expected: Array) -> None:
-    """Each vertex and each face is a line with at least as many words as expected."""
+def _check_off_rows(text: bytes, vertices: Array, faces: Array) -> None:
+    """Each vertex and each face is a line with at least as many words as expected, and all vertices with equally many."""
+    expected = np.concatenate([vertices, faces])
     words = numbers_per_line(text)
     words = words[words > 0]
     rows = words[2 if words[0] == 1 else 1 :]
-    if len(rows) != len(expected) or bool((rows < expected).any()):
+    if len(rows) != len(expected) or bool((rows < expected).any()) or bool(np.diff(rows[: len(vertices)]).any()):
         raise HandedOnError("rows that are not lines")

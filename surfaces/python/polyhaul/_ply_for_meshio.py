@@ -80,7 +80,7 @@ def _header(data: bytes) -> _Header:
         raise HandedOnError("a header in an unexpected form")
     lines = [line.strip() for line in data[:end].decode("latin1").splitlines()[1:]]
     lines = [line for line in lines if line and not line.startswith(("comment", "obj_info"))]
-    encoding = re.fullmatch(r"format (ascii|binary_(?:big|little)_endian) 1\.0", lines[0])
+    encoding = re.fullmatch(r"format (ascii|binary_(?:big|little)_endian) 1\.0", lines[0] if lines else "")
     is_text = encoding is not None and encoding[1] == "ascii"
     types = _TEXT_TYPES if is_text else _BINARY_TYPES
     elements: dict[str, tuple[int, dict[str, str]]] = {}
