@@ -86,7 +86,8 @@ impl SurfaceCheck {
 
     /// The sum of all areas.
     pub fn area(&self) -> f64 {
-        self.surfaces.iter().map(|checked| checked.surface.area).sum()
+        // The sum of nothing is -0.
+        self.surfaces.iter().map(|checked| checked.surface.area).sum::<f64>() + 0.0
     }
 
     /// The sum of all volumes; `None` unless all surfaces enclose one: see [`Surface::is_solid`].
@@ -229,6 +230,11 @@ mod tests {
     fn check_text(text: &str, name: &str) -> SurfaceCheck {
         let input = Input::Memory(text.into(), name.into());
         check(input, SurfacePositions::Merged, &ReadOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn nothing_has_no_area() {
+        assert_eq!(SurfaceCheck::default().area().to_bits(), 0);
     }
 
     #[test]
