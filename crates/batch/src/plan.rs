@@ -117,6 +117,8 @@ pub struct Plan {
     pub assets: Vec<Asset>,
     /// The inputs: folders in which assets were found, or single files.
     pub(crate) roots: Vec<PathBuf>,
+    /// The folders among them in which nothing was found, for any shard.
+    pub(crate) empty_roots: Vec<PathBuf>,
     /// The hash of the options of the last row that had others.
     other_options: String,
 }
@@ -133,6 +135,9 @@ impl Plan {
             let mut sources = many::find(std::slice::from_ref(input), &options.find, &is_wanted)?;
             if !place::is_folder(input) {
                 place::find(input).map_err(|error| io("opening", input, error))?;
+            }
+            if sources.is_empty() {
+                plan.empty_roots.push(input.clone());
             }
             sources.retain(|source| options.shard.is_none_or(|shard| shard.has(&key(&source.name))));
             look_up(&mut sources);

@@ -1,8 +1,8 @@
 //! Outputs whose source is gone.
 //!
 //! An asset is gone if the log has it, the plan does not, and its source does not exist, neither where it was nor below
-//! the inputs of this run. A source that cannot be looked up counts as existing. Files that no row lists are not
-//! touched.
+//! the inputs of this run. A source that cannot be looked up counts as existing, and so do those of an input folder in
+//! which nothing was found, such as one on a disk that is not mounted. Files that no row lists are not touched.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{io, read_rows};
@@ -69,6 +69,10 @@ pub fn find_gone(
     shard: Option<Shard>,
     output_of: impl Fn(&Asset) -> Result<PathBuf>,
 ) -> Result<Vec<GoneAsset>> {
+    // At another place, an input may have been the one that is empty now.
+    if plan.empty_roots.len() == plan.roots.len() {
+        return Ok(Vec::new());
+    }
     let mut claimed = HashSet::new();
     let mut present = HashSet::new();
     for asset in &plan.assets {
@@ -80,9 +84,11 @@ pub fn find_gone(
     read_rows(outputs, &mut |json| {
         let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
         let name = name_hash(&row.asset);
-        if present.contains(&name) {
+        // The plan has no assets of other shards, which may still exist.
+        let is_of_shard = shard.is_none_or(|shard| shard.has(&row.asset));
+        if present.contains(&name) || !is_of_shard {
             claimed.extend(row.outputs.iter().map(|output| claim(&output.path)));
-        } else if shard.is_none_or(|shard| shard.has(&row.asset)) {
+        } else {
             logged.entry(name).or_default().add(&row);
         }
         Ok(())
@@ -134,5 +140,104 @@ fn is_below(path: &Path) -> bool {
 /// Whether the source of an asset exists, or may exist.
 fn exists(plan: &Plan, asset: &LoggedAsset) -> bool {
     let is_there = |path: &Path| !place::find(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-    is_there(Path::new(&asset.source)) || plan.roots.iter().any(|root| is_there(&root.join(&asset.name)))
+    let source = Path::new(&asset.source);
+    let is_in = |root: &PathBuf| source.starts_with(place::absolute(root));
+    let mut folders = plan.roots.iter().filter(|root| place::is_folder(root));
+    plan.empty_roots.iter().any(is_in) || is_there(source) || folders.any(|root| is_there(&root.join(&asset.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::RowOutput;
+    use crate::{DoneRow, LogWriter, PlanOptions};
+
+    /// A folder with the sources `in/NAME` and the outputs `out/NAME` of assets that share `out/shared`.
+    struct Library(PathBuf);
+
+    impl Library {
+        fn new(name: &str, assets: &[&str]) -> Library {
+            let folder = std::env::temp_dir().join(format!("polyhaul-batch-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&folder);
+            let library = Library(folder);
+            let inputs = library.inputs();
+            let outputs = library.outputs();
+            std::fs::create_dir_all(&inputs).unwrap();
+            let mut log = LogWriter::create(&outputs).unwrap();
+            for asset in assets {
+                let source = inputs.join(asset);
+                let paths = [(*asset).to_owned(), "shared".to_owned()];
+                paths.iter().map(|path| outputs.join(path)).chain([source.clone()]).for_each(|path| {
+                    std::fs::write(path, "x").unwrap();
+                });
+                let outputs = paths.map(|path| RowOutput { path, bytes: 1, ..RowOutput::default() }).into();
+                let source = source.to_str().unwrap().to_owned();
+                let asset = (*asset).to_owned();
+                let row = Row { asset, source, outputs, attempt: 1, ..Row::default() };
+                log.append(&[DoneRow::Made(Box::new(row))]).unwrap();
+            }
+            log.finish().unwrap();
+            library
+        }
+
+        fn inputs(&self) -> PathBuf {
+            self.0.join("in")
+        }
+
+        fn outputs(&self) -> PathBuf {
+            self.0.join("out")
+        }
+
+        /// The outputs of the assets that are gone.
+        fn gone(&self, inputs: &[PathBuf], shard: Option<Shard>) -> Vec<Vec<String>> {
+            let plan = Plan::find(inputs, &PlanOptions::default().with_shard(shard), |_| true).unwrap();
+            let outputs = self.outputs();
+            let gone = find_gone(&outputs, &plan, shard, |asset| Ok(outputs.join(&asset.name))).unwrap();
+            gone.into_iter().map(|asset| asset.outputs).collect()
+        }
+    }
+
+    impl Drop for Library {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn shard_of(name: &str) -> Option<Shard> {
+        [1, 2].map(|index| Shard { index, count: 2 }).into_iter().find(|shard| shard.has(name))
+    }
+
+    #[test]
+    fn outputs_that_other_shards_have_stay() {
+        let names = ["a.obj", "b.obj", "c.obj", "d.obj", "e.obj", "f.obj", "g.obj", "h.obj"];
+        let first = shard_of(names[0]);
+        let other = names.into_iter().find(|name| shard_of(name) != first).unwrap();
+        let same = names.into_iter().skip(1).find(|name| shard_of(name) == first).unwrap();
+        let library = Library::new("prune-shards", &[names[0], other]);
+        std::fs::remove_file(library.inputs().join(names[0])).unwrap();
+        std::fs::write(library.inputs().join(same), "x").unwrap();
+        assert_eq!(library.gone(&[library.inputs()], first), [[names[0]]]);
+    }
+
+    #[test]
+    fn folders_without_assets_prune_nothing() {
+        let library = Library::new("prune-empty", &["a.obj", "b.obj"]);
+        std::fs::remove_file(library.inputs().join("a.obj")).unwrap();
+        std::fs::remove_file(library.inputs().join("b.obj")).unwrap();
+        let nothing: [[&str; 0]; 0] = [];
+        assert_eq!(library.gone(&[library.inputs()], shard_of("a.obj")), nothing);
+        // Beside another input.
+        let more = library.0.join("more");
+        std::fs::create_dir(&more).unwrap();
+        std::fs::write(more.join("c.obj"), "x").unwrap();
+        assert_eq!(library.gone(&[more.clone(), library.inputs()], None), nothing);
+        assert_eq!(library.gone(&[more], None).len(), 2);
+    }
+
+    #[test]
+    fn inputs_that_are_files_prune_too() {
+        let library = Library::new("prune-files", &["a.obj", "b.obj"]);
+        std::fs::remove_file(library.inputs().join("b.obj")).unwrap();
+        assert_eq!(library.gone(&[library.inputs().join("a.obj")], None), [["b.obj"]]);
+    }
 }
