@@ -99,13 +99,17 @@ impl Summary {
         let mut times = Vec::new();
         let damage = read_rows(outputs, &mut |json| {
             let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
+            let asset = name_hash(&row.asset);
+            // Logs are in the order of clocks, of which one may have been ahead.
+            let is_last = last.get(&asset).is_none_or(|last| row.attempt >= last.attempt);
             if row.pruned {
-                last.insert(name_hash(&row.asset), Last { attempt: row.attempt, ..Last::default() });
+                if is_last {
+                    last.insert(asset, Last { attempt: row.attempt, ..Last::default() });
+                }
             } else if seen.insert(attempt_hash(&row.asset, row.attempt, row.started)) {
                 times.push((row.started + row.seconds, row.source_bytes));
                 sum.add(&row, max_pictures);
-                let asset = name_hash(&row.asset);
-                if last.get(&asset).is_none_or(|last| row.attempt >= last.attempt) {
+                if is_last {
                     last.insert(asset, Last::from_row(&row, &mut kinds));
                 }
             }
@@ -230,5 +234,19 @@ mod tests {
         assert_eq!(sum.span, Some((1000.0, 1007.0)));
         let moved: f64 = sum.rates.iter().sum::<f64>() * 7.0 / INTERVALS as f64;
         assert!((moved - 400.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rows_of_clocks_that_are_behind_do_not_undo_later_attempts() {
+        let folder = std::env::temp_dir().join(format!("polyhaul-batch-clocks-{}", std::process::id()));
+        let mut log = LogWriter::create(&folder).unwrap();
+        let pruned = Row { attempt: 2, pruned: true, ..row("a", 1.0, None) };
+        for row in [row("a", 0.0, None), Row { attempt: 3, ..row("a", 2.0, None) }, pruned] {
+            log.append(&[DoneRow::Made(Box::new(row))]).unwrap();
+        }
+        log.finish().unwrap();
+        let sum = Summary::read(&folder, 0).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((sum.done, sum.failed), (1, 0));
     }
 }
