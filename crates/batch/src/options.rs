@@ -31,9 +31,29 @@ pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
 
 /// Returns the options with a hash; `None` if no run kept them.
 pub fn kept_options(outputs: &Path, hash: &str) -> Option<String> {
+    // A log may have been written by anybody: it must not name another file.
+    if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
     let source = Source::open(options_path(outputs, hash)).ok()?;
     let mut bytes = vec![0; MAX_BYTES];
     let count = source.read_next(&mut bytes).ok()?;
     bytes.truncate(count);
     String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_hashes_name_options() {
+        let folder = std::env::temp_dir().join(format!("polyhaul-batch-options-{}", std::process::id()));
+        keep_options(&folder, "00ff", "digits=3").unwrap();
+        let secret = folder.join("secret");
+        std::fs::write(&secret, "key=1").unwrap();
+        let found = ["00ff", "", "../../secret", secret.to_str().unwrap()].map(|hash| kept_options(&folder, hash));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, [Some("digits=3".to_owned()), None, None, None]);
+    }
 }
