@@ -1,8 +1,9 @@
 //! Outputs whose source is gone.
 //!
 //! An asset is gone if the log has it, the plan does not, and its source does not exist, neither where it was nor below
-//! the inputs of this run. A source that cannot be looked up counts as existing, and so do those of an input folder in
-//! which nothing was found, such as one on a disk that is not mounted. Files that no row lists are not touched.
+//! the inputs of this run. A source that cannot be looked up counts as existing. So do those of an input folder in
+//! which nothing was found, and those outside the inputs whose folder is missing or empty: their disk may not be
+//! mounted. Files that no row lists are not touched.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{io, read_rows};
@@ -142,8 +143,15 @@ fn exists(plan: &Plan, asset: &LoggedAsset) -> bool {
     let is_there = |path: &Path| !place::find(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
     let source = Path::new(&asset.source);
     let is_in = |root: &PathBuf| source.starts_with(place::absolute(root));
+    let was_looked_for = !plan.empty_roots.iter().any(is_in) && (plan.roots.iter().any(is_in) || has_neighbors(source));
     let mut folders = plan.roots.iter().filter(|root| place::is_folder(root));
-    plan.empty_roots.iter().any(is_in) || is_there(source) || folders.any(|root| is_there(&root.join(&asset.name)))
+    !was_looked_for || is_there(source) || folders.any(|root| is_there(&root.join(&asset.name)))
+}
+
+/// Whether there is something in the folder of a path. If not, the folder's disk may not be mounted.
+fn has_neighbors(path: &Path) -> bool {
+    let folder = path.parent().filter(|_| !place::is_url(path));
+    folder.and_then(|folder| std::fs::read_dir(folder).ok()).is_some_and(|mut entries| entries.next().is_some())
 }
 
 #[cfg(test)]
@@ -231,7 +239,12 @@ mod tests {
         std::fs::create_dir(&more).unwrap();
         std::fs::write(more.join("c.obj"), "x").unwrap();
         assert_eq!(library.gone(&[more.clone(), library.inputs()], None), nothing);
-        assert_eq!(library.gone(&[more], None).len(), 2);
+        // An input of an earlier run, which may be on a disk that is not mounted.
+        assert_eq!(library.gone(&[more.clone()], None), nothing);
+        std::fs::write(library.inputs().join("notes"), "x").unwrap();
+        assert_eq!(library.gone(&[more.clone()], None).len(), 2);
+        std::fs::remove_dir_all(library.inputs()).unwrap();
+        assert_eq!(library.gone(&[more], None), nothing);
     }
 
     #[test]

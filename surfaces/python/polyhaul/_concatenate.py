@@ -223,8 +223,8 @@ class _Joined:
 
     def _note(self, count: int, name: str, result: str) -> None:
         if count:
-            lack = "mesh lacks" if count == 1 else "meshes lack"
-            self.lacking.append(f"{count} of {len(self.parts)} {lack} {name}; {result}")
+            lack = "lacks" if count == 1 else "lack"
+            self.lacking.append(f"{count} of {len(self.parts)} meshes {lack} {name}; {result}")
 
 
 def _starts(counts: Sequence[int]) -> list[int]:

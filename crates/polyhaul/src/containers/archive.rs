@@ -25,6 +25,9 @@ const MAX_DEPTH: u32 = 4;
 /// How many members a message lists.
 const LISTED_COUNT: usize = 5;
 
+/// How many archives inside an archive are searched for members: a small file can have a great many.
+const MAX_LISTED_ARCHIVES: usize = 256;
+
 /// An archive that is open.
 pub(crate) struct Shelf {
     archive: Archive<'static>,
@@ -67,7 +70,7 @@ pub(crate) fn members_of(path: &Path, options: &ReadOptions) -> Result<Vec<PathB
     let is_archive = options.format.is_none() && Format::of_path(path).is_none() && place::is_file(path);
     let Some(shelf) = (if is_archive { open_at(path, options)? } else { None }) else { return Ok(Vec::new()) };
     let mut members = Vec::new();
-    shelf.add_members(path, options, &mut members)?;
+    shelf.add_members(path, options, &mut { MAX_LISTED_ARCHIVES }, &mut members)?;
     Ok(if members.len() > 1 { members } else { Vec::new() })
 }
 
@@ -202,8 +205,15 @@ impl Shelf {
         }
     }
 
-    /// Adds the paths of all members in known formats below `path`, which leads to this archive.
-    fn add_members(self: &Arc<Self>, path: &Path, options: &ReadOptions, members: &mut Vec<PathBuf>) -> Result<()> {
+    /// Adds the paths of all members in known formats below `path`, which leads to this archive, and of those in at
+    /// most `archives_left` archives inside it.
+    fn add_members(
+        self: &Arc<Self>,
+        path: &Path,
+        options: &ReadOptions,
+        archives_left: &mut usize,
+        members: &mut Vec<PathBuf>,
+    ) -> Result<()> {
         for name in self.files() {
             let Some(member) = self.find(name).ok().flatten() else { continue };
             let is_note = || {
@@ -211,10 +221,12 @@ impl Shelf {
                 is_often_prose && member.source(options).is_ok_and(|source| is_prose(&source))
             };
             if is_zip(name) {
-                // An archive that cannot be opened is a member that cannot be read.
-                match member.open_archive(options) {
-                    Ok(inner) => inner.add_members(&path.join(name), options, members)?,
-                    Err(_) => try_push(members, path.join(name), "a list of members")?,
+                // An archive that is not opened is a member itself.
+                let is_opened = *archives_left > 0;
+                *archives_left = archives_left.saturating_sub(1);
+                match is_opened.then(|| member.open_archive(options)) {
+                    Some(Ok(inner)) => inner.add_members(&path.join(name), options, archives_left, members)?,
+                    _ => try_push(members, path.join(name), "a list of members")?,
                 }
             } else if is_known(name) && !is_note() {
                 try_push(members, path.join(name), "a list of members")?;

@@ -54,7 +54,8 @@ pub struct BatchArgs {
     pub dry_run: bool,
     /// At the end, remove outputs whose source no longer exists, and their rows in the manifest
     ///
-    /// Only unchanged files that the log lists are removed, and none that another asset also outputs.
+    /// Only files that the log lists and that still have the logged size are removed, and none that another asset also
+    /// outputs. Sources in folders that are missing or empty count as existing, as on a disk that is not mounted.
     #[arg(long)]
     pub prune: bool,
     /// Keep the input's extension in the output's name: chair.obj.ply

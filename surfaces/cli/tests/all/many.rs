@@ -118,6 +118,23 @@ fn members_of_archives_are_inputs_of_info_validate_and_check() {
     assert!(run(&["info", &zip]).expect(1).stderr.contains("model.zip"));
 }
 
+/// A small file can have a great many archives in archives; the first 256 are searched.
+#[test]
+fn archives_in_archives_are_searched_up_to_a_number() {
+    let folder = Folder::new("many-archives");
+    let file = folder.path("deep.zip");
+    let names = ["0.zip", "1.zip", "2.zip", "3.zip", "4.zip", "5.zip", "6.zip"];
+    let mut zip = zip_of(&[("a.obj", TRIANGLE.as_bytes())]);
+    for _ in 0..3 {
+        zip = zip_of(&names.map(|name| (name, &zip[..])));
+    }
+    std::fs::write(&file, zip).unwrap();
+    let json = run(&["info", &file, "--json"]).expect(3).json();
+    let files: Vec<_> = json["files"].as_array().unwrap().iter().map(|file| file["file"].as_str().unwrap()).collect();
+    let object_count = files.iter().filter(|name| name.ends_with("a.obj")).count();
+    assert_eq!([files.len(), object_count], [229, 219]);
+}
+
 /// A zip archive with stored members.
 fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
