@@ -52,8 +52,8 @@ mod tests {
         keep_options(&folder, "00ff", "digits=3").unwrap();
         let secret = folder.join("secret");
         std::fs::write(&secret, "key=1").unwrap();
-        let kept = ["00ff", "", "../../secret", secret.to_str().unwrap()].map(|hash| kept_options(&folder, hash));
+        let options = ["00ff", "", "../../secret", secret.to_str().unwrap()].map(|hash| kept_options(&folder, hash));
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(kept, [Some("digits=3".to_owned()), None, None, None]);
+        assert_eq!(options, [Some("digits=3".to_owned()), None, None, None]);
     }
 }
