@@ -2,7 +2,7 @@
 
 use crate::corners::check_offsets;
 use crate::linear::{Vector, add, cross, dot, scale, subtract, unit, wide};
-use crate::surface::{Places, SurfacePositions};
+use crate::surface::{SurfacePlaces, SurfacePositions};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::arrays::{PIECE, gather, out_of_range, zeroed};
@@ -36,7 +36,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 /// ```
 pub fn position_normals(mesh: &Mesh, which: SurfacePositions, run: &RunOptions) -> Result<Vec<[f32; 3]>> {
     check(mesh)?;
-    let places = Places::new(mesh, 0..mesh.positions.len(), which, run)?;
+    let places = SurfacePlaces::new(mesh, 0..mesh.positions.len(), which, run)?;
     let threads = run.worker_threads();
     let mut sums: Vec<[f64; 3]> = zeroed(places.count(), "normals")?;
     // Each thread has a range of the positions, and looks at all faces for those that use it: the normals of a position
@@ -108,7 +108,7 @@ fn check(mesh: &Mesh) -> Result<()> {
 }
 
 /// Adds the weighted normals of faces to the places from `first` on.
-fn add_normals(mesh: &Mesh, places: &Places, first: usize, sums: &mut [[f64; 3]]) {
+fn add_normals(mesh: &Mesh, places: &SurfacePlaces, first: usize, sums: &mut [[f64; 3]]) {
     let position = position(mesh);
     let numbers = places.numbers();
     let place = |corner: u32| numbers.map_or(corner, |numbers| numbers[corner as usize]) as usize;

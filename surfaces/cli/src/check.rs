@@ -4,7 +4,7 @@
 use crate::args::check::CheckArgs;
 use crate::contents::{Extent, wide_bounds_row};
 use crate::exit::{DONE, FAILED, USAGE};
-use crate::json::{JsonFailure, JsonWarnings, codec};
+use crate::json::JsonInput;
 use crate::session::{JsonTo, Session};
 use crate::{console, human, many, standard};
 use polyhaul::inspect::{self, CheckedSurface, SurfaceCheck, SurfaceCounts};
@@ -43,13 +43,8 @@ struct CheckFile<'a> {
     volume: Option<f64>,
     bounds: Option<Extent>,
     surfaces: Vec<CheckEntry<'a>>,
-    codec: Option<String>,
-    file_bytes: Option<u64>,
-    bytes_in: u64,
-    plain_bytes_in: u64,
-    warnings: JsonWarnings<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<JsonFailure>,
+    #[serde(flatten)]
+    input: JsonInput<'a>,
 }
 
 #[derive(Serialize)]
@@ -261,12 +256,7 @@ fn entry(checked: &CheckedInput) -> CheckFile<'_> {
         volume: check.volume(),
         bounds: check.bounds().map(Extent::from),
         surfaces: check.surfaces.iter().map(surface_entry).collect(),
-        codec: codec(&check.report),
-        file_bytes: human::file_bytes(path),
-        bytes_in: check.report.bytes_in,
-        plain_bytes_in: check.report.plain_bytes_in,
-        warnings: JsonWarnings::new(&check.report.warnings),
-        error: error.as_ref().map(JsonFailure::new),
+        input: JsonInput::new(path, &check.report, error.as_ref()),
     }
 }
 

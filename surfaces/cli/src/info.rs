@@ -3,7 +3,7 @@
 use crate::args::InfoArgs;
 use crate::contents::{Listed, Summed, table};
 use crate::exit::FAILED;
-use crate::json::{JsonFailure, JsonWarnings, codec};
+use crate::json::JsonInput;
 use crate::session::{JsonTo, Session};
 use crate::{console, human, many, standard};
 use polyhaul::inspect::{self, Inventory};
@@ -20,14 +20,8 @@ struct InfoFile<'a> {
     file: String,
     #[serde(flatten)]
     inventory: Option<Listed<'a>>,
-    codec: Option<String>,
-    /// The size of the file itself.
-    file_bytes: Option<u64>,
-    bytes_in: u64,
-    plain_bytes_in: u64,
-    warnings: JsonWarnings<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<JsonFailure>,
+    #[serde(flatten)]
+    input: JsonInput<'a>,
 }
 
 /// The sums of all files, and each of them.
@@ -124,11 +118,6 @@ fn entry(info: &InfoFound) -> InfoFile<'_> {
     InfoFile {
         file: place::shown(&info.path),
         inventory: info.result.as_ref().ok().map(Listed::new),
-        codec: codec(&info.report),
-        file_bytes: human::file_bytes(&info.path),
-        bytes_in: info.report.bytes_in,
-        plain_bytes_in: info.report.plain_bytes_in,
-        warnings: JsonWarnings::new(&info.report.warnings),
-        error: info.result.as_ref().err().map(JsonFailure::new),
+        input: JsonInput::new(&info.path, &info.report, info.result.as_ref().err()),
     }
 }

@@ -4,7 +4,7 @@
 //! itself, its value counts. Sizes are in bytes, times in seconds; unknown values are `null`.
 
 use crate::judge::Judged;
-use crate::{hint, peak};
+use crate::{hint, human, peak};
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::measure::Container;
 use polyhaul::printable::is_active;
@@ -12,6 +12,7 @@ use polyhaul::severity::Severity;
 use polyhaul::{Error, Report, report, warnings};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The object.
 #[derive(Serialize)]
@@ -65,6 +66,32 @@ struct JsonMoved {
     codec: Option<String>,
     bytes: u64,
     plain_bytes: u64,
+}
+
+/// What every input has in the array `files` of `info`, `validate` and `check`.
+#[derive(Serialize)]
+pub struct JsonInput<'a> {
+    codec: Option<String>,
+    /// The size of the file itself.
+    file_bytes: Option<u64>,
+    bytes_in: u64,
+    plain_bytes_in: u64,
+    warnings: JsonWarnings<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<JsonFailure>,
+}
+
+impl<'a> JsonInput<'a> {
+    pub fn new(path: &Path, report: &'a Report, error: Option<&Error>) -> JsonInput<'a> {
+        JsonInput {
+            codec: codec(report),
+            file_bytes: human::file_bytes(path),
+            bytes_in: report.bytes_in,
+            plain_bytes_in: report.plain_bytes_in,
+            warnings: JsonWarnings::new(&report.warnings),
+            error: error.map(JsonFailure::new),
+        }
+    }
 }
 
 /// The warnings of one file, or of all.

@@ -4,7 +4,7 @@
 
 use crate::args::{ValidateArgs, WarningsShown};
 use crate::exit::FAILED;
-use crate::json::{JsonFailure, JsonWarnings, codec};
+use crate::json::JsonInput;
 use crate::session::{JsonTo, Session};
 use crate::{console, human, many, render, standard};
 use polyhaul::inspect::{self, Validation};
@@ -26,14 +26,8 @@ struct ValidateDetails<'a> {
 struct ValidateFile<'a> {
     file: String,
     valid: Option<bool>,
-    codec: Option<String>,
-    /// The size of the file itself.
-    file_bytes: Option<u64>,
-    bytes_in: u64,
-    plain_bytes_in: u64,
-    warnings: JsonWarnings<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<JsonFailure>,
+    #[serde(flatten)]
+    input: JsonInput<'a>,
 }
 
 /// The result for one input.
@@ -143,12 +137,7 @@ fn entry(checked: &ValidateChecked) -> ValidateFile<'_> {
     ValidateFile {
         file: place::shown(&checked.path),
         valid: checked.valid(),
-        codec: codec(report),
-        file_bytes: human::file_bytes(&checked.path),
-        bytes_in: report.bytes_in,
-        plain_bytes_in: report.plain_bytes_in,
-        warnings: JsonWarnings::new(&report.warnings),
-        error: error.as_ref().map(JsonFailure::new),
+        input: JsonInput::new(&checked.path, report, error.as_ref()),
     }
 }
 

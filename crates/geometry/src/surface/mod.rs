@@ -19,7 +19,7 @@ use components::Components;
 use edges::{EdgeFindings, find_edges};
 pub(crate) use faces::area_vector;
 use faces::{FaceSums, add_up};
-pub(crate) use places::Places;
+pub(crate) use places::SurfacePlaces;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
 use polyhaul_model::{Bounds, Elements, Mesh};
 use polyhaul_pipeline::arrays::{out_of_range, zeroed};
@@ -138,7 +138,7 @@ fn check(
     which: SurfacePositions,
     run: &RunOptions,
 ) -> Result<Surface> {
-    let places = Places::new(mesh, span, which, run)?;
+    let places = SurfacePlaces::new(mesh, span, which, run)?;
     let faces = SurfaceFaces::new(&mesh.faces, range, &places);
     let cut = SurfaceCut::new(&faces, run);
     let mut parents = zeroed(places.count(), "components")?;
@@ -236,7 +236,7 @@ impl Surface {
         edges.iter().all(|edges| edges.is_empty()) && faces.iter().all(|faces| faces.is_empty())
     }
 
-    fn add_edges(&mut self, findings: Vec<EdgeFindings>, places: &Places) -> Result<()> {
+    fn add_edges(&mut self, findings: Vec<EdgeFindings>, places: &SurfacePlaces) -> Result<()> {
         for shard in findings {
             self.edges += shard.edges;
             append(&mut self.open_edges, &shard.open)?;

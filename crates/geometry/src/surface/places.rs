@@ -11,7 +11,7 @@ use polyhaul_pipeline::options::RunOptions;
 use std::ops::Range;
 
 /// The numbers of a range of positions, in the order of the first position at each place.
-pub(crate) struct Places {
+pub(crate) struct SurfacePlaces {
     /// The first position of the range.
     start: u32,
     /// Numbers, and the first position of each, from the start on; without elements if all places are distinct.
@@ -21,8 +21,13 @@ pub(crate) struct Places {
     pub(super) bounds: Option<Bounds<f64>>,
 }
 
-impl Places {
-    pub(crate) fn new(mesh: &Mesh, span: Range<usize>, which: SurfacePositions, run: &RunOptions) -> Result<Places> {
+impl SurfacePlaces {
+    pub(crate) fn new(
+        mesh: &Mesh,
+        span: Range<usize>,
+        which: SurfacePositions,
+        run: &RunOptions,
+    ) -> Result<SurfacePlaces> {
         let start = span.start as u32;
         let count = span.len();
         let exact = mesh.exact_positions.get(span.clone()).filter(|exact| !exact.is_empty());
@@ -39,7 +44,7 @@ impl Places {
             (SurfacePositions::Merged, None) => numbered(single, run)?,
         };
         let count = unique.as_ref().map_or(count, |unique| unique.first.len());
-        Ok(Places { start, unique, count, bounds })
+        Ok(SurfacePlaces { start, unique, count, bounds })
     }
 
     /// The number of places.

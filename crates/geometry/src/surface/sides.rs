@@ -3,7 +3,7 @@
 //! Positions are cut into ranges, called shards, and faces into chunks. A chunk's sides are counted first, so that
 //! sorting them is a counting sort into an array that all chunks share.
 
-use super::places::Places;
+use super::places::SurfacePlaces;
 use polyhaul_model::Elements;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::arrays::{split, zeroed};
@@ -66,7 +66,7 @@ pub(super) struct SurfaceFaces<'a> {
 }
 
 impl<'a> SurfaceFaces<'a> {
-    pub(super) fn new(faces: &'a Elements, range: Range<usize>, places: &'a Places) -> SurfaceFaces<'a> {
+    pub(super) fn new(faces: &'a Elements, range: Range<usize>, places: &'a SurfacePlaces) -> SurfaceFaces<'a> {
         // Slices: an array that is shared is looked up at each access.
         let offsets = &faces.offsets[range.start..=range.end];
         SurfaceFaces {

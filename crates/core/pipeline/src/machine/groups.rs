@@ -65,7 +65,7 @@ impl Groups {
     pub(super) fn container(&self) -> Container {
         let allowed = self.allowed_cores().unwrap_or(usize::MAX);
         let machine_bytes = self.meminfo_bytes("MemTotal:").unwrap_or(u64::MAX);
-        let limits = self.memory.iter().filter_map(|folder| MemoryUse::of(folder)).map(|memory| memory.limit_bytes);
+        let limits = self.memory.iter().filter_map(|folder| MemoryUse::read(folder)).map(|memory| memory.limit_bytes);
         Container {
             cores: self.quota_cores().filter(|cores| *cores < allowed as f64),
             memory_bytes: limits.min().filter(|bytes| *bytes < machine_bytes),
@@ -75,7 +75,7 @@ impl Groups {
     /// The available memory of the machine, or what is left in the group that has the least.
     pub(super) fn free_memory_bytes(&self) -> Option<u64> {
         let available = self.meminfo_bytes("MemAvailable:");
-        let left = self.memory.iter().filter_map(|folder| MemoryUse::of(folder)).map(|memory| memory.free_bytes());
+        let left = self.memory.iter().filter_map(|folder| MemoryUse::read(folder)).map(|memory| memory.free_bytes());
         left.chain(available).min()
     }
 
@@ -161,7 +161,7 @@ struct MemoryUse {
 
 impl MemoryUse {
     /// Reads the files of a group; `None` if it has no limit.
-    fn of(folder: &Path) -> Option<MemoryUse> {
+    fn read(folder: &Path) -> Option<MemoryUse> {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
         // "max" is not a number.
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
