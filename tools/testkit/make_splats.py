@@ -93,6 +93,7 @@ def gz(data: bytes) -> bytes:
 
 write("splat", "good/rows.splat", rows(20))
 write("splat", "good/empty.splat", b"")
+write("splat", "good/far.splat", struct.pack("<6f8B", 0, 1e30, 0, 1, 1, 1, 200, 100, 50, 255, 255, 128, 128, 128))
 write("splat", "bad/cut.splat", rows(3)[:-5])
 for version in (1, 2, 3):
     write("spz", f"good/v{version}.spz", gz(spz(version, 12, 0)))

@@ -4,6 +4,7 @@
 //! input is in `fuzz/trial.rs`: see [`Effort`]. The properties for each kind of bytes are in the other modules.
 
 mod archives;
+mod built;
 mod convert;
 mod filters;
 mod images;
@@ -16,6 +17,7 @@ mod tables;
 mod trial;
 
 pub use archives::{packed, zip};
+pub use built::{gltf_built, pbrt_built};
 pub use convert::convert;
 pub use filters::filter;
 pub use images::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
@@ -32,33 +34,64 @@ use polyhaul::{Error, ErrorKind};
 /// Checks the properties of any bytes of a kind.
 pub type Body = fn(&[u8], Effort);
 
-/// The fuzz target that reads each format, and its body. A format that is added must be written down here.
-pub const TARGETS: [(&str, &str, Body); 25] = [
-    ("obj", "obj", obj),
-    ("ply", "ply", ply),
-    ("stl", "stl", stl),
-    ("pbrt", "pbrt", pbrt),
-    ("csv", "table", table),
-    ("tsv", "table", table),
-    ("txt", "table", table),
-    ("xyz", "table", table),
-    ("pts", "table", table),
-    ("npy", "table", table),
-    ("tga", "tga", tga),
-    ("hdr", "hdr", hdr),
-    ("png", "png", png),
-    ("jpg", "jpeg", jpeg),
-    ("exr", "exr", exr),
-    ("bmp", "bmp", bmp),
-    ("psd", "psd", psd),
-    ("dds", "dds", dds),
-    ("ktx2", "ktx2", ktx2),
-    ("off", "off", off),
-    ("glb", "gltf", gltf),
-    ("spz", "spz", spz),
-    ("splat", "splat", splat),
-    ("compressed.ply", "ply", ply),
-    ("sog", "sog", sog),
+/// The fuzz targets by name.
+pub const TARGETS: [(&str, Body); 27] = [
+    ("obj", obj),
+    ("mtl", mtl),
+    ("numbers", numbers),
+    ("filter", filter),
+    ("packed", packed),
+    ("zip", zip),
+    ("ply", ply),
+    ("stl", stl),
+    ("off", off),
+    ("gltf", gltf),
+    ("gltf-built", gltf_built),
+    ("spz", spz),
+    ("splat", splat),
+    ("sog", sog),
+    ("pbrt", pbrt),
+    ("pbrt-built", pbrt_built),
+    ("table", table),
+    ("convert", convert),
+    ("tga", tga),
+    ("hdr", hdr),
+    ("bmp", bmp),
+    ("psd", psd),
+    ("dds", dds),
+    ("ktx2", ktx2),
+    ("png", png),
+    ("jpeg", jpeg),
+    ("exr", exr),
+];
+
+/// The target that reads each format. A format that is added must be written down here.
+pub const FORMATS: [(&str, &str); 25] = [
+    ("obj", "obj"),
+    ("ply", "ply"),
+    ("stl", "stl"),
+    ("pbrt", "pbrt"),
+    ("csv", "table"),
+    ("tsv", "table"),
+    ("txt", "table"),
+    ("xyz", "table"),
+    ("pts", "table"),
+    ("npy", "table"),
+    ("tga", "tga"),
+    ("hdr", "hdr"),
+    ("png", "png"),
+    ("jpg", "jpeg"),
+    ("exr", "exr"),
+    ("bmp", "bmp"),
+    ("psd", "psd"),
+    ("dds", "dds"),
+    ("ktx2", "ktx2"),
+    ("off", "off"),
+    ("glb", "gltf"),
+    ("spz", "spz"),
+    ("splat", "splat"),
+    ("compressed.ply", "ply"),
+    ("sog", "sog"),
 ];
 
 /// No input may cause these.

@@ -4,11 +4,11 @@
 //! skipped with a note. To add one, write its function and add a row to [`PARTS`].
 
 mod budgets;
-mod memory;
+pub(crate) mod memory;
 mod rust;
 
 use crate::steps::{Outcome, Row, Run, Tally};
-use crate::{api, deny, faults, hosts, term, usage_error, web};
+use crate::{api, deny, faults, fuzz, hosts, term, usage_error, web};
 use memory::Memory;
 pub(crate) use rust::missing_target;
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ const BUDGETS: [&str; 6] = [
     "tools/xtask/src/nightly/budgets.rs",
 ];
 
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 18] = [
     Part {
         name: "features",
         description: "the library with one feature at a time",
@@ -156,6 +156,13 @@ const PARTS: [Part; 17] = [
         inputs: &["crates", "tools/testkit", "testdata", "tools/xtask/src/faults.rs"],
         tools: &[],
         step: faults::step,
+    },
+    Part {
+        name: "fuzz",
+        description: "the fuzz targets whose parsers changed, for 20 minutes",
+        inputs: &["crates", "tools/testkit/src", "tools/fuzz", "tools/xtask/src/fuzz.rs", "tools/xtask/src/fuzz"],
+        tools: &[&["rustup", "run", "nightly", "rustc", "--version"]],
+        step: fuzz::step,
     },
     Part {
         name: "budgets",

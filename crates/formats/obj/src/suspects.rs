@@ -314,8 +314,9 @@ pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before
             Some(b"v") => (0, 1),
             Some(b"vt") => (1, 1),
             Some(b"vn") => (2, 1),
-            Some(b"f" | b"fo") => (3, 1),
-            Some(b"l") => (4, 1),
+            // Those with too few corners are left out with a note.
+            Some(b"f" | b"fo") => (3, u64::from(tokens.count() >= 3)),
+            Some(b"l") => (4, u64::from(tokens.count() >= 2)),
             Some(b"p") => (5, tokens.count() as u64),
             _ => (6, 0),
         };

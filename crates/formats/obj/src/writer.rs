@@ -218,7 +218,8 @@ impl ObjText<'_> {
             out.whole(|page| {
                 page.bytes(b"vt");
                 numbers(page, &mesh.uvs[index], digits);
-                if depth != 0.0 {
+                // Not `-0`, which is another number.
+                if depth.to_bits() != 0 {
                     numbers(page, &[depth], digits);
                 }
                 page.byte(b'\n');

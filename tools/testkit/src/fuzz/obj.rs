@@ -41,18 +41,29 @@ pub fn complete(text: &[u8], scene: &Scene) {
     assert_eq!(naive::declared(text), counts, "declared and found");
 }
 
-/// A scene that is written and read again has the same values, and is written the same.
+/// A scene that is written and read again has the same values; what is written then stays the same.
+///
+/// The first text may differ from the second: digits beyond those of a float make a reader keep doubles, which need
+/// fewer digits when they are written.
 fn comes_back(trial: &Trial<'_>, scene: &Scene) {
-    let Some(text) = written(trial, scene) else { return };
-    let input = Input::Memory(text.clone(), NAME.into());
-    let again = match Reader::new(input).options(&trial.plain_options()).scene() {
+    let Some(first) = written(trial, scene) else { return };
+    let again = read_back(trial, &first);
+    assert_eq!(values(scene), values(&again), "values that come back");
+    let second = written(trial, &again).unwrap_or_default();
+    if first == second {
+        return;
+    }
+    let third = written(trial, &read_back(trial, &second)).unwrap_or_default();
+    let show = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    assert_eq!(show(&second), show(&third), "the same text when written again");
+}
+
+fn read_back(trial: &Trial<'_>, text: &[u8]) -> Scene {
+    let input = Input::Memory(text.to_vec(), NAME.into());
+    match Reader::new(input).options(&trial.plain_options()).scene() {
         Ok(loaded) => loaded.value,
         Err(error) => panic!("what was written is not read: {error:?}"),
-    };
-    assert_eq!(values(scene), values(&again), "values that come back");
-    let twice = written(trial, &again).unwrap_or_default();
-    let show = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-    assert_eq!(show(&text), show(&twice), "the same text when written again");
+    }
 }
 
 /// The scene as OBJ text that keeps every bit; `None` if it cannot be written.

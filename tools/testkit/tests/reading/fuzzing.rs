@@ -150,6 +150,14 @@ fn pbrt() {
 }
 
 #[test]
+fn built() {
+    let mut random = Random::new(24);
+    let bytes: Vec<Vec<u8>> = (0..3000).map(|_| (0..150).map(|_| random.below(256) as u8).collect()).collect();
+    run(fuzz::pbrt_built, bytes.iter().cloned());
+    run(fuzz::gltf_built, bytes.into_iter());
+}
+
+#[test]
 fn tga() {
     run(fuzz::tga, shaken(seeds("tga"), 4000));
 }

@@ -3,8 +3,8 @@
 
 use crate::{options, read, read_text};
 use polyhaul::model::Scene;
-use polyhaul::options::{Codec, Limits};
-use polyhaul::{Error, ErrorKind, Input, Loaded, ReadOptions};
+use polyhaul::options::{Codec, Limits, OnError};
+use polyhaul::{Error, ErrorKind, Input, Loaded, ReadOptions, Reader};
 use polyhaul_testkit::corpus::{self, Folder};
 use polyhaul_testkit::packed::pack;
 
@@ -113,5 +113,27 @@ fn extremes() {
     }
     for chunk_bytes in [0, 1 << 20] {
         assert!(read_text(text, &options(2, chunk_bytes)).is_ok(), "{chunk_bytes}");
+    }
+}
+
+#[test]
+fn the_element_over_the_limit_is_the_same_in_chunks_of_any_size() {
+    // Statements that are left out count for nothing: one is short, one has a word for an index.
+    let lines = ["f 1 2 3\n", "l 1\n", "f  3\n", "f 1 x 3\n", "f 1 2 3 4\n", "l 1 2\n", "f 1 2\n", "f 3 2 1\n"];
+    let text = [&lines[..]; 3].concat().concat().into_bytes();
+    for elements in 0..12 {
+        let place = |chunk_bytes: usize| {
+            let mut options = ReadOptions::default();
+            options.on_error = OnError::Warn;
+            options.limits.elements = elements;
+            options.run.chunk_bytes = Some(chunk_bytes);
+            let result = Reader::new(Input::Memory(text.clone(), "x.obj".into())).options(&options).scene();
+            result.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let expected = place(1);
+        assert_eq!(expected.is_err(), elements < 9, "{expected:?}");
+        for chunk_bytes in [10, 40, 1000] {
+            assert_eq!(place(chunk_bytes), expected, "{elements} elements, chunks of {chunk_bytes} bytes");
+        }
     }
 }

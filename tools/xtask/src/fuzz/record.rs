@@ -1,4 +1,4 @@
-//! `tools/fuzz/RECORD.md`: how often each target ran, for how long, and how often it found something.
+//! `tools/fuzz/RECORD.md`: how often each target ran, for how long, what it reached, and how often it found something.
 //!
 //! The table is the only store of these totals; the text around it is written by people and stays unchanged.
 
@@ -9,12 +9,25 @@ use std::io;
 pub(super) const PATH: &str = "tools/fuzz/RECORD.md";
 
 /// The first line of the table.
-const HEADER: &str = "| target | executions | seconds | per second | turns that found something |";
+const HEADER: &str =
+    "| target | executions | seconds | per second | turns that found something | edges reached after executions |";
+
+/// Edges are recorded after this many executions, and after each four times as many.
+const FIRST_POINT: u64 = 4096;
+
+/// What libFuzzer says in the course of a turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Progress {
+    pub(super) executions: u64,
+    /// Edges between blocks of code that were taken so far, by all inputs of the corpus.
+    pub(super) edges: u64,
+}
 
 /// The result of a target's turn.
 #[derive(Debug, PartialEq)]
 pub(super) struct Turn {
-    pub(super) executions: u64,
+    /// At least one.
+    pub(super) points: Vec<Progress>,
     pub(super) seconds: u64,
     pub(super) found_something: bool,
 }
@@ -26,6 +39,7 @@ struct Row {
     executions: u64,
     seconds: u64,
     findings: u64,
+    growth: Vec<Progress>,
 }
 
 /// The whole page.
@@ -65,7 +79,10 @@ impl Record {
             self.rows.len() - 1
         });
         let row = &mut self.rows[index];
-        row.executions += turn.executions;
+        for point in &turn.points {
+            row.grow(row.executions + point.executions, point.edges);
+        }
+        row.executions += turn.points.last().map_or(0, |point| point.executions);
         row.seconds += turn.seconds;
         row.findings += u64::from(turn.found_something);
     }
@@ -77,28 +94,44 @@ impl Record {
 
     fn text(&self) -> String {
         let rows: String = self.rows.iter().map(Row::line).collect();
-        format!("{}{HEADER}\n| --- | ---: | ---: | ---: | ---: |\n{rows}{}", self.before, self.after)
+        format!("{}{HEADER}\n| --- | ---: | ---: | ---: | ---: | --- |\n{rows}{}", self.before, self.after)
     }
 }
 
 impl Row {
+    /// Adds what is reached at the next recorded numbers of executions.
+    fn grow(&mut self, executions: u64, edges: u64) {
+        let mut next = self.growth.last().map_or(FIRST_POINT, |point| point.executions * 4);
+        while executions >= next {
+            self.growth.push(Progress { executions: next, edges });
+            next *= 4;
+        }
+    }
+
     fn parse(line: &str) -> Option<Row> {
         let cells: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
-        let [target, executions, seconds, _, findings] = cells[..] else { return None };
+        let [target, executions, seconds, _, findings, growth] = cells[..] else { return None };
         let number = |cell: &str| cell.replace(',', "").parse().ok();
+        let point = |text: &str| {
+            let (executions, edges) = text.split_once(": ")?;
+            Some(Progress { executions: number(executions)?, edges: number(edges)? })
+        };
         Some(Row {
             target: target.to_owned(),
             executions: number(executions)?,
             seconds: number(seconds)?,
             findings: number(findings)?,
+            growth: growth.split("; ").filter(|text| !text.is_empty()).map(point).collect::<Option<_>>()?,
         })
     }
 
     fn line(&self) -> String {
-        let Row { target, executions, seconds, findings } = self;
+        let Row { target, executions, seconds, findings, growth } = self;
         let rate = executions / (*seconds).max(1);
         let [executions, seconds, rate] = [*executions, *seconds, rate].map(grouped);
-        format!("| {target} | {executions} | {seconds} | {rate} | {findings} |\n")
+        let point = |point: &Progress| format!("{}: {}", grouped(point.executions), grouped(point.edges));
+        let growth = growth.iter().map(point).collect::<Vec<_>>().join("; ");
+        format!("| {target} | {executions} | {seconds} | {rate} | {findings} | {growth} |\n")
     }
 }
 
@@ -115,13 +148,14 @@ fn grouped(value: u64) -> String {
     out
 }
 
-/// The number of executions that a line of libFuzzer shows: a line of its progress, or one of its final figures.
-pub(super) fn executions(line: &str) -> Option<u64> {
-    let number = match line.strip_prefix("stat::number_of_executed_units:") {
-        Some(number) => number.trim(),
-        None => line.strip_prefix('#')?.split('\t').next()?.trim(),
-    };
-    number.parse().ok()
+/// A line of libFuzzer's progress, or its final number of executions, which comes without edges.
+pub(super) fn progress(line: &str) -> Option<Progress> {
+    if let Some(number) = line.strip_prefix("stat::number_of_executed_units:") {
+        return Some(Progress { executions: number.trim().parse().ok()?, edges: 0 });
+    }
+    let (number, rest) = line.strip_prefix('#')?.split_once('\t')?;
+    let edges = rest.split_once("cov: ").and_then(|(_, rest)| rest.split_ascii_whitespace().next()?.parse().ok());
+    Some(Progress { executions: number.trim().parse().ok()?, edges: edges.unwrap_or(0) })
 }
 
 #[cfg(test)]
@@ -131,9 +165,9 @@ mod tests {
     const PAGE: &str = "\
 # Fuzzing
 
-| target | executions | seconds | per second | turns that found something |
-| --- | ---: | ---: | ---: | ---: |
-| obj | 1,234,567 | 1,000 | 1,234 | 1 |
+| target | executions | seconds | per second | turns that found something | edges reached after executions |
+| --- | ---: | ---: | ---: | ---: | --- |
+| obj | 1,234,567 | 1,000 | 1,234 | 1 | 4,096: 900; 16,384: 1,100 |
 
 More text, | with bars |.
 ";
@@ -143,20 +177,29 @@ More text, | with bars |.
         let mut record = Record::parse(PAGE).unwrap();
         assert_eq!(record.text(), PAGE);
         assert_eq!((record.executions("obj"), record.executions("ply")), (1_234_567, 0));
-        record.add("obj", &Turn { executions: 3, seconds: 1000, found_something: false });
-        record.add("ply", &Turn { executions: 10, seconds: 0, found_something: true });
-        assert!(
-            record.text().contains("| obj | 1,234,570 | 2,000 | 617 | 1 |\n| ply | 10 | 0 | 10 | 1 |\n\nMore text")
-        );
+        let turn = |points: &[(u64, u64)], seconds, found_something| {
+            let points = points.iter().map(|&(executions, edges)| Progress { executions, edges }).collect();
+            Turn { points, seconds, found_something }
+        };
+        record.add("obj", &turn(&[(3, 1200)], 1000, false));
+        record.add("ply", &turn(&[(10, 5), (4096, 7), (20_000, 9)], 0, true));
+        let rows = "\
+| obj | 1,234,570 | 2,000 | 617 | 1 | 4,096: 900; 16,384: 1,100; 65,536: 1,200; 262,144: 1,200; 1,048,576: 1,200 |
+| ply | 20,000 | 0 | 20,000 | 1 | 4,096: 7; 16,384: 9 |
+
+More text";
+        assert!(record.text().contains(rows), "{}", record.text());
         assert!(Record::parse("no table").is_none());
     }
 
     #[test]
-    fn executions_are_read_from_what_libfuzzer_prints() {
-        assert_eq!(executions("#2097152\tpulse  cov: 5212 ft: 21002 exec/s: 5000"), Some(2_097_152));
-        assert_eq!(executions("stat::number_of_executed_units: 12345"), Some(12_345));
-        assert_eq!(executions("    #0 0x55 in __sanitizer_print_stack_trace"), None);
-        assert_eq!(executions("INFO: Seed: 1"), None);
+    fn progress_is_read_from_what_libfuzzer_prints() {
+        let line = "#2097152\tpulse  cov: 5212 ft: 21002 exec/s: 5000";
+        assert_eq!(progress(line), Some(Progress { executions: 2_097_152, edges: 5212 }));
+        let line = "stat::number_of_executed_units: 12345";
+        assert_eq!(progress(line), Some(Progress { executions: 12_345, edges: 0 }));
+        assert_eq!(progress("    #0 0x55 in __sanitizer_print_stack_trace"), None);
+        assert_eq!(progress("INFO: Seed: 1"), None);
     }
 
     #[test]

@@ -12,23 +12,23 @@ use std::process::{Command, Stdio};
 
 /// A part that passed.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Memory {
-    pub(super) hash: String,
-    pub(super) seconds: f64,
-    pub(super) cpu_seconds: Option<f64>,
-    pub(super) totals: Totals,
+pub(crate) struct Memory {
+    pub(crate) hash: String,
+    pub(crate) seconds: f64,
+    pub(crate) cpu_seconds: Option<f64>,
+    pub(crate) totals: Totals,
 }
 
 impl Memory {
     /// The stored results of a part, if its inputs have this hash.
-    pub(super) fn load(part: &str, hash: &str) -> Option<Memory> {
+    pub(crate) fn load(part: &str, hash: &str) -> Option<Memory> {
         let text = std::fs::read_to_string(path(part)).ok()?;
         let memory: Memory = serde_json::from_str(&text).ok()?;
         (memory.hash == hash).then_some(memory)
     }
 
     /// Stores the results.
-    pub(super) fn store(&self, part: &str) {
+    pub(crate) fn store(&self, part: &str) {
         let path = path(part);
         let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let text = serde_json::to_string(self).map_err(std::io::Error::other);
@@ -43,7 +43,7 @@ fn path(part: &str) -> PathBuf {
 }
 
 /// A hash of the files under `inputs`, of the versions of Rust and of what `tools` print. `None` without git.
-pub(super) fn hash(inputs: &[&str], tools: &[&[&str]]) -> Option<String> {
+pub(crate) fn hash(inputs: &[&str], tools: &[&[&str]]) -> Option<String> {
     let listing = ["-c", "core.quotePath=off", "ls-files", "--cached", "--others", "--exclude-standard", "--"];
     let files = root::output(Command::new("git").current_dir(root::root()).args(listing).args(inputs))?;
     // A file in the index may have been removed.
