@@ -1,77 +1,24 @@
 //! `cargo xtask fuzz [TARGET] [--seconds N]` and `cargo xtask fuzz --all --hours N`: builds the program of
 //! `tools/fuzz/` with AddressSanitizer and runs its targets, seeded with the test data.
 //!
-//! A long run gives turns to the target that is farthest from its goal, one turn for each processor at a time, keeps the
-//! corpora in tools/fuzz/corpus, and adds each turn to the table of `tools/fuzz/RECORD.md` (see `record`). The part
+//! A long run gives turns to the target that is farthest from its goal, one turn for each processor at a time, keeps
+//! the corpora in tools/fuzz/corpus, and adds each turn to the table of `tools/fuzz/RECORD.md` (see `record`). The part
 //! `fuzz` of `cargo xtask nightly` gives turns to the targets whose parsers changed (see `changed`). Only a nightly
-//! toolchain is needed, for AddressSanitizer. The bodies of the targets are in the test kit, and run there over the same
-//! files as normal tests.
+//! toolchain is needed, for AddressSanitizer. The bodies of the targets are in the test kit, and run there over the
+//! same files as normal tests.
 
 mod changed;
 mod engine;
 mod long;
 mod record;
+mod targets;
 
-use crate::{root, term, usage_error};
+use crate::{term, usage_error};
 pub(crate) use changed::step;
 use engine::Engine;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// A fuzz target. Its words are in `tools/fuzz/dictionaries`.
-struct Target {
-    name: &'static str,
-    /// The folder of test data that seeds it.
-    seeds: &'static str,
-    /// The largest input of most turns: small ones run often, and most faults need few bytes.
-    max_bytes: usize,
-    /// The executions that a long run aims at.
-    goal: u64,
-    /// What it reads is in this folder.
-    parser: &'static str,
-}
-
-/// A parser that is read most, or was written last.
-const MANY: u64 = 2_000_000;
-
-const SOME: u64 = 500_000;
-
-/// For a target with thousands of instructions for each byte.
-const FEW: u64 = 50_000;
-
-const fn target(name: &'static str, seeds: &'static str, max_bytes: usize, goal: u64, parser: &'static str) -> Target {
-    Target { name, seeds, max_bytes, goal, parser }
-}
-
-const TARGETS: &[Target] = &[
-    target("obj", "testdata/obj", 512, MANY, "crates/formats/obj"),
-    target("mtl", "testdata/obj", 512, SOME, "crates/formats/obj"),
-    target("numbers", "testdata/obj", 1024, SOME, "crates/core/text"),
-    target("filter", "testdata/filter", 256, SOME, "crates/core/model"),
-    target("packed", "testdata", 2048, SOME, "crates/core/bytes"),
-    target("zip", "testdata/zip", 2048, MANY, "crates/core/bytes"),
-    target("ply", "testdata/ply", 512, MANY, "crates/formats/ply"),
-    target("stl", "testdata/stl", 512, MANY, "crates/formats/stl"),
-    target("off", "testdata/off", 512, MANY, "crates/formats/off"),
-    target("gltf", "testdata/glb", 2048, SOME, "crates/formats/gltf"),
-    target("gltf-built", "testdata/glb", 1024, SOME, "crates/formats/gltf"),
-    target("spz", "testdata/spz", 4096, SOME, "crates/formats/splat"),
-    target("splat", "testdata/splat", 4096, SOME, "crates/formats/splat"),
-    target("sog", "testdata/sog/joined", 8192, SOME, "crates/formats/splat"),
-    target("pbrt", "testdata/pbrt", 512, SOME, "crates/formats/pbrt"),
-    target("pbrt-built", "testdata/pbrt", 1024, SOME, "crates/formats/pbrt"),
-    target("table", "testdata/table", 512, SOME, "crates/formats/table"),
-    target("convert", "testdata/table", 2048, FEW, "crates/polyhaul"),
-    target("tga", "testdata/tga", 2048, SOME, "crates/formats/image"),
-    target("hdr", "testdata/hdr", 2048, SOME, "crates/formats/image"),
-    target("bmp", "testdata/bmp", 2048, SOME, "crates/formats/image"),
-    target("psd", "testdata/psd", 2048, SOME, "crates/formats/image"),
-    target("dds", "testdata/dds", 2048, SOME, "crates/formats/image"),
-    target("ktx2", "testdata/ktx2", 2048, SOME, "crates/formats/image"),
-    target("png", "testdata/png", 2048, MANY, "crates/formats/image"),
-    target("jpeg", "testdata/jpg", 2048, MANY, "crates/formats/image"),
-    target("exr", "testdata/exr", 4096, MANY, "crates/formats/image"),
-];
+use targets::TARGETS;
 
 /// How long each target runs by default.
 const SECONDS: u64 = 60;
@@ -145,18 +92,5 @@ mod tests {
             assert_eq!(parse(wrong), None, "{wrong:?}");
         }
         assert_eq!(parse(&["--all", "--hours", "-1"]), None);
-    }
-
-    #[test]
-    fn every_target_has_its_body_its_words_its_seeds_and_its_parser() {
-        let bodies = std::fs::read_to_string(root::root().join("tools/testkit/src/fuzz.rs")).unwrap();
-        let bodies = bodies.split_once("pub const TARGETS").unwrap().1.split_once("];").unwrap().0;
-        for Target { name, seeds, parser, .. } in TARGETS {
-            assert!(bodies.contains(&format!("(\"{name}\", ")), "{name}");
-            for path in [&format!("tools/fuzz/dictionaries/{name}.dict"), *seeds, *parser] {
-                assert!(root::root().join(path).exists(), "{path}");
-            }
-        }
-        assert_eq!(bodies.matches("    (\"").count(), TARGETS.len());
     }
 }

@@ -11,6 +11,7 @@ mod deny;
 mod faults;
 mod fuzz;
 mod hosts;
+mod memory;
 mod nightly;
 mod python;
 mod root;

@@ -1,15 +1,14 @@
 //! `cargo xtask nightly`: the checks that are too slow for every change, in parts of at most 20 minutes.
 //!
-//! A part that passed is skipped until one of its inputs changes: see [`memory`]. A part whose tool is missing is
-//! skipped with a note. To add one, write its function and add a row to [`PARTS`].
+//! A part that passed is skipped until one of its inputs changes: see [`memory`](crate::memory). A part whose tool is
+//! missing is skipped with a note. To add one, write its function and add a row to [`PARTS`].
 
 mod budgets;
-pub(crate) mod memory;
 mod rust;
 
+use crate::memory::{self, Memory};
 use crate::steps::{Outcome, Row, Run, Tally};
 use crate::{api, deny, faults, fuzz, hosts, term, usage_error, web};
-use memory::Memory;
 pub(crate) use rust::missing_target;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -227,20 +227,29 @@ fn gltf_file(data: &[u8]) -> Vec<u8> {
 }
 
 fn gltf_json(choices: &mut Choices<'_>, buffer_bytes: usize) -> String {
-    let [views, accessors, materials, meshes, nodes] = [4, 8, 3, 3, 6].map(|most| choices.below(most + 1));
-    let counts = Counts { views, accessors, materials, meshes, nodes, buffer_bytes };
+    let counts = Counts {
+        views: choices.below(5),
+        accessors: choices.below(9),
+        materials: choices.below(4),
+        meshes: choices.below(4),
+        nodes: choices.below(7),
+        buffer_bytes,
+    };
     let mut list = |name: &str, count: usize, item: fn(&mut Choices<'_>, &Counts, usize) -> String| {
         let items: Vec<String> = (0..count).map(|number| item(choices, &counts, number)).collect();
         format!(",\"{name}\":[{}]", items.join(","))
     };
     let lists = [
-        list("bufferViews", views, gltf_view),
-        list("accessors", accessors, gltf_accessor),
-        list("materials", materials, gltf_material),
-        list("meshes", meshes, gltf_mesh),
-        list("nodes", nodes, gltf_node),
+        list("bufferViews", counts.views, gltf_view),
+        list("accessors", counts.accessors, gltf_accessor),
+        list("materials", counts.materials, gltf_material),
+        list("meshes", counts.meshes, gltf_mesh),
+        list("nodes", counts.nodes, gltf_node),
     ];
-    let roots = (0..choices.below(nodes + 1)).map(|_| choices.index(nodes).to_string()).collect::<Vec<_>>().join(",");
+    let roots = (0..choices.below(counts.nodes + 1))
+        .map(|_| choices.index(counts.nodes).to_string())
+        .collect::<Vec<_>>()
+        .join(",");
     let version = if choices.once_in(16) { "1.0" } else { "2.0" };
     format!(
         "{{\"asset\":{{\"version\":\"{version}\"}},\"buffers\":[{{\"byteLength\":{buffer_bytes}}}]{}\

@@ -1,8 +1,8 @@
 //! The part `fuzz` of `cargo xtask nightly`: turns for the targets whose parsers changed since they passed.
 
 use super::engine::Engine;
-use super::{TARGETS, Target};
-use crate::nightly::memory::{self, Memory};
+use super::targets::{TARGETS, Target};
+use crate::memory::{self, Memory};
 use crate::steps::{Outcome, Tally, Totals};
 use crate::term;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! The program of all fuzz targets: building it, and a turn of libFuzzer with one target.
 
-use super::Target;
 use super::record::{Progress, Turn, progress};
+use super::targets::Target;
 use crate::{root, term};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::record::{self, Record, Turn};
-use super::{TARGETS, Target};
+use super::targets::{TARGETS, Target};
 use crate::term;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
