@@ -12,12 +12,6 @@ pub(crate) fn name_hash(name: &str) -> u64 {
     xxh3_64(name.as_bytes())
 }
 
-/// Identifies an attempt. A log that was merged twice contains it twice. A clock that was set back may show the same
-/// time for two attempts, and runs at the same time have the same number.
-pub(crate) fn attempt_hash(asset: &str, attempt: u32, started: f64) -> u64 {
-    name_hash(asset) ^ started.to_bits().rotate_left(17) ^ u64::from(attempt).rotate_left(40)
-}
-
 /// A hasher that returns a `u64` key unchanged.
 #[derive(Default)]
 pub(crate) struct SameHash(u64);

@@ -19,9 +19,11 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod hash;
+mod lines;
 mod lock;
 mod log;
 mod manifest;
+mod merge;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -32,8 +34,9 @@ mod row;
 mod summary;
 mod worker;
 
-pub use log::{Damage, LogWriter, Merged, compact_logs, has_log, read_rows};
-pub use manifest::{StatusRow, each_row, is_manifest_stale, manifest_path, write_manifest};
+pub use log::{Damage, LogWriter, has_log, read_rows};
+pub use manifest::{ManifestCounts, StatusRow, each_row, is_manifest_stale, manifest_path, write_manifest};
+pub use merge::{Merged, compact_logs};
 pub use options::{keep_options, kept_options};
 pub use plan::{Asset, AssetState, Plan, PlanOptions, Shard};
 pub use pool::{DoneRow, Limits, Pool, WorkerCommand};

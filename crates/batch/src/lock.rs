@@ -1,15 +1,23 @@
-//! Locks on log files: which files runs are writing, and whether they still exist.
+//! Locks on log files: which files runs are writing, and whether they are still in place.
 //!
-//! On Unix, a run holds a lock (`flock`) on its file; it ends with the process. On Windows, a run opens its file so
-//! that others can only read it. Objects in stores have no locks.
+//! On Unix, a run holds a lock (`flock`) on its file; it ends with the process. Where the file system has no locks, a
+//! file counts as being written if it has changed within the last hour. On Windows, a run opens its file so that others
+//! can only read it. Objects in stores have no locks.
 
 use polyhaul::place::is_url;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How many names to try for a new file.
 const MAX_NAMES: u32 = 1000;
+
+/// How long a log must not have changed to count as complete where files cannot be locked: some assets take long.
+const MIN_QUIET: Duration = Duration::from_secs(3600);
+
+/// Tells files apart that had the same name: device and inode. `None` where files have no such numbers.
+pub(crate) type FileIdentity = (u64, u64);
 
 /// An exclusive lock on a log file that no run is writing, held until dropped.
 pub(crate) struct LogGuard(Option<File>);
@@ -19,34 +27,62 @@ impl LogGuard {
     pub(crate) fn has_bytes(&self, bytes: u64) -> bool {
         self.0.as_ref().is_none_or(|file| file.metadata().is_ok_and(|metadata| metadata.len() == bytes))
     }
+
+    /// The identity of the file.
+    pub(crate) fn identity(&self) -> Option<FileIdentity> {
+        self.0.as_ref().and_then(|file| identity(&file.metadata().ok()?))
+    }
 }
 
-/// Creates and locks a log file in a folder, which is created if necessary.
-///
-/// # Errors
-/// Errors of the system.
-pub(crate) fn create(folder: &Path, name: &str) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create_new(true).read(true).append(true);
-    share_for_reading(&mut options);
-    let mut number = 0;
-    loop {
-        std::fs::create_dir_all(folder)?;
-        let path = folder.join(if number == 0 { format!("{name}.log") } else { format!("{name}-{number}.log") });
-        number += 1;
-        let is_last = number == MAX_NAMES;
-        let file = match options.open(&path) {
-            Ok(file) => file,
-            // A run on another machine has the same name, or somebody removed the folder.
-            Err(error) if !is_last && is_transient(&error) => continue,
-            Err(error) => return Err(error),
-        };
-        // Without locks, only merging during a run is affected, and the run notices it.
-        let is_locked = lock(&file);
-        // A merge may have found the file before it was locked.
-        if is_locked && !is_removed(&file)? || is_last {
-            return Ok(file);
+/// A log file that is being written, locked until dropped.
+pub(crate) struct LogFile {
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
+    /// The number of bytes written so far.
+    pub(crate) bytes: u64,
+}
+
+impl LogFile {
+    /// Creates and locks a file in a folder, which is created if necessary.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub(crate) fn create(folder: &Path, name: &str) -> io::Result<LogFile> {
+        let mut options = OpenOptions::new();
+        options.create_new(true).read(true).append(true);
+        share_for_reading(&mut options);
+        let mut number = 0;
+        loop {
+            std::fs::create_dir_all(folder)?;
+            let path = folder.join(if number == 0 { format!("{name}.log") } else { format!("{name}-{number}.log") });
+            number += 1;
+            let is_last = number == MAX_NAMES;
+            let file = match options.open(&path) {
+                Ok(file) => LogFile { file, path, bytes: 0 },
+                // A run on another machine has the same name, or somebody removed the folder.
+                Err(error) if !is_last && is_transient(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            let is_taken = matches!(lock(&file.file), Lock::Busy);
+            // A merge may have found the file before it was locked.
+            if !is_taken && file.is_in_place() || is_last {
+                return Ok(file);
+            }
         }
+    }
+
+    /// Whether the path still leads to the file: it was neither removed nor renamed or replaced.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let named = std::fs::metadata(&self.path);
+        named.is_ok_and(|named| self.file.metadata().is_ok_and(|open| identity(&named) == identity(&open)))
+    }
+
+    /// Whether another program has cut off bytes that were written.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub(crate) fn is_truncated(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.len() < self.bytes)
     }
 }
 
@@ -54,15 +90,27 @@ fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
 }
 
-/// Locks a file that was just created; false if a merge has locked it.
+/// The result of locking a file.
+enum Lock {
+    Held,
+    /// Somebody else holds a lock.
+    Busy,
+    /// The file system has no locks.
+    Unsupported,
+}
+
 #[cfg(unix)]
-fn lock(file: &File) -> bool {
-    !matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock))
+fn lock(file: &File) -> Lock {
+    match file.try_lock() {
+        Ok(()) => Lock::Held,
+        Err(std::fs::TryLockError::WouldBlock) => Lock::Busy,
+        Err(std::fs::TryLockError::Error(_)) => Lock::Unsupported,
+    }
 }
 
 #[cfg(not(unix))]
-fn lock(_: &File) -> bool {
-    true
+fn lock(_: &File) -> Lock {
+    Lock::Held
 }
 
 #[cfg(windows)]
@@ -75,20 +123,17 @@ fn share_for_reading(options: &mut OpenOptions) {
 #[cfg(not(windows))]
 fn share_for_reading(_: &mut OpenOptions) {}
 
-/// Whether an open file has been unlinked.
-///
-/// # Errors
-/// Errors of the system.
 #[cfg(unix)]
-pub(crate) fn is_removed(file: &File) -> io::Result<bool> {
+#[allow(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
+fn identity(metadata: &Metadata) -> Option<FileIdentity> {
     use std::os::unix::fs::MetadataExt;
-    Ok(file.metadata()?.nlink() == 0)
+    Some((metadata.dev(), metadata.ino()))
 }
 
-/// On Windows, an open file cannot be removed.
+/// On Windows, an open file cannot be removed or renamed.
 #[cfg(not(unix))]
-pub(crate) fn is_removed(_: &File) -> io::Result<bool> {
-    Ok(false)
+fn identity(_: &Metadata) -> Option<FileIdentity> {
+    None
 }
 
 /// Locks a log file; `None` if a run is writing it, or another merge has taken it.
@@ -104,12 +149,24 @@ pub(crate) fn take(path: &Path) -> io::Result<Option<LogGuard>> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
         opened => opened,
     };
-    match file {
-        Ok(file) if lock(&file) && !is_removed(&file)? => Ok(Some(LogGuard(Some(file)))),
-        Ok(_) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let file = match file {
+        Ok(file) => LogFile { file, path: path.to_path_buf(), bytes: 0 },
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let is_free = match lock(&file.file) {
+        Lock::Held => true,
+        Lock::Busy => false,
+        Lock::Unsupported => is_quiet(&file.file),
+    };
+    let is_free = is_free && file.is_in_place();
+    Ok(is_free.then_some(LogGuard(Some(file.file))))
+}
+
+/// Whether a file has not changed for a while. If its clock is ahead, nobody knows.
+fn is_quiet(file: &File) -> bool {
+    let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
+    changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age >= MIN_QUIET)
 }
 
 #[cfg(windows)]

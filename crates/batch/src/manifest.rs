@@ -3,12 +3,14 @@
 //! It is a Parquet file with the feature `parquet`, and JSON Lines without it. An asset has at most one row whose
 //! status is `done`: its last success. Earlier successes are `replaced`.
 
-use crate::hash::{ByHash, attempt_hash, name_hash};
-use crate::log::{Damage, is_newer_than, read_rows};
-use crate::plan::invalid_row;
+use crate::hash::{ByHash, name_hash};
+use crate::lines::each_block;
+use crate::log::{Damage, logs_hash, read_rows, write_whole};
 use crate::row::{Row, RowHeader};
 use crate::state_folder;
-use polyhaul::{Result, place};
+use polyhaul::place::{self, is_url};
+use polyhaul::{FileOptions, Result};
+use polyhaul_bytes::hash::{Xxh3, xxh3_64};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -24,23 +26,87 @@ pub fn manifest_path(outputs: &Path) -> PathBuf {
     state_folder(outputs).join(if cfg!(feature = "parquet") { "manifest.parquet" } else { "manifest.jsonl" })
 }
 
-/// Writes the manifest of a library from its log. Returns the number of rows.
+/// What a manifest contains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ManifestCounts {
+    /// The number of rows.
+    pub rows: u64,
+    /// The damaged lines of the log.
+    pub damage: Damage,
+}
+
+/// Writes the manifest of a library from its log.
 ///
 /// # Errors
 /// [`polyhaul::ErrorKind::Io`]; the old manifest is then kept.
-pub fn write_manifest(outputs: &Path) -> Result<u64> {
+pub fn write_manifest(outputs: &Path) -> Result<ManifestCounts> {
     let path = manifest_path(outputs);
+    // Rows that are added while it is written make it stale.
+    let logs = logs_hash(outputs)?;
     #[cfg(feature = "parquet")]
-    return crate::parquet::write(outputs, &path);
+    let written = crate::parquet::write(outputs, &path);
     #[cfg(not(feature = "parquet"))]
-    json_lines::write(outputs, &path)
+    let written = json_lines::write(outputs, &path);
+    let (counts, finished) = written?;
+    let fingerprint = Fingerprint { logs, bytes: finished.counters.bytes, hash: finished.hash.unwrap_or_default() };
+    write_whole(&fingerprint_path(outputs), fingerprint.text().as_bytes())?;
+    Ok(counts)
 }
 
-/// Whether the manifest lacks rows: it is missing, or a log has changed since it was written. In stores, where times
-/// are those of uploads, only whether it is missing.
+/// Whether the manifest is missing, has been changed, or does not fit the log. In stores, its content is not read: only
+/// its size counts.
 pub fn is_manifest_stale(outputs: &Path) -> bool {
     let path = manifest_path(outputs);
-    !place::is_file(&path) || !place::is_url(&path) && is_newer_than(outputs, &path)
+    let mut kept = Vec::new();
+    let read = each_block(&fingerprint_path(outputs), &mut |block| {
+        kept.extend_from_slice(block);
+        Ok(())
+    });
+    let Some(kept) = read.ok().and_then(|()| Fingerprint::parse(&kept)) else { return true };
+    let bytes = place::find(&path).ok().and_then(|info| info.bytes);
+    let is_same = || is_url(&path) || file_hash(&path).is_ok_and(|hash| hash == kept.hash);
+    bytes != Some(kept.bytes) || logs_hash(outputs).ok() != Some(kept.logs) || !is_same()
+}
+
+/// The options with which manifests are written.
+pub(crate) fn file_options() -> FileOptions {
+    FileOptions::default().with_hash(true)
+}
+
+/// Describes a manifest and the log it was made from. It is kept beside the manifest, so that a run without work finds
+/// out whether they still fit, without clocks and without reading the log.
+struct Fingerprint {
+    logs: u64,
+    bytes: u64,
+    hash: u128,
+}
+
+fn fingerprint_path(outputs: &Path) -> PathBuf {
+    state_folder(outputs).join("fingerprint")
+}
+
+impl Fingerprint {
+    fn text(&self) -> String {
+        format!("{:016x} {} {:032x}\n", self.logs, self.bytes, self.hash)
+    }
+
+    fn parse(text: &[u8]) -> Option<Fingerprint> {
+        let mut parts = std::str::from_utf8(text).ok()?.split_ascii_whitespace();
+        let logs = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let bytes = parts.next()?.parse().ok()?;
+        let hash = u128::from_str_radix(parts.next()?, 16).ok()?;
+        Some(Fingerprint { logs, bytes, hash })
+    }
+}
+
+fn file_hash(path: &Path) -> Result<u128> {
+    let mut hash = Xxh3::new();
+    each_block(path, &mut |block| {
+        hash.update(block);
+        Ok(())
+    })?;
+    Ok(hash.digest())
 }
 
 /// A row with its status, as one JSON object.
@@ -56,59 +122,58 @@ pub struct StatusRow<'r> {
 #[cfg(not(feature = "parquet"))]
 mod json_lines {
     use crate::log::{BLOCK_BYTES, io};
-    use crate::manifest::{StatusRow, each_row};
-    use polyhaul::{FileOptions, Result, Sink};
+    use crate::manifest::{ManifestCounts, StatusRow, each_row, file_options};
+    use polyhaul::{Result, Sink};
+    use polyhaul_bytes::Finished;
     use std::io::{BufWriter, Write};
     use std::path::Path;
 
-    /// Writes the manifest of a library to a file. Returns the number of rows.
-    pub(super) fn write(outputs: &Path, path: &Path) -> Result<u64> {
-        let mut sink = Sink::file(path, FileOptions::default()).map_err(|error| io("creating", path, error))?;
+    /// Writes the manifest of a library to a file.
+    pub(super) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Finished)> {
+        let mut sink = Sink::file(path, file_options()).map_err(|error| io("creating", path, error))?;
         let mut lines = BufWriter::with_capacity(BLOCK_BYTES, &mut sink);
-        let (count, _) = each_row(outputs, &mut |status, row| {
+        let counts = each_row(outputs, &mut |status, row| {
             let written = serde_json::to_writer(&mut lines, &StatusRow { status, row }).map_err(std::io::Error::from);
             written.and_then(|()| lines.write_all(b"\n")).map_err(|error| io("writing", path, error))
         })?;
         lines.flush().map_err(|error| io("writing", path, error))?;
         drop(lines);
-        sink.finish().map_err(|error| io("writing", path, error))?;
-        Ok(count)
+        let finished = sink.finish().map_err(|error| io("writing", path, error))?;
+        Ok((counts, finished))
     }
 }
 
-/// Passes all rows to `write` in groups, each with its status. Returns the number of rows and the damage. The log is
-/// read twice: first to find the last success of each asset.
-pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(u64, Damage)> {
-    let last = last_rows(outputs)?;
+/// Passes all rows to `write` in groups, each with its status. The log is read twice: first to find the last success of
+/// each asset. Rows that are added later do not count.
+pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<ManifestCounts> {
+    let LastRows { last, mut lines } = last_rows(outputs)?;
     let mut group = Vec::new();
-    let mut count = 0;
-    let mut seen = HashSet::new();
+    let mut rows = 0;
     let damage = read_rows(outputs, &mut |json| {
-        let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
-        let attempt = attempt_hash(&row.asset, row.attempt, row.started);
+        let Some(row) = Row::parse(json) else { return Ok(false) };
+        let line = xxh3_64(json.as_bytes());
         let last = last.get(&name_hash(&row.asset));
         let is_pruned = last.is_some_and(|last| row.attempt <= last.pruned_attempt);
-        if !is_pruned && seen.insert(attempt) {
-            let is_last = last.is_some_and(|last| last.success == (row.attempt, attempt));
+        if lines.remove(&line) && !is_pruned {
+            let is_last = last.is_some_and(|last| last.success == (row.attempt, line));
             group.push((status(&row, is_last), row));
-            count += 1;
+            rows += 1;
         }
         if group.len() == GROUP_ROWS {
             write(&group)?;
             group.clear();
         }
-        Ok(())
+        Ok(true)
     })?;
     write(&group)?;
-    Ok((count, damage))
+    Ok(ManifestCounts { rows, damage })
 }
 
 /// Passes all rows of a library to `each`, with their status: `done`, `failed`, or `replaced` by a later success.
-/// Returns the number of rows, and the damaged lines of the log.
 ///
 /// # Errors
 /// Errors of `each`, and [`polyhaul::ErrorKind::Io`].
-pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<(u64, Damage)> {
+pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<ManifestCounts> {
     each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
 }
 
@@ -123,27 +188,37 @@ fn status(row: &Row, is_last: bool) -> &'static str {
 /// What later rows say about those before them.
 #[derive(Default)]
 struct LastRows {
-    /// The number and the hash of the last success.
+    last: ByHash<LastRow>,
+    /// The hashes of the lines of all rows.
+    lines: HashSet<u64>,
+}
+
+/// The last rows of an asset.
+#[derive(Default)]
+struct LastRow {
+    /// The number and the line's hash of the last success.
     success: (u32, u64),
     /// The number of the last row that says that the asset is gone.
     pruned_attempt: u32,
 }
 
 /// The last rows of each asset that succeeded or is gone.
-fn last_rows(outputs: &Path) -> Result<ByHash<LastRows>> {
-    let mut last = ByHash::<LastRows>::default();
+fn last_rows(outputs: &Path) -> Result<LastRows> {
+    let mut rows = LastRows::default();
     read_rows(outputs, &mut |json| {
-        let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
+        let Some(row) = RowHeader::parse(json) else { return Ok(false) };
+        let line = xxh3_64(json.as_bytes());
+        rows.lines.insert(line);
         if row.error.is_some() {
-            return Ok(());
+            return Ok(true);
         }
-        let last = last.entry(name_hash(&row.asset)).or_default();
+        let last = rows.last.entry(name_hash(&row.asset)).or_default();
         if row.pruned {
             last.pruned_attempt = last.pruned_attempt.max(row.attempt);
         } else if row.attempt >= last.success.0 {
-            last.success = (row.attempt, attempt_hash(&row.asset, row.attempt, row.started));
+            last.success = (row.attempt, line);
         }
-        Ok(())
+        Ok(true)
     })?;
-    Ok(last)
+    Ok(rows)
 }

@@ -3,7 +3,7 @@
 //! File format: <https://parquet.apache.org/docs/file-format/>.
 
 use crate::log::{BLOCK_BYTES, io};
-use crate::manifest::{Rows, each_group};
+use crate::manifest::{ManifestCounts, Rows, each_group, file_options};
 use crate::row::Row;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -11,7 +11,8 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use polyhaul::{Error, ErrorKind, FileOptions, Result, Sink};
+use polyhaul::{Error, ErrorKind, Result, Sink};
+use polyhaul_bytes::Finished;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,24 +46,24 @@ const SCHEMA: &str = "message manifest {
     required binary worker (UTF8);
 }";
 
-/// Writes the manifest of a library to a file. Returns the number of rows.
+/// Writes the manifest of a library to a file.
 ///
 /// # Errors
 /// [`ErrorKind::Io`]; the old manifest is then kept.
-pub(crate) fn write(outputs: &Path, path: &Path) -> Result<u64> {
-    let mut sink = Sink::file(path, FileOptions::default()).map_err(|error| io("creating", path, error))?;
+pub(crate) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Finished)> {
+    let mut sink = Sink::file(path, file_options()).map_err(|error| io("creating", path, error))?;
     let failed = |error: ParquetError| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
     let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
     let properties = Arc::new(WriterProperties::builder().set_compression(zstd).build());
     let mut writer = SerializedFileWriter::new(BufWriter::with_capacity(BLOCK_BYTES, &mut sink), schema, properties)
         .map_err(failed)?;
-    let (count, _) = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
+    let counts = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
     writer.finish().map_err(failed)?;
     writer.inner_mut().flush().map_err(|error| io("writing", path, error))?;
     drop(writer);
-    sink.finish().map_err(|error| io("writing", path, error))?;
-    Ok(count)
+    let finished = sink.finish().map_err(|error| io("writing", path, error))?;
+    Ok((counts, finished))
 }
 
 type Group<'a, W> = SerializedRowGroupWriter<'a, W>;

@@ -215,19 +215,19 @@ impl Plan {
         let numbers: ByHash<u32> = numbers.into_iter().collect();
         let mut outputs = Outputs { folder: outputs, listed: None };
         read_rows(outputs.folder, &mut |json| {
-            let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
-            let Some(&number) = numbers.get(&name_hash(&row.asset)) else { return Ok(()) };
+            let Some(row) = RowHeader::parse(json) else { return Ok(false) };
+            let Some(&number) = numbers.get(&name_hash(&row.asset)) else { return Ok(true) };
             let asset = &mut self.assets[number as usize];
             // Logs are in the order of clocks, of which one may have been ahead.
             if row.attempt < asset.attempts {
-                return Ok(());
+                return Ok(true);
             }
             asset.attempts = row.attempt;
             asset.has_other_options = row.options != options && !row.pruned;
             if asset.has_other_options {
                 self.other_options = row.options.into_owned();
                 asset.state = if row.error.is_none() { AssetState::Changed } else { AssetState::New };
-                return Ok(());
+                return Ok(true);
             }
             let is_same = (asset.bytes.unwrap_or(0), &*asset.version) == (row.source_bytes, &*row.source_version);
             asset.state = match (row.error, is_same) {
@@ -237,7 +237,7 @@ impl Plan {
                 (Some(_), true) => AssetState::Failed,
                 (Some(_), false) => AssetState::New,
             };
-            Ok(())
+            Ok(true)
         })
     }
 
@@ -257,7 +257,7 @@ impl Plan {
             source: path_text(&self.source(asset)),
             output: path_text(output),
             folder: path_text(folder),
-            attempt: asset.attempts + 1,
+            attempt: asset.attempts.saturating_add(1),
             threads: 1,
             bytes: asset.bytes.unwrap_or(0),
             version: asset.version.to_string(),
@@ -320,9 +320,4 @@ pub(crate) fn key(name: &Path) -> String {
 /// become failed rows.
 fn path_text(path: &Path) -> String {
     place::absolute(path).to_string_lossy().into_owned()
-}
-
-/// The error for a row with a valid checksum but invalid content, which another program must have written.
-pub(crate) fn invalid_row(error: serde_json::Error) -> Error {
-    Error::new(ErrorKind::Malformed, format!("invalid row in the log: {error}"))
 }

@@ -13,13 +13,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often deadlines and cancellation are checked.
 const STEP: Duration = Duration::from_millis(50);
-/// How long workers may take to clean up after a cancellation.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long workers may take to end after they are asked to, or after they have closed their output.
+const GRACE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 3000 });
+/// How often to check whether they have.
+const GRACE_STEP: Duration = Duration::from_millis(2);
 /// Settings of glibc's allocator: keep up to 64 MB of freed memory for the next asset, because returning it to the
 /// system and getting it back would cost page faults.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
@@ -29,6 +30,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 const LISTEN_BYTES: usize = 64 << 10;
 /// How many workers in a row may be lost to failed writes of tasks before the run fails.
 const MAX_FAILED_WRITES: u32 = 10;
+/// The maximum number of bytes of the outstanding tasks of a worker, but for a single one: they fit into a pipe, so that
+/// sending them does not wait for the worker, which may hang.
+const PIPE_BYTES: usize = 32 << 10;
 /// How many bytes of a worker's standard error are kept for the message if it dies.
 const STDERR_BYTES: usize = 2000;
 
@@ -102,9 +106,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether a worker with this many tasks and bytes of sources may get another task.
-    fn has_room(&self, tasks: usize, bytes: u64) -> bool {
-        tasks < self.tasks && (tasks < 2 || bytes < self.bytes)
+    /// Whether a worker with this many tasks, bytes of sources, and bytes of text may get another task.
+    fn has_room(&self, tasks: usize, bytes: u64, text_bytes: usize) -> bool {
+        let fits_pipe = self.is_engine || tasks == 0 || text_bytes < PIPE_BYTES;
+        tasks < self.tasks && (tasks < 2 || bytes < self.bytes) && fits_pipe
     }
 }
 
@@ -137,7 +142,10 @@ struct Worker {
     since: Instant,
     /// The task that exceeded its timeout, for which the worker was killed.
     late: Option<u64>,
-    stderr: Option<JoinHandle<String>>,
+    /// When the process was found to have ended before its output did.
+    dead_since: Option<Instant>,
+    /// The end of its standard error, once that is closed.
+    stderr: Receiver<String>,
 }
 
 enum Event {
@@ -196,6 +204,9 @@ impl Pool {
             on_rows(rows)?;
             cancel.check()?;
             self.kill_late_workers();
+            if let Some(number) = self.dead_worker() {
+                on_rows(self.ended(number, &mut again)?)?;
+            }
         }
     }
 
@@ -208,14 +219,16 @@ impl Pool {
                 continue;
             }
             let (have, mut bytes) = worker.map_or((0, 0), |worker| (worker.outstanding.len(), worker.bytes));
+            let mut text_bytes = worker.map_or(0, |worker| worker.outstanding.iter().map(text_bytes_of).sum());
             // Send tasks in bundles, to save messages when assets are small.
             if have > 2 && (have > self.limits.tasks / 2 || bytes > self.limits.bytes / 2) {
                 continue;
             }
             let mut bundle = Vec::new();
-            while self.limits.has_room(have + bundle.len(), bytes) {
+            while self.limits.has_room(have + bundle.len(), bytes, text_bytes) {
                 let Some(task) = again.pop_front().or_else(|| tasks.next()) else { break };
                 bytes = bytes.saturating_add(task.bytes);
+                text_bytes += text_bytes_of(&task);
                 bundle.push(task);
             }
             if bundle.is_empty() {
@@ -251,14 +264,21 @@ impl Pool {
         let rows = child.stdout.take();
         let words = child.stderr.take();
         std::thread::Builder::new().spawn(move || listen(number, rows, &sender)).map_err(failed)?;
-        let stderr = std::thread::Builder::new().spawn(move || collect(words)).map_err(failed)?;
-        let tasks = child.stdin.take().map(|tasks| Box::new(tasks) as Box<dyn Write + Send>);
-        let since = Instant::now();
-        let outstanding = VecDeque::new();
-        let stderr = Some(stderr);
-        let worker =
-            Worker { number, child, tasks, is_cut_off: false, outstanding, bytes: 0, since, late: None, stderr };
-        self.workers.push(worker);
+        let (collected, stderr) = channel();
+        let collect = move || _ = collected.send(collect(words));
+        std::thread::Builder::new().spawn(collect).map_err(failed)?;
+        self.workers.push(Worker {
+            number,
+            tasks: child.stdin.take().map(|tasks| Box::new(tasks) as Box<dyn Write + Send>),
+            child,
+            is_cut_off: false,
+            outstanding: VecDeque::new(),
+            bytes: 0,
+            since: Instant::now(),
+            late: None,
+            dead_since: None,
+            stderr,
+        });
         Ok(())
     }
 
@@ -266,7 +286,8 @@ impl Pool {
     fn finished(&mut self, number: u64, mut rows: Vec<DoneRow>) -> Vec<DoneRow> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.number == number) else { return Vec::new() };
         rows.retain(|row| {
-            let place = worker.outstanding.iter().position(|task| task.id == row.id());
+            let is_its_task = |task: &Task| task.id == row.id() && task.asset == row.asset().0;
+            let place = worker.outstanding.iter().position(is_its_task);
             let task = place.and_then(|place| worker.outstanding.remove(place));
             worker.bytes -= task.as_ref().map_or(0, |task| task.bytes.min(worker.bytes));
             task.is_some()
@@ -280,8 +301,10 @@ impl Pool {
     fn ended(&mut self, number: u64, again: &mut VecDeque<Task>) -> Result<Vec<DoneRow>> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return Ok(Vec::new()) };
         let mut worker = self.workers.remove(place);
-        let status = worker.child.wait();
-        let words = worker.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
+        worker.tasks = None;
+        let deadline = Instant::now() + GRACE;
+        let status = wait_until(&mut worker.child, deadline);
+        let words = worker.stderr.recv_timeout(GRACE).unwrap_or_default();
         let how = status.as_ref().map_or_else(ToString::to_string, |status| how_it_ended(*status));
         let how = if words.is_empty() { how } else { format!("{how}: {words}") };
         if self.limits.is_engine {
@@ -325,6 +348,20 @@ impl Pool {
         }
     }
 
+    /// A worker that ended a while ago although its output did not: another process has it open.
+    fn dead_worker(&mut self) -> Option<u64> {
+        let workers = self.workers.iter_mut().filter(|worker| !worker.outstanding.is_empty());
+        for worker in workers {
+            if worker.dead_since.is_none() && !matches!(worker.child.try_wait(), Ok(None)) {
+                worker.dead_since = Some(Instant::now());
+            }
+            if worker.dead_since.is_some_and(|since| since.elapsed() > GRACE) {
+                return Some(worker.number);
+            }
+        }
+        None
+    }
+
     /// Ends all workers by closing their input and, unless all is well, with a signal. Kills those that do not end in
     /// time.
     fn end(&mut self, is_well: bool) {
@@ -336,11 +373,7 @@ impl Pool {
         }
         let end = Instant::now() + GRACE;
         for mut worker in self.workers.drain(..) {
-            while Instant::now() < end && matches!(worker.child.try_wait(), Ok(None)) {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            let _ = worker.child.kill();
-            let _ = worker.child.wait();
+            let _ = wait_until(&mut worker.child, end);
         }
     }
 
@@ -384,6 +417,24 @@ impl Worker {
             Ok(()) => Ok(Ok(())),
         }
     }
+}
+
+/// Waits for a process, and kills it if it has not ended by then.
+fn wait_until(child: &mut Child, end: Instant) -> std::io::Result<ExitStatus> {
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        std::thread::sleep(GRACE_STEP);
+    }
+    let _ = child.kill();
+    child.wait()
+}
+
+/// About as many bytes as the line of a task has.
+fn text_bytes_of(task: &Task) -> usize {
+    const OTHER_BYTES: usize = 400;
+    task.asset.len() + task.source.len() + task.output.len() + task.folder.len() + OTHER_BYTES
 }
 
 /// Closes the input of the workers, which ends them.
@@ -522,6 +573,43 @@ mod tests {
         }
     }
 
+    /// Workers that close their output, answer twice, for others or in nonsense, or leave their output to a child.
+    #[test]
+    fn workers_that_misbehave_cost_at_most_their_asset() {
+        let other = ROW.replace("$id", "7").replace("$asset", "a8");
+        let clock = Instant::now();
+        for (script, failed) in [
+            (format!("case $asset in a2) exec >&-; exec sleep 60;; *) {ROW};; esac"), Some(2)),
+            (format!("case $asset in a2) exec <&- >&-; exec sleep 60;; *) {ROW};; esac"), Some(2)),
+            (format!("case $asset in a2) sleep 60 2>/dev/null & exit 1;; *) {ROW};; esac"), Some(2)),
+            (format!("case $asset in a2) sleep 60 >/dev/null & exit 1;; *) {ROW};; esac"), Some(2)),
+            (format!("case $asset in a2) exec <&-; exit 1;; *) {ROW};; esac"), Some(2)),
+            (format!("case $asset in a2) {other}; exit 1;; *) {ROW};; esac"), Some(2)),
+            (format!("case $asset in a2) kill -9 $$;; *) {ROW};; esac"), Some(2)),
+            (format!("case $asset in a2) printf '\\000\\377{{\\n\\n'; {ROW};; *) {ROW};; esac"), None),
+            (format!("{ROW}; {ROW}"), None),
+            (format!("{other}; {ROW}; echo; echo '{{}}'; echo null"), None),
+            (format!("printf x; echo; {ROW}"), None),
+        ] {
+            let rows = run(&mut pool(&script, false, 4, 4 << 20), &mut tasks(10)).unwrap();
+            assert_eq!(rows.iter().map(|(id, _)| *id).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>(), "{script}");
+            let crashed = rows.iter().find(|(_, kind)| kind == "crash").map(|(id, _)| *id);
+            assert_eq!(crashed, failed, "{script}");
+        }
+        assert!(clock.elapsed() < Duration::from_secs(50));
+    }
+
+    /// Long names do not fill the pipe of a worker that hangs.
+    #[test]
+    fn sending_tasks_never_waits() {
+        let script = format!("case $asset in a1x*) exec sleep 60;; *) {ROW};; esac");
+        let name = "x".repeat(9000);
+        let mut tasks =
+            tasks(6).map(|task| Task { timeout: Some(0.5), asset: format!("{}{name}", task.asset), ..task });
+        let rows = run(&mut pool(&script, false, 32, u64::MAX), &mut tasks).unwrap();
+        assert_eq!(rows.iter().filter(|(_, kind)| kind.is_empty()).count(), 5);
+    }
+
     /// A pipe whose writes fail from the given one on, as when the system is out of memory.
     struct FailingPipe {
         pipe: Box<dyn Write + Send>,
@@ -589,7 +677,7 @@ mod tests {
     fn an_engine_has_many_large_tasks() {
         let limits = |bytes| Limits { workers: 1, tasks: 100, bytes, is_engine: false, memory_code: 86, usage_code: 2 };
         let capacity =
-            |limits: Limits| (0..).take_while(|&count| limits.has_room(count, count as u64 * 50_000_000)).count();
+            |limits: Limits| (0..).take_while(|&count| limits.has_room(count, count as u64 * 50_000_000, 0)).count();
         assert_eq!([capacity(limits(4 << 20)), capacity(limits(u64::MAX))], [2, 100]);
     }
 }

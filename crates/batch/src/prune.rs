@@ -7,7 +7,7 @@
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{io, read_rows};
-use crate::plan::{Asset, Plan, Shard, invalid_row, key};
+use crate::plan::{Asset, Plan, Shard, key};
 use crate::row::{Row, RowHeader};
 use polyhaul::Result;
 use polyhaul::place;
@@ -44,7 +44,14 @@ impl GoneAsset {
         }
         let asset = self.asset.clone();
         let source = self.source.clone();
-        Ok(Row { asset, source, attempt: self.attempt + 1, started: crate::now(), pruned: true, ..Row::default() })
+        Ok(Row {
+            asset,
+            source,
+            attempt: self.attempt.saturating_add(1),
+            started: crate::now(),
+            pruned: true,
+            ..Row::default()
+        })
     }
 }
 
@@ -83,7 +90,7 @@ pub fn find_gone(
     let claim = |path: &str| name_hash(&key(&outputs.join(path)));
     let mut logged = ByHash::<LoggedAsset>::default();
     read_rows(outputs, &mut |json| {
-        let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
+        let Some(row) = RowHeader::parse(json) else { return Ok(false) };
         let name = name_hash(&row.asset);
         // The plan has no assets of other shards, which may still exist.
         let is_of_shard = shard.is_none_or(|shard| shard.has(&row.asset));
@@ -92,7 +99,7 @@ pub fn find_gone(
         } else {
             logged.entry(name).or_default().add(&row);
         }
-        Ok(())
+        Ok(true)
     })?;
     let is_gone = |asset: &&LoggedAsset| !asset.is_pruned && !exists(plan, asset);
     let mut gone = Vec::new();

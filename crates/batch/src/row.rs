@@ -116,6 +116,11 @@ pub struct RowError {
 }
 
 impl Row {
+    /// Parses a line of a log; `None` if it is not a row.
+    pub(crate) fn parse(json: &str) -> Option<Row> {
+        serde_json::from_str(json).ok().filter(|row: &Row| !row.asset.is_empty())
+    }
+
     /// Creates a row for a task whose worker failed to write one.
     pub fn failed(task: &Task, kind: &str, message: impl Into<String>) -> Row {
         let error = RowError { kind: kind.into(), message: message.into(), ..RowError::default() };
@@ -194,6 +199,13 @@ pub struct RowHeader<'a> {
     pub error: Option<ErrorHeader<'a>>,
     /// See [`Row::pruned`].
     pub pruned: bool,
+}
+
+impl<'a> RowHeader<'a> {
+    /// Parses a line of a log; `None` if it is not a row.
+    pub(crate) fn parse(json: &'a str) -> Option<RowHeader<'a>> {
+        serde_json::from_str(json).ok().filter(|row: &RowHeader<'_>| !row.asset.is_empty())
+    }
 }
 
 /// The part of a [`RowOutput`] that is needed to check that the output still exists.

@@ -1,10 +1,10 @@
 //! Totals over the rows of a library, without any formatting.
 
-use crate::hash::{ByHash, attempt_hash, name_hash};
+use crate::hash::{ByHash, name_hash};
 use crate::log::read_rows;
-use crate::plan::invalid_row;
 use crate::row::Row;
 use polyhaul::Result;
+use polyhaul_bytes::hash::xxh3_64;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -98,7 +98,7 @@ impl Summary {
         let mut seen = HashSet::new();
         let mut times = Vec::new();
         let damage = read_rows(outputs, &mut |json| {
-            let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
+            let Some(row) = Row::parse(json) else { return Ok(false) };
             let asset = name_hash(&row.asset);
             // Logs are in the order of clocks, of which one may have been ahead.
             let is_last = last.get(&asset).is_none_or(|last| row.attempt >= last.attempt);
@@ -106,14 +106,14 @@ impl Summary {
                 if is_last {
                     last.insert(asset, Last { attempt: row.attempt, ..Last::default() });
                 }
-            } else if seen.insert(attempt_hash(&row.asset, row.attempt, row.started)) {
+            } else if seen.insert(xxh3_64(json.as_bytes())) {
                 times.push((row.started + row.seconds, row.source_bytes));
                 sum.add(&row, max_pictures);
                 if is_last {
                     last.insert(asset, Last::from_row(&row, &mut kinds));
                 }
             }
-            Ok(())
+            Ok(true)
         })?;
         sum.add_lasts(&last, kinds);
         sum.add_rates(&times);

@@ -8,6 +8,7 @@ mod built;
 mod convert;
 mod filters;
 mod images;
+mod logs;
 mod numbers;
 mod obj;
 mod pbrt;
@@ -21,6 +22,7 @@ pub use built::{gltf_built, pbrt_built};
 pub use convert::convert;
 pub use filters::filter;
 pub use images::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
+pub use logs::{LogLibrary, logs};
 pub use numbers::numbers;
 pub use obj::{complete, mtl, obj};
 pub use pbrt::pbrt;
@@ -35,11 +37,12 @@ use polyhaul::{Error, ErrorKind};
 pub type Body = fn(&[u8], Effort);
 
 /// The fuzz targets by name.
-pub const TARGETS: [(&str, Body); 27] = [
+pub const TARGETS: [(&str, Body); 28] = [
     ("obj", obj),
     ("mtl", mtl),
     ("numbers", numbers),
     ("filter", filter),
+    ("logs", logs),
     ("packed", packed),
     ("zip", zip),
     ("ply", ply),

@@ -360,7 +360,7 @@ fn work(
         EngineName::Ray => (Vec::new(), numbers.iter().collect()),
     };
     let mut log = LogWriter::create(output)?;
-    polyhaul_batch::keep_options(output, &job.hash, &job.text)?;
+    keep_options(session, output, job);
     let bar = session.files_bar("converting");
     let progress = bar.callback();
     let total = numbers.len() as u64;
@@ -374,6 +374,11 @@ fn work(
     tell(0);
     let mut log_rows = |mut rows: Vec<DoneRow>| {
         rows.retain(|row| !row.error().is_some_and(worker::is_cancelled));
+        if rows.is_empty() {
+            return log.flush_if_due();
+        }
+        // Rows that are not in the log do not count.
+        log.append(&rows)?;
         for row in &rows {
             match row.error() {
                 None => details.converted += 1,
@@ -381,15 +386,12 @@ fn work(
             }
             bar.aside(|| show(session, row));
         }
-        if rows.is_empty() {
-            return log.flush_if_due();
-        }
         done_count += rows.len() as u64;
         if let Some(Progress(progress)) = &progress {
             progress(done_count, Some(total));
         }
         tell(done_count);
-        log.append(&rows)
+        Ok(())
     };
     let mut ended = Ok(());
     for (numbers, threads) in [(small, 1), (large, session_threads)] {
@@ -407,8 +409,18 @@ fn work(
         }
     }
     drop(bar);
-    log.finish()?;
-    ended
+    let finished = log.finish();
+    ended.and(finished)
+}
+
+/// Keeps the options, so that later runs can say which ones changed. Nothing else depends on them.
+fn keep_options(session: &Session, output: &Path, job: &LoggedOptions) {
+    if let Err(error) = polyhaul_batch::keep_options(output, &job.hash, &job.text)
+        && session.talks()
+    {
+        let error = human::safe(&error.to_string());
+        console::note(&format!("warning: {error}; later runs cannot say which options changed\n"));
+    }
 }
 
 /// Creates the pool of workers, on this machine or in an engine.
@@ -545,9 +557,11 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
         return FAILED;
     }
     match printed {
-        Ok((0, damage)) if damage.lines == 0 => session.fail("batch", &status::no_log(output), JsonTo::Stderr),
-        Ok((_, damage)) => {
-            report_damage(session, &damage, "skipped", "");
+        Ok(counts) if counts.rows == 0 && counts.damage.lines == 0 => {
+            session.fail("batch", &status::no_log(output), JsonTo::Stderr)
+        }
+        Ok(counts) => {
+            report_damage(session, &counts.damage, "skipped", "");
             session.end(DONE)
         }
         Err(error) if error.kind() == ErrorKind::Cancelled => FAILED,
@@ -567,19 +581,20 @@ struct MergeDetails {
 fn merge_logs(session: &Session, output: &Path) -> u8 {
     let has_log = has_log(output).and_then(|has_log| if has_log { Ok(()) } else { Err(status::no_log(output)) });
     let merged = has_log.and_then(|()| Ok((compact_logs(output)?, write_manifest(output)?)));
-    let (merged, rows) = match merged {
+    let (merged, counts) = match merged {
         Ok(merged) => merged,
         Err(error) => return session.fail("batch", &error, JsonTo::Stdout),
     };
-    report_damage(session, &merged.damage, "kept", "");
+    report_damage(session, &counts.damage, "kept", "");
     if session.talks() {
         if merged.active > 0 {
             let logs = human::plural(merged.active as u64, "log");
             console::note(&format!("kept {logs} of active runs; merge again when they finish\n"));
         }
         let path = human::path(&polyhaul_batch::manifest_path(output));
-        console::note(&format!("{path}: {}\n", human::plural(rows, "row")));
+        console::note(&format!("{path}: {}\n", human::plural(counts.rows, "row")));
     }
-    let details = MergeDetails { rows, active_logs: merged.active, damaged_lines: merged.damage.lines };
+    let damaged_lines = counts.damage.lines;
+    let details = MergeDetails { rows: counts.rows, active_logs: merged.active, damaged_lines };
     session.finish("batch", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
 }

@@ -239,6 +239,12 @@ fn filter() {
 }
 
 #[test]
+fn logs() {
+    let files = samples("logs", "ops");
+    run(fuzz::logs, shaken(files.iter().map(Sample::bytes).collect(), 600));
+}
+
+#[test]
 fn convert() {
     let kinds = ["csv", "xyz", "pts", "npy"].into_iter();
     let mut seeds: Vec<_> = kinds.flat_map(|extension| samples("table", extension)).map(|file| file.bytes()).collect();

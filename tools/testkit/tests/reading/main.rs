@@ -11,6 +11,7 @@ mod fuzzing;
 mod host_io;
 mod libraries;
 mod limits;
+mod logs;
 mod matrix;
 mod progress;
 mod repair;

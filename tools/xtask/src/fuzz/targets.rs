@@ -30,6 +30,7 @@ pub(super) const TARGETS: &[Target] = &[
     target("mtl", "testdata/obj", 512, SOME, "crates/formats/obj"),
     target("numbers", "testdata/obj", 1024, SOME, "crates/core/text"),
     target("filter", "testdata/filter", 256, SOME, "crates/core/model"),
+    target("logs", "testdata/logs", 512, SOME, "crates/batch"),
     target("packed", "testdata", 2048, SOME, "crates/core/bytes"),
     target("zip", "testdata/zip", 2048, MANY, "crates/core/bytes"),
     target("ply", "testdata/ply", 512, MANY, "crates/formats/ply"),
