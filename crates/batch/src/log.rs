@@ -246,10 +246,8 @@ pub(crate) fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
         let listed = place::list_objects(&folder, false).map_err(listing)?;
         listed.into_iter().map(|object| folder.join(object.name)).collect()
     } else {
-        match folder.read_dir() {
-            Ok(entries) => {
-                entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<_>>().map_err(listing)?
-            }
+        match place::names_in(&folder) {
+            Ok(names) => names.into_iter().map(|name| folder.join(name)).collect(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(listing(error)),
         }
@@ -292,6 +290,9 @@ mod tests {
     use super::*;
     use crate::row::Row;
     use crate::{Merged, compact_logs, lock};
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     struct Scratch(PathBuf);
 
@@ -352,6 +353,53 @@ mod tests {
         assert!((0..100_000).any(|_| is_merged()));
         assert_eq!(log_files(outputs).unwrap().len(), 1);
         assert_eq!(assets(outputs), ["a", "b", "c", "d", "e", "f", "f", "f"]);
+    }
+
+    /// Rows that were written before a reader starts are never missing.
+    #[test]
+    fn runs_merges_and_readers_at_once_lose_no_row() {
+        const RUNS: usize = 3;
+        let scratch = Scratch::new("log-at-once");
+        let outputs = &scratch.0;
+        let written = Mutex::new(BTreeSet::new());
+        let ended = AtomicUsize::new(0);
+        let is_over = || ended.load(Ordering::SeqCst) == RUNS;
+        let run = |number: usize| {
+            for log_number in 0..6 {
+                let mut log = LogWriter::create(outputs).unwrap();
+                for row_number in 0..4 {
+                    let name = format!("{number}-{log_number}-{row_number}");
+                    log.append(&[row(&name)]).unwrap();
+                    written.lock().unwrap().insert(name);
+                }
+                log.finish().unwrap();
+            }
+            ended.fetch_add(1, Ordering::SeqCst);
+        };
+        let merge = || {
+            while !is_over() {
+                compact_logs(outputs).unwrap();
+            }
+        };
+        let read = || {
+            while !is_over() {
+                let expected = written.lock().unwrap().clone();
+                let found = BTreeSet::from_iter(assets(outputs));
+                assert!(expected.is_subset(&found), "{:?}", expected.difference(&found));
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..RUNS).for_each(|number| {
+                _ = scope.spawn({
+                    let run = &run;
+                    move || run(number)
+                })
+            });
+            (0..2).for_each(|_| _ = scope.spawn(merge));
+            scope.spawn(read);
+        });
+        compact_logs(outputs).unwrap();
+        assert_eq!(BTreeSet::from_iter(assets(outputs)), *written.lock().unwrap());
     }
 
     #[cfg(unix)]

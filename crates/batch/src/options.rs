@@ -20,6 +20,9 @@ fn options_path(outputs: &Path, hash: &str) -> PathBuf {
 /// # Errors
 /// [`polyhaul::ErrorKind::Io`].
 pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
+    if kept_options(outputs, hash).as_deref() == Some(options) {
+        return Ok(());
+    }
     let path = options_path(outputs, hash);
     let failed = |error| io("writing", &path, error);
     if let Some(folder) = path.parent().filter(|folder| !is_url(folder)) {

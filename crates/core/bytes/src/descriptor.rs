@@ -90,32 +90,48 @@ pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
     }
 }
 
-/// Returns the names in a folder; none if it cannot be opened.
+/// Returns the names in a folder, in any order, with `.` and `..`.
 ///
 /// Unlike std, it does not panic if closing the folder fails, which does not matter here.
-pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
+pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
-    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return names };
+    let path = CString::new(folder.as_os_str().as_bytes())?;
     // SAFETY: `path` ends with NUL and lives through the call. `stream` is not null, is used by this thread alone, and
     // is closed once, after the loop. A record that `readdir` returns is valid until its next call, and its name ends
     // with NUL.
     unsafe {
         let stream = libc::opendir(path.as_ptr());
         if stream.is_null() {
-            return names;
+            return Err(io::Error::last_os_error());
         }
-        loop {
+        let result = loop {
+            forget_error();
             // No reference to the whole record is made: it may be shorter than the struct.
             let entry = libc::readdir(stream);
             if entry.is_null() {
-                break;
+                let error = io::Error::last_os_error();
+                break if error.raw_os_error() == Some(0) { Ok(names) } else { Err(error) };
             }
             let name = CStr::from_ptr((&raw const (*entry).d_name).cast());
             names.push(OsString::from_vec(name.to_bytes().to_vec()));
-        }
+        };
         libc::closedir(stream);
+        result
     }
-    names
+}
+
+/// Clears the error of the last call: `readdir` returns the same at the end and after an error.
+fn forget_error() {
+    // SAFETY: the pointer is to a variable of this thread.
+    #[cfg(any(target_os = "linux", target_os = "emscripten"))]
+    unsafe {
+        *libc::__errno_location() = 0;
+    }
+    // SAFETY: as above.
+    #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+    unsafe {
+        *libc::__error() = 0;
+    }
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -151,9 +167,10 @@ mod tests {
 
     #[test]
     fn the_names_in_a_folder_are_found() {
-        let names = names_in(Path::new(env!("CARGO_MANIFEST_DIR")));
+        let names = names_in(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         assert!(names.iter().any(|name| name == "Cargo.toml"), "{names:?}");
-        assert!(names_in(Path::new("/polyhaul/no such folder")).is_empty());
+        let missing = names_in(Path::new("/polyhaul/no such folder"));
+        assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -195,6 +195,26 @@ pub fn list_objects(folder: &Path, is_recursive: bool) -> io::Result<Vec<ListedO
     remote::list(&url_text(folder)?, is_recursive, &StopFlag::default())
 }
 
+/// Returns the names in a folder of the file system, in any order; those of the folder itself and its parent may be
+/// among them.
+///
+/// # Errors
+/// Errors of the system.
+#[cfg(unix)]
+pub fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
+    crate::descriptor::names_in(folder)
+}
+
+/// Returns the names in a folder of the file system, in any order; those of the folder itself and its parent may be
+/// among them.
+///
+/// # Errors
+/// Errors of the system.
+#[cfg(not(unix))]
+pub fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
+    folder.read_dir()?.map(|entry| entry.map(|entry| entry.file_name())).collect()
+}
+
 /// Removes a file or an object. It is not an error if it does not exist.
 ///
 /// # Errors

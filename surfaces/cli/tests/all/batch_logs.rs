@@ -194,20 +194,68 @@ fn all_report_damaged_lines_and_merging_keeps_them() {
     assert_eq!(library.batch(&[]).expect(0).json()["converted"], 1);
 }
 
+/// A line that a newer version, or another program, wrote into the log.
 #[test]
-fn a_missing_or_old_manifest_is_written_by_a_run_without_work() {
+fn lines_that_are_not_rows_are_damaged() {
+    let library = Library::new("log-foreign");
+    library.batch(&[]).expect(0);
+    library.write("b.obj", TRIANGLE);
+    library.batch(&[]).expect(0);
+    let log = &library.logs()[0];
+    let text = std::fs::read_to_string(log).unwrap();
+    for json in [r#"{"format":2}"#, r#"{"asset":["a.obj"]}"#, "7", "null", r#"{"asset":""}"#] {
+        let line = format!("{:016x} {json}\n", polyhaul_bytes::hash::xxh3_64(json.as_bytes()));
+        std::fs::write(log, format!("{line}{text}")).unwrap();
+        let counts = ["status", "merge"].map(|what| library.ask(what, &["--json"]).expect(0).json());
+        assert_eq!(counts.map(|json| json["damaged_lines"].as_u64()), [Some(1); 2], "{json}");
+        assert!(library.ask("rows", &[]).expect(0).stderr.contains("1 damaged line"), "{json}");
+        assert_eq!((library.rows().len(), library.logs().len()), (2, 1), "{json}");
+        assert_eq!(library.batch(&[]).expect(0).json()["skipped"], 2, "{json}");
+        assert!(std::fs::read_to_string(log).unwrap().contains(&line));
+    }
+}
+
+/// Without clocks: the manifest is compared with the log, and with what was written.
+#[test]
+fn a_manifest_that_does_not_fit_is_written_by_a_run_without_work() {
     let library = Library::new("log-manifest");
     library.batch(&[]).expect(0);
-    let folder = library.folder.path("out/.polyhaul");
+    let state = library.folder.path("out/.polyhaul");
     let is_manifest = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == "manifest");
-    let entries = Path::new(&folder).read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let entries = Path::new(&state).read_dir().unwrap().map(|entry| entry.unwrap().path());
     let manifest = entries.into_iter().find(is_manifest).unwrap();
-    let whole = std::fs::read(&manifest).unwrap();
-    std::fs::remove_file(&manifest).unwrap();
-    assert_eq!(library.batch(&[]).expect(0).json()["skipped"], 1);
-    assert_eq!(std::fs::read(&manifest).unwrap(), whole);
-    let old = std::fs::File::create(&manifest).unwrap();
-    old.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let old = std::fs::read(&manifest).unwrap();
+    library.write("b.obj", TRIANGLE);
     library.batch(&[]).expect(0);
-    assert_eq!(std::fs::read(&manifest).unwrap(), whole);
+    let whole = std::fs::read(&manifest).unwrap();
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    let longer = [&whole[..], b"more\n"].concat();
+    let none = whole[..0].to_vec();
+    let times = [std::time::UNIX_EPOCH, std::time::SystemTime::now() + std::time::Duration::from_secs(1 << 30)];
+    for content in [None, Some(&none), Some(&old), Some(&changed), Some(&longer), Some(&whole)] {
+        for time in times {
+            std::fs::remove_file(&manifest).unwrap();
+            if let Some(content) = content {
+                std::fs::write(&manifest, content).unwrap();
+                std::fs::File::options().append(true).open(&manifest).unwrap().set_modified(time).unwrap();
+            }
+            assert_eq!(library.batch(&[]).expect(0).json()["skipped"], 2);
+            assert!(std::fs::read(&manifest).unwrap() == whole, "{content:?}");
+        }
+    }
+    // A row is added, as by a run that is killed before it writes the manifest, with any clock.
+    for time in times {
+        std::fs::write(&manifest, &old).unwrap();
+        std::fs::File::options().append(true).open(&library.logs()[1]).unwrap().set_modified(time).unwrap();
+        std::fs::remove_file(format!("{state}/fingerprint")).unwrap();
+        library.batch(&[]).expect(0);
+        assert!(std::fs::read(&manifest).unwrap() == whole);
+    }
+    // A folder is in its place: the run says so, and the rows are safe.
+    std::fs::remove_file(&manifest).unwrap();
+    std::fs::create_dir(&manifest).unwrap();
+    let ran = library.batch(&[]).expect(1);
+    assert!(ran.stdout.contains("manifest") && ran.stdout.contains("directory"), "{ran:?}");
+    assert_eq!(library.rows().len(), 2);
 }

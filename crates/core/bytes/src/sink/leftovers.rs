@@ -6,7 +6,7 @@
 //! folder cannot be listed, they stay. `sink/temporary.rs` makes the names.
 
 use super::temporary::{ENDING, MARK};
-use std::ffi::OsString;
+use crate::place::names_in;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -51,7 +51,8 @@ impl FileLock {
 /// Removes files that killed processes left in this folder, unless it was searched recently.
 pub(super) fn remove_from(folder: &Path) {
     if is_due(folder) {
-        let leftovers = names_in(folder).into_iter().filter(|name| name.to_str().is_some_and(is_ours));
+        let names = names_in(folder).unwrap_or_default();
+        let leftovers = names.into_iter().filter(|name| name.to_str().is_some_and(is_ours));
         leftovers.for_each(|name| remove(&folder.join(name)));
     }
 }
@@ -111,16 +112,6 @@ fn remove(path: &Path) {
 fn is_old(metadata: &Metadata) -> bool {
     let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
     age.is_some_and(|age| age >= MIN_AGE)
-}
-
-#[cfg(unix)]
-fn names_in(folder: &Path) -> Vec<OsString> {
-    crate::descriptor::names_in(folder)
-}
-
-#[cfg(not(unix))]
-fn names_in(folder: &Path) -> Vec<OsString> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
 }
 
 #[cfg(unix)]

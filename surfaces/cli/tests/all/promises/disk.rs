@@ -12,7 +12,7 @@ fn stdout(output: &Output) -> String {
 
 /// Runs a line of shell on a disk that only the child sees, so that it is looked at from inside too;
 /// `None` where there can be none.
-fn on_small_disk(size: &str, script: &str, args: &[&str]) -> Option<Output> {
+pub(super) fn on_small_disk(size: &str, script: &str, args: &[&str]) -> Option<Output> {
     let folder = Folder::new(&format!("disk-{size}"));
     // The exit code of what follows the mount does not count.
     let script = format!("mount -t tmpfs -o size={size} none \"$1\" && cd \"$1\" || exit 9; {script}; exit 0");

@@ -11,6 +11,8 @@ mod json;
 mod signals;
 #[cfg(target_os = "linux")]
 mod strace;
+#[cfg(target_os = "linux")]
+mod written;
 
 use crate::common::data;
 use std::io::Write;

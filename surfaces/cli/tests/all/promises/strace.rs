@@ -121,7 +121,7 @@ fn new(setting: Setting) -> &'static (String, String) {
     })
 }
 
-fn can_trace() -> bool {
+pub(super) fn can_trace() -> bool {
     let trial = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
     let works = trial.is_ok_and(|output| output.status.success());
     if !works {
