@@ -201,11 +201,13 @@ fn lines_that_are_not_rows_are_damaged() {
     library.batch(&[]).expect(0);
     library.write("b.obj", TRIANGLE);
     library.batch(&[]).expect(0);
+    library.ask("merge", &[]).expect(0);
     let log = &library.logs()[0];
     let text = std::fs::read_to_string(log).unwrap();
     for json in [r#"{"format":2}"#, r#"{"asset":["a.obj"]}"#, "7", "null", r#"{"asset":""}"#] {
         let line = format!("{:016x} {json}\n", polyhaul_bytes::hash::xxh3_64(json.as_bytes()));
         std::fs::write(log, format!("{line}{text}")).unwrap();
+        std::fs::write(log.with_file_name("9.log"), "").unwrap();
         let counts = ["status", "merge"].map(|what| library.ask(what, &["--json"]).expect(0).json());
         assert_eq!(counts.map(|json| json["damaged_lines"].as_u64()), [Some(1); 2], "{json}");
         assert!(library.ask("rows", &[]).expect(0).stderr.contains("1 damaged line"), "{json}");
