@@ -4,6 +4,7 @@
 //! missing is skipped with a note. To add one, write its function and add a row to [`PARTS`].
 
 mod budgets;
+mod races;
 mod rust;
 
 use crate::memory::{self, Memory};
@@ -45,7 +46,7 @@ const BUDGETS: [&str; 6] = [
     "tools/xtask/src/nightly/budgets.rs",
 ];
 
-const PARTS: [Part; 18] = [
+const PARTS: &[Part] = &[
     Part {
         name: "features",
         description: "the library with one feature at a time",
@@ -164,6 +165,13 @@ const PARTS: [Part; 18] = [
         step: fuzz::step,
     },
     Part {
+        name: "races",
+        description: "models of code that threads share, and ThreadSanitizer",
+        inputs: &["crates", "tools/models", "tools/xtask/src/nightly/races.rs"],
+        tools: &[&["rustup", "run", "nightly", "rustc", "--version"]],
+        step: races::step,
+    },
+    Part {
         name: "budgets",
         description: "CPU seconds of default builds, dependencies by feature, sizes of files",
         inputs: &BUDGETS,
@@ -234,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_input_exists() {
-        for part in &PARTS {
+        for part in PARTS {
             for path in SHARED_INPUTS.iter().chain(part.inputs) {
                 assert!(root::root().join(path).exists(), "{}: {path}", part.name);
             }

@@ -56,6 +56,7 @@ mod remote;
 mod sink;
 mod source;
 mod stop;
+mod sync;
 mod throttle;
 
 pub use archive::Archive;

@@ -4,15 +4,18 @@
 //! copied into place only once: workers copy from their chunk, which is still in the cache, to the final position.
 //! Large arrays request huge pages if the system has them.
 
+#[cfg(all(test, polyhaul_shuttle))]
+mod models;
 pub mod pin;
 
 use crate::huge::HugePages;
+use crate::sync::{RwLock, mutated};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
 use std::slice;
-use std::sync::{PoisonError, RwLock};
+use std::sync::PoisonError;
 
 /// A growing array. One thread at a time reserves space, in order; ranges are written in parallel.
 pub struct Column<T> {
@@ -72,6 +75,7 @@ impl<T: Copy + Send> Column<T> {
     /// # Safety
     /// While `fill` runs, no other thread reads or writes an element of `range`.
     pub unsafe fn write(&self, range: Range<usize>, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
+        let range = range.start..range.end + usize::from(mutated("column-overlap"));
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         if range.start >= range.end {
             return Ok(());
@@ -85,7 +89,10 @@ impl<T: Copy + Send> Column<T> {
         // SAFETY: `range.end <= capacity` was checked, so the range is in the allocation, which the read lock keeps in
         // place. `UnsafeCell` allows writing through a shared reference, and by this function's contract no other
         // thread uses the range.
-        fill(unsafe { slice::from_raw_parts_mut(items.as_ptr().add(range.start) as *mut MaybeUninit<T>, range.len()) });
+        let slots =
+            unsafe { slice::from_raw_parts_mut(items.as_ptr().add(range.start) as *mut MaybeUninit<T>, range.len()) };
+        let _items = (!mutated("column-unlocked")).then_some(items);
+        fill(slots);
         Ok(())
     }
 
@@ -140,5 +147,34 @@ impl<T: Copy + Send> Column<T> {
         let mut items = unsafe { Vec::from_raw_parts(start, total.min(capacity), capacity) };
         items.shrink_to_fit();
         items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// Also run under ThreadSanitizer, which finds ranges that overlap.
+    #[test]
+    fn adjacent_ranges_are_filled_at_the_same_time() {
+        let column = Column::new("values");
+        column.reserve(300).unwrap();
+        let gate = Barrier::new(2);
+        let fill = |range: Range<usize>, value: u32| {
+            let fill = |slots: &mut [MaybeUninit<u32>]| {
+                gate.wait();
+                slots.fill(MaybeUninit::new(value));
+            };
+            // SAFETY: each thread has its own range.
+            unsafe { column.write(range, fill) }.unwrap();
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| fill(100..200, 2));
+            fill(0..100, 1);
+        });
+        // SAFETY: both ranges were filled.
+        let values = unsafe { column.finish(200) };
+        assert_eq!(values, [[1; 100], [2; 100]].concat());
     }
 }

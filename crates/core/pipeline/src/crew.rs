@@ -5,12 +5,12 @@
 //! its tasks one after another.
 
 use crate::options::{RunOptions, ThreadPool};
+use crate::sync::{Mutex, ScopedJoinHandle, scope, spawn};
 use polyhaul_trace::{self as trace, Phase};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::sync::PoisonError;
 
 thread_local! {
     /// The pool of the job that this thread works for.
@@ -65,7 +65,7 @@ fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
 fn on_own(threads: usize, work: &(dyn Fn() + Sync)) {
     // Threads are joined, not detached: glibc's `pthread_detach` reads the memory of a thread that may already have
     // ended and freed it, which crashed a test run (2.36).
-    std::thread::scope(|scope| {
+    scope(|scope| {
         let mut others = Vec::new();
         let has_room = others.try_reserve_exact(threads - 1).is_ok();
         for _ in (1..threads).take_while(|_| has_room) {
@@ -94,15 +94,10 @@ pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -
     if !HAS_THREADS || POOL.with_borrow(Option::is_some) {
         return job();
     }
-    std::thread::scope(|scope| {
+    scope(|scope| {
         let _joined = JoinOnDrop(spawn(scope, Box::new(helper)));
         job()
     })
-}
-
-/// Starts a thread, if the system allows it. Compiled once instead of for each kind of work.
-fn spawn<'s>(scope: &'s Scope<'s, '_>, work: Box<dyn FnOnce() + Send + 's>) -> Option<ScopedJoinHandle<'s, ()>> {
-    std::thread::Builder::new().spawn_scoped(scope, work).ok()
 }
 
 /// Panics do not reach the pool: the first one is resumed here. Work that the pool did not run is done here too; if

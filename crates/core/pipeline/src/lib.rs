@@ -36,6 +36,7 @@ pub mod read;
 pub mod reader;
 pub mod relay;
 pub mod run;
+mod sync;
 pub mod table_parts;
 pub mod window;
 pub mod write;

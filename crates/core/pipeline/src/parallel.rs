@@ -5,11 +5,11 @@
 
 use crate::crew::on_threads;
 use crate::options::Cancel;
-use crate::run::lock;
+use crate::sync::{Mutex, lock};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_trace::{self as trace, Phase};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads: for disjoint
 /// mutable chunks of arrays.

@@ -2,6 +2,7 @@
 //!
 //! Plain data, which [`super::run`] locks to find its next step. Slots are numbers.
 
+use crate::sync::mutated;
 use polyhaul_model::error::{Error, Result};
 
 /// A chunk whose parallel part is done and that waits for its turn.
@@ -74,7 +75,7 @@ impl OrderedStage {
 
     /// Makes the chunk at `position` wait for its turn.
     pub(crate) fn wait(&mut self, position: u64, waiting: WaitingChunk) {
-        let index = self.index(position);
+        let index = self.index(if mutated("commit-order") { self.next } else { position });
         self.waiting[index] = Some(waiting);
     }
 
@@ -117,7 +118,7 @@ impl ChunkQueue {
     /// Returns whether a chunk still matters: after a failure only earlier chunks do, because the error of the
     /// lowest chunk wins.
     pub(crate) fn counts(&self, number: u64) -> bool {
-        self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest)
+        self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest || mutated("failure-ignored"))
     }
 
     /// Adds a chunk to a stage other than the first.
@@ -131,7 +132,7 @@ impl ChunkQueue {
     pub(crate) fn committable(&self) -> Option<usize> {
         // The latest stage first, because it frees slots.
         let is_due = |&stage: &usize| self.stages[stage].due().is_some_and(|number| self.counts(number));
-        (0..self.stages.len()).rev().find(is_due).filter(|_| !self.is_committing)
+        (0..self.stages.len()).rev().find(is_due).filter(|_| !self.is_committing || mutated("commit-overlap"))
     }
 
     /// Takes the next ordered part.
@@ -154,7 +155,7 @@ impl ChunkQueue {
 
     /// Keeps the error of the lowest chunk.
     pub(crate) fn fail(&mut self, number: u64, error: Error) {
-        if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
+        if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest || mutated("failure-last")) {
             self.failed = Some((number, error));
         }
     }

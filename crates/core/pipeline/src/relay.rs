@@ -5,8 +5,9 @@
 //! cycle as long as parts start in the order of their numbers. Nothing here interprets the bytes.
 
 use crate::run::{Phase, span};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// Rests that were passed on and not received yet.
 pub struct Relay<T> {

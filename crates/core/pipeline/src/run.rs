@@ -18,12 +18,14 @@
 use crate::crew::{HAS_THREADS, on_threads};
 use crate::options::{Cancel, RunOptions};
 use crate::queue::{ChunkQueue, ReadyChunk, WaitingChunk, with_capacity};
+pub use crate::sync::lock;
+use crate::sync::{Condvar, Mutex, MutexGuard, mutated, thread_local};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_trace::{self as trace, Lane};
-pub use polyhaul_trace::{Phase, lock, span};
+pub use polyhaul_trace::{Phase, span};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 thread_local! {
     /// How many workers run on this thread, nested inside each other's steps.
@@ -52,8 +54,8 @@ pub trait Job: Sync {
     /// The ordered part of a stage: called once per chunk, in the order of the numbers, and never while
     /// another ordered part runs.
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
-    /// Returns whether a chunk is done after the ordered part of a stage other than the last one. Its slot is then
-    /// free.
+    /// Returns whether a chunk is done after the ordered part of a stage, as all are after the last one. Its slot is
+    /// then free.
     fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
         false
     }
@@ -223,10 +225,10 @@ impl Scheduler<'_> {
 
     /// Runs a worker. A panic in the job is caught, because it must not leave the others waiting.
     fn worker(&self) {
-        let depth = DEPTH.get();
-        DEPTH.set(depth + 1);
+        let depth = DEPTH.with(Cell::get);
+        DEPTH.with(|cell| cell.set(depth + 1));
         let result = catch_unwind(AssertUnwindSafe(|| self.steps()));
-        DEPTH.set(depth);
+        DEPTH.with(|cell| cell.set(depth));
         if result.is_err() {
             let mut queue = self.lock();
             queue.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a bug in polyhaul"));
@@ -273,13 +275,14 @@ impl Scheduler<'_> {
             let _span = trace::step(self.is_shared().then_some(Lane::Turn), Phase::Place, number);
             self.job.commit(stage, slot)
         });
+        let is_done = result.is_ok() && self.job.is_done(stage, slot);
         let mut queue = self.lock();
         queue.busy -= 1;
         queue.is_committing = false;
         queue.stages[stage].next += 1;
         match result {
             Err(error) => queue.fail(number, error),
-            Ok(()) if stage + 1 == queue.stages.len() || self.job.is_done(stage, slot) => queue.free.push(slot),
+            Ok(()) if is_done || stage + 1 == queue.stages.len() => queue.free.push(slot),
             Ok(()) => queue.arrive(stage + 1, number, slot),
         }
     }
@@ -311,7 +314,7 @@ impl Scheduler<'_> {
         let span = trace::span(Phase::Decompress);
         self.job.work_ahead();
         drop(span);
-        self.lock().busy -= 1;
+        self.lock().busy -= usize::from(!mutated("busy-kept"));
     }
 
     /// Returns the most useful step that is possible now; waits if there is none.
@@ -324,18 +327,20 @@ impl Scheduler<'_> {
             if self.cancel.is_cancelled() {
                 queue.fail(0, Error::cancelled());
             }
+            // Also while it searches, because that calls the job, which can panic.
+            queue.busy += 1;
             if let Some(step) = self.try_step(&mut queue) {
-                queue.busy += 1;
                 if queue.waiting > 0 && self.has_step(&queue) {
                     self.changed.notify_one();
                 }
                 return step;
             }
-            if queue.busy == 0 || DEPTH.get() > 1 {
+            queue.busy -= 1;
+            if queue.busy == 0 && !mutated("last-waits") || DEPTH.with(Cell::get) > 1 {
                 // If no worker is busy and no step can start, that will not change. If this worker started inside a
                 // step of another one, because a host's pool ran it while a callback waited, it might wait for that
                 // very step.
-                if queue.waiting > 0 {
+                if queue.waiting > 0 && !mutated("leave-silent") {
                     self.changed.notify_all();
                 }
                 return WorkerStep::Leave;
@@ -413,6 +418,9 @@ impl Scheduler<'_> {
         Some(WorkerStep::Take(queue.next_take - 1, slot))
     }
 }
+
+#[cfg(all(test, polyhaul_shuttle))]
+mod models;
 
 #[cfg(test)]
 mod tests {

@@ -119,7 +119,7 @@ pub(super) fn cross(_: &mut Tally) -> Outcome {
 }
 
 /// The outcome of several checks: a failure, else a skipped check, else ok.
-fn merged<const N: usize>(outcomes: [(&str, Outcome); N]) -> Outcome {
+pub(super) fn merged<const N: usize>(outcomes: [(&str, Outcome); N]) -> Outcome {
     let mut skipped = Vec::new();
     for (name, outcome) in outcomes {
         match outcome {

@@ -6,7 +6,7 @@ use super::packages::Package;
 use super::{Finding, Tree};
 
 /// What tests may use of the layer of tools.
-const TESTKIT: &str = "tools/testkit";
+const TEST_TOOLS: [&str; 2] = ["tools/models", "tools/testkit"];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Layer {
@@ -73,7 +73,7 @@ pub(super) fn layers(tree: &Tree, findings: &mut Vec<Finding>) {
 }
 
 fn is_accepted(table: &str, layer: Layer, target: &Package<'_>) -> bool {
-    let is_test = table == "dev-dependencies" && target.folder == TESTKIT;
+    let is_test = table == "dev-dependencies" && TEST_TOOLS.contains(&target.folder);
     is_test || Layer::of(target.folder).is_none_or(|target| layer.below().contains(&target))
 }
 

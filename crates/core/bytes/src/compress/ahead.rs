@@ -26,8 +26,9 @@ use super::inflate::{AheadParts, BlindDecoder, PartJob, PartSizes, SymbolBytes};
 use super::limits::DecompressLimits;
 use crate::codec::Codec;
 use crate::source::{DecodeAhead, Source};
+use crate::sync::{Mutex, MutexGuard};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// With fewer threads, the reading thread decodes a member alone: decoding text ahead takes about twice the work
 /// (`tools/bench/benches/compress.rs`), and parsing keeps a few threads busy anyway.

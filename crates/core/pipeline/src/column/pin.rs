@@ -4,9 +4,10 @@
 //! few rows at a time, while these are in the nearest cache; the columns are locked once for all of these writes.
 
 use super::{Column, ColumnCell};
+use crate::sync::RwLockReadGuard;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::ops::Range;
-use std::sync::{PoisonError, RwLockReadGuard};
+use std::sync::PoisonError;
 
 /// A range of a column that does not move while this lives.
 pub struct PinnedColumn<'a, T> {

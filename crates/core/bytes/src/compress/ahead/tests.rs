@@ -1,5 +1,8 @@
 //! Parts decoded ahead change neither the bytes nor the error, for any boundaries of spans and any threads.
 
+#[cfg(polyhaul_shuttle)]
+mod models;
+
 use super::*;
 use crate::compress::decoder::SourceDecoder;
 use crate::compress::testing::{Noise, deflated};

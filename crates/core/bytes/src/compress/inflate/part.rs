@@ -83,6 +83,13 @@ impl InflatedPart {
         2 * self.symbols.data.len() + self.bytes.data.len()
     }
 
+    /// Places a part without bytes.
+    #[cfg(all(test, polyhaul_shuttle))]
+    pub(crate) fn mark(&mut self, start_bit: u64, end_bit: u64) {
+        *self = InflatedPart { start_bit, end: (end_bit.div_ceil(8), Bits::default()), ..InflatedPart::default() };
+        self.end.1.count = (8 * self.end.0 - end_bit) as u32;
+    }
+
     pub(crate) fn start_bit(&self) -> u64 {
         self.start_bit
     }

@@ -1,7 +1,8 @@
 //! The parts that threads decode ahead of the reading thread, and which thread works on which: see `compress/ahead.rs`.
 
 use super::part::InflatedPart;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, mutated};
+use std::sync::PoisonError;
 
 /// How data is divided into parts.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +68,9 @@ impl Drop for PartJob<'_> {
         } else {
             queue.idle.push(part);
         }
-        self.parts.wake(&queue);
+        if !mutated("part-unwoken") {
+            self.parts.wake(&queue);
+        }
     }
 }
 
@@ -86,6 +89,11 @@ impl AheadParts {
         queue.spans.try_reserve_exact(self.max_parts).ok()?;
         // One more is being read.
         queue.idle.try_reserve_exact(self.max_parts + 1).ok()
+    }
+
+    #[cfg(all(test, polyhaul_shuttle))]
+    pub(crate) fn span_count(&self) -> usize {
+        self.lock().spans.len()
     }
 
     /// Locks the queue. No code under the lock panics.
@@ -111,7 +119,8 @@ impl AheadParts {
 
     fn may_start(&self, queue: &PartQueue) -> bool {
         let end = self.span_of(queue.bit) + 1 + self.max_parts as u64;
-        queue.next < end.min(self.spans) && queue.spans.len() < self.max_parts
+        let is_room = queue.spans.len() < self.max_parts || mutated("parts-unbounded");
+        queue.next < end.min(self.spans) && is_room
     }
 
     /// Returns the span of a part whose markers can be replaced now.
@@ -119,7 +128,11 @@ impl AheadParts {
         let (bit, _) = queue.window.as_ref()?;
         let number = self.span_of(*bit);
         match queue.span(number)? {
-            AheadSpan::Done(part) if part.start_bit() == *bit && !part.is_resolved() => Some(number),
+            AheadSpan::Done(part)
+                if (part.start_bit() == *bit || mutated("window-misplaced")) && !part.is_resolved() =>
+            {
+                Some(number)
+            }
             _ => None,
         }
     }
@@ -170,7 +183,7 @@ impl AheadParts {
                 AheadSpan::Started(start) => start.is_none_or(|start| start == bit),
                 AheadSpan::Done(part) if part.start_bit() > bit => false,
                 AheadSpan::Done(_) => match queue.spans.swap_remove(index).1 {
-                    AheadSpan::Done(part) if part.start_bit() == bit => return Some(part),
+                    AheadSpan::Done(part) if part.start_bit() == bit || mutated("part-misplaced") => return Some(part),
                     AheadSpan::Done(part) => {
                         queue.idle.push(part);
                         false

@@ -1,0 +1,22 @@
+//! The locks of the queue that decodes ahead: those of the standard library, or those of its model.
+//!
+//! The model (`compress/ahead/tests/models.rs`) runs a test with every order of the threads' operations; see
+//! `tools/models`.
+
+#[cfg(not(all(test, polyhaul_shuttle)))]
+mod system {
+    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+
+    /// Returns whether a model has planted this mutation.
+    pub(crate) const fn mutated(_: &str) -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, polyhaul_shuttle))]
+mod system {
+    pub(crate) use polyhaul_models::mutated;
+    pub(crate) use polyhaul_models::shuttle::sync::{Condvar, Mutex, MutexGuard};
+}
+
+pub(crate) use system::*;

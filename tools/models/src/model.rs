@@ -1,0 +1,111 @@
+//! A model: its test, and the mutations that it must detect.
+
+use crate::bounded::Bounded;
+use shuttle::scheduler::{RandomScheduler, Scheduler};
+use shuttle::{Config, FailurePersistence, Runner};
+use std::any::Any;
+use std::cell::Cell;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Interruptions per order, unless a model has another number.
+const MAX_INTERRUPTIONS: usize = 2;
+/// The seed of random orders, so that a failure can be repeated.
+const SEED: u64 = 1;
+/// Decoders have tables on the stack.
+const STACK_BYTES: usize = 512 << 10;
+
+thread_local! {
+    static PLANTED: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// Returns whether the model on this thread has planted this mutation.
+pub fn mutated(mutation: &str) -> bool {
+    PLANTED.get() == mutation
+}
+
+/// A test that runs with many orders of its threads' operations.
+pub struct Model {
+    name: &'static str,
+    max_interruptions: usize,
+    /// The number of random orders; 0 for all orders within the bound.
+    random_orders: usize,
+    test: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Model {
+    /// Creates a model of an invariant that runs `test` with all orders of at most two interruptions.
+    pub fn new(name: &'static str, test: impl Fn() + Send + Sync + 'static) -> Model {
+        Model { name, max_interruptions: MAX_INTERRUPTIONS, random_orders: 0, test: Arc::new(test) }
+    }
+
+    /// Sets the maximum number of interruptions.
+    pub fn interruptions(self, max_interruptions: usize) -> Model {
+        Model { max_interruptions, ..self }
+    }
+
+    /// Runs `count` random orders instead, for tests with more threads and operations.
+    pub fn random(self, count: usize) -> Model {
+        Model { random_orders: count, ..self }
+    }
+
+    /// Checks that the test passes with every order, and fails with one for each of these mutations.
+    ///
+    /// # Panics
+    /// With the message of the test if it fails, or with the name of a mutation that it does not detect.
+    pub fn detects(self, mutations: &[&'static str]) {
+        let holds = self.explore("");
+        let mut line = format!("model: {}: {} orders", self.name, holds.orders);
+        assert!(
+            holds.failure.is_none(),
+            "{}: order {}: {}",
+            self.name,
+            holds.orders,
+            holds.failure.unwrap_or_default()
+        );
+        for mutation in mutations {
+            let broken = self.explore(mutation);
+            assert!(broken.failure.is_some(), "{}: {mutation} is not detected", self.name);
+            line += &format!("; {mutation} detected by order {}", broken.orders);
+        }
+        // Unlike `eprint!`, this is shown for tests that pass, too.
+        _ = writeln!(std::io::stderr(), "{line}");
+    }
+
+    fn explore(&self, mutation: &'static str) -> Exploration {
+        PLANTED.set(mutation);
+        let orders = Arc::new(AtomicU64::new(0));
+        let scheduler: Box<dyn Scheduler + Send> = match self.random_orders {
+            0 => Box::new(Bounded::new(self.max_interruptions)),
+            count => Box::new(RandomScheduler::new_from_seed(SEED, count)),
+        };
+        let mut config = Config::new();
+        config.stack_size = STACK_BYTES;
+        config.failure_persistence = FailurePersistence::None;
+        config.silence_warnings = true;
+        let runner = Runner::new(scheduler, config);
+        let counted = orders.clone();
+        let test = self.test.clone();
+        let run = move || {
+            counted.fetch_add(1, Relaxed);
+            test();
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| runner.run(run)));
+        PLANTED.set("");
+        Exploration { orders: orders.load(Relaxed), failure: result.err().map(|payload| message(payload.as_ref())) }
+    }
+}
+
+/// The number of orders that ran, and how the last one failed.
+struct Exploration {
+    orders: u64,
+    failure: Option<String>,
+}
+
+/// Returns the message of a panic.
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without a message").into()
+}
