@@ -1,8 +1,8 @@
 //! Every order of operations in which few threads are interrupted.
 //!
 //! A thread that waits or ends is followed by each of the others in turn. Only interrupting one that could continue is
-//! bounded: most faults need one or two such changes (Musuvathi and Qadeer, "Iterative Context Bounding", 2007), and the
-//! number of orders grows with the number of operations to the power of the bound.
+//! bounded: most faults need one or two such changes (Musuvathi and Qadeer, "Iterative Context Bounding", 2007), and
+//! the number of orders grows with the number of operations to the power of the bound.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
