@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Interruptions per order, unless a model has another number.
+/// Interruptions per order.
 const MAX_INTERRUPTIONS: usize = 2;
 /// The seed of random orders, so that a failure can be repeated.
 const SEED: u64 = 1;
@@ -29,7 +29,6 @@ pub fn mutated(mutation: &str) -> bool {
 /// A test that runs with many orders of its threads' operations.
 pub struct Model {
     name: &'static str,
-    max_interruptions: usize,
     /// The number of random orders; 0 for all orders within the bound.
     random_orders: usize,
     test: Arc<dyn Fn() + Send + Sync>,
@@ -38,12 +37,7 @@ pub struct Model {
 impl Model {
     /// Creates a model of an invariant that runs `test` with all orders of at most two interruptions.
     pub fn new(name: &'static str, test: impl Fn() + Send + Sync + 'static) -> Model {
-        Model { name, max_interruptions: MAX_INTERRUPTIONS, random_orders: 0, test: Arc::new(test) }
-    }
-
-    /// Sets the maximum number of interruptions.
-    pub fn interruptions(self, max_interruptions: usize) -> Model {
-        Model { max_interruptions, ..self }
+        Model { name, random_orders: 0, test: Arc::new(test) }
     }
 
     /// Runs `count` random orders instead, for tests with more threads and operations.
@@ -78,7 +72,7 @@ impl Model {
         PLANTED.set(mutation);
         let orders = Arc::new(AtomicU64::new(0));
         let scheduler: Box<dyn Scheduler + Send> = match self.random_orders {
-            0 => Box::new(Bounded::new(self.max_interruptions)),
+            0 => Box::new(Bounded::new(MAX_INTERRUPTIONS)),
             count => Box::new(RandomScheduler::new_from_seed(SEED, count)),
         };
         let mut config = Config::new();

@@ -120,16 +120,20 @@ impl NumberedJob for CheckedJob {
     }
 }
 
+/// Whether chunks are taken in order, and the number of threads.
+const CASES: [(bool, usize); 4] = [(false, 2), (true, 2), (false, 3), (true, 3)];
+
 /// The first invariant.
 #[test]
 fn ordered_parts_run_one_at_a_time_and_in_order() {
-    for takes_in_order in [false, true] {
+    for (takes_in_order, threads) in CASES {
         let test = move || {
             let job = CheckedJob { takes_in_order, ends_in_order: true, ..CheckedJob::new(3) };
-            job.run(2, 3).unwrap();
+            job.run(threads, 3).unwrap();
             job.check_all();
         };
-        Model::new("scheduler: ordered parts", test).detects(&["commit-overlap", "commit-order"]);
+        let model = Model::new("scheduler: ordered parts", test);
+        model.detects(&["commit-overlap", "commit-order"]);
     }
 }
 
@@ -153,10 +157,10 @@ fn the_error_of_the_lowest_chunk_wins_and_later_chunks_stop() {
 /// The third invariant.
 #[test]
 fn a_worker_waits_only_while_another_one_works() {
-    for takes_in_order in [false, true] {
+    for (takes_in_order, threads) in CASES {
         let test = move || {
             let job = CheckedJob { takes_in_order, ahead: 1.into(), ..CheckedJob::new(3) };
-            job.run(2, 2).unwrap();
+            job.run(threads, threads).unwrap();
             job.check_all();
         };
         let mutations = if takes_in_order { &["last-waits", "leave-silent", "busy-kept"][..] } else { &["last-waits"] };
