@@ -4,6 +4,10 @@
 //! `file_name` work on it. It has no links, so the real path of a URL is its text without `.` and `..`. It is a folder
 //! if it ends with a slash or has nothing after its bucket. `source` and `sink` open and write places.
 
+mod windows;
+
+pub use windows::{has_drive, is_device_name};
+
 use crate::remote;
 use crate::stop::StopFlag;
 use std::borrow::Cow;
@@ -144,13 +148,21 @@ pub fn is_file(path: &Path) -> bool {
     find(path).is_ok_and(|info| info.kind == PlaceKind::File)
 }
 
-/// The path without links, `.` and `..`. A URL need not exist.
+/// Whether a path leads to a device by its name alone: `NUL`, `textures\aux.png`, `COM1`. Only Windows has such names.
+pub fn leads_to_device(path: &Path) -> bool {
+    cfg!(windows) && path.to_str().is_some_and(windows::leads_to_device)
+}
+
+/// The path without links, `.` and `..`. A URL need not exist. On Windows, it has no prefix `\\?\` where it can do
+/// without.
 ///
 /// # Errors
 /// Errors of the system; `InvalidInput` for a URL that goes above its bucket.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     if !is_url(path) {
-        return path.canonicalize();
+        let real = path.canonicalize()?;
+        let plain = real.to_str().filter(|_| cfg!(windows)).and_then(windows::plain);
+        return Ok(plain.map_or(real, PathBuf::from));
     }
     cleaned(path).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the URL goes above its bucket"))
 }

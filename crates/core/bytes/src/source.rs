@@ -175,6 +175,9 @@ impl<'a> Source<'a> {
             return Self::open_url(path, &StopFlag::default());
         }
         // Checked before opening, because opening a device may already have an effect.
+        if place::leads_to_device(path) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, not a regular file"));
+        }
         refuse_irregular(&fs::metadata(path)?)?;
         let file = open_without_waiting(path)?;
         let metadata = file.metadata()?;

@@ -19,7 +19,10 @@ fn a_program_that_ends_leaves_no_temporary_files() {
     assert_eq!(folder.names().len(), 3);
 
     assert_eq!(remove_temporaries(), 2);
-    assert_eq!(folder.names(), ["old"]);
+    // Windows may keep the names of removed files while they are open: until the program has ended.
+    if cfg!(unix) {
+        assert_eq!(folder.names(), ["old"]);
+    }
     assert_eq!(remove_temporaries(), 0);
 
     assert!(open().is_err());

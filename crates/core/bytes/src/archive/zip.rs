@@ -10,6 +10,7 @@
 use crate::compress::entry::{ZipEntry, ZipMethod};
 use crate::error::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
 use crate::memory::{grow, reserve};
+use crate::place;
 use crate::{Buffer, Codec, DecompressLimits, Source};
 use std::borrow::Cow;
 use std::io;
@@ -362,8 +363,7 @@ impl Directory {
             self.names.push_str(part);
         }
         let name = self.names.get(name_start..).unwrap_or_default();
-        let has_drive = matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
-        if is_folder || !is_inside || has_drive || name.is_empty() {
+        if is_folder || !is_inside || place::has_drive(name) || name.is_empty() {
             self.names.truncate(name_start);
             if !is_folder && self.outside.is_none() {
                 self.outside = Some(text.into_owned());

@@ -7,6 +7,7 @@ use super::FileOptions;
 use super::temporary::Temporary;
 use crate::error::context;
 use crate::layer::{Layer, is_unknown};
+use crate::place;
 use crate::stop::StopFlag;
 use polyhaul_trace::Counters;
 use std::fs::{File, Metadata};
@@ -213,6 +214,10 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<SinkTarget> {
         if let Some(file) = crate::descriptor::duplicate(&path)? {
             return Ok(SinkTarget::Open(file));
         }
+        if place::leads_to_device(&path) {
+            check_device(&path)?;
+            return Ok(SinkTarget::Special { path, is_fifo: false });
+        }
         let metadata = match layer.metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SinkTarget::New(path)),
             metadata => metadata?,
@@ -229,6 +234,16 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<SinkTarget> {
         }
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks in a chain")))
+}
+
+/// Rejects a name that means a device only to Windows: `aux.obj` was to be a file, while `NUL` is the device.
+fn check_device(path: &Path) -> io::Result<()> {
+    if path.extension().is_none() {
+        return Ok(());
+    }
+    let name = path.file_name().unwrap_or_default().display();
+    let message = format!("{name} is the name of a device on Windows: choose another name");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 /// Opens a device or a FIFO; waits until the FIFO has a reader.

@@ -175,26 +175,25 @@ mod tests {
 
     #[test]
     fn a_leftover_is_removed_and_a_young_or_locked_file_stays() {
-        let (old, _open) = file("old", NAME, 120);
+        let (old, _) = file("old", NAME, 120);
         remove_from(old.parent().unwrap());
         assert!(!stays(&old));
-        let (young, _open) = file("young", NAME, 30);
+        let (young, _) = file("young", NAME, 30);
         remove_from(young.parent().unwrap());
         assert!(stays(&young));
         let (locked, open) = file("locked", NAME, 120);
         let lock = FileLock::new(&open).unwrap();
-        // On unix the lock outlives the handle that was written through.
-        if cfg!(unix) {
-            drop(open);
-        }
+        // On Unix, the lock outlives the handle that was written through.
+        let open = Some(open).filter(|_| cfg!(not(unix)));
         remove_from(locked.parent().unwrap());
+        assert!(locked.exists());
+        drop((open, lock));
         assert!(stays(&locked));
-        drop(lock);
     }
 
     #[test]
     fn files_of_users_stay() {
-        let (user, _open) = file("user", ".a.obj.12-0.tmp", 10_000);
+        let (user, _) = file("user", ".a.obj.12-0.tmp", 10_000);
         remove_from(user.parent().unwrap());
         assert!(stays(&user));
     }
@@ -202,7 +201,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn links_and_folders_stay_and_so_do_their_targets() {
-        let (target, _open) = file("link", "precious", 120);
+        let (target, _) = file("link", "precious", 120);
         let folder = target.parent().unwrap();
         std::os::unix::fs::symlink(&target, folder.join(NAME)).unwrap();
         fs::create_dir(folder.join(".b.obj.polyhaul-12-0.tmp")).unwrap();
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_searched_once_a_minute() {
-        let (path, _open) = file("once", NAME, 0);
+        let (path, _) = file("once", NAME, 0);
         let folder = path.parent().unwrap();
         assert!(is_due(folder) && !is_due(folder) && !is_due(&folder.join(".")));
         assert!(stays(&path));

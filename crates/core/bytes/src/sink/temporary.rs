@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Maximum bytes of the target's name in the temporary name. Some file systems allow at most 143 bytes in a name; the
 /// additions take up to 46.
@@ -22,6 +23,10 @@ pub(super) const MARK: &str = ".polyhaul-";
 pub(super) const ENDING: &str = ".tmp";
 /// Maximum number of names to try; others may be taken by leftovers of a killed process with the same ID.
 const MAX_ATTEMPT_COUNT: usize = 1000;
+/// How long to retry a rename while another program has one of the two files open, and how often. Virus scanners and
+/// indexers open new files for a moment.
+const RENAME_PATIENCE: Duration = Duration::from_secs(1);
+const RENAME_PAUSE: Duration = Duration::from_millis(10);
 
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 static IN_FLIGHT: Mutex<InFlight> = Mutex::new(InFlight { paths: Vec::new(), is_ending: false });
@@ -82,19 +87,27 @@ impl Temporary {
 
     /// Renames it to `target`; if that fails, it is removed.
     pub(super) fn rename_to(mut self, target: &Path) -> io::Result<()> {
-        let mut in_flight = in_flight();
-        match self.layer.rename(&self.path, target) {
-            Ok(()) => {
-                in_flight.forget(&self.path);
-                self.path = PathBuf::new();
-                Ok(())
+        let start = Instant::now();
+        loop {
+            let mut in_flight = in_flight();
+            let error = match self.layer.rename(&self.path, target) {
+                Ok(()) => {
+                    in_flight.forget(&self.path);
+                    self.path = PathBuf::new();
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            drop(in_flight);
+            let is_in_use = is_in_use(&error);
+            if is_in_use && start.elapsed() < RENAME_PATIENCE {
+                std::thread::sleep(RENAME_PAUSE);
+                continue;
             }
-            Err(error) => {
-                drop(in_flight);
-                let message =
-                    format!("cannot rename the temporary file {} to {}", self.path.display(), target.display());
-                Err(self.abandon(context(error, message)))
-            }
+            let cause = if is_in_use { "; another program may have it open" } else { "" };
+            let temporary = self.path.display();
+            let message = format!("cannot rename the temporary file {temporary} to {}{cause}", target.display());
+            return Err(self.abandon(context(error, message)));
         }
     }
 
@@ -129,6 +142,13 @@ impl Drop for Temporary {
         // Dropping an unfinished sink happens after another error or during unwinding: the error cannot be reported.
         let _ = self.remove();
     }
+}
+
+/// Whether a rename failed possibly because another program has one of the files open.
+fn is_in_use(error: &io::Error) -> bool {
+    const ACCESS_DENIED: i32 = 5;
+    const SHARING_VIOLATION: i32 = 32;
+    cfg!(windows) && matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION))
 }
 
 fn create_listed(layer: &dyn Layer, path: &Path, mode: u32) -> io::Result<File> {

@@ -11,3 +11,5 @@ mod sink;
 mod source;
 mod throttle;
 mod trace;
+#[cfg(windows)]
+mod windows;

@@ -118,7 +118,9 @@ fn calls_of_a_host_are_alone_or_beside_others() {
     });
     let recording = trace.recording();
     assert_eq!((recording.host_alone.calls, recording.host_beside.calls), (2, 1));
-    assert!(recording.host_beside.elapsed_ns >= 2 * MS && recording.host_beside.idle_ns > MS);
+    assert!(recording.host_beside.elapsed_ns >= 2 * MS);
+    // Idle time needs the CPU time of threads.
+    assert_eq!(recording.host_beside.idle_ns > MS, cfg!(unix));
     assert!(recording.host_alone.elapsed_ns >= recording.host_beside.elapsed_ns);
 }
 

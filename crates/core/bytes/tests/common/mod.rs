@@ -15,7 +15,8 @@ impl Folder {
     pub(crate) fn new() -> Self {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let name = format!("bytes-{}-{serial}", std::process::id());
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // With a drive, where the tests were compiled on another system.
+        let path = std::path::absolute(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).unwrap();
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }

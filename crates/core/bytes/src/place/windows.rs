@@ -1,0 +1,89 @@
+//! The rules of Windows for names and paths, as functions on text, so that they are tested on every system.
+
+/// Names of devices, which exist in every folder.
+const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
+
+/// The start of a path that Windows takes literally: with parts that end in a dot, with names of devices.
+const VERBATIM: &str = r"\\?\";
+
+/// The same on a network share.
+const VERBATIM_SHARE: &str = r"\\?\UNC\";
+
+/// Whether Windows takes a file name for that of a device. Case, an extension and trailing spaces have no effect:
+/// `aux.obj` is the device `AUX`.
+///
+/// ```
+/// use polyhaul_bytes::place::is_device_name;
+///
+/// assert!(is_device_name("NUL") && is_device_name("aux.obj") && !is_device_name("auxiliary.obj"));
+/// ```
+pub fn is_device_name(name: &str) -> bool {
+    let stem = name.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ');
+    let is_port = |prefix: &str| {
+        let number = stem.get(..3).filter(|start| start.eq_ignore_ascii_case(prefix)).and_then(|_| stem.get(3..));
+        number.is_some_and(|number| {
+            matches!(number, "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
+        })
+    };
+    DEVICES.iter().any(|device| device.eq_ignore_ascii_case(stem)) || is_port("COM") || is_port("LPT")
+}
+
+/// Whether the last part of a path is the name of a device.
+pub(super) fn leads_to_device(path: &str) -> bool {
+    !path.starts_with(VERBATIM) && is_device_name(path.rsplit(['/', '\\', ':']).next().unwrap_or_default())
+}
+
+/// A path as people and other programs write it: `C:\a` for `\\?\C:\a`, and `\\server\share\a` for
+/// `\\?\UNC\server\share\a`. `None` if it would be another path then, or is not such a path.
+pub(super) fn plain(path: &str) -> Option<String> {
+    let share = path.strip_prefix(VERBATIM_SHARE);
+    let rest = match share {
+        Some(rest) => rest,
+        None => path.strip_prefix(VERBATIM).filter(|rest| has_drive(rest))?,
+    };
+    let is_changed = |part: &str| part.ends_with(['.', ' ']) || part.contains('/') || is_device_name(part);
+    if rest.split('\\').any(is_changed) {
+        return None;
+    }
+    Some(if share.is_some() { format!(r"\\{rest}") } else { rest.to_owned() })
+}
+
+/// Whether a path starts with a drive: `C:`, and everything behind it.
+pub fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_found_by_their_names() {
+        let devices =
+            ["CON", "nul", "Aux.obj", "prn.tar.gz", "COM1", "lpt9.png", "COM¹", "nul ", "NUL .x", "conout$", "nul:"];
+        let files = ["", "CONS", "xnul", "COM", "COM0", "COM10", "LPTx", "a.nul", ".nul", "é", "COMé", "com"];
+        assert_eq!(devices.map(is_device_name), [true; 11]);
+        assert_eq!(files.map(is_device_name), [false; 12]);
+        let paths = [r"a\b/NUL", r"C:\a\aux.obj", "C:con", r"\\?\C:\nul", r"nul\a"];
+        assert_eq!(paths.map(leads_to_device), [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn paths_are_plain_where_that_changes_nothing() {
+        for (path, expected) in [
+            (r"\\?\C:\a b\c.obj", Some(r"C:\a b\c.obj")),
+            (r"\\?\UNC\server\share\a", Some(r"\\server\share\a")),
+            (r"\\?\C:\", Some(r"C:\")),
+            (r"\\?\C:\a.\b", None),
+            (r"\\?\C:\a \b", None),
+            (r"\\?\C:\aux.obj", None),
+            (r"\\?\C:\a/b", None),
+            (r"\\?\Volume{1}\a", None),
+            (r"\\.\C:\a", None),
+            (r"C:\a", None),
+            ("/a", None),
+        ] {
+            assert_eq!(plain(path).as_deref(), expected, "{path}");
+        }
+    }
+}
