@@ -3,6 +3,7 @@
 //!
 //! Only a name that is unique without case is taken, and only after the exact one was not found.
 
+use polyhaul_bytes::place;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -53,4 +54,18 @@ impl LetterCase {
         }
         self.folders.get(folder)
     }
+}
+
+/// The path on disk of a file that the system found under a name in other letters, relative to `folder`.
+pub(crate) fn actual_path(folder: &Path, name: &Path) -> Option<PathBuf> {
+    if !cfg!(any(windows, target_os = "macos")) || place::is_url(folder) {
+        return None;
+    }
+    let names: Vec<Component<'_>> = name.components().filter(|part| *part != Component::CurDir).collect();
+    let real = place::real(&folder.join(name)).ok()?;
+    let parts: Vec<Component<'_>> = real.components().collect();
+    let actual: PathBuf = parts.get(parts.len().checked_sub(names.len())?..)?.iter().collect();
+    let names: PathBuf = names.into_iter().collect();
+    let is_same_in_lower_case = || actual.to_str()?.to_lowercase().eq(&names.to_str()?.to_lowercase()).then_some(());
+    (actual != names && is_same_in_lower_case().is_some()).then_some(actual)
 }

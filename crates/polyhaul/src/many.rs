@@ -16,7 +16,7 @@ use polyhaul_pipeline::parallel::for_each_item;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -86,7 +86,7 @@ impl FindOptions {
         let options = MatchOptions { require_literal_separator: true, case_sensitive: false, ..MatchOptions::new() };
         let file_name = name.file_name().map(Path::new);
         self.include.iter().any(|pattern| {
-            let compared = if pattern.as_str().contains('/') { Some(name) } else { file_name };
+            let compared = if pattern.as_str().contains(is_separator) { Some(name) } else { file_name };
             compared.is_some_and(|name| pattern.matches_with(&name.to_string_lossy(), options))
         })
     }
@@ -107,7 +107,7 @@ impl FindOptions {
         // Names such as `..` in a store are no paths, and say so when they are opened.
         is_dotted(&name.to_string_lossy())
             && place::check_name(Path::new(name)).is_ok()
-            && !self.include.iter().any(|pattern| pattern.as_str().split('/').any(is_dotted))
+            && !self.include.iter().any(|pattern| pattern.as_str().split(is_separator).any(is_dotted))
     }
 }
 
@@ -118,7 +118,7 @@ impl FindOptions {
 /// [`ErrorKind::Io`] if a folder cannot be listed.
 pub fn find(inputs: &[PathBuf], options: &FindOptions, is_wanted: impl Fn(Format) -> bool) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
-    let excluded = options.exclude.as_ref().and_then(|folder| folder.canonicalize().ok());
+    let excluded = options.exclude.as_ref().and_then(|folder| place::real(folder).ok());
     for input in inputs {
         if place::is_url(input) && place::is_folder(input) {
             find_objects(input, options, &is_wanted, &mut sources)?;
@@ -205,7 +205,7 @@ impl Search<'_> {
     }
 
     fn is_excluded(&self, folder: &Path) -> bool {
-        self.excluded.is_some_and(|excluded| folder.canonicalize().is_ok_and(|folder| folder == excluded))
+        self.excluded.is_some_and(|excluded| place::real(folder).is_ok_and(|folder| folder == excluded))
     }
 }
 

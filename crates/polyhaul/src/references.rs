@@ -582,7 +582,8 @@ fn is_below(real: &Path, folder: &Path) -> bool {
 }
 
 fn leads_out(name: &str) -> bool {
-    name.starts_with("../") || Path::new(name).is_absolute()
+    let start = Path::new(name).components().next();
+    matches!(start, Some(Component::ParentDir | Component::RootDir | Component::Prefix(_)))
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@
 
 use crate::containers::{self, InnerFile, Member, Near};
 use crate::input::Input;
-use crate::letter_case::LetterCase;
+use crate::letter_case::{LetterCase, actual_path};
 use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, names_folder, slashed};
+use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, leads_off_disk, names_folder, slashed};
 use polyhaul_bytes::{Source, place};
 use polyhaul_insight::Moved;
 use polyhaul_model::SourceFolder;
@@ -190,6 +190,9 @@ impl<'o> Resolver<'o> {
             }
             near => near.path().unwrap_or(Path::new("")),
         };
+        if place::leads_to_device(&name) {
+            return refuse("it is the name of a device");
+        }
         let folder = folder_of(scene);
         let path = folder.join(&name);
         let shown = path.display().to_string();
@@ -198,25 +201,30 @@ impl<'o> Resolver<'o> {
             return refuse("it is an absolute path, and the scene is at a URL");
         }
         let is_outside = || outside("it is outside the scene's folder");
-        if place::is_url(&folder) && !is_below && !allow_outside {
+        let is_unseen = || place::is_url(&folder) && !is_below || leads_off_disk(&name, &folder);
+        if !allow_outside && is_unseen() {
             return Err(is_outside());
         }
-        let mut other_name = None;
-        let real = match containers::real(&path) {
-            Ok(real) => real,
+        let (real, other_name) = match self.real(&folder, &name, is_below || allow_outside) {
+            Ok(found) => found,
             // Whether a file exists elsewhere is not said.
             Err(_) if !is_below && !allow_outside => return Err(is_outside()),
-            Err(error) => {
-                let (real, actual) = self.in_other_case(&folder, &name).ok_or_else(|| failed(error))?;
-                other_name = Some(actual);
-                real
-            }
+            Err(error) => return Err(failed(error)),
         };
         if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
             let why = "a symlink points outside the scene's folder";
             return Err(if is_below { outside(why) } else { is_outside() });
         }
         Ok(FoundFile { real: Some(real.clone()), origin: FoundAt::File { real, shown }, other_name })
+    }
+
+    /// The path without links, and the name on disk if it differs in case; `can_list` allows looking for it.
+    fn real(&self, folder: &Path, name: &Path, can_list: bool) -> std::io::Result<(PathBuf, Option<String>)> {
+        match containers::real(&folder.join(name)) {
+            Ok(real) => Ok((real, actual_path(folder, name).map(|actual| actual.to_string_lossy().into_owned()))),
+            Err(error) if !can_list => Err(error),
+            Err(error) => self.in_other_case(folder, name).map(|(real, actual)| (real, Some(actual))).ok_or(error),
+        }
     }
 
     /// The path without links of the only file whose name differs in case, and its name.

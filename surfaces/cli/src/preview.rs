@@ -100,7 +100,7 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
 /// All inputs with their outputs.
 fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
     let sources = many::find(&args.inputs, &args.find, args.find.options()?.with_exclude(&args.output), |_| true)?;
-    let real = |path: &Path| path.canonicalize().ok();
+    let real = |path: &Path| place::real(path).ok();
     if args.inputs.iter().any(|input| input.is_dir() && real(input) == real(&args.output)) {
         let error = Error::new(ErrorKind::Usage, "the folder for pictures is an input");
         return Err(error.with_hint("use another output folder"));

@@ -102,7 +102,7 @@ pub(super) fn disk(folder: &Path) -> String {
 pub(super) fn disk(folder: &Path) -> String {
     let whole = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     match whole.components().next() {
-        Some(first) => one_line(&first.as_os_str().to_string_lossy()),
+        Some(first) => one_line(first.as_os_str().to_string_lossy().trim_start_matches(r"\\?\")),
         None => unknown(),
     }
 }

@@ -105,6 +105,9 @@ fn convert_by(
         return Ok(converted);
     }
     let (Read { content, format: from, .. }, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
+    let folder = input.near().source_folder(read);
+    // The output may replace the input, and not all file systems of Windows replace a file that is open.
+    drop(input);
     let writing = match content {
         Loaded::Scene(scene) => {
             before(Content::Scene(&scene), &reading)?;
@@ -124,7 +127,6 @@ fn convert_by(
             losses.refuse_losses(write.strictness())?;
             reading.warnings.extend(losses);
             before(Content::Tables(&tables), &reading)?;
-            let folder = input.near().source_folder(read);
             tables::save_checked(&tables, &folder, [&comments, &infos], to, output, write)?
         }
     };

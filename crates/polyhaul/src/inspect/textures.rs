@@ -6,7 +6,7 @@
 use super::validate::complaint;
 use crate::containers;
 use crate::containers::Near;
-use crate::letter_case::LetterCase;
+use crate::letter_case::{LetterCase, actual_path};
 use crate::options::ReadOptions;
 use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, slashed};
 use crate::resolve::{OUTSIDE_HINT, Resolver, note_case};
@@ -204,7 +204,11 @@ impl<'o> Search<'o> {
                         return outcome;
                     }
                 }
-                found @ FoundTextures::There(_) => return found,
+                found @ FoundTextures::There(_) => {
+                    let actual = actual_path(&self.folders[number], &path);
+                    self.other_name = actual.map(|actual| actual.to_string_lossy().into_owned());
+                    return found;
+                }
                 outcome => best = outcome,
             }
         }

@@ -207,6 +207,9 @@ fn safe_name(path: &Path) -> String {
         let start = (0..=end.saturating_sub(too_long)).rfind(|&at| safe.is_char_boundary(at)).unwrap_or(0);
         safe.replace_range(start..end, "");
     }
+    if place::is_device_name(&safe) {
+        safe.insert(0, '_');
+    }
     if safe.is_empty() { "file".into() } else { safe }
 }
 
@@ -230,10 +233,11 @@ mod tests {
             (".bashrc", "_bashrc"),
             ("-o x.png", "_o x.png"),
             ("a\nb\u{1b}.png", "a_b_.png"),
-            ("c:\\d.png", "c__d.png"),
+            ("c:\\d.png", if cfg!(windows) { "d.png" } else { "c__d.png" }),
             (" x. ", "x"),
             ("..", "file"),
             ("#", "_"),
+            ("aux.png", "_aux.png"),
         ];
         for (path, name) in names {
             assert_eq!(safe_name(Path::new(path)), name);

@@ -3,7 +3,7 @@
 //! Only archives are opened, and nothing is decided about what may be done with a file. See `references`.
 
 use crate::containers::{self, InnerFile, Member, Shelf};
-use crate::letter_case::LetterCase;
+use crate::letter_case::{LetterCase, actual_path};
 use crate::options::ReadOptions;
 use crate::paths::{self, LONGEST_NAME_BYTES, slashed};
 use polyhaul_bytes::place::{self, PlaceKind};
@@ -59,6 +59,12 @@ impl Locator {
         let path = slashed(name);
         if folder.in_archive {
             return self.locate_member(folder, included, &path, options);
+        }
+        if place::leads_to_device(&path) {
+            return Ok(Located::Irregular);
+        }
+        if !folder.allow_outside && paths::leads_off_disk(&path, &folder.scene) {
+            return Ok(Located::Missing);
         }
         let mut is_irregular = false;
         for base in bases(folder, included) {
@@ -138,7 +144,9 @@ pub(super) fn bases(folder: &FolderPlace, included: &str) -> Vec<PathBuf> {
 
 fn located(base: &Path, path: PathBuf, is_other_case: bool) -> Option<Located> {
     let real = place::real(&base.join(&path)).ok().filter(|real| place::is_url(real) || real.is_file())?;
-    Some(Located::File(LocatedFile { base: base.to_path_buf(), path, real, is_other_case }))
+    let actual = actual_path(base, &path);
+    let is_other_case = is_other_case || actual.is_some();
+    Some(Located::File(LocatedFile { base: base.to_path_buf(), path: actual.unwrap_or(path), real, is_other_case }))
 }
 
 /// The path of a name that was not UTF-8 and was read as Latin-1.

@@ -90,9 +90,9 @@ impl Manifest {
 
     /// Writes the file anew, whole or not at all, where lines were added.
     pub(super) fn finish(self) -> Result<()> {
-        if self.file.is_none() {
-            return Ok(());
-        }
+        let Some(file) = self.file else { return Ok(()) };
+        // Not all file systems of Windows replace a file that is open.
+        drop(file);
         let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
         let mut sink = Sink::file(&self.path, FileOptions::default()).map_err(failed)?;
         for (name, entry) in &self.entries {

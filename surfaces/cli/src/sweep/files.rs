@@ -6,6 +6,7 @@ use crate::args::sweep::Until;
 use crate::file::io;
 use polyhaul::model::Samples;
 use polyhaul::options::Resolve;
+use polyhaul::place;
 use polyhaul::preview::{PreviewOptions, preview};
 use polyhaul::trace::{Detail, Phase, Recording, Trace};
 use polyhaul::{Error, ErrorKind, Format, Input, Loaded, ReadOptions, Report, Result};
@@ -117,9 +118,9 @@ impl Asset {
         let names = std::mem::take(&mut *requested.0.lock().unwrap_or_else(PoisonError::into_inner));
         let numbered = asset.files.iter().enumerate().map(|(number, file)| (&*file.path, number));
         let numbers: BTreeMap<&Path, usize> = numbered.collect();
-        let inside = folder.canonicalize().unwrap_or_default();
+        let inside = place::real(folder).unwrap_or_default();
         let place = |name: String| {
-            let real = beside(folder, &name).canonicalize().ok()?;
+            let real = place::real(&beside(folder, &name)).ok()?;
             // Files that the load refused to open stay refused.
             let is_open = options.allow_outside || is_below(&name) && real.starts_with(&inside);
             numbers.get(&*real).filter(|_| is_open).map(|&number| (name, number))
@@ -138,7 +139,7 @@ impl Asset {
         let mut files = vec![main.to_path_buf()];
         let mut next = 0;
         // A file may have many names, for example through different folders.
-        let mut seen: BTreeSet<PathBuf> = main.canonicalize().into_iter().collect();
+        let mut seen: BTreeSet<PathBuf> = place::real(main).into_iter().collect();
         while let Some(file) = files.get(next).cloned() {
             next += 1;
             options.run.cancel.check()?;
@@ -156,7 +157,7 @@ impl Asset {
             for name in names {
                 let paths = [beside(folder, &name), beside(folder_of(&file), &name)];
                 let path = paths.into_iter().find(|path| path.is_file());
-                files.extend(path.filter(|path| path.canonicalize().is_ok_and(|real| seen.insert(real))));
+                files.extend(path.filter(|path| place::real(path).is_ok_and(|real| seen.insert(real))));
             }
         }
         Asset::new(main, files)
@@ -167,7 +168,7 @@ impl Asset {
         let mut asset = Asset { files: Vec::new(), root: PathBuf::new(), names: Vec::new() };
         for path in std::iter::once(main.to_path_buf()).chain(files) {
             let failed = |error| io("opening", &path, error);
-            let real = path.canonicalize().map_err(failed)?;
+            let real = place::real(&path).map_err(failed)?;
             let format = Format::of_path(&path).or_else(|| Format::of_path(&real));
             if !seen.insert(real.clone()) {
                 continue;

@@ -15,6 +15,7 @@ use crate::session::{JsonTo, Session};
 use crate::{console, file, human, picture};
 use files::{Asset, RequestedNames};
 use polyhaul::options::Codec;
+use polyhaul::place;
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, measure};
 use run::RunPlan;
@@ -202,7 +203,7 @@ fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> 
 
 /// An error if a file of the asset would be overwritten, or one file written twice.
 fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
-    let real = |path: &&Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let real = |path: &&Path| place::real(path).unwrap_or_else(|_| path.to_path_buf());
     let outputs: Vec<PathBuf> = outputs.iter().map(real).collect();
     let is_twice = matches!(&*outputs, [one, other] if one == other);
     let file = outputs.iter().find(|output| is_twice || asset.files.iter().any(|file| file.path == **output));

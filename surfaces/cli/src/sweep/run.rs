@@ -7,6 +7,7 @@ use super::files::{self, Load};
 use super::variants::Variant;
 use crate::args::sweep::Until;
 use polyhaul::options::Throttle;
+use polyhaul::place;
 use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
 use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,8 +205,7 @@ impl Run<'_> {
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
         // Names that are not Unicode are only shown.
         let is_shown = |path: &Path| stored.iter().any(|file| file.display().to_string() == path.display().to_string());
-        let is_stored =
-            |path: &PathBuf| path.canonicalize().is_ok_and(|path| stored.contains(&*path)) || is_shown(path);
+        let is_stored = |path: &PathBuf| place::real(path).is_ok_and(|path| stored.contains(&*path)) || is_shown(path);
         let other = files::opened(&load.seen).find(|path| !is_stored(path));
         let wrong = match other {
             Some(other) => format!("{} was read, which is not one of its files", other.display()),
@@ -242,7 +242,7 @@ mod tests {
         fn new(name: &str) -> Scratch {
             let path = std::env::temp_dir().join(format!("polyhaul-run-{name}-{}.obj", std::process::id()));
             std::fs::write(&path, "v 0 0.25 1\n".repeat(500)).unwrap();
-            Scratch(path.canonicalize().unwrap())
+            Scratch(place::real(&path).unwrap())
         }
 
         fn counts(&self) -> Vec<u64> {

@@ -9,6 +9,7 @@ use super::files::{Asset, SweepFile, beside, folder_of};
 use crate::args::sweep::Storing;
 use crate::file::{self, io};
 use polyhaul::options::{Cancel, Codec, Resolve};
+use polyhaul::place;
 use polyhaul::repack::{repack, sampled};
 use polyhaul::report::{Moved, Stored};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Result, measure};
@@ -171,8 +172,8 @@ fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
 
 /// A path without links; for a missing file, its folder's path is resolved.
 fn real(path: &Path) -> PathBuf {
-    let beside = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
-    path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
+    let beside = || Some(place::real(folder_of(path)).ok()?.join(path.file_name()?));
+    place::real(path).ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
 }
 
 /// Whether a folder was made here and is not a link to one: anything else there is not ours.
@@ -293,7 +294,7 @@ fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     let folder = files.first()?.parent()?;
     let astray = |(name, number): &(String, usize)| {
         let copy = files.get(*number)?;
-        let is_there = beside(folder, name).canonicalize().is_ok_and(|path| path == *copy);
+        let is_there = place::real(&beside(folder, name)).is_ok_and(|path| path == *copy);
         (!is_there).then(|| (name.clone(), copy.clone()))
     };
     let copies: HashMap<String, PathBuf> = asset.names.iter().filter_map(astray).collect();
@@ -402,7 +403,7 @@ mod tests {
 
         fn asset(&self) -> Asset {
             let file = |name: &str| {
-                let path = self.0.join(name).canonicalize().unwrap();
+                let path = place::real(&self.0.join(name)).unwrap();
                 let metadata = path.metadata().unwrap();
                 let modified_ns = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
                 SweepFile { format: Format::of_path(&path), path, bytes: metadata.len(), modified_ns }

@@ -18,6 +18,7 @@ pub(super) struct Strip<'a> {
     /// From one row to the next.
     pub(super) stride_bytes: usize,
     /// Whether alpha is the highest everywhere.
+    #[cfg_attr(all(windows, target_env = "gnu"), expect(dead_code, reason = "for kernels that are not there"))]
     pub(super) is_opaque: bool,
 }
 

@@ -17,6 +17,8 @@ mod scenes;
 mod splats;
 mod tables;
 mod texels;
+#[cfg(windows)]
+mod windows;
 mod words;
 
 use crate::support::{memory, read_options};

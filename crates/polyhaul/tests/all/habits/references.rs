@@ -5,7 +5,7 @@ use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::zip::{Member, Method, archive};
 
 /// Scenes whose files are named `part/NAME`, and the files.
-const SCENES: [(&str, &str); 3] = [
+pub const SCENES: [(&str, &str); 3] = [
     ("x.obj", "mtllib part/looks.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl a\nf 1 2 3\n"),
     ("y.pbrt", "WorldBegin\nInclude \"part/more.pbrt\"\nShape \"plymesh\" \"string filename\" \"part/mesh.ply\"\n"),
     (
@@ -29,7 +29,7 @@ const SPELLINGS: [(&str, bool); 8] = [
     ("PART/./", true),
 ];
 
-fn folder() -> Folder {
+pub fn folder() -> Folder {
     let folder = Folder::new("spellings").unwrap();
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
         element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";

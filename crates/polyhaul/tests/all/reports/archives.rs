@@ -156,7 +156,10 @@ fn names_in_other_letters_are_found() {
     let validation = polyhaul::inspect::validate(folder.join("x.obj"), &ReadOptions::default()).unwrap();
     assert!(validation.valid, "{:?}", validation.report.warnings);
     assert_eq!(validation.report.warnings.counts()["other-case"], 2);
-    // Two names that differ in case alone are ambiguous.
+    // Two names that differ in case alone are ambiguous. Other systems do not have them.
+    if !cfg!(target_os = "linux") {
+        return;
+    }
     folder.file("M.mtl", MTL).unwrap();
     let loaded = try_read(&folder, "x.obj").unwrap();
     assert!(loaded.report.warnings.counts().contains_key("missing-library"));
