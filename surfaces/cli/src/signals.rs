@@ -1,4 +1,5 @@
-//! SIGINT and SIGTERM stop the work cleanly; SIGXFSZ becomes an error of the write.
+//! SIGINT and SIGTERM stop the work cleanly; SIGXFSZ becomes an error of the write. On Windows, Ctrl-C counts as SIGINT,
+//! and Ctrl-Break, a closed console and the end of the session as SIGTERM.
 //!
 //! The first signal sets the library's cancel flag. The work then ends at its next chunk, removes its temporary file,
 //! and `main` exits with 128 plus the signal's number. Work that hangs in a read of a pipe never sees the flag, so a
@@ -11,11 +12,9 @@ use polyhaul::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-#[cfg(unix)]
 use std::time::Duration;
 
 /// How long work without a hold may take to stop.
-#[cfg(unix)]
 const GRACE: Duration = Duration::from_millis(800);
 
 /// The signal that was caught, and whether leaving immediately would do harm.
@@ -106,21 +105,13 @@ impl Signals {
         std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
     }
 
-    /// Without a thread that waits: the second signal ends a read that hangs.
-    #[cfg(not(unix))]
+    /// The system starts a thread for each event.
+    #[cfg(windows)]
     fn catch(&self) -> std::io::Result<()> {
-        use signal_hook::consts::{SIGINT, SIGTERM};
-        for signal in [SIGINT, SIGTERM] {
-            // In this order: the first signal sets the flag, and the second finds it set.
-            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, self.cancel.flag())?;
-            signal_hook::flag::register_usize(signal, self.caught.clone(), signal as usize)?;
-            signal_hook::flag::register(signal, self.cancel.flag())?;
-        }
-        Ok(())
+        console::catch(self.clone())
     }
 
     /// The first signal requests a stop and starts the clock; the second ends the process.
-    #[cfg(unix)]
     fn arrived(&self, signal: usize) {
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
         if let Some(other) = &*self.meant_for.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
@@ -142,6 +133,50 @@ impl Signals {
             std::process::exit(128 + signal as i32);
         };
         let _ = std::thread::Builder::new().name("leave".into()).spawn(leave);
+    }
+}
+
+/// Events of the console.
+#[cfg(windows)]
+mod console {
+    use super::Signals;
+    use std::io;
+    use std::sync::OnceLock;
+    use std::time::Duration;
+
+    const SIGINT: usize = 2;
+    const SIGTERM: usize = 15;
+    const CTRL_C_EVENT: u32 = 0;
+    const CTRL_BREAK_EVENT: u32 = 1;
+
+    static SIGNALS: OnceLock<Signals> = OnceLock::new();
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn SetConsoleCtrlHandler(handler: Option<extern "system" fn(u32) -> i32>, add: i32) -> i32;
+    }
+
+    pub(super) fn catch(signals: Signals) -> io::Result<()> {
+        if SIGNALS.set(signals).is_err() {
+            return Ok(());
+        }
+        // SAFETY: the handler is a function that lives as long as the program and may run on any thread.
+        match unsafe { SetConsoleCtrlHandler(Some(handle), 1) } {
+            0 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns 1, since the event is handled.
+    extern "system" fn handle(event: u32) -> i32 {
+        if let Some(signals) = SIGNALS.get() {
+            signals.arrived(if event == CTRL_C_EVENT { SIGINT } else { SIGTERM });
+        }
+        // After other events, the system ends the process when this returns, or a few seconds later.
+        while event > CTRL_BREAK_EVENT {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        1
     }
 }
 

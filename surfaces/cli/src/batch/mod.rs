@@ -277,7 +277,9 @@ fn prune(session: &Session, output: &Path, gone: &[GoneAsset], details: &mut Bat
 
 /// The line for an asset whose source is gone.
 fn gone_line(output: &Path, gone: &GoneAsset) -> String {
-    let outputs: Vec<_> = gone.outputs.iter().map(|path| human::path(&output.join(path))).collect();
+    // The log has slashes on every system.
+    let native = |path: &String| output.join(Path::new(path).components().collect::<PathBuf>());
+    let outputs: Vec<_> = gone.outputs.iter().map(|path| human::path(&native(path))).collect();
     let removed = if outputs.is_empty() { "no outputs".to_owned() } else { outputs.join(", ") };
     format!("{} is gone: remove {removed}\n", human::safe(&gone.source))
 }

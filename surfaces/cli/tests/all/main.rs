@@ -24,3 +24,5 @@ mod trace;
 mod usage;
 mod validate;
 mod watch;
+#[cfg(windows)]
+mod windows;

@@ -1,6 +1,6 @@
 //! Several inputs and folders: what is found, what is skipped, where it goes.
 
-use crate::common::{Folder, run};
+use crate::common::{Folder, run, slashed};
 use std::path::Path;
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
@@ -100,8 +100,8 @@ fn members_of_archives_are_inputs_of_info_validate_and_check() {
     for subcommand in ["info", "validate"] {
         let json = run(&[subcommand, &zip, "--json"]).expect(3).json();
         let names: Vec<_> =
-            json["files"].as_array().unwrap().iter().map(|file| file["file"].as_str().unwrap().to_owned()).collect();
-        assert_eq!(names, members.map(|name| format!("{zip}/{name}")), "{subcommand}");
+            json["files"].as_array().unwrap().iter().map(|file| slashed(file["file"].as_str().unwrap())).collect();
+        assert_eq!(names, members.map(|name| slashed(&format!("{zip}/{name}"))), "{subcommand}");
         assert_eq!(json["files"][2]["error"]["line"], 2);
     }
     let checked = run(&["check", &zip, "--json"]).expect(2).json();
@@ -282,13 +282,14 @@ fn what_exists_or_is_old_is_skipped_on_request() {
 fn a_dry_run_lists_and_writes_nothing() {
     let (folder, from, to) = folder("many-dry");
     let ran = run(&["convert", &from, &to, "--to", "ply", "--dry-run"]).expect(0);
-    let line = |name: &str| format!("{from}/{name}.obj -> {to}/{name}.ply\n");
+    let path = |name: &str| folder.path(name);
+    let line = |name: &str| format!("{} -> {}\n", path(&format!("in/{name}.obj")), path(&format!("out/{name}.ply")));
     assert_eq!(ran.stdout, line("a") + &line("b"));
     assert!(!Path::new(&to).exists());
     std::fs::create_dir(&to).unwrap();
     folder.file("out/a.ply", "old");
     let ran = run(&["convert", &from, &to, "--to", "ply", "--dry-run", "--no-clobber"]).expect(0);
-    assert_eq!(ran.stdout, format!("{from}/a.obj: skipped, the output exists\n{}", line("b")));
+    assert_eq!(ran.stdout, format!("{}: skipped, the output exists\n{}", path("in/a.obj"), line("b")));
     assert_eq!(files(&to), ["a.ply"]);
     let value = run(&["convert", &from, &to, "--to", "ply", "--dry-run", "--json"]).expect(0).json();
     assert_eq!((value["dry_run"].as_bool(), value["files"][1]["outcome"].as_str()), (Some(true), Some("planned")));
@@ -358,7 +359,7 @@ fn folders_are_looked_at_and_checked_in_the_order_of_names() {
     let names = |args: &[&str], code: i32| {
         let value = run(args).expect(code).json();
         let files = value["files"].as_array().unwrap().iter();
-        files.map(|file| file["file"].as_str().unwrap()[from.len() + 1..].to_owned()).collect::<Vec<_>>()
+        files.map(|file| slashed(&file["file"].as_str().unwrap()[from.len() + 1..])).collect::<Vec<_>>()
     };
     let inputs = ["a.obj", "b.obj", "i.tga", "sub/c.obj", "sub/deep/d.OBJ"];
     for threads in ["1", "2", "7"] {

@@ -110,6 +110,59 @@ fn a_full_disk_is_an_error() {
     }
 }
 
+/// On every system, also for input with other line ends.
+#[test]
+fn lines_end_with_lf_and_nothing_has_colors() {
+    let folder = Folder::new("streams-lines");
+    let has_lf_alone = |what: &str, bytes: &[u8]| assert!(!bytes.iter().any(|b| b"\r\x1b".contains(b)), "{what}");
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    std::fs::create_dir(folder.path("in")).unwrap();
+    folder.file("in/a.mtl", &crlf("newmtl red\nKd 1 0 0\n# end\n"));
+    let scene = folder.file("in/a.obj", &crlf(&format!("# text\nmtllib a.mtl\nusemtl red\n{SOUND}f 1 2 9\n")));
+    let input = folder.path("in");
+    let out = folder.path("out");
+    let reports = ["--report", "r.html", "--chart", "c.svg", "--trace", "t.json"];
+    let convert = ["convert", "-v", "--on-error", "warn", &scene];
+    let runs = [
+        &["info", &scene][..],
+        &["info", "--json", &scene],
+        &["validate", &scene],
+        &["convert", "--help"],
+        &["man"],
+        &["completions", "powershell"],
+        &[&convert[..], &["x.obj"], &reports].concat(),
+        &[&convert[..], &["x.ply", "--ascii"]].concat(),
+        &[&convert[..], &["x.stl", "--ascii"]].concat(),
+        &[&convert[..], &["x.off"]].concat(),
+        &[&convert[..], &["x.csv"]].concat(),
+        &[&convert[..], &["x.gltf"]].concat(),
+        &[&convert[..], &["x.pbrt"]].concat(),
+        &["batch", &input, "-o", &out, "--to", "off"],
+        &["batch", "rows", &out],
+        &["batch", "status", &out],
+    ];
+    for args in runs {
+        let output = command().args(args).current_dir(folder.path("")).output().unwrap();
+        assert!(output.status.code().is_some_and(|code| code < 2), "{args:?} {output:?}");
+        has_lf_alone(&format!("{args:?}"), &[output.stdout, output.stderr].concat());
+    }
+    let mut folders = vec![std::path::PathBuf::from(folder.path(""))];
+    let mut written = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            let extension = path.extension().unwrap_or_default();
+            if path.is_dir() && !path.ends_with("in") {
+                folders.push(path);
+            } else if path.is_file() && !["bin", "parquet"].iter().any(|binary| *binary == extension) {
+                has_lf_alone(&path.display().to_string(), &std::fs::read(&path).unwrap());
+                written += 1;
+            }
+        }
+    }
+    assert!(written >= 10, "{written} files");
+}
+
 #[test]
 fn the_demo_checks_itself_and_cleans_up() {
     let folder = Folder::new("streams-demo");

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// The command, with nothing of the developer's surroundings that could change what it prints.
@@ -93,20 +93,27 @@ pub fn data(name: &str) -> String {
     path.to_str().unwrap().into()
 }
 
+/// A path with slashes on every system.
+pub fn slashed(path: &str) -> String {
+    path.replace(MAIN_SEPARATOR_STR, "/")
+}
+
 /// An empty folder for one test, which goes away at the end.
 pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Folder {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        // With a drive, where the tests were compiled on another system.
+        let path = std::path::absolute(path).unwrap();
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    /// A path inside.
+    /// A path inside, with the system's separators.
     pub fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().into()
+        self.0.join(name.replace('/', MAIN_SEPARATOR_STR)).to_str().unwrap().into()
     }
 
     /// Writes a file and returns its path.
