@@ -6,6 +6,7 @@
 mod budgets;
 mod races;
 mod rust;
+mod wine;
 
 use crate::memory::{self, Memory};
 use crate::steps::{Outcome, Row, Run, Tally};
@@ -46,6 +47,7 @@ const BUDGETS: [&str; 6] = [
     "tools/xtask/src/nightly/budgets.rs",
 ];
 
+const PARTS: &[Part] = &[
 const PARTS: &[Part] = &[
     Part {
         name: "features",
@@ -128,6 +130,13 @@ const PARTS: &[Part] = &[
         inputs: &["crates", "surfaces", "tools", "tools/xtask/src/nightly/rust.rs"],
         tools: &[],
         step: rust::cross,
+    },
+    Part {
+        name: "wine",
+        description: "the tests of the library and the command on Windows, under wine",
+        inputs: &["crates", "surfaces/cli", "tools/testkit", "testdata", "tools/xtask/src/nightly"],
+        tools: &[&["wine", "--version"]],
+        step: wine::step,
     },
     Part {
         name: "api",

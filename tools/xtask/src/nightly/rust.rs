@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// A system for which programs are compiled here if its standard library is installed.
-struct Cross {
-    target: &'static str,
+pub(super) struct Cross {
+    pub(super) target: &'static str,
     /// Compilers of the libraries in C (compression)
-    c: &'static str,
+    pub(super) c: &'static str,
     /// and in C++ (meshoptimizer).
-    cpp: &'static str,
+    pub(super) cpp: &'static str,
 }
 
-const WINDOWS: Cross =
+pub(super) const WINDOWS: Cross =
     Cross { target: "x86_64-pc-windows-gnu", c: "x86_64-w64-mingw32-gcc", cpp: "x86_64-w64-mingw32-g++" };
 const AARCH64: Cross =
     Cross { target: "aarch64-unknown-linux-gnu", c: "aarch64-linux-gnu-gcc", cpp: "aarch64-linux-gnu-g++" };
@@ -165,7 +165,7 @@ impl Cross {
     }
 
     /// Names the standard library or the first of `programs` that is not installed.
-    fn missing(&self, programs: &[&str]) -> Option<String> {
+    pub(super) fn missing(&self, programs: &[&str]) -> Option<String> {
         if let Some(missing) = missing_target(self.target) {
             return Some(missing);
         }
