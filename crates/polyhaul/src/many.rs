@@ -150,10 +150,21 @@ fn find_objects(
         let is_excluded = options.exclude.as_ref().is_some_and(|excluded| path.starts_with(excluded));
         let is_hidden = object.name.iter().any(|part| options.is_hidden(part));
         if !is_excluded && !is_hidden && options.finds(&object.name, &path, is_wanted) {
+            check_object_name(&object.name)?;
             try_push(sources, Source { path, name: object.name, found: Some(object.info) }, "a list of files")?;
         }
     }
     Ok(())
+}
+
+/// Checks that the name of an object is a path below any folder on this system. On Windows, `C:/a.obj` leads to a drive
+/// and `a\b.obj` to a folder.
+fn check_object_name(name: &Path) -> Result<()> {
+    if !cfg!(windows) || !name.as_os_str().as_encoded_bytes().iter().any(|byte| b":\\".contains(byte)) {
+        return Ok(());
+    }
+    let message = format!("the object name `{}` is not valid as a path on Windows", place::shown(name));
+    Err(Error::new(ErrorKind::Usage, message).with_hint("rename the object, or leave it out with --include"))
 }
 
 /// Whether a link leads to a folder or a device. One that leads nowhere is an asset that is missing.
@@ -423,6 +434,14 @@ mod tests {
             assert_eq!(seen.len() as u64, begun.into_inner());
             assert!(seen.len() < COUNT && seen.contains(&9) && seen.is_sorted());
         }
+    }
+
+    #[test]
+    fn object_names_do_not_lead_elsewhere_on_windows() {
+        for name in ["C:/a.obj", "C:a.obj", "a/b:c.obj", "..\\a.obj", "a\\b.obj"] {
+            assert_eq!(check_object_name(Path::new(name)).is_err(), cfg!(windows), "{name}");
+        }
+        assert!(check_object_name(Path::new("a/b c.obj")).is_ok());
     }
 
     #[test]

@@ -205,12 +205,10 @@ impl<'o> Resolver<'o> {
         if !allow_outside && is_unseen() {
             return Err(is_outside());
         }
-        let (real, other_name) = match self.real(&folder, &name, is_below || allow_outside) {
-            Ok(found) => found,
-            // Whether a file exists elsewhere is not said.
-            Err(_) if !is_below && !allow_outside => return Err(is_outside()),
-            Err(error) => return Err(failed(error)),
-        };
+        let is_allowed = is_below || allow_outside;
+        // Whether a file exists elsewhere is not said.
+        let why = |error| if is_allowed { failed(error) } else { is_outside() };
+        let (real, other_name) = self.real(&folder, &name, is_allowed).map_err(why)?;
         if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
             let why = "a symlink points outside the scene's folder";
             return Err(if is_below { outside(why) } else { is_outside() });

@@ -1,5 +1,5 @@
-//! SIGINT and SIGTERM stop the work cleanly; SIGXFSZ becomes an error of the write. On Windows, Ctrl-C counts as SIGINT,
-//! and Ctrl-Break, a closed console and the end of the session as SIGTERM.
+//! SIGINT and SIGTERM stop the work cleanly; SIGXFSZ becomes an error of the write. On Windows, Ctrl-C counts as
+//! SIGINT, and Ctrl-Break, a closed console and the end of the session as SIGTERM.
 //!
 //! The first signal sets the library's cancel flag. The work then ends at its next chunk, removes its temporary file,
 //! and `main` exits with 128 plus the signal's number. Work that hangs in a read of a pipe never sees the flag, so a

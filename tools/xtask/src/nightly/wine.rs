@@ -94,7 +94,8 @@ fn wine(program: &str, prefix: &Path) -> Command {
     wine_environment(Command::new(program), prefix)
 }
 
-/// Takes the library that [`prepare`] built, and leaves out the web browser and .NET, which wine would offer to install.
+/// Takes the library that [`prepare`] built, and leaves out the web browser and .NET, which wine would offer to
+/// install.
 fn wine_environment(mut command: Command, prefix: &Path) -> Command {
     command.env("WINEPREFIX", prefix).env("WINEDEBUG", "-all");
     command.env("WINEDLLOVERRIDES", "bcryptprimitives=n;mscoree,mshtml=");

@@ -214,8 +214,8 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<SinkTarget> {
         if let Some(file) = crate::descriptor::duplicate(&path)? {
             return Ok(SinkTarget::Open(file));
         }
+        check_name(&path)?;
         if place::leads_to_device(&path) {
-            check_device(&path)?;
             return Ok(SinkTarget::Special { path, is_fifo: false });
         }
         let metadata = match layer.metadata(&path) {
@@ -236,14 +236,17 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<SinkTarget> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks in a chain")))
 }
 
-/// Rejects a name that means a device only to Windows: `aux.obj` was to be a file, while `NUL` is the device.
-fn check_device(path: &Path) -> io::Result<()> {
-    if path.extension().is_none() {
-        return Ok(());
-    }
-    let name = path.file_name().unwrap_or_default().display();
-    let message = format!("{name} is the name of a device on Windows: choose another name");
-    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+/// Rejects names with another meaning on Windows: `a:b.obj` is a part of the file `a`, and `aux.obj` the device `AUX`.
+/// A device without an extension is meant to be one.
+fn check_name(path: &Path) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let why = match () {
+        () if !cfg!(windows) => return Ok(()),
+        () if name.contains(':') => "has a colon, which is not valid",
+        () if path.extension().is_some() && place::leads_to_device(path) => "is the name of a device",
+        () => return Ok(()),
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name} {why} on Windows: choose another name")))
 }
 
 /// Opens a device or a FIFO; waits until the FIFO has a reader.
