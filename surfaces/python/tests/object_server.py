@@ -54,6 +54,8 @@ class ObjectServer(ThreadingHTTPServer):
         #: Buckets that do not exist, and objects in Glacier.
         self.missing_buckets: set[str] = set()
         self.archived: set[str] = set()
+        #: Where objects have moved to.
+        self.redirects: dict[str, str] = {}
         self.uploads: dict[str, tuple[str, dict[int, bytes]]] = {}
         self.aborted = 0
         self.requests: list[str] = []
@@ -152,6 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
         name, query = begun
         if "list-type" in query:
             return self._list(name, query)
+        if name in self.server.redirects:
+            return self._answer(302, headers={"Location": self.server.redirects[name]})
         data = self.server.objects.get(name)
         if data is None:
             return self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")

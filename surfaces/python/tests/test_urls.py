@@ -159,6 +159,34 @@ def test_a_silent_server_times_out(server: ObjectServer) -> None:
     assert ran.returncode == 1 and "timed out" in ran.stderr
 
 
+def test_a_dripping_server_is_given_up(server: ObjectServer) -> None:
+    server.put("lib/large.ply", large_ply())
+    server.faults.rate = 100_000
+    variables = {"POLYHAUL_NETWORK_TIMEOUT": "1", "POLYHAUL_NETWORK_MIN_RATE": "100000000"}
+    ran = run(server, "info", f"{server.url}/lib/large.ply", **variables)
+    assert ran.returncode == 1 and "POLYHAUL_NETWORK_" in ran.stderr, ran.stderr
+
+
+@pytest.mark.parametrize("name", ["TIMEOUT", "MIN_RATE", "REDIRECTS"])
+def test_settings_that_are_not_understood_are_errors(server: ObjectServer, name: str) -> None:
+    ran = run(server, "info", f"{server.url}/lib/cube.obj", **{f"POLYHAUL_NETWORK_{name}": "http://x/"})
+    assert ran.returncode == 1 and f"POLYHAUL_NETWORK_{name}" in ran.stderr, ran.stderr
+
+
+def test_redirects_elsewhere_need_leave(server: ObjectServer) -> None:
+    with object_server() as other:
+        other.put("lib/cube.obj", CUBE)
+        server.redirects["lib/moved.obj"] = f"{other.url.replace('127.0.0.1', 'localhost')}/lib/cube.obj"
+        url = f"{server.url}/lib/moved.obj".replace("//", "//me:hidden@")
+        ran = run(server, "info", url)
+        assert ran.returncode == 1 and "POLYHAUL_NETWORK_REDIRECTS=localhost" in ran.stderr, ran.stderr
+        ran = run(server, "info", url, POLYHAUL_NETWORK_REDIRECTS="localhost")
+        assert ran.returncode == 1 and "private address" in ran.stderr and "hidden" not in ran.stderr, ran.stderr
+        assert not other.requests
+        ran = run(server, "info", url, POLYHAUL_NETWORK_REDIRECTS="localhost,private")
+        assert ran.returncode == 0 and other.requests, ran.stderr
+
+
 def test_a_failed_upload_leaves_nothing(server: ObjectServer, tmp_path: Path) -> None:
     # Damaged at its end, so that parts are sent before the reader finds out.
     (tmp_path / "bad.csv").write_bytes(b"a,b\n" + b"1.5,2.5\n" * 4_000_000 + b"x,y\n")

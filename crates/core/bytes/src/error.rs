@@ -47,7 +47,10 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
         (Some(damage), _) => damage.clone().into(),
         (_, Some(fault)) => HostFault::wrap(repeat(fault.cause())),
         _ if Stopped::caused(error) => io::Error::other(Stopped),
-        _ => io::Error::new(error.kind(), error.to_string()),
+        _ => match inner.downcast_ref() {
+            Some(ErrorContext { what, cause }) => context(repeat(cause), what),
+            None => io::Error::new(error.kind(), error.to_string()),
+        },
     }
 }
 

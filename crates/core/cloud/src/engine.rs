@@ -5,7 +5,8 @@
 //! thread, so it starts its own with its first request.
 
 use crate::StopCheck;
-use crate::settings;
+use crate::settings::NetworkSettings;
+use crate::web::WebClient;
 use object_store::ObjectStore;
 use std::collections::HashMap;
 use std::future::Future;
@@ -26,8 +27,9 @@ pub(crate) struct CloudEngine {
     /// The ID of the process that started it.
     process: u32,
     handle: Handle,
+    pub(crate) settings: Arc<NetworkSettings>,
     /// For plain HTTP.
-    pub(crate) client: reqwest::Client,
+    pub(crate) web: Arc<WebClient>,
     /// Connected buckets by kind of store and name.
     pub(crate) buckets: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
 }
@@ -39,19 +41,27 @@ pub(crate) fn engine() -> io::Result<Arc<CloudEngine>> {
     if let Some(engine) = engine.as_ref().filter(|engine| engine.process == process) {
         return Ok(engine.clone());
     }
-    // Fails if the host program has already installed another provider, which works just as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let handle = runtime.handle().clone();
-    let client = settings::web_client().map_err(|error| io::Error::other(format!("cannot start HTTP: {error}")))?;
-    let run = move || runtime.block_on(std::future::pending::<()>());
-    std::thread::Builder::new().name("polyhaul-cloud".into()).spawn(run)?;
-    let new = Arc::new(CloudEngine { process, handle, client, buckets: Mutex::default() });
+    let new = CloudEngine::new(NetworkSettings::from_environment()?)?;
     *engine = Some(new.clone());
     Ok(new)
 }
 
 impl CloudEngine {
+    /// Starts a thread.
+    pub(crate) fn new(settings: NetworkSettings) -> io::Result<Arc<CloudEngine>> {
+        // Fails if the host program has already installed another provider, which works just as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let settings = Arc::new(settings);
+        let web = WebClient::new(settings.clone());
+        let web = web.map_err(|error| io::Error::other(format!("cannot start HTTP: {error}")))?;
+        let run = move || runtime.block_on(std::future::pending::<()>());
+        std::thread::Builder::new().name("polyhaul-cloud".into()).spawn(run)?;
+        let process = std::process::id();
+        Ok(Arc::new(CloudEngine { process, handle, settings, web: Arc::new(web), buckets: Mutex::default() }))
+    }
+
     /// Starts a task and returns at once.
     pub(crate) fn start<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> Running<T> {
         let (send, answer) = sync_channel(1);

@@ -1,9 +1,13 @@
 //! Failed requests: messages that name the request and hide credentials.
 
+use crate::address::PrivateAddress;
+use crate::rate::SlowServer;
+use crate::redirect::RefusedRedirect;
 use object_store::Error as StoreError;
 use reqwest::StatusCode;
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 /// The maximum length of a reason, in bytes.
 const MAX_REASON_BYTES: usize = 200;
@@ -44,8 +48,31 @@ impl RequestFailure {
     }
 
     /// A body was cut short, or the connection broke.
-    pub(crate) fn body(error: &dyn Error) -> RequestFailure {
+    pub(crate) fn body(error: &(dyn Error + 'static)) -> RequestFailure {
+        if let Some(slow) = cause::<SlowServer>(error) {
+            return RequestFailure::slow(slow);
+        }
         RequestFailure { kind: io::ErrorKind::UnexpectedEof, reason: reason(error), is_temporary: true }
+    }
+
+    /// The server at `host` sent nothing for the time limit.
+    pub(crate) fn silent(host: &str, limit: Duration) -> RequestFailure {
+        let seconds = limit.as_secs_f64();
+        let reason = format!(
+            "the request timed out: {host} was silent for {seconds} s; set POLYHAUL_NETWORK_TIMEOUT to wait longer"
+        );
+        RequestFailure { kind: io::ErrorKind::TimedOut, reason, is_temporary: true }
+    }
+
+    /// The server sent less than the minimum rate.
+    pub(crate) fn slow(error: &SlowServer) -> RequestFailure {
+        RequestFailure { kind: io::ErrorKind::TimedOut, reason: error.to_string(), is_temporary: true }
+    }
+
+    /// A part did not arrive in time.
+    pub(crate) fn late(limit: Duration) -> RequestFailure {
+        let reason = format!("the request timed out: the part took more than {} s", limit.as_secs());
+        RequestFailure { kind: io::ErrorKind::TimedOut, reason, is_temporary: true }
     }
 
     /// A failed request to a bucket, which `object_store` has already retried.
@@ -58,6 +85,9 @@ impl RequestFailure {
             StoreError::Precondition { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
+        if let Some(redirect) = cause::<RefusedRedirect>(error) {
+            return RequestFailure::new(io::ErrorKind::InvalidInput, redirect.to_string());
+        }
         let reason = reason(error);
         let answer = format!("{error:?}");
         let has_code = |code: &str| answer.contains(&format!("<Code>{code}</Code>"));
@@ -79,6 +109,9 @@ impl RequestFailure {
 
     /// A failed request to a web server.
     pub(crate) fn of_web(error: &reqwest::Error) -> RequestFailure {
+        if let Some(private) = cause::<PrivateAddress>(error) {
+            return RequestFailure::new(io::ErrorKind::InvalidInput, private.to_string());
+        }
         let is_temporary = error.is_timeout() || error.is_connect() || error.is_body() || error.is_request();
         let kind = if error.is_timeout() { io::ErrorKind::TimedOut } else { system_kind(error) };
         RequestFailure { kind, reason: reason(error), is_temporary }
@@ -88,6 +121,7 @@ impl RequestFailure {
     pub(crate) fn of_status(status: StatusCode) -> RequestFailure {
         let kind = match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => io::ErrorKind::NotFound,
+            StatusCode::RANGE_NOT_SATISFIABLE => io::ErrorKind::NotSeekable,
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => io::ErrorKind::PermissionDenied,
             _ => io::ErrorKind::Other,
         };
@@ -107,6 +141,11 @@ impl RequestFailure {
         };
         io::Error::new(self.kind, format!("{request}: {}{hint}", self.reason))
     }
+}
+
+/// The first cause of type `E`.
+fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    error.downcast_ref().or_else(|| cause(error.source()?))
 }
 
 /// The kind of the system's error that caused this one, such as a refused connection.

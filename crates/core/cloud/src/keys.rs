@@ -4,10 +4,6 @@
 //! parts of keys that are empty, `.` or `..` get a mark. Objects with a mark are listed and cannot be opened: their URL
 //! would name another object.
 
-use futures_util::future::BoxFuture;
-use object_store::client::{
-    ClientOptions, HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
-};
 use std::borrow::Cow;
 use std::io;
 
@@ -34,42 +30,8 @@ pub fn check_name(name: &str) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Connects clients that mark keys in listings.
-#[derive(Debug)]
-pub(crate) struct MarkingConnector;
-
-#[derive(Debug)]
-struct MarkingClient(HttpClient);
-
-impl HttpConnector for MarkingConnector {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(MarkingClient(ReqwestConnector::default().connect(options)?)))
-    }
-}
-
-impl HttpService for MarkingClient {
-    fn call<'s, 'f>(&'s self, request: HttpRequest) -> BoxFuture<'f, Result<HttpResponse, HttpError>>
-    where
-        's: 'f,
-        Self: 'f,
-    {
-        let query = request.uri().query().unwrap_or_default();
-        let is_listing = query.split('&').any(|part| part.starts_with("list-type=") || part == "comp=list");
-        Box::pin(async move {
-            let response = self.0.execute(request).await?;
-            if !is_listing || !response.status().is_success() {
-                return Ok(response);
-            }
-            let (parts, body) = response.into_parts();
-            let body = body.bytes().await?;
-            let marked = std::str::from_utf8(&body).ok().and_then(marked_listing).map(String::into_bytes);
-            Ok(HttpResponse::from_parts(parts, marked.map_or(body, Into::into).into()))
-        })
-    }
-}
-
 /// A listing with marks; `None` if it needs none.
-fn marked_listing(xml: &str) -> Option<String> {
+pub(crate) fn marked_listing(xml: &str) -> Option<String> {
     let mut marked = String::new();
     let mut rest = xml;
     let mut is_changed = false;

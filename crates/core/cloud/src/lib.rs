@@ -9,21 +9,32 @@
 //! request and lives as long as the process (`engine.rs`). Callers block, and stay interruptible through [`StopCheck`].
 //! `location.rs` parses URLs, `keys.rs` handles keys that are not paths; `settings.rs` finds credentials.
 //!
+//! Servers are not trusted: `web.rs` follows redirects by the rules in `redirect.rs` and `address.rs`, `rate.rs` has
+//! the minimum rate, and `store.rs` checks ranges and sizes.
+//!
 //! Requests are retried with exponential backoff if a server is overloaded, a connection breaks or a body is cut short.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+mod address;
+mod bucket;
 mod engine;
 mod failure;
 mod keys;
 mod listing;
 mod location;
 mod object;
+mod rate;
+mod redirect;
 mod settings;
 mod store;
 mod stream;
 mod upload;
+mod web;
 mod window;
+
+#[cfg(test)]
+mod tests;
 
 pub use keys::{check_name, stored_name};
 pub use listing::{ListedEntry, list, remove};

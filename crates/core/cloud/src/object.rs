@@ -62,6 +62,15 @@ struct SharedObject {
 /// `NotFound`, `PermissionDenied`, `TimedOut`; `InvalidInput` for an invalid URL; errors of `check`.
 pub fn open(url: &str, check: &StopCheck) -> io::Result<OpenedObject> {
     let (engine, store) = connect(url, check)?;
+    open_store(engine, store, check)
+}
+
+pub(crate) fn open_store(engine: Arc<CloudEngine>, store: Store, check: &StopCheck) -> io::Result<OpenedObject> {
+    // A range request for an empty object fails. `object_store` does not tell how.
+    let kind_if_empty = match store {
+        Store::Bucket(..) => io::ErrorKind::Other,
+        Store::Web(..) => io::ErrorKind::NotSeekable,
+    };
     let first = {
         let store = store.clone();
         engine.run(check, async move { store.get(0..FIRST_BYTES).await })?
@@ -71,8 +80,7 @@ pub fn open(url: &str, check: &StopCheck) -> io::Result<OpenedObject> {
         Ok(RangeResponse::Whole(response)) => {
             return Ok(OpenedObject::Stream(Box::new(WholeBody::new(engine, response, check.clone()))));
         }
-        // A range request for an empty object fails.
-        Err(failure) if failure.kind == io::ErrorKind::Other => {
+        Err(failure) if failure.kind == kind_if_empty => {
             let head = engine.run(check, async move { (store.head().await, store) })?;
             match head {
                 (Ok(version), store) if version.bytes == Some(0) => {
@@ -97,8 +105,15 @@ pub fn stat(url: &str, check: &StopCheck) -> io::Result<Stat> {
 }
 
 pub(crate) fn connect(url: &str, check: &StopCheck) -> io::Result<(Arc<CloudEngine>, Store)> {
+    connect_with(engine()?, url, check)
+}
+
+pub(crate) fn connect_with(
+    engine: Arc<CloudEngine>,
+    url: &str,
+    check: &StopCheck,
+) -> io::Result<(Arc<CloudEngine>, Store)> {
     let location = Location::parse(url)?;
-    let engine = engine()?;
     let store = Store::at(&location, &engine, check)?;
     Ok((engine, store))
 }
@@ -184,7 +199,7 @@ impl SharedObject {
             let answer = store.get(range.clone()).await;
             let Some(shared) = shared.upgrade() else { return };
             let result = answer.and_then(|answer| match answer {
-                RangeResponse::Part(bytes, version) if version.matches(&shared.version) => {
+                RangeResponse::Part(bytes, version) if shared.version.matches(&version) => {
                     let is_whole = bytes.len() as u64 == range.end - range.start;
                     if is_whole { Ok(bytes) } else { Err(RequestFailure::changed()) }
                 }

@@ -4,71 +4,127 @@
 //! `AWS_SKIP_SIGNATURE`; otherwise the profile `AWS_PROFILE` of `~/.aws/credentials` and `~/.aws/config`; otherwise the
 //! role of the machine, container or pod. Google: `GOOGLE_APPLICATION_CREDENTIALS` or the application default
 //! credentials. Azure: `AZURE_STORAGE_ACCOUNT_NAME` and a key, a token or a managed identity. The values never leave
-//! this module.
+//! this module. All requests: [`NetworkSettings`].
 //!
 //! File format: <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>.
 
-use crate::keys::MarkingConnector;
+use crate::bucket::BucketConnector;
 use crate::location::{Location, StoreKind};
+use crate::redirect::{self, RedirectRules};
 use object_store::aws::{AmazonS3Builder, resolve_bucket_region};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, Result, RetryConfig};
 use std::collections::HashMap;
 use std::env;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The time limit for connecting.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time limit for each read, unless `POLYHAUL_NETWORK_TIMEOUT` sets another number of seconds.
-const READ_TIMEOUT_SECONDS: u64 = 60;
-/// The time limit for a whole request.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit for fetching a part and for a request to a bucket. A stream has none.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// The maximum number of retries of a request.
-pub(crate) const MAX_RETRIES: u32 = 5;
+pub(crate) const MAX_RETRIES: u32 = if cfg!(test) { 2 } else { 5 };
 /// The pause before the first retry; each later pause is twice as long.
-pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 100 });
 
-fn read_timeout() -> Duration {
-    let seconds = env::var("POLYHAUL_NETWORK_TIMEOUT").ok().and_then(|text| text.trim().parse().ok());
-    Duration::from_secs(seconds.filter(|&seconds| seconds > 0).unwrap_or(READ_TIMEOUT_SECONDS))
+/// The limits of all requests.
+#[derive(Clone, Debug)]
+pub(crate) struct NetworkSettings {
+    /// How long a server may be silent (`POLYHAUL_NETWORK_TIMEOUT`, in seconds).
+    pub(crate) timeout: Duration,
+    /// The minimum number of bytes per second, averaged over [`NetworkSettings::timeout`]; 0 for none
+    /// (`POLYHAUL_NETWORK_MIN_RATE`).
+    pub(crate) min_rate: u64,
+    /// Where redirects may lead (`POLYHAUL_NETWORK_REDIRECTS`).
+    pub(crate) redirects: RedirectRules,
+    /// The hosts of proxies, from the usual variables.
+    pub(crate) proxies: Vec<String>,
 }
 
-/// The client for plain HTTP.
-pub(crate) fn web_client() -> reqwest::Result<reqwest::Client> {
-    let client = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(read_timeout())
-        .timeout(REQUEST_TIMEOUT);
-    client.user_agent(concat!("polyhaul/", env!("CARGO_PKG_VERSION"))).build()
+impl Default for NetworkSettings {
+    fn default() -> NetworkSettings {
+        let timeout = Duration::from_secs(60);
+        NetworkSettings { timeout, min_rate: 1000, redirects: RedirectRules::default(), proxies: Vec::new() }
+    }
 }
 
-fn options() -> ClientOptions {
-    ClientOptions::new()
-        .with_connect_timeout(CONNECT_TIMEOUT)
-        .with_read_timeout(read_timeout())
-        .with_timeout(REQUEST_TIMEOUT)
+impl NetworkSettings {
+    /// The settings of this process.
+    ///
+    /// # Errors
+    /// `InvalidInput`, naming the variable.
+    pub(crate) fn from_environment() -> io::Result<NetworkSettings> {
+        NetworkSettings::from_variables(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> io::Result<NetworkSettings> {
+        let mut settings = NetworkSettings::default();
+        let number = |name, expected| {
+            let Some(text) = variable(name) else { return Ok(None) };
+            text.trim().parse::<u64>().map(Some).map_err(|_| invalid_setting(name, expected))
+        };
+        if let Some(seconds) = number("POLYHAUL_NETWORK_TIMEOUT", EXPECTED_SECONDS)? {
+            // A longer wait than a day only overflows somewhere.
+            if !(1..=86_400).contains(&seconds) {
+                return Err(invalid_setting("POLYHAUL_NETWORK_TIMEOUT", EXPECTED_SECONDS));
+            }
+            settings.timeout = Duration::from_secs(seconds);
+        }
+        let min_rate = number("POLYHAUL_NETWORK_MIN_RATE", "a number of bytes per second, or 0 for no minimum")?;
+        settings.min_rate = min_rate.unwrap_or(settings.min_rate);
+        if let Some(text) = variable(redirect::VARIABLE) {
+            let expected = "hosts separated by commas, such as cdn.example.org,*.example.com,private";
+            settings.redirects =
+                RedirectRules::parse(&text).ok_or_else(|| invalid_setting(redirect::VARIABLE, expected))?;
+        }
+        let names = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+        settings.proxies = names.iter().filter_map(|name| proxy_host(&variable(name)?)).collect();
+        Ok(settings)
+    }
+
+    /// The options of clients for buckets.
+    pub(crate) fn client_options(&self) -> ClientOptions {
+        ClientOptions::new()
+            .with_connect_timeout(CONNECT_TIMEOUT)
+            .with_read_timeout(self.timeout)
+            .with_timeout(REQUEST_TIMEOUT)
+    }
 }
 
-fn retries() -> RetryConfig {
-    let backoff = BackoffConfig { init_backoff: FIRST_PAUSE, max_backoff: Duration::from_secs(5), base: 2.0 };
+const EXPECTED_SECONDS: &str = "a number of seconds from 1 to 86400";
+
+fn invalid_setting(name: &str, expected: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("invalid {name}: expected {expected}"))
+}
+
+/// The host in the value of a variable for a proxy, with or without a scheme.
+fn proxy_host(value: &str) -> Option<String> {
+    let text = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
+    Some(reqwest::Url::parse(&text).ok()?.host_str()?.to_owned())
+}
+
+pub(crate) fn retries() -> RetryConfig {
+    let backoff = BackoffConfig { init_backoff: FIRST_PAUSE, max_backoff: 50 * FIRST_PAUSE, base: 2.0 };
     RetryConfig { backoff, max_retries: MAX_RETRIES as usize, retry_timeout: Duration::from_secs(120) }
 }
 
 /// Connects to the bucket of `location`.
-pub(crate) async fn bucket(location: &Location) -> Result<Arc<dyn ObjectStore>> {
+pub(crate) async fn bucket(location: &Location, settings: &Arc<NetworkSettings>) -> Result<Arc<dyn ObjectStore>> {
     let name = location.bucket.as_str();
+    let connector = BucketConnector { settings: settings.clone() };
     Ok(match location.kind {
-        StoreKind::S3 => Arc::new(s3(name).await?.build()?),
+        StoreKind::S3 => Arc::new(s3(name, settings).await?.with_http_connector(connector).build()?),
         StoreKind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name);
             Arc::new(
                 builder
-                    .with_client_options(options())
+                    .with_client_options(settings.client_options())
                     .with_retry(retries())
-                    .with_http_connector(MarkingConnector)
+                    .with_http_connector(connector)
                     .build()?,
             )
         }
@@ -76,28 +132,19 @@ pub(crate) async fn bucket(location: &Location) -> Result<Arc<dyn ObjectStore>> 
             let builder = MicrosoftAzureBuilder::from_env().with_container_name(name);
             let is_emulator =
                 env::var("AZURE_STORAGE_USE_EMULATOR").is_ok_and(|value| value.eq_ignore_ascii_case("true"));
-            let options = options().with_allow_http(is_emulator);
-            Arc::new(
-                builder
-                    .with_client_options(options)
-                    .with_retry(retries())
-                    .with_http_connector(MarkingConnector)
-                    .build()?,
-            )
+            let options = settings.client_options().with_allow_http(is_emulator);
+            Arc::new(builder.with_client_options(options).with_retry(retries()).with_http_connector(connector).build()?)
         }
     })
 }
 
-async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
+async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder> {
     let profile = Profile::load();
     let setting = |variables: &[&str], key: &str| {
         let from_environment = variables.iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
         from_environment.or_else(|| profile.get(key))
     };
-    let mut builder = AmazonS3Builder::from_env()
-        .with_bucket_name(bucket)
-        .with_retry(retries())
-        .with_http_connector(MarkingConnector);
+    let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
     // Some stores do not support bulk deletion, and nothing here needs it.
     builder = builder.with_disable_bulk_delete(true);
     if env::var_os("AWS_ACCESS_KEY_ID").is_none()
@@ -111,7 +158,7 @@ async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
     }
     let endpoint = setting(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"], "endpoint_url");
     let region = setting(&["AWS_REGION", "AWS_DEFAULT_REGION"], "region");
-    let mut client = options();
+    let mut client = settings.client_options();
     if let Some(endpoint) = &endpoint {
         // A plain HTTP endpoint is a deliberate choice.
         client = client.with_allow_http(endpoint.starts_with("http://"));
@@ -176,6 +223,29 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_come_from_the_environment() {
+        let settings = |name: &'static str, value: &'static str| {
+            NetworkSettings::from_variables(|variable| (variable == name).then(|| value.to_owned()))
+        };
+        let min_rate = |value| settings("POLYHAUL_NETWORK_MIN_RATE", value).map(|settings| settings.min_rate);
+        assert_eq!(min_rate(" 5000 ").unwrap(), 5000);
+        assert_eq!(min_rate("0").unwrap(), 0);
+        let timeout = |value| settings("POLYHAUL_NETWORK_TIMEOUT", value).map(|settings| settings.timeout);
+        assert_eq!(timeout("7").unwrap(), Duration::from_secs(7));
+        for wrong in ["-1", "1k", "1.5", "18446744073709551616", "nan", "x"] {
+            let error = min_rate(wrong).unwrap_err().to_string();
+            assert!(error.contains("POLYHAUL_NETWORK_MIN_RATE"), "{error}");
+            assert!(timeout(wrong).is_err());
+        }
+        assert!(timeout("0").is_err() && timeout("99999999").is_err());
+        assert!(settings("POLYHAUL_NETWORK_REDIRECTS", "http://a/").is_err());
+        assert!(settings("POLYHAUL_NETWORK_REDIRECTS", "a,private").unwrap().redirects.are_private_permitted);
+        for value in ["http://me:secret@proxy:3128", "proxy:3128", "proxy"] {
+            assert_eq!(settings("HTTPS_PROXY", value).unwrap().proxies, ["proxy"]);
+        }
+    }
 
     #[test]
     fn profiles_are_read() {

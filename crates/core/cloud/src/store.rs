@@ -6,22 +6,27 @@ use crate::StopCheck;
 use crate::engine::CloudEngine;
 use crate::failure::RequestFailure;
 use crate::location::{Location, StoreKind};
-use crate::settings::{self, FIRST_PAUSE, MAX_RETRIES};
+use crate::settings::{self, FIRST_PAUSE, MAX_RETRIES, REQUEST_TIMEOUT};
+use crate::web::{ExpectedBody, WebClient, WebRequest, WebResponse};
 use bytes::Bytes;
+use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
-use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED, RANGE};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED};
+use reqwest::{Method, StatusCode};
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
+/// The maximum number of responses that one range is put together from.
+const MAX_PIECES: usize = 16;
+
 /// The location of an object that may not exist yet.
 #[derive(Clone)]
 pub(crate) enum Store {
     Bucket(Arc<dyn ObjectStore>, Path),
-    Web(reqwest::Client, String),
+    Web(Arc<WebClient>, String),
 }
 
 /// Distinguishes an object from a later one with the same name.
@@ -43,10 +48,13 @@ impl ObjectVersion {
         ObjectVersion { bytes, etag: text(ETAG).as_deref().map(bare), modified: text(LAST_MODIFIED) }
     }
 
-    /// Returns whether both may be the same object.
+    /// Returns whether both may be the same object. If this one has an ETag or a time, one of them must be the same: a
+    /// server may omit either, but a response with neither proves nothing.
     pub(crate) fn matches(&self, other: &ObjectVersion) -> bool {
-        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
-        self.bytes == other.bytes && same(&self.etag, &other.etag) && same(&self.modified, &other.modified)
+        let pairs = [(&self.etag, &other.etag), (&self.modified, &other.modified)];
+        let is_conflict = pairs.iter().any(|(a, b)| a.is_some() && b.is_some() && a != b);
+        let is_proved = pairs.iter().all(|(a, _)| a.is_none()) || pairs.iter().any(|(a, b)| a.is_some() && a == b);
+        self.bytes == other.bytes && !is_conflict && is_proved
     }
 }
 
@@ -60,14 +68,14 @@ pub(crate) enum RangeResponse {
     /// The bytes of the range, up to the end of the object.
     Part(Bytes, ObjectVersion),
     /// The server does not support ranges and sends the whole object.
-    Whole(Response),
+    Whole(WebResponse),
 }
 
 impl Store {
     /// The object at `location`. The connection to its bucket is set up once per process.
     pub(crate) fn at(location: &Location, engine: &Arc<CloudEngine>, check: &StopCheck) -> io::Result<Store> {
         if location.kind == StoreKind::Web {
-            return Ok(Store::Web(engine.client.clone(), location.bucket.clone()));
+            return Ok(Store::Web(engine.web.clone(), location.bucket.clone()));
         }
         let key = format!("{:?} {}", location.kind, location.bucket);
         let lock_buckets = || engine.buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +85,8 @@ impl Store {
             return Ok(Store::Bucket(bucket.clone(), path));
         }
         let location = location.clone();
-        let connected = engine.run(check, async move { settings::bucket(&location).await })?;
+        let settings = engine.settings.clone();
+        let connected = engine.run(check, async move { settings::bucket(&location, &settings).await })?;
         let bucket = connected.map_err(|error| RequestFailure::of_store(&error).into_io("connecting"))?;
         lock_buckets().insert(key, bucket.clone());
         Ok(Store::Bucket(bucket, path))
@@ -88,7 +97,7 @@ impl Store {
         repeat(|| async {
             match self {
                 Store::Bucket(bucket, path) => get_from_bucket(&**bucket, path, range.clone()).await,
-                Store::Web(client, url) => get_from_web(client, url, range.clone()).await,
+                Store::Web(web, url) => get_from_web(web, url, range.clone()).await,
             }
         })
         .await
@@ -102,10 +111,10 @@ impl Store {
                 .await
                 .map(|meta| ObjectVersion::from_meta(&meta))
                 .map_err(|error| RequestFailure::of_store(&error)),
-            Store::Web(client, url) => {
-                let response = repeat(|| send(client.request(Method::HEAD, url))).await?;
-                let length =
-                    response.headers().get("content-length").and_then(|value| value.to_str().ok()?.parse().ok());
+            Store::Web(web, url) => {
+                let request = WebRequest::new(Method::HEAD, url);
+                let response = repeat(|| web.send(&request)).await?;
+                let length = response.headers().get(CONTENT_LENGTH).and_then(|value| size(value.to_str().ok()?));
                 Ok(ObjectVersion::from_headers(response.headers(), length))
             }
         }
@@ -117,7 +126,10 @@ impl Store {
             Store::Bucket(bucket, path) => {
                 bucket.put(path, bytes.into()).await.map(drop).map_err(|error| RequestFailure::of_store(&error))
             }
-            Store::Web(client, url) => repeat(|| send(client.put(url).body(bytes.clone()))).await.map(drop),
+            Store::Web(web, url) => {
+                let request = WebRequest { body: bytes, ..WebRequest::new(Method::PUT, url) };
+                repeat(|| web.send(&request)).await.map(drop)
+            }
         }
     }
 }
@@ -130,45 +142,103 @@ async fn get_from_bucket(
     let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
     let response = bucket.get_opts(path, options).await.map_err(|error| RequestFailure::of_store(&error))?;
     let version = ObjectVersion::from_meta(&response.meta);
-    let bytes = response.bytes().await.map_err(|error| RequestFailure::body(&error))?;
-    Ok(RangeResponse::Part(bytes, version))
-}
-
-async fn get_from_web(client: &reqwest::Client, url: &str, range: Range<u64>) -> Result<RangeResponse, RequestFailure> {
-    let requested_range = format!("bytes={}-{}", range.start, range.end.saturating_sub(1));
-    let response = send(client.get(url).header(RANGE, requested_range)).await?;
-    if response.status() != StatusCode::PARTIAL_CONTENT {
-        return Ok(RangeResponse::Whole(response));
+    let mut body = ExpectedBody::new(response.range.end.saturating_sub(response.range.start));
+    let mut stream = response.into_stream();
+    while let Some(chunk) = stream.next().await {
+        body.push(chunk.map_err(|error| RequestFailure::body(&error))?)?;
     }
-    let sent_range =
-        response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).and_then(content_range);
-    let Some((start, size)) = sent_range.filter(|(start, _)| *start == range.start) else {
-        return Err(RequestFailure::new(
-            io::ErrorKind::InvalidData,
-            "the server sent a different range than requested",
-        ));
-    };
-    let version = ObjectVersion::from_headers(response.headers(), Some(size));
-    let bytes = response.bytes().await.map_err(|error| RequestFailure::body(&error))?;
-    if bytes.len() as u64 != range.end.min(size).saturating_sub(start) {
-        return Err(RequestFailure {
-            is_temporary: true,
-            ..RequestFailure::new(io::ErrorKind::UnexpectedEof, "the body is too short")
-        });
+    Ok(RangeResponse::Part(body.finish()?, version))
+}
+
+async fn get_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<RangeResponse, RequestFailure> {
+    let part = tokio::time::timeout(REQUEST_TIMEOUT, part_from_web(web, url, range)).await;
+    part.unwrap_or_else(|_| Err(RequestFailure::late(REQUEST_TIMEOUT)))
+}
+
+/// Fetches a range. A server may send less than requested (RFC 9110, section 15.3.7); the rest is then requested again.
+async fn part_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<RangeResponse, RequestFailure> {
+    let mut body = Vec::new();
+    let mut first: Option<ObjectVersion> = None;
+    for _ in 0..MAX_PIECES {
+        let requested = range.start + body.len() as u64..range.end;
+        let request = WebRequest { range: Some(requested.clone()), ..WebRequest::new(Method::GET, url) };
+        let response = web.send(&request).await?;
+        if response.status() != StatusCode::PARTIAL_CONTENT {
+            return if first.is_none() { whole(response) } else { Err(RequestFailure::changed()) };
+        }
+        let sent = SentRange::of(response.headers(), &requested)?;
+        let Some(size) = sent.size else {
+            // Without the size, the end of the object can only be found by reading up to it.
+            return whole(web.send(&WebRequest::new(Method::GET, url)).await?);
+        };
+        let version = ObjectVersion::from_headers(response.headers(), Some(size));
+        if first.as_ref().is_some_and(|first| !first.matches(&version)) {
+            return Err(RequestFailure::changed());
+        }
+        let piece = response.collect(sent.range.end - sent.range.start).await?;
+        let is_complete = sent.range.end == range.end.min(size);
+        if is_complete && body.is_empty() {
+            return Ok(RangeResponse::Part(piece, version));
+        }
+        body.extend_from_slice(&piece);
+        if is_complete {
+            return Ok(RangeResponse::Part(body.into(), version));
+        }
+        first = Some(version);
     }
-    Ok(RangeResponse::Part(bytes, version))
+    Err(RequestFailure::new(io::ErrorKind::InvalidData, "the server sends ranges in pieces that are too small"))
 }
 
-/// Parses the start and the total size from `bytes 0-99/1234` (RFC 9110, section 14.4).
-fn content_range(text: &str) -> Option<(u64, u64)> {
-    let (range, size) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
-    Some((range.split_once('-')?.0.parse().ok()?, size.parse().ok()?))
+/// A response to a request for the whole object.
+fn whole(response: WebResponse) -> Result<RangeResponse, RequestFailure> {
+    match response.status() {
+        StatusCode::OK | StatusCode::NON_AUTHORITATIVE_INFORMATION => Ok(RangeResponse::Whole(response)),
+        status => Err(RequestFailure::new(io::ErrorKind::InvalidData, format!("the server responded with {status}"))),
+    }
 }
 
-/// Sends a request. An unsuccessful status is a failure.
-async fn send(request: reqwest::RequestBuilder) -> Result<Response, RequestFailure> {
-    let response = request.send().await.map_err(|error| RequestFailure::of_web(&error))?;
-    if response.status().is_success() { Ok(response) } else { Err(RequestFailure::of_status(response.status())) }
+/// The range that a server says it sends.
+#[derive(Debug, PartialEq, Eq)]
+struct SentRange {
+    range: Range<u64>,
+    /// The size of the object; `None` if the server does not know it.
+    size: Option<u64>,
+}
+
+impl SentRange {
+    /// Reads the header and checks that the range starts where it was requested and is not longer.
+    fn of(headers: &HeaderMap, requested: &Range<u64>) -> Result<SentRange, RequestFailure> {
+        let mut values = headers.get_all(CONTENT_RANGE).iter();
+        let value = values.next().filter(|_| values.next().is_none());
+        let failure = |words: String| RequestFailure::new(io::ErrorKind::InvalidData, words);
+        let Some(sent) = value.and_then(|value| value.to_str().ok()).and_then(SentRange::parse) else {
+            return Err(failure("the server sent a part without a valid Content-Range".into()));
+        };
+        if sent.range.start != requested.start || sent.range.end > requested.end {
+            let shown = |range: &Range<u64>| format!("{}-{}", range.start, range.end.saturating_sub(1));
+            let words = "the server sent a different range than requested";
+            return Err(failure(format!("{words}: bytes {} instead of {}", shown(&sent.range), shown(requested))));
+        }
+        Ok(sent)
+    }
+
+    /// Parses `bytes 0-99/1234` or `bytes 0-99/*` (RFC 9110, section 14.4).
+    fn parse(text: &str) -> Option<SentRange> {
+        let (unit, rest) = text.trim().split_once(' ')?;
+        let (range, total) = rest.trim().split_once('/')?;
+        let (start, last) = range.split_once('-')?;
+        let range = size(start)?..size(last)?.checked_add(1)?;
+        let size = if total == "*" { None } else { Some(size(total)?) };
+        let is_valid =
+            unit.eq_ignore_ascii_case("bytes") && !range.is_empty() && size.is_none_or(|size| range.end <= size);
+        is_valid.then_some(SentRange { range, size })
+    }
+}
+
+/// Parses a size or an offset: digits, and no more than any file system has.
+fn size(text: &str) -> Option<u64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|&size| is_number && size <= i64::MAX as u64)
 }
 
 /// Retries temporary failures with exponential backoff.
@@ -203,7 +273,52 @@ mod tests {
 
     #[test]
     fn content_ranges_are_read() {
-        assert_eq!(content_range("bytes 5-9/10"), Some((5, 10)));
-        assert_eq!([content_range("bytes */10"), content_range("bytes 1-2/*"), content_range("x")], [None, None, None]);
+        let sent = |range, size| Some(SentRange { range, size });
+        assert_eq!(SentRange::parse("bytes 5-9/10"), sent(5..10, Some(10)));
+        assert_eq!(SentRange::parse(" Bytes  0-0/9223372036854775807 "), sent(0..1, Some(i64::MAX as u64)));
+        assert_eq!(SentRange::parse("bytes 1-2/*"), sent(1..3, None));
+        let invalid = [
+            "",
+            "x",
+            "bytes",
+            "bytes */10",
+            "bytes */*",
+            "bytes 2-1/10",
+            "bytes 0-10/10",
+            "bytes 5-9/0",
+            "bytes +0-1/2",
+            "bytes -1-1/2",
+            "bytes 0-1/-2",
+            "bytes 0-1/",
+            "bytes 0-1",
+            "bytes 0-1/1e3",
+            "bytes 0-1/0x10",
+            "bytes a-b/c",
+            "lines 0-1/2",
+            "bytes 0-1/9223372036854775808",
+            "bytes 0-18446744073709551615/18446744073709551616",
+            "bytes 0-1,3-4/9",
+            "bytes=0-1/2",
+        ];
+        for text in invalid {
+            assert_eq!(SentRange::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_must_prove_its_version() {
+        let version = |etag: &str, modified: &str| {
+            let nonempty = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            ObjectVersion { bytes: Some(1), etag: nonempty(etag), modified: nonempty(modified) }
+        };
+        let first = version("a", "m");
+        for same in [first.clone(), version("a", ""), version("", "m")] {
+            assert!(first.matches(&same), "{same:?}");
+        }
+        let others = [version("", ""), version("b", "m"), version("a", "n"), version("b", ""), version("", "n")];
+        for other in others.into_iter().chain([ObjectVersion { bytes: Some(2), ..first.clone() }]) {
+            assert!(!first.matches(&other), "{other:?}");
+        }
+        assert!(version("", "").matches(&version("b", "n")));
     }
 }

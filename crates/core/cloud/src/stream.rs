@@ -3,8 +3,8 @@
 use crate::StopCheck;
 use crate::engine::CloudEngine;
 use crate::failure::RequestFailure;
+use crate::web::WebResponse;
 use bytes::{Buf, Bytes};
-use reqwest::Response;
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ const MIN_STEP_BYTES: usize = 1 << 20;
 pub(crate) struct WholeBody {
     engine: Arc<CloudEngine>,
     /// `None` at the end.
-    response: Option<Response>,
+    response: Option<WebResponse>,
     pending: std::collections::VecDeque<Bytes>,
     check: StopCheck,
 }
 
 impl WholeBody {
-    pub(crate) fn new(engine: Arc<CloudEngine>, response: Response, check: StopCheck) -> WholeBody {
+    pub(crate) fn new(engine: Arc<CloudEngine>, response: WebResponse, check: StopCheck) -> WholeBody {
         WholeBody { engine, response: Some(response), pending: Default::default(), check }
     }
 
@@ -31,16 +31,11 @@ impl WholeBody {
             let mut chunks = Vec::new();
             let mut chunk_bytes = 0;
             while chunk_bytes < MIN_STEP_BYTES {
-                match response.chunk().await {
-                    Ok(Some(chunk)) => {
-                        chunk_bytes += chunk.len();
-                        chunks.push(chunk);
-                    }
-                    Ok(None) => return Ok((chunks, None)),
-                    Err(error) => return Err(RequestFailure::body(&error)),
-                }
+                let Some(chunk) = response.chunk().await? else { return Ok((chunks, None)) };
+                chunk_bytes += chunk.len();
+                chunks.push(chunk);
             }
-            Ok((chunks, Some(response)))
+            Ok::<_, RequestFailure>((chunks, Some(response)))
         })?;
         let (chunks, rest) = step.map_err(|failure| failure.into_io("GET"))?;
         self.pending.extend(chunks);

@@ -1,7 +1,7 @@
 //! Regular files: opened without waiting, and read at any offset.
 
 use super::prefetch::ReadProgress;
-use crate::error::retry;
+use crate::error::{context, retry};
 use polyhaul_trace::Counters;
 use std::fs::{File, Metadata};
 use std::io;
@@ -39,7 +39,8 @@ impl RegularFile {
         while filled < count {
             let at = self.base + offset + filled as u64;
             let part = &mut out[filled..count];
-            match retry(|| counters.transfer_at(Some(at - self.base), || read_file_at(&self.file, at, part)))? {
+            let transfer = || counters.transfer_at(Some(at - self.base), || read_file_at(&self.file, at, part));
+            match retry(transfer).map_err(|error| context(error, format!("at byte {at}")))? {
                 0 => return Err(self.shrank(at)),
                 n => filled += n,
             }
