@@ -30,7 +30,7 @@ pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<Loaded<Image>>
     load_opened(&Opened::to_read(input, options)?, options)
 }
 
-fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
+pub(crate) fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
     match load_as(input, options, |_| ContentShape::Image)? {
         (Read { content: Content::Image(image), .. }, report) => Ok(Loaded::new(image, report)),
         _ => Err(Error::new(ErrorKind::Internal, "an image was read as something else")),
@@ -45,6 +45,14 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
 
 /// Reads an image that a scene refers to, given where that is.
 pub(crate) fn load_near(near: &Near, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
+    let (input, warnings) = open_near(near, name, options)?;
+    let mut loaded = load_opened(&input, options)?;
+    loaded.report.warnings.extend(warnings);
+    Ok(loaded)
+}
+
+/// Opens an image that a scene refers to, with warnings about its name.
+pub(crate) fn open_near(near: &Near, name: &str, options: &ReadOptions) -> Result<(Opened, Warnings)> {
     let mut resolver = Resolver::beside(near, options);
     let located = resolver.find(name).map_err(|error| match error.kind() {
         ErrorKind::Unsupported => {
@@ -55,9 +63,7 @@ pub(crate) fn load_near(near: &Near, name: &str, options: &ReadOptions) -> Resul
     })?;
     let mut warnings = Warnings::default();
     located.note_case(name, &mut warnings);
-    let mut loaded = load_opened(&resolver.open(located.origin)?.0, options)?;
-    loaded.report.warnings.extend(warnings);
-    Ok(loaded)
+    Ok((resolver.open(located.origin)?.0, warnings))
 }
 
 /// Reads the texture of an input.

@@ -108,6 +108,11 @@ impl Opened {
         is_file.then(|| self.source.len())?
     }
 
+    /// The size that the input claims to have in the place that it is read from; 0 if that is unknown.
+    pub(crate) fn claimed_bytes(&self) -> u64 {
+        self.source.len().or_else(|| self.source.claimed_len()).unwrap_or(0)
+    }
+
     /// The same input, readable more than once: all bytes of a stream are read into memory, compressed if they are.
     pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
         // A member is read anew each time.

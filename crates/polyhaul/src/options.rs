@@ -38,6 +38,9 @@ polyhaul_model::options! {
         /// Also check what only programs that use the content notice: for validation.
         #[doc(hidden)]
         pub is_thorough: bool = false, with_thorough;
+        /// Read only the first rows of an image, of about so many pixels: for previews.
+        #[doc(hidden)]
+        pub first_pixels: Option<u64> = None, with_first_pixels;
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
         /// The precision of positions. By default, 32-bit floats; 64-bit floats for files that would otherwise lose
@@ -247,7 +250,9 @@ impl ReadOptions {
     /// The options shared by the readers of all formats.
     pub(crate) fn parse_options(&self) -> ParseOptions {
         let precision = PrecisionPass { precision: self.precision, ..self.precision_pass };
-        ParseOptions { run: self.run.clone(), limits: self.limits, faults: self.faults(), precision, own: () }
+        let run = self.run.clone();
+        let first_pixels = self.first_pixels;
+        ParseOptions { run, limits: self.limits, faults: self.faults(), precision, first_pixels, own: () }
     }
 
     /// Which warnings are errors.

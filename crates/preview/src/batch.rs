@@ -4,9 +4,10 @@
 //! compilers turn into vector instructions, find these; the few others are drawn one by one. The test errs on the safe
 //! side, so a frame has the same samples as without it.
 
+use crate::brush::Brush;
 use crate::camera::Camera;
 use crate::clip;
-use crate::frame::{FARTHEST, Frame, PLACES, SAMPLES};
+use crate::frame::{FARTHEST, PLACES, SAMPLES};
 
 /// Triangles of a batch: its arrays stay in the L1 cache.
 const LANES: usize = 64;
@@ -65,8 +66,13 @@ impl<P: Copy + Default> Batch<P> {
     }
 
     /// Draws all triangles. `payload` gives the payload of those that reach a sample.
-    pub(crate) fn draw(&mut self, camera: &Camera, frame: &Frame, payload: impl Fn(&P, [[f32; 3]; 3]) -> u64) {
-        self.project(camera, frame);
+    pub(crate) fn draw(
+        &mut self,
+        camera: &Camera,
+        brush: &mut Brush<'_>,
+        payload: impl Fn(&P, [[f32; 3]; 3]) -> u64,
+    ) {
+        self.project(camera, brush.frame.size());
         for at in 0..self.count {
             if self.touches[at] != 0 {
                 let corner = |corners: &Corners, corner: usize| {
@@ -76,22 +82,24 @@ impl<P: Copy + Default> Batch<P> {
                 let scene = [0, 1, 2].map(|number| corner(&self.scene, number));
                 let payload = || payload(&self.payloads[at], scene);
                 if self.touches[at] == CROSSES {
-                    clip::triangle(camera, scene, |left| frame.triangle(left.map(|at| camera.project(at)), payload));
+                    clip::triangle(camera, scene, |left| {
+                        brush.triangle(left.map(|at| camera.project(at)), payload);
+                    });
                 } else {
-                    frame.triangle([0, 1, 2].map(|number| corner(&self.pixels, number)), payload);
+                    brush.triangle([0, 1, 2].map(|number| corner(&self.pixels, number)), payload);
                 }
             }
         }
         self.count = 0;
     }
 
-    fn project(&mut self, camera: &Camera, frame: &Frame) {
+    fn project(&mut self, camera: &Camera, size: [usize; 2]) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the line above checked that the processor supports AVX2.
-            return unsafe { project_avx2(&self.scene, &mut self.pixels, &mut self.touches, camera, frame.size()) };
+            return unsafe { project_avx2(&self.scene, &mut self.pixels, &mut self.touches, camera, size) };
         }
-        project(&self.scene, &mut self.pixels, &mut self.touches, camera, frame.size());
+        project(&self.scene, &mut self.pixels, &mut self.touches, camera, size);
     }
 }
 
@@ -253,6 +261,7 @@ fn floor(value: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Frame;
 
     #[test]
     fn what_is_dropped_touches_no_sample() {
@@ -270,17 +279,18 @@ mod tests {
         // From far smaller than the distance of samples to larger than the picture.
         for size in [1e-3, 0.01, 0.03, 0.1, 0.3, 3.0] {
             let [batched, direct] = [0; 2].map(|_| Frame::new(40, 30).unwrap());
+            let mut brush = Brush::direct(&batched, u64::MAX);
             let mut batch = Batch::new();
             for number in 0..20_000u64 {
                 let center = [1.2 * random(), 1.2 * random(), random()];
                 let corners = [0; 3].map(|_| center.map(|value| value + size * random()));
                 batch.push(corners, number);
                 if batch.is_full() {
-                    batch.draw(&camera, &batched, |&number, _| number);
+                    batch.draw(&camera, &mut brush, |&number, _| number);
                 }
                 direct.triangle(corners.map(|corner| camera.project(corner)), || number);
             }
-            batch.draw(&camera, &batched, |&number, _| number);
+            batch.draw(&camera, &mut brush, |&number, _| number);
             let pixels = (0..30).flat_map(|y| (0..40).map(move |x| (x, y)));
             let seen = pixels.clone().filter(|&(x, y)| direct.hits(x, y)[0].is_some()).count();
             assert!(seen > 0, "{size}: {seen}");

@@ -3,6 +3,7 @@
 //! Colors come later, in [`crate::shade`].
 
 use crate::batch::Batch;
+use crate::brush::{Brush, Holes, WaitingTriangles};
 use crate::camera::Camera;
 use crate::clip;
 use crate::frame::{Frame, PixelCorner};
@@ -11,8 +12,9 @@ use crate::parallel::draw_each;
 use crate::ribbon::{Ribbon, Rim};
 use crate::scene::{PartKind, ScenePart, SceneParts};
 use crate::texture::Textures;
+use crate::work::Work;
 use polyhaul_model::error::Result;
-use polyhaul_pipeline::options::{Cancel, RunOptions};
+use polyhaul_pipeline::options::Cancel;
 use std::ops::Range;
 
 /// Elements that a thread takes at a time: usually some milliseconds of work.
@@ -22,14 +24,20 @@ const LINE_PIXELS: f32 = 1.25;
 /// Point sizes in pixels: in dense clouds, and in clouds of a few points.
 const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
 
-/// What is drawn to.
+/// What is drawn, and to where.
 struct Canvas<'a> {
+    parts: &'a SceneParts<'a>,
     textures: &'a Textures,
     camera: &'a Camera,
-    frame: &'a Frame,
     cancel: &'a Cancel,
     /// The size of points in pixels.
     point: f32,
+}
+
+/// A thread's triangles on their way into the frame.
+struct Stroke<'a> {
+    batch: Batch<u64>,
+    brush: Brush<'a>,
 }
 
 /// Draws all parts.
@@ -38,24 +46,29 @@ pub(crate) fn draw(
     textures: &Textures,
     camera: &Camera,
     frame: &Frame,
-    run: &RunOptions,
+    work: &Work<'_>,
 ) -> Result<()> {
     let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
     let point = point_size(points.map(|part| part.elements.len()).sum(), frame);
-    let canvas = Canvas { textures, camera, frame, cancel: &run.cancel, point };
-    let turns = parts.parts.iter().flat_map(|part| {
-        let Range { start, end } = part.elements;
-        (start..end).step_by(TURN).map(move |first| (part, first..end.min(first + TURN)))
+    let canvas = Canvas { parts, textures, camera, cancel: &work.run.cancel, point };
+    let turns = parts.parts.iter().filter(|part| part.density.step > 0).flat_map(|part| {
+        let Range { start, end } = part.drawn();
+        let turn = TURN * part.density.step;
+        (start..end).step_by(turn).map(move |first| (part, first..end.min(first + turn)))
     });
-    let work = |batch: &mut Batch<u64>, (part, elements): (&ScenePart<'_>, Range<usize>)| match part.kind {
-        PartKind::Faces => canvas.faces(part, elements, batch),
-        PartKind::Lines => canvas.lines(part, elements),
-        PartKind::Points | PartKind::Positions => {
-            canvas.points(part, elements);
-            Ok(())
+    let all_waiting = WaitingTriangles::default();
+    let stroke = || Stroke { batch: Batch::new(), brush: Brush::new(frame, &all_waiting) };
+    draw_each(work.run, turns, stroke, |stroke, (part, elements)| {
+        match part.kind {
+            _ if part.density.step > 1 => canvas.thinned(part, elements, stroke.brush.frame),
+            PartKind::Faces => canvas.faces(part, elements, stroke)?,
+            PartKind::Lines => canvas.lines(part, elements, &mut stroke.brush)?,
+            PartKind::Points | PartKind::Positions => canvas.points(part, elements, stroke.brush.frame),
         }
-    };
-    draw_each(run, turns, Batch::new, work)
+        stroke.brush.leave()
+    })?;
+    work.add(parts.drawing_work());
+    all_waiting.draw(frame, || parts.distinct_corners(), &canvas, work)
 }
 
 /// The size of `count` points in pixels, such that all of them in a grid would cover half of the picture.
@@ -67,76 +80,86 @@ pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
 
 impl Canvas<'_> {
     /// Draws faces, as fans around their first corners: the payload belongs to each triangle's second corner.
-    fn faces(&self, part: &ScenePart<'_>, elements: Range<usize>, batch: &mut Batch<u64>) -> Result<()> {
+    fn faces(&self, part: &ScenePart<'_>, elements: Range<usize>, stroke: &mut Stroke<'_>) -> Result<()> {
         for face in elements {
             let corners = part.mesh.faces.corners(face);
             if corners.len() < 3 {
                 continue;
             }
             if self.textures.has_any() && self.textures.has_holes(part.material(face)) {
-                self.face_with_holes(part, face)?;
+                self.face_with_holes(part, face, &mut stroke.brush)?;
                 continue;
             }
             let first = part.corner(corners.start);
             let mut last = part.corner(corners.start + 1);
             for corner in corners.start + 2..corners.end {
                 let next = part.corner(corner);
-                if batch.is_full() {
-                    self.triangles(batch)?;
+                if stroke.batch.is_full() {
+                    self.triangles(stroke)?;
                 }
-                batch.push([first, last, next], part.payload(corner - 1));
+                stroke.batch.push([first, last, next], part.payload(corner - 1));
                 last = next;
             }
         }
-        self.triangles(batch)
+        self.triangles(stroke)
     }
 
     /// Draws a face whose texture has holes.
-    fn face_with_holes(&self, part: &ScenePart<'_>, face: usize) -> Result<()> {
+    fn face_with_holes(&self, part: &ScenePart<'_>, face: usize, brush: &mut Brush<'_>) -> Result<()> {
         let corners = part.mesh.faces.corners(face);
-        let material = part.material(face);
         for corner in corners.start + 2..corners.end {
-            // Each may be as large as the picture.
-            self.cancel.check()?;
+            self.check(corner)?;
             let triangle = [corners.start, corner - 1, corner];
             let pixels = triangle.map(|corner| self.camera.project(part.corner(corner)));
-            let uvs = part.corner_uvs(triangle);
-            let is_solid = |weights: [f32; 3]| {
-                let Some(uvs) = uvs else { return true };
-                // Divided by the distance, values linear in the scene are linear in the picture.
-                let parts: [f32; 3] = std::array::from_fn(|at| weights[at] / self.camera.distance(pixels[at][2]));
-                let sum: f32 = parts.iter().sum();
-                let uv = std::array::from_fn(|axis| (0..3).map(|at| parts[at] * uvs[at][axis]).sum::<f32>() / sum);
-                self.textures.is_solid(material, uv)
-            };
-            self.frame.triangle_where(pixels, || part.payload(corner - 1), is_solid);
+            brush.triangle_where(pixels, part.payload(corner - 1), self.solid(part, face, triangle));
         }
         Ok(())
     }
 
-    /// Draws the triangles of a batch unless the job was cancelled: each may be as large as the picture.
-    fn triangles(&self, batch: &mut Batch<u64>) -> Result<()> {
-        batch.draw(self.camera, self.frame, |&payload, _| payload);
+    /// Tests where a triangle of a face is solid, given the weights of its corners in the picture.
+    fn solid(&self, part: &ScenePart<'_>, face: usize, corners: [usize; 3]) -> impl Fn([f32; 3]) -> bool {
+        let material = part.material(face);
+        let uvs = part.corner_uvs(corners);
+        let distances = corners.map(|corner| self.camera.distance(self.camera.project(part.corner(corner))[2]));
+        move |weights: [f32; 3]| {
+            let Some(uvs) = uvs else { return true };
+            // Divided by the distance, values linear in the scene are linear in the picture.
+            let parts: [f32; 3] = std::array::from_fn(|at| weights[at] / distances[at]);
+            let sum: f32 = parts.iter().sum();
+            let uv = std::array::from_fn(|axis| (0..3).map(|at| parts[at] * uvs[at][axis]).sum::<f32>() / sum);
+            self.textures.is_solid(material, uv)
+        }
+    }
+
+    /// Draws the triangles of a batch unless the job was cancelled.
+    fn triangles(&self, Stroke { batch, brush }: &mut Stroke<'_>) -> Result<()> {
+        batch.draw(self.camera, brush, |&payload, _| payload);
         self.cancel.check()
     }
 
     /// Draws polylines: the payload belongs to each segment's first corner.
-    fn lines(&self, part: &ScenePart<'_>, elements: Range<usize>) -> Result<()> {
+    fn lines(&self, part: &ScenePart<'_>, elements: Range<usize>, brush: &mut Brush<'_>) -> Result<()> {
         for line in elements {
             let corners = part.mesh.lines.corners(line);
             let mut before = None;
             for corner in corners.start..corners.end.saturating_sub(1) {
                 self.check(corner)?;
-                before = self.segment(part, corner, before);
+                before = self.segment(part, corner, before, brush);
             }
-            before.into_iter().for_each(|last| last.draw_end(self.frame));
+            before.into_iter().for_each(|last| last.draw_end(brush));
         }
         Ok(())
     }
 
     /// Draws a segment of a line after the previous one, with the default width in pixels or with its own in the scene.
     /// Returns the segment if another one may follow.
-    fn segment(&self, part: &ScenePart<'_>, corner: usize, before: Option<Ribbon>) -> Option<Ribbon> {
+    fn segment(
+        &self,
+        part: &ScenePart<'_>,
+        corner: usize,
+        before: Option<Ribbon>,
+        brush: &mut Brush<'_>,
+    ) -> Option<Ribbon> {
         let ends = [corner, corner + 1].map(|corner| part.corner(corner));
         let left = clip::segment(self.camera, ends)?;
         let [a, b] = left.map(|part| self.camera.project(along(ends, part)));
@@ -155,20 +178,28 @@ impl Canvas<'_> {
             // An end cut off by the camera is not an end of the line.
             let has_end = [left[0] == 0.0, left[1] == 1.0];
             let ribbon = Ribbon { start, end, has_end, direction, length, payload };
-            ribbon.draw(before.as_ref(), self.frame);
+            ribbon.draw(before.as_ref(), brush);
             return has_end[1].then_some(ribbon);
         }
         let [x, y] = direction.map(|part| 0.5 * LINE_PIXELS * part);
         let side = |end: PixelCorner, sign: f32| [end[0] - sign * y, end[1] + sign * x, end[2]];
-        self.frame.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], || payload);
-        self.frame.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], || payload);
+        brush.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], || payload);
+        brush.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], || payload);
         None
     }
 
-    fn points(&self, part: &ScenePart<'_>, elements: Range<usize>) {
+    fn points(&self, part: &ScenePart<'_>, elements: Range<usize>, frame: &Frame) {
         for index in elements {
             let corner = self.camera.project(part.position(part.point(index)));
-            self.frame.square(corner, self.point, part.payload(index));
+            frame.square(corner, self.point, part.payload(index));
+        }
+    }
+
+    /// Draws every n-th corner of a part as a point.
+    fn thinned(&self, part: &ScenePart<'_>, corners: Range<usize>, frame: &Frame) {
+        for corner in corners.step_by(part.density.step) {
+            let position = self.camera.project(part.corner_or_point(corner));
+            frame.square(position, part.density.pixels, part.payload(part.standing_for(corner)));
         }
     }
 
@@ -177,6 +208,15 @@ impl Canvas<'_> {
     fn check(&self, corner: usize) -> Result<()> {
         const EVERY: usize = 256;
         if corner.is_multiple_of(EVERY) { self.cancel.check() } else { Ok(()) }
+    }
+}
+
+impl Holes for Canvas<'_> {
+    fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&dyn Fn([f32; 3]) -> bool)) {
+        if let Some((part, corner)) = self.parts.find(payload) {
+            let (face, first) = part.face_of(corner);
+            draw(&self.solid(part, face, [first, corner, corner + 1]));
+        }
     }
 }
 

@@ -24,6 +24,11 @@ const FIRST_ROW: i64 = PLACES[0][1];
 pub(crate) const FARTHEST: f32 = 1e6;
 /// Rows of at least this many pixels are narrowed to those inside, by three divisions.
 const WIDE: i64 = 12;
+/// Triangles that are at most this wide and high are drawn at once. A power of two.
+const SMALL_PIXELS: i64 = 16;
+/// The units of work of a triangle that is drawn, and of each row of samples.
+const TRIANGLE_WORK: u64 = 32;
+const ROW_WORK: u64 = 16;
 /// A sample that nothing was drawn to.
 const EMPTY: u64 = u64::MAX;
 /// The bits of a payload. The others are the depth: 24 bits, as many as a float from 0.5 to 1 has.
@@ -41,6 +46,20 @@ pub(crate) struct Frame {
 
 /// A corner in pixels, with its depth.
 pub(crate) type PixelCorner = [f32; 3];
+
+/// A part of a picture, in pixels: from the first column and row, up to those behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) min: [i64; 2],
+    pub(crate) max: [i64; 2],
+}
+
+impl Window {
+    /// The number of its samples.
+    pub(crate) fn samples(&self) -> u64 {
+        ((self.max[0] - self.min[0]) * (self.max[1] - self.min[1])) as u64 * SAMPLES as u64
+    }
+}
 
 /// The nearest surface at a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,33 +151,41 @@ impl Frame {
     }
 
     /// Draws a triangle, whichever side faces the camera. Calls `payload` only if the triangle contains a sample.
-    ///
-    /// Only samples in the triangle's bounding box are tested; of wide ones, those between their edges.
     #[inline]
     pub(crate) fn triangle(&self, corners: [PixelCorner; 3], payload: impl Fn() -> u64) {
-        self.triangle_where(corners, payload, |_| true);
+        if let Some(triangle) = Triangle::from_corners(corners) {
+            self.fill(&triangle, &self.window(), payload, |_| true);
+        }
     }
 
-    /// Draws the samples of a triangle that `is_solid`, given the weights of its corners in the picture.
+    /// The whole picture.
     #[inline(always)]
-    pub(crate) fn triangle_where(
+    pub(crate) fn window(&self) -> Window {
+        Window { min: [0; 2], max: [self.width as i64, self.height as i64] }
+    }
+
+    /// Draws the samples of a triangle in a part of the picture that `is_solid`, given the weights of its corners.
+    ///
+    /// Only samples in the triangle's bounding box are tested; of wide ones, those between their edges.
+    #[inline(always)]
+    pub(crate) fn fill(
         &self,
-        corners: [PixelCorner; 3],
+        drawn: &Triangle,
+        window: &Window,
         payload: impl Fn() -> u64,
         is_solid: impl Fn([f32; 3]) -> bool,
     ) {
         let mut payload_bits = None;
-        let Some(drawn) = Triangle::from_corners(corners) else { return };
         let [[min_x, min_y], [max_x, max_y]] = [drawn.min, drawn.max];
-        let last_row = ((max_y - FIRST_ROW) >> ROW_BITS).min((self.height * SAMPLES) as i64 - 1);
-        let mut row = ((min_y - FIRST_ROW + ROW_UNITS - 1) >> ROW_BITS).max(0);
+        let last_row = ((max_y - FIRST_ROW) >> ROW_BITS).min(window.max[1] * SAMPLES as i64 - 1);
+        let mut row = ((min_y - FIRST_ROW + ROW_UNITS - 1) >> ROW_BITS).max(window.min[1] * SAMPLES as i64);
         while row <= last_row {
             let sample = row as usize % SAMPLES;
             let y = FIRST_ROW + row * ROW_UNITS;
             let place = PLACES[sample][0];
             let first_index = row as usize / SAMPLES * self.width;
-            let last = ((max_x - place) >> PIXEL_BITS).min(self.width as i64 - 1);
-            let mut x = ((min_x - place + PIXEL_UNITS - 1) >> PIXEL_BITS).max(0);
+            let last = ((max_x - place) >> PIXEL_BITS).min(window.max[0] - 1);
+            let mut x = ((min_x - place + PIXEL_UNITS - 1) >> PIXEL_BITS).max(window.min[0]);
             row += 1;
             // Most rows of a thin triangle have no sample near it.
             if x > last {
@@ -184,6 +211,25 @@ impl Frame {
         }
     }
 
+    /// The bits above the payload of a triangle's nearest corner: nothing of it is nearer, whatever rounding does.
+    pub(crate) fn nearest(&self, corners: &[PixelCorner; 3]) -> u64 {
+        const ROUNDING: f32 = 1e-5;
+        let depths = corners.map(|[.., depth]| depth);
+        if self.is_reversed {
+            self.above(depths.into_iter().fold(0.0, f32::max) * (1.0 + ROUNDING))
+        } else {
+            self.above((depths.into_iter().fold(1.0, f32::min) - ROUNDING).max(0.0))
+        }
+    }
+
+    /// The farthest sample of a part of the picture.
+    pub(crate) fn farthest(&self, window: &Window) -> u64 {
+        let [left, right] = [window.min[0], window.max[0]].map(|x| x as usize * SAMPLES);
+        let rows = (window.min[1] as usize..window.max[1] as usize).map(|y| y * self.width * SAMPLES);
+        let samples = rows.flat_map(|first| &self.samples[first + left..first + right]);
+        samples.map(|sample| sample.load(Ordering::Relaxed)).fold(0, u64::max)
+    }
+
     /// Draws a square of `size` pixels with its center at a corner.
     pub(crate) fn square(&self, [x, y, depth]: PixelCorner, size: f32, payload: u64) {
         let half = 0.5 * size;
@@ -194,7 +240,7 @@ impl Frame {
 }
 
 /// A triangle in units of a 256th of a pixel, turned so that its area is positive.
-struct Triangle {
+pub(crate) struct Triangle {
     /// The minimum and the maximum coordinates.
     min: [i64; 2],
     max: [i64; 2],
@@ -216,7 +262,7 @@ struct Triangle {
 impl Triangle {
     /// `None` if it has no area or is out of range.
     #[inline]
-    fn from_corners(corners: [PixelCorner; 3]) -> Option<Triangle> {
+    pub(crate) fn from_corners(corners: [PixelCorner; 3]) -> Option<Triangle> {
         let is_near = |corner: &PixelCorner| corner[0].abs() < FARTHEST && corner[1].abs() < FARTHEST;
         let has_depth = |corner: &PixelCorner| corner[2] >= 0.0 && corner[2] <= 1.0;
         if !corners.iter().all(|corner| is_near(corner) && has_depth(corner)) {
@@ -251,6 +297,37 @@ impl Triangle {
             area: area.abs(),
             is_turned: area < 0,
         })
+    }
+
+    /// Whether it is more than [`SMALL_PIXELS`] wide or high.
+    #[inline(always)]
+    pub(crate) fn is_large(&self) -> bool {
+        (self.max[0] - self.min[0]) | (self.max[1] - self.min[1]) >= SMALL_PIXELS * PIXEL_UNITS
+    }
+
+    /// The units of work of drawing it in a part of a picture, about: `sample` for each sample.
+    pub(crate) fn work(&self, window: &Window, sample: u64) -> u64 {
+        let pixels = |axis: usize| {
+            let from = (self.min[axis] >> PIXEL_BITS).max(window.min[axis]);
+            ((self.max[axis] >> PIXEL_BITS) + 1).min(window.max[axis]).saturating_sub(from).max(0) as u64
+        };
+        let rows = pixels(1) * SAMPLES as u64;
+        // Twice the area has two bits fewer than pixels, and one more than samples.
+        let area = (self.area >> (2 * PIXEL_BITS - 1)) as u64;
+        TRIANGLE_WORK + rows * ROW_WORK + (rows * pixels(0)).min(rows + area) * sample
+    }
+
+    /// Whether it is beside a part of a picture, which its bounding box may reach.
+    pub(crate) fn is_beside(&self, window: &Window) -> bool {
+        let [low, high] = [window.min, window.max].map(|corner| corner.map(|pixel| pixel * PIXEL_UNITS));
+        let is_apart = (0..2).any(|axis| self.max[axis] < low[axis] || self.min[axis] > high[axis]);
+        // The largest weight in a box is at one of its corners.
+        let largest = |[by_x, by_y, rest]: [i64; 3]| {
+            let x = if by_x > 0 { high[0] } else { low[0] };
+            let y = if by_y > 0 { high[1] } else { low[1] };
+            by_x * x + by_y * y + rest
+        };
+        is_apart || self.sides.iter().any(|&side| largest(side) < 0)
     }
 
     /// The weights of the corners at a place, with biases: the place is inside if none is negative. A place on an edge

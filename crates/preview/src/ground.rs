@@ -7,10 +7,10 @@ use crate::draw::draw;
 use crate::frame::{Frame, SAMPLES};
 use crate::scene::SceneParts;
 use crate::texture::Textures;
+use crate::work::Work;
 use polyhaul_geometry::linear::{add, dot, scale, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Axes, Bounds};
-use polyhaul_pipeline::options::RunOptions;
 
 /// Pixels on each side of the light's view.
 const SIDE: usize = 256;
@@ -35,11 +35,11 @@ impl Ground {
         textures: &Textures,
         bounds: Bounds,
         axes: Axes,
-        run: &RunOptions,
+        work: &Work<'_>,
     ) -> Result<Ground> {
         let frame = Frame::new(SIDE, SIDE)?;
         let light = Camera::framing(bounds, View::Top, axes, [SIDE, SIDE]);
-        draw(parts, textures, &light, &frame, run)?;
+        draw(parts, textures, &light, &frame, work)?;
         let mut hidden = Vec::new();
         hidden.try_reserve_exact(SIDE * SIDE).map_err(|_| Error::memory("a shadow"))?;
         hidden.extend((0..SIDE * SIDE).map(|at| {

@@ -16,19 +16,23 @@ use crate::scene::{SceneParts, moved_box};
 use crate::shade::{GRAY, SeenSurface, Surfaces, shade};
 use crate::surface::SceneSurfaces;
 use crate::texture::Textures;
+use crate::work::{Picture, Work};
 use crate::{PreviewOptions, checked_axes};
 use glam::{Mat3A, Vec3A};
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
 use obvhs::ploc::PlocBuilder;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Bounds, Image, Mesh, Scene};
+use polyhaul_model::{Bounds, Mesh, Scene};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Trees over instances: enough to keep some threads busy, and few for a ray to enter.
 const GROUPS: usize = 8;
+/// The units of work of casting rays that each instance, and each corner of a definition, is granted.
+const INSTANCE_WORK: u64 = 8192;
+const CORNER_WORK: u64 = 64;
 /// Instances that a thread tests at a time.
 const TURN: usize = 16 << 10;
 /// The bit that marks payloads of [`NearLayer`].
@@ -64,6 +68,7 @@ pub struct PlacedInstance {
 pub struct InstancedDrawing<'a> {
     instanced: Instanced<'a>,
     options: &'a PreviewOptions,
+    work: Work<'a>,
     parts: SceneParts<'a>,
     camera: Camera,
     near: NearLayer<'a>,
@@ -118,6 +123,7 @@ impl<'a> InstancedDrawing<'a> {
     /// As for [`crate::preview`]; [`ErrorKind::Limit`] for 2^32 corners.
     pub fn new(instanced: Instanced<'a>, options: &'a PreviewOptions) -> Result<InstancedDrawing<'a>> {
         let axes = checked_axes(options, instanced.scene.axes)?;
+        let work = Work::new(options);
         let (parts, ranges) = SceneParts::from_objects(instanced.scene, instanced.definitions)?;
         if parts.count() >= u64::from(u32::MAX) {
             return Err(Error::new(ErrorKind::Limit, "a picture can show at most 4 billion different corners"));
@@ -138,17 +144,17 @@ impl<'a> InstancedDrawing<'a> {
             }
         };
         let seen = seen(&instanced, &bounds, &camera, options)?;
-        let (near, seen) = draw_near(&instanced, &parts, &ranges, &camera, 1e-6 * size, seen, options)?;
+        let (near, seen) = draw_near(&instanced, &parts, &ranges, &camera, 1e-6 * size, seen, options.size, &work)?;
         let geometries = geometries(&parts, &ranges, &seen, &instanced, options)?;
         let groups = groups(seen, options)?;
-        Ok(InstancedDrawing { instanced, options, parts, camera, near, geometries, groups, frame, hits })
+        Ok(InstancedDrawing { instanced, options, work, parts, camera, near, geometries, groups, frame, hits })
     }
 
     /// The first picture: one sample for each pixel.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
-    pub fn first(&self) -> Result<Image> {
+    pub fn first(&self) -> Result<Picture> {
         self.cast(0..1)?;
         self.shade()
     }
@@ -157,7 +163,7 @@ impl<'a> InstancedDrawing<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
-    pub fn rest(&self) -> Result<Image> {
+    pub fn rest(&self) -> Result<Picture> {
         self.cast(1..SAMPLES)?;
         self.shade()
     }
@@ -169,26 +175,51 @@ impl<'a> InstancedDrawing<'a> {
         (nodes + seen * 2 * size_of::<u32>()).checked_div(seen).unwrap_or(0)
     }
 
-    /// Casts the rays of some samples of each pixel. The first one stands for all until these are cast.
+    /// Casts the rays of some samples of each pixel, within the budget of work. The first one stands for all until
+    /// these are cast.
     fn cast(&self, samples: Range<usize>) -> Result<()> {
         let [width, height] = self.options.size;
-        let run = &self.options.run;
         let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
-        draw_each(run, tiles, TraversalStacks::default, |scratch, tile| {
-            // In order, since what is kept of a sample depends on those before it.
-            for sample in samples.clone() {
-                let packet = self.cast_tile(tile, sample, scratch);
-                for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
-                    let [x, y] = [tile[0] + lane, tile[1] + row];
-                    if x < width && y < height {
-                        let hit = CastHit { distance: packet.ends[row][lane], record: packet.records[row][lane] };
-                        let covered = if samples.start == 0 { 0..SAMPLES } else { sample..sample + 1 };
-                        covered.for_each(|sample| self.keep([x, y], sample, hit));
-                    }
+        let corners = CORNER_WORK.saturating_mul(self.parts.count());
+        let linear = INSTANCE_WORK.saturating_mul(self.instanced.instances.len() as u64).saturating_add(corners);
+        let is_done = self.work.share(self.work.limit(linear), tiles, TraversalStacks::default, |scratch, tile, granted| {
+            self.work.run.cancel.check()?;
+            Ok(self.cast_samples(*tile, samples.clone(), granted, scratch))
+        })?;
+        if !is_done {
+            self.work.note_coarse();
+        }
+        Ok(())
+    }
+
+    /// Casts the rays of some samples of the pixels of a tile. Returns the units of work.
+    fn cast_samples(
+        &self,
+        tile: [usize; 2],
+        samples: Range<usize>,
+        granted: u64,
+        scratch: &mut TraversalStacks,
+    ) -> u64 {
+        let [width, height] = self.options.size;
+        let mut spent = 0;
+        // In order, since what is kept of a sample depends on those before it.
+        for sample in samples.clone() {
+            let packet = self.cast_tile(tile, sample, granted - spent, scratch);
+            spent += packet.work;
+            // Where rays end too early, the first sample is better than nothing, and than further ones.
+            if spent > granted && sample > 0 {
+                break;
+            }
+            for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
+                let [x, y] = [tile[0] + lane, tile[1] + row];
+                if x < width && y < height {
+                    let hit = CastHit { distance: packet.ends[row][lane], record: packet.records[row][lane] };
+                    let covered = if samples.start == 0 { 0..SAMPLES } else { sample..sample + 1 };
+                    covered.for_each(|sample| self.keep([x, y], sample, hit));
                 }
             }
-            Ok(())
-        })
+        }
+        spent
     }
 
     /// Stores the hit of a ray. The payload is the index of the first sample of the pixel with the same hit, so that
@@ -211,30 +242,42 @@ impl<'a> InstancedDrawing<'a> {
     }
 
     /// The rays of a sample of the pixels of a tile.
-    fn cast_tile(&self, tile: [usize; 2], sample: usize, scratch: &mut TraversalStacks) -> Packet {
+    fn cast_tile(&self, tile: [usize; 2], sample: usize, max_work: u64, scratch: &mut TraversalStacks) -> Packet {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the line above checked that the processor supports AVX2.
-            return unsafe { self.cast_tile_avx2(tile, sample, scratch) };
+            return unsafe { self.cast_tile_avx2(tile, sample, max_work, scratch) };
         }
-        self.cast_tile_portable(tile, sample, scratch)
+        self.cast_tile_portable(tile, sample, max_work, scratch)
     }
 
     /// [`InstancedDrawing::cast_tile_portable`], compiled for registers that hold a row of rays.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn cast_tile_avx2(&self, tile: [usize; 2], sample: usize, scratch: &mut TraversalStacks) -> Packet {
-        self.cast_tile_portable(tile, sample, scratch)
+    fn cast_tile_avx2(
+        &self,
+        tile: [usize; 2],
+        sample: usize,
+        max_work: u64,
+        scratch: &mut TraversalStacks,
+    ) -> Packet {
+        self.cast_tile_portable(tile, sample, max_work, scratch)
     }
 
     #[inline(always)]
-    fn cast_tile_portable(&self, [x, y]: [usize; 2], sample: usize, scratch: &mut TraversalStacks) -> Packet {
+    fn cast_tile_portable(
+        &self,
+        [x, y]: [usize; 2],
+        sample: usize,
+        max_work: u64,
+        scratch: &mut TraversalStacks,
+    ) -> Packet {
         let narrow = |values: [f64; 3]| values.map(|value| value as f32);
         let [dx, dy] = PLACES[sample].map(|place| place as f64 / 256.0);
         // Directions reach 1 unit forward, so that distances are those in front of the camera.
         let direction =
             |lane: usize, row: usize| narrow(self.camera.ray([(x + lane) as f64 + dx, (y + row) as f64 + dy]));
-        let mut packet = Packet::new(Vec3A::from_array(narrow(self.camera.eye())), direction);
+        let mut packet = Packet::new(Vec3A::from_array(narrow(self.camera.eye())), max_work, direction);
         let [width, height] = self.options.size;
         for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
             let [x, y] = [x + lane, y + row];
@@ -251,7 +294,7 @@ impl<'a> InstancedDrawing<'a> {
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, at) in order {
             let InstanceGroup { seen, tree } = &self.groups[at];
-            let mut leaves = InstanceLeaves { drawing: self, seen, stack: inner, offered: 0, is_over: false };
+            let mut leaves = InstanceLeaves { drawing: self, seen, stack: inner };
             packet.traverse(&world, tree, outer, &mut leaves);
         }
         packet
@@ -277,8 +320,8 @@ impl<'a> InstancedDrawing<'a> {
         }
     }
 
-    fn shade(&self) -> Result<Image> {
-        shade(self, &self.camera, None, &self.frame, self.options)
+    fn shade(&self) -> Result<Picture> {
+        Ok(self.work.picture(shade(self, &self.camera, None, &self.frame, self.options)?))
     }
 }
 
@@ -287,21 +330,12 @@ struct InstanceLeaves<'a> {
     drawing: &'a InstancedDrawing<'a>,
     seen: &'a [u32],
     stack: &'a mut Vec<(u32, Rows)>,
-    offered: usize,
-    is_over: bool,
 }
 
 impl Leaves for InstanceLeaves<'_> {
     #[inline(always)]
     fn offer(&mut self, packet: &mut Packet, _: &LocalPacket, number: u32, _: Rows) {
-        // There may be millions of instances. The loop over tiles reports the cancellation.
-        self.offered += 1;
-        if self.offered.is_multiple_of(4096) && self.drawing.options.run.cancel.is_cancelled() {
-            self.is_over = true;
-        }
-        if !self.is_over {
-            self.drawing.cast_instance(self.seen[number as usize], packet, self.stack);
-        }
+        self.drawing.cast_instance(self.seen[number as usize], packet, self.stack);
     }
 }
 
@@ -335,7 +369,8 @@ fn draw_near<'a>(
     camera: &Camera,
     nearest: f64,
     seen: Vec<SeenInstance>,
-    options: &PreviewOptions,
+    size: [usize; 2],
+    work: &Work<'_>,
 ) -> Result<(NearLayer<'a>, Vec<SeenInstance>)> {
     let size_of = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.corners().len()).sum();
     let sizes: Vec<usize> = ranges.iter().map(size_of).collect();
@@ -345,7 +380,7 @@ fn draw_near<'a>(
         let PlacedInstance { definition, place } = instanced.instances[number as usize];
         (ranges[definition as usize].clone(), place)
     });
-    let near = NearLayer::new(parts, placed, camera, nearest, instanced.textures, options)?;
+    let near = NearLayer::new(parts, placed, camera, nearest, instanced.textures, size, work)?;
     let blocks = near.depth_blocks();
     left.retain(|instance| !blocks.hides(&instance.seen_box(camera)));
     Ok((near, left))

@@ -18,6 +18,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod batch;
+mod brush;
 mod camera;
 mod clip;
 mod color;
@@ -41,7 +42,11 @@ mod splats;
 mod stream;
 mod surface;
 mod texture;
+mod thin;
+mod work;
 
+#[cfg(test)]
+mod budget_tests;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +55,7 @@ pub use instanced::{Instanced, InstancedDrawing, PlacedInstance};
 pub use sheet::Sheet;
 pub use stream::{MeshDrawing, Streamed};
 pub use texture::{MapChannel, MapPurpose, MapUse, TextureImage, Textures};
+pub use work::{Picture, WorkBudget};
 
 use camera::Camera;
 use frame::Frame;
@@ -61,6 +67,7 @@ use polyhaul_pipeline::options::RunOptions;
 use scene::SceneParts;
 use splats::DrawnSplats;
 use surface::SceneSurfaces;
+use work::Work;
 
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +104,8 @@ polyhaul_model::options! {
         pub ground: bool = false, with_ground;
         /// The axes that point forward and up (the scene's).
         pub axes: Option<Axes> = None, with_axes;
+        /// How much work it may take before it becomes coarser (more for larger scenes).
+        pub budget: WorkBudget = WorkBudget::Proportional, with_budget;
         /// Threads and cancellation.
         pub run: RunOptions = RunOptions::default(), with_run;
     }
@@ -115,31 +124,34 @@ pub const PIXEL_BYTES: u64 = 104;
 /// [`ErrorKind::Limit`] for 2^40 corners;
 /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes [`PIXEL_BYTES`] per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
-    preview_textured(scene, &Textures::default(), options)
+    Ok(preview_textured(scene, &Textures::default(), options)?.image)
 }
 
-/// Like [`preview`], with the textures of the scene's materials.
+/// Like [`preview`], with the textures of the scene's materials, and the work that it took.
 ///
 /// # Errors
 /// As for [`preview`].
-pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOptions) -> Result<Image> {
+pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOptions) -> Result<Picture> {
     let axes = checked_axes(options, scene.axes)?;
+    let work = Work::new(options);
     if options.style == Style::Shaded
         && let Some(splats) = DrawnSplats::from_scene(scene)
         && let Some(bounds) = splats.bounds()
     {
         Frame::check_size(options.size)?;
-        return splats.draw(&Camera::framing(bounds, options.view, axes, options.size), options);
+        let camera = Camera::framing(bounds, options.view, axes, options.size);
+        return Ok(work.picture(splats.draw(&camera, options, &work)?));
     }
-    let parts = SceneParts::from_scene(scene)?;
+    let mut parts = SceneParts::from_scene(scene)?;
     let frame = Frame::from_options(options)?;
     // Without anything to see, any camera will do.
     let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
     let camera = Camera::framing(bounds, options.view, axes, options.size);
-    draw::draw(&parts, textures, &camera, &frame, &options.run)?;
+    parts.thin(&camera, options.size, &work)?;
+    draw::draw(&parts, textures, &camera, &frame, &work)?;
     let surfaces = SceneSurfaces { scene, parts: &parts, camera: &camera, textures };
-    let ground = options.ground.then(|| Ground::new(&parts, textures, bounds, axes, &options.run)).transpose()?;
-    shade::shade(&surfaces, &camera, ground.as_ref(), &frame, options)
+    let ground = options.ground.then(|| Ground::new(&parts, textures, bounds, axes, &work)).transpose()?;
+    Ok(work.picture(shade::shade(&surfaces, &camera, ground.as_ref(), &frame, options)?))
 }
 
 /// The axes to show forward and up: the options' axes, or else the scene's.

@@ -6,13 +6,13 @@
 //! scene. Drawn instances also hide many of the others, so that no tree is built over them.
 //! See [`crate::instanced`].
 
-use crate::PreviewOptions;
 use crate::camera::Camera;
 use crate::draw::draw;
 use crate::frame::{Frame, Hit, SAMPLES};
 use crate::instanced::SeenInstance;
 use crate::scene::{AffineRows, SceneParts};
 use crate::texture::Textures;
+use crate::work::Work;
 use polyhaul_model::error::Result;
 use std::ops::Range;
 
@@ -50,11 +50,13 @@ impl<'a> NearLayer<'a> {
         camera: &Camera,
         nearest: f64,
         textures: &Textures,
-        options: &PreviewOptions,
+        size: [usize; 2],
+        work: &Work<'_>,
     ) -> Result<NearLayer<'a>> {
-        let parts = parts.placed(placed)?;
-        let near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(options.size)? };
-        draw(&near.parts, textures, &near.camera, &near.frame, &options.run)?;
+        let mut parts = parts.placed(placed)?;
+        parts.thin(camera, size, work)?;
+        let near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(size)? };
+        draw(&near.parts, textures, &near.camera, &near.frame, work)?;
         Ok(near)
     }
 

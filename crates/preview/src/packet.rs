@@ -15,6 +15,11 @@ pub(crate) const LANES: usize = 8;
 pub(crate) const ROWS: usize = 32;
 /// A bit for each row.
 pub(crate) type Rows = u32;
+/// The units of work of a node of a tree, or an element in a leaf, and of each row of rays that may hit it.
+const NODE_WORK: u64 = 16;
+const ROW_WORK: u64 = 16;
+/// The units of work of moving rays to other coordinates.
+const MOVE_WORK: u64 = 512;
 /// Replaces smaller components of a direction: the inverse is still finite.
 const MIN_DIRECTION: f32 = 1e-20;
 /// Boxes are this much deeper than computed, for rounding.
@@ -33,6 +38,9 @@ pub(crate) struct Packet {
     pub(crate) ends: [RayLanes; ROWS],
     /// The record of the nearest hit.
     pub(crate) records: [[u64; LANES]; ROWS],
+    /// The units of work that were spent, and how many there may be: nothing more is met after that.
+    pub(crate) work: u64,
+    pub(crate) max_work: u64,
 }
 
 /// The same rays in other coordinates.
@@ -57,7 +65,7 @@ pub(crate) trait Leaves {
 
 impl Packet {
     /// Rays that met nothing yet.
-    pub(crate) fn new(origin: Vec3A, direction: impl Fn(usize, usize) -> [f32; 3]) -> Packet {
+    pub(crate) fn new(origin: Vec3A, max_work: u64, direction: impl Fn(usize, usize) -> [f32; 3]) -> Packet {
         let mut directions = [[[0.0; LANES]; 3]; ROWS];
         for (row, directions) in directions.iter_mut().enumerate() {
             let [xs, ys, zs] = directions;
@@ -65,7 +73,8 @@ impl Packet {
                 [*x, *y, *z] = direction(lane, row);
             }
         }
-        Packet { origin, directions, ends: [[f32::INFINITY; LANES]; ROWS], records: [[u64::MAX; LANES]; ROWS] }
+        let ends = [[f32::INFINITY; LANES]; ROWS];
+        Packet { origin, directions, ends, records: [[u64::MAX; LANES]; ROWS], work: 0, max_work }
     }
 
     /// The distance at which the first ray enters a tree.
@@ -76,7 +85,8 @@ impl Packet {
 
     /// The rays in coordinates where `back` is applied to directions, and the origin is this.
     #[inline(always)]
-    pub(crate) fn moved(&self, back: &Mat3A, origin: Vec3A) -> LocalPacket {
+    pub(crate) fn moved(&mut self, back: &Mat3A, origin: Vec3A) -> LocalPacket {
+        self.work += MOVE_WORK;
         let mut local = LocalPacket { origin, directions: self.directions, inverses: self.directions };
         let [x, y, z] = back.to_cols_array_2d();
         for (row, [xs, ys, zs]) in self.directions.iter().enumerate() {
@@ -112,6 +122,10 @@ impl Packet {
         }
         while let Some((number, rows)) = stack.pop() {
             let node = &tree.nodes[number as usize];
+            self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());
+            if self.work > self.max_work {
+                return;
+            }
             if node.prim_count > 0 {
                 for place in node.first_index..node.first_index + node.prim_count {
                     leaves.offer(self, local, tree.primitive_indices[place as usize], rows);
@@ -191,6 +205,9 @@ impl Packet {
             let first = local.corner(at.part, corners.start);
             let mut last = local.corner(at.part, corners.start + 1);
             for number in corners.start + 2..corners.end {
+                if self.work > self.max_work {
+                    return;
+                }
                 let next = local.corner(at.part, number);
                 self.meet_triangle(local, [first, last, next], at.record | at.part.payload(number - 1), rows);
                 last = next;
@@ -202,6 +219,7 @@ impl Packet {
     /// of the three planes through the origin and two corners: neighbors share such a plane, so nothing passes between.
     #[inline(always)]
     fn meet_triangle(&mut self, local: &LocalPacket, [a, b, c]: [Vec3A; 3], record: u64, rows: Rows) {
+        self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());
         let sides = [b.cross(c).to_array(), c.cross(a).to_array(), a.cross(b).to_array()];
         let normal = (b - a).cross(c - a);
         let away = normal.dot(a);
@@ -275,6 +293,7 @@ impl Packet {
     /// as if the segment were a ribbon that faces the ray.
     #[inline(always)]
     fn meet_segment(&mut self, local: &LocalPacket, [a, b]: [Vec3A; 2], radii: [f32; 2], record: u64, rows: Rows) {
+        self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());
         let along = b - a;
         let ss = along.length_squared();
         let sf = along.dot(a);

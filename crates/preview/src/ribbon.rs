@@ -1,8 +1,9 @@
 //! Lines with a width in the scene, as rays meet them: everything within a radius of the line. So ends are round, and
 //! pieces that meet in a bend leave no gap. See [`crate::packet`] for the rays.
 
+use crate::brush::Brush;
 use crate::camera::Camera;
-use crate::frame::{Frame, PixelCorner};
+use crate::frame::PixelCorner;
 
 /// The cosines of 1, 2 and 3 sixteenths of a circle: an angle takes one more triangle for each that it exceeds.
 const SIXTEENTHS: [f32; 3] = [0.92388, std::f32::consts::FRAC_1_SQRT_2, 0.382683];
@@ -23,47 +24,47 @@ pub(crate) struct Ribbon {
 impl Ribbon {
     /// Draws the piece after the one before it, if they meet. Its end is left to the next one, or to
     /// [`Ribbon::draw_end`].
-    pub(crate) fn draw(&self, before: Option<&Ribbon>, frame: &Frame) {
+    pub(crate) fn draw(&self, before: Option<&Ribbon>, brush: &mut Brush<'_>) {
         let Ribbon { start, end, direction: [x, y], .. } = *self;
         let left = [-y, x];
         let right = [y, -x];
         let [a, c, b, d] = [start.side(left), start.side(right), end.side(left), end.side(right)];
-        frame.triangle([a, c, b], || self.payload);
-        frame.triangle([b, c, d], || self.payload);
+        brush.triangle([a, c, b], || self.payload);
+        brush.triangle([b, c, d], || self.payload);
         // What is shorter than it is wide does not cover the balls at its ends.
         let is_short = self.length < start.half.max(end.half);
         match before.map(|before| before.direction) {
             Some([u, v]) if u * x + v * y > 0.0 && !is_short => {
                 // Only the side that the bend opens.
                 let (from, to) = if turn([u, v], [x, y]) > 0.0 { ([v, -u], right) } else { ([-v, u], left) };
-                self.fan(&start, from, to, frame);
+                self.fan(&start, from, to, brush);
             }
             Some(direction) => {
-                self.round(&start, direction, frame);
-                self.round(&start, [-x, -y], frame);
+                self.round(&start, direction, brush);
+                self.round(&start, [-x, -y], brush);
             }
-            None if self.has_end[0] => self.round(&start, [-x, -y], frame),
+            None if self.has_end[0] => self.round(&start, [-x, -y], brush),
             None => {}
         }
         if is_short && self.has_end[1] {
-            self.draw_end(frame);
+            self.draw_end(brush);
         }
     }
 
     /// Draws the end of the last piece of a line.
-    pub(crate) fn draw_end(&self, frame: &Frame) {
-        self.round(&self.end, self.direction, frame);
+    pub(crate) fn draw_end(&self, brush: &mut Brush<'_>) {
+        self.round(&self.end, self.direction, brush);
     }
 
     /// Draws the half of a ball that is in a direction.
-    fn round(&self, rim: &Rim, [x, y]: [f32; 2], frame: &Frame) {
-        self.fan(rim, [-y, x], [x, y], frame);
-        self.fan(rim, [x, y], [y, -x], frame);
+    fn round(&self, rim: &Rim, [x, y]: [f32; 2], brush: &mut Brush<'_>) {
+        self.fan(rim, [-y, x], [x, y], brush);
+        self.fan(rim, [x, y], [y, -x], brush);
     }
 
     /// Draws the part of a ball between two directions that are at most a right angle apart, as triangles of a
     /// 16-gon: it differs from a circle by 2 % of the radius.
-    fn fan(&self, rim: &Rim, from: [f32; 2], to: [f32; 2], frame: &Frame) {
+    fn fan(&self, rim: &Rim, from: [f32; 2], to: [f32; 2], brush: &mut Brush<'_>) {
         let cosine = from[0] * to[0] + from[1] * to[1];
         let pieces = SIXTEENTHS.iter().filter(|limit| cosine < **limit).count() + 1;
         let mut last = rim.side(from);
@@ -72,7 +73,7 @@ impl Ribbon {
             let [x, y]: [f32; 2] = std::array::from_fn(|axis| from[axis] + part * (to[axis] - from[axis]));
             let length = x.hypot(y).max(f32::MIN_POSITIVE);
             let next = if piece == pieces { rim.side(to) } else { rim.at([x / length, y / length]) };
-            frame.triangle([rim.center, last, next], || self.payload);
+            brush.triangle([rim.center, last, next], || self.payload);
             last = next;
         }
     }

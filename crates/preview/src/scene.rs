@@ -4,6 +4,7 @@
 
 use crate::frame::PAYLOAD_BITS;
 use crate::smooth::SmoothNormals;
+use crate::thin::Density;
 use polyhaul_geometry::exact::rounded;
 use polyhaul_geometry::linear::{Vector, cross, dot, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -34,6 +35,8 @@ pub(crate) struct ScenePart<'a> {
     pub(crate) widths: Option<&'a [f32]>,
     pub(crate) kind: PartKind,
     pub(crate) elements: Range<usize>,
+    /// How much of it is drawn.
+    pub(crate) density: Density,
     /// The payload of corner or point 0 of the mesh, though it may not belong to the part.
     base: u64,
 }
@@ -169,7 +172,9 @@ impl<'a> SceneParts<'a> {
                 _ => None,
             });
             let slots = object.and_then(|object| object.materials.as_deref());
-            try_push(&mut self.parts, ScenePart { mesh, place, slots, widths, kind, elements, base }, "a picture")?;
+            let density = Density::WHOLE;
+            let part = ScenePart { mesh, place, slots, widths, kind, elements, density, base };
+            try_push(&mut self.parts, part, "a picture")?;
             *next += corners.len() as u64;
         }
         Ok(())

@@ -8,6 +8,7 @@
 use crate::PreviewOptions;
 use crate::camera::Camera;
 use crate::parallel::draw_each;
+use crate::work::Work;
 use polyhaul_geometry::linear::{IDENTITY64, Vector, dot, rotation, subtract, unit, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, Splats, opacity_of};
@@ -30,6 +31,9 @@ const STRAIGHT: f64 = 1.3;
 const STRAYS: f64 = 0.02;
 /// Maximum number of positions sampled for that.
 const SAMPLE: usize = 100_000;
+/// The units of work of blending a splat into a tile, and those that each splat of a scene is granted.
+const BLEND_WORK: u64 = 256;
+const SPLAT_WORK: u64 = 8192;
 
 /// Splats to draw, of one or more meshes.
 pub(crate) struct DrawnSplats<'a>(Vec<Splats<'a>>);
@@ -77,18 +81,22 @@ impl<'a> DrawnSplats<'a> {
         Some(bounds)
     }
 
-    /// Draws all splats.
-    pub(crate) fn draw(&self, camera: &Camera, options: &PreviewOptions) -> Result<Image> {
+    /// Draws all splats, or for each tile the nearest ones, within the budget of work.
+    pub(crate) fn draw(&self, camera: &Camera, options: &PreviewOptions, work: &Work<'_>) -> Result<Image> {
         let drawn = self.project(camera, options)?;
         let [width, height] = options.size;
         let mut pixels = Vec::new();
         pixels.try_reserve_exact(4 * width * height).map_err(|_| Error::memory("a picture"))?;
         pixels.resize(4 * width * height, 0u8);
-        let run = &options.run;
+        let count: usize = self.0.iter().map(Splats::len).sum();
         let bands = pixels.chunks_mut(4 * width * TILE).enumerate();
-        draw_each(run, bands, Vec::new, |touching, (band, pixels)| {
-            draw_band(&drawn, band * TILE, pixels, touching, options)
+        let limit = work.limit(SPLAT_WORK * count as u64);
+        let is_done = work.share(limit, bands, Vec::new, |touching, (band, pixels), granted| {
+            draw_band(&drawn, *band * TILE, pixels, touching, options, granted)
         })?;
+        if !is_done {
+            work.note_coarse();
+        }
         let samples = Samples::U8(pixels.into());
         Ok(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() })
     }
@@ -233,14 +241,16 @@ fn harmonics([x, y, z]: Vector) -> [f64; 16] {
     ]
 }
 
-/// Draws the rows of pixels from `top` on.
+/// Draws the rows of pixels from `top` on. Returns the units of work, which are more than the granted ones if splats
+/// were left out.
 fn draw_band(
     drawn: &[Drawn],
     top: usize,
     pixels: &mut [u8],
     touching: &mut Vec<u32>,
     options: &PreviewOptions,
-) -> Result<()> {
+    granted: u64,
+) -> Result<u64> {
     let width = options.size[0];
     let height = pixels.len() / (4 * width);
     touching.clear();
@@ -250,12 +260,26 @@ fn draw_band(
     let numbers = drawn.iter().enumerate().filter(|(_, splat)| touches(splat)).map(|(number, _)| number as u32);
     touching.try_reserve(numbers.clone().count())?;
     touching.extend(numbers);
-    for left in (0..width).step_by(TILE) {
+    let mut spent = 0;
+    let mut is_cut = false;
+    for (number, left) in (0..width).step_by(TILE).enumerate() {
         options.run.cancel.check()?;
+        // What earlier tiles did not need is granted to later ones.
+        let tiles_left = (width.div_ceil(TILE) - number) as u64;
+        let until = spent + granted.saturating_sub(spent) / tiles_left;
         let mut tile = Tile::new([left, top]);
+        spent += touching.len() as u64 / 8;
         for splat in touching.iter().map(|&number| &drawn[number as usize]) {
             let [x, reach] = [splat.center[0], splat.reach[0]];
-            if x + reach > left as f32 && x - reach < (left + TILE) as f32 && tile.blend_splat(splat) {
+            if !(x + reach > left as f32 && x - reach < (left + TILE) as f32) {
+                continue;
+            }
+            if spent >= until {
+                is_cut = true;
+                break;
+            }
+            spent += BLEND_WORK;
+            if tile.blend_splat(splat) {
                 break;
             }
         }
@@ -266,7 +290,7 @@ fn draw_band(
             }
         }
     }
-    Ok(())
+    Ok(if is_cut { spent.max(granted + 1) } else { spent.min(granted) })
 }
 
 /// The pixels of a tile.

@@ -5,22 +5,26 @@
 //! part of the mesh, or nothing is known, the file is read a second time ([`Streamed::Again`]).
 
 use crate::batch::Batch;
+use crate::brush::Brush;
 use crate::camera::Camera;
 use crate::draw::point_size;
 use crate::frame::Frame;
 use crate::packed::{PackedSurfaces, packed, packed_point};
+use crate::work::Work;
 use crate::{PreviewOptions, checked_axes, shade};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Bounds, Image};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul_pipeline::parallel::for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// How far a mesh may reach beyond a sample of it on each side, as a part of its size: less than the border around it
 /// in a picture, which is 4.3 %.
 const TOLERANCE: f32 = 0.035;
+/// The units of work of large triangles that each byte of the file is granted.
+const BYTE_WORK: u64 = 8;
 /// Positions that a thread takes at a time.
 const TURN: usize = 64 << 10;
 
@@ -34,6 +38,9 @@ pub struct MeshDrawing<'a> {
     camera: OnceLock<(Camera, Bounds)>,
     /// The number of positions; 0 if unknown.
     position_count: AtomicUsize,
+    /// The units of work of large triangles, and how many there may be.
+    work: AtomicU64,
+    max_work: u64,
     /// The bounds of the pieces drawn so far.
     taken_bounds: Mutex<Option<Bounds>>,
 }
@@ -45,14 +52,22 @@ pub enum Streamed {
     Picture(Image),
     /// The mesh must be read again, by a drawing with these bounds.
     Again(Bounds),
+    /// So many triangles are large that they must be drawn from front to back, as those of a scene are.
+    Declined,
 }
 
 impl<'a> MeshDrawing<'a> {
-    /// A drawing without triangles, of a mesh with these axes. `bounds` are the mesh's bounds, if it was read before.
+    /// A drawing without triangles, of a mesh with these axes in a file of `file_bytes`. `bounds` are the mesh's bounds,
+    /// if it was read before.
     ///
     /// # Errors
     /// As for [`crate::preview`].
-    pub fn new(options: &'a PreviewOptions, axes: Axes, bounds: Option<Bounds>) -> Result<MeshDrawing<'a>> {
+    pub fn new(
+        options: &'a PreviewOptions,
+        axes: Axes,
+        file_bytes: u64,
+        bounds: Option<Bounds>,
+    ) -> Result<MeshDrawing<'a>> {
         let axes = checked_axes(options, axes)?;
         let frame = Frame::from_options(options)?;
         Ok(MeshDrawing {
@@ -62,6 +77,8 @@ impl<'a> MeshDrawing<'a> {
             known_bounds: bounds,
             camera: OnceLock::new(),
             position_count: AtomicUsize::new(0),
+            work: AtomicU64::new(0),
+            max_work: Work::new(options).limit(file_bytes.saturating_mul(BYTE_WORK)),
             taken_bounds: Mutex::default(),
         })
     }
@@ -73,6 +90,9 @@ impl<'a> MeshDrawing<'a> {
     pub fn finish(self) -> Result<Streamed> {
         let taken = self.taken_bounds.into_inner().unwrap_or_else(PoisonError::into_inner);
         let is_reread = self.known_bounds.is_some();
+        if self.work.into_inner() > self.max_work {
+            return Ok(Streamed::Declined);
+        }
         match self.camera.into_inner() {
             Some((camera, shown)) if is_reread || taken.is_none_or(|taken| is_inside(taken, shown)) => {
                 let surfaces = PackedSurfaces { camera: &camera };
@@ -129,13 +149,16 @@ impl MeshConsumer for MeshDrawing<'_> {
             *taken_bounds = bounds.into_iter().chain(*taken_bounds).reduce(Bounds::union);
         }
         let Some((camera, _)) = self.camera.get() else { return Ok(()) };
+        // Whether all pieces together take more does not depend on their order.
+        let Some(left) = self.max_work.checked_sub(self.work.load(Ordering::Relaxed)) else { return Ok(()) };
+        let mut brush = Brush::direct(&self.frame, left);
         let mut batch = Batch::new();
         let flat = |colors: &[[u8; 4]; 3], corners: [[f32; 3]; 3]| packed(corners, colors);
         let mut push = |corners: [usize; 3]| {
             let position = |corner: usize| piece.positions.get(corner).copied().unwrap_or([f32::NAN; 3]);
             let color = |corner: usize| color_of(piece, corner);
             if batch.is_full() {
-                batch.draw(camera, &self.frame, flat);
+                batch.draw(camera, &mut brush, flat);
             }
             batch.push(corners.map(position), corners.map(color));
         };
@@ -155,7 +178,8 @@ impl MeshConsumer for MeshDrawing<'_> {
                 }
             }
         }
-        batch.draw(camera, &self.frame, flat);
+        batch.draw(camera, &mut brush, flat);
+        self.work.fetch_add(brush.work, Ordering::Relaxed);
         Ok(())
     }
 }

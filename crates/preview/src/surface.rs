@@ -31,6 +31,11 @@ impl SceneSurfaces<'_> {
     /// The surface at a position in the picture.
     pub(crate) fn of_part(&self, part: &ScenePart<'_>, index: usize, place: [f64; 2]) -> SeenSurface {
         match part.kind {
+            // A point has the color of the corner that it is drawn at.
+            PartKind::Faces if part.density.step > 1 => {
+                let [x, y, _] = self.camera.project(part.corner(index));
+                self.face(part, index, [x.into(), y.into()])
+            }
             PartKind::Faces => self.face(part, index, place),
             PartKind::Lines => self.line(part, index),
             PartKind::Points | PartKind::Positions => {

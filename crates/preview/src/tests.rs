@@ -73,7 +73,7 @@ fn every_sample_shows_what_a_ray_meets_first() {
     let frame = Frame::new(size[0], size[1]).unwrap();
     let bounds = parts.bounds().unwrap();
     let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
-    draw::draw(&parts, &Textures::default(), &camera, &frame, &RunOptions::default()).unwrap();
+    draw::draw(&parts, &Textures::default(), &camera, &frame, &Work::new(&options(1))).unwrap();
     let mut same = 0;
     let mut total = 0;
     for (x, y) in (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y))) {
@@ -261,7 +261,7 @@ fn pieces_are_drawn_as_the_model_is() {
         let picture = loop {
             readings += 1;
             let options = options(2);
-            let drawing = MeshDrawing::new(&options, Axes::OBJ, bounds).unwrap();
+            let drawing = MeshDrawing::new(&options, Axes::OBJ, 0, bounds).unwrap();
             drawing.start(positions_known).unwrap();
             for (number, positions) in mesh.positions.chunks(999).enumerate() {
                 let first_face = 333 * number as u64;
@@ -271,6 +271,7 @@ fn pieces_are_drawn_as_the_model_is() {
             match drawing.finish().unwrap() {
                 Streamed::Picture(picture) => break picture,
                 Streamed::Again(exact) => bounds = Some(exact),
+                Streamed::Declined => panic!("declined"),
             }
         };
         assert_eq!(readings, if number < 2 { 1 } else { 2 }, "{number}");
@@ -290,7 +291,7 @@ fn lists_of_any_size_and_indices_out_of_range_are_drawn_or_left_out() {
     let positions = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]];
     let draw = |offsets: &[u32], corners: &[u32]| {
         let options = options(1).with_view(View::Front).with_background([0; 4]);
-        let drawing = MeshDrawing::new(&options, Axes::OBJ, None).unwrap();
+        let drawing = MeshDrawing::new(&options, Axes::OBJ, 0, None).unwrap();
         drawing.start(KnownPositions::All(&positions)).unwrap();
         let faces = PieceFaces::Lists { offsets, corners };
         let colors = &[[255, 0, 0, 255]; 4];
@@ -350,8 +351,8 @@ fn instances_are_where_flattened_objects_are() {
     let options = options(2).with_view(View::Iso).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
     assert!((1..=72).contains(&drawing.instance_bytes()), "{}", drawing.instance_bytes());
-    drawing.first().unwrap();
-    let cast = drawing.rest().unwrap();
+    drawing.first().unwrap().image;
+    let cast = drawing.rest().unwrap().image;
     let mut flat = Scene { meshes: scene.meshes.clone(), ..Scene::default() };
     for instance in &instances {
         for object in &scene.objects[..2] {
@@ -386,7 +387,7 @@ fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile
         };
         let options = options(threads).with_size(size);
         let drawing = InstancedDrawing::new(instanced, &options).unwrap();
-        (drawing.first().unwrap(), drawing.rest().unwrap())
+        (drawing.first().unwrap().image, drawing.rest().unwrap().image)
     };
     // From the middle of everything, mirrored.
     let axes = [[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -409,7 +410,7 @@ fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile
         textures: &Textures::default(),
     };
     let options = options(1);
-    let empty = InstancedDrawing::new(none, &options).unwrap().first().unwrap();
+    let empty = InstancedDrawing::new(none, &options).unwrap().first().unwrap().image;
     assert_eq!(covered(&empty), 0);
 }
 
@@ -424,8 +425,8 @@ fn what_is_drawn_first_is_where_rays_would_meet_it() {
         let instanced = Instanced { scene: &scene, definitions, instances, camera, textures };
         let options = options(2).with_style(Style::Normals).with_background([0; 4]);
         let drawing = InstancedDrawing::new(instanced, &options).unwrap();
-        let first = drawing.first().unwrap();
-        (first, drawing.rest().unwrap(), drawing.instance_bytes() > 0)
+        let first = drawing.first().unwrap().image;
+        (first, drawing.rest().unwrap().image, drawing.instance_bytes() > 0)
     };
     // Definitions that only one instance has are drawn, and nothing is left for rays.
     let own_definitions: Vec<_> =
@@ -473,8 +474,8 @@ fn wide_lines_are_as_wide_as_they_say() {
     };
     let options = options(1).with_size([200, 100]).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
-    drawing.first().unwrap();
-    let picture = drawing.rest().unwrap();
+    drawing.first().unwrap().image;
+    let picture = drawing.rest().unwrap().image;
     // 100 pixels are 10 units at this distance, so that the line is 5 pixels wide.
     let covered: f64 = (0..200).map(|x| f64::from(pixel(&picture, x, 50)[3]) / 255.0).sum();
     assert!((covered - 5.0).abs() < 0.6, "{covered}");

@@ -193,6 +193,8 @@ fn put(sheet: &mut Sheet, number: usize, job: &PreviewJob, result: &mut Result<P
     match result {
         Ok(picture) => {
             let size = human::bytes(human::file_bytes(&job.input).unwrap_or(picture.report.bytes_in));
+            let is_coarse = picture.report.warnings.counts().keys().any(|code| code.starts_with("coarse-"));
+            let size = if is_coarse { format!("{size}, coarse") } else { size };
             sheet.put(number, picture.image.take().as_ref(), &[&job.name, &size]);
         }
         Err(error) => sheet.put(number, None, &[&job.name, &error.diagnostic().message]),

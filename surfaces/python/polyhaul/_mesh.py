@@ -531,7 +531,7 @@ class Mesh(SurfaceMeasures):
         return mesh_from_native(native, self._materials)._without_statements() if self._of_file else self._changed(native)
 
     def _repr_png_(self) -> bytes | None:
-        """A PNG preview for notebooks; ``None`` if drawing takes half a second or longer."""
+        """A PNG preview for notebooks, coarser for large ones; ``None`` if it is far too large."""
         from polyhaul._preview import png
 
         return png(self)

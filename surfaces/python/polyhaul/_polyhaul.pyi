@@ -132,7 +132,7 @@ class NativeRender:
 
 def preview(reading: Reading, look: dict[str, Any]) -> tuple[Any, ...]: ...
 def preview_scene(
-    scene: dict[str, Any], look: dict[str, Any], threads: int | None, seconds: float | None
+    scene: dict[str, Any], look: dict[str, Any], threads: int | None, is_quick: bool
 ) -> tuple[Any, ...]: ...
 def read(
     reading: Reading, flatten: bool, turn: tuple[tuple[str, str] | None, float], writable: bool

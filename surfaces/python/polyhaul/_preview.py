@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -28,9 +27,6 @@ NOTEBOOK_SIZE = (640, 480)
 #: The color behind a scene.
 BACKGROUND = (236, 238, 241)
 
-
-#: How long a notebook waits for a picture, in seconds. Another tenth may pass until the threads stop.
-NOTEBOOK_SECONDS = 0.38
 
 #: Of a larger table of points, a notebook shows every n-th.
 NOTEBOOK_POINTS = 500_000
@@ -84,7 +80,7 @@ def preview(
         return _scaled(source, look["size"])
     if isinstance(source, (Scene, Mesh, Table)):
         scene = _scene_of(source)
-        return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, options.get("threads"), None))
+        return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, options.get("threads"), False))
     with opened_reading(source, native, resolver, progress, "drawing") as reading:
         image = image_from_plain(_polyhaul.preview(reading, look))
     if image.report is not None:
@@ -114,18 +110,17 @@ def _look(
 
 
 def png(thing: Scene | Mesh | Table | Image) -> bytes | None:
-    """A picture for a notebook, as a PNG file; ``None`` if it cannot be drawn in half a second, or shows nothing."""
+    """A picture for a notebook, as a PNG file, coarser for large things so that it takes a fraction of a second;
+    ``None`` if something shows nothing, or is far too large."""
     try:
         if isinstance(thing, Image):
             image = preview(thing, size=NOTEBOOK_SIZE)
         else:
-            start = time.perf_counter()
             if isinstance(thing, Table):
                 thing = thing[:: -(-len(thing) // NOTEBOOK_POINTS) or 1]
             scene = _scene_of(thing)._to_plain()
-            left = NOTEBOOK_SECONDS - (time.perf_counter() - start)
-            image = image_from_plain(_polyhaul.preview_scene(scene, _look(), None, max(left, 0.0)))
-    except (TimeoutError, ValueError):
+            image = image_from_plain(_polyhaul.preview_scene(scene, _look(), None, True))
+    except ValueError:
         return None
     file = io.BytesIO()
     write_image(image, file, format="png")

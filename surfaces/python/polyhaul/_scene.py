@@ -480,7 +480,7 @@ class Scene:
         return list(compress(cuts, has_content)) or [(NOTHING, counts, cuts[-1][2])]
 
     def _repr_png_(self) -> bytes | None:
-        """A PNG preview for notebooks; ``None`` if drawing takes half a second or longer."""
+        """A PNG preview for notebooks, coarser for large ones; ``None`` if it is far too large."""
         from polyhaul._preview import png
 
         return png(self)

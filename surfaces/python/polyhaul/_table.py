@@ -225,7 +225,7 @@ class Table:
         return _polyhaul.table_to_arrow_schema(self._to_plain())
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows of a table of points: a picture, if it takes less than half a second."""
+        """What a notebook shows of a table of points: a picture, of some of the points if there are many."""
         from polyhaul._preview import png
 
         return png(self) if all(name in self for name in "xyz") else None

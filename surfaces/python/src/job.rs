@@ -10,7 +10,6 @@ use crate::{errors, profile};
 use polyhaul::Result;
 use polyhaul::options::{Cancel, Progress, RunOptions};
 use polyhaul::trace::Trace;
-use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use std::io;
 use std::sync::Arc;
@@ -22,8 +21,6 @@ use std::time::{Duration, Instant};
 /// The interval of checking for signals and reporting progress.
 const STEP: Duration = Duration::from_millis(50);
 
-/// The interval of checking whether work that missed its deadline has stopped.
-const BRIEF_STEP: Duration = Duration::from_millis(5);
 
 /// How long cancelled work without open files may continue before it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -103,16 +100,6 @@ pub(crate) fn run<T: Send + 'static>(
     progress: Option<Bound<'_, PyAny>>,
     work: impl FnOnce(&Job) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    run_within(py, progress, None, work)
-}
-
-/// As [`run`]; work that is not done by `deadline` is cancelled, and `TimeoutError` is raised.
-pub(crate) fn run_within<T: Send + 'static>(
-    py: Python<'_>,
-    progress: Option<Bound<'_, PyAny>>,
-    deadline: Option<Instant>,
-    work: impl FnOnce(&Job) -> Result<T> + Send + 'static,
-) -> PyResult<T> {
     let (sender, tasks) = mpsc::channel();
     let cancel = Cancel::default();
     let meter = Arc::default();
@@ -124,7 +111,6 @@ pub(crate) fn run_within<T: Send + 'static>(
         holds: job.holds.clone(),
         reported: Reported { callback: progress, meter: job.meter.clone(), last: None, next: Instant::now() + STEP },
         failure: None,
-        deadline,
     };
     let worker = thread::Builder::new().name("polyhaul".into()).spawn(move || work(&job))?;
     waiting.serve(py);
@@ -151,8 +137,6 @@ struct Waiting<'py> {
     reported: Reported<'py>,
     /// The first exception, and when it came.
     failure: Option<(PyErr, Instant)>,
-    /// When the work is cancelled at the latest.
-    deadline: Option<Instant>,
 }
 
 impl Waiting<'_> {
@@ -160,12 +144,7 @@ impl Waiting<'_> {
     fn serve(&mut self, py: Python<'_>) {
         loop {
             let tasks = &mut self.tasks;
-            let left = match self.deadline {
-                Some(_) if self.failure.is_some() => BRIEF_STEP,
-                Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(STEP),
-                None => STEP,
-            };
-            let result = match py.detach(move || tasks.recv_timeout(left)) {
+            let result = match py.detach(move || tasks.recv_timeout(STEP)) {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => Ok(()),
                 // After an exception nothing is called any more: a dropped task is an error for the work.
@@ -176,7 +155,7 @@ impl Waiting<'_> {
                 Some((_, since)) if since.elapsed() > PATIENCE && !self.holds.load(Ordering::Relaxed) => return,
                 Some(_) => {}
                 None => {
-                    let result = result.and_then(|()| py.check_signals()).and_then(|()| self.check_deadline());
+                    let result = result.and_then(|()| py.check_signals());
                     let result = result.and_then(|()| self.reported.update(py));
                     self.note(result);
                 }

@@ -7,10 +7,9 @@ use crate::scene::SceneIn;
 use crate::sources::{ReadCall, run_reading};
 use polyhaul::model::{Axes, Axis};
 use polyhaul::options::RunOptions;
-use polyhaul::preview::{self as pictures, PreviewOptions, Style, View};
+use polyhaul::preview::{self as pictures, PreviewOptions, Style, View, WorkBudget};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::time::{Duration, Instant};
 
 /// The names of views and styles.
 const VIEWS: [(&str, View); 8] = [
@@ -83,21 +82,20 @@ pub(crate) fn preview<'py>(py: Python<'py>, reading: ReadCall<'py>, look: Previe
     image_to_python(py, drawn)
 }
 
-/// Draws a scene; raises `TimeoutError` if that takes more than `seconds`.
+/// Draws a scene; if it `is_quick`, within the work of a fraction of a second.
 #[pyfunction]
-#[pyo3(signature = (scene, look, threads, seconds))]
+#[pyo3(signature = (scene, look, threads, is_quick))]
 pub(crate) fn preview_scene<'py>(
     py: Python<'py>,
     scene: SceneIn<'py>,
     look: PreviewIn,
     threads: Option<usize>,
-    seconds: Option<f64>,
+    is_quick: bool,
 ) -> PyResult<ImageOut<'py>> {
     let scene = scene.scene()?;
-    let look = look.options()?;
-    let budget = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let deadline = budget.map(|budget| Instant::now() + budget);
-    let drawn = job::run_within(py, None, deadline, move |job| {
+    let budget = if is_quick { WorkBudget::Fixed } else { WorkBudget::Proportional };
+    let look = look.options()?.with_budget(budget);
+    let drawn = job::run(py, None, move |job| {
         let mut run = RunOptions::default().with_threads(threads);
         job.rule(&mut run);
         pictures::preview_scene(&scene, &look.with_run(run))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 
 import numpy as np
 import polyhaul
@@ -54,8 +53,7 @@ def test_meshes_tables_and_images() -> None:
     assert np.allclose(small.pixels[0, 0], image.pixels[:2, :2].mean(axis=(0, 1)), atol=0.5)
 
 
-def test_notebooks_show_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyhaul._preview.NOTEBOOK_SECONDS", 60.0)
+def test_notebooks_show_pictures() -> None:
     scene = polyhaul.read(SQUARE, format="obj")
     image = polyhaul.Image(np.zeros((3, 2, 4), np.uint8))
     points = polyhaul.Table({"x": [0.0, 1.0], "y": [0.0, 1.0], "z": [0.0, 1.0]})
@@ -66,7 +64,7 @@ def test_notebooks_show_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert polyhaul.Table({"x": [0.0], "age": [1]})._repr_png_() is None
 
 
-def test_notebooks_do_not_wait_for_pictures() -> None:
+def test_pictures_in_notebooks_have_a_budget_of_work() -> None:
     side = np.arange(1200, dtype=np.float32)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
     points = np.column_stack([grid, np.sin(grid.sum(axis=1) / 50) * 20])
@@ -75,17 +73,18 @@ def test_notebooks_do_not_wait_for_pictures() -> None:
     mesh = polyhaul.Mesh(points, quads)
     table = polyhaul.Table({name: np.tile(points[:, at], 4) for at, name in enumerate("xyz")})
     for thing in (mesh, polyhaul.Scene(mesh), table):
-        start = time.perf_counter()
-        thing._repr_png_()
-        # Half a second, where other programs leave this one the processor.
-        assert time.perf_counter() - start < 3
+        file = thing._repr_png_()
+        assert file is not None and file == thing._repr_png_()
+        assert len(np.unique(polyhaul.read_image(io.BytesIO(file)).pixels)) > 10
 
 
-def test_notebooks_get_no_picture_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyhaul._preview.NOTEBOOK_SECONDS", 0.0)
-    scene = polyhaul.read(SQUARE, format="obj")
-    assert scene._repr_png_() is None and scene.meshes[0]._repr_png_() is None
-    assert polyhaul.Scene()._repr_png_() is None
+def test_coarse_pictures_say_so() -> None:
+    text = "".join(f"v {at % 7} {at % 11} {at % 13}\n" for at in range(1001)) + "f"
+    text += "".join(f" {1 + at * at * 7919 % 1001}" for at in range(100_000)) + "\n"
+    drawn = polyhaul.preview(text.encode(), size=(64, 48), format="obj")
+    assert drawn.report.warnings.counts["coarse-picture"] > 0
+    exact = polyhaul.preview(SQUARE, size=(64, 48), format="obj")
+    assert "coarse-picture" not in exact.report.warnings.counts
 
 
 def test_renderer_scenes_have_their_camera() -> None:

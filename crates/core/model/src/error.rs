@@ -133,6 +133,7 @@ struct ErrorInner {
     kind: ErrorKind,
     diagnostic: Diagnostic,
     source: Option<Arc<std::io::Error>>,
+    needed: Option<u64>,
 }
 
 impl Error {
@@ -157,7 +158,7 @@ impl Error {
             place: Place { file: file.into(), ..Place::default() },
             ..Diagnostic::default()
         };
-        Error(Box::new(ErrorInner { kind, diagnostic, source: Some(Arc::new(error)) }))
+        Error(Box::new(ErrorInner { kind, diagnostic, source: Some(Arc::new(error)), needed: None }))
     }
 
     /// Creates an out-of-memory error while allocating `what`.
@@ -168,6 +169,17 @@ impl Error {
     /// Creates the error of a job that the caller cancelled.
     pub fn cancelled() -> Error {
         Error::new(ErrorKind::Cancelled, "cancelled")
+    }
+
+    /// Adds the value of the exceeded limit that would suffice.
+    pub fn with_needed(mut self, needed: u64) -> Error {
+        self.0.needed = Some(needed);
+        self
+    }
+
+    /// Returns the value of the exceeded limit that would suffice, if that is known.
+    pub fn needed(&self) -> Option<u64> {
+        self.0.needed
     }
 
     /// Returns the kind.
@@ -308,7 +320,7 @@ impl Diagnostic {
 
     /// Converts the diagnostic to an error of this kind.
     pub fn into_error(self, kind: ErrorKind) -> Error {
-        Error(Box::new(ErrorInner { kind, diagnostic: self, source: None }))
+        Error(Box::new(ErrorInner { kind, diagnostic: self, source: None, needed: None }))
     }
 }
 

@@ -28,7 +28,7 @@ pub fn check_pixels(
     let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
     let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint(format!("{} to {count}", limit_hint("pixels"))))
+    Err(error.with_hint(format!("{} to {count}", limit_hint("pixels"))).with_needed(count))
 }
 
 /// Minimum bytes of a compressed file for an image of `image_bytes` in memory.

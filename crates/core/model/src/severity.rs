@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 198;
+pub const KIND_COUNT: usize = 200;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -161,6 +161,8 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("changed-uvs", ["rounded uv", "rounded uvs"], Loss),
     row("clamped-color", ["clamped color", "clamped colors"], Loss),
     row("clamped-numbers", ["clamped number", "clamped numbers"], Loss),
+    row("coarse-picture", ["coarse picture", "coarse pictures"], Note),
+    row("coarse-texture", ["texture drawn in one color", "textures drawn in one color"], Note),
     row("conflicting-opacity", ["conflicting opacity", "conflicting opacities"], Fault),
     row("continued-comment", ["continued comment", "continued comments"], Note),
     row("cut-run", ["truncated run", "truncated runs"], Fault),

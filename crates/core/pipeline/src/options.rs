@@ -20,6 +20,9 @@ pub struct ParseOptions<O = ()> {
     pub faults: FaultPolicy,
     /// How coordinates are read.
     pub precision: PrecisionPass,
+    /// Read only the first rows of an image, of about so many pixels, if its format can: for a color that stands for
+    /// it.
+    pub first_pixels: Option<u64>,
     /// Options of the format.
     pub own: O,
 }
@@ -27,7 +30,8 @@ pub struct ParseOptions<O = ()> {
 impl ParseOptions {
     /// Adds the options of a format.
     pub fn with<O>(self, format: O) -> ParseOptions<O> {
-        ParseOptions { run: self.run, limits: self.limits, faults: self.faults, precision: self.precision, own: format }
+        let ParseOptions { run, limits, faults, precision, first_pixels, own: () } = self;
+        ParseOptions { run, limits, faults, precision, first_pixels, own: format }
     }
 }
 

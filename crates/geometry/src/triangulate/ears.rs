@@ -18,7 +18,7 @@ const SLIVER: f64 = 1e-5;
 /// Up to this many corners, the blocking ones are bits of one number.
 const FEW: usize = 64;
 /// How often other corners may be examined, per corner of the polygon.
-const LOOKS_PER_CORNER: u64 = 1000;
+pub(super) const LOOKS_PER_CORNER: u64 = 1000;
 /// The memory of polygons with more corners is not kept.
 const KEPT_CORNERS: usize = 1 << 16;
 
@@ -34,6 +34,10 @@ pub(super) struct Clipper {
     few: u64,
     nearby: Nearby,
     looks_left: u64,
+    /// The limit for each corner, if small polygons have one too.
+    max_looks: Option<u64>,
+    /// The number of polygons that reached the limit.
+    pub(super) unfinished: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -66,6 +70,11 @@ enum EarShape {
 }
 
 impl Clipper {
+    /// A clipper that examines at most so many corners per corner, of any polygon.
+    pub(super) fn limited(max_looks: Option<u64>) -> Clipper {
+        Clipper { max_looks, ..Clipper::default() }
+    }
+
     /// Writes the corners of `count - 2` triangles.
     pub(super) fn cut(
         &mut self,
@@ -86,11 +95,12 @@ impl Clipper {
             }
             self.prepare(count)?;
             self.cut_ears(triangles, cancel)?;
+            self.unfinished += u64::from(self.looks_left == 0);
         } else {
             fan(triangles);
         }
         if count > KEPT_CORNERS {
-            *self = Clipper::default();
+            *self = Clipper { unfinished: self.unfinished, ..Clipper::limited(self.max_looks) };
         }
         Ok(())
     }
@@ -104,7 +114,11 @@ impl Clipper {
             blocks: false,
         }));
         self.tiers[0].extend((0..=last).map(|corner| WaitingEars { corner, changes: 0 }));
-        self.looks_left = LOOKS_PER_CORNER * count as u64;
+        self.looks_left = match self.max_looks {
+            Some(looks) => looks * count as u64,
+            None if count > FEW => LOOKS_PER_CORNER * count as u64,
+            None => u64::MAX,
+        };
         self.few = 0;
         if count > FEW {
             self.nearby.build(&self.points)?;
@@ -220,6 +234,11 @@ impl Clipper {
             return self.nearby.any_in(&triangle, &mut self.looks_left, blocks);
         }
         let mut rest = self.few;
+        let Some(left) = self.looks_left.checked_sub(rest.count_ones().into()) else {
+            self.looks_left = 0;
+            return false;
+        };
+        self.looks_left = left;
         while rest != 0 {
             if blocks(rest.trailing_zeros()) {
                 return true;

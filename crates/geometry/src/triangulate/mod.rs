@@ -9,13 +9,14 @@ mod nearby;
 
 use crate::domains::index_cut_attributes;
 use crate::linear::{cross, dot, subtract};
-use ears::Clipper;
+use ears::{Clipper, LOOKS_PER_CORNER};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Counts, Elements, Mesh, Object, Scene, map_values};
 use polyhaul_pipeline::arrays::{PIECE, check_streams, out_of_range, partition_point, split, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::{for_each_item, try_for_each_item};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Faces that a thread takes at a time.
 const CHUNK_FACES: usize = 1 << 12;
@@ -157,6 +158,16 @@ enum TriangulateStyle<'a> {
     Blender(&'a [u32]),
     /// In place, with the quads as Blender shows them and exports them to STL.
     Shown,
+    /// In place, within a budget of work.
+    Bounded(&'a BoundedWork),
+}
+
+/// The work that all polygons of a scene may take together.
+struct BoundedWork {
+    /// How often other corners may be examined, per corner of a polygon.
+    max_looks: u64,
+    /// The number of polygons that reached this.
+    unfinished: AtomicU64,
 }
 
 /// Cuts the faces of a mesh into triangles; runs and curves of the mesh keep their places.
@@ -304,6 +315,29 @@ pub fn triangulate_scene_positions(scene: &mut Scene, options: &RunOptions) -> R
     triangulate_meshes(scene, |_| TriangulateStyle::InPlace(CornerValues::Separate), options)
 }
 
+/// Runs [`triangulate_scene_positions`] within a budget of work, for pictures: the corners of all polygons with more
+/// than four corners together take about 100 steps each, and 32 million more. Returns the number of polygons that
+/// reached the limit: their triangles can overlap.
+///
+/// # Errors
+///
+/// As for [`triangulate_scene`].
+pub fn triangulate_scene_bounded(scene: &mut Scene, options: &RunOptions) -> Result<u64> {
+    const PER_CORNER: u64 = 100;
+    const SHARED: u64 = 32_000_000;
+    let corners: u64 = scene.meshes.iter().map(|mesh| polygon_corners(&mesh.faces)).sum();
+    let max_looks = (PER_CORNER + SHARED / corners.max(1)).min(LOOKS_PER_CORNER);
+    let bounded = BoundedWork { max_looks, unfinished: AtomicU64::new(0) };
+    triangulate_meshes(scene, |_| TriangulateStyle::Bounded(&bounded), options)?;
+    Ok(bounded.unfinished.into_inner())
+}
+
+/// The number of corners of faces with more than four.
+fn polygon_corners(faces: &Elements) -> u64 {
+    let counts = faces.offsets.windows(2).map(|pair| u64::from(pair[1].saturating_sub(pair[0])));
+    counts.filter(|&count| count > 4).sum()
+}
+
 /// Runs [`triangulate_scene`] with the quads cut as Blender shows them and exports them to STL: from the first corner,
 /// unless the others are on one side of that diagonal.
 ///
@@ -438,7 +472,12 @@ fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options
     };
     let mut cut = zeroed(3 * triangles, "triangles")?;
     let items = chunks.clone().zip(split(&mut cut, chunks.map(new_corners)));
-    try_for_each_item(threads, &options.cancel, items, Clipper::default, |clipper, (chunk, mut cut)| {
+    let max_looks = match style {
+        TriangulateStyle::Bounded(bounded) => Some(bounded.max_looks),
+        _ => None,
+    };
+    let clipper = || Clipper::limited(max_looks);
+    try_for_each_item(threads, &options.cancel, items, clipper, |clipper, (chunk, mut cut)| {
         for face in offsets[chunk.start..=chunk.end].windows(2) {
             let count = (face[1] - face[0]) as usize;
             let (triangles, rest) = cut.split_at_mut(3 * (count - 2));
@@ -446,6 +485,9 @@ fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options
             cut_face(&positions, indices, style, clipper, triangles, options)?;
             triangles.iter_mut().for_each(|corner| *corner += face[0]);
             cut = rest;
+        }
+        if let TriangulateStyle::Bounded(bounded) = style {
+            bounded.unfinished.fetch_add(std::mem::take(&mut clipper.unfinished), Ordering::Relaxed);
         }
         Ok(())
     })?;

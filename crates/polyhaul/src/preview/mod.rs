@@ -4,7 +4,7 @@
 
 mod textures;
 
-pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Sheet, Style, View};
+pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Sheet, Style, View, WorkBudget};
 
 use crate::containers::Near;
 use crate::flat::{self, ShownScene};
@@ -16,17 +16,20 @@ use crate::open::Opened;
 use crate::ops::{ImageOps, MipmapOptions, SceneOps};
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
+use polyhaul_geometry::triangulate::triangulate_scene_bounded;
 use polyhaul_geometry::{exact, splat_motion, splat_shape};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axes, Bounds, ColorSpace, Image, Mesh, SampleType, Samples, Scene};
+use polyhaul_model::{Axes, Bounds, Channels, ColorSpace, Image, Mesh, SampleType, Samples, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::Phase;
-use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
+use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Picture, Streamed, Textures};
 use std::borrow::Cow;
+use std::cell::Cell;
+use textures::PixelBudget;
 
 /// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that vertex
 /// normals are hardly missed.
@@ -76,10 +79,26 @@ fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
     }
 }
 
+/// Warns if a picture took more work than the budget allows.
+fn note_if_coarse(is_coarse: bool, warnings: &mut Warnings) {
+    if is_coarse {
+        let message = "the picture is coarse: the scene has too many elements, or too many large ones in the same place";
+        warnings.push("coarse-picture", Diagnostic::new(message));
+    }
+}
+
 /// Reads all of an input, then makes a picture of it.
 fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
-    let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
-    let (Read { content, .. }, mut report) = load_as(input, read, shape)?;
+    let is_image = Cell::new(false);
+    let shape = |from: Format| {
+        is_image.set(from.is_image());
+        if from.is_image() { ContentShape::Image } else { ContentShape::Scene }
+    };
+    let bounded = read.clone().with_limits(PixelBudget::new(options.budget).limits(read, input));
+    let (Read { content, .. }, mut report) = match load_as(input, &bounded, shape) {
+        Err(error) if is_image.get() => return draw_average(error, input, read, options),
+        loaded => loaded?,
+    };
     let picture = match content {
         Content::Scene(scene) => {
             let picture = draw_scene(Cow::Owned(scene), input.near(), read, options, &mut report)?;
@@ -91,6 +110,27 @@ fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> R
     };
     report.note_first_pixel();
     Ok(Loaded::new(picture, report))
+}
+
+/// The color of an image that cannot be shown.
+const GRAY: [u8; 4] = [188, 188, 188, 255];
+
+/// A picture in the average color of an image that has more pixels than the budget allows, if that was the `error` of
+/// reading it.
+fn draw_average(error: Error, input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
+    let Some(pixels) = error.needed().filter(|&pixels| pixels <= read.limits.pixels) else { return Err(error) };
+    let mut report = Report::default();
+    let average = textures::average(input, read)?;
+    report.warnings.push("coarse-picture", textures::coarse_message(input.name(), pixels, average.as_ref()));
+    // The width is known only if rows were read.
+    let width = average.as_ref().map_or((pixels as f64).sqrt(), |average| average.width as f64);
+    let height = pixels as f64 / width;
+    let scale = (options.size[0] as f64 / width).min(options.size[1] as f64 / height).min(1.0);
+    let [width, height] = [width, height].map(|side| ((side * scale) as usize).max(1));
+    let color = average.map_or(GRAY, |average| average.color);
+    let samples = Samples::U8(color.repeat(width * height).into());
+    report.note_first_pixel();
+    Ok(Loaded::new(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() }, report))
 }
 
 /// Makes a picture of a scene. Textures are looked for in the folder that it was read from.
@@ -112,11 +152,30 @@ pub fn preview_scene(scene: &Scene, options: &PreviewOptions) -> Result<Loaded<I
     let near = scene.folder.path().map_or(Near::Nothing, |folder| Near::File(folder.join("scene")));
     let allow_outside = scene.folder.place().is_some_and(|place| place.allow_outside);
     let read = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(allow_outside);
+    check_quick(scene, options)?;
     let mut report = Report::default();
     let picture = within(&options.run, || draw_scene(Cow::Borrowed(scene), &near, &read, options, &mut report))?;
     note_if_empty(&picture, &mut report.warnings);
     report.note_first_pixel();
     Ok(Loaded::new(picture, report))
+}
+
+/// The elements of a scene that can be prepared in a fraction of a second.
+const QUICK_ELEMENTS: u64 = 1 << 25;
+
+/// Fails if a scene is too large for a picture with a fixed budget: it takes longer than the picture to prepare it.
+fn check_quick(scene: &Scene, options: &PreviewOptions) -> Result<()> {
+    let elements = |mesh: &Mesh| {
+        let elements = [&mesh.faces.corner_positions, &mesh.lines.corner_positions, &mesh.points];
+        (mesh.positions.len() + elements.iter().map(|array| array.len()).sum::<usize>()) as u64
+    };
+    let render = scene.render.as_ref().map_or(0, |render| render.shapes().count() + render.instances.len());
+    let count = scene.meshes.iter().map(elements).sum::<u64>() + (scene.objects.len() + render) as u64;
+    if options.budget == WorkBudget::Fixed && count > QUICK_ELEMENTS {
+        let message = format!("{count} elements are too many for a picture with a fixed budget");
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(())
 }
 
 fn draw_scene(
@@ -134,12 +193,28 @@ fn draw_scene(
     let scene = without_strays(scene)?;
     let scene = centered(scene, &options.run)?;
     let textures = looks(&scene, near, read, options, report)?;
-    report.phase("draw", || draw(scene, &textures, options))
+    let (picture, unfinished) = report.phase("draw", || draw(scene, &textures, options))?;
+    note_if_coarse(picture.is_coarse, &mut report.warnings);
+    let message = "polygons with many corners were triangulated in part: triangles overlap";
+    report.warnings.push_many("coarse-picture", unfinished, Diagnostic::new(message));
+    Ok(picture.image)
 }
+
+/// The splats that objects may show in any case.
+const MAX_SETTLED_SPLATS: usize = 1 << 20;
 
 /// A scene whose splats are where its objects place them. Those that a transform shears stay, and are drawn as points.
 fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &mut Warnings) -> Result<Cow<'a, Scene>> {
     if !scene.objects.iter().any(|object| splat_motion::moves_splats(&scene, object)) {
+        return Ok(scene);
+    }
+    // Every further object of a mesh needs a copy of it.
+    let count = |number: usize| scene.meshes.get(number).map_or(0, |mesh| mesh.positions.len());
+    let shown: usize = scene.objects.iter().map(|object| count(object.mesh)).sum();
+    let stored: usize = (0..scene.meshes.len()).map(count).sum();
+    if shown > MAX_SETTLED_SPLATS.max(8 * stored) {
+        let message = "splats are drawn as points: their objects are at too many places";
+        warnings.push("coarse-picture", Diagnostic::new(message));
         return Ok(scene);
     }
     let mut settled = Scene { materials: scene.materials.clone(), ..copy::scene(&scene)? };
@@ -233,13 +308,14 @@ fn centered<'a>(scene: Cow<'a, Scene>, run: &RunOptions) -> Result<Cow<'a, Scene
 /// reading did not show the right part of it.
 fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Attempt<Loaded<Image>>> {
     let keeps_enough = matches!(options.style, Style::Shaded | Style::Normals | Style::Depth);
-    if options.ground || !keeps_enough || input.file_bytes().is_none_or(|bytes| bytes < LARGE_BYTES) {
+    let Some(file_bytes) = input.file_bytes().filter(|&bytes| bytes >= LARGE_BYTES && keeps_enough && !options.ground)
+    else {
         return Ok(Attempt::Declined);
-    }
+    };
     let mut total = Report::default();
     let mut bounds = None;
     for _ in 0..2 {
-        let drawing = MeshDrawing::new(options, Axes::OBJ, bounds)?;
+        let drawing = MeshDrawing::new(options, Axes::OBJ, file_bytes, bounds)?;
         let Attempt::Done(report) = load_pieces(input, read, &drawing)? else { return Ok(Attempt::Declined) };
         total.extend(report);
         let clock = Clock::start_in("draw", Phase::Transform);
@@ -251,6 +327,7 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
                 return Ok(Attempt::Done(Loaded::new(picture, total)));
             }
             Streamed::Again(exact) => bounds = Some(exact),
+            Streamed::Declined => return Ok(Attempt::Declined),
         }
     }
     Err(Error::new(ErrorKind::Internal, "the bounds of a mesh changed when it was read again"))
@@ -269,7 +346,7 @@ fn looks(
         return Ok(Textures::default());
     }
     let clock = Clock::start_in("textures", Phase::Decode);
-    let textures = textures::textures(scene, near, read, report)?;
+    let textures = textures::textures(scene, near, read, PixelBudget::new(options.budget), report)?;
     clock.stop(report);
     Ok(textures)
 }
@@ -292,23 +369,31 @@ fn draw_instanced(
     let drawing = report.phase("trees", || InstancedDrawing::new(instanced, options))?;
     report.phase("draw", || drawing.first())?;
     report.note_first_pixel();
-    report.phase("refine", || drawing.rest())
+    let picture = report.phase("refine", || drawing.rest())?;
+    note_if_coarse(picture.is_coarse, &mut report.warnings);
+    Ok(picture.image)
 }
 
-fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) -> Result<Image> {
+/// Draws a scene. Returns the number of polygons that were triangulated in part, too.
+fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) -> Result<(Picture, u64)> {
     // Polygons may be concave.
     let has_polygons = |mesh: &Mesh| mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3);
+    let corners = scene.meshes.iter().map(|mesh| mesh.faces.corner_positions.len()).sum::<usize>();
+    let has_time = options.budget == WorkBudget::Proportional || corners <= QUICK_CORNERS;
     // The edges of triangles are not those of the mesh.
-    if options.style != Style::Wire && scene.meshes.iter().any(has_polygons) {
+    if options.style != Style::Wire && has_time && scene.meshes.iter().any(has_polygons) {
         let mut scene = match scene {
             Cow::Borrowed(scene) => copy::scene(scene)?,
             Cow::Owned(scene) => scene,
         };
-        scene.triangulate_with(&options.run)?;
-        return polyhaul_preview::preview_textured(&scene, textures, options);
+        let unfinished = triangulate_scene_bounded(&mut scene, &options.run)?;
+        return Ok((polyhaul_preview::preview_textured(&scene, textures, options)?, unfinished));
     }
-    polyhaul_preview::preview_textured(&scene, textures, options)
+    Ok((polyhaul_preview::preview_textured(&scene, textures, options)?, 0))
 }
+
+/// The corners of a scene whose polygons are triangulated with a fixed budget. Others are drawn as fans.
+const QUICK_CORNERS: usize = 1 << 20;
 
 /// The largest mip level that fits, in bytes. A picture of an image shows its colors alone.
 fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {

@@ -3,15 +3,19 @@
 //! They are read as any image, under the rules for files that a scene refers to. One that cannot be read is a warning.
 
 use crate::containers::Near;
-use crate::images::load_near;
+use crate::images;
+use crate::open::Opened;
 use crate::ops::{ImageOps, MipmapOptions};
 use crate::options::ReadOptions;
 use crate::report::Report;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, SampleType, Samples, Scene, TextureMap};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
-use polyhaul_preview::{MapChannel, MapPurpose, MapUse, TextureImage, Textures};
+use polyhaul_preview::{MapChannel, MapPurpose, MapUse, TextureImage, Textures, WorkBudget};
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -20,13 +24,20 @@ use std::path::{Component, Path, PathBuf};
 const MAX_SIDE: [(usize, usize); 4] = [(64, 1024), (256, 512), (1024, 256), (usize::MAX, 64)];
 
 /// An image that materials name.
+#[derive(Clone, Copy)]
 struct Named<'a> {
     material: &'a Material,
     file: &'a str,
 }
 
 /// Reads the textures of a scene.
-pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &mut Report) -> Result<Textures> {
+pub(super) fn textures(
+    scene: &Scene,
+    near: &Near,
+    read: &ReadOptions,
+    budget: PixelBudget,
+    report: &mut Report,
+) -> Result<Textures> {
     let mut textures = Textures::default();
     let mut named = Vec::new();
     let mut numbers = HashMap::new();
@@ -53,38 +64,139 @@ pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &
         report.warnings.push("left-out-textures", Diagnostic::new(message));
         named.truncate(max_count);
     }
-    let side = MAX_SIDE.into_iter().find(|&(count, _)| named.len() <= count).map_or(64, |(_, side)| side);
-    let mut loaded: Vec<Option<Result<TextureImage>>> = Vec::new();
-    loaded.try_reserve_exact(named.len())?;
-    loaded.resize_with(named.len(), || None);
-    // Many images side by side, each on one thread; a single one on all.
-    let threads = read.run.worker_threads();
-    let image_options =
-        read.clone().with_run(read.run.clone().with_threads(Some(threads.div_ceil(named.len().max(1)))));
-    try_for_each_item(
-        threads,
-        &read.run.cancel,
-        named.iter().zip(&mut loaded),
-        || (),
-        |(), (named, loaded)| {
-            *loaded = Some(named.load(near, &image_options, side));
-            Ok(())
-        },
-    )?;
-    for loaded in loaded {
-        let image = match loaded {
-            Some(Ok(image)) => Some(image),
-            Some(Err(error)) if error.kind() == ErrorKind::Cancelled => return Err(error),
-            Some(Err(error)) => {
-                let message = format!("texture not drawn: {error}");
-                report.warnings.push("missing-texture", Diagnostic::new(message));
-                None
-            }
-            None => None,
-        };
+    for image in load_all(&named, near, read, budget, report)? {
         textures.push(image)?;
     }
     Ok(textures)
+}
+
+/// A texture that was read, and the pixels that its file did not pay for; or why it was not.
+type LoadedTexture = Result<(TextureImage, u64)>;
+
+/// Reads all images, within the budget of pixels. One with more has its average color.
+fn load_all(
+    named: &[Named<'_>],
+    near: &Near,
+    read: &ReadOptions,
+    budget: PixelBudget,
+    report: &mut Report,
+) -> Result<Vec<Option<TextureImage>>> {
+    let side = MAX_SIDE.into_iter().find(|&(count, _)| named.len() <= count).map_or(64, |(_, side)| side);
+    let share = (budget.shared / named.len().max(1) as u64).min(MAX_SHARE);
+    let shares = vec![PixelBudget { shared: share, ..budget }; named.len()];
+    let mut loaded = load_each(named, &shares, side, near, read)?;
+    // What small images leave is for large ones, in order.
+    let taken: u64 = loaded.iter().flatten().map(|(_, pixels)| pixels).sum();
+    let mut left = budget.shared.saturating_sub(taken);
+    let mut granted = vec![None; named.len()];
+    for (granted, loaded) in granted.iter_mut().zip(&loaded) {
+        let needed = loaded.as_ref().err().and_then(Error::needed).filter(|&needed| needed <= read.limits.pixels);
+        *granted = needed.filter(|&needed| needed <= left);
+        left -= granted.unwrap_or(0);
+    }
+    let again: Vec<usize> = (0..named.len()).filter(|&number| granted[number].is_some()).collect();
+    let large: Vec<_> = again.iter().map(|&number| named[number]).collect();
+    let grants = again.iter().filter_map(|&number| granted[number]);
+    let shares: Vec<_> = grants.map(|shared| PixelBudget { shared, ..budget }).collect();
+    for (number, image) in again.into_iter().zip(load_each(&large, &shares, side, near, read)?) {
+        loaded[number] = image;
+    }
+    let mut images = Vec::new();
+    for (named, loaded) in named.iter().zip(loaded) {
+        try_push(&mut images, named.shown(loaded, near, read, report)?, "textures")?;
+    }
+    Ok(images)
+}
+
+/// Reads images, each with its share of pixels.
+fn load_each(
+    named: &[Named<'_>],
+    shares: &[PixelBudget],
+    side: usize,
+    near: &Near,
+    read: &ReadOptions,
+) -> Result<Vec<LoadedTexture>> {
+    let mut loaded: Vec<LoadedTexture> = Vec::new();
+    loaded.try_reserve_exact(named.len())?;
+    loaded.resize_with(named.len(), || Err(Error::cancelled()));
+    // Many images side by side, each on one thread; a single one on all.
+    let threads = read.run.worker_threads();
+    let options = read.clone().with_run(read.run.clone().with_threads(Some(threads.div_ceil(named.len().max(1)))));
+    try_for_each_item(
+        threads,
+        &read.run.cancel,
+        named.iter().zip(shares).zip(&mut loaded),
+        || (),
+        |(), ((named, &share), loaded)| {
+            *loaded = named.load(near, &options, share, side);
+            Ok(())
+        },
+    )?;
+    Ok(loaded)
+}
+
+/// An image may have at most so many pixels before others have their share.
+const MAX_SHARE: u64 = 4 << 20;
+/// The pixels whose mean stands for those of an image.
+const AVERAGED_PIXELS: u64 = 1 << 18;
+
+/// The pixels that images may have.
+#[derive(Clone, Copy)]
+pub(super) struct PixelBudget {
+    /// All of them together.
+    shared: u64,
+    /// What each byte of a file adds.
+    per_byte: u64,
+}
+
+impl PixelBudget {
+    /// The pixels that can be read within a budget of work. Usual files have fewer for each byte.
+    pub(super) fn new(budget: WorkBudget) -> PixelBudget {
+        match budget {
+            WorkBudget::Proportional => PixelBudget { shared: 8 * MAX_SHARE, per_byte: 32 },
+            WorkBudget::Fixed => PixelBudget { shared: MAX_SHARE, per_byte: 0 },
+        }
+    }
+
+    /// The limits for reading an image.
+    pub(super) fn limits(self, read: &ReadOptions, input: &Opened) -> Limits {
+        let granted = self.shared.saturating_add(self.paid(input));
+        read.limits.with_pixels(read.limits.pixels.min(granted))
+    }
+
+    fn paid(self, input: &Opened) -> u64 {
+        input.claimed_bytes().saturating_mul(self.per_byte)
+    }
+}
+
+/// The average color of the first rows of an image.
+pub(super) struct AverageColor {
+    /// Red, green, blue (sRGB) and alpha.
+    pub(super) color: [u8; 4],
+    /// The width of the image.
+    pub(super) width: usize,
+}
+
+/// The average color of an image that has too many pixels; `None` if its format cannot be read in part.
+pub(super) fn average(input: &Opened, read: &ReadOptions) -> Result<Option<AverageColor>> {
+    let options = read.clone().with_first_pixels(Some(AVERAGED_PIXELS));
+    // A row may be longer than this, but then there are few. Formats that are read as a whole fail.
+    let options = options.with_limits(read.limits.with_pixels(MAX_SHARE));
+    let image = match images::load_opened(input, &options) {
+        Ok(image) => image.value,
+        Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let width = image.width;
+    let smallest = levels(image, 1, &read.run)?.levels.pop();
+    Ok(smallest.and_then(|(_, pixels)| pixels.first_chunk().copied()).map(|color| AverageColor { color, width }))
+}
+
+/// The warning about an image with too many pixels.
+pub(super) fn coarse_message(name: &str, pixels: u64, average: Option<&AverageColor>) -> Diagnostic {
+    let color = if average.is_some() { "the average color of its first rows" } else { "one color" };
+    let name = names::shown(name);
+    Diagnostic::new(format!("`{name}` has {pixels} pixels, more than a picture allows: drawn in {color}"))
 }
 
 /// What a map is for, if a picture shows it.
@@ -128,17 +240,47 @@ fn channel(material: &Material, map: &TextureMap) -> MapChannel {
 }
 
 impl Named<'_> {
-    /// Reads the image, from the folder of its material library or else from that of the scene.
-    fn load(&self, near: &Near, read: &ReadOptions, side: usize) -> Result<TextureImage> {
+    /// Reads the image, with at most its share of pixels.
+    fn load(&self, near: &Near, read: &ReadOptions, share: PixelBudget, side: usize) -> LoadedTexture {
+        let (input, _) = self.open(near, read)?;
+        let options = read.clone().with_limits(share.limits(read, &input));
+        let image = images::load_opened(&input, &options)?.value;
+        let pixels = (image.width as u64 * image.height as u64).saturating_sub(share.paid(&input));
+        Ok((levels(image, side, &read.run)?, pixels))
+    }
+
+    /// Opens the image, in the folder of its material library or else in that of the scene.
+    fn open(&self, near: &Near, read: &ReadOptions) -> Result<(Opened, Warnings)> {
         let place = self.material.folder.place();
         let below = place.and_then(|place| place.library.as_deref()?.strip_prefix(&place.scene).ok());
         let beside = below.filter(|folder| *folder != Path::new("")).map(|folder| folder.join(self.file));
-        let beside = beside.and_then(|name| load_near(near, name.to_str()?, read).ok());
-        let image = match beside {
-            Some(image) => image.value,
-            None => load_near(near, self.file, read)?.value,
+        let beside = beside.and_then(|name| images::open_near(near, name.to_str()?, read).ok());
+        beside.map_or_else(|| images::open_near(near, self.file, read), Ok)
+    }
+
+    /// The image to draw, if there is one; a warning if it is not what the scene says.
+    fn shown(
+        &self,
+        loaded: LoadedTexture,
+        near: &Near,
+        read: &ReadOptions,
+        report: &mut Report,
+    ) -> Result<Option<TextureImage>> {
+        let error = match loaded {
+            Ok((image, _)) => return Ok(Some(image)),
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+            Err(error) => error,
         };
-        levels(image, side, &read.run)
+        if let Some(pixels) = error.needed().filter(|&pixels| pixels <= read.limits.pixels)
+            && let Ok((input, _)) = self.open(near, read)
+        {
+            let average = average(&input, read)?;
+            report.warnings.push("coarse-texture", coarse_message(self.file, pixels, average.as_ref()));
+            let image = |average: AverageColor| TextureImage { levels: vec![([1, 1], average.color.to_vec().into())] };
+            return Ok(average.map(image));
+        }
+        report.warnings.push("missing-texture", Diagnostic::new(format!("texture not drawn: {error}")));
+        Ok(None)
     }
 }
 

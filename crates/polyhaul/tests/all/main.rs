@@ -23,6 +23,7 @@ mod ply_write;
 mod pool;
 mod precise;
 mod preview;
+mod preview_budget;
 mod references;
 mod registry;
 mod repack;

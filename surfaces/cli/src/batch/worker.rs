@@ -128,6 +128,9 @@ impl Worker<'_> {
         if let Some(pixels) = args.preview {
             let options = PreviewOptions::default().with_size([pixels as usize; 2]).with_run(run.clone());
             let drawn = preview(&source, &read, &options)?;
+            // The conversion reported everything else.
+            let warnings = drawn.report.warnings.kept().iter().filter(|warning| warning.code.starts_with("coarse-"));
+            warnings.for_each(|kept| report.warnings.push_many(kept.code, kept.count, kept.diagnostic.clone()));
             let write = WriteOptions::default().with_format(Format::named("png")).with_run(run.clone()).with_hash(true);
             report.extend(Writer::new(picture_path(&output)).options(&write).image(&drawn.value)?);
         }

@@ -58,7 +58,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, orient: bool, warnings: &m
     let input = PngInput { bytes: &bytes, file: &file, options };
     let mut reader = decoding.reader();
     let mut attempt = Attempt::Declined;
-    if overlap::is_worth_it(&input, &mut reader) {
+    if options.first_pixels.is_none() && overlap::is_worth_it(&input, &mut reader) {
         attempt = overlap::read(&input, reader);
         reader = decoding.reader();
     }
@@ -74,7 +74,9 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, orient: bool, warnings: &m
             (image, animation.into_inner().unwrap_or_else(PoisonError::into_inner))
         }
     };
-    decoding.finish()?;
+    if options.first_pixels.is_none() {
+        decoding.finish()?;
+    }
     animation.note(&file, options, warnings)?;
     animation.others.note(&file, options, warnings)?;
     describe(&mut image, &animation.others, &file, options, warnings)?;
@@ -122,9 +124,12 @@ impl PngInput<'_> {
         let mut decoder = Decoder::new_with_options(Still::new(reader, animation), decode_options());
         let bytes = usize::try_from(self.options.run.memory_limit).unwrap_or(usize::MAX);
         decoder.set_limits(Limits { bytes });
-        let (width, height) = decoder.read_header_info()?.size();
+        let header = decoder.read_header_info()?;
+        let (width, height) = header.size();
         let width = width as usize;
-        let height = height as usize;
+        let max_rows = self.options.first_pixels.filter(|_| !header.interlaced);
+        let max_rows = max_rows.map_or(usize::MAX, |pixels| (pixels as usize / width.max(1)).max(1));
+        let height = max_rows.min(height as usize);
         check_size([width, height], &self.options.limits, self.file, SIZE_AT)?;
         let reader = decoder.read_info()?;
         let info = reader.info();
@@ -290,7 +295,9 @@ impl PngRowReader<'_> {
                 unsafe { raster.row(number, |to| copy(&pixels, to))? };
             }
         }
-        self.reader.finish()?;
+        if self.input.options.first_pixels.is_none() {
+            self.reader.finish()?;
+        }
         // SAFETY: every row was filled above: by `width` pixels each, or by the seven passes of Adam7, which have each
         // pixel once.
         Ok(unsafe { raster.finish(None) })

@@ -1,0 +1,310 @@
+//! How triangles get into a frame: small ones at once, large ones at the end.
+//!
+//! The time for small triangles grows with their number. Large ones may each take as long as the whole picture, so they
+//! wait until all are known. If they exceed the budget of work, they are sorted from front to back and drawn tile by
+//! tile: a triangle behind everything in a tile ends it, and so does the budget. What is left out is then behind what
+//! was drawn, or beside it.
+
+use crate::frame::{Frame, PixelCorner, Triangle, Window};
+use crate::parallel::draw_each;
+use crate::work::Work;
+use polyhaul_model::error::{Error, Result, try_push};
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
+
+/// Triangles that a thread draws at a time.
+const TURN: usize = 64;
+/// The side of a tile in pixels, and how many there are at most along a side of the picture.
+const TILE: usize = 64;
+const MAX_TILES: usize = 32;
+/// The units of work of passing by a triangle, and of testing whether it is beside a tile.
+const PASS_WORK: u64 = 2;
+const BESIDE_WORK: u64 = 24;
+/// The units of work of a sample, and of a sample that may be a hole in a texture.
+const SAMPLE_WORK: u64 = 1;
+const HOLE_WORK: u64 = 32;
+
+/// A triangle that waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    corners: [PixelCorner; 3],
+    pub(crate) payload: u64,
+    has_holes: bool,
+}
+
+/// Where all threads leave triangles that wait.
+#[derive(Default)]
+pub(crate) struct WaitingTriangles(Mutex<Vec<Vec<Waiting>>>);
+
+/// What a thread draws with.
+pub(crate) struct Brush<'a> {
+    pub(crate) frame: &'a Frame,
+    window: Window,
+    /// `None` to draw large triangles at once.
+    all_waiting: Option<&'a WaitingTriangles>,
+    waiting: Vec<Waiting>,
+    is_out_of_memory: bool,
+    /// The units of work of large triangles that are drawn at once, and how many there may be.
+    pub(crate) work: u64,
+    max_work: u64,
+}
+
+/// Tests the holes of triangles that waited: where a triangle with a payload is solid, given the weights of its corners.
+pub(crate) trait Holes: Sync {
+    /// Calls `draw` with a test of samples.
+    fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&dyn Fn([f32; 3]) -> bool));
+}
+
+impl<'a> Brush<'a> {
+    /// A brush whose large triangles wait.
+    pub(crate) fn new(frame: &'a Frame, all_waiting: &'a WaitingTriangles) -> Brush<'a> {
+        Brush { all_waiting: Some(all_waiting), ..Brush::direct(frame, 0) }
+    }
+
+    /// A brush that draws everything at once, until large triangles took `max_work` units of work.
+    pub(crate) fn direct(frame: &'a Frame, max_work: u64) -> Brush<'a> {
+        Brush {
+            frame,
+            window: frame.window(),
+            all_waiting: None,
+            waiting: Vec::new(),
+            is_out_of_memory: false,
+            work: 0,
+            max_work,
+        }
+    }
+
+    /// Draws a triangle, whichever side faces the camera. Calls `payload` only if it may have a sample.
+    #[inline]
+    pub(crate) fn triangle(&mut self, corners: [PixelCorner; 3], payload: impl Fn() -> u64) {
+        let Some(triangle) = Triangle::from_corners(corners) else { return };
+        if !triangle.is_large() {
+            return self.frame.fill(&triangle, &self.window, payload, |_| true);
+        }
+        match self.all_waiting {
+            Some(_) => self.wait(Waiting { corners, payload: payload(), has_holes: false }),
+            None => {
+                self.work += triangle.work(&self.window, SAMPLE_WORK);
+                if self.work <= self.max_work {
+                    self.frame.fill(&triangle, &self.window, payload, |_| true);
+                }
+            }
+        }
+    }
+
+    /// Draws the samples of a triangle that `is_solid`.
+    pub(crate) fn triangle_where(
+        &mut self,
+        corners: [PixelCorner; 3],
+        payload: u64,
+        is_solid: impl Fn([f32; 3]) -> bool,
+    ) {
+        let Some(triangle) = Triangle::from_corners(corners) else { return };
+        if triangle.work(&self.window, HOLE_WORK) > MAX_HOLE_WORK {
+            self.wait(Waiting { corners, payload, has_holes: true });
+        } else {
+            self.frame.fill(&triangle, &self.window, || payload, is_solid);
+        }
+    }
+
+    fn wait(&mut self, waiting: Waiting) {
+        self.is_out_of_memory |= self.waiting.try_reserve(1).is_err();
+        if !self.is_out_of_memory {
+            self.waiting.push(waiting);
+        }
+    }
+
+    /// Leaves what waits, at the end of a turn.
+    ///
+    /// # Errors
+    /// If out of memory.
+    pub(crate) fn leave(&mut self) -> Result<()> {
+        if self.is_out_of_memory {
+            return Err(Error::memory("a picture"));
+        }
+        match self.all_waiting {
+            Some(all_waiting) if !self.waiting.is_empty() => {
+                let mut all_waiting = all_waiting.0.lock().unwrap_or_else(PoisonError::into_inner);
+                try_push(&mut all_waiting, std::mem::take(&mut self.waiting), "a picture")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Triangles with holes that take more units wait.
+const MAX_HOLE_WORK: u64 = 1024;
+
+impl WaitingTriangles {
+    /// Draws them, in a scene of so many `elements`. `holes` tests those that have some.
+    pub(crate) fn draw(
+        self,
+        frame: &Frame,
+        elements: impl Fn() -> u64,
+        holes: &dyn Holes,
+        work: &Work<'_>,
+    ) -> Result<()> {
+        let parts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let window = frame.window();
+        let total = parts.iter().flatten().map(|waiting| waiting.work(&window)).fold(0, u64::saturating_add);
+        if total > work.limit(0) {
+            let limit = work.limit(elements().saturating_mul(ELEMENT_WORK));
+            if total > limit {
+                return draw_tiles(sorted(parts, frame)?, frame, limit, holes, work);
+            }
+        }
+        work.add(total);
+        let turns = parts.iter().flat_map(|part| part.chunks(TURN));
+        draw_each(
+            work.run,
+            turns,
+            || (),
+            |(), triangles| {
+                triangles.iter().for_each(|waiting| waiting.draw(frame, &window, holes, &Cell::new(0)));
+                Ok(())
+            },
+        )
+    }
+}
+
+/// The units of work of large triangles that each element of a scene is granted.
+const ELEMENT_WORK: u64 = 256;
+
+impl Waiting {
+    /// The units of work of drawing it in a part of the picture, at most.
+    fn work(&self, window: &Window) -> u64 {
+        let sample = if self.has_holes { HOLE_WORK } else { SAMPLE_WORK };
+        Triangle::from_corners(self.corners).map_or(0, |triangle| triangle.work(window, sample))
+    }
+
+    /// Draws it in a part of the picture, and counts tests of holes.
+    fn draw(&self, frame: &Frame, window: &Window, holes: &dyn Holes, tests: &Cell<u64>) {
+        let Some(triangle) = Triangle::from_corners(self.corners) else { return };
+        if !self.has_holes {
+            return frame.fill(&triangle, window, || self.payload, |_| true);
+        }
+        holes.with_test(self.payload, &mut |is_solid| {
+            let is_solid = |weights: [f32; 3]| {
+                tests.set(tests.get() + 1);
+                is_solid(weights)
+            };
+            frame.fill(&triangle, window, || self.payload, is_solid);
+        });
+    }
+
+    /// The same for triangles with equal corners; of several, only the one with the lowest payload is seen.
+    fn bits(&self) -> ([[u32; 3]; 3], bool) {
+        (self.corners.map(|corner| corner.map(f32::to_bits)), self.has_holes)
+    }
+}
+
+/// A triangle among those of a whole picture.
+struct SortedTriangle {
+    /// Nothing of it is nearer.
+    nearest: u64,
+    /// Its bounding box in pixels: left, top, right and bottom.
+    bounds: [i16; 4],
+    waiting: Waiting,
+}
+
+impl SortedTriangle {
+    fn new(waiting: Waiting, frame: &Frame) -> SortedTriangle {
+        let ends = |axis: usize| {
+            let pixels = waiting.corners.map(|corner| corner[axis].clamp(i16::MIN.into(), i16::MAX.into()));
+            let [a, b, c] = pixels;
+            [a.min(b).min(c).floor() as i16, a.max(b).max(c).floor() as i16]
+        };
+        let [left, right] = ends(0);
+        let [top, bottom] = ends(1);
+        SortedTriangle { nearest: frame.nearest(&waiting.corners), bounds: [left, top, right, bottom], waiting }
+    }
+
+    fn is_beside(&self, window: &Window) -> bool {
+        let [left, top, right, bottom] = self.bounds.map(i64::from);
+        right < window.min[0] || left > window.max[0] || bottom < window.min[1] || top > window.max[1]
+    }
+}
+
+/// Triangles from front to back, each once.
+fn sorted(parts: Vec<Vec<Waiting>>, frame: &Frame) -> Result<Vec<SortedTriangle>> {
+    let mut triangles = Vec::new();
+    triangles.try_reserve_exact(parts.iter().map(Vec::len).sum())?;
+    triangles.extend(parts.into_iter().flatten().map(|waiting| SortedTriangle::new(waiting, frame)));
+    // Threads leave them in any order.
+    triangles.sort_unstable_by(|a, b| {
+        let payloads = || a.waiting.payload.cmp(&b.waiting.payload);
+        a.nearest.cmp(&b.nearest).then_with(|| a.waiting.bits().cmp(&b.waiting.bits())).then_with(payloads)
+    });
+    // Textures of equal triangles may have other holes.
+    triangles.dedup_by(|a, b| !a.waiting.has_holes && a.waiting.bits() == b.waiting.bits());
+    Ok(triangles)
+}
+
+/// Draws sorted triangles tile by tile.
+fn draw_tiles(
+    triangles: Vec<SortedTriangle>,
+    frame: &Frame,
+    limit: u64,
+    holes: &dyn Holes,
+    work: &Work<'_>,
+) -> Result<()> {
+    let size = frame.size();
+    let side = TILE.max(size[0].max(size[1]).div_ceil(MAX_TILES));
+    let tile = |x: usize, y: usize| Window {
+        min: [x as i64, y as i64],
+        max: [size[0].min(x + side) as i64, size[1].min(y + side) as i64],
+    };
+    let rows = (0..size[1]).step_by(side);
+    let tiles = rows.flat_map(|y| (0..size[0]).step_by(side).map(move |x| tile(x, y)));
+    let is_done = work.share(
+        limit,
+        tiles,
+        || (),
+        |(), window, granted| {
+            work.run.cancel.check()?;
+            Ok(draw_tile(&triangles, frame, window, granted, holes))
+        },
+    )?;
+    if !is_done {
+        work.note_coarse();
+    }
+    Ok(())
+}
+
+/// Draws triangles into a tile until nothing more would be seen, or more than the granted units are spent. Returns
+/// these.
+fn draw_tile(
+    triangles: &[SortedTriangle],
+    frame: &Frame,
+    window: &Window,
+    granted: u64,
+    holes: &dyn Holes,
+) -> u64 {
+    let mut spent = 0;
+    let mut checked = 0;
+    for sorted in triangles {
+        if spent > granted {
+            return spent;
+        }
+        // Finding the farthest sample takes half as long as drawing them.
+        if spent - checked > 2 * window.samples() {
+            spent += window.samples() / 2;
+            checked = spent;
+            if sorted.nearest > frame.farthest(window) {
+                break;
+            }
+        }
+        spent += PASS_WORK;
+        if sorted.is_beside(window) {
+            continue;
+        }
+        spent += BESIDE_WORK;
+        let triangle = Triangle::from_corners(sorted.waiting.corners);
+        if let Some(triangle) = triangle.filter(|triangle| !triangle.is_beside(window)) {
+            let tests = Cell::new(0);
+            sorted.waiting.draw(frame, window, holes, &tests);
+            spent += triangle.work(window, SAMPLE_WORK) + HOLE_WORK * tests.get();
+        }
+    }
+    spent.min(granted)
+}
