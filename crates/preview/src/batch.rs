@@ -66,12 +66,7 @@ impl<P: Copy + Default> Batch<P> {
     }
 
     /// Draws all triangles. `payload` gives the payload of those that reach a sample.
-    pub(crate) fn draw(
-        &mut self,
-        camera: &Camera,
-        brush: &mut Brush<'_>,
-        payload: impl Fn(&P, [[f32; 3]; 3]) -> u64,
-    ) {
+    pub(crate) fn draw(&mut self, camera: &Camera, brush: &mut Brush<'_>, payload: impl Fn(&P, [[f32; 3]; 3]) -> u64) {
         self.project(camera, brush.frame.size());
         for at in 0..self.count {
             if self.touches[at] != 0 {

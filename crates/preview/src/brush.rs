@@ -10,7 +10,8 @@ use crate::parallel::draw_each;
 use crate::work::Work;
 use polyhaul_model::error::{Error, Result, try_push};
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Triangles that a thread draws at a time.
 const TURN: usize = 64;
@@ -33,15 +34,20 @@ pub(crate) struct Waiting {
 }
 
 /// Where all threads leave triangles that wait.
-#[derive(Default)]
-pub(crate) struct WaitingTriangles(Mutex<Vec<Vec<Waiting>>>);
+pub(crate) struct WaitingTriangles<'a> {
+    lists: Mutex<Vec<Vec<Waiting>>>,
+    count: AtomicU64,
+    /// The number of elements of the scene, and how many triangles may wait.
+    elements: &'a (dyn Fn() -> u64 + Sync),
+    max_count: OnceLock<u64>,
+}
 
 /// What a thread draws with.
 pub(crate) struct Brush<'a> {
     pub(crate) frame: &'a Frame,
     window: Window,
     /// `None` to draw large triangles at once.
-    all_waiting: Option<&'a WaitingTriangles>,
+    all_waiting: Option<&'a WaitingTriangles<'a>>,
     waiting: Vec<Waiting>,
     is_out_of_memory: bool,
     /// The units of work of large triangles that are drawn at once, and how many there may be.
@@ -57,7 +63,7 @@ pub(crate) trait Holes: Sync {
 
 impl<'a> Brush<'a> {
     /// A brush whose large triangles wait.
-    pub(crate) fn new(frame: &'a Frame, all_waiting: &'a WaitingTriangles) -> Brush<'a> {
+    pub(crate) fn new(frame: &'a Frame, all_waiting: &'a WaitingTriangles<'a>) -> Brush<'a> {
         Brush { all_waiting: Some(all_waiting), ..Brush::direct(frame, 0) }
     }
 
@@ -123,10 +129,7 @@ impl<'a> Brush<'a> {
             return Err(Error::memory("a picture"));
         }
         match self.all_waiting {
-            Some(all_waiting) if !self.waiting.is_empty() => {
-                let mut all_waiting = all_waiting.0.lock().unwrap_or_else(PoisonError::into_inner);
-                try_push(&mut all_waiting, std::mem::take(&mut self.waiting), "a picture")
-            }
+            Some(all_waiting) if !self.waiting.is_empty() => all_waiting.add(std::mem::take(&mut self.waiting)),
             _ => Ok(()),
         }
     }
@@ -135,20 +138,33 @@ impl<'a> Brush<'a> {
 /// Triangles with holes that take more units wait.
 const MAX_HOLE_WORK: u64 = 1024;
 
-impl WaitingTriangles {
-    /// Draws them, in a scene of so many `elements`. `holes` tests those that have some.
-    pub(crate) fn draw(
-        self,
-        frame: &Frame,
-        elements: impl Fn() -> u64,
-        holes: &dyn Holes,
-        work: &Work<'_>,
-    ) -> Result<()> {
-        let parts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+impl<'a> WaitingTriangles<'a> {
+    /// None yet, of a scene with so many `elements`.
+    pub(crate) fn new(elements: &'a (dyn Fn() -> u64 + Sync)) -> WaitingTriangles<'a> {
+        WaitingTriangles { lists: Mutex::default(), count: AtomicU64::new(0), elements, max_count: OnceLock::new() }
+    }
+
+    /// Whether there are more than the memory for them allows. Then none are kept.
+    pub(crate) fn is_full(&self) -> bool {
+        let count = self.count.load(Ordering::Relaxed);
+        count > FREE_COUNT && count > *self.max_count.get_or_init(|| FREE_COUNT + (self.elements)())
+    }
+
+    fn add(&self, waiting: Vec<Waiting>) -> Result<()> {
+        self.count.fetch_add(waiting.len() as u64, Ordering::Relaxed);
+        if self.is_full() {
+            return Ok(());
+        }
+        try_push(&mut self.lists.lock().unwrap_or_else(PoisonError::into_inner), waiting, "a picture")
+    }
+
+    /// Draws them. `holes` tests those that have some.
+    pub(crate) fn draw(self, frame: &Frame, holes: &dyn Holes, work: &Work<'_>) -> Result<()> {
+        let parts = self.lists.into_inner().unwrap_or_else(PoisonError::into_inner);
         let window = frame.window();
         let total = parts.iter().flatten().map(|waiting| waiting.work(&window)).fold(0, u64::saturating_add);
         if total > work.limit(0) {
-            let limit = work.limit(elements().saturating_mul(ELEMENT_WORK));
+            let limit = work.limit((self.elements)().saturating_mul(ELEMENT_WORK));
             if total > limit {
                 return draw_tiles(sorted(parts, frame)?, frame, limit, holes, work);
             }
@@ -167,6 +183,8 @@ impl WaitingTriangles {
     }
 }
 
+/// So many triangles may wait in any scene, and one more for each of its elements.
+const FREE_COUNT: u64 = 1 << 20;
 /// The units of work of large triangles that each element of a scene is granted.
 const ELEMENT_WORK: u64 = 256;
 
@@ -273,13 +291,7 @@ fn draw_tiles(
 
 /// Draws triangles into a tile until nothing more would be seen, or more than the granted units are spent. Returns
 /// these.
-fn draw_tile(
-    triangles: &[SortedTriangle],
-    frame: &Frame,
-    window: &Window,
-    granted: u64,
-    holes: &dyn Holes,
-) -> u64 {
+fn draw_tile(triangles: &[SortedTriangle], frame: &Frame, window: &Window, granted: u64, holes: &dyn Holes) -> u64 {
     let mut spent = 0;
     let mut checked = 0;
     for sorted in triangles {

@@ -40,14 +40,40 @@ struct Stroke<'a> {
     brush: Brush<'a>,
 }
 
-/// Draws all parts.
+/// The units of work of points that stand for large triangles.
+const POINTS_WORK: u64 = 1 << 26;
+
+/// Draws all parts, within the budget of work.
 pub(crate) fn draw(
-    parts: &SceneParts<'_>,
+    parts: &mut SceneParts<'_>,
     textures: &Textures,
     camera: &Camera,
     frame: &Frame,
     work: &Work<'_>,
 ) -> Result<()> {
+    parts.thin(camera, frame.size(), work)?;
+    if try_draw(parts, textures, camera, frame, work)? {
+        return Ok(());
+    }
+    parts.hide_repeats()?;
+    frame.clear();
+    if try_draw(parts, textures, camera, frame, work)? {
+        return Ok(());
+    }
+    work.note_coarse();
+    parts.show_points(camera, frame.size(), POINTS_WORK)?;
+    frame.clear();
+    try_draw(parts, textures, camera, frame, work).map(drop)
+}
+
+/// Draws all parts, unless too many large triangles would wait.
+fn try_draw(
+    parts: &SceneParts<'_>,
+    textures: &Textures,
+    camera: &Camera,
+    frame: &Frame,
+    work: &Work<'_>,
+) -> Result<bool> {
     let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
     let point = point_size(points.map(|part| part.elements.len()).sum(), frame);
     let canvas = Canvas { parts, textures, camera, cancel: &work.run.cancel, point };
@@ -56,7 +82,8 @@ pub(crate) fn draw(
         let turn = TURN * part.density.step;
         (start..end).step_by(turn).map(move |first| (part, first..end.min(first + turn)))
     });
-    let all_waiting = WaitingTriangles::default();
+    let elements = || parts.distinct_corners() + parts.parts.len() as u64;
+    let all_waiting = WaitingTriangles::new(&elements);
     let stroke = || Stroke { batch: Batch::new(), brush: Brush::new(frame, &all_waiting) };
     draw_each(work.run, turns, stroke, |stroke, (part, elements)| {
         match part.kind {
@@ -68,7 +95,11 @@ pub(crate) fn draw(
         stroke.brush.leave()
     })?;
     work.add(parts.drawing_work());
-    all_waiting.draw(frame, || parts.distinct_corners(), &canvas, work)
+    if all_waiting.is_full() {
+        return Ok(false);
+    }
+    all_waiting.draw(frame, &canvas, work)?;
+    Ok(true)
 }
 
 /// The size of `count` points in pixels, such that all of them in a grid would cover half of the picture.

@@ -126,6 +126,11 @@ impl Frame {
         (y * self.width + x) * SAMPLES + sample
     }
 
+    /// Overwrites all samples with nothing.
+    pub(crate) fn clear(&self) {
+        self.samples.iter().for_each(|sample| sample.store(EMPTY, Ordering::Relaxed));
+    }
+
     /// Overwrites a sample.
     pub(crate) fn set(&self, index: usize, hit: Option<Hit>) {
         let value = hit.map_or(EMPTY, |Hit { depth, payload }| self.above(depth.clamp(0.0, 1.0)) | payload);

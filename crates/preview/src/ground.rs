@@ -31,7 +31,7 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new(
-        parts: &SceneParts<'_>,
+        parts: &mut SceneParts<'_>,
         textures: &Textures,
         bounds: Bounds,
         axes: Axes,

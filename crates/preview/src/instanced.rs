@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Trees over instances: enough to keep some threads busy, and few for a ray to enter.
 const GROUPS: usize = 8;
 /// The units of work of casting rays that each instance, and each corner of a definition, is granted.
-const INSTANCE_WORK: u64 = 8192;
+const INSTANCE_WORK: u64 = 4096;
 const CORNER_WORK: u64 = 64;
 /// Instances that a thread tests at a time.
 const TURN: usize = 16 << 10;
@@ -182,10 +182,11 @@ impl<'a> InstancedDrawing<'a> {
         let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
         let corners = CORNER_WORK.saturating_mul(self.parts.count());
         let linear = INSTANCE_WORK.saturating_mul(self.instanced.instances.len() as u64).saturating_add(corners);
-        let is_done = self.work.share(self.work.limit(linear), tiles, TraversalStacks::default, |scratch, tile, granted| {
-            self.work.run.cancel.check()?;
-            Ok(self.cast_samples(*tile, samples.clone(), granted, scratch))
-        })?;
+        let is_done =
+            self.work.share(self.work.limit(linear), tiles, TraversalStacks::default, |scratch, tile, granted| {
+                self.work.run.cancel.check()?;
+                Ok(self.cast_samples(*tile, samples.clone(), granted, scratch))
+            })?;
         if !is_done {
             self.work.note_coarse();
         }
@@ -254,13 +255,7 @@ impl<'a> InstancedDrawing<'a> {
     /// [`InstancedDrawing::cast_tile_portable`], compiled for registers that hold a row of rays.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn cast_tile_avx2(
-        &self,
-        tile: [usize; 2],
-        sample: usize,
-        max_work: u64,
-        scratch: &mut TraversalStacks,
-    ) -> Packet {
+    fn cast_tile_avx2(&self, tile: [usize; 2], sample: usize, max_work: u64, scratch: &mut TraversalStacks) -> Packet {
         self.cast_tile_portable(tile, sample, max_work, scratch)
     }
 

@@ -147,10 +147,9 @@ pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOpt
     // Without anything to see, any camera will do.
     let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
     let camera = Camera::framing(bounds, options.view, axes, options.size);
-    parts.thin(&camera, options.size, &work)?;
-    draw::draw(&parts, textures, &camera, &frame, &work)?;
+    draw::draw(&mut parts, textures, &camera, &frame, &work)?;
+    let ground = options.ground.then(|| Ground::new(&mut parts, textures, bounds, axes, &work)).transpose()?;
     let surfaces = SceneSurfaces { scene, parts: &parts, camera: &camera, textures };
-    let ground = options.ground.then(|| Ground::new(&parts, textures, bounds, axes, &work)).transpose()?;
     Ok(work.picture(shade::shade(&surfaces, &camera, ground.as_ref(), &frame, options)?))
 }
 

@@ -53,10 +53,9 @@ impl<'a> NearLayer<'a> {
         size: [usize; 2],
         work: &Work<'_>,
     ) -> Result<NearLayer<'a>> {
-        let mut parts = parts.placed(placed)?;
-        parts.thin(camera, size, work)?;
-        let near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(size)? };
-        draw(&near.parts, textures, &near.camera, &near.frame, work)?;
+        let parts = parts.placed(placed)?;
+        let mut near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(size)? };
+        draw(&mut near.parts, textures, &near.camera, &near.frame, work)?;
         Ok(near)
     }
 

@@ -16,10 +16,10 @@ pub(crate) const ROWS: usize = 32;
 /// A bit for each row.
 pub(crate) type Rows = u32;
 /// The units of work of a node of a tree, or an element in a leaf, and of each row of rays that may hit it.
-const NODE_WORK: u64 = 16;
-const ROW_WORK: u64 = 16;
+const NODE_WORK: u64 = 4;
+const ROW_WORK: u64 = 4;
 /// The units of work of moving rays to other coordinates.
-const MOVE_WORK: u64 = 512;
+const MOVE_WORK: u64 = 256;
 /// Replaces smaller components of a direction: the inverse is still finite.
 const MIN_DIRECTION: f32 = 1e-20;
 /// Boxes are this much deeper than computed, for rounding.

@@ -68,12 +68,12 @@ fn options(threads: usize) -> PreviewOptions {
 #[test]
 fn every_sample_shows_what_a_ray_meets_first() {
     let scene = scene(soup(300));
-    let parts = SceneParts::from_scene(&scene).unwrap();
+    let mut parts = SceneParts::from_scene(&scene).unwrap();
     let size = [160, 120];
     let frame = Frame::new(size[0], size[1]).unwrap();
     let bounds = parts.bounds().unwrap();
     let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
-    draw::draw(&parts, &Textures::default(), &camera, &frame, &Work::new(&options(1))).unwrap();
+    draw::draw(&mut parts, &Textures::default(), &camera, &frame, &Work::new(&options(1))).unwrap();
     let mut same = 0;
     let mut total = 0;
     for (x, y) in (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y))) {

@@ -97,7 +97,7 @@ impl SceneParts<'_> {
     }
 
     /// Leaves out parts that show the same elements at the same place as an earlier one.
-    fn hide_repeats(&mut self) -> Result<()> {
+    pub(crate) fn hide_repeats(&mut self) -> Result<()> {
         let mut shown = HashSet::new();
         shown.try_reserve(self.parts.len())?;
         for part in &mut self.parts {
@@ -111,7 +111,7 @@ impl SceneParts<'_> {
     }
 
     /// Draws parts as points, with the greatest density within the limit.
-    fn show_points(&mut self, camera: &Camera, size: [usize; 2], limit: u64) -> Result<()> {
+    pub(crate) fn show_points(&mut self, camera: &Camera, size: [usize; 2], limit: u64) -> Result<()> {
         let areas = self.areas(camera, size)?;
         let mut per_pixel = PER_PIXEL;
         loop {

@@ -81,11 +81,7 @@ impl<'a> Work<'a> {
 
     /// The picture that this work made.
     pub(crate) fn picture(&self, image: polyhaul_model::Image) -> Picture {
-        Picture {
-            image,
-            work: self.done.load(Ordering::Relaxed),
-            is_coarse: self.is_coarse.load(Ordering::Relaxed),
-        }
+        Picture { image, work: self.done.load(Ordering::Relaxed), is_coarse: self.is_coarse.load(Ordering::Relaxed) }
     }
 
     /// Calls `work` for items that share `limit` units, each on one thread: first with half of their shares, then, for

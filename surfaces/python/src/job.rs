@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 /// The interval of checking for signals and reporting progress.
 const STEP: Duration = Duration::from_millis(50);
 
-
 /// How long cancelled work without open files may continue before it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
 

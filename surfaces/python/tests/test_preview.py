@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import json
 
 import numpy as np
 import polyhaul
@@ -78,13 +80,31 @@ def test_pictures_in_notebooks_have_a_budget_of_work() -> None:
         assert len(np.unique(polyhaul.read_image(io.BytesIO(file)).pixels)) > 10
 
 
+def many_places() -> bytes:
+    """A glTF file that shows a mesh of 10,000 triangles at 1,200 places."""
+    places = 1200
+    nodes = [{"mesh": 0, "translation": [at % 40, at // 40, 0]} for at in range(places)]
+    positions = base64.b64encode(np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0]]).tobytes()).decode()
+    document = {
+        "asset": {"version": "2.0"},
+        "scenes": [{"nodes": list(range(places))}],
+        "nodes": nodes,
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"},
+            {"componentType": 5125, "count": 30_000, "type": "SCALAR"},
+        ],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "buffers": [{"byteLength": 36, "uri": f"data:application/octet-stream;base64,{positions}"}],
+    }
+    return json.dumps(document).encode()
+
+
 def test_coarse_pictures_say_so() -> None:
-    text = "".join(f"v {at % 7} {at % 11} {at % 13}\n" for at in range(1001)) + "f"
-    text += "".join(f" {1 + at * at * 7919 % 1001}" for at in range(100_000)) + "\n"
-    drawn = polyhaul.preview(text.encode(), size=(64, 48), format="obj")
-    assert drawn.report.warnings.counts["coarse-picture"] > 0
+    drawn = polyhaul.preview(many_places(), size=(64, 48), format="gltf")
+    assert drawn.report is not None and drawn.report.warnings.counts["coarse-picture"] == 1
     exact = polyhaul.preview(SQUARE, size=(64, 48), format="obj")
-    assert "coarse-picture" not in exact.report.warnings.counts
+    assert exact.report is not None and "coarse-picture" not in exact.report.warnings.counts
 
 
 def test_renderer_scenes_have_their_camera() -> None:

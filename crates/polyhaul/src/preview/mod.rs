@@ -13,7 +13,7 @@ use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
 use crate::loaded::Loaded;
 use crate::open::Opened;
-use crate::ops::{ImageOps, MipmapOptions, SceneOps};
+use crate::ops::{ImageOps, MipmapOptions};
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
 use polyhaul_geometry::triangulate::triangulate_scene_bounded;
@@ -82,7 +82,8 @@ fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
 /// Warns if a picture took more work than the budget allows.
 fn note_if_coarse(is_coarse: bool, warnings: &mut Warnings) {
     if is_coarse {
-        let message = "the picture is coarse: the scene has too many elements, or too many large ones in the same place";
+        let message =
+            "the picture is coarse: the scene has too many elements, or too many large ones in the same place";
         warnings.push("coarse-picture", Diagnostic::new(message));
     }
 }

@@ -5,6 +5,7 @@ use polyhaul::ErrorKind;
 use polyhaul::model::{Counts, Curve, Elements, Mesh, Object, Run, Scene};
 use polyhaul::ops::{MeshOps, SceneOps, TriangleMap};
 use polyhaul::options::RunOptions;
+use polyhaul_geometry::triangulate::{triangulate_scene_bounded, triangulate_scene_positions};
 use std::collections::HashMap;
 
 const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
@@ -233,6 +234,43 @@ fn large_polygons_are_cut_right() {
     ] {
         assert_is_cut_right(name, &polygon);
     }
+}
+
+/// A scene of polygons.
+fn polygons(polygons: &[Vec<Point>]) -> Scene {
+    let mut mesh = Mesh::default();
+    let positions: Vec<_> = polygons.iter().flatten().map(|&[x, y]| [x as f32, y as f32, 0.0]).collect();
+    let mut offsets = vec![0];
+    polygons.iter().for_each(|polygon| offsets.push(offsets[offsets.len() - 1] + polygon.len() as u32));
+    mesh.faces.corner_positions = (0..positions.len() as u32).collect::<Vec<_>>().into();
+    mesh.faces.offsets = offsets.into();
+    mesh.positions = positions.into();
+    Scene { meshes: vec![mesh], ..Scene::default() }
+}
+
+#[test]
+fn pictures_triangulate_simple_polygons_as_a_whole_and_random_ones_in_part() {
+    let run = options(2);
+    let mut random = Random(3);
+    let simple = [
+        comb(4_000),
+        diagonal_comb(1_000),
+        spiral(4_000),
+        star(4_000),
+        flower(300),
+        sieve(30, 20),
+        burst(8_000, &mut random),
+    ];
+    let mut bounded = polygons(&simple);
+    let mut whole = polygons(&simple);
+    assert_eq!(triangulate_scene_bounded(&mut bounded, &run).unwrap(), 0);
+    triangulate_scene_positions(&mut whole, &run).unwrap();
+    assert!(bounded.meshes == whole.meshes);
+    // Corners anywhere: sides cross each other, and every ear is blocked by many corners.
+    let crossing = (0..200_000).map(|_| [random.unit(), random.unit()]).collect();
+    let mut bounded = polygons(&[crossing]);
+    assert_eq!(triangulate_scene_bounded(&mut bounded, &run).unwrap(), 1);
+    assert_eq!(bounded.meshes[0].faces.len(), 200_000 - 2);
 }
 
 /// A letter o as a modelling program writes it: the last two corners repeat the bridge.

@@ -119,9 +119,8 @@ fn an_image_of_too_many_pixels_is_drawn_in_its_average_color() {
     let path = folder.join("a.png");
     plain_png(&path, 2100, [30, 200, 30]);
     let options = PreviewOptions::default().with_size([60, 40]);
-    let draw = |budget: WorkBudget| {
-        preview(&*path, &ReadOptions::default(), &options.clone().with_budget(budget)).unwrap()
-    };
+    let draw =
+        |budget: WorkBudget| preview(&*path, &ReadOptions::default(), &options.clone().with_budget(budget)).unwrap();
     assert_eq!(count(&draw(WorkBudget::Proportional), "coarse-picture"), 0);
     let coarse = draw(WorkBudget::Fixed);
     assert_eq!(count(&coarse, "coarse-picture"), 1);

@@ -208,3 +208,40 @@ fn the_first_pixel_is_told() {
     assert!(std::fs::read_to_string(&chart).unwrap().contains("first pixel"), "{ran:?}");
     run(&["sweep", &scene, "--until", "first-pixel", "--model"]).expect(2);
 }
+
+/// A glTF file that shows a mesh of 10,000 triangles at 1,200 places.
+fn many_places() -> String {
+    let places = 1200;
+    let numbers: Vec<_> = (0..places).map(|at| at.to_string()).collect();
+    let node = |at: usize| format!("{{\"mesh\":0,\"translation\":[{},{},0]}}", at % 40, at / 40);
+    let nodes: Vec<_> = (0..places).map(node).collect();
+    let positions = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA";
+    format!(
+        r#"{{"asset":{{"version":"2.0"}},"scenes":[{{"nodes":[{}]}}],"nodes":[{}],
+        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}},"indices":1}}]}}],"accessors":[
+        {{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3"}},
+        {{"componentType":5125,"count":30000,"type":"SCALAR"}}],"bufferViews":[{{"buffer":0,"byteLength":36}}],
+        "buffers":[{{"byteLength":36,"uri":"data:application/octet-stream;base64,{positions}"}}]}}"#,
+        numbers.join(","),
+        nodes.join(",")
+    )
+}
+
+#[test]
+fn coarse_pictures_say_so_in_previews_and_batches() {
+    let folder = Folder::new("preview-coarse");
+    std::fs::create_dir_all(folder.path("in")).unwrap();
+    folder.file("in/a.gltf", &many_places());
+    let asset = folder.path("in/a.gltf");
+    let arguments = ["preview", &asset, "-o", &folder.path("a.png"), "--size", "64x48"];
+    let value = run(&[&arguments[..], &["--json"]].concat()).expect(0).json();
+    assert_eq!(value["warnings"]["counts"]["coarse-picture"].as_u64(), Some(1), "{value}");
+    let ran = run(&[&arguments[..], &["--strict"]].concat()).expect(0);
+    assert!(ran.stderr.contains("warning[coarse-picture]: the picture is coarse"), "{ran:?}");
+    let from = folder.path("in");
+    let to = folder.path("out");
+    let batch = ["batch", &from, "-o", &to, "--to", "glb", "--preview", "64"];
+    run(&batch).expect(0);
+    let rows = run(&["batch", "rows", &to]).expect(0);
+    assert!(rows.stdout.contains("coarse-picture"), "{rows:?}");
+}
