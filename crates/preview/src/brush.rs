@@ -29,7 +29,7 @@ const HOLE_WORK: u64 = 32;
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     corners: [PixelCorner; 3],
-    pub(crate) payload: u64,
+    payload: u64,
     has_holes: bool,
 }
 
@@ -37,8 +37,11 @@ pub(crate) struct Waiting {
 pub(crate) struct WaitingTriangles<'a> {
     lists: Mutex<Vec<Vec<Waiting>>>,
     count: AtomicU64,
+    /// The units of work of drawing all of them.
+    work: AtomicU64,
     /// The number of elements of the scene, and how many triangles may wait.
     elements: &'a (dyn Fn() -> u64 + Sync),
+    is_bounded: bool,
     max_count: OnceLock<u64>,
 }
 
@@ -50,7 +53,7 @@ pub(crate) struct Brush<'a> {
     all_waiting: Option<&'a WaitingTriangles<'a>>,
     waiting: Vec<Waiting>,
     is_out_of_memory: bool,
-    /// The units of work of large triangles that are drawn at once, and how many there may be.
+    /// The units of work of large triangles, since the last turn, and how many there may be if they are drawn at once.
     pub(crate) work: u64,
     max_work: u64,
 }
@@ -87,14 +90,13 @@ impl<'a> Brush<'a> {
         if !triangle.is_large() {
             return self.frame.fill(&triangle, &self.window, payload, |_| true);
         }
-        match self.all_waiting {
-            Some(_) => self.wait(Waiting { corners, payload: payload(), has_holes: false }),
-            None => {
-                self.work += triangle.work(&self.window, SAMPLE_WORK);
-                if self.work <= self.max_work {
-                    self.frame.fill(&triangle, &self.window, payload, |_| true);
-                }
-            }
+        let work = triangle.work(&self.window, SAMPLE_WORK);
+        if self.all_waiting.is_some() {
+            return self.wait(Waiting { corners, payload: payload(), has_holes: false }, work);
+        }
+        self.work += work;
+        if self.work <= self.max_work {
+            self.frame.fill(&triangle, &self.window, payload, |_| true);
         }
     }
 
@@ -106,14 +108,16 @@ impl<'a> Brush<'a> {
         is_solid: impl Fn([f32; 3]) -> bool,
     ) {
         let Some(triangle) = Triangle::from_corners(corners) else { return };
-        if triangle.work(&self.window, HOLE_WORK) > MAX_HOLE_WORK {
-            self.wait(Waiting { corners, payload, has_holes: true });
+        let work = triangle.work(&self.window, HOLE_WORK);
+        if work > MAX_HOLE_WORK {
+            self.wait(Waiting { corners, payload, has_holes: true }, work);
         } else {
             self.frame.fill(&triangle, &self.window, || payload, is_solid);
         }
     }
 
-    fn wait(&mut self, waiting: Waiting) {
+    fn wait(&mut self, waiting: Waiting, work: u64) {
+        self.work = self.work.saturating_add(work);
         self.is_out_of_memory |= self.waiting.try_reserve(1).is_err();
         if !self.is_out_of_memory {
             self.waiting.push(waiting);
@@ -129,7 +133,9 @@ impl<'a> Brush<'a> {
             return Err(Error::memory("a picture"));
         }
         match self.all_waiting {
-            Some(all_waiting) if !self.waiting.is_empty() => all_waiting.add(std::mem::take(&mut self.waiting)),
+            Some(all_waiting) if !self.waiting.is_empty() => {
+                all_waiting.add(std::mem::take(&mut self.waiting), std::mem::take(&mut self.work))
+            }
             _ => Ok(()),
         }
     }
@@ -139,19 +145,27 @@ impl<'a> Brush<'a> {
 const MAX_HOLE_WORK: u64 = 1024;
 
 impl<'a> WaitingTriangles<'a> {
-    /// None yet, of a scene with so many `elements`.
-    pub(crate) fn new(elements: &'a (dyn Fn() -> u64 + Sync)) -> WaitingTriangles<'a> {
-        WaitingTriangles { lists: Mutex::default(), count: AtomicU64::new(0), elements, max_count: OnceLock::new() }
+    /// None yet, of a scene with so many `elements`; if it `is_bounded`, only as many as the memory allows may wait.
+    pub(crate) fn new(elements: &'a (dyn Fn() -> u64 + Sync), is_bounded: bool) -> WaitingTriangles<'a> {
+        WaitingTriangles {
+            lists: Mutex::default(),
+            count: AtomicU64::new(0),
+            work: AtomicU64::new(0),
+            elements,
+            is_bounded,
+            max_count: OnceLock::new(),
+        }
     }
 
     /// Whether there are more than the memory for them allows. Then none are kept.
     pub(crate) fn is_full(&self) -> bool {
         let count = self.count.load(Ordering::Relaxed);
-        count > FREE_COUNT && count > *self.max_count.get_or_init(|| FREE_COUNT + (self.elements)())
+        self.is_bounded && count > FREE_COUNT && count > *self.max_count.get_or_init(|| FREE_COUNT + (self.elements)())
     }
 
-    fn add(&self, waiting: Vec<Waiting>) -> Result<()> {
+    fn add(&self, waiting: Vec<Waiting>, work: u64) -> Result<()> {
         self.count.fetch_add(waiting.len() as u64, Ordering::Relaxed);
+        self.work.fetch_add(work, Ordering::Relaxed);
         if self.is_full() {
             return Ok(());
         }
@@ -162,7 +176,7 @@ impl<'a> WaitingTriangles<'a> {
     pub(crate) fn draw(self, frame: &Frame, holes: &dyn Holes, work: &Work<'_>) -> Result<()> {
         let parts = self.lists.into_inner().unwrap_or_else(PoisonError::into_inner);
         let window = frame.window();
-        let total = parts.iter().flatten().map(|waiting| waiting.work(&window)).fold(0, u64::saturating_add);
+        let total = self.work.into_inner();
         if total > work.limit(0) {
             let limit = work.limit((self.elements)().saturating_mul(ELEMENT_WORK));
             if total > limit {
@@ -189,12 +203,6 @@ const FREE_COUNT: u64 = 1 << 20;
 const ELEMENT_WORK: u64 = 256;
 
 impl Waiting {
-    /// The units of work of drawing it in a part of the picture, at most.
-    fn work(&self, window: &Window) -> u64 {
-        let sample = if self.has_holes { HOLE_WORK } else { SAMPLE_WORK };
-        Triangle::from_corners(self.corners).map_or(0, |triangle| triangle.work(window, sample))
-    }
-
     /// Draws it in a part of the picture, and counts tests of holes.
     fn draw(&self, frame: &Frame, window: &Window, holes: &dyn Holes, tests: &Cell<u64>) {
         let Some(triangle) = Triangle::from_corners(self.corners) else { return };

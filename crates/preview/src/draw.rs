@@ -40,8 +40,8 @@ struct Stroke<'a> {
     brush: Brush<'a>,
 }
 
-/// The units of work of points that stand for large triangles.
-const POINTS_WORK: u64 = 1 << 26;
+/// The units of work of points that stand for large triangles: so few triangles remain that all may wait.
+const POINTS_WORK: u64 = 1 << 22;
 
 /// Draws all parts, within the budget of work.
 pub(crate) fn draw(
@@ -52,54 +52,65 @@ pub(crate) fn draw(
     work: &Work<'_>,
 ) -> Result<()> {
     parts.thin(camera, frame.size(), work)?;
-    if try_draw(parts, textures, camera, frame, work)? {
+    let paint =
+        |parts: &SceneParts<'_>, is_last: bool| Painting { parts, textures, camera, frame, work, is_last }.draw();
+    if paint(parts, false)? {
         return Ok(());
     }
-    parts.hide_repeats()?;
     frame.clear();
-    if try_draw(parts, textures, camera, frame, work)? {
+    if parts.hide_repeats()? && paint(parts, false)? {
         return Ok(());
     }
     work.note_coarse();
     parts.show_points(camera, frame.size(), POINTS_WORK)?;
     frame.clear();
-    try_draw(parts, textures, camera, frame, work).map(drop)
+    paint(parts, true).map(drop)
 }
 
-/// Draws all parts, unless too many large triangles would wait.
-fn try_draw(
-    parts: &SceneParts<'_>,
-    textures: &Textures,
-    camera: &Camera,
-    frame: &Frame,
-    work: &Work<'_>,
-) -> Result<bool> {
-    let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
-    let point = point_size(points.map(|part| part.elements.len()).sum(), frame);
-    let canvas = Canvas { parts, textures, camera, cancel: &work.run.cancel, point };
-    let turns = parts.parts.iter().filter(|part| part.density.step > 0).flat_map(|part| {
-        let Range { start, end } = part.drawn();
-        let turn = TURN * part.density.step;
-        (start..end).step_by(turn).map(move |first| (part, first..end.min(first + turn)))
-    });
-    let elements = || parts.distinct_corners() + parts.parts.len() as u64;
-    let all_waiting = WaitingTriangles::new(&elements);
-    let stroke = || Stroke { batch: Batch::new(), brush: Brush::new(frame, &all_waiting) };
-    draw_each(work.run, turns, stroke, |stroke, (part, elements)| {
-        match part.kind {
-            _ if part.density.step > 1 => canvas.thinned(part, elements, stroke.brush.frame),
-            PartKind::Faces => canvas.faces(part, elements, stroke)?,
-            PartKind::Lines => canvas.lines(part, elements, &mut stroke.brush)?,
-            PartKind::Points | PartKind::Positions => canvas.points(part, elements, stroke.brush.frame),
+/// An attempt to draw all parts.
+struct Painting<'a> {
+    parts: &'a SceneParts<'a>,
+    textures: &'a Textures,
+    camera: &'a Camera,
+    frame: &'a Frame,
+    work: &'a Work<'a>,
+    /// Whether all large triangles may wait, however many there are.
+    is_last: bool,
+}
+
+impl Painting<'_> {
+    /// Draws all parts, unless too many large triangles would wait. Returns whether it did.
+    fn draw(&self) -> Result<bool> {
+        let Painting { parts, textures, camera, frame, work, is_last } = *self;
+        let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
+        let point = point_size(points.map(|part| part.elements.len()).sum(), frame);
+        let canvas = Canvas { parts, textures, camera, cancel: &work.run.cancel, point };
+        let turns = parts.parts.iter().filter(|part| part.density.step > 0).flat_map(|part| {
+            let Range { start, end } = part.drawn();
+            let turn = TURN * part.density.step;
+            (start..end).step_by(turn).map(move |first| (part, first..end.min(first + turn)))
+        });
+        let elements = || parts.distinct_corners() + parts.parts.len() as u64;
+        let all_waiting = WaitingTriangles::new(&elements, !is_last);
+        let stroke = || Stroke { batch: Batch::new(), brush: Brush::new(frame, &all_waiting) };
+        draw_each(work.run, turns, stroke, |stroke, (part, elements)| {
+            match part.kind {
+                // Nothing of this will be seen.
+                _ if all_waiting.is_full() => return Ok(()),
+                _ if part.density.step > 1 => canvas.thinned(part, elements, stroke.brush.frame),
+                PartKind::Faces => canvas.faces(part, elements, stroke)?,
+                PartKind::Lines => canvas.lines(part, elements, &mut stroke.brush)?,
+                PartKind::Points | PartKind::Positions => canvas.points(part, elements, stroke.brush.frame),
+            }
+            stroke.brush.leave()
+        })?;
+        work.add(parts.drawing_work());
+        if all_waiting.is_full() {
+            return Ok(false);
         }
-        stroke.brush.leave()
-    })?;
-    work.add(parts.drawing_work());
-    if all_waiting.is_full() {
-        return Ok(false);
+        all_waiting.draw(frame, &canvas, work)?;
+        Ok(true)
     }
-    all_waiting.draw(frame, &canvas, work)?;
-    Ok(true)
 }
 
 /// The size of `count` points in pixels, such that all of them in a grid would cover half of the picture.

@@ -4,6 +4,7 @@
 //! their size in the picture are drawn as points: every n-th corner, in the color of its face.
 
 use crate::camera::Camera;
+use crate::packet::has_width;
 use crate::scene::{PartKind, ScenePart, SceneParts};
 use crate::work::Work;
 use polyhaul_model::error::Result;
@@ -11,9 +12,10 @@ use polyhaul_model::{Bounds, Mesh};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// The units of work of a part, of a corner, and of a corner that is drawn as a point.
+/// The units of work of a part, of a corner, of one of a line with a width, and of one that is drawn as a point.
 const PART_WORK: u64 = 256;
 const CORNER_WORK: u64 = 8;
+const RIBBON_WORK: u64 = 128;
 const POINT_WORK: u64 = 64;
 /// Points for each pixel that a part covers, at most.
 const PER_PIXEL: f64 = 4.0;
@@ -48,31 +50,27 @@ impl Density {
         let pixels = (0.5 * area / corners.div_ceil(step) as f64).sqrt().clamp(PIXELS[0], PIXELS[1]);
         Density { step, skipped: number.wrapping_mul(SHIFT) % step, pixels: pixels as f32 }
     }
-
-    /// The units of work of a part with so many corners.
-    fn work(self, corners: usize) -> u64 {
-        match self.step {
-            0 => 0,
-            1 => PART_WORK + CORNER_WORK * corners as u64,
-            step => PART_WORK + POINT_WORK * corners.div_ceil(step) as u64,
-        }
-    }
 }
 
 impl SceneParts<'_> {
     /// The units of work of passing all elements by, without large triangles.
     pub(crate) fn drawing_work(&self) -> u64 {
-        self.parts.iter().map(|part| part.density.work(part.corners().len())).fold(0, u64::saturating_add)
+        self.parts.iter().map(ScenePart::work).fold(0, u64::saturating_add)
     }
 
     /// The number of corners and points of all meshes, each mesh counted once.
     pub(crate) fn distinct_corners(&self) -> u64 {
-        let mut counts: HashMap<(*const Mesh, u8), usize> = HashMap::new();
+        self.distinct(|part| part.corners().len() as u64)
+    }
+
+    /// The sum of a value over all meshes, where each mesh has that of its largest part.
+    fn distinct(&self, value: impl Fn(&ScenePart<'_>) -> u64) -> u64 {
+        let mut largest: HashMap<(*const Mesh, u8), u64> = HashMap::new();
         for part in &self.parts {
-            let count = counts.entry((part.mesh, part.kind as u8)).or_default();
-            *count = part.corners().len().max(*count);
+            let entry = largest.entry((part.mesh, part.kind as u8)).or_default();
+            *entry = value(part).max(*entry);
         }
-        counts.into_values().map(|count| count as u64).sum()
+        largest.into_values().sum()
     }
 
     /// Chooses what is drawn of each part, within the budget of work.
@@ -85,7 +83,7 @@ impl SceneParts<'_> {
             return Ok(());
         }
         let parts = self.parts.len() as u64;
-        let limit = work.limit(2 * (CORNER_WORK * self.distinct_corners() + PART_WORK * parts));
+        let limit = work.limit(2 * (self.distinct(ScenePart::work) + PART_WORK * parts));
         if needed > limit {
             self.hide_repeats()?;
         }
@@ -96,18 +94,20 @@ impl SceneParts<'_> {
         Ok(())
     }
 
-    /// Leaves out parts that show the same elements at the same place as an earlier one.
-    pub(crate) fn hide_repeats(&mut self) -> Result<()> {
+    /// Leaves out parts that show the same elements at the same place as an earlier one. Returns whether there were any.
+    pub(crate) fn hide_repeats(&mut self) -> Result<bool> {
+        let mut has_hidden = false;
         let mut shown = HashSet::new();
         shown.try_reserve(self.parts.len())?;
         for part in &mut self.parts {
             let place = part.place.map(|rows| rows.map(|row| row.map(f32::to_bits)));
             let Range { start, end } = part.elements;
             if !shown.insert((std::ptr::from_ref(part.mesh), part.kind as u8, start, end, place)) {
+                has_hidden |= part.density.step > 0;
                 part.density = Density::NOTHING;
             }
         }
-        Ok(())
+        Ok(has_hidden)
     }
 
     /// Draws parts as points, with the greatest density within the limit.
@@ -153,6 +153,17 @@ fn area(camera: &Camera, size: [usize; 2], bounds: &Bounds) -> f64 {
 }
 
 impl ScenePart<'_> {
+    /// The units of work of passing its elements by.
+    fn work(&self) -> u64 {
+        let corners = self.corners().len();
+        match self.density.step {
+            0 => 0,
+            1 if has_width(self) => PART_WORK + RIBBON_WORK * corners as u64,
+            1 => PART_WORK + CORNER_WORK * corners as u64,
+            step => PART_WORK + POINT_WORK * corners.div_ceil(step) as u64,
+        }
+    }
+
     /// The elements that are drawn one by one, or the corners of which some are drawn as points.
     pub(crate) fn drawn(&self) -> Range<usize> {
         if self.density.step == 1 {

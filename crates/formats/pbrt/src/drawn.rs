@@ -13,8 +13,9 @@ use std::f64::consts::TAU;
 
 /// Facets around a quadric, by the number of quadrics in the scene.
 const FACETS: [(usize, u32); 3] = [(200, 96), (5_000, 32), (usize::MAX, 12)];
-/// Maximum straight pieces of a cubic curve, which deviate by at most a 200th of its length.
-const MAX_PIECES: u32 = 8;
+/// Maximum straight pieces of a cubic curve, which deviate by at most a 200th of its length; fewer in a spline of many
+/// curves, by how many there are.
+const MAX_PIECES: [(usize, u32); 2] = [(10_000, 8), (usize::MAX, 2)];
 /// The default width of curves.
 const WIDTH: f32 = 1.0;
 
@@ -237,10 +238,12 @@ impl CurveLines {
         if self.offsets.is_empty() {
             try_push(&mut self.offsets, 0, "curves")?;
         }
+        let max_pieces =
+            MAX_PIECES.into_iter().find(|&(max_count, _)| count <= max_count).map_or(1, |(_, pieces)| pieces);
         for piece in 0..count {
             let piece_points = points.get(piece * step..=piece * step + degree).unwrap_or_default();
             let bezier = bezier(piece_points, is_spline);
-            let parts = parts(&bezier);
+            let parts = parts(&bezier, max_pieces);
             for part in u32::from(piece > 0)..=parts {
                 let along = f64::from(part) / f64::from(parts);
                 let whole = (piece as f64 + along) / count as f64;
@@ -284,7 +287,7 @@ fn at([a, b, c, d]: &[[f32; 3]; 4], t: f32) -> [f32; 3] {
 }
 
 /// The number of straight pieces for a Bezier curve: the error falls with the square of their number.
-fn parts(points: &[[f32; 3]; 4]) -> u32 {
+fn parts(points: &[[f32; 3]; 4], max_pieces: u32) -> u32 {
     let length = |a: [f32; 3]| a.iter().map(|value| value * value).sum::<f32>().sqrt();
     let bend =
         |at: usize| std::array::from_fn(|axis| points[at - 1][axis] - 2.0 * points[at][axis] + points[at + 1][axis]);
@@ -292,7 +295,7 @@ fn parts(points: &[[f32; 3]; 4]) -> u32 {
     // The second derivative is at most six times this, and the error an eighth of it over the square of the pieces.
     let bend = length(bend(1)).max(length(bend(2)));
     let count = (0.75 * bend / (whole / 200.0)).sqrt().ceil();
-    if count.is_finite() { (count as u32).clamp(1, MAX_PIECES) } else { 1 }
+    if count.is_finite() { (count as u32).clamp(1, max_pieces) } else { 1 }
 }
 
 /// A number, or its default.

@@ -316,14 +316,14 @@ pub fn triangulate_scene_positions(scene: &mut Scene, options: &RunOptions) -> R
 }
 
 /// Runs [`triangulate_scene_positions`] within a budget of work, for pictures: the corners of all polygons with more
-/// than four corners together take about 100 steps each, and 32 million more. Returns the number of polygons that
+/// than four corners together take about 64 steps each, and 32 million more. Returns the number of polygons that
 /// reached the limit: their triangles can overlap.
 ///
 /// # Errors
 ///
 /// As for [`triangulate_scene`].
 pub fn triangulate_scene_bounded(scene: &mut Scene, options: &RunOptions) -> Result<u64> {
-    const PER_CORNER: u64 = 100;
+    const PER_CORNER: u64 = 64;
     const SHARED: u64 = 32_000_000;
     let corners: u64 = scene.meshes.iter().map(|mesh| polygon_corners(&mesh.faces)).sum();
     let max_looks = (PER_CORNER + SHARED / corners.max(1)).min(LOOKS_PER_CORNER);
