@@ -13,8 +13,9 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Triangles that a thread draws at a time.
+/// Triangles that a thread draws at a time, and leaves at a time at most.
 const TURN: usize = 64;
+const MAX_LIST: usize = 64 << 10;
 /// The side of a tile in pixels, and how many there are at most along a side of the picture.
 const TILE: usize = 64;
 const MAX_TILES: usize = 32;
@@ -118,6 +119,10 @@ impl<'a> Brush<'a> {
 
     fn wait(&mut self, waiting: Waiting, work: u64) {
         self.work = self.work.saturating_add(work);
+        // A turn may be a line of any length.
+        if self.waiting.len() == MAX_LIST {
+            self.is_out_of_memory |= self.leave().is_err();
+        }
         self.is_out_of_memory |= self.waiting.try_reserve(1).is_err();
         if !self.is_out_of_memory {
             self.waiting.push(waiting);

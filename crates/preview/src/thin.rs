@@ -83,7 +83,7 @@ impl SceneParts<'_> {
             return Ok(());
         }
         let parts = self.parts.len() as u64;
-        let limit = work.limit(2 * (self.distinct(ScenePart::work) + PART_WORK * parts));
+        let limit = work.limit(2 * (self.distinct(|part| part.work()) + PART_WORK * parts));
         if needed > limit {
             self.hide_repeats()?;
         }
