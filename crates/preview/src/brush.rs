@@ -5,9 +5,9 @@
 //! tile: a triangle behind everything in a tile ends it, and so does the budget. What is left out is then behind what
 //! was drawn, or beside it.
 
-use crate::frame::{Frame, PixelCorner, Triangle, Window};
+use crate::frame::{Frame, PixelCorner, PixelWindow, Triangle};
 use crate::parallel::draw_each;
-use crate::work::Work;
+use crate::work::PictureWork;
 use polyhaul_model::error::{Error, Result, try_push};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +49,7 @@ pub(crate) struct WaitingTriangles<'a> {
 /// What a thread draws with.
 pub(crate) struct Brush<'a> {
     pub(crate) frame: &'a Frame,
-    window: Window,
+    window: PixelWindow,
     /// `None` to draw large triangles at once.
     all_waiting: Option<&'a WaitingTriangles<'a>>,
     waiting: Vec<Waiting>,
@@ -59,9 +59,9 @@ pub(crate) struct Brush<'a> {
     max_work: u64,
 }
 
-/// Tests the holes of triangles that waited: where a triangle with a payload is solid, given the weights of its corners.
+/// Tests the holes of triangles that waited: where one is solid, given the weights of its corners.
 pub(crate) trait Holes: Sync {
-    /// Calls `draw` with a test of samples.
+    /// Calls `draw` with a test of the samples of the triangle with a payload.
     fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&dyn Fn([f32; 3]) -> bool));
 }
 
@@ -178,7 +178,7 @@ impl<'a> WaitingTriangles<'a> {
     }
 
     /// Draws them. `holes` tests those that have some.
-    pub(crate) fn draw(self, frame: &Frame, holes: &dyn Holes, work: &Work<'_>) -> Result<()> {
+    pub(crate) fn draw(self, frame: &Frame, holes: &dyn Holes, work: &PictureWork<'_>) -> Result<()> {
         let parts = self.lists.into_inner().unwrap_or_else(PoisonError::into_inner);
         let window = frame.window();
         let total = self.work.into_inner();
@@ -209,7 +209,7 @@ const ELEMENT_WORK: u64 = 256;
 
 impl Waiting {
     /// Draws it in a part of the picture, and counts tests of holes.
-    fn draw(&self, frame: &Frame, window: &Window, holes: &dyn Holes, tests: &Cell<u64>) {
+    fn draw(&self, frame: &Frame, window: &PixelWindow, holes: &dyn Holes, tests: &Cell<u64>) {
         let Some(triangle) = Triangle::from_corners(self.corners) else { return };
         if !self.has_holes {
             return frame.fill(&triangle, window, || self.payload, |_| true);
@@ -250,7 +250,7 @@ impl SortedTriangle {
         SortedTriangle { nearest: frame.nearest(&waiting.corners), bounds: [left, top, right, bottom], waiting }
     }
 
-    fn is_beside(&self, window: &Window) -> bool {
+    fn is_beside(&self, window: &PixelWindow) -> bool {
         let [left, top, right, bottom] = self.bounds.map(i64::from);
         right < window.min[0] || left > window.max[0] || bottom < window.min[1] || top > window.max[1]
     }
@@ -277,11 +277,11 @@ fn draw_tiles(
     frame: &Frame,
     limit: u64,
     holes: &dyn Holes,
-    work: &Work<'_>,
+    work: &PictureWork<'_>,
 ) -> Result<()> {
     let size = frame.size();
     let side = TILE.max(size[0].max(size[1]).div_ceil(MAX_TILES));
-    let tile = |x: usize, y: usize| Window {
+    let tile = |x: usize, y: usize| PixelWindow {
         min: [x as i64, y as i64],
         max: [size[0].min(x + side) as i64, size[1].min(y + side) as i64],
     };
@@ -304,7 +304,13 @@ fn draw_tiles(
 
 /// Draws triangles into a tile until nothing more would be seen, or more than the granted units are spent. Returns
 /// these.
-fn draw_tile(triangles: &[SortedTriangle], frame: &Frame, window: &Window, granted: u64, holes: &dyn Holes) -> u64 {
+fn draw_tile(
+    triangles: &[SortedTriangle],
+    frame: &Frame,
+    window: &PixelWindow,
+    granted: u64,
+    holes: &dyn Holes,
+) -> u64 {
     let mut spent = 0;
     let mut checked = 0;
     for sorted in triangles {

@@ -42,17 +42,17 @@ fn options(size: [usize; 2], threads: usize) -> PreviewOptions {
     PreviewOptions::default().with_size(size).with_run(RunOptions::default().with_threads(Some(threads)))
 }
 
-fn draw(scene: &Scene, options: &PreviewOptions) -> Picture {
+fn draw(scene: &Scene, options: &PreviewOptions) -> CountedPicture {
     preview_textured(scene, &Textures::default(), options).unwrap()
 }
 
-fn bytes(picture: &Picture) -> &[u8] {
+fn bytes(picture: &CountedPicture) -> &[u8] {
     let Samples::U8(bytes) = &picture.image.samples else { panic!("not bytes") };
     bytes
 }
 
 /// The picture for one thread, after checking that it is the same for more.
-fn draw_by_all(scene: &Scene, options: &PreviewOptions) -> Picture {
+fn draw_by_all(scene: &Scene, options: &PreviewOptions) -> CountedPicture {
     let drawn = draw(scene, options);
     let run = RunOptions::default().with_threads(Some(5));
     assert!(draw(scene, &options.clone().with_run(run)) == drawn);

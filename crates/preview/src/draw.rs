@@ -12,7 +12,7 @@ use crate::parallel::draw_each;
 use crate::ribbon::{Ribbon, Rim};
 use crate::scene::{PartKind, ScenePart, SceneParts};
 use crate::texture::Textures;
-use crate::work::Work;
+use crate::work::PictureWork;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::Cancel;
 use std::ops::Range;
@@ -49,7 +49,7 @@ pub(crate) fn draw(
     textures: &Textures,
     camera: &Camera,
     frame: &Frame,
-    work: &Work<'_>,
+    work: &PictureWork<'_>,
 ) -> Result<()> {
     parts.thin(camera, frame.size(), work)?;
     let paint =
@@ -73,7 +73,7 @@ struct Painting<'a> {
     textures: &'a Textures,
     camera: &'a Camera,
     frame: &'a Frame,
-    work: &'a Work<'a>,
+    work: &'a PictureWork<'a>,
     /// Whether all large triangles may wait, however many there are.
     is_last: bool,
 }

@@ -49,12 +49,12 @@ pub(crate) type PixelCorner = [f32; 3];
 
 /// A part of a picture, in pixels: from the first column and row, up to those behind it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub(crate) struct PixelWindow {
     pub(crate) min: [i64; 2],
     pub(crate) max: [i64; 2],
 }
 
-impl Window {
+impl PixelWindow {
     /// The number of its samples.
     pub(crate) fn samples(&self) -> u64 {
         ((self.max[0] - self.min[0]) * (self.max[1] - self.min[1])) as u64 * SAMPLES as u64
@@ -165,8 +165,8 @@ impl Frame {
 
     /// The whole picture.
     #[inline(always)]
-    pub(crate) fn window(&self) -> Window {
-        Window { min: [0; 2], max: [self.width as i64, self.height as i64] }
+    pub(crate) fn window(&self) -> PixelWindow {
+        PixelWindow { min: [0; 2], max: [self.width as i64, self.height as i64] }
     }
 
     /// Draws the samples of a triangle in a part of the picture that `is_solid`, given the weights of its corners.
@@ -176,7 +176,7 @@ impl Frame {
     pub(crate) fn fill(
         &self,
         drawn: &Triangle,
-        window: &Window,
+        window: &PixelWindow,
         payload: impl Fn() -> u64,
         is_solid: impl Fn([f32; 3]) -> bool,
     ) {
@@ -228,7 +228,7 @@ impl Frame {
     }
 
     /// The farthest sample of a part of the picture.
-    pub(crate) fn farthest(&self, window: &Window) -> u64 {
+    pub(crate) fn farthest(&self, window: &PixelWindow) -> u64 {
         let [left, right] = [window.min[0], window.max[0]].map(|x| x as usize * SAMPLES);
         let rows = (window.min[1] as usize..window.max[1] as usize).map(|y| y * self.width * SAMPLES);
         let samples = rows.flat_map(|first| &self.samples[first + left..first + right]);
@@ -311,7 +311,7 @@ impl Triangle {
     }
 
     /// The units of work of drawing it in a part of a picture, about: `sample` for each sample.
-    pub(crate) fn work(&self, window: &Window, sample: u64) -> u64 {
+    pub(crate) fn work(&self, window: &PixelWindow, sample: u64) -> u64 {
         let pixels = |axis: usize| {
             let from = (self.min[axis] >> PIXEL_BITS).max(window.min[axis]);
             ((self.max[axis] >> PIXEL_BITS) + 1).min(window.max[axis]).saturating_sub(from).max(0) as u64
@@ -323,7 +323,7 @@ impl Triangle {
     }
 
     /// Whether it is beside a part of a picture, which its bounding box may reach.
-    pub(crate) fn is_beside(&self, window: &Window) -> bool {
+    pub(crate) fn is_beside(&self, window: &PixelWindow) -> bool {
         let [low, high] = [window.min, window.max].map(|corner| corner.map(|pixel| pixel * PIXEL_UNITS));
         let is_apart = (0..2).any(|axis| self.max[axis] < low[axis] || self.min[axis] > high[axis]);
         // The largest weight in a box is at one of its corners.

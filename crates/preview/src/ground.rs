@@ -7,7 +7,7 @@ use crate::draw::draw;
 use crate::frame::{Frame, SAMPLES};
 use crate::scene::SceneParts;
 use crate::texture::Textures;
-use crate::work::Work;
+use crate::work::PictureWork;
 use polyhaul_geometry::linear::{add, dot, scale, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Axes, Bounds};
@@ -35,7 +35,7 @@ impl Ground {
         textures: &Textures,
         bounds: Bounds,
         axes: Axes,
-        work: &Work<'_>,
+        work: &PictureWork<'_>,
     ) -> Result<Ground> {
         let frame = Frame::new(SIDE, SIDE)?;
         let light = Camera::framing(bounds, View::Top, axes, [SIDE, SIDE]);

@@ -16,7 +16,7 @@ use crate::scene::{SceneParts, moved_box};
 use crate::shade::{GRAY, SeenSurface, Surfaces, shade};
 use crate::surface::SceneSurfaces;
 use crate::texture::Textures;
-use crate::work::{Picture, Work};
+use crate::work::{CountedPicture, PictureWork};
 use crate::{PreviewOptions, checked_axes};
 use glam::{Mat3A, Vec3A};
 use obvhs::aabb::Aabb;
@@ -68,7 +68,7 @@ pub struct PlacedInstance {
 pub struct InstancedDrawing<'a> {
     instanced: Instanced<'a>,
     options: &'a PreviewOptions,
-    work: Work<'a>,
+    work: PictureWork<'a>,
     parts: SceneParts<'a>,
     camera: Camera,
     near: NearLayer<'a>,
@@ -123,7 +123,7 @@ impl<'a> InstancedDrawing<'a> {
     /// As for [`crate::preview`]; [`ErrorKind::Limit`] for 2^32 corners.
     pub fn new(instanced: Instanced<'a>, options: &'a PreviewOptions) -> Result<InstancedDrawing<'a>> {
         let axes = checked_axes(options, instanced.scene.axes)?;
-        let work = Work::new(options);
+        let work = PictureWork::new(options);
         let (parts, ranges) = SceneParts::from_objects(instanced.scene, instanced.definitions)?;
         if parts.count() >= u64::from(u32::MAX) {
             return Err(Error::new(ErrorKind::Limit, "a picture can show at most 4 billion different corners"));
@@ -154,7 +154,7 @@ impl<'a> InstancedDrawing<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
-    pub fn first(&self) -> Result<Picture> {
+    pub fn first(&self) -> Result<CountedPicture> {
         self.cast(0..1)?;
         self.shade()
     }
@@ -163,7 +163,7 @@ impl<'a> InstancedDrawing<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
-    pub fn rest(&self) -> Result<Picture> {
+    pub fn rest(&self) -> Result<CountedPicture> {
         self.cast(1..SAMPLES)?;
         self.shade()
     }
@@ -315,7 +315,7 @@ impl<'a> InstancedDrawing<'a> {
         }
     }
 
-    fn shade(&self) -> Result<Picture> {
+    fn shade(&self) -> Result<CountedPicture> {
         Ok(self.work.picture(shade(self, &self.camera, None, &self.frame, self.options)?))
     }
 }
@@ -365,7 +365,7 @@ fn draw_near<'a>(
     nearest: f64,
     seen: Vec<SeenInstance>,
     size: [usize; 2],
-    work: &Work<'_>,
+    work: &PictureWork<'_>,
 ) -> Result<(NearLayer<'a>, Vec<SeenInstance>)> {
     let size_of = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.corners().len()).sum();
     let sizes: Vec<usize> = ranges.iter().map(size_of).collect();

@@ -55,7 +55,7 @@ pub use instanced::{Instanced, InstancedDrawing, PlacedInstance};
 pub use sheet::Sheet;
 pub use stream::{MeshDrawing, Streamed};
 pub use texture::{MapChannel, MapPurpose, MapUse, TextureImage, Textures};
-pub use work::{Picture, WorkBudget};
+pub use work::{CountedPicture, WorkBudget};
 
 use camera::Camera;
 use frame::Frame;
@@ -67,7 +67,7 @@ use polyhaul_pipeline::options::RunOptions;
 use scene::SceneParts;
 use splats::DrawnSplats;
 use surface::SceneSurfaces;
-use work::Work;
+use work::PictureWork;
 
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,9 +131,9 @@ pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
 ///
 /// # Errors
 /// As for [`preview`].
-pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOptions) -> Result<Picture> {
+pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOptions) -> Result<CountedPicture> {
     let axes = checked_axes(options, scene.axes)?;
-    let work = Work::new(options);
+    let work = PictureWork::new(options);
     if options.style == Style::Shaded
         && let Some(splats) = DrawnSplats::from_scene(scene)
         && let Some(bounds) = splats.bounds()

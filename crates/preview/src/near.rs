@@ -12,7 +12,7 @@ use crate::frame::{Frame, Hit, SAMPLES};
 use crate::instanced::SeenInstance;
 use crate::scene::{AffineRows, SceneParts};
 use crate::texture::Textures;
-use crate::work::Work;
+use crate::work::PictureWork;
 use polyhaul_model::error::Result;
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl<'a> NearLayer<'a> {
         nearest: f64,
         textures: &Textures,
         size: [usize; 2],
-        work: &Work<'_>,
+        work: &PictureWork<'_>,
     ) -> Result<NearLayer<'a>> {
         let parts = parts.placed(placed)?;
         let mut near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(size)? };

@@ -8,7 +8,7 @@
 use crate::PreviewOptions;
 use crate::camera::Camera;
 use crate::parallel::draw_each;
-use crate::work::Work;
+use crate::work::PictureWork;
 use polyhaul_geometry::linear::{IDENTITY64, Vector, dot, rotation, subtract, unit, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, Splats, opacity_of};
@@ -82,7 +82,7 @@ impl<'a> DrawnSplats<'a> {
     }
 
     /// Draws all splats, or for each tile the nearest ones, within the budget of work.
-    pub(crate) fn draw(&self, camera: &Camera, options: &PreviewOptions, work: &Work<'_>) -> Result<Image> {
+    pub(crate) fn draw(&self, camera: &Camera, options: &PreviewOptions, work: &PictureWork<'_>) -> Result<Image> {
         let drawn = self.project(camera, options)?;
         let [width, height] = options.size;
         let mut pixels = Vec::new();

@@ -10,7 +10,7 @@ use crate::camera::Camera;
 use crate::draw::point_size;
 use crate::frame::Frame;
 use crate::packed::{PackedSurfaces, packed, packed_point};
-use crate::work::Work;
+use crate::work::PictureWork;
 use crate::{PreviewOptions, checked_axes, shade};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Bounds, Image};
@@ -57,7 +57,7 @@ pub enum Streamed {
 }
 
 impl<'a> MeshDrawing<'a> {
-    /// A drawing without triangles, of a mesh with these axes in a file of `file_bytes`. `bounds` are the mesh's bounds,
+    /// A drawing without triangles, of a mesh with these axes in a file of `file_bytes`. `bounds` are those of the mesh
     /// if it was read before.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl<'a> MeshDrawing<'a> {
             camera: OnceLock::new(),
             position_count: AtomicUsize::new(0),
             work: AtomicU64::new(0),
-            max_work: Work::new(options).limit(file_bytes.saturating_mul(BYTE_WORK)),
+            max_work: PictureWork::new(options).limit(file_bytes.saturating_mul(BYTE_WORK)),
             taken_bounds: Mutex::default(),
         })
     }

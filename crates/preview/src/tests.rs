@@ -73,7 +73,7 @@ fn every_sample_shows_what_a_ray_meets_first() {
     let frame = Frame::new(size[0], size[1]).unwrap();
     let bounds = parts.bounds().unwrap();
     let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
-    draw::draw(&mut parts, &Textures::default(), &camera, &frame, &Work::new(&options(1))).unwrap();
+    draw::draw(&mut parts, &Textures::default(), &camera, &frame, &PictureWork::new(&options(1))).unwrap();
     let mut same = 0;
     let mut total = 0;
     for (x, y) in (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y))) {

@@ -6,7 +6,7 @@
 use crate::camera::Camera;
 use crate::packet::has_width;
 use crate::scene::{PartKind, ScenePart, SceneParts};
-use crate::work::Work;
+use crate::work::PictureWork;
 use polyhaul_model::error::Result;
 use polyhaul_model::{Bounds, Mesh};
 use std::collections::{HashMap, HashSet};
@@ -77,7 +77,7 @@ impl SceneParts<'_> {
     ///
     /// # Errors
     /// If out of memory.
-    pub(crate) fn thin(&mut self, camera: &Camera, size: [usize; 2], work: &Work<'_>) -> Result<()> {
+    pub(crate) fn thin(&mut self, camera: &Camera, size: [usize; 2], work: &PictureWork<'_>) -> Result<()> {
         let needed = self.drawing_work();
         if needed <= work.limit(0) {
             return Ok(());
@@ -94,7 +94,7 @@ impl SceneParts<'_> {
         Ok(())
     }
 
-    /// Leaves out parts that show the same elements at the same place as an earlier one. Returns whether there were any.
+    /// Leaves out parts that show the same elements at the same place as an earlier one; returns whether there are any.
     pub(crate) fn hide_repeats(&mut self) -> Result<bool> {
         let mut has_hidden = false;
         let mut shown = HashSet::new();

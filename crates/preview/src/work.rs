@@ -23,7 +23,7 @@ pub enum WorkBudget {
 
 /// A picture, and the work that it took.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
+pub struct CountedPicture {
     /// The picture.
     pub image: polyhaul_model::Image,
     /// The work that was counted, in units of about a nanosecond.
@@ -40,7 +40,7 @@ const MIN_PIXELS: u64 = 800 * 600;
 const FIXED_SHARE: u64 = 4;
 
 /// The work of a picture in the making.
-pub(crate) struct Work<'a> {
+pub(crate) struct PictureWork<'a> {
     pub(crate) run: &'a RunOptions,
     budget: WorkBudget,
     base: u64,
@@ -48,11 +48,11 @@ pub(crate) struct Work<'a> {
     is_coarse: AtomicBool,
 }
 
-impl<'a> Work<'a> {
-    pub(crate) fn new(options: &'a PreviewOptions) -> Work<'a> {
+impl<'a> PictureWork<'a> {
+    pub(crate) fn new(options: &'a PreviewOptions) -> PictureWork<'a> {
         let pixels = options.size.iter().map(|&side| side as u64).product::<u64>().max(MIN_PIXELS);
         let share = if options.budget == WorkBudget::Fixed { FIXED_SHARE } else { 1 };
-        Work {
+        PictureWork {
             run: &options.run,
             budget: options.budget,
             base: PER_PIXEL * pixels / share,
@@ -80,8 +80,12 @@ impl<'a> Work<'a> {
     }
 
     /// The picture that this work made.
-    pub(crate) fn picture(&self, image: polyhaul_model::Image) -> Picture {
-        Picture { image, work: self.done.load(Ordering::Relaxed), is_coarse: self.is_coarse.load(Ordering::Relaxed) }
+    pub(crate) fn picture(&self, image: polyhaul_model::Image) -> CountedPicture {
+        CountedPicture {
+            image,
+            work: self.done.load(Ordering::Relaxed),
+            is_coarse: self.is_coarse.load(Ordering::Relaxed),
+        }
     }
 
     /// Calls `work` for items that share `limit` units, each on one thread: first with half of their shares, then, for

@@ -26,7 +26,7 @@ use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::Phase;
-use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Picture, Streamed, Textures};
+use polyhaul_preview::{CountedPicture, Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
 use std::borrow::Cow;
 use std::cell::Cell;
 use textures::PixelBudget;
@@ -376,7 +376,7 @@ fn draw_instanced(
 }
 
 /// Draws a scene. Returns the number of polygons that were triangulated in part, too.
-fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) -> Result<(Picture, u64)> {
+fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) -> Result<(CountedPicture, u64)> {
     // Polygons may be concave.
     let has_polygons = |mesh: &Mesh| mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3);
     let corners = scene.meshes.iter().map(|mesh| mesh.faces.corner_positions.len()).sum::<usize>();

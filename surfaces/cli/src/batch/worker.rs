@@ -130,7 +130,8 @@ impl Worker<'_> {
             let drawn = preview(&source, &read, &options)?;
             // The conversion reported everything else.
             let warnings = drawn.report.warnings.kept().iter().filter(|warning| warning.code.starts_with("coarse-"));
-            warnings.for_each(|kept| report.warnings.push_many(kept.code, kept.count, kept.diagnostic.clone()));
+            warnings
+                .for_each(|warning| report.warnings.push_many(warning.code, warning.count, warning.diagnostic.clone()));
             let write = WriteOptions::default().with_format(Format::named("png")).with_run(run.clone()).with_hash(true);
             report.extend(Writer::new(picture_path(&output)).options(&write).image(&drawn.value)?);
         }
