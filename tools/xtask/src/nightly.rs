@@ -48,7 +48,6 @@ const BUDGETS: [&str; 6] = [
 ];
 
 const PARTS: &[Part] = &[
-const PARTS: &[Part] = &[
     Part {
         name: "features",
         description: "the library with one feature at a time",
