@@ -162,13 +162,6 @@ impl Waiting<'_> {
         }
     }
 
-    fn check_deadline(&self) -> PyResult<()> {
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(PyTimeoutError::new_err("the work took too long")),
-            _ => Ok(()),
-        }
-    }
-
     /// Keeps an exception, and cancels the work.
     fn note(&mut self, result: PyResult<()>) {
         if let Err(error) = result {
