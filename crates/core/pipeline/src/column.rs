@@ -91,6 +91,7 @@ impl<T: Copy + Send> Column<T> {
         // thread uses the range.
         let slots =
             unsafe { slice::from_raw_parts_mut(items.as_ptr().add(range.start) as *mut MaybeUninit<T>, range.len()) };
+        // Held until all is written, so that the array does not move.
         let _items = (!mutated("column-unlocked")).then_some(items);
         fill(slots);
         Ok(())

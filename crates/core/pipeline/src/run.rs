@@ -18,11 +18,10 @@
 use crate::crew::{HAS_THREADS, on_threads};
 use crate::options::{Cancel, RunOptions};
 use crate::queue::{ChunkQueue, ReadyChunk, WaitingChunk, with_capacity};
-pub use crate::sync::lock;
-use crate::sync::{Condvar, Mutex, MutexGuard, mutated, thread_local};
+use crate::sync::{self, Condvar, Mutex, MutexGuard, mutated, thread_local};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_trace::{self as trace, Lane};
-pub use polyhaul_trace::{Phase, span};
+pub use polyhaul_trace::{Phase, lock, span};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
@@ -220,7 +219,7 @@ fn run_numbered(job: &dyn NumberedJob, stages: usize, crew: Crew, cancel: &Cance
 
 impl Scheduler<'_> {
     fn lock(&self) -> MutexGuard<'_, ChunkQueue> {
-        lock(&self.queue)
+        sync::lock(&self.queue)
     }
 
     /// Runs a worker. A panic in the job is caught, because it must not leave the others waiting.
