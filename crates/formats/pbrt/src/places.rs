@@ -202,7 +202,7 @@ fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
     let mut lost = 0.0f32;
     for (at, &(a, b)) in products.iter().rev().enumerate() {
         let product = a * b;
-        let rounded = a.mul_add(b, -product);
+        let rounded = fused(a, b, -product);
         if at == 0 {
             sum = product;
             lost = rounded;
@@ -220,7 +220,29 @@ fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
 /// `a * b - c * d`, with the error of the second product.
 fn difference(a: f32, b: f32, c: f32, d: f32) -> f32 {
     let cd = c * d;
-    a.mul_add(b, -cd) + (-c).mul_add(d, cd)
+    fused(a, b, -cd) + fused(-c, d, cd)
+}
+
+/// `a * b + c`, rounded once.
+fn fused(a: f32, b: f32, c: f32) -> f32 {
+    // The function of MinGW's C library rounds twice.
+    if cfg!(all(windows, target_env = "gnu")) { fused_by_doubles(a, b, c) } else { a.mul_add(b, c) }
+}
+
+/// The same without a function of the system. Doubles hold products of floats exactly, and a sum that is rounded to an
+/// odd last bit can be rounded again without harm.
+fn fused_by_doubles(a: f32, b: f32, c: f32) -> f32 {
+    let product = f64::from(a) * f64::from(b);
+    let c = f64::from(c);
+    let sum = product + c;
+    let step = sum - product;
+    let lost = (product - (sum - step)) + (c - step);
+    if !sum.is_finite() || lost == 0.0 || sum.to_bits() & 1 == 1 {
+        return sum as f32;
+    }
+    let is_larger = (lost > 0.0) == (sum > 0.0);
+    let bits = if is_larger { sum.to_bits() + 1 } else { sum.to_bits() - 1 };
+    f64::from_bits(bits) as f32
 }
 
 fn unit32(v: [f32; 3]) -> [f32; 3] {
@@ -292,4 +314,31 @@ fn inverse32(m: Matrix4<f32>) -> Matrix4<f32> {
             sum(m[2][0], s[3], m[2][2], s[0], -m[2][1], s[1]),
         ],
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(all(windows, target_env = "gnu"), ignore = "the function of the system rounds twice")]
+    fn sums_of_products_are_rounded_once() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Any sign, few and many digits, exponents that meet.
+            let digits = (state >> 40) as i32 - (1 << 23);
+            (digits >> (state >> 8 & 15)) as f32 * 2f32.powi((state >> 16 & 31) as i32 - 40)
+        };
+        for _ in 0..100_000 {
+            let a = random();
+            let b = random();
+            let c = random();
+            for c in [c, c * a, -(a * b), c * f32::MIN_POSITIVE, 0.0, f32::INFINITY, f32::MAX] {
+                let expected = a.mul_add(b, c);
+                let actual = fused_by_doubles(a, b, c);
+                assert!(actual == expected, "{a:e} * {b:e} + {c:e} = {expected:e}, not {actual:e}");
+            }
+        }
+    }
 }

@@ -187,11 +187,11 @@ fn bad_scenes_are_errors_with_places_or_repaired() {
                 let codes: Vec<_> = loaded.report.warnings.counts().keys().copied().collect();
                 assert_eq!(codes.first().copied().unwrap_or("ok"), expected, "{name}");
             }
-            Err(error) => assert!(
-                error.to_string().contains(&format!(":{expected}"))
-                    || error.to_string().contains(&format!("/{expected}")),
-                "{name}: {error}"
-            ),
+            Err(error) => {
+                let message = error.to_string();
+                let is_expected = [":", "/", "\\"].iter().any(|start| message.contains(&format!("{start}{expected}")));
+                assert!(is_expected, "{name}: {message}");
+            }
         }
     }
     let tested = |scene: &str| BAD.iter().any(|(name, _)| scene.ends_with(&format!("/{name}.pbrt")));

@@ -59,7 +59,8 @@ fn times(a: Matrix32, b: Matrix32) -> Matrix32 {
 /// a * b - c * d.
 fn difference(a: f32, b: f32, c: f32, d: f32) -> f32 {
     let (cd, lost) = product(c, d);
-    a.mul_add(b, -cd) - lost
+    // `mul_add` rounds twice with the C library of MinGW.
+    (f64::from(a) * f64::from(b) - f64::from(cd)) as f32 - lost
 }
 
 /// Each element of an inverse: signs, columns and 2x2 determinants of three products; for even and for odd columns.
