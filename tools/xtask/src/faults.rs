@@ -84,7 +84,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
 }
 
 /// Prints and counts a result.
-fn count(check: &str, is_ok: bool, tally: &mut Tally) -> bool {
+pub(crate) fn count(check: &str, is_ok: bool, tally: &mut Tally) -> bool {
     term::out(format!("{check}: {}\n", if is_ok { "yes" } else { "NO" }));
     if is_ok {
         tally.totals.passed += 1;

@@ -1,8 +1,8 @@
 //! The development tasks of the project, `cargo xtask TASK`.
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`, the parts
-//! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types`, `option-page` and
-//! `api` change files in git.
+//! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types`, `option-page`,
+//! `unsafe` and `api` change files in git.
 
 mod api;
 mod bench;
@@ -36,6 +36,8 @@ usage: cargo xtask TASK
                              skipped
                              --all: run them anyway; --list: print the parts
   tidy                       check the rules of the code base; prints findings as path:line: message
+  unsafe [--write]           print how many unsafe blocks Miri runs, by crate, and the reasons for the others
+                             --write: first write tools/xtask/unsafe.toml from the last measurement (nightly miri)
   python                     build, install and test the Python package (a step of test)
   web                        build the package for the browser, in target/npm
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
@@ -70,6 +72,8 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["tidy"] => tidy::main(),
+        ["unsafe"] => tidy::unsafe_code::main(false),
+        ["unsafe", "--write"] => tidy::unsafe_code::main(true),
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["nightly", rest @ ..] => nightly::main(rest),

@@ -5,6 +5,7 @@
 
 mod budgets;
 mod races;
+mod miri;
 mod rust;
 mod wine;
 
@@ -192,6 +193,13 @@ const PARTS: &[Part] = &[
         inputs: &BUDGETS,
         tools: &[],
         step: |tally| budgets::step(true, tally),
+    },
+    Part {
+        name: "miri",
+        description: "tests inside Miri, which finds undefined behavior, and the unsafe blocks that they run",
+        inputs: &["crates", "tools/testkit", "tools/xtask/unsafe.toml", "tools/xtask/src/nightly/miri.rs"],
+        tools: &[&["rustup", "run", "nightly", "cargo", "miri", "--version"]],
+        step: miri::step,
     },
 ];
 

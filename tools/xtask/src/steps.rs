@@ -202,12 +202,12 @@ impl Totals {
 }
 
 /// The name in a line `test parse::tests::empty ... FAILED`.
-fn parse_failure(line: &str) -> Option<String> {
+pub(crate) fn parse_failure(line: &str) -> Option<String> {
     Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.into())
 }
 
 /// The numbers of a line `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
-fn parse_result(line: &str) -> Option<Totals> {
+pub(crate) fn parse_result(line: &str) -> Option<Totals> {
     let (_, counts) = line.strip_prefix("test result:")?.split_once(". ")?;
     let count = |word: &str| {
         let part = counts.split(';').map(str::trim).find_map(|part| part.strip_suffix(word))?;

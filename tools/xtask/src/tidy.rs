@@ -18,6 +18,7 @@ mod style;
 mod system;
 mod tokens;
 mod types;
+pub(crate) mod unsafe_code;
 mod words;
 
 use crate::{root, term};
@@ -48,6 +49,7 @@ const RULES: &[Rule] = &[
     formats::formats,
     types::types,
     system::threads_and_system,
+    unsafe_code::unsafe_blocks,
     words::phrases,
 ];
 
@@ -89,8 +91,12 @@ impl<'a> File<'a> {
 
     /// Whether the whole file is for tests or benchmarks.
     fn is_test(&self) -> bool {
+        File::is_test_path(self.path)
+    }
+
+    fn is_test_path(path: &str) -> bool {
         let folders = ["/tests/", "/benches/", "/examples/", "testkit"];
-        self.path.ends_with("tests.rs") || folders.iter().any(|folder| self.path.contains(folder))
+        path.ends_with("tests.rs") || folders.iter().any(|folder| path.contains(folder))
     }
 
     /// The part before the tests that end many files; empty for a file of tests.

@@ -75,6 +75,11 @@ impl<'a, 't> Code<'a, 't> {
         self.is_kind(index, TokenKind::Word)
     }
 
+    /// The offset behind a token; 0 past the end.
+    pub(super) fn end(&self, index: usize) -> usize {
+        self.tokens.get(index).map_or(0, |token| token.end as usize)
+    }
+
     pub(super) fn line(&self, index: usize) -> usize {
         self.tokens.get(index).map_or(0, |token| token.line as usize)
     }
