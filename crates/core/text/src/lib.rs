@@ -6,6 +6,8 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+#[cfg(target_arch = "x86_64")]
+mod arch;
 pub mod cpu;
 pub mod format;
 pub mod lines;

@@ -39,11 +39,8 @@ const fn job(package: &'static str, args: &'static [&'static str]) -> Job {
 }
 
 /// Starts with the longest, because two run at a time.
-const JOBS: &[Job] = &[
-    job("polyhaul-text", &["--test", "all"]),
-    job("polyhaul-text", &["--lib"]),
-    job("polyhaul-pipeline", &["--lib"]),
-];
+const JOBS: &[Job] =
+    &[job("polyhaul-text", &["--test", "all"]), job("polyhaul-text", &["--lib"]), job("polyhaul-pipeline", &["--lib"])];
 
 /// Programs with undefined behavior, as tests that are run on request, and a word of Miri's message.
 const PLANTED: &[(Job, &str)] = &[];

@@ -132,7 +132,8 @@ pub(super) fn unsafe_blocks(tree: &Tree, findings: &mut Vec<Finding>) {
     }
     for (path, functions) in &list.blocks {
         for (function, classes) in functions {
-            let mut complain = |what: String| findings.push(Finding::new(LIST, 1, format!("{path}: `{function}` {what}")));
+            let mut complain =
+                |what: String| findings.push(Finding::new(LIST, 1, format!("{path}: `{function}` {what}")));
             if !found.contains(&(path.as_str(), function.as_str())) {
                 complain("has no unsafe block".into());
             }
@@ -199,7 +200,9 @@ pub(crate) fn missed() -> Result<Vec<String>, String> {
             let ran = runs.iter().filter(|ran| **ran).count();
             let listed = list.classes(path, function).and_then(|classes| classes.get(RUN)).copied().unwrap_or(0);
             if ran < listed {
-                missed.push(format!("{path}: Miri ran {ran} of the {listed} unsafe blocks of `{function}` that the list names"));
+                missed.push(format!(
+                    "{path}: Miri ran {ran} of the {listed} unsafe blocks of `{function}` that the list names"
+                ));
             }
         }
     }
@@ -284,8 +287,7 @@ mod tests {
     fn blocks_have_the_names_of_their_functions() {
         let blocks = blocks_of("crates/a/src/b.rs", TEXT);
         let names: Vec<(&str, bool)> = blocks.iter().map(|block| (block.function, block.is_constant)).collect();
-        let expected =
-            [("A", true), ("c", true), ("e", false), ("e", false), ("i", false), ("h", false), ("m", false)];
+        let expected = [("A", true), ("c", true), ("e", false), ("e", false), ("i", false), ("h", false), ("m", false)];
         assert_eq!(names, expected);
         assert!(TEXT[blocks[1].inside..].starts_with(" d()"));
         assert!(blocks_of("crates/a/tests/b.rs", TEXT).is_empty() && blocks_of("tools/a/src/b.rs", TEXT).is_empty());
@@ -302,7 +304,13 @@ mod tests {
         let none: Vec<String> = Vec::new();
         assert_eq!(findings("a = { miri = 2 }"), none);
         assert_eq!(findings("a = { miri = 1, call = 1 }"), none);
-        let planted = ["a = { miri = 1 }", "a = { miri = 3 }", "", "a = { miri = 1, open = 1 }", "a = { miri = 2 }\ne = { call = 1 }"];
+        let planted = [
+            "a = { miri = 1 }",
+            "a = { miri = 3 }",
+            "",
+            "a = { miri = 1, open = 1 }",
+            "a = { miri = 2 }\ne = { call = 1 }",
+        ];
         for list in planted {
             assert_eq!(findings(list).len(), 1, "{list}");
         }

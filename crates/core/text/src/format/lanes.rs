@@ -405,7 +405,7 @@ unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &m
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512vbmi")]
 unsafe fn put_digits(pen: Pen, computed: &LaneTexts, lane: usize, layout: usize) -> Pen {
-    use std::arch::x86_64::*;
+    use crate::arch::*;
     // SAFETY: `layout < LAYOUTS` indexes the table. Its rows and `parts` have 32 bytes each, as many as the loads read;
     // `__m256i` and `[u8; 32]` have the same size. A sign and 32 bytes are stored, within `SLACK`, and the pen advances
     // by at most 1 + 23.

@@ -8,7 +8,7 @@
 //! few instructions ahead to overlap the chains of successive lines: measured 21 ns per line of three values that way,
 //! 6.6 ns this way.
 
-use std::arch::x86_64::*;
+use crate::arch::*;
 
 use super::fixed::{Real, Scale};
 use super::line::FixedLine;

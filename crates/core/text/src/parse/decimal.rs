@@ -275,7 +275,9 @@ mod tests {
             state ^ state >> 29
         };
         let mut near = 0;
-        for round in 0..60_000 {
+        // Miri takes a thousand times as long.
+        let rounds = if cfg!(miri) { 60 } else { 60_000 };
+        for round in 0..rounds {
             let single = f32::from_bits((next() as u32 % (90 << 23)) + (80 << 23));
             let middle = (f64::from(single) + f64::from(single.next_up())) / 2.0;
             let text = format!("{middle:.18e}");
@@ -292,8 +294,8 @@ mod tests {
             assert!(decimal.f32().is_none_or(|value| value.to_bits() == expected.to_bits()), "{text}");
             let narrowed = text.parse::<f64>().unwrap() as f32;
             assert!(decimal.nearly_marked().is_none_or(|(value, _)| (value as f32).to_bits() == narrowed.to_bits()));
-            near += u32::from(decimal.near().is_some());
+            near += usize::from(decimal.near().is_some());
         }
-        assert!((10_000..50_000).contains(&near), "{near}");
+        assert!((rounds / 6..rounds / 6 * 5).contains(&near), "{near}");
     }
 }

@@ -3,8 +3,8 @@
 use super::consts::TENS;
 use super::grid::{Grid, GridShape, MAX_SIZE, TOGETHER};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS, number};
+use crate::arch::*;
 use crate::scan::x86::spread_avx512;
-use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 

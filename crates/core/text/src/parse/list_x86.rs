@@ -3,9 +3,9 @@
 use super::list::{ListMasks, TokenEnds, find_blocks};
 use super::plain::integers;
 use super::x86;
+use crate::arch::*;
 use crate::scan::x86::{movemask, spread_avx2, spread_avx512};
 use crate::tables::{BEFORE_IN_LIST, BLANKS, STOPS};
-use std::arch::x86_64::*;
 
 /// Finds the ends of tokens; see [`super::list`].
 ///

@@ -9,8 +9,8 @@ use super::decimal::{Decimal, MAX_DIGITS, exponent};
 use super::plain::{NumberRun, Preceding};
 use super::x86::FourNumbers;
 use super::{FLOAT_SIZE, NO_POINT, TENTHS, plain_x86, x86};
+use crate::arch::*;
 use crate::scan::x86::{movemask, separators};
-use std::arch::x86_64::*;
 
 /// Maximum number of characters that [`four_f32s`] bounds instead of reading.
 const MAX_REST: i32 = 16;

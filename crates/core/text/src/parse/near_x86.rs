@@ -9,7 +9,7 @@ use super::consts::NOT_INTEGER;
 use super::decimal::Decimal;
 use super::plain::{NumberRun, Preceding};
 use super::{long_x86, swar};
-use std::arch::x86_64::*;
+use crate::arch::*;
 
 /// The characters that are read: 15 digits and a point.
 const HEAD: usize = 16;

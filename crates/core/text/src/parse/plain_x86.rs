@@ -8,10 +8,10 @@ use super::list_x86;
 use super::plain::{NumberRun, Preceding, RunProgress};
 use super::x86::{self, FourNumbers};
 use super::{HALF_UNIT, MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
+use crate::arch::*;
 use crate::scan::Separator;
 use crate::scan::x86::{movemask, separator_mask, separators};
 use crate::tables::SPACES;
-use std::arch::x86_64::*;
 
 static TENS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENS);
 static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);

@@ -7,9 +7,9 @@ use super::faces::IndexFaults;
 use super::lanes::{self, FloatMarks, FloatParts, IndexParts, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
 use super::swar::unseparated;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
+use crate::arch::*;
 use crate::scan::x86::{movemask, separator_mask, separators};
 use crate::tables::{PLACES, REVERSE};
-use std::arch::x86_64::*;
 
 /// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
 pub(super) struct FourNumbers {

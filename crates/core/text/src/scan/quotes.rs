@@ -135,7 +135,9 @@ mod tests {
             (state >> 33) as usize % below
         };
         let mut simple = 0;
-        for round in 0..4000 {
+        // Miri takes a thousand times as long.
+        let rounds = if cfg!(miri) { 8 } else { 4000 };
+        for round in 0..rounds {
             let odd = [400, 30][round % 2];
             let mut text = String::new();
             for _ in 0..1 + random(30) {
@@ -154,8 +156,8 @@ mod tests {
             let size = unquote(text.as_bytes(), Separator::Byte(b','), b'#', &mut out);
             let unquoted = size.map(|size| String::from_utf8(out[..size].to_vec()).unwrap());
             assert_eq!(unquoted, naive(&text, ','), "{text:?}");
-            simple += u32::from(unquoted.is_some());
+            simple += usize::from(unquoted.is_some());
         }
-        assert!((500..3500).contains(&simple), "{simple}");
+        assert!((rounds / 8..rounds / 8 * 7).contains(&simple), "{simple}");
     }
 }

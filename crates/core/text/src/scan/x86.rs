@@ -1,8 +1,8 @@
 //! The index with AVX2 and with AVX-512, 64 bytes at a time. Results equal those of `portable`.
 
 use super::{Block, BlockMasks, Index, LineEnd, ScanKernel, Separator, line_ends};
+use crate::arch::*;
 use crate::tables::{PLACES, SEPARATORS};
-use std::arch::x86_64::*;
 use std::ops::Range;
 
 /// Scans with AVX-512 (F, BW, VBMI2), BMI2 and POPCNT.

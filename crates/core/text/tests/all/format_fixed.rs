@@ -1,5 +1,6 @@
 //! Compares fixed digits with Rust's exact formatter and with output of C's printf.
 
+use crate::sizes::sized;
 use polyhaul_text::format::{MAX_DIGITS, MAX_FIXED_F32, MAX_FIXED_F64, Page};
 
 /// SplitMix64: deterministic and good enough to pick test values.
@@ -57,7 +58,7 @@ fn check_f64(bits: u64, digits: usize) {
 #[test]
 fn f32_of_every_exponent() {
     let mut random = Random(1);
-    for exponent in 0..255u32 {
+    for exponent in (0..255u32).step_by(sized(1, 101)) {
         let picks = [0, 1, 0x40_0000, 0x7F_FFFE, 0x7F_FFFF, random.next() as u32, random.next() as u32];
         for significand in picks {
             let bits = exponent << 23 | significand & 0x7F_FFFF;
@@ -72,7 +73,7 @@ fn f32_of_every_exponent() {
 #[test]
 fn f32_of_ordinary_size() {
     let mut random = Random(2);
-    for _ in 0..4_000 {
+    for _ in 0..sized(4_000, 3) {
         let value = (random.next() as i32 as f32) * (0.5_f32).powi((random.next() % 40) as i32);
         for digits in 0..=MAX_DIGITS {
             check_f32(value.to_bits(), digits);
@@ -85,7 +86,7 @@ fn f32_of_ordinary_size() {
 fn f32_ties_and_their_neighbors() {
     let mut random = Random(3);
     for digits in 0..=MAX_DIGITS {
-        for _ in 0..2_000 {
+        for _ in 0..sized(2_000, 1) {
             let odd = (random.next() as u32 >> (8 + random.next() % 24)) | 1;
             let bits = (odd as f32 / (2u64 << digits) as f32).to_bits();
             for near in [bits - 1, bits, bits + 1, bits | 1 << 31] {
@@ -98,7 +99,7 @@ fn f32_ties_and_their_neighbors() {
 #[test]
 fn f64_of_every_exponent() {
     let mut random = Random(4);
-    for exponent in 0..2047u64 {
+    for exponent in (0..2047u64).step_by(sized(1, 401)) {
         for significand in [0, 0xF_FFFF_FFFF_FFFF, random.next()] {
             let bits = exponent << 52 | significand & 0xF_FFFF_FFFF_FFFF;
             check_f64(bits, (random.next() % 13) as usize);
@@ -110,7 +111,7 @@ fn f64_of_every_exponent() {
 #[test]
 fn f64_of_ordinary_size() {
     let mut random = Random(5);
-    for _ in 0..4_000 {
+    for _ in 0..sized(4_000, 3) {
         let value = (random.next() as i64 as f64) * (0.5_f64).powi((random.next() % 90) as i32);
         for digits in 0..=MAX_DIGITS {
             check_f64(value.to_bits(), digits);
@@ -122,7 +123,7 @@ fn f64_of_ordinary_size() {
 fn f64_ties_and_their_neighbors() {
     let mut random = Random(6);
     for digits in 0..=MAX_DIGITS {
-        for _ in 0..2_000 {
+        for _ in 0..sized(2_000, 1) {
             let odd = (random.next() >> (11 + random.next() % 53)) | 1;
             let bits = (odd as f64 / (2u64 << digits) as f64).to_bits();
             for near in [bits - 1, bits, bits + 1, bits | 1 << 63] {
@@ -137,7 +138,7 @@ fn f64_ties_and_their_neighbors() {
 fn f64_next_to_decimal_ties() {
     let mut random = Random(7);
     for digits in 0..=MAX_DIGITS {
-        for _ in 0..2_000 {
+        for _ in 0..sized(2_000, 1) {
             let integer = random.next() >> (12 + random.next() % 50);
             let bits = ((integer as f64 + 0.5) / 10f64.powi(digits as i32)).to_bits();
             for near in bits.saturating_sub(2)..=bits + 2 {
@@ -152,7 +153,7 @@ fn f64_next_to_decimal_ties() {
 fn borders_between_the_paths() {
     let powers = (0..=22).map(|n| 10f64.powi(n));
     let twos = (30..=130).map(|n| 2f64.powi(n));
-    for border in powers.chain(twos) {
+    for border in powers.chain(twos).step_by(sized(1, 62)) {
         for digits in 0..=MAX_DIGITS {
             for value in [border, border / 10f64.powi(digits as i32)] {
                 let wide = value.to_bits();

@@ -1,5 +1,6 @@
 //! Compares whole lines with single values, on every path and for every buffer size.
 
+use crate::sizes::sized;
 use polyhaul_text::format::{FixedLine, IndexLine, MAX_DIGITS, Page, Real};
 
 struct Random(u64);
@@ -52,7 +53,7 @@ fn lines<const N: usize, R: Real>(line: &FixedLine<'_>, rows: &[[R; N]], room: u
 }
 
 fn check_rows<const N: usize>(random: &mut Random, prefix: &[u8]) {
-    for digits in 0..=MAX_DIGITS {
+    for digits in (0..=MAX_DIGITS).step_by(sized(1, 5)) {
         let wide: Vec<[f64; N]> = (0..60).map(|_| std::array::from_fn(|_| random.value())).collect();
         let narrow: Vec<[f32; N]> = wide.iter().map(|row| row.map(|value| value as f32)).collect();
         let fast = FixedLine::new(prefix, digits).separator(b';').end(b'|');
@@ -61,14 +62,14 @@ fn check_rows<const N: usize>(random: &mut Random, prefix: &[u8]) {
             .iter()
             .flat_map(|row| value_by_value(prefix, row, |page, value| page.fixed_f32(value, digits), [b';', b'|']))
             .collect();
-        assert_eq!(lines(&plain, &narrow, 1 << 18), (expected.clone(), 60));
-        assert_eq!(lines(&fast, &narrow, 1 << 18), (expected, 60));
+        assert_eq!(lines(&plain, &narrow, sized(1 << 18, 1 << 14)), (expected.clone(), 60));
+        assert_eq!(lines(&fast, &narrow, sized(1 << 18, 1 << 14)), (expected, 60));
         let expected: Vec<u8> = wide
             .iter()
             .flat_map(|row| value_by_value(prefix, row, |page, value| page.fixed_f64(value, digits), [b';', b'|']))
             .collect();
-        assert_eq!(lines(&plain, &wide, 1 << 18), (expected.clone(), 60));
-        assert_eq!(lines(&fast, &wide, 1 << 18), (expected, 60));
+        assert_eq!(lines(&plain, &wide, sized(1 << 18, 1 << 14)), (expected.clone(), 60));
+        assert_eq!(lines(&fast, &wide, sized(1 << 18, 1 << 14)), (expected, 60));
     }
 }
 
@@ -88,8 +89,8 @@ fn lines_equal_single_values_on_every_path() {
 #[test]
 fn vector_and_scalar_lines_are_equal() {
     let mut random = Random(12);
-    for digits in 0..=MAX_DIGITS {
-        let rows: Vec<[f64; 3]> = (0..4_000)
+    for digits in (0..=MAX_DIGITS).step_by(sized(1, 5)) {
+        let rows: Vec<[f64; 3]> = (0..sized(4_000, 40))
             .map(|_| {
                 std::array::from_fn(|_| random.next() as i64 as f64 * 2f64.powi(-63 + (random.next() % 12) as i32))
             })
@@ -97,8 +98,8 @@ fn vector_and_scalar_lines_are_equal() {
         let narrow: Vec<[f32; 3]> = rows.iter().map(|row| row.map(|value| value as f32)).collect();
         let fast = FixedLine::new(b"v ", digits);
         let plain = fast.clone().portable();
-        assert!(lines(&fast, &rows, 1 << 21) == lines(&plain, &rows, 1 << 21));
-        assert!(lines(&fast, &narrow, 1 << 21) == lines(&plain, &narrow, 1 << 21));
+        assert!(lines(&fast, &rows, sized(1 << 21, 1 << 14)) == lines(&plain, &rows, sized(1 << 21, 1 << 14)));
+        assert!(lines(&fast, &narrow, sized(1 << 21, 1 << 14)) == lines(&plain, &narrow, sized(1 << 21, 1 << 14)));
     }
 }
 
@@ -107,11 +108,11 @@ fn vector_and_scalar_lines_are_equal() {
 fn one_hard_value_among_plain_ones() {
     let mut random = Random(13);
     let odd = [f64::NAN, -f64::INFINITY, 1e13, 1e13 - 1.0, -9.9999999999995e12, 1e300, f64::MAX, -0.0, 5e-324];
-    for digits in 0..=MAX_DIGITS {
+    for digits in (0..=MAX_DIGITS).step_by(sized(1, 5)) {
         let power = 10f64.powi(digits as i32);
         let fast = FixedLine::new(b"", digits);
         let plain = FixedLine::new(b"", digits).portable();
-        for round in 0..300 {
+        for round in (0..300).step_by(sized(1, 75)) {
             let mut rows = [[0.25, -1.5, 12.375]; 8];
             let tie = (random.next() >> 30) as f64 + 0.5;
             let near_tie = f64::from_bits((tie / power).to_bits() - 1 + random.next() % 3);
@@ -130,7 +131,7 @@ fn lines_stop_at_the_last_that_fits() {
     for line in [FixedLine::new(b"v ", 2), FixedLine::new(b"v ", 2).portable()] {
         let (whole, count) = lines(&line, &rows, 1 << 16);
         assert_eq!(count, rows.len());
-        for room in 0..=whole.len() {
+        for room in (0..=whole.len()).step_by(sized(1, 97)) {
             let (text, count) = lines(&line, &rows, room);
             assert!(whole.starts_with(&text));
             assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), count);
@@ -144,7 +145,7 @@ fn lines_stop_at_the_last_that_fits() {
 fn a_single_line_overflows_as_a_whole() {
     let line = FixedLine::new(b"v ", 6);
     let text = b"v 1.000000 2.000000 3.000000\n";
-    for room in 0..100 {
+    for room in (0..100).step_by(sized(1, 7)) {
         let mut buffer = vec![0; room];
         let mut page = Page::new(&mut buffer);
         page.fixed_line(&line, [1.0_f32, 2.0, 3.0]);
@@ -179,7 +180,7 @@ fn index_lines_in_every_amount_of_room() {
         ),
     ];
     for (line, text) in cases {
-        for room in 0..400 {
+        for room in (0..400).step_by(sized(1, 37)) {
             let mut buffer = vec![0; room];
             let mut page = Page::new(&mut buffer);
             page.index_line(&line, corners);

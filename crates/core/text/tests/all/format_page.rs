@@ -1,5 +1,6 @@
 //! Tests of the page: integers, shortest digits, and overflow.
 
+use crate::sizes::sized;
 use polyhaul_text::format::{MAX_I32, MAX_I64, MAX_SHORTEST_F32, MAX_SHORTEST_F64, MAX_U32, MAX_U64, Page};
 
 fn text(write: impl Fn(&mut Page<'_>)) -> String {
@@ -44,7 +45,7 @@ fn integers_at_every_length_and_sign() {
 fn integers_by_the_thousand() {
     let mut buffer = [0; 64];
     let mut page = Page::new(&mut buffer);
-    for n in (0..1_100_000u32).chain((0..400_000).map(|k| k * 10_737)) {
+    for n in (0..1_100_000u32).chain((0..400_000).map(|k| k * 10_737)).step_by(sized(1, 29_989)) {
         page.clear();
         page.u32(n);
         let mut rest = n;
@@ -106,7 +107,7 @@ fn shortest_parses_back_and_keeps_its_length() {
     let mut state = 1u64;
     let mut buffer = [0; 64];
     let mut page = Page::new(&mut buffer);
-    for _ in 0..200_000 {
+    for _ in 0..sized(200_000, 30) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let wide = f64::from_bits(state.rotate_left(17));
         let narrow = f32::from_bits((state >> 32) as u32);

@@ -1,6 +1,7 @@
 //! Compares shortest digits of many values at a time with those of single values, which another implementation
 //! computes.
 
+use crate::sizes::sized;
 use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page, Real};
 
 const BLOCK: usize = 1024;
@@ -70,17 +71,20 @@ fn random() -> impl Iterator<Item = u64> {
 fn every_exponent_with_edges_and_random_fractions() {
     both(|singles, doubles| {
         let mut random = random();
-        for field in 0..=0x1FFu32 {
+        for field in (0..=0x1FFu32).step_by(sized(1, 101)) {
             for fraction in [0, 1, 2, 3, 0x7F_FFFF, 0x7F_FFFE, 0x40_0000, 0x20_0000, 0x3F_FFFF] {
                 singles.push(f32::from_bits(field << 23 | fraction));
             }
-            random.by_ref().take(200).for_each(|bits| singles.push(f32::from_bits(field << 23 | (bits >> 41) as u32)));
+            random
+                .by_ref()
+                .take(sized(200, 5))
+                .for_each(|bits| singles.push(f32::from_bits(field << 23 | (bits >> 41) as u32)));
         }
-        for field in 0..=0xFFFu64 {
+        for field in (0..=0xFFFu64).step_by(sized(1, 801)) {
             for fraction in [0, 1, 2, 3, (1 << 52) - 1, (1 << 52) - 2, 1 << 51, 1 << 50] {
                 doubles.push(f64::from_bits(field << 52 | fraction));
             }
-            random.by_ref().take(40).for_each(|bits| doubles.push(f64::from_bits(field << 52 | bits >> 12)));
+            random.by_ref().take(sized(40, 3)).for_each(|bits| doubles.push(f64::from_bits(field << 52 | bits >> 12)));
         }
     });
 }
@@ -88,7 +92,7 @@ fn every_exponent_with_edges_and_random_fractions() {
 #[test]
 fn round_numbers() {
     both(|singles, doubles| {
-        for n in 0..20_000u32 {
+        for n in (0..20_000u32).step_by(sized(1, 4001)) {
             for scale in [1.0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7, 1e-9, 1.0 / 256.0, 1.0 / 1024.0, 1e4, 1e9, 1e12] {
                 let value = f64::from(n) * scale;
                 doubles.push(value);
@@ -96,14 +100,14 @@ fn round_numbers() {
                 singles.push(value as f32);
             }
         }
-        for power in -345..=310 {
+        for power in (-345..=310).step_by(sized(1, 131)) {
             let value: f64 = format!("1e{power}").parse().unwrap();
             for bits in [value.to_bits().saturating_sub(1), value.to_bits(), value.to_bits() + 1] {
                 doubles.push(f64::from_bits(bits));
                 singles.push(f64::from_bits(bits) as f32);
             }
         }
-        for bits in 0..30_000 {
+        for bits in (0..30_000).step_by(sized(1, 6001)) {
             singles.push(f32::from_bits(bits));
             doubles.push(f64::from_bits(bits.into()));
         }
@@ -124,7 +128,7 @@ fn list_of<const E: usize>(columns: usize, first: usize, ends: [&str; E]) {
         let text = |at: usize| texts[at].clone() + behind(first + at, columns, &ends);
         let texts: Vec<String> = (0..texts.len()).map(text).collect();
         let whole = texts.concat();
-        for room in (0..whole.len() + 200).step_by(7) {
+        for room in (0..whole.len() + 200).step_by(sized(7, 307)) {
             let mut buffer = vec![0xAA; room];
             let mut page = Page::new(&mut buffer);
             let count = write(&mut page);
@@ -197,7 +201,7 @@ fn numbers_in_the_notation_of_python_have_exponents_of_two_digits() {
         assert_eq!(page.as_bytes(), expected.as_bytes());
     }
     // A page that ends anywhere has whole numbers only, and the next page continues.
-    for size in 40..expected.len() {
+    for size in (40..expected.len()).step_by(sized(1, 83)) {
         let mut buffer = vec![0; size];
         let mut page = Page::new(&mut buffer);
         let first = page.shortest_lines(&lines, 0, &values);

@@ -17,3 +17,4 @@ mod rows;
 mod rows_printf;
 mod rows_python;
 mod scan;
+mod sizes;

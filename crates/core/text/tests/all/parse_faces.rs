@@ -1,6 +1,7 @@
 //! Compares rows of faces on every level with a parser that splits strings.
 
 use crate::parse_support::{Random, line_of, windows, words};
+use crate::sizes::sized;
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows};
 use polyhaul_text::scan::{MAX_ENDS, MAX_LINES};
 
@@ -126,7 +127,7 @@ fn all_forms_with_1_to_63_indices() {
     let mut random = Random::new(1);
     for form in FORMS {
         let stride = form.stride();
-        for corners in 3..=63 / stride {
+        for corners in (3..=63 / stride).step_by(sized(1, 15)) {
             let text: String = (0..9).map(|_| row(&mut random, form, corners, 8)).collect();
             assert_eq!(check(text.as_bytes(), "f"), 9, "{form:?} {corners}");
         }
@@ -152,7 +153,7 @@ fn negative(row: &str) -> String {
 fn indices_that_count_backwards() {
     let mut random = Random::new(7);
     for form in FORMS {
-        for corners in 3..=63 / form.stride() {
+        for corners in (3..=63 / form.stride()).step_by(sized(1, 15)) {
             let text: String = (0..9).map(|_| negative(&row(&mut random, form, corners, 7))).collect();
             assert_eq!(check(text.as_bytes(), "f"), 9, "{form:?} {corners}");
         }
@@ -162,7 +163,7 @@ fn indices_that_count_backwards() {
         assert_eq!(check(text.as_bytes(), "f"), 15, "{form:?}");
         let mixed = rows[0].replacen(' ', " -", 1);
         assert_eq!(check(format!("{}{mixed}{}", rows[1], negative(&rows[2])).as_bytes(), "f"), 2, "{form:?}");
-        for _ in 0..300 {
+        for _ in 0..sized(300, 3) {
             let mut changed = text.clone().into_bytes();
             let at = random.below(changed.len());
             changed[at] = random.pick(&[b"\n", b"-", b"0", b"/", b" ", b"9", b"\0", b"\xFF"])[0];
@@ -174,8 +175,8 @@ fn indices_that_count_backwards() {
 #[test]
 fn forms_and_sizes_mixed() {
     let mut random = Random::new(2);
-    for max_digits in 1..=9 {
-        let text: String = (0..1500)
+    for max_digits in (1..=9).step_by(sized(1, 7)) {
+        let text: String = (0..sized(1500, 40))
             .map(|_| {
                 let form = FORMS[random.below(4)];
                 let corners = if random.below(9) == 0 { 3 + random.below(60) } else { 3 + random.below(3) };
@@ -183,17 +184,18 @@ fn forms_and_sizes_mixed() {
             })
             .collect();
         let parsed = check(text.as_bytes(), "f");
-        assert!(parsed > 300, "{parsed} with up to {max_digits} digits");
+        assert!(parsed > sized(300, 8), "{parsed} with up to {max_digits} digits");
     }
 }
 
 #[test]
 fn long_runs_of_one_shape() {
     let mut random = Random::new(3);
+    let count = sized(400, 12);
     for form in FORMS {
         for corners in [3, 4, 5] {
-            let text: String = (0..400).map(|_| row(&mut random, form, corners, 7)).collect();
-            assert_eq!(check(text.as_bytes(), "f"), 400);
+            let text: String = (0..count).map(|_| row(&mut random, form, corners, 7)).collect();
+            assert_eq!(check(text.as_bytes(), "f"), count);
         }
     }
 }
@@ -220,9 +222,10 @@ fn eight_digits_and_more() {
 #[test]
 fn tokens_further_apart_than_a_vector() {
     let mut random = Random::new(6);
+    let count = sized(40, 5);
     for form in FORMS {
-        for max_digits in [6, 7, 8] {
-            for spaces in [1, 1, 2, 3, 9] {
+        for max_digits in (6..=8).step_by(sized(1, 2)) {
+            for spaces in [1, 1, 2, 3, 9].into_iter().step_by(sized(1, 4)) {
                 let row = |_| {
                     let line = row(&mut random, form, 4, 1);
                     let mut digits = |byte: u8| match byte {
@@ -235,8 +238,8 @@ fn tokens_further_apart_than_a_vector() {
                     };
                     line.bytes().map(&mut digits).collect::<String>()
                 };
-                let text: String = (0..40).map(row).collect();
-                assert_eq!(check(text.as_bytes(), "f"), 40);
+                let text: String = (0..count).map(row).collect();
+                assert_eq!(check(text.as_bytes(), "f"), count);
             }
         }
     }
@@ -333,7 +336,7 @@ fn slashes_in_odd_places() {
 #[test]
 fn random_bytes() {
     let mut random = Random::new(4);
-    for _ in 0..60 {
+    for _ in 0..sized(60, 1) {
         check(random.word(b"0123456789.-+eE/ \t\r\n#vfn\\\0x", 4000).as_bytes(), "f");
         check(random.word(b"0123////    \n", 4000).replace('\n', "\nf ").as_bytes(), "f");
         check(random.word(b"1234567   \n", 4000).replace('\n', "\nf ").as_bytes(), "f");
@@ -345,7 +348,7 @@ fn rows_with_one_changed_byte() {
     let mut random = Random::new(5);
     for form in FORMS {
         let text: String = (0..12).map(|_| row(&mut random, form, 4, 8)).collect();
-        for _ in 0..300 {
+        for _ in 0..sized(300, 3) {
             let mut changed = text.clone().into_bytes();
             let at = random.below(text.len());
             changed[at] = random.pick(&[b"\n", b"-", b"0", b"/", b" ", b"9", b"\0", b"\xFF", b"\r", b"."])[0];

@@ -1,6 +1,7 @@
 //! Checks the ranges of table fields on every level, and their values to the last bit.
 
 use crate::parse_support::{Random, padded};
+use crate::sizes::sized;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::fields::{FIELD_SLACK, IndexedFields, MAX_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
 use polyhaul_text::scan::{Index, PADDING, Separator, is_space};
@@ -139,9 +140,9 @@ fn columns_of_exponents_have_the_nearest_values() {
     let mut random = Random::new(26);
     for separator in [Separator::Blanks, Separator::Byte(b',')] {
         let between = if separator == Separator::Blanks { ' ' } else { ',' };
-        for round in 0..60 {
+        for round in 0..sized(60, 1) {
             let mut text = String::new();
-            for cell in 0..400 {
+            for cell in 0..sized(400, 60) {
                 let digits = if round % 4 == 0 { random.below(17) } else { round % 15 };
                 let size = [0, 3, 22, 40, 300][random.below(5)];
                 let exponent = random.below(2 * size + 1) as i32 - size as i32;
@@ -192,8 +193,8 @@ fn lines_have_the_expected_fields() {
     }
     let mut random = Random::new(3);
     for separator in [Separator::Blanks, Separator::Byte(b';'), Separator::Byte(b'/'), Separator::Byte(b'|')] {
-        for _ in 0..40 {
-            let text = random.word(b"12 \t\n\n;/|\r;", 700);
+        for _ in 0..sized(40, 1) {
+            let text = random.word(b"12 \t\n\n;/|\r;", sized(700, 100));
             if !text.contains("\r\r\n") {
                 check_lines(&(text + "1\n"), separator);
             }
@@ -212,7 +213,7 @@ fn values_are_correct_to_the_last_bit() {
     ] {
         for columns in [1, 2, 3, 7, 16] {
             let mut text = String::new();
-            for _ in 0..3000 / columns {
+            for _ in 0..sized(3000, 40) / columns {
                 for column in 0..columns {
                     text.push_str(if column > 0 { random.pick(&between) } else { "" });
                     // A slash separates words only with one of these separators.

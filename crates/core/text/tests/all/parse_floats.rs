@@ -1,6 +1,7 @@
 //! Rows of floats on every level: parsed values are correct to the last bit, and rows that are not plain are rejected.
 
 use crate::parse_support::{Random, line_of, windows, words};
+use crate::sizes::sized;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::number;
 use polyhaul_text::parse::rows::{Window, float_rows};
@@ -89,7 +90,7 @@ fn plain_word(random: &mut Random) -> String {
 #[test]
 fn plain_rows_of_any_width() {
     let mut random = Random::new(1);
-    let values: Vec<String> = (0..24_000).map(|_| plain_word(&mut random)).collect();
+    let values: Vec<String> = (0..sized(24_000, 120)).map(|_| plain_word(&mut random)).collect();
     for (parsed, plain) in [
         check::<2>(lines::<2>("vt", &values).as_bytes(), "vt"),
         check::<3>(lines::<3>("v", &values).as_bytes(), "v"),
@@ -241,10 +242,10 @@ fn runs_of_every_length_between_other_lines() {
 #[test]
 fn random_bytes() {
     let mut random = Random::new(2);
-    for _ in 0..60 {
-        let text = random.word(b"0123456789.-+eE/ \t\r\n#vfn\\\0x", 4000);
+    for _ in 0..sized(60, 1) {
+        let text = random.word(b"0123456789.-+eE/ \t\r\n#vfn\\\0x", sized(4000, 300));
         check::<3>(text.as_bytes(), "v");
-        let text = random.word(b"0123....--  \nvvvv", 4000).replace('\n', "\nv ");
+        let text = random.word(b"0123....--  \nvvvv", sized(4000, 300)).replace('\n', "\nv ");
         check::<2>(text.as_bytes(), "v");
     }
 }
@@ -252,9 +253,9 @@ fn random_bytes() {
 #[test]
 fn rows_with_one_changed_byte() {
     let mut random = Random::new(3);
-    let values: Vec<String> = (0..300).map(|_| plain_word(&mut random)).collect();
+    let values: Vec<String> = (0..sized(300, 60)).map(|_| plain_word(&mut random)).collect();
     let text = lines::<3>("v", &values).into_bytes();
-    for _ in 0..400 {
+    for _ in 0..sized(400, 3) {
         let mut changed = text.clone();
         let at = random.below(text.len());
         changed[at] = random.pick(&[b"\n", b"-", b".", b"/", b" ", b"9", b"\0", b"\xFF", b"\r", b"e"])[0];
@@ -304,7 +305,7 @@ fn halfway_cases_are_rounded_once() {
     ]
     .map(String::from)
     .to_vec();
-    while values.len() < 30_000 {
+    while values.len() < sized(30_000, 90) {
         let size = 8 + random.below(7);
         values.extend(near_middles(&mut random, size).into_iter().filter(|word| word.len() <= 15));
     }
@@ -343,7 +344,7 @@ fn an_index_of_another_text() {
     for level in Level::all() {
         index.scan(&text, PADDING, text.len() - PADDING, level);
         let mut out = [[0.0; 3]; 20];
-        for size in 0..text.len() {
+        for size in (0..text.len()).step_by(sized(1, 13)) {
             let window = Window { padded: &text[..size], index: &index, level };
             assert_eq!(float_rows(window, 0, b"v", &mut out), 0, "a shorter one");
         }

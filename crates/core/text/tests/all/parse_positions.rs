@@ -1,6 +1,7 @@
 //! Compares coordinates and their losses on every level with exact integer arithmetic.
 
 use crate::parse_support::{Random, line_of, windows, words};
+use crate::sizes::sized;
 use polyhaul_text::parse::number;
 use polyhaul_text::parse::positions::{DigitLoss, position_rows, position_tokens};
 use polyhaul_text::parse::rows::Window;
@@ -199,24 +200,24 @@ fn text(random: &mut Random, rows: usize, width: usize, is_short: bool) -> Strin
 #[test]
 fn every_level_finds_every_loss() {
     let mut random = Random::new(5);
-    for rows in [1, 2, 3, 4, 5, 63, 64, 65, 130, 700] {
+    for rows in [1, 2, 3, 4, 5, 63, 64, 65, 130, 700].into_iter().step_by(sized(1, 3)).take(sized(10, 2)) {
         check_rows::<3>(&text(&mut random, rows, 3, false));
         check_rows::<4>(&text(&mut random, rows, 4, false));
         check_rows::<6>(&text(&mut random, rows, 6, false));
         check_rows::<7>(&text(&mut random, rows, 7, false));
     }
-    let (short, long) = check_rows::<3>(&text(&mut random, 4000, 3, false));
-    assert!(short > 3000 && long > 1000, "{short} {long}");
+    let (short, long) = check_rows::<3>(&text(&mut random, sized(4000, 80), 3, false));
+    assert!(short > sized(3000, 30) && long > sized(1000, 10), "{short} {long}");
 }
 
 #[test]
 fn numbers_of_floats_lose_nothing() {
     let mut random = Random::new(6);
     // Six digits: as many as every f32 holds. Further numbers of a row may lose what they like.
-    assert_eq!(check_rows::<3>(&text(&mut random, 2000, 3, true)), (0, 0));
-    assert_eq!(check_rows::<7>(&text(&mut random, 500, 7, true)), (0, 0));
+    assert_eq!(check_rows::<3>(&text(&mut random, sized(2000, 40), 3, true)), (0, 0));
+    assert_eq!(check_rows::<7>(&text(&mut random, sized(500, 20), 7, true)), (0, 0));
     // Floats as programs print them: rounded to fixed places, with 9 significant digits, with the fewest.
-    let floats: String = (0..3000)
+    let floats: String = (0..sized(3000, 40))
         .map(|_| {
             let value = f32::from_bits((random.bits() as u32 & 0x87FF_FFFF) + 0x3C00_0000);
             let nine = (8.0 - f64::from(value.abs()).log10().floor()) as usize;
@@ -231,8 +232,8 @@ fn numbers_of_floats_lose_nothing() {
 #[test]
 fn one_loss_is_found_wherever_it_is() {
     let mut random = Random::new(7);
-    let plain: Vec<String> = (0..300).map(|_| row(&mut random, 3, true)).collect();
-    for at in 0..300 {
+    let plain: Vec<String> = (0..sized(300, 40)).map(|_| row(&mut random, 3, true)).collect();
+    for at in (0..plain.len()).step_by(sized(1, 17)) {
         for place in 0..3 {
             let mut numbers = ["1", "2", "3"];
             numbers[place] = random.pick(&["5411234.456", "-5411234.456", "0.123456789", "5411234.4567890123"]);
@@ -249,7 +250,7 @@ fn one_loss_is_found_wherever_it_is() {
 fn tokens_of_any_width() {
     let mut random = Random::new(8);
     let mut slow = 0;
-    for width in 3..=12 {
+    for width in (3..=12).step_by(sized(1, 4)) {
         let rows = 40;
         let text = format!(" {}", text(&mut random, rows, width, false).replace("v ", ""));
         let tokens: Vec<&str> = text.split_ascii_whitespace().collect();

@@ -1,6 +1,7 @@
 //! Compares runs of tokens with single tokens, on every level.
 
 use crate::parse_support::{Random, windows};
+use crate::sizes::sized;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::parse::rows::long_float_rows;
@@ -114,7 +115,7 @@ fn random_word(random: &mut Random) -> String {
 #[test]
 fn any_notation_has_the_nearest_value_on_every_level() {
     let mut random = Random::new(11);
-    for turn in 0..300 {
+    for turn in 0..sized(300, 2) {
         // In some turns most numbers are plain, so that the kernels alternate.
         let word =
             |random: &mut Random| if turn % 3 == 0 && random.below(9) > 0 { "1.5".into() } else { any_word(random) };
@@ -172,7 +173,7 @@ fn check_rows<const N: usize>(random: &mut Random) {
 #[test]
 fn rows_of_long_numbers_have_the_nearest_values() {
     let mut random = Random::new(12);
-    for _ in 0..20 {
+    for _ in 0..sized(20, 1) {
         check_rows::<2>(&mut random);
         check_rows::<3>(&mut random);
         check_rows::<4>(&mut random);
@@ -205,7 +206,7 @@ fn long_word(random: &mut Random, style: u64) -> String {
 #[test]
 fn values_for_f32s_are_near_enough_and_integers_exact() {
     let mut random = Random::new(14);
-    for turn in 0..300 {
+    for turn in 0..sized(300, 2) {
         let words: Vec<String> = (0..90)
             .map(|_| match random.below(if turn % 2 == 0 { 3 } else { 40 }) {
                 0 => any_word(&mut random),
@@ -256,7 +257,7 @@ fn c_exponent(text: &str) -> String {
 #[test]
 fn rows_in_one_style_have_the_nearest_values() {
     let mut random = Random::new(13);
-    for turn in 0..100 {
+    for turn in 0..sized(100, 4) {
         let rows: Vec<[String; 3]> = (0..40).map(|_| [(); 3].map(|()| long_word(&mut random, turn % 5))).collect();
         let text: String = rows.iter().map(|row| format!("v {}\n", row.join(" "))).collect();
         windows(text.as_bytes(), |windows| {

@@ -1,5 +1,6 @@
 //! Row formats: templates, records, every path over the same rows, every amount of room.
 
+use crate::sizes::sized;
 use polyhaul_text::format::{
     ColumnsError, MAX_PRECISION, MAX_WIDTH, Page, PrintfDialect, RowFormat, StridedColumn, TemplateError,
     TemplateProblem, ValueType,
@@ -156,7 +157,7 @@ fn hostile_templates_never_panic() {
     let letters: Vec<char> = "%%%{{}}:/.0159-+ #dfegsFEGlx*\u{e9}".chars().collect();
     let mut state = 3;
     let record = Records::new(3, true);
-    for _ in 0..60_000 {
+    for _ in 0..sized(60_000, 60) {
         let length = random(&mut state) as usize % 14;
         let template: String = (0..length).map(|_| letters[random(&mut state) as usize % letters.len()]).collect();
         let _ = RowFormat::printf(&template, &[ValueType::F32, ValueType::Bytes(2)][..length % 3], PrintfDialect::C);
@@ -219,7 +220,7 @@ const TEMPLATES: [&str; 12] = [
 #[test]
 fn blocks_are_equal_to_single_rows() {
     for odd in [false, true] {
-        let records = Records::new(333, odd);
+        let records = Records::new(sized(333, 35), odd);
         for template in TEMPLATES {
             let format = fields(template);
             let whole = records.text(&format, 1 << 20);
@@ -250,14 +251,14 @@ fn blocks_are_equal_to_single_rows() {
 fn cells_are_equal_to_single_values() {
     let mut state = 11;
     let mut values = Vec::new();
-    for power in -12..16 {
+    for power in (-12..16).step_by(sized(1, 14)) {
         let ten = 10f64.powi(power);
         for factor in [0.5, 0.99999999, 1.0, 1.00000001, 2.5, 9.9999999999, 5.0 + random(&mut state) as f64 / 1e20] {
             values.extend([ten * factor, -ten * factor]);
         }
     }
-    for digits in 0..=12 {
-        for width in ["", "1", "9", "15", "16", "-14"] {
+    for digits in (0..=12).step_by(sized(1, 6)) {
+        for width in ["", "1", "9", "15", "16", "-14"].into_iter().step_by(sized(1, 5)) {
             let template = format!("%{width}.{digits}f|");
             let data: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
             let narrow: Vec<u8> = values.iter().flat_map(|&value| (value as f32).to_ne_bytes()).collect();
@@ -298,7 +299,7 @@ fn whole_rows_in_every_amount_of_room() {
         let rows = format.over(&columns).unwrap();
         let whole = records.text(&format, 1 << 20);
         let mut buffer = vec![0; whole.len() + 200];
-        for room in (0..whole.len().min(1500)).chain(whole.len() - 30..=whole.len() + 200) {
+        for room in (0..whole.len().min(1500)).chain(whole.len() - 30..=whole.len() + 200).step_by(sized(1, 311)) {
             let buffer = &mut buffer[..room];
             buffer.fill(0xAA);
             let mut page = Page::new(buffer);
@@ -338,7 +339,7 @@ fn a_format_without_columns_has_unlimited_rows() {
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "it has no threads")]
 fn threads_share_rows() {
-    let records = Records::new(2000, true);
+    let records = Records::new(sized(2000, 750), true);
     let format = fields("{flag:y/n} {value:.2f} {wide:.3e}\n");
     let columns = records.columns();
     let rows = format.over(&columns).unwrap();
@@ -349,7 +350,7 @@ fn threads_share_rows() {
         page.as_bytes().to_vec()
     };
     let parts = std::thread::scope(|scope| {
-        let workers = [0..700, 700..703, 703..2000].map(|range| scope.spawn(|| part(range)));
+        let workers = [0..700, 700..703, 703..records.count].map(|range| scope.spawn(|| part(range)));
         workers.map(|worker| worker.join().unwrap())
     });
     assert_eq!(parts.concat(), records.text(&format, 3000).as_bytes());

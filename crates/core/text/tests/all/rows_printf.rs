@@ -117,6 +117,7 @@ fn edges() -> Vec<f64> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "calls snprintf")]
 fn edges_with_every_letter_and_precision() {
     let values = edges();
     for letter in ["f", "e", "g", "F", "E", "G"] {
@@ -127,6 +128,7 @@ fn edges_with_every_letter_and_precision() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "calls snprintf")]
 fn edges_with_every_flag_and_width() {
     let values: Vec<f64> =
         edges().into_iter().step_by(9).chain([0.0, -0.0, 100.0, 1e6, f64::NAN, -f64::INFINITY]).collect();
@@ -142,6 +144,7 @@ fn edges_with_every_flag_and_width() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "calls snprintf")]
 fn integers_with_every_flag_width_and_precision() {
     let mut values = vec![0, 1, -1, 9, 10, -10, 99, 100, 12345, -123456, i64::MAX, i64::MIN, i64::MIN + 1];
     values.extend((0..19).flat_map(|power| [10i64.pow(power) - 1, -(10i64.pow(power))]));
@@ -181,6 +184,7 @@ fn near_tie(random: &mut Random) -> f64 {
 
 /// Random bit patterns and ordinary values, with common formats.
 #[test]
+#[cfg_attr(miri, ignore = "calls snprintf")]
 fn random_values() {
     let mut random = Random(5);
     let templates = [

@@ -3,7 +3,7 @@
 //! A vector holds eight values of at most eight digits, or four of up to 13 digits, by [`super::super::x86`]. The
 //! portable writers handle larger ones, and unresolved ties.
 
-use std::arch::x86_64::*;
+use crate::arch::*;
 
 use super::super::fixed::{Real, Scale};
 use super::super::x86::LinePlan;
