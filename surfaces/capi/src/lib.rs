@@ -25,4 +25,6 @@ pub mod report;
 pub mod scene;
 pub mod source;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod text;

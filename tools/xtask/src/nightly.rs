@@ -4,8 +4,8 @@
 //! missing is skipped with a note. To add one, write its function and add a row to [`PARTS`].
 
 mod budgets;
-mod races;
 mod miri;
+mod races;
 mod rust;
 mod wine;
 

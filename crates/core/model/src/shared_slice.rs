@@ -73,3 +73,18 @@ impl<T: fmt::Debug> fmt::Debug for SharedSlice<T> {
         (**self).fmt(f)
     }
 }
+
+/// A program that breaks the rules, which Miri must notice: `cargo xtask nightly miri` runs it.
+#[cfg(all(test, miri))]
+mod planted {
+    use super::*;
+
+    #[test]
+    #[ignore = "the array is one element too long"]
+    fn out_of_bounds() {
+        let owner = Arc::new([1_u32, 2, 3]);
+        // SAFETY: none: there are three elements.
+        let values = unsafe { SharedSlice::from_raw_parts(NonNull::from(&owner[0]), 4, owner.clone()) };
+        assert_ne!(values.iter().sum::<u32>(), 0);
+    }
+}

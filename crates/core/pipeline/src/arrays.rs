@@ -162,7 +162,10 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_an_error() {
-        assert!(zeroed::<u64>(usize::MAX / 16, "a test").is_err());
+        // Miri stops instead.
+        if !cfg!(miri) {
+            assert!(zeroed::<u64>(usize::MAX / 16, "a test").is_err());
+        }
         assert!(zeroed::<u16>(0, "a test").unwrap().is_empty());
         assert_eq!(zeroed::<u16>(3, "a test").unwrap(), [0; 3]);
     }

@@ -179,3 +179,54 @@ mod tests {
         assert_eq!(values, [[1; 100], [2; 100]].concat());
     }
 }
+
+/// Programs that break the rules, which Miri must notice: `cargo xtask nightly miri` runs each.
+#[cfg(all(test, miri))]
+mod planted {
+    use super::*;
+
+    fn column() -> Column<u32> {
+        let column = Column::new("numbers");
+        column.reserve(8).unwrap();
+        column
+    }
+
+    #[test]
+    #[ignore = "two slices that are written overlap"]
+    fn overlap() {
+        let column = column();
+        // SAFETY: none: the ranges share an element.
+        unsafe {
+            let both = column.write(0..5, |first| {
+                column.write(4..8, |second| second.fill(MaybeUninit::new(2))).unwrap();
+                first.fill(MaybeUninit::new(1));
+            });
+            both.unwrap();
+        }
+    }
+
+    #[test]
+    #[ignore = "two threads write the same elements"]
+    fn race() {
+        let column = column();
+        std::thread::scope(|scope| {
+            for value in 0..2 {
+                // SAFETY: none: both threads write all elements.
+                let column = &column;
+                scope.spawn(move || unsafe { column.fill(0..8, value).unwrap() });
+            }
+        });
+    }
+
+    #[test]
+    #[ignore = "an element was never written"]
+    fn unwritten() {
+        let column = column();
+        // SAFETY: none: the last element was not written.
+        let values = unsafe {
+            column.fill(0..7, 1).unwrap();
+            column.finish(8)
+        };
+        assert_ne!(values.iter().sum::<u32>(), 0);
+    }
+}

@@ -35,7 +35,7 @@ impl HugePages {
     /// Requests huge pages for an array that is large enough, unless they stall. Call it after each allocation.
     pub fn request<T>(&self, start: *const T, count: usize) {
         #[cfg(target_os = "linux")]
-        linux::request(&self.mode, start as usize, count * size_of::<T>());
+        linux::request(&self.mode, start.addr(), count * size_of::<T>());
         #[cfg(not(target_os = "linux"))]
         let _ = (start, count);
     }
@@ -51,7 +51,7 @@ impl HugePages {
         // SAFETY: the range in bytes covers the elements; the caller upholds the contract.
         unsafe {
             let bytes = range.start * size_of::<T>()..range.end * size_of::<T>();
-            linux::touch(self, start as usize, count * size_of::<T>(), bytes);
+            linux::touch(self, start.cast_mut().cast(), count * size_of::<T>(), bytes);
         }
         #[cfg(not(target_os = "linux"))]
         let _ = (start, count, range);
@@ -64,7 +64,7 @@ pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(
     let old_capacity = out.capacity();
     out.try_reserve(values.len() + later).or_else(|_| out.try_reserve(values.len()))?;
     let range = out.len()..out.len() + values.len();
-    let start = out.as_ptr() as usize + range.start * size_of::<T>();
+    let start = out.as_ptr().addr() + range.start * size_of::<T>();
     let end = start + size_of_val(values);
     let enters_page = start.div_ceil(HUGE_PAGE_BYTES) < end.div_ceil(HUGE_PAGE_BYTES);
     if end - start >= MIN_TOUCHED_BYTES || enters_page || out.capacity() != old_capacity {
@@ -150,8 +150,9 @@ mod linux {
 
     /// # Safety
     /// As for [`super::HugePages::touch`]; `range` is in bytes.
-    pub(super) unsafe fn touch(pages: &super::HugePages, start: usize, bytes: usize, range: Range<usize>) {
+    pub(super) unsafe fn touch(pages: &super::HugePages, array: *mut u8, bytes: usize, range: Range<usize>) {
         let mode = &pages.mode;
+        let start = array.addr();
         let range_start = start + range.start;
         let range_end = start + range.end;
         if mode.load(Relaxed) == HUGE {
@@ -159,7 +160,7 @@ mod linux {
             let whole = start.div_ceil(HUGE_PAGE_BYTES)..(start + bytes) / HUGE_PAGE_BYTES;
             let first_page = (range_start / HUGE_PAGE_BYTES).max(whole.start);
             for page in first_page..range_end.div_ceil(HUGE_PAGE_BYTES).min(whole.end) {
-                let byte = range_start.max(page * HUGE_PAGE_BYTES) as *mut u8;
+                let byte = array.with_addr(range_start.max(page * HUGE_PAGE_BYTES));
                 // SAFETY: `byte` is in the range, so it is allocated, and only this thread uses it.
                 unsafe { reach(&pages.claims, page, whole.end, byte) };
             }
@@ -239,7 +240,7 @@ mod linux {
         let end = (start + bytes).next_multiple_of(PAGE_BYTES);
         // SAFETY: the pages contain the array or other memory of the same allocator, and none of the advice used
         // changes contents. A kernel without it returns an error, which has no effect.
-        unsafe { libc::madvise(start_page as *mut libc::c_void, end - start_page, advice) == 0 }
+        unsafe { libc::madvise(std::ptr::without_provenance_mut(start_page), end - start_page, advice) == 0 }
     }
 
     fn now(clock: libc::clockid_t) -> u64 {
@@ -255,6 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "fills megabytes")]
     fn touches_change_nothing_outside_of_the_range() {
         let mut values = vec![1u8; 3 * HUGE_PAGE_BYTES];
         let start = values.as_mut_ptr();
@@ -275,6 +277,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
+    #[cfg_attr(miri, ignore = "fills megabytes")]
     fn arrays_take_small_pages_while_huge_ones_are_avoided() {
         use std::sync::atomic::Ordering::Relaxed;
         let mut values = vec![1u8; 2 * HUGE_PAGE_BYTES];
@@ -310,6 +313,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "fills megabytes")]
     fn threads_that_fill_an_array_together_find_their_values() {
         let mut values = vec![0u32; 6 * HUGE_PAGE_BYTES / 4];
         let start = values.as_mut_ptr() as usize;
@@ -348,6 +352,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "fills megabytes")]
     fn a_vector_that_becomes_large_keeps_its_values() {
         let mut out = Vec::new();
         let part: Vec<u32> = (0..300_000).collect();

@@ -43,7 +43,15 @@ const JOBS: &[Job] =
     &[job("polyhaul-text", &["--test", "all"]), job("polyhaul-text", &["--lib"]), job("polyhaul-pipeline", &["--lib"])];
 
 /// Programs with undefined behavior, as tests that are run on request, and a word of Miri's message.
-const PLANTED: &[(Job, &str)] = &[];
+const PLANTED: &[(Job, &str)] = &[
+    (
+        job("polyhaul-pipeline", &["--lib", "--", "--ignored", "column::planted::overlap"]),
+        "does not exist in the borrow stack",
+    ),
+    (job("polyhaul-pipeline", &["--lib", "--", "--ignored", "column::planted::race"]), "Data race detected"),
+    (job("polyhaul-pipeline", &["--lib", "--", "--ignored", "column::planted::unwritten"]), "uninitialized"),
+    (job("polyhaul-model", &["--lib", "--", "--ignored", "planted::out_of_bounds"]), "bounds"),
+];
 
 /// Runs the tests, two at a time, and compares the blocks that they ran with the list.
 pub(super) fn step(tally: &mut Tally) -> Outcome {
