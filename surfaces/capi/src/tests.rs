@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 /// A struct of the header with its size, and all other bytes zero.
 fn sized<T>() -> T {
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: the structs of the header are `repr(C)` and start with their size; zeros are values of their other fields.
+    // SAFETY: the structs of the header are `repr(C)` and start with their size; zeros are values of other fields.
     unsafe {
         value.as_mut_ptr().cast::<usize>().write(size_of::<T>());
         value.assume_init()
@@ -283,9 +283,9 @@ unsafe extern "C" fn release(user: *mut c_void) {
     unsafe { host(user) }.is_released = true;
 }
 
-unsafe extern "C" fn count_progress(user: *mut c_void, done: u64, _: u64) -> i32 {
+unsafe extern "C" fn count_progress(user: *mut c_void, done_bytes: u64, _: u64) -> i32 {
     // SAFETY: the library calls from one thread at a time.
-    unsafe { *user.cast::<u64>() = done };
+    unsafe { *user.cast::<u64>() = done_bytes };
     0
 }
 

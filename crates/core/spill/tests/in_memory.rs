@@ -1,4 +1,4 @@
-//! Without a `Spill`, the allocator leaves arrays of any size in memory. Inside Miri, it runs as far as there are no files.
+//! Without a `Spill`, the allocator leaves arrays of any size in memory. Miri runs this, because there are no files.
 
 use polyhaul_spill::{SpillAllocator, has_arrays_on_disk, relieve};
 

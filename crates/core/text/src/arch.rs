@@ -6,11 +6,11 @@ pub(crate) use std::arch::x86_64::*;
 
 #[cfg(miri)]
 pub(crate) use interpreted::{
-    _mm256_cmp_pd_mask, _mm256_maskz_compress_epi32, _mm256_permutexvar_epi8, _mm256_roundscale_pd, _mm512_cmp_pd_mask,
-    _mm512_cvt_roundpd_epu64, _mm512_cvtepi64_epi8, _mm512_cvtpd_ps, _mm512_cvtps_pd, _mm512_dpwssd_epi32,
-    _mm512_i64gather_epi64, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_mask_permutexvar_epi8,
-    _mm512_maskz_compress_epi8, _mm512_permutex2var_pd, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64,
-    _mm512_permutexvar_pd, _mm512_ternarylogic_epi64,
+    _mm256_cmp_pd_mask, _mm256_cvtepi64_pd, _mm256_maskz_compress_epi32, _mm256_permutexvar_epi8, _mm256_roundscale_pd,
+    _mm512_cmp_pd_mask, _mm512_cvt_roundpd_epu64, _mm512_cvtepi64_epi8, _mm512_cvtepi64_pd, _mm512_cvtepu64_pd,
+    _mm512_cvtpd_ps, _mm512_cvtps_pd, _mm512_dpwssd_epi32, _mm512_i64gather_epi64, _mm512_madd52hi_epu64,
+    _mm512_madd52lo_epu64, _mm512_mask_permutexvar_epi8, _mm512_maskz_compress_epi8, _mm512_permutex2var_pd,
+    _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_permutexvar_pd, _mm512_ternarylogic_epi64,
 };
 
 /// Instructions with the names, parameters and results of the standard library's.
@@ -120,6 +120,18 @@ mod interpreted {
         vector::<_, u8, 16>(from_fn(|lane| numbers.get(lane).map_or(0, |&number| number as u8)))
     }
 
+    pub(crate) fn _mm256_cvtepi64_pd(a: __m256i) -> __m256d {
+        vector(lanes::<_, i64, 4>(a).map(|number| number as f64))
+    }
+
+    pub(crate) fn _mm512_cvtepi64_pd(a: __m512i) -> __m512d {
+        vector(lanes::<_, i64, 8>(a).map(|number| number as f64))
+    }
+
+    pub(crate) fn _mm512_cvtepu64_pd(a: __m512i) -> __m512d {
+        vector(lanes::<_, u64, 8>(a).map(|number| number as f64))
+    }
+
     pub(crate) fn _mm512_cvtpd_ps(a: __m512d) -> __m256 {
         vector(lanes::<_, f64, 8>(a).map(|value| value as f32))
     }
@@ -142,7 +154,7 @@ mod interpreted {
     pub(crate) unsafe fn _mm512_i64gather_epi64<const SCALE: i32>(offsets: __m512i, base: *const i64) -> __m512i {
         let offsets: [isize; 8] = lanes(offsets);
         // SAFETY: the caller upholds the contract.
-        vector(offsets.map(|offset| unsafe { base.byte_offset(offset * SCALE as isize).read_unaligned() }))
+        vector(offsets.map(|offset| unsafe { base.wrapping_byte_offset(offset * SCALE as isize).read_unaligned() }))
     }
 
     /// Adds 52 bits of the products of 52 bits each.
@@ -211,6 +223,9 @@ mod interpreted {
             assert!(same::<_, 64>(_mm512_madd52hi_epu64(a, b, c), real::_mm512_madd52hi_epu64(a, b, c)));
             let chosen = _mm512_ternarylogic_epi64::<0xCA>(a, b, c);
             assert!(same::<_, 64>(chosen, real::_mm512_ternarylogic_epi64::<0xCA>(a, b, c)));
+            assert!(same::<_, 32>(_mm256_cvtepi64_pd(low), real::_mm256_cvtepi64_pd(low)));
+            assert!(same::<_, 64>(_mm512_cvtepi64_pd(a), real::_mm512_cvtepi64_pd(a)));
+            assert!(same::<_, 64>(_mm512_cvtepu64_pd(a), real::_mm512_cvtepu64_pd(a)));
             assert!(same::<_, 16>(_mm512_cvtepi64_epi8(a), real::_mm512_cvtepi64_epi8(a)));
             let numbers = bits(state).map(|bits| bits as i64);
             let offsets: __m512i = vector([0_i64, 8, 16, 3, 40, 7, 56, 1]);

@@ -18,15 +18,17 @@ use std::time::Instant;
 /// What a line of a marked block starts with.
 const MARK: &str = "polyhaul-unsafe ";
 
-/// Vector instructions of x86-64, so that the kernels for AVX-512 are run as well as those for other levels. Miri does not
-/// look at the CPU.
+/// Vector instructions of x86-64, so that the kernels for AVX-512 are run as well as those for other levels. Miri
+/// does not look at the CPU.
 const X86: &str = "+avx2,+bmi1,+bmi2,+lzcnt,+popcnt,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,\
                    +avx512vbmi,+avx512vbmi2,+avx512ifma,+avx512vnni,+avx512vpopcntdq";
 
 /// A run of tests.
 struct Job {
     package: &'static str,
-    /// Arguments of `cargo test`, and of the tests after `--`.
+    /// Which program of the package.
+    binary: &'static [&'static str],
+    /// Words in the names of the tests, and options after `--`.
     args: &'static [&'static str],
     target: &'static str,
 }
@@ -34,23 +36,30 @@ struct Job {
 const X86_64: &str = "x86_64-unknown-linux-gnu";
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
 
-const fn job(package: &'static str, args: &'static [&'static str]) -> Job {
-    Job { package, args, target: X86_64 }
+const LIB: &[&str] = &["--lib"];
+const ALL: &[&str] = &["--test", "all"];
+
+const fn job(package: &'static str, binary: &'static [&'static str], args: &'static [&'static str]) -> Job {
+    Job { package, binary, args, target: X86_64 }
 }
 
 /// Starts with the longest, because two run at a time.
-const JOBS: &[Job] =
-    &[job("polyhaul-text", &["--test", "all"]), job("polyhaul-text", &["--lib"]), job("polyhaul-pipeline", &["--lib"])];
+const JOBS: &[Job] = &[
+    job("polyhaul-text", ALL, &[]),
+    job("polyhaul-capi", LIB, &[]),
+    job("polyhaul-text", LIB, &[]),
+    job("polyhaul-pipeline", LIB, &["column", "arrays", "blocks", "crew", "parallel", "place"]),
+    job("polyhaul-spill", &["--test", "in_memory"], &[]),
+    job("polyhaul-text", &["--test", "rows_allocate_nothing"], &[]),
+    Job { target: AARCH64, ..job("polyhaul-text", ALL, &["white", "run", "zeros", "scan"]) },
+];
 
-/// Programs with undefined behavior, as tests that are run on request, and a word of Miri's message.
+/// Programs with undefined behavior, as tests that are run on request, and words of Miri's message.
 const PLANTED: &[(Job, &str)] = &[
-    (
-        job("polyhaul-pipeline", &["--lib", "--", "--ignored", "column::planted::overlap"]),
-        "does not exist in the borrow stack",
-    ),
-    (job("polyhaul-pipeline", &["--lib", "--", "--ignored", "column::planted::race"]), "Data race detected"),
-    (job("polyhaul-pipeline", &["--lib", "--", "--ignored", "column::planted::unwritten"]), "uninitialized"),
-    (job("polyhaul-model", &["--lib", "--", "--ignored", "planted::out_of_bounds"]), "bounds"),
+    (job("polyhaul-pipeline", LIB, &["--", "--ignored", "planted::overlap"]), "does not exist in the borrow stack"),
+    (job("polyhaul-pipeline", LIB, &["--", "--ignored", "planted::race"]), "Data race detected"),
+    (job("polyhaul-pipeline", LIB, &["--", "--ignored", "planted::unwritten"]), "uninitialized"),
+    (job("polyhaul-model", LIB, &["--", "--ignored", "planted::out_of_bounds"]), "bounds"),
 ];
 
 /// Runs the tests, two at a time, and compares the blocks that they ran with the list.
@@ -65,9 +74,9 @@ pub(super) fn step(tally: &mut Tally) -> Outcome {
             return Outcome::Failed;
         }
     };
-    // One after another, so that two do not wait for each other's lock.
-    let targets = [X86_64, AARCH64];
-    if !targets.iter().all(|target| root::runs(miri(&tree, target).args(["setup", "--quiet", "--target", target]))) {
+    // Miri reads what was compiled while it runs, so that nothing may be compiled then.
+    let jobs = || JOBS.iter().chain(PLANTED.iter().map(|(job, _)| job));
+    if !jobs().all(|job| root::runs(job.command(&tree).arg("--no-run"))) {
         return Outcome::Failed;
     }
     let queue = Mutex::new(JOBS.iter());
@@ -129,14 +138,18 @@ struct JobResult {
 }
 
 impl Job {
+    fn command(&self, tree: &Path) -> Command {
+        let mut command = miri(tree, self.target);
+        command.args(["test", "--quiet", "--target", self.target, "--package", self.package]).args(self.binary);
+        command
+    }
+
     fn run(&self, tree: &Path) -> JobResult {
         let start = Instant::now();
-        let mut command = miri(tree, self.target);
-        command.args(["test", "--quiet", "--target", self.target, "--package", self.package]).args(self.args);
-        let output = command.output().expect("cargo starts");
+        let output = self.command(tree).args(self.args).output().expect("cargo starts");
         let errors = String::from_utf8_lossy(&output.stderr);
         let ran = errors.lines().filter_map(|line| line.strip_prefix(MARK)).map(String::from).collect();
-        let name = format!("{} {} on {}", self.package, self.args.join(" "), self.target);
+        let name = format!("{} {} {} on {}", self.package, self.binary.join(" "), self.args.join(" "), self.target);
         term::out(format!("{name}: {:.0} s\n", start.elapsed().as_secs_f64()));
         JobResult { name, ran, output }
     }

@@ -90,7 +90,8 @@ fn blocks<'a>(code: Code<'a, '_>) -> Vec<Block<'a>> {
 fn scope_at<'a>(code: Code<'a, '_>, index: usize) -> Option<Scope<'a>> {
     let is_macro = code.is(index, "macro_rules");
     let name = if is_macro { index + 2 } else { index + 1 };
-    if !is_macro && !(code.is(index, "fn") && code.is_word(name)) {
+    let is_function = code.is(index, "fn") && code.is_word(name);
+    if !is_macro && !is_function {
         return None;
     }
     let mut open = name + 1;
@@ -112,14 +113,14 @@ pub(super) fn unsafe_blocks(tree: &Tree, findings: &mut Vec<Finding>) {
         Some(Err(error)) => return findings.push(Finding::new(LIST, 1, error.message())),
         None => List::default(),
     };
-    let mut found = BTreeSet::new();
+    let mut functions_with_blocks = BTreeSet::new();
     for file in tree.rust() {
         let mut lines: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for block in blocks_of(file.path, file.text) {
             lines.entry(block.function).or_default().push(block.line);
         }
         for (function, lines) in lines {
-            found.insert((file.path, function));
+            functions_with_blocks.insert((file.path, function));
             let listed = list.classes(file.path, function).map_or(0, |classes| classes.values().sum());
             if listed != lines.len() {
                 let count = lines.len();
@@ -134,7 +135,7 @@ pub(super) fn unsafe_blocks(tree: &Tree, findings: &mut Vec<Finding>) {
         for (function, classes) in functions {
             let mut complain =
                 |what: String| findings.push(Finding::new(LIST, 1, format!("{path}: `{function}` {what}")));
-            if !found.contains(&(path.as_str(), function.as_str())) {
+            if !functions_with_blocks.contains(&(path.as_str(), function.as_str())) {
                 complain("has no unsafe block".into());
             }
             for class in classes.keys().filter(|class| *class != RUN && !list.reasons.contains_key(*class)) {
@@ -295,15 +296,13 @@ mod tests {
 
     #[test]
     fn blocks_without_a_row_and_rows_without_a_block_are_found() {
-        let findings = |list: &str| {
+        let count = |list: &str| {
             let code = "fn a() { unsafe { b() } unsafe { c() } }";
             let list = format!("[reasons]\ncall = \"d\"\n[blocks.\"crates/a/src/b.rs\"]\n{list}");
-            let findings = findings_of(unsafe_blocks, &[("crates/a/src/b.rs", code), (LIST, &list)]);
-            findings.iter().map(|line| line.split(':').take(2).collect::<String>() + &line[line.len() - 10..]).collect()
+            findings_of(unsafe_blocks, &[("crates/a/src/b.rs", code), (LIST, &list)]).len()
         };
-        let none: Vec<String> = Vec::new();
-        assert_eq!(findings("a = { miri = 2 }"), none);
-        assert_eq!(findings("a = { miri = 1, call = 1 }"), none);
+        assert_eq!(count("a = { miri = 2 }"), 0);
+        assert_eq!(count("a = { miri = 1, call = 1 }"), 0);
         let planted = [
             "a = { miri = 1 }",
             "a = { miri = 3 }",
@@ -312,7 +311,7 @@ mod tests {
             "a = { miri = 2 }\ne = { call = 1 }",
         ];
         for list in planted {
-            assert_eq!(findings(list).len(), 1, "{list}");
+            assert_eq!(count(list), 1, "{list}");
         }
         assert_eq!(findings_of(unsafe_blocks, &[("crates/a/src/b.rs", "fn a() { unsafe { b() } }")]).len(), 1);
     }
