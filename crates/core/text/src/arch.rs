@@ -38,7 +38,7 @@ mod interpreted {
         let holds = |lane: usize| match PREDICATE {
             _CMP_EQ_OQ => a[lane] == b[lane],
             _CMP_LE_OQ => a[lane] <= b[lane],
-            _CMP_NEQ_OQ => a[lane] < b[lane] || a[lane] > b[lane],
+            _CMP_NEQ_OQ => a[lane] != b[lane] && !a[lane].is_nan() && !b[lane].is_nan(),
             _ => a[lane] > b[lane],
         };
         (0..N).map(|lane| u8::from(holds(lane)) << lane).sum()

@@ -105,7 +105,7 @@ fn every_byte_alone() {
 
 #[test]
 fn lines_end_around_the_borders_of_blocks() {
-    for size in (55..75).step_by(stride(9)) {
+    for size in (55..75).step_by(stride(19)) {
         for ending in [&b"\n"[..], b"\r\n", b"\r", b" \r\n", b"/\n", b"\n\n", b"\r\r", b"\n\r"] {
             let line = [&b"v 1/2 "[..], &vec![b'9'; size - 6], ending].concat();
             check(&line.repeat(5));

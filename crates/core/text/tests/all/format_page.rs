@@ -45,7 +45,8 @@ fn integers_at_every_length_and_sign() {
 fn integers_by_the_thousand() {
     let mut buffer = [0; 64];
     let mut page = Page::new(&mut buffer);
-    for n in (0..1_100_000u32).chain((0..400_000).map(|k| k * 10_737)).step_by(sized(1, 29_989)) {
+    let stride = sized(1, 29_989);
+    for n in (0..1_100_000u32).step_by(stride).chain((0..400_000).step_by(stride).map(|k| k * 10_737)) {
         page.clear();
         page.u32(n);
         let mut rest = n;

@@ -50,8 +50,8 @@ fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, bool, Vec<u32>)> {
 /// The rows from `line` on, the same on every level.
 fn rows_on_all(windows: &[Window<'_>], line: usize, keyword: &str) -> (FaceRows, Vec<u32>, Vec<u32>) {
     let mut results = windows.iter().map(|&window| {
-        let mut values = vec![7; MAX_ENDS + VALUE_SLACK];
-        let mut row_ends = vec![7; MAX_LINES];
+        let mut values = vec![7; sized(MAX_ENDS, 600) + VALUE_SLACK];
+        let mut row_ends = vec![7; sized(MAX_LINES, 60)];
         let parsed = face_rows(window, line, keyword.as_bytes(), &mut values, &mut row_ends);
         values.truncate(parsed.values);
         row_ends.truncate(parsed.rows);
@@ -362,7 +362,10 @@ fn output_sizes_and_missing_lines() {
     let text = "f 1/2 3/4 5/6\n".repeat(30);
     windows(text.as_bytes(), |windows| {
         for &window in windows {
-            for room in [0, 1, VALUE_SLACK, VALUE_SLACK + 5, VALUE_SLACK + 6, VALUE_SLACK + 17, VALUE_SLACK + 100] {
+            for room in [0, 1, VALUE_SLACK, VALUE_SLACK + 5, VALUE_SLACK + 6, VALUE_SLACK + 17, VALUE_SLACK + 100]
+                .into_iter()
+                .step_by(sized(1, 3))
+            {
                 let mut values = vec![0; room];
                 let mut row_ends = vec![0; 40];
                 let parsed = face_rows(window, 0, b"f", &mut values, &mut row_ends);
@@ -370,7 +373,7 @@ fn output_sizes_and_missing_lines() {
             }
             let mut values = vec![0; 1000];
             let mut row_ends = vec![0; 40];
-            for room in 0..40 {
+            for room in (0..40).step_by(sized(1, 19)) {
                 let parsed = face_rows(window, 0, b"f", &mut values, &mut row_ends[..room]);
                 assert_eq!((parsed.rows, parsed.values), (room.min(30), 6 * room.min(30)));
             }
