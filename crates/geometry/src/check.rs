@@ -174,7 +174,7 @@ fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cance
 }
 
 /// Whether something holds for all pieces, which are looked at side by side.
-fn all<P>(
+fn all<P: Send>(
     pieces: impl Iterator<Item = P> + Send,
     threads: usize,
     cancel: &Cancel,

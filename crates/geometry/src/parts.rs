@@ -207,8 +207,18 @@ pub fn tables(scene: &Scene) -> LeftOut {
 
 /// Returns the parts that have positions of their own.
 pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> + Clone {
-    parts.iter().enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
+    let is_home = |(place, part): &(usize, &Part<'_>)| {
+        // A pass over a million objects touches more than memory may hold.
+        if place.is_multiple_of(PARTS_PER_CHECK) {
+            polyhaul_spill::relieve();
+        }
+        part.home == *place
+    };
+    parts.iter().enumerate().filter(is_home).map(|(_, part)| part)
 }
+
+/// With their meshes and objects, they take about a megabyte.
+const PARTS_PER_CHECK: usize = 512;
 
 /// Returns whether a color value from 0 to 1 is so far from a byte that it must have been more precise.
 pub fn is_between_bytes(value: f32) -> bool {

@@ -227,7 +227,10 @@ impl VerticesJob<'_> {
         })
     }
 
-    fn for_each<I: Iterator + Send>(&self, items: I, work: impl Fn(I::Item) -> Result<()> + Sync) -> Result<()> {
+    fn for_each<I>(&self, items: I, work: impl Fn(I::Item) -> Result<()> + Sync) -> Result<()>
+    where
+        I: Iterator<Item: Send> + Send,
+    {
         try_for_each_item(self.threads, self.cancel, items, || (), |(), item| work(item))
     }
 }

@@ -435,7 +435,7 @@ fn seen(
                 let [min, max] = [bounds.min, bounds.max].map(Vec3A::from_array);
                 Some(SeenInstance { number: (chunk * TURN + at) as u32, bounds: Aabb { min, max } })
             }));
-            visible_in_chunk.shrink_to_fit();
+            polyhaul_spill::shrink(visible_in_chunk);
             Ok(())
         },
     )?;

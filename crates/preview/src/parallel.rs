@@ -13,7 +13,7 @@ pub(crate) fn draw_each<I, S>(
     draw: impl Fn(&mut S, I::Item) -> Result<()> + Sync,
 ) -> Result<()>
 where
-    I: Iterator + Send,
+    I: Iterator<Item: Send> + Send,
 {
     try_for_each_item(run.worker_threads(), &run.cancel, items, scratch, |scratch, item| {
         let _span = span(Phase::Draw);

@@ -133,6 +133,9 @@ pub struct Everywhere {
     /// buffers, in addition to the data itself [default: 64MiB].
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::size)]
     pub memory_limit: Option<u64>,
+    /// Folder for temporary files of `convert` with limited memory [default: the folder of the output]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub spill_folder: Option<String>,
     /// Treat losses and faults as errors, when reading and when writing; with `all`, notes too
     ///
     /// A loss is something that the output could store but does not, or a value that changes; a fault is something that

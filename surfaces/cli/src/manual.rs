@@ -18,6 +18,7 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
         &[
             "threads",
             "memory_limit",
+            "spill_folder",
             "strict",
             "allow",
             "on_error",
@@ -36,6 +37,7 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
         &[
             "threads",
             "memory_limit",
+            "spill_folder",
             "strict",
             "allow",
             "on_error",
@@ -57,9 +59,10 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
 
 const RATES: [&str; 4] = ["read_rate", "write_rate", "read_latency", "write_latency"];
 
-const ALL: [&str; 18] = [
+const ALL: [&str; 19] = [
     "threads",
     "memory_limit",
+    "spill_folder",
     "strict",
     "allow",
     "on_error",

@@ -106,6 +106,7 @@ impl Session {
         usual
             .with_threads(self.everywhere.threads.map(usize::from))
             .with_memory_limit(memory_limit)
+            .with_spill_folder(self.everywhere.spill_folder.clone())
             .with_cancel(self.signals.cancel())
             .with_trace(Some(self.trace.clone()))
             .with_read_throttle(self.throttles.read.clone())

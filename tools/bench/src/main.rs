@@ -15,6 +15,7 @@ mod program;
 mod readers;
 mod throttle;
 mod trace;
+mod worst;
 mod writers;
 
 use program::Failure;
@@ -40,6 +41,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj images make FOLDER | measure FOLDER ROUNDS
        bench-obj trace|throttle FILE FOLDER ROUNDS
        bench-obj whole PROGRAM ARGUMENTS...
+       bench-obj worst PROGRAM
        bench-obj level";
 
 fn main() -> ExitCode {
@@ -73,6 +75,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["trace", file, folder, rounds] => trace::main(Path::new(file), Path::new(folder), rounds.parse()?),
         ["throttle", file, folder, rounds] => throttle::main(Path::new(file), Path::new(folder), rounds.parse()?),
         ["whole", program, args @ ..] => measure::whole(program, args),
+        ["worst", program] => worst::main(Path::new(program)),
         ["level"] => program::level(),
         _ => Err(USAGE.into()),
     }

@@ -117,7 +117,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The system's allocator, except that one large allocation fails in [`fail_at`]; it also counts.
+/// The system's allocator, except that one large allocation, or change of a large block's size, fails in [`fail_at`];
+/// it also counts.
 pub struct Failing;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -182,7 +183,8 @@ unsafe impl GlobalAlloc for Failing {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if size > layout.size() && fails(size) || !note(size as i64 - layout.size() as i64) {
+        // Blocks become smaller, too, where an allocator may have to move them.
+        if fails(size.max(layout.size())) || !note(size as i64 - layout.size() as i64) {
             return std::ptr::null_mut();
         }
         // SAFETY: `block` came from `System` with this layout, since every allocation does; `size` is unchanged.

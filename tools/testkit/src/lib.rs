@@ -11,6 +11,7 @@
 //!   files with any parts and channels
 //! - [`losses`]: what formats cannot store of each other; [`output`]: written bytes, in memory; [`packed`]: compressed
 //!   bytes; [`zip`]: archives
+//! - [`worst`]: small inputs that ask for much
 //! - [`corpus`]: the files under `testdata`, and folders that remove themselves
 //! - [`random`]: numbers that look random and are the same every time
 
@@ -35,4 +36,5 @@ pub mod scene;
 pub mod slots;
 pub mod starve;
 pub mod summary;
+pub mod worst;
 pub mod zip;

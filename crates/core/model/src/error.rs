@@ -248,8 +248,14 @@ pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
     if is_large && items.capacity() == 0 { items.try_reserve_exact(1) } else { items.try_reserve(1) }
         .map_err(|_| Error::memory(what))?;
     items.push(item);
+    if items.len().is_multiple_of(ITEMS_PER_CHECK) {
+        polyhaul_spill::relieve();
+    }
     Ok(())
 }
+
+/// A list that is on disk leaves memory while it grows, which nothing else may see to.
+const ITEMS_PER_CHECK: usize = 1024;
 
 /// Copies `items` without excess capacity. If memory runs out, the error names `what`.
 pub fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {

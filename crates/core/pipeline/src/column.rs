@@ -146,7 +146,7 @@ impl<T: Copy + Send> Column<T> {
         // The first `total` elements were written, by this function's contract. `ManuallyDrop` keeps the old vector
         // from freeing them.
         let mut items = unsafe { Vec::from_raw_parts(start, total.min(capacity), capacity) };
-        items.shrink_to_fit();
+        polyhaul_spill::shrink(&mut items);
         items
     }
 }

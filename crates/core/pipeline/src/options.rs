@@ -57,6 +57,9 @@ polyhaul_model::options! {
         /// `polyhaul_spill::SpillAllocator`, as in the command and the Python package. For a conversion, set it in the
         /// options for reading.
         pub total_memory: Option<u64> = None, with_total_memory;
+        /// Folder for the temporary files of a conversion in limited memory (default: the folder of the output, or the
+        /// system's temporary folder if the output is no file).
+        pub spill_folder: Option<String> = None, with_spill_folder => [];
         /// Approximate bytes of text per chunk; if `None`, a measured default. No result depends on it. In compressed
         /// files with many members, each member is a chunk.
         pub chunk_bytes: Option<usize> = None, with_chunk_bytes;

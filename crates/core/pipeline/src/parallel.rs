@@ -15,17 +15,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// mutable chunks of arrays.
 ///
 /// Items are assigned in order, under a lock, so each should be worth some microseconds of work. Each thread creates
-/// its scratch once. One thread or one item starts no thread; if the system refuses threads, fewer do the work.
+/// its scratch once. One thread or one item starts no thread, which a scene of a million small meshes relies on; if the
+/// system refuses threads, fewer do the work.
 pub fn for_each_item<I, S>(
     threads: usize,
-    items: I,
+    mut items: I,
     scratch: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, I::Item) + Sync,
 ) where
-    I: Iterator + Send,
+    I: Iterator<Item: Send> + Send,
 {
-    let max_items = items.size_hint().1.unwrap_or(usize::MAX);
-    let items = Mutex::new(items);
+    // Many iterators do not know whether they have more than one item.
+    let first = items.next();
+    let second = items.next();
+    let max_items = match second {
+        Some(_) => items.size_hint().1.map_or(usize::MAX, |more| more.saturating_add(2)),
+        None => 1,
+    };
+    let items = Mutex::new(first.into_iter().chain(second).chain(items));
     let next = || lock(&items).next();
     on_threads(threads.min(max_items), || {
         let _span = trace::otherwise(Phase::Transform);
@@ -49,7 +56,7 @@ pub fn try_for_each_item<I, S>(
     work: impl Fn(&mut S, I::Item) -> Result<()> + Sync,
 ) -> Result<()>
 where
-    I: Iterator + Send,
+    I: Iterator<Item: Send> + Send,
 {
     let stop = AtomicBool::new(false);
     let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);

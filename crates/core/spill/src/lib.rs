@@ -1,25 +1,33 @@
-//! Large arrays on disk when memory is short.
+//! Arrays on disk when memory is short.
 //!
 //! A program that installs [`SpillAllocator`] can run a job in less memory than its arrays need. While a [`Spill`]
 //! exists, arrays that no longer fit are allocated in unnamed files, which are mapped into memory. The pages of these
 //! files are released whenever the process exceeds its limit. The code that fills and reads the arrays does not
 //! notice, and its results do not change.
 //!
-//! Only Linux supports this; elsewhere arrays stay in memory, and [`Spill::start`] returns `None`. Arrays below 1 MiB
-//! never move. `linux/arrays.rs` maps the files, `linux/warden.rs` releases their pages.
+//! Arrays of 1 MiB and more have a file each. Smaller blocks stay where they are; new ones share a file while those in
+//! memory, together with all else that is there, take more than half of the limit or so.
+//!
+//! Besides, a process that is out of memory gets a few small blocks more, so that a job ends with an error: see
+//! `reserve.rs`.
+//!
+//! Only Linux moves arrays; elsewhere they stay in memory, and [`Spill::start`] returns `None`. `linux/arrays.rs` maps
+//! the files of large arrays, `linux/blocks.rs` that of small ones, and `linux/warden.rs` releases their pages.
 
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
+mod reserve;
 
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{self, GlobalAlloc, Layout, System};
 use std::io;
+use std::mem::{self, ManuallyDrop};
 use std::path::Path;
 
 /// Keeps the process below the limit of a [`Spill`]: call it between pieces of work of about a millisecond or less.
@@ -33,7 +41,38 @@ pub fn has_arrays_on_disk() -> bool {
     system::has_arrays_on_disk()
 }
 
-/// The system's allocator, which spills large arrays while a [`Spill`] exists.
+/// Gives the unused capacity of an array back. Unlike `Vec::shrink_to_fit`, which ends the process if the allocator
+/// cannot make a block smaller, it then leaves the array as it is.
+///
+/// ```
+/// let mut array = Vec::with_capacity(1000);
+/// array.extend([1, 2, 3]);
+/// polyhaul_spill::shrink(&mut array);
+/// assert_eq!((array.len(), array.capacity()), (3, 3));
+/// ```
+pub fn shrink<T>(array: &mut Vec<T>) {
+    let bytes = size_of_val(array.as_slice());
+    if array.len() == array.capacity() || size_of::<T>() == 0 {
+        return;
+    }
+    if bytes == 0 {
+        *array = Vec::new();
+        return;
+    }
+    let Ok(layout) = Layout::array::<T>(array.capacity()) else { return };
+    let mut array_before = ManuallyDrop::new(mem::take(array));
+    let start = array_before.as_mut_ptr();
+    let len = array_before.len();
+    let capacity = array_before.capacity();
+    // SAFETY: a `Vec` comes from the global allocator with this layout, and `bytes` is neither 0 nor larger.
+    let moved = unsafe { alloc::realloc(start.cast(), layout, bytes) };
+    let (start, capacity) = if moved.is_null() { (start, capacity) } else { (moved.cast(), len) };
+    // SAFETY: the block has this capacity and these elements, wherever it is now; `ManuallyDrop` keeps the array before
+    // from freeing it.
+    *array = unsafe { Vec::from_raw_parts(start, len, capacity) };
+}
+
+/// The system's allocator, which spills arrays while a [`Spill`] exists.
 ///
 /// ```
 /// use polyhaul_spill::{Spill, SpillAllocator};
@@ -86,33 +125,69 @@ unsafe impl GlobalAlloc for SpillAllocator {
         if system::is_large(layout.size()) {
             return system::alloc(layout, false);
         }
-        // SAFETY: the caller upholds the contract of `GlobalAlloc`, as the system's allocator requires.
-        unsafe { System.alloc(layout) }
+        reserve::or_reserved(system::alloc_small(layout, false), layout, false)
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if system::is_large(layout.size()) {
             return system::alloc(layout, true);
         }
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
+        reserve::or_reserved(system::alloc_small(layout, true), layout, true)
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        if reserve::contains(start) {
+            return reserve::dealloc();
+        }
+        if system::has_block(start) {
+            // SAFETY: `start` is a block of `system`, and came from `alloc` or `realloc` with this layout.
+            return unsafe { system::dealloc_block(start, layout) };
+        }
         if system::is_large(layout.size()) {
             // SAFETY: `start` came from `alloc` or `realloc` with this layout, so from `system`, because it is large.
             return unsafe { system::dealloc(start, layout) };
         }
-        // SAFETY: as above; small arrays always come from the system's allocator.
+        // SAFETY: as above; other small arrays come from the system's allocator.
         unsafe { System.dealloc(start, layout) }
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        if reserve::contains(start) {
+            // SAFETY: the caller's contract.
+            return unsafe { self.copy_to(start, layout, bytes) };
+        }
+        if system::has_block(start) {
+            // SAFETY: the caller's contract.
+            return unsafe { system::realloc_block(start, layout, bytes) };
+        }
         if system::is_large(layout.size().max(bytes)) {
             // SAFETY: the caller's contract.
             return unsafe { system::realloc(start, layout, bytes) };
         }
         // SAFETY: as above.
-        unsafe { System.realloc(start, layout, bytes) }
+        let moved = unsafe { System.realloc(start, layout, bytes) };
+        if moved.is_null() {
+            // SAFETY: the caller's contract; the block is where it was.
+            return unsafe { self.copy_to(start, layout, bytes) };
+        }
+        moved
+    }
+}
+
+impl SpillAllocator {
+    /// Copies a block to a new one of another size, and frees the old one.
+    ///
+    /// # Safety
+    /// As for [`GlobalAlloc::realloc`].
+    unsafe fn copy_to(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: the caller guarantees that `bytes`, rounded up to the alignment, does not overflow.
+        unsafe {
+            let target = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
+            if !target.is_null() {
+                target.copy_from_nonoverlapping(start, layout.size().min(bytes));
+                self.dealloc(start, layout);
+            }
+            target
+        }
     }
 }

@@ -26,9 +26,32 @@ pub fn is_large(_bytes: usize) -> bool {
     false
 }
 
-pub fn alloc(layout: Layout, _zeroed: bool) -> *mut u8 {
-    // SAFETY: never called with a layout of size 0, since nothing is large.
-    unsafe { System.alloc_zeroed(layout) }
+pub fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
+    alloc_small(layout, zeroed)
+}
+
+pub fn alloc_small(layout: Layout, zeroed: bool) -> *mut u8 {
+    // SAFETY: the caller upholds the contract of `GlobalAlloc`, as the system's allocator requires.
+    unsafe { if zeroed { System.alloc_zeroed(layout) } else { System.alloc(layout) } }
+}
+
+/// No block is on disk.
+pub fn has_block(_start: *mut u8) -> bool {
+    false
+}
+
+/// # Safety
+/// As for [`GlobalAlloc::dealloc`].
+pub unsafe fn dealloc_block(start: *mut u8, layout: Layout) {
+    // SAFETY: the caller's contract.
+    unsafe { System.dealloc(start, layout) }
+}
+
+/// # Safety
+/// As for [`GlobalAlloc::realloc`].
+pub unsafe fn realloc_block(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+    // SAFETY: the caller's contract.
+    unsafe { System.realloc(start, layout, bytes) }
 }
 
 /// # Safety

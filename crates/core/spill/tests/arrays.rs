@@ -1,5 +1,6 @@
 //! Arrays keep their contents when they move to disk, and the process stays small.
 #![cfg(all(target_os = "linux", not(miri)))]
+#![allow(clippy::disallowed_methods, reason = "shrinking is what is tested")]
 
 use polyhaul_spill::{Spill, SpillAllocator, relieve};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -115,6 +116,88 @@ fn only_one_at_a_time_in_a_folder_that_exists() {
     assert_eq!(Spill::start(&std::env::temp_dir(), 1).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
     drop(first);
     drop(start_spill(MIB));
+}
+
+/// A list of blocks of all sizes, each with its own content.
+fn blocks(count: usize) -> Vec<Vec<u8>> {
+    (0..count).map(|number| (0..1 + number % 97 * (number % 13)).map(|index| byte(number + index)).collect()).collect()
+}
+
+fn assert_blocks(blocks: &[Vec<u8>]) {
+    for (number, block) in blocks.iter().enumerate() {
+        assert!(block.iter().enumerate().all(|(index, &value)| value == byte(number + index)), "{number}");
+    }
+}
+
+#[test]
+fn the_process_does_not_grow_with_small_blocks() {
+    let _alone = alone();
+    let resident_before = resident();
+    let spill = start_spill(32 * MIB);
+    let mut lists = Vec::new();
+    let mut max_resident = 0;
+    for _ in 0..32 {
+        lists.push(blocks(40_000));
+        max_resident = max_resident.max(resident());
+    }
+    lists.iter().for_each(|list| assert_blocks(list));
+    max_resident = max_resident.max(resident());
+    let bytes: usize = lists.iter().flatten().map(Vec::len).sum();
+    assert!(bytes > 300 * MIB, "{bytes}");
+    assert!(max_resident < resident_before + (32 + 64) * MIB, "{max_resident} bytes, {resident_before} before");
+    assert!(spill.peak_bytes() >= 250 * MIB as u64, "{}", spill.peak_bytes());
+}
+
+#[test]
+fn blocks_that_change_keep_their_values_and_outlive_their_spill() {
+    let _alone = alone();
+    let filler = {
+        let _spill = start_spill(0);
+        blocks(200_000)
+    };
+    for round in 0..3 {
+        let spill = start_spill(0);
+        let mut list = blocks(30_000);
+        list.iter_mut().step_by(3).for_each(Vec::shrink_to_fit);
+        list.iter_mut().step_by(2).for_each(|block| *block = Vec::new());
+        for (number, block) in list.iter_mut().enumerate().step_by(2) {
+            let count = if number % 1000 == 0 { 3 * MIB } else { 100 + number % 70 };
+            block.extend((0..count).map(|index| byte(number + index)));
+        }
+        let zeros = vec![0u8; 5000 + round];
+        assert!(zeros.iter().all(|&value| value == 0));
+        assert_blocks(&list);
+        drop(spill);
+        assert_blocks(&list);
+        list.truncate(10 + round);
+        assert_blocks(&list);
+    }
+    assert_blocks(&filler);
+}
+
+/// Each array has a file, of which a process has a thousand or so.
+#[test]
+fn more_arrays_than_files() {
+    let _alone = alone();
+    let _spill = start_spill(0);
+    let arrays: Vec<Vec<u8>> = (0..700).map(|number| vec![number as u8; MIB + number]).collect();
+    assert!(arrays.iter().enumerate().all(|(number, array)| array.iter().all(|&value| value == number as u8)));
+}
+
+#[test]
+fn threads_use_small_blocks_at_the_same_time() {
+    let _alone = alone();
+    let _spill = start_spill(0);
+    let filler = blocks(200_000);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..5).for_each(|_| assert_blocks(&blocks(5000))));
+        }
+        // Freed by another thread than allocated them.
+        let made = scope.spawn(|| blocks(5000)).join().unwrap();
+        assert_blocks(&made);
+    });
+    assert_blocks(&filler);
 }
 
 /// With a limit of 0 bytes, the warden releases pages from the start.

@@ -17,7 +17,7 @@ pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions
         raw.try_reserve_exact(usize::try_from(view.bytes).map_err(|_| Error::memory("values"))?)?;
         view.spans.iter().for_each(|span| data.emit(span, 0..span.count, raw));
         *bytes = codec::encode(view.kind, raw)?;
-        bytes.shrink_to_fit();
+        polyhaul_spill::shrink(bytes);
         Ok(())
     };
     try_for_each_item(run.worker_threads(), &run.cancel, views.iter().zip(&mut compressed), Vec::new, work)?;

@@ -4,6 +4,7 @@
 //! The reader ignores other properties. Only types are checked: indices may be out of range.
 
 use crate::log::malformed;
+use crate::serial::{list, text};
 use crate::whole;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
@@ -118,21 +119,36 @@ objects! {
     /// The whole document.
     Document {
         asset: Asset,
+        #[serde(deserialize_with = "list")]
         extensions_used: Vec<String>,
+        #[serde(deserialize_with = "list")]
         extensions_required: Vec<String>,
         scene: Option<usize>,
+        #[serde(deserialize_with = "list")]
         scenes: Vec<SceneNodes>,
+        #[serde(deserialize_with = "list")]
         nodes: Vec<Node>,
+        #[serde(deserialize_with = "list")]
         meshes: Vec<GltfMesh>,
+        #[serde(deserialize_with = "list")]
         accessors: Vec<Accessor>,
+        #[serde(deserialize_with = "list")]
         buffer_views: Vec<BufferView>,
+        #[serde(deserialize_with = "list")]
         buffers: Vec<Buffer>,
+        #[serde(deserialize_with = "list")]
         materials: Vec<GltfMaterial>,
+        #[serde(deserialize_with = "list")]
         textures: Vec<GltfTexture>,
+        #[serde(deserialize_with = "list")]
         images: Vec<GltfImage>,
+        #[serde(deserialize_with = "list")]
         samplers: Vec<Sampler>,
+        #[serde(deserialize_with = "list")]
         skins: Vec<Skin>,
+        #[serde(deserialize_with = "list")]
         animations: Vec<UnreadItem>,
+        #[serde(deserialize_with = "list")]
         cameras: Vec<UnreadItem>,
         extensions: Extensions,
         extras: Extras,
@@ -148,8 +164,11 @@ objects! {
     }
     /// The part of a document that locates images.
     ImageDocument {
+        #[serde(deserialize_with = "list")]
         buffer_views: Vec<BufferView>,
+        #[serde(deserialize_with = "list")]
         buffers: Vec<Buffer>,
+        #[serde(deserialize_with = "list")]
         images: Vec<GltfImage>,
     }
     /// The version of the format, and who wrote the file.
@@ -163,12 +182,14 @@ objects! {
     /// The roots of a hierarchy.
     SceneNodes {
         name: Option<String>,
+        #[serde(deserialize_with = "list")]
         nodes: Vec<usize>,
         extras: Extras,
     }
     /// A node of the hierarchy: a transform, a mesh, and children.
     Node {
         name: Option<String>,
+        #[serde(deserialize_with = "list")]
         children: Vec<usize>,
         mesh: Option<usize>,
         skin: Option<usize>,
@@ -185,7 +206,9 @@ objects! {
     /// Primitives that belong together.
     GltfMesh {
         name: Option<String>,
+        #[serde(deserialize_with = "list")]
         primitives: Vec<Primitive>,
+        #[serde(deserialize_with = "list")]
         weights: Vec<f32>,
         extras: Extras,
     }
@@ -197,6 +220,7 @@ objects! {
         material: Option<usize>,
         /// [`mode::TRIANGLES`] if missing.
         mode: Option<u32>,
+        #[serde(deserialize_with = "list")]
         targets: Vec<Skipped>,
         extensions: Extensions,
         extras: Extras,
@@ -212,7 +236,9 @@ objects! {
         /// `SCALAR`, `VEC2`, `VEC3`, `VEC4`, `MAT2`, `MAT3`, `MAT4`.
         #[serde(rename = "type")]
         kind: String,
+        #[serde(deserialize_with = "list")]
         min: Vec<f32>,
+        #[serde(deserialize_with = "list")]
         max: Vec<f32>,
         sparse: Option<Sparse>,
         extras: Extras,
@@ -248,6 +274,7 @@ objects! {
     /// Bytes of a URI, or of the second chunk of a `.glb`.
     Buffer {
         name: Option<String>,
+        #[serde(deserialize_with = "text")]
         uri: Option<String>,
         byte_length: u64,
         extensions: Extensions,
@@ -297,6 +324,7 @@ objects! {
     /// An image: a URI or a view.
     GltfImage {
         name: Option<String>,
+        #[serde(deserialize_with = "text")]
         uri: Option<String>,
         mime_type: Option<String>,
         buffer_view: Option<usize>,

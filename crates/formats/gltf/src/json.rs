@@ -2,6 +2,7 @@
 
 use crate::document::{Asset, Document};
 use crate::log::{over_limit, unsupported};
+use crate::serial::NO_MEMORY;
 use crate::whole;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::Limits;
@@ -191,6 +192,9 @@ pub(crate) fn unsupported_version(version: &str) -> Error {
 /// The error of the JSON parser, with its position.
 fn invalid(error: &serde_json::Error, file: &str, location: JsonLocation) -> Error {
     let text = error.to_string();
+    if text.starts_with(NO_MEMORY) {
+        return Error::memory("the document");
+    }
     let what = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
     // A message can quote a long string.
     let what = names::shown(what);

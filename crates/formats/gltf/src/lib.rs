@@ -42,6 +42,7 @@ mod plan;
 mod primitives;
 mod quantize;
 mod reader;
+mod serial;
 mod spans;
 mod splats;
 mod streams;

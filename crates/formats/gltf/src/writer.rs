@@ -7,6 +7,7 @@ use crate::job::GltfJob;
 use crate::losses;
 use crate::pages::{GltfData, GltfPages, PAGE_BYTES};
 use crate::plan::{GltfPlan, plan};
+use crate::serial::DocumentBytes;
 use crate::uri::encode_name;
 use crate::views::{FileLayout, lay_out};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -52,6 +53,7 @@ impl<'a> GltfFile<'a> {
     pub fn write_glb(&mut self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let mut json = self.json(None)?;
         // Chunks are padded to four bytes: JSON with spaces, binary values with zeros.
+        json.try_reserve(4)?;
         json.resize(json.len().next_multiple_of(4), b' ');
         let binary = self.layout.bytes.next_multiple_of(4);
         let chunks = if binary == 0 { CHUNK_HEADER_BYTES } else { 2 * CHUNK_HEADER_BYTES };
@@ -96,6 +98,11 @@ impl<'a> GltfFile<'a> {
         if let Some(first) = document.buffers.first_mut() {
             first.uri = buffer.map(encode_name);
         }
-        serde_json::to_vec(document).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+        let mut bytes = DocumentBytes::default();
+        serde_json::to_writer(&mut bytes, document).map_err(|error| match error.is_io() {
+            true => Error::memory("the document"),
+            false => Error::new(ErrorKind::Internal, error.to_string()),
+        })?;
+        Ok(bytes.0)
     }
 }

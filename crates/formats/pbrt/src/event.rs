@@ -225,7 +225,7 @@ fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut ShelfRo
     if room_for(values) > 0 || values.is_empty() {
         return room.keep(values);
     }
-    values.shrink_to_fit();
+    polyhaul_spill::shrink(values);
     Ok(std::mem::take(values).into())
 }
 

@@ -191,7 +191,7 @@ pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
 /// Returns numbers as pairs; an odd last one is dropped.
 pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
     numbers.truncate(numbers.len() / 2 * 2);
-    numbers.shrink_to_fit();
+    polyhaul_spill::shrink(&mut numbers);
     if numbers.capacity().is_multiple_of(2) {
         let mut numbers = ManuallyDrop::new(numbers);
         let start = numbers.as_mut_ptr().cast();

@@ -6,9 +6,10 @@ use crate::input::Output;
 use crate::outputs;
 use crate::report::Report;
 use polyhaul_bytes::place;
-use polyhaul_model::error::{Error, ErrorKind, limit_hint};
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_spill::Spill;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The part of a conversion's memory that buffers may take.
@@ -23,15 +24,23 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Arrays beyond the conversion's memory go to disk from now on.
-    pub(super) fn start(run: &RunOptions, output: &Output) -> Memory {
-        let folder = folder(output);
+    pub(super) fn start(run: &RunOptions, output: &Output) -> Result<Memory> {
+        let folder = folder(run, output);
         let Some(total) = run.total_memory else {
-            return Memory { buffer_bytes: run.memory_limit, folder, spill: None };
+            return Ok(Memory { buffer_bytes: run.memory_limit, folder, spill: None });
         };
-        // If no file can be created there, the output cannot be either, and says so. If another conversion in this
-        // process has begun, its memory is shared.
-        let spill = Spill::start(&folder, total).ok().flatten();
-        Memory { buffer_bytes: run.memory_limit.min(total / BUFFER_PART), folder, spill }
+        let spill = match Spill::start(&folder, total) {
+            Ok(spill) => spill,
+            // Another conversion in this process has begun, and its memory is shared.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
+            Err(error) if run.spill_folder.is_some() => {
+                let message = format!("cannot create temporary files in {}: {error}", folder.display());
+                return Err(Error::new(ErrorKind::Io, message).with_hint("choose another `spill_folder`"));
+            }
+            // If no file can be created beside the output, the output cannot be either, and says so.
+            Err(_) => None,
+        };
+        Ok(Memory { buffer_bytes: run.memory_limit.min(total / BUFFER_PART), folder, spill })
     }
 
     /// The memory for buffers of reading, and of writing.
@@ -44,22 +53,48 @@ impl Memory {
         report.spilled_bytes = self.spill.as_ref().map_or(0, Spill::peak_bytes);
     }
 
-    /// An error that ended the conversion, with the reason if that is a full disk.
+    /// Returns the error that ended the conversion: what could not be moved to a full disk was not out of memory.
     pub(super) fn explain(&self, error: Error) -> Error {
         if error.kind() != ErrorKind::Memory || !self.spill.as_ref().is_some_and(Spill::is_disk_full) {
             return error;
         }
-        let folder = self.folder.display();
-        error.with_hint(format!(
-            "arrays that do not fit in memory are moved to {folder}, where no space is left: free some, or {} \
-             (`RunOptions::total_memory` in Rust)",
+        let folder = match self.folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &self.folder,
+        };
+        let disk = disk_of(folder).map_or(String::new(), |disk| format!(" (on the disk at {})", disk.display()));
+        let message = format!(
+            "no space is left in {}{disk}, where arrays that do not fit into memory are kept: {}",
+            folder.display(),
+            error.diagnostic().message
+        );
+        Error::new(ErrorKind::Io, message).with_hint(format!(
+            "free some space there, choose another folder (`--spill-folder`, in Python and C `spill_folder`), or {}",
             limit_hint("memory_limit")
         ))
     }
 }
 
-/// Where temporary files go: beside the output, where there has to be room for it anyway.
-fn folder(output: &Output) -> PathBuf {
+/// Returns where the disk of a folder is mounted.
+#[cfg(unix)]
+fn disk_of(folder: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    let folder = folder.canonicalize().ok()?;
+    let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
+    let device_of_folder = device(&folder)?;
+    folder.ancestors().take_while(|path| device(path) == Some(device_of_folder)).last().map(Path::to_owned)
+}
+
+#[cfg(not(unix))]
+fn disk_of(_folder: &Path) -> Option<PathBuf> {
+    None
+}
+
+/// Where temporary files go: by default beside the output, where there has to be room for it anyway.
+fn folder(run: &RunOptions, output: &Output) -> PathBuf {
+    if let Some(folder) = &run.spill_folder {
+        return folder.into();
+    }
     match outputs::file_of(output).filter(|path| !place::is_url(path)).and_then(Path::parent) {
         Some(folder) => folder.to_owned(),
         // Asked for its folder, a browser would end.

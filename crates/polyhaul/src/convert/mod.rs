@@ -73,7 +73,7 @@ pub(crate) fn convert(
     write: &WriteOptions,
     before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
 ) -> Result<Converted> {
-    let memory = Memory::start(&read.run, &output);
+    let memory = Memory::start(&read.run, &output)?;
     let mut read = read.clone();
     read.run.memory_limit = memory.buffer_bytes();
     let mut write = write.clone();

@@ -3,8 +3,10 @@
 
 mod evaluated;
 mod formats;
+mod gltf;
 mod images;
 mod pbrt;
+mod splats;
 mod table;
 mod textures;
 mod write;

@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::marker::PhantomData;
 
 /// Options that are flags of every subcommand, or, like formats and limits, have flags of another form.
-const ELSEWHERE: [&str; 6] = ["format", "threads", "memory_limit", "strict", "allow", "on_error"];
+const ELSEWHERE: [&str; 7] = ["format", "threads", "memory_limit", "spill_folder", "strict", "allow", "on_error"];
 
 /// Options as flags of one part of the command line.
 pub trait FlagGroup: OptionGroup + Default + Clone + Send + Sync + 'static {

@@ -47,7 +47,7 @@ const PYTHON: &str = "POLYHAUL_PYTHON";
 /// The variable in which the Python package asks for lines `progress DONE TOTAL` on standard error.
 const PROGRESS: &str = "POLYHAUL_PROGRESS";
 /// Options that do not affect the outputs. If any other option changes, assets are converted again.
-const EXECUTION_OPTIONS: [&str; 25] = [
+const EXECUTION_OPTIONS: [&str; 26] = [
     "inputs",
     "output",
     "job",
@@ -67,6 +67,7 @@ const EXECUTION_OPTIONS: [&str; 25] = [
     "include",
     "threads",
     "memory_limit",
+    "spill_folder",
     "json",
     "quiet",
     "verbose",

@@ -60,3 +60,40 @@ fn the_work_shows_what_moved() {
     let ran = run(&["convert", "-v", &mesh, &folder.path("out.ply"), "-j2"]).expect(0);
     assert!(!ran.stderr.contains("moved to disk"), "{}", ran.stderr);
 }
+
+#[test]
+fn temporary_files_are_where_the_option_says() {
+    let folder = Folder::new("memory-spill-folder");
+    let mesh = folder.file("in.obj", "v 0 0 0\n");
+    let out = folder.path("out.ply");
+    let ran = run(&["convert", &mesh, &out, "--spill-folder", &folder.path("missing")]).expect(1);
+    assert!(ran.stderr.contains("cannot create temporary files in"), "{}", ran.stderr);
+    run(&["convert", "-q", &mesh, &out, "--spill-folder", &folder.path("")]).expect(0);
+}
+
+/// What an object takes is many small blocks, which move to disk like arrays do.
+#[test]
+fn many_objects_keep_to_the_limit() {
+    let folder = Folder::new("memory-objects");
+    let object = |n: usize| format!("o object {n}\nv {n} 0 0\nv {n} 1 0\nv {n} 0 1\nf -3 -2 -1\n");
+    let objects = folder.file("objects.obj", &(0..60_000).map(object).collect::<String>());
+    let solid = |n: usize| {
+        format!(
+            "solid {n}\nfacet normal 0 0 1\nouter loop\nvertex {n} 0 0\nvertex {n} 1 0\nvertex {n} 0 1\nendloop\n\
+             endfacet\nendsolid {n}\n"
+        )
+    };
+    let solids = folder.file("solids.stl", &(0..60_000).map(solid).collect::<String>());
+    let mut most_spilled = 0;
+    for (input, target) in [(&objects, "ply"), (&objects, "glb"), (&solids, "obj"), (&solids, "off")] {
+        let little = folder.path(&format!("little.{target}"));
+        let ran = run(&["convert", "--json", input, &little, "-j2", "--memory-limit", LIMIT]).expect(0);
+        let json = ran.json();
+        assert!(json["peak_bytes"].as_u64().unwrap() < MAX_BYTES, "{target}: {json}");
+        most_spilled = most_spilled.max(json["spilled_bytes"].as_u64().unwrap());
+        let plenty = folder.path(&format!("plenty.{target}"));
+        run(&["convert", "-q", input, &plenty, "-j2"]).expect(0);
+        assert!(std::fs::read(&plenty).unwrap() == std::fs::read(&little).unwrap(), "{target}: other bytes");
+    }
+    assert!(most_spilled > 60_000_000, "{most_spilled}");
+}

@@ -5,7 +5,7 @@
 //! exits. The parent module decides which arrays are on disk.
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -36,7 +36,7 @@ struct MappedArray {
     file: i32,
 }
 
-fn last_error() -> io::Error {
+pub fn last_error() -> io::Error {
     io::Error::last_os_error()
 }
 
@@ -65,21 +65,54 @@ pub fn close_folder(folder: i32) {
     close(folder);
 }
 
-fn close(file: i32) {
+/// Closes a descriptor of this crate.
+pub fn close(file: i32) {
     // SAFETY: this module owns the descriptor.
     unsafe { libc::close(file) };
 }
 
 /// Creates an unnamed file in an opened folder.
-fn open(folder: i32) -> io::Result<i32> {
+pub fn open(folder: i32) -> io::Result<i32> {
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC | libc::O_EXCL;
     // SAFETY: `c"."` is a C string; the last argument is the file's mode.
     let file = unsafe { libc::openat(folder, c".".as_ptr(), flags, 0o600) };
-    if file < 0 { Err(last_error()) } else { Ok(file) }
+    if file >= 0 {
+        return Ok(file);
+    }
+    let error = last_error();
+    // Network file systems have no unnamed files, and some report it as a folder that cannot be written to.
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT | libc::EINVAL) => open_and_unlink(folder),
+        _ => Err(error),
+    }
+}
+
+/// Creates a file and removes its name.
+fn open_and_unlink(folder: i32) -> io::Result<i32> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
+    for _ in 0..MAX_ARRAYS {
+        let mut name = [0u8; 64];
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let mut rest: &mut [u8] = &mut name;
+        // Always shorter than the name's room, in which a zero byte is left.
+        write!(rest, ".polyhaul-{}-{number}.tmp", std::process::id())?;
+        // SAFETY: `name` ends with a zero byte; the last argument is the file's mode.
+        let file = unsafe { libc::openat(folder, name.as_ptr().cast(), flags, 0o600) };
+        if file >= 0 {
+            // SAFETY: as above.
+            unsafe { libc::unlinkat(folder, name.as_ptr().cast(), 0) };
+            return Ok(file);
+        }
+        if last_error().raw_os_error() != Some(libc::EEXIST) {
+            break;
+        }
+    }
+    Err(last_error())
 }
 
 /// Reserves blocks for the first `bytes` of a file.
-fn reserve(file: i32, bytes: usize) -> io::Result<()> {
+pub fn reserve(file: i32, bytes: usize) -> io::Result<()> {
     let bytes = libc::off_t::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     loop {
         // SAFETY: the descriptor is open.
@@ -121,7 +154,7 @@ impl MappedArrays {
     /// Allocates an array of zeros on disk.
     pub fn map(&mut self, folder: i32, bytes: usize) -> io::Result<*mut u8> {
         if self.count == MAX_ARRAYS {
-            return Err(io::Error::from(io::ErrorKind::OutOfMemory));
+            return Err(io::Error::from(io::ErrorKind::QuotaExceeded));
         }
         let file = open(folder)?;
         let mapped = reserve(file, bytes).and_then(|()| {
@@ -151,7 +184,8 @@ impl MappedArrays {
         // SAFETY: the mapping comes from `map` or an earlier call and has this size; the file has the new size.
         let moved = unsafe { libc::mremap(start.cast(), old_bytes, bytes, libc::MREMAP_MAYMOVE) };
         if moved == libc::MAP_FAILED {
-            return Err(last_error());
+            // A mapping may be longer than its array.
+            return if bytes < old_bytes { Ok(start) } else { Err(last_error()) };
         }
         if bytes < old_bytes {
             // SAFETY: the descriptor is open; the pages cut off are no longer mapped.

@@ -1,13 +1,17 @@
-//! Decides whether large arrays are in memory or on disk.
+//! Decides what is in memory and what on disk.
 //!
-//! They are always counted, so that a new [`Spill`] knows how much memory is in use. While one exists, an array that
-//! would exceed its limit becomes a mapped file ([`arrays`]), and an array that outgrows the limit moves to one.
+//! Large arrays are always counted, so that a new [`Spill`] knows how much memory is in use. While one exists, an array
+//! that would exceed its limit becomes a mapped file ([`arrays`]), and an array that outgrows the limit moves to one.
+//! Smaller blocks go to a file ([`blocks`]) while the process itself has more memory than it should ([`warden`]).
 //! Nothing here allocates, because the allocator calls it.
 
 mod arrays;
+mod blocks;
 mod warden;
 
+use crate::SpillAllocator;
 use arrays::MappedArrays;
+use blocks::Blocks;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::path::Path;
@@ -26,6 +30,9 @@ const PAGE_BYTES: usize = 4096;
 /// release.
 const FILE_BYTES: u64 = 168 << 20;
 
+/// Memory that every job may take before its small blocks go to disk, where its buffers would be slow.
+const MIN_OWN_BYTES: u64 = 32 << 20;
+
 /// Bytes of large arrays in memory.
 static HELD_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Maximum of [`HELD_BYTES`]; `u64::MAX` without a `Spill`.
@@ -34,6 +41,7 @@ static MAX_HELD_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 static FOLDER: AtomicI32 = AtomicI32::new(-1);
 static IS_DISK_FULL: AtomicBool = AtomicBool::new(false);
 static ARRAYS: Mutex<MappedArrays> = Mutex::new(MappedArrays::new());
+static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks::new());
 
 pub use arrays::any as has_arrays_on_disk;
 pub use warden::relieve;
@@ -51,6 +59,10 @@ fn lock_arrays() -> MutexGuard<'static, MappedArrays> {
     ARRAYS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn lock_blocks() -> MutexGuard<'static, Blocks> {
+    BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The spilled arrays and the thread that releases their pages.
 #[derive(Debug)]
 pub struct Spill {
@@ -66,8 +78,11 @@ impl Spill {
         let folder = arrays::open_folder(folder)?;
         // The last step that can fail: dropping a warden joins its thread, which may be waiting for the lock on
         // `arrays`.
-        let warden = Warden::start(memory).inspect_err(|_| arrays::close_folder(folder))?;
-        MAX_HELD_BYTES.store((memory / 2).min(memory.saturating_sub(FILE_BYTES).max(memory / 8)), Relaxed);
+        let max_held_bytes = (memory / 2).min(memory.saturating_sub(FILE_BYTES).max(memory / 8));
+        // Arrays and buffers, which take up to a quarter; small limits leave as much to blocks as to pages of files.
+        let max_own_bytes = (memory / 2).max(max_held_bytes + memory / 4).max(MIN_OWN_BYTES);
+        let warden = Warden::start(memory, max_own_bytes).inspect_err(|_| arrays::close_folder(folder))?;
+        MAX_HELD_BYTES.store(max_held_bytes, Relaxed);
         FOLDER.store(folder, Relaxed);
         IS_DISK_FULL.store(false, Relaxed);
         arrays.forget_peak();
@@ -75,7 +90,7 @@ impl Spill {
     }
 
     pub fn peak_bytes(&self) -> u64 {
-        lock_arrays().peak_bytes()
+        lock_arrays().peak_bytes() + lock_blocks().bytes() as u64
     }
 
     pub fn is_disk_full(&self) -> bool {
@@ -87,7 +102,9 @@ impl Drop for Spill {
     fn drop(&mut self) {
         let _arrays = lock_arrays();
         MAX_HELD_BYTES.store(u64::MAX, Relaxed);
+        let mut blocks = lock_blocks();
         arrays::close_folder(FOLDER.swap(-1, Relaxed));
+        blocks.finish();
     }
 }
 
@@ -119,15 +136,80 @@ pub fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
 
 /// Allocates an array of zeros on disk.
 fn map(bytes: usize) -> *mut u8 {
-    match lock_arrays().map(FOLDER.load(Relaxed), bytes) {
+    let mapped = lock_arrays().map(FOLDER.load(Relaxed), bytes);
+    // Without a descriptor or an entry for it, an array shares a file with others.
+    let has_no_file = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded || is_out_of_files(error);
+    match mapped {
         Ok(start) => start,
+        Err(error) if has_no_file(&error) => alloc_block(bytes, true).unwrap_or(ptr::null_mut()),
         Err(error) => {
-            if error.kind() == io::ErrorKind::StorageFull {
-                IS_DISK_FULL.store(true, Relaxed);
-            }
+            note_full_disk(&error);
             ptr::null_mut()
         }
     }
+}
+
+fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+fn note_full_disk(error: &io::Error) {
+    if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)) {
+        IS_DISK_FULL.store(true, Relaxed);
+    }
+}
+
+/// Allocates a block on disk; `None` if there is no room.
+fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
+    let mut blocks = lock_blocks();
+    // Read while the lock is held: afterwards, a `Spill` that ends would have forgotten the block.
+    let folder = FOLDER.load(Relaxed);
+    if folder < 0 {
+        return None;
+    }
+    let start = blocks.alloc(folder, bytes).inspect_err(note_full_disk).ok()?;
+    drop(blocks);
+    if zeroed {
+        // SAFETY: the block is new and has this size.
+        unsafe { start.write_bytes(0, bytes) };
+    }
+    Some(start)
+}
+
+/// Allocates a block that is not large: on disk while the process is too large, if there is room, else in memory.
+pub fn alloc_small(layout: Layout, zeroed: bool) -> *mut u8 {
+    if warden::are_blocks_on_disk(layout.size())
+        && layout.align() <= blocks::ALIGNMENT
+        && let Some(start) = alloc_block(layout.size(), zeroed)
+    {
+        return start;
+    }
+    // SAFETY: the caller upholds the contract of `GlobalAlloc`, as the system's allocator requires.
+    unsafe { if zeroed { System.alloc_zeroed(layout) } else { System.alloc(layout) } }
+}
+
+pub use blocks::contains as has_block;
+
+/// Frees a block on disk.
+///
+/// # Safety
+/// As for [`GlobalAlloc::dealloc`], for a block that [`has_block`] knows.
+pub unsafe fn dealloc_block(start: *mut u8, layout: Layout) {
+    let mut blocks = lock_blocks();
+    // SAFETY: the caller's contract; blocks of this address come from `alloc_block`.
+    unsafe { blocks.free(start, layout.size(), is_active()) }
+}
+
+/// Changes the size of a block on disk.
+///
+/// # Safety
+/// As for [`GlobalAlloc::realloc`], for a block that [`has_block`] knows.
+pub unsafe fn realloc_block(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+    if blocks::is_same_class(layout.size(), bytes) {
+        return start;
+    }
+    // SAFETY: the caller upholds the contract.
+    unsafe { SpillAllocator.copy_to(start, layout, bytes) }
 }
 
 /// Frees a large array.
@@ -154,12 +236,12 @@ pub unsafe fn realloc(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
             return lock_arrays().resize(start, bytes).unwrap_or(ptr::null_mut());
         }
         // SAFETY: the caller upholds the contract.
-        return unsafe { copy_to(start, layout, bytes, |layout| System.alloc(layout)) };
+        return unsafe { SpillAllocator.copy_to(start, layout, bytes) };
     }
     let held = if was_large { layout.size() } else { 0 };
     if is_large(bytes) && bytes > held && is_too_much(bytes - held, layout) {
-        // SAFETY: the caller upholds the contract.
-        return unsafe { copy_to(start, layout, bytes, |layout| map(layout.size())) };
+        // SAFETY: the caller upholds the contract. The new array will be on disk, too.
+        return unsafe { SpillAllocator.copy_to(start, layout, bytes) };
     }
     // SAFETY: the array is not on disk, so it came from the system's allocator; the caller upholds the rest of the
     // contract.
@@ -169,23 +251,4 @@ pub unsafe fn realloc(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         HELD_BYTES.fetch_add(if is_large(bytes) { bytes as u64 } else { 0 }, Relaxed);
     }
     moved
-}
-
-/// Copies an array to a new one of another size from `alloc`, and frees the old one.
-///
-/// # Safety
-/// As for [`GlobalAlloc::realloc`].
-unsafe fn copy_to(start: *mut u8, layout: Layout, bytes: usize, alloc: impl FnOnce(Layout) -> *mut u8) -> *mut u8 {
-    // SAFETY: `realloc` guarantees that `bytes`, rounded up to the alignment, does not overflow.
-    let target = alloc(unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) });
-    if target.is_null() {
-        return target;
-    }
-    // SAFETY: both arrays have at least this many bytes, and they are distinct allocations. The old one came from this
-    // allocator and is not used afterwards.
-    unsafe {
-        ptr::copy_nonoverlapping(start, target, layout.size().min(bytes));
-        if is_large(layout.size()) { dealloc(start, layout) } else { System.dealloc(start, layout) }
-    }
-    target
 }

@@ -4,12 +4,13 @@
 //! threads touch a few megabytes. A separate thread checks as well, for work that has no pieces; alone it would be too
 //! late when all cores are busy.
 
-use super::{is_active, lock_arrays, try_lock_arrays};
+use super::{blocks, is_active, lock_arrays, try_lock_arrays};
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -25,6 +26,15 @@ const MAX_MARGIN_BYTES: u64 = 64 << 20;
 
 /// Maximum resident size of the process; `u64::MAX` without a warden.
 static MAX_PROCESS_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Maximum size of what is resident and no mapped file; while it is more, new blocks go to disk.
+static MAX_OWN_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
+/// [`UNWATCHED`] without a warden; else where new blocks go.
+static BLOCKS: AtomicU8 = AtomicU8::new(UNWATCHED);
+const UNWATCHED: u8 = 0;
+const IN_MEMORY: u8 = 1;
+const ON_DISK: u8 = 2;
+/// A thread checks the size of the process after it allocated this much in blocks.
+const BLOCK_BYTES_PER_CHECK: usize = 1 << 20;
 /// Descriptor of the system's file with the size of this process; it stays open.
 static SIZES: AtomicI32 = AtomicI32::new(-1);
 /// Time of the last check by a worker, in nanoseconds of the monotonic clock.
@@ -38,25 +48,29 @@ pub struct Warden {
 }
 
 impl Warden {
-    /// Starts the thread. The process may grow by `memory` bytes from its present size.
-    pub fn start(memory: u64) -> io::Result<Warden> {
+    /// Starts the thread. The process may grow by `memory` bytes from its present size; of these, up to `max_own_bytes`
+    /// are no mapped files.
+    pub fn start(memory: u64, max_own_bytes: u64) -> io::Result<Warden> {
         if SIZES.load(Relaxed) < 0 {
             SIZES.store(File::open("/proc/self/statm")?.into_raw_fd(), Relaxed);
         }
         // Memory that the program has already, such as that of an interpreter, cannot be released.
-        let [before, _] = read().unwrap_or_default();
+        let [before, files_before] = read().unwrap_or_default();
         let margin = (memory / MARGIN_DIVISOR).min(MAX_MARGIN_BYTES);
         MAX_PROCESS_BYTES.store((memory - margin).saturating_add(before), Relaxed);
+        MAX_OWN_BYTES.store(max_own_bytes.saturating_add(before - files_before), Relaxed);
         let is_over = Arc::new(AtomicBool::new(false));
         let watched = is_over.clone();
         let thread = Builder::new().name("polyhaul-spill".into()).spawn(move || {
             while !watched.load(Relaxed) {
                 if is_too_large() {
                     lock_arrays().release();
+                    blocks::release();
                 }
                 std::thread::sleep(2 * PAUSE);
             }
         })?;
+        BLOCKS.store(IN_MEMORY, Relaxed);
         Ok(Warden { is_over, thread: Some(thread) })
     }
 }
@@ -64,6 +78,7 @@ impl Warden {
 impl Drop for Warden {
     fn drop(&mut self) {
         MAX_PROCESS_BYTES.store(u64::MAX, Relaxed);
+        BLOCKS.store(UNWATCHED, Relaxed);
         self.is_over.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
             // After a panic there, pages are no longer released, which the job's result does not depend on.
@@ -84,14 +99,49 @@ pub fn relieve() {
         // A thread that holds the lock either releases pages itself or maps an array, which another check follows.
         if let Some(arrays) = try_lock_arrays() {
             arrays.release();
+            blocks::release();
         }
     }
 }
 
-/// Returns whether the process is too large and has pages that can be released.
+/// Returns whether a new block of this size goes to disk.
+pub fn are_blocks_on_disk(bytes: usize) -> bool {
+    let state = BLOCKS.load(Relaxed);
+    if state != UNWATCHED {
+        count_block(bytes);
+    }
+    state == ON_DISK
+}
+
+/// Checks the process after each [`BLOCK_BYTES_PER_CHECK`]: blocks alone can fill the memory between two checks of
+/// others.
+fn count_block(bytes: usize) {
+    thread_local! {
+        static BYTES: Cell<usize> = const { Cell::new(0) };
+    }
+    // Threads that end have no counter any more.
+    let _ended = BYTES.try_with(|counted| {
+        let sum = counted.get() + bytes;
+        counted.set(if sum < BLOCK_BYTES_PER_CHECK { sum } else { 0 });
+        if sum >= BLOCK_BYTES_PER_CHECK {
+            relieve();
+        }
+    });
+}
+
+/// Returns whether the process is too large and has pages that can be released. Decides where new blocks go.
 fn is_too_large() -> bool {
     let max_bytes = MAX_PROCESS_BYTES.load(Relaxed);
-    max_bytes != u64::MAX && read().is_some_and(|[resident, files]| resident > max_bytes && files > MIN_RELEASE_BYTES)
+    if max_bytes == u64::MAX {
+        return false;
+    }
+    let Some([resident, files]) = read() else { return false };
+    let is_over = resident.saturating_sub(files) > MAX_OWN_BYTES.load(Relaxed);
+    // Without a warden, it stays as it is.
+    let _unwatched = BLOCKS.fetch_update(Relaxed, Relaxed, |state| {
+        (state != UNWATCHED).then_some(if is_over { ON_DISK } else { IN_MEMORY })
+    });
+    resident > max_bytes && files > MIN_RELEASE_BYTES
 }
 
 /// Returns the resident bytes of this process and how many of them are mapped files.

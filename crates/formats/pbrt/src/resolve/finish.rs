@@ -58,7 +58,7 @@ impl PbrtScene<'_> {
         }
         self.check_names()?;
         self.check_rounding()?;
-        self.render.states.shrink_to_fit();
+        polyhaul_spill::shrink(&mut self.render.states);
         let mut directives = Vec::new();
         for (&(_, name, _), count) in Directive::ALL.iter().zip(self.directives).filter(|(_, count)| *count > 0) {
             try_push(&mut directives, (name, count), "names")?;

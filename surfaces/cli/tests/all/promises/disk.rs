@@ -45,6 +45,25 @@ fn a_full_disk_leaves_the_old_file() {
     }
 }
 
+/// What is out of space is the disk of the temporary files, which is named.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_for_temporary_files_is_no_lack_of_memory() {
+    let folder = Folder::new("disk-spill");
+    let points: String = (0..300_000).map(|number| format!("v {number} 0.5 {number}\n")).collect();
+    let scene = folder.file("in.obj", &format!("{points}f 1 2 3\n"));
+    let target = folder.file("out.stl", "old");
+    let script = "mkdir spill; \"$0\" convert -q -j2 \"$2\" \"$3\" --memory-limit 4MB --spill-folder spill; \
+                  echo \"exit code $?\"; ls -A spill";
+    let Some(output) = on_small_disk("2m", script, &[&scene, &target]) else { return };
+    assert_eq!(stdout(&output), "exit code 1\n", "{}", stderr(&output));
+    for part in ["no space is left in spill (on the disk at ", "--spill-folder", "--memory-limit"] {
+        assert!(stderr(&output).contains(part), "{part}: {}", stderr(&output));
+    }
+    assert!(!stderr(&output).contains("error: out of memory"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "old");
+}
+
 /// There is room for the scene and none for the library.
 #[test]
 fn a_disk_that_is_full_for_the_library_leaves_the_old_files() {

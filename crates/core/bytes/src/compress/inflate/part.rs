@@ -126,7 +126,7 @@ impl InflatedPart {
         if 2 * self.symbols.data.len() + self.bytes.data.len().max(FIRST_ROOM) > max_bytes {
             // Frees memory that one of the two allocated for an earlier part.
             self.symbols.data.truncate(self.symbols.filled);
-            self.symbols.data.shrink_to_fit();
+            polyhaul_spill::shrink(&mut self.symbols.data);
             self.bytes = SymbolBuffer::default();
         }
         self.bytes.start(self.symbols.data[window].iter().map(|&symbol| symbol as u8))

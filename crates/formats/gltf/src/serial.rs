@@ -1,0 +1,71 @@
+//! Arrays and text of JSON, read and written without ending the process if there is no memory for them.
+
+use polyhaul_model::error::try_string;
+use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+use std::fmt;
+use std::io::{self, Write};
+use std::marker::PhantomData;
+
+/// The message of the JSON parser's error.
+pub(crate) const NO_MEMORY: &str = "out of memory";
+
+/// Reads an array.
+pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct ListVisitor<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(item) = items.next_element()? {
+                list.try_reserve(1).map_err(|_| A::Error::custom(NO_MEMORY))?;
+                list.push(item);
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(ListVisitor(PhantomData))
+}
+
+/// Reads text, which may be a whole buffer in base64, or `null`.
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    struct Text(String);
+    struct TextVisitor;
+    impl Visitor<'_> for TextVisitor {
+        type Value = Text;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Text, E> {
+            try_string(text).map(Text).map_err(|_| E::custom(NO_MEMORY))
+        }
+    }
+    impl<'de> Deserialize<'de> for Text {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+            deserializer.deserialize_str(TextVisitor)
+        }
+    }
+    Option::<Text>::deserialize(deserializer).map(|text| text.map(|text| text.0))
+}
+
+/// Bytes of a document that is written.
+#[derive(Default)]
+pub(crate) struct DocumentBytes(pub(crate) Vec<u8>);
+
+impl Write for DocumentBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_reserve(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

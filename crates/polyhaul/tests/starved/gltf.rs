@@ -1,0 +1,51 @@
+//! glTF: no memory for a block is an error, never an abort.
+
+use polyhaul::options::RunOptions;
+use polyhaul::{ReadOptions, WriteOptions};
+use polyhaul_testkit::starve::{Plan, every_allocation};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Objects with materials, uvs, lines and points; their lists are longer than what is always allocated.
+fn scene(folder: &Path) {
+    let mut text = String::from("mtllib in.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvn 0 0 1\n");
+    let mut library = String::new();
+    for number in 0..300 {
+        let _ = write!(text, "o object {number}\nusemtl m{number}\nv {number} 0 0 1 0 1\nf 1/1/1 2/2/1 -1/1/1\n");
+        let _ = write!(library, "newmtl m{number}\nKd 0.{number} 0 0\nPr 0.5\n");
+    }
+    let _ = write!(text, "l 1 2 3\np 1 2\no {}\nf 1 2 3\n", "n".repeat(3000));
+    std::fs::write(folder.join("in.obj"), text).unwrap();
+    std::fs::write(folder.join("in.mtl"), library).unwrap();
+}
+
+/// Converts a scene to a file and back.
+fn check(test: &str, name: &'static str) {
+    every_allocation(Plan::of(&format!("gltf::{test}")), |folder| {
+        scene(folder);
+        let from = folder.join("in.obj");
+        let there = folder.join(name);
+        let back = folder.join("back.obj");
+        let run = RunOptions::default().with_threads(Some(1));
+        let read = ReadOptions::default().with_run(run.clone());
+        let write = WriteOptions::default().with_run(run);
+        let convert = move |from: &Path, to: &Path| {
+            polyhaul::Reader::new(from).options(&read).convert(polyhaul::Writer::new(to).options(&write)).map(drop)
+        };
+        let there_and_back = move || {
+            convert(&from, &there)?;
+            convert(&there, &back)
+        };
+        (there_and_back, |_| {})
+    });
+}
+
+#[test]
+fn one_file() {
+    check("one_file", "a.glb");
+}
+
+#[test]
+fn document_and_buffer() {
+    check("document_and_buffer", "a.gltf");
+}

@@ -1,0 +1,59 @@
+//! Gaussian splats and glTF: no memory for a block is an error, never an abort.
+
+use polyhaul::options::RunOptions;
+use polyhaul::{ReadOptions, WriteOptions};
+use polyhaul_testkit::starve::{Plan, every_allocation};
+use std::path::Path;
+
+/// Splats in PLY with harmonics of degree 1.
+fn splats(count: usize) -> Vec<u8> {
+    let rest = (0..9).map(|number| format!("f_rest_{number}"));
+    let names = ["x", "y", "z", "f_dc_0", "f_dc_1", "f_dc_2", "opacity", "scale_0", "scale_1", "scale_2"];
+    let names: Vec<String> = names.into_iter().map(String::from).chain(rest).collect();
+    let rotation = (0..4).map(|number| format!("rot_{number}"));
+    let properties: String =
+        names.iter().cloned().chain(rotation).map(|name| format!("property float {name}\n")).collect();
+    let mut file =
+        format!("ply\nformat binary_little_endian 1.0\nelement vertex {count}\n{properties}end_header\n").into_bytes();
+    for splat in 0..count {
+        let values = (0..names.len()).map(|column| ((splat * 31 + column * 7) % 100) as f32 / 50.0 - 1.0);
+        values.chain([1.0, 0.0, 0.0, 0.0]).for_each(|value| file.extend(value.to_le_bytes()));
+    }
+    file
+}
+
+/// Converts splats to a format and back.
+fn check(test: &str, name: &'static str) {
+    every_allocation(Plan::of(&format!("splats::{test}")), |folder| {
+        let points = folder.join("in.ply");
+        std::fs::write(&points, splats(3000)).unwrap();
+        let there = folder.join(name);
+        let back = folder.join("back.ply");
+        let run = RunOptions::default().with_threads(Some(1));
+        let read = ReadOptions::default().with_run(run.clone());
+        let write = WriteOptions::default().with_run(run);
+        let convert = move |from: &Path, to: &Path| {
+            polyhaul::Reader::new(from).options(&read).convert(polyhaul::Writer::new(to).options(&write)).map(drop)
+        };
+        let there_and_back = move || {
+            convert(&points, &there)?;
+            convert(&there, &back)
+        };
+        (there_and_back, |_| {})
+    });
+}
+
+#[test]
+fn spz() {
+    check("spz", "a.spz");
+}
+
+#[test]
+fn plain_splats() {
+    check("plain_splats", "a.splat");
+}
+
+#[test]
+fn compressed_ply() {
+    check("compressed_ply", "a.compressed.ply");
+}

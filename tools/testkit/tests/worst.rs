@@ -1,0 +1,73 @@
+//! Small inputs that ask for much keep to the bound, whatever is done with them. One process for each input: a bug that
+//! takes all memory or never ends does not take down the others.
+
+use polyhaul::ReadOptions;
+use polyhaul_testkit::alloc::{self, Counting, measure};
+use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::worst::{MAX_INPUT_BYTES, Work, inputs, max_bytes};
+use std::collections::HashSet;
+use std::process::Command;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const CHILD: &str = "POLYHAUL_TEST_WORST";
+/// What any job may take before it is stopped.
+const CAP_BYTES: u64 = 3 << 30;
+/// The most allocations of a job, per byte of its input: work that is not linear in the input makes more.
+const MAX_COUNT_PER_BYTE: u64 = 4;
+
+#[test]
+fn there_are_fifty_of_all_formats_and_small() {
+    let inputs = inputs();
+    assert!(inputs.len() >= 50, "{}", inputs.len());
+    let names: HashSet<String> = inputs.iter().map(|input| format!("{} {}", input.format(), input.name)).collect();
+    assert_eq!(names.len(), inputs.len());
+    for input in &inputs {
+        assert!(input.bytes() <= MAX_INPUT_BYTES, "{} {}: {}", input.format(), input.name, input.bytes());
+    }
+}
+
+/// Runs in the child: prints a line for each work that breaks a bound.
+fn child(number: usize) {
+    alloc::cap(CAP_BYTES);
+    let input = inputs().swap_remove(number);
+    let folder = Folder::new("worst").unwrap();
+    let path = input.save(&folder).unwrap();
+    let mut options = ReadOptions::default();
+    options.run.threads = Some(1);
+    for work in Work::ALL {
+        let (result, used) = measure(|| work.run(&input, &path, &options));
+        let allowed = max_bytes(&input);
+        let said = result.err().map_or("ok".into(), |error| error.to_string());
+        println!("{work:?}: {} MiB, {} allocations, {said:.120}", used.peak_bytes >> 20, used.count);
+        if used.peak_bytes > allowed {
+            println!("TOO MUCH {work:?}: {} of {allowed} bytes", used.peak_bytes);
+        }
+        if used.count > 100_000 + MAX_COUNT_PER_BYTE * input.bytes() {
+            println!("TOO MANY {work:?}: {} allocations", used.count);
+        }
+    }
+}
+
+#[test]
+fn small_inputs_keep_to_the_bound() {
+    if let Ok(number) = std::env::var(CHILD) {
+        return child(number.parse().unwrap());
+    }
+    let mut complaints = String::new();
+    for (number, input) in inputs().iter().enumerate() {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["small_inputs_keep_to_the_bound", "--exact", "--nocapture"])
+            .env(CHILD, number.to_string())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        println!("{} {}\n{said}", input.format(), input.name);
+        if !output.status.success() || said.contains("TOO M") {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            complaints += &format!("{number}: {} {}\n{said}\n{stderr}\n", input.format(), input.name);
+        }
+    }
+    assert!(complaints.is_empty(), "{complaints}");
+}
