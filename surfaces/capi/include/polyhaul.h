@@ -1631,6 +1631,9 @@ ph_status ph_convert(const struct ph_input *input,
  *       Worker threads; if absent, one for each core that the process may use.
  *   memory_limit = N >= 1; default 67108864
  *       Memory for work in flight, in bytes (default 64 MiB).
+ *   spill_folder = none|(text); default none
+ *       Folder for the temporary files of a conversion in limited memory (default: the folder of the output, or the
+ *       system's temporary folder if the output is no file).
  *   strict = false|true|all; default false
  *       Treat losses and faults as errors; with `all`, notes too.
  *   allow = (kinds of warnings, separated by commas, such as `left-out-uvs`); default ""

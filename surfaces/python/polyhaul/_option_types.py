@@ -105,6 +105,9 @@ class _SharedOptions(TypedDict, total=False):
     memory_limit: int | str | None
     """Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input that
     needs a window of more than this is refused."""
+    spill_folder: str | None
+    """Folder for the temporary files of a conversion in limited memory (default: the folder of the output, or the
+    system's temporary folder if the output is no file)."""
     strict: bool | Literal["all"] | None
     """Treat losses and faults as errors; with ``all``, notes too. Default: False."""
     allow: Sequence[str] | str | None

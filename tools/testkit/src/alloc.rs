@@ -151,7 +151,7 @@ fn fails(size: usize) -> bool {
     if fails && TELLS.load(Relaxed) {
         // The trace allocates too, which counts no more: the allocation to fail is this one.
         let trace = Backtrace::force_capture().to_string();
-        let names = trace.lines().filter_map(|line| line.split_once(": polyhaul::"));
+        let names = trace.lines().filter_map(|line| line.split_once(": polyhaul"));
         let names: Vec<&str> = names.map(|(_, name)| name).take(4).collect();
         let _ = writeln!(std::io::stderr(), "asked for by {}", names.join(" < "));
     }

@@ -5,6 +5,7 @@
 //! are consecutive; the few that it shares with earlier objects are repeated. Nothing is copied: a block of vertices is
 //! a range and a short list. [`crate::pages`] makes the bytes.
 
+use crate::serial::collected;
 use crate::splats::SplatPlaces;
 use polyhaul_geometry::domains::index_attributes;
 use polyhaul_geometry::flat::spans;
@@ -137,7 +138,7 @@ impl<'a> GltfGeometry<'a> {
         let mut sections = Vec::new();
         sections.try_reserve_exact(cuts.len())?;
         sections.resize_with(cuts.len(), MeshSection::default);
-        let mut order: Vec<usize> = (0..cuts.len()).collect();
+        let mut order = collected(0..cuts.len())?;
         // In the order of faces, because vertices are numbered by the first corner that uses them.
         order.sort_by_key(|&cut| cuts[cut].0.faces);
         let mut next = 0;
@@ -184,6 +185,7 @@ fn triangles(mesh: &Mesh, faces: Range<usize>, has_slots: bool) -> Result<Vec<Ma
     let mut numbers: HashMap<u32, usize> = HashMap::new();
     let mut add = |material: u32, faces: Range<usize>| -> Result<()> {
         let next = groups.len();
+        numbers.try_reserve(1).map_err(|_| Error::memory("the plan"))?;
         let number = *numbers.entry(material).or_insert(next);
         if number == next {
             try_push(&mut groups, MaterialTriangles { material, faces: Vec::new() }, "the plan")?;
@@ -298,7 +300,10 @@ fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3
             }
         }
     }
-    Ok(sums.into_iter().map(|(vertex, sum)| (vertex, unit(sum))).collect())
+    let mut repaired = HashMap::new();
+    repaired.try_reserve(sums.len()).map_err(|_| Error::memory("normals"))?;
+    repaired.extend(sums.into_iter().map(|(vertex, sum)| (vertex, unit(sum))));
+    Ok(repaired)
 }
 
 fn position(mesh: &Mesh, index: u32) -> [f64; 3] {

@@ -26,6 +26,7 @@ use crate::document::{
 };
 use crate::materials::{DEFAULT_CUTOFF, SPECULAR_GLOSSINESS, UNLIT};
 use crate::uri::encode_name;
+use polyhaul_model::error::Result;
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -117,17 +118,23 @@ pub(crate) struct MaterialSet {
 }
 
 /// Converts materials, which keep their numbers.
-pub(crate) fn convert_materials(materials: &[Material], images: &GltfImages) -> MaterialSet {
+pub(crate) fn convert_materials(materials: &[Material], images: &GltfImages) -> Result<MaterialSet> {
     let mut builder = MaterialBuilder::new(images);
+    builder.set.materials.try_reserve_exact(materials.len())?;
     for (number, material) in materials.iter().enumerate() {
+        builder.reserve()?;
         let converted = builder.material(MaterialImages { material, number, images });
         builder.set.materials.push(converted);
     }
-    let mut extensions: Vec<String> = builder.used.into_iter().map(str::to_owned).collect();
-    extensions.sort_unstable();
-    extensions.dedup();
-    MaterialSet { extensions, ..builder.set }
+    builder.used.sort_unstable();
+    builder.used.dedup();
+    let extensions = builder.used.into_iter().map(str::to_owned).collect();
+    Ok(MaterialSet { extensions, ..builder.set })
 }
+
+/// No material has more textures, or extensions.
+const MAX_TEXTURES: usize = 8;
+const MAX_EXTENSIONS: usize = 24;
 
 struct MaterialBuilder<'a> {
     embedded: &'a GltfImages,
@@ -286,6 +293,16 @@ impl<'a> MaterialBuilder<'a> {
         }
     }
 
+    /// Makes room for what one more material adds.
+    fn reserve(&mut self) -> Result<()> {
+        self.used.try_reserve(MAX_EXTENSIONS)?;
+        self.set.images.try_reserve(MAX_TEXTURES)?;
+        self.set.textures.try_reserve(MAX_TEXTURES)?;
+        self.images.try_reserve(MAX_TEXTURES)?;
+        self.textures.try_reserve(MAX_TEXTURES)?;
+        Ok(())
+    }
+
     fn extend(&mut self, extensions: &mut Extensions, name: &'static str, value: serde_json::Value) {
         extensions.insert(name.into(), value);
         self.used.push(name);
@@ -434,7 +451,7 @@ mod tests {
             maps: vec![map(MapKind::Bump, "a b.png"), map(MapKind::Specular, "s.png"), map(MapKind::Opacity, "o.tga")],
             ..Material::default()
         };
-        let set = convert_materials(std::slice::from_ref(&material), &GltfImages::default());
+        let set = convert_materials(std::slice::from_ref(&material), &GltfImages::default()).unwrap();
         let converted = &set.materials[0];
         let pbr = converted.pbr_metallic_roughness.as_ref().unwrap();
         assert_eq!(pbr.base_color_factor, Some([0.5, 0.25, 0.125, 0.5]));
@@ -452,7 +469,7 @@ mod tests {
     fn again(json: serde_json::Value) -> (serde_json::Value, [usize; 2]) {
         let read = crate::materials::read_for_test(json);
         let left_out = left_out(&read, &GltfImages::default()).map(|lost| lost.len());
-        let set = convert_materials(&read, &GltfImages::default());
+        let set = convert_materials(&read, &GltfImages::default()).unwrap();
         (serde_json::to_value(&set.materials).unwrap(), left_out)
     }
 
@@ -486,7 +503,7 @@ mod tests {
             ..map(MapKind::Emission, "c.jpg")
         };
         let maps = vec![map(MapKind::Diffuse, "c.jpg"), map(MapKind::Opacity, "c.jpg"), clamped];
-        let set = convert_materials(&[Material { maps, ..Material::default() }], &GltfImages::default());
+        let set = convert_materials(&[Material { maps, ..Material::default() }], &GltfImages::default()).unwrap();
         let converted = &set.materials[0];
         assert_eq!((set.images.len(), set.textures.len(), set.samplers.len()), (1, 2, 1));
         assert_eq!(converted.alpha_mode.as_deref(), Some("BLEND"));

@@ -5,6 +5,7 @@ use crate::geometry::is_direction;
 use crate::job::GltfJob;
 use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, copyright, has_normals};
+use crate::serial::collected;
 use crate::splats::SplatPlaces;
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts::{tables, unused_vertices};
@@ -21,9 +22,12 @@ const SPLATS_CHANGED: &str =
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
     // Each mesh once, regardless of the number of its objects.
     let mut seen = HashSet::new();
-    let meshes: Vec<_> = job.parts.iter().filter(|part| seen.insert(part.object.mesh)).map(|part| part.mesh).collect();
+    seen.try_reserve(job.scene.meshes.len())?;
+    let mut meshes = Vec::new();
+    meshes.try_reserve_exact(job.scene.meshes.len())?;
+    meshes.extend(job.parts.iter().filter(|part| seen.insert(part.object.mesh)).map(|part| part.mesh));
     let sum = |count: &dyn Fn(&Mesh) -> usize| meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
-    let places: Vec<_> = meshes.iter().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())).collect();
+    let places = collected(meshes.iter().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())))?;
     let splats = || meshes.iter().zip(&places).filter_map(|(mesh, splats)| Some((*mesh, splats.as_ref()?)));
     let of_splats = |count: &dyn Fn(&Mesh, &SplatPlaces) -> usize| {
         splats().map(|(mesh, splats)| count(mesh, splats) as u64).sum::<u64>()
@@ -82,7 +86,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
     let is_other = |material: &&Material| material.alpha_blended.is_none() && material.alpha_cutoff.is_none();
     let materials = job.materials.iter().filter(is_other).count() as u64;
-    let names = odd_names(job.materials);
+    let names = odd_names(job.materials)?;
     let changed = [sum(&scaled_normals), colors, materials, names, of_splats(&|mesh, _| mesh.positions.len()), rounded];
     note_converted(changed, job.output, warnings);
     note_changes(job, &plan.changes, warnings);
@@ -183,9 +187,10 @@ fn scaled_normals(mesh: &Mesh) -> usize {
 }
 
 /// Counts materials without a name, or with the name of an earlier one.
-fn odd_names(materials: &[Material]) -> u64 {
+fn odd_names(materials: &[Material]) -> Result<u64> {
     let mut seen = HashSet::from([""]);
-    materials.iter().filter(|material| !seen.insert(&material.name)).count() as u64
+    seen.try_reserve(materials.len())?;
+    Ok(materials.iter().filter(|material| !seen.insert(&material.name)).count() as u64)
 }
 
 /// Counts the normals of meshes without faces that are not stored with points.

@@ -13,6 +13,7 @@ use crate::job::GltfJob;
 use crate::looks::{MaterialSet, convert_materials};
 use crate::pages::{GltfData, as_float};
 use crate::quantize::{self, Lattice};
+use crate::serial::collected;
 use crate::spans::{BlockKind, InstanceValue, SpanContent, TriangleIndices, ValueSpan};
 use crate::splats::{self, SplatAttribute, SplatPlaces};
 use crate::transforms::{InstanceTransform, UNROTATED, column_major, is_decomposable, shortest_double};
@@ -124,7 +125,7 @@ pub(crate) fn is_copyright(comment: &str) -> bool {
 pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     let (geometries, sections) = geometries(job)?;
     let MaterialSet { materials, textures, images, samplers, extensions } =
-        convert_materials(job.materials, job.images);
+        convert_materials(job.materials, job.images)?;
     let asset = Asset {
         version: "2.0".into(),
         generator: Some(concat!("polyhaul ", env!("CARGO_PKG_VERSION")).into()),
@@ -292,7 +293,9 @@ impl<'a> PlanBuilder<'a, '_> {
             (true, None) => None,
             (false, _) => (material != NONE).then_some(material as usize),
         };
-        let mut materials: Vec<_> = groups.iter().map(|group| material(group.material)).collect();
+        let mut materials = collected(groups.iter().map(|group| material(group.material)))?;
+        self.document.materials.try_reserve(materials.len())?;
+        self.bare.try_reserve(materials.len())?;
         for material in &mut materials {
             *material = material.filter(|&number| number < self.document.materials.len());
             if !self.accessors[accessors].triangles.contains_key("TEXCOORD_0") {
@@ -307,6 +310,7 @@ impl<'a> PlanBuilder<'a, '_> {
             return Ok(None);
         }
         let next = self.document.meshes.len();
+        self.meshes.try_reserve(1)?;
         let number = *self.meshes.entry((accessors, materials.clone())).or_insert(next);
         if number < next {
             return Ok(Some(number));
@@ -333,7 +337,9 @@ impl<'a> PlanBuilder<'a, '_> {
             extensions: extensions.clone(),
             ..primitive(attributes, None, mode::POINTS)
         });
-        let primitives = triangles.chain(lines).chain(points).collect();
+        let mut primitives = Vec::new();
+        primitives.try_reserve_exact(section_accessors.groups.len() + 2)?;
+        primitives.extend(triangles.chain(lines).chain(points));
         let name = named(&part.object.mesh_name).or_else(|| named(&part.object.name));
         try_push(&mut self.document.meshes, GltfMesh { name, primitives, ..GltfMesh::default() }, "the plan")?;
         Ok(Some(number))
@@ -361,6 +367,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let number = self.accessors.len();
         let accessors = SectionAccessors { triangles, groups, lines, points, lattice };
         try_push(&mut self.accessors, accessors, "the plan")?;
+        self.sections.try_reserve(1)?;
         self.sections.insert(key, number);
         Ok(number)
     }
@@ -385,7 +392,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let is_wide = mesh_section.vertices.count() > SHORT_VERTICES;
         let is_mirrored = frame.is_some_and(|frame| frame.is_mirrored);
         let component_type = if is_wide { component::UNSIGNED_INT } else { component::UNSIGNED_SHORT };
-        let counts: Vec<_> = mesh_section.triangles.iter().map(|group| group.count()).collect();
+        let counts = collected(mesh_section.triangles.iter().map(|group| group.count()))?;
         let mut groups = Vec::new();
         for (group, count) in counts.into_iter().enumerate() {
             let content = SpanContent::Triangles(TriangleIndices { group, is_wide, is_mirrored });
@@ -486,7 +493,7 @@ impl<'a> PlanBuilder<'a, '_> {
         self.document.extensions_used.extend(has_splats.then(|| splats::NAME.to_owned()));
         self.document.extensions_used.sort_unstable();
         self.document.extensions_required = required;
-        let mut nodes: Vec<usize> = (0..self.document.nodes.len()).collect();
+        let mut nodes = collected(0..self.document.nodes.len())?;
         if self.job.origin != [0.0; 3] {
             let root = Node { translation: Some(self.job.origin), children: nodes, ..Node::default() };
             nodes = vec![self.document.nodes.len()];

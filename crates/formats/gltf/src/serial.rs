@@ -1,6 +1,6 @@
-//! Arrays and text of JSON, read and written without ending the process if there is no memory for them.
+//! Lists and text, read, written and collected without ending the process if there is no memory for them.
 
-use polyhaul_model::error::try_string;
+use polyhaul_model::error::{self, try_string};
 use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 use std::fmt;
 use std::io::{self, Write};
@@ -8,6 +8,14 @@ use std::marker::PhantomData;
 
 /// The message of the JSON parser's error.
 pub(crate) const NO_MEMORY: &str = "out of memory";
+
+/// Collects items. If memory runs out, the error names the plan.
+pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> error::Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(items.len()).map_err(|_| error::Error::memory("the plan"))?;
+    list.extend(items);
+    Ok(list)
+}
 
 /// Reads an array.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {

@@ -5,6 +5,7 @@
 
 use crate::document::{Buffer, BufferView, Document};
 use crate::looks::GltfImages;
+use crate::serial::collected;
 use crate::spans::{KINDS, SpanContent, VERTICES, ValueSpan, ViewKind, ViewMode};
 use polyhaul_model::error::{Result, try_push};
 use serde_json::json;
@@ -67,9 +68,9 @@ impl Views {
 
     /// Adds the views to the document, in their order, without offsets.
     pub(crate) fn finish(mut self, document: &mut Document) -> Result<Vec<GltfView>> {
-        let mut order: Vec<usize> = (0..self.views.len()).collect();
+        let mut order = collected(0..self.views.len())?;
         order.sort_by_key(|&number| self.views[number].kind);
-        let mut numbers = vec![0; order.len()];
+        let mut numbers = collected(0..order.len())?;
         for (number, &provisional) in order.iter().enumerate() {
             numbers[provisional] = number;
             let GltfView { kind, bytes, .. } = self.views[provisional];

@@ -8,7 +8,7 @@ mod rows;
 mod scenes;
 
 use crate::corpus::Folder;
-use polyhaul::inspect::SurfacePositions;
+use polyhaul::ops::SurfacePositions;
 use polyhaul::preview::PreviewOptions;
 use polyhaul::{Format, Output, ReadOptions, Reader, Result, WriteOptions, Writer};
 use std::io;
@@ -99,7 +99,7 @@ impl Work {
     pub fn run(self, input: &WorstInput, path: &Path, options: &ReadOptions) -> Result<()> {
         match self {
             Work::Info => polyhaul::inspect::info(path, options).map(drop),
-            Work::Check => polyhaul::inspect::check(path, SurfacePositions::default(), options).map(drop),
+            Work::Check => polyhaul::inspect::check(path, SurfacePositions::Merged, options).map(drop),
             Work::Convert => convert(input.target(), path, options),
             Work::Diff => polyhaul::diff::diff(path, path, options, 0.0).map(drop),
             Work::Preview => {

@@ -58,9 +58,27 @@ fn jpeg(side: u16) -> Vec<u8> {
     [&[0xFF, 0xD8][..], &frame, &[0xFF, 0xDA, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 63, 0], &[0; 100], &[0xFF, 0xD9]].concat()
 }
 
+/// Numbers of 32 bits after a signature.
+fn words(signature: &[u8], numbers: &[u32]) -> Vec<u8> {
+    signature.iter().copied().chain(numbers.iter().flat_map(|number| number.to_le_bytes())).collect()
+}
+
+/// A DDS file of blocks whose sides are as long as the header can say.
+fn dds() -> Vec<u8> {
+    let mut header = [0; 31];
+    header[..7].copy_from_slice(&[124, 0x1007, u32::MAX, u32::MAX, 0, 0, u32::MAX]);
+    header[18..21].copy_from_slice(&[32, 4, u32::from_le_bytes(*b"DXT1")]);
+    header[26] = 0x1000;
+    words(b"DDS ", &header)
+}
+
+/// A KTX2 file likewise.
+fn ktx2() -> Vec<u8> {
+    let header = [37, 1, u32::MAX, u32::MAX, 0, u32::MAX, 1, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    words(b"\xABKTX 20\xBB\r\n\x1A\n", &header)
+}
+
 pub(super) fn images() -> Vec<WorstInput> {
-    let largest = u32::MAX.to_le_bytes();
-    let largest_size = [largest, largest].concat();
     vec![
         WorstInput::new(
             "pixels that are not there",
@@ -74,14 +92,15 @@ pub(super) fn images() -> Vec<WorstInput> {
         WorstInput::new("pixels that are not there", "a.hdr", hdr("c", "-Y 1048576 +X 1048576", &[])),
         WorstInput::new("a window that is not there", "a.exr", {
             let file = picture(Format::Exr, 4, 4);
-            let window = file.windows(10).position(|name| name == b"dataWindow").unwrap() + 11 + 10;
+            // The name is followed by that of its type and its size.
+            let window = file.windows(10).position(|name| name == b"dataWindow").unwrap() + 11 + 6 + 4;
             patched(file, window, &[0, 0, 1_000_000, 1_000_000].map(i32::to_le_bytes).concat())
         }),
         WorstInput::new("pixels that are not there", "a.jpg", jpeg(65_500)),
         WorstInput::new("pixels that are not there", "a.bmp", bmp(30_000)),
         WorstInput::new("pixels in runs", "a.psd", psd(29_952, 2000)).content(29_952 * 29_952),
-        WorstInput::new("sides that are not there", "a.dds", patched(picture(Format::Dds, 8, 8), 12, &largest_size)),
-        WorstInput::new("sides that are not there", "a.ktx2", patched(picture(Format::Ktx2, 8, 8), 20, &largest_size)),
+        WorstInput::new("sides that are not there", "a.dds", dds()),
+        WorstInput::new("sides that are not there", "a.ktx2", ktx2()),
     ]
 }
 
