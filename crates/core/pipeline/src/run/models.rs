@@ -50,10 +50,10 @@ impl CheckedJob {
     fn call(&self, call: JobCall, number: u64) -> Result<()> {
         self.point.load(SeqCst);
         assert_ne!(self.panics, Some((call, number)), "a planted panic");
-        match self.fails.contains(&(call, number)) {
-            true => Err(Error::new(ErrorKind::Malformed, format!("chunk {number}"))),
-            false => Ok(()),
+        if self.fails.contains(&(call, number)) {
+            return Err(Error::new(ErrorKind::Malformed, format!("chunk {number}")));
         }
+        Ok(())
     }
 
     /// Checks that chunks are committed in order.
