@@ -96,14 +96,14 @@ fn json_bytes(bytes: &[u8]) -> Option<usize> {
 /// Passes the rows to `each` that are whole within a damaged line. If its line feed is damaged, a row is joined with
 /// the next one; a row after a torn one has no line of its own either.
 pub(crate) fn each_row_within(line: &[u8], each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut done = 0;
+    let mut end = 0;
     for start in memchr::memmem::find_iter(line, START) {
         let json = start + 1;
-        let Some(head) = json.checked_sub(HEAD).filter(|head| *head >= done) else { continue };
+        let Some(head) = json.checked_sub(HEAD).filter(|head| *head >= end) else { continue };
         let Some(bytes) = json_bytes(&line[json..]) else { continue };
         if let LogLine::Sound(row) = check(&line[head..json + bytes]) {
             each(row)?;
-            done = json + bytes;
+            end = json + bytes;
         }
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! The log: rows as lines of JSON, each prefixed with a checksum, in one file per run.
 //!
-//! A file is only ever appended to, so a run that is killed loses at most the line it was writing (`lines`). Objects in stores cannot be appended to: there, a run writes numbered segments, at most
-//! one per second, and joins them at the end. The rows of all files, in the order of their names, are the library's
-//! history. Several runs, on one machine or many, never write to the same file. A run locks its file (`lock`); if the
-//! file is removed, renamed or replaced all the same, the run writes its rows to another one.
+//! A file is only ever appended to, so a run that is killed loses at most the line it was writing (`lines`). Objects in
+//! stores cannot be appended to: there, a run writes numbered segments, at most one per second, and joins them at the
+//! end. The rows of all files, in the order of their names, are the library's history. Several runs, on one machine or
+//! many, never write to the same file. A run locks its file (`lock`); if the file is removed, renamed or replaced all
+//! the same, the run writes its rows to another one.
 
 use crate::lines::{LogLine, checked_line, each_block, each_line, each_row_within};
 use crate::lock::LogFile;
@@ -384,8 +385,8 @@ mod tests {
         let read = || {
             while !is_over() {
                 let expected = written.lock().unwrap().clone();
-                let found = BTreeSet::from_iter(assets(outputs));
-                assert!(expected.is_subset(&found), "{:?}", expected.difference(&found));
+                let logged = BTreeSet::from_iter(assets(outputs));
+                assert!(expected.is_subset(&logged), "{:?}", expected.difference(&logged));
             }
         };
         std::thread::scope(|scope| {

@@ -58,15 +58,15 @@ pub fn write_manifest(outputs: &Path) -> Result<ManifestCounts> {
 /// its size counts.
 pub fn is_manifest_stale(outputs: &Path) -> bool {
     let path = manifest_path(outputs);
-    let mut kept = Vec::new();
+    let mut text = Vec::new();
     let read = each_block(&fingerprint_path(outputs), &mut |block| {
-        kept.extend_from_slice(block);
+        text.extend_from_slice(block);
         Ok(())
     });
-    let Some(kept) = read.ok().and_then(|()| Fingerprint::parse(&kept)) else { return true };
+    let Some(fingerprint) = read.ok().and_then(|()| Fingerprint::parse(&text)) else { return true };
     let bytes = place::find(&path).ok().and_then(|info| info.bytes);
-    let is_same = || is_url(&path) || file_hash(&path).is_ok_and(|hash| hash == kept.hash);
-    bytes != Some(kept.bytes) || logs_hash(outputs).ok() != Some(kept.logs) || !is_same()
+    let is_same = || is_url(&path) || file_hash(&path).is_ok_and(|hash| hash == fingerprint.hash);
+    bytes != Some(fingerprint.bytes) || logs_hash(outputs).ok() != Some(fingerprint.logs) || !is_same()
 }
 
 /// The options with which manifests are written.

@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 const LISTEN_BYTES: usize = 64 << 10;
 /// How many workers in a row may be lost to failed writes of tasks before the run fails.
 const MAX_FAILED_WRITES: u32 = 10;
-/// The maximum number of bytes of the outstanding tasks of a worker, but for a single one: they fit into a pipe, so that
+/// The maximum number of bytes of the outstanding tasks of a worker, if there are several. They fit into a pipe, so
 /// sending them does not wait for the worker, which may hang.
 const PIPE_BYTES: usize = 32 << 10;
 /// How many bytes of a worker's standard error are kept for the message if it dies.

@@ -194,15 +194,15 @@ impl LogLibrary {
 
     fn append(&mut self, run: usize, count: usize) {
         let rows: Vec<_> = (0..count).map(|_| self.row()).collect();
-        let done = |(row, line): &(Row, String)| {
+        let done_row = |(row, line): &(Row, String)| {
             let note = RowNote { id: row.id, asset: row.asset.clone(), seconds: 0.0, error: row.error.clone() };
             DoneRow::Line(note, line[17..].to_owned())
         };
-        let done: Vec<_> = rows.iter().map(done).collect();
+        let done_rows: Vec<_> = rows.iter().map(done_row).collect();
         let mut expected: BTreeSet<u64> = rows.iter().map(|(row, _)| row.id).collect();
         self.issued.extend(rows.into_iter().map(|(row, line)| (row.id, (row, line))));
         let before = self.files();
-        let Err(error) = self.runs[run].log.append(&done) else {
+        let Err(error) = self.runs[run].log.append(&done_rows) else {
             let after = self.files();
             let run = &mut self.runs[run];
             expected.append(&mut run.removed);
@@ -250,7 +250,7 @@ impl LogLibrary {
             return;
         }
         let bytes = fs::read(&path).unwrap();
-        let rows = self.rows_in(&[bytes.clone()]);
+        let rows = self.rows_in(std::slice::from_ref(&bytes));
         self.runs[run].removed.extend(rows);
         self.runs[run].is_disturbed = true;
         match operation {
@@ -332,7 +332,7 @@ impl LogLibrary {
             tails.extend(lines.pop().filter(|tail| !tail.is_empty()).map(<[u8]>::to_vec));
             damaged.extend(lines.into_iter().filter(|line| !self.is_line(line)).map(<[u8]>::to_vec));
         }
-        let is_damaged = |tail: &&Vec<u8>| !self.is_line(tail) && !self.rows_in(&[tail.to_vec()]).is_empty();
+        let is_damaged = |tail: &&Vec<u8>| !self.is_line(tail) && !self.rows_in(std::slice::from_ref(*tail)).is_empty();
         let min = (damaged.len() + tails.iter().filter(is_damaged).count()) as u64;
         Content { rows: self.rows_in(&files), damage: min..=min + tails.len() as u64, damaged, tails }
     }
@@ -360,8 +360,8 @@ impl LogLibrary {
         let summary = Summary::read(&self.folder, 0).unwrap();
         assert_eq!((summary.attempts, summary.damaged_lines), (rows.len() as u64, counts.damage.lines));
         let lasts = self.lasts(&content.rows, |_| true);
-        let done = lasts.values().filter(|row| row.error.is_none()).count() as u64;
-        assert_eq!((summary.done, summary.failed), (done, lasts.len() as u64 - done));
+        let successes = lasts.values().filter(|row| row.error.is_none()).count() as u64;
+        assert_eq!((summary.done, summary.failed), (successes, lasts.len() as u64 - successes));
         let damage = self.damage();
         assert_eq!(damage, counts.damage);
         assert!(damage == Damage::default() || damage.first.is_some_and(|file| self.files().contains(&file)));

@@ -253,8 +253,8 @@ fn check_next_run(place: &Place, case: &str) {
     assert!(!stderr(&next).contains("damaged"), "{case}: {}", stderr(&next));
     let mut rows = place.rows();
     rows.sort();
-    let done: Vec<_> = rows.iter().filter(|(_, status)| status == "done").map(|(asset, _)| asset.as_str()).collect();
-    assert_eq!(done, ["a.obj", "b.obj"], "{case}: {rows:?}");
+    let successes = rows.iter().filter(|(_, status)| status == "done");
+    assert_eq!(successes.map(|(asset, _)| asset.as_str()).collect::<Vec<_>>(), ["a.obj", "b.obj"], "{case}: {rows:?}");
     assert_eq!(rows.iter().filter(|(asset, _)| asset == "a.obj").count(), 1, "{case}: {rows:?}");
     let manifest = std::fs::read(place.path(MANIFEST)).unwrap();
     let lines = manifest.iter().filter(|byte| **byte == b'\n').count();
@@ -374,7 +374,7 @@ fn a_full_disk_leaves_the_old_file_of_each_kind() {
     }
 }
 
-/// The log is appended to: on a disk without room, rows are lost that are said to be, and the next run makes them again.
+/// On a disk without room for rows, the run stops with an error, and the next one converts their assets again.
 #[test]
 fn a_full_disk_for_the_log_stops_the_run() {
     let script = "mkdir in; cp \"$2\"/a.obj in; \"$0\" batch in -o out --to ply -q; cp in/a.obj in/b.obj; \
