@@ -380,7 +380,7 @@ fn a_full_disk_for_the_log_stops_the_run() {
     let script = "mkdir in; cp \"$2\"/a.obj in; \"$0\" batch in -o out --to ply -q; cp in/a.obj in/b.obj; \
         cat out/.polyhaul/log/* out/.polyhaul/manifest.jsonl > before; head -c 9m /dev/zero > fill 2> /dev/null; \
         \"$0\" batch in -o out --to ply -q; echo \"exit code $?\"; cat out/.polyhaul/log/* out/.polyhaul/manifest.jsonl | \
-        cmp - before; find . -name '*.tmp'; \"$0\" batch rows out | wc -l; rm fill; \"$0\" batch in -o out --to ply -q; \
+        cmp - before; find . -name '*.tmp'; \"$0\" batch rows out | wc -l; rm fill; \"$0\" batch in -o out --to ply --retry-failed; \
         echo \"then $?\"; \"$0\" batch rows out | wc -l";
     let place = Place::new("disk-log");
     let Some(output) = on_small_disk("1m", script, &[place.path("").to_str().unwrap()]) else { return };
