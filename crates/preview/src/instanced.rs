@@ -144,7 +144,7 @@ impl<'a> InstancedDrawing<'a> {
             }
         };
         let seen = seen(&instanced, &bounds, &camera, options)?;
-        let (near, seen) = draw_near(&instanced, &parts, &ranges, &camera, 1e-6 * size, seen, options.size, &work)?;
+        let (near, seen) = draw_near(&instanced, &parts, &ranges, &camera, 1e-6 * size, seen, &work)?;
         let geometries = geometries(&parts, &ranges, &seen, &instanced, options)?;
         let groups = groups(seen, options)?;
         Ok(InstancedDrawing { instanced, options, work, parts, camera, near, geometries, groups, frame, hits })
@@ -364,7 +364,6 @@ fn draw_near<'a>(
     camera: &Camera,
     nearest: f64,
     seen: Vec<SeenInstance>,
-    size: [usize; 2],
     work: &PictureWork<'_>,
 ) -> Result<(NearLayer<'a>, Vec<SeenInstance>)> {
     let size_of = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.corners().len()).sum();
@@ -375,7 +374,7 @@ fn draw_near<'a>(
         let PlacedInstance { definition, place } = instanced.instances[number as usize];
         (ranges[definition as usize].clone(), place)
     });
-    let near = NearLayer::new(parts, placed, camera, nearest, instanced.textures, size, work)?;
+    let near = NearLayer::new(parts, placed, camera, nearest, instanced.textures, work)?;
     let blocks = near.depth_blocks();
     left.retain(|instance| !blocks.hides(&instance.seen_box(camera)));
     Ok((near, left))

@@ -50,11 +50,10 @@ impl<'a> NearLayer<'a> {
         camera: &Camera,
         nearest: f64,
         textures: &Textures,
-        size: [usize; 2],
         work: &PictureWork<'_>,
     ) -> Result<NearLayer<'a>> {
         let parts = parts.placed(placed)?;
-        let mut near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(size)? };
+        let mut near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(work.size)? };
         draw(&mut near.parts, textures, &near.camera, &near.frame, work)?;
         Ok(near)
     }

@@ -271,7 +271,8 @@ fn draw_band(
         spent += touching.len() as u64 / 8;
         for splat in touching.iter().map(|&number| &drawn[number as usize]) {
             let [x, reach] = [splat.center[0], splat.reach[0]];
-            if !(x + reach > left as f32 && x - reach < (left + TILE) as f32) {
+            let is_near = x + reach > left as f32 && x - reach < (left + TILE) as f32;
+            if !is_near {
                 continue;
             }
             if spent >= until {

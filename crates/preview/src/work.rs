@@ -42,6 +42,8 @@ const FIXED_SHARE: u64 = 4;
 /// The work of a picture in the making.
 pub(crate) struct PictureWork<'a> {
     pub(crate) run: &'a RunOptions,
+    /// The size of the picture in pixels.
+    pub(crate) size: [usize; 2],
     budget: WorkBudget,
     base: u64,
     done: AtomicU64,
@@ -54,6 +56,7 @@ impl<'a> PictureWork<'a> {
         let share = if options.budget == WorkBudget::Fixed { FIXED_SHARE } else { 1 };
         PictureWork {
             run: &options.run,
+            size: options.size,
             budget: options.budget,
             base: PER_PIXEL * pixels / share,
             done: AtomicU64::new(0),
