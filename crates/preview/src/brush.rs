@@ -59,10 +59,13 @@ pub(crate) struct Brush<'a> {
     max_work: u64,
 }
 
+/// Whether a sample is solid, given the weights of a triangle's corners.
+pub(crate) type SolidTest<'t> = dyn Fn([f32; 3]) -> bool + 't;
+
 /// Tests the holes of triangles that waited: where one is solid, given the weights of its corners.
 pub(crate) trait Holes: Sync {
     /// Calls `draw` with a test of the samples of the triangle with a payload.
-    fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&dyn Fn([f32; 3]) -> bool));
+    fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&SolidTest<'_>));
 }
 
 impl<'a> Brush<'a> {

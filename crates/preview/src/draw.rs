@@ -3,7 +3,7 @@
 //! Colors come later, in [`crate::shade`].
 
 use crate::batch::Batch;
-use crate::brush::{Brush, Holes, WaitingTriangles};
+use crate::brush::{Brush, Holes, SolidTest, WaitingTriangles};
 use crate::camera::Camera;
 use crate::clip;
 use crate::frame::{Frame, PixelCorner};
@@ -254,7 +254,7 @@ impl Canvas<'_> {
 }
 
 impl Holes for Canvas<'_> {
-    fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&dyn Fn([f32; 3]) -> bool)) {
+    fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&SolidTest<'_>)) {
         if let Some((part, corner)) = self.parts.find(payload) {
             let (face, first) = part.face_of(corner);
             draw(&self.solid(part, face, [first, corner, corner + 1]));

@@ -351,7 +351,7 @@ fn instances_are_where_flattened_objects_are() {
     let options = options(2).with_view(View::Iso).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
     assert!((1..=72).contains(&drawing.instance_bytes()), "{}", drawing.instance_bytes());
-    drawing.first().unwrap().image;
+    drawing.first().unwrap();
     let cast = drawing.rest().unwrap().image;
     let mut flat = Scene { meshes: scene.meshes.clone(), ..Scene::default() };
     for instance in &instances {
@@ -474,7 +474,7 @@ fn wide_lines_are_as_wide_as_they_say() {
     };
     let options = options(1).with_size([200, 100]).with_background([0; 4]);
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
-    drawing.first().unwrap().image;
+    drawing.first().unwrap();
     let picture = drawing.rest().unwrap().image;
     // 100 pixels are 10 units at this distance, so that the line is 5 pixels wide.
     let covered: f64 = (0..200).map(|x| f64::from(pixel(&picture, x, 50)[3]) / 255.0).sum();
