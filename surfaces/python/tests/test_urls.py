@@ -173,7 +173,7 @@ def test_settings_that_are_not_understood_are_errors(server: ObjectServer, name:
     assert ran.returncode == 1 and f"POLYHAUL_NETWORK_{name}" in ran.stderr, ran.stderr
 
 
-def test_redirects_elsewhere_need_leave(server: ObjectServer) -> None:
+def test_redirects_elsewhere_need_permission(server: ObjectServer) -> None:
     with object_server() as other:
         other.put("lib/cube.obj", CUBE)
         server.redirects["lib/moved.obj"] = f"{other.url.replace('127.0.0.1', 'localhost')}/lib/cube.obj"

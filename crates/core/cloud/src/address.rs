@@ -1,8 +1,8 @@
 //! Which addresses a client may connect to.
 //!
-//! A URL from a user may lead anywhere. A redirect is the server's choice: it may not lead to private addresses without
-//! leave. A host that had a public address at first may not move to a private one either (DNS rebinding). The check is
-//! part of the name lookup itself, so there is no second lookup whose result could differ.
+//! A URL from a user may lead anywhere. A redirect is the server's choice: it may lead to private addresses only if the
+//! user permits it. A host that had a public address at first may not move to a private one either (DNS rebinding). The
+//! check is part of the name lookup itself, so there is no second lookup whose result could differ.
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::collections::HashMap;

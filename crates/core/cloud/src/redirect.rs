@@ -1,7 +1,7 @@
 //! Which redirects are followed.
 //!
-//! A redirect within the host is followed, from `http` to `https` too. One to another host or port needs leave, and a
-//! private address needs leave of its own; one from `https` to `http`, or to another scheme, is refused.
+//! Redirects within the host are followed, also from `http` to `https`. Other hosts and ports must be listed, and private
+//! addresses must be permitted separately. Redirects from `https` to `http`, or to another scheme, are refused.
 
 use crate::address::is_public;
 use reqwest::Url;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn redirects_within_a_host_need_no_leave() {
+    fn redirects_within_a_host_need_no_permission() {
         for to in [
             "/b",
             "b",
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn other_hosts_need_leave() {
+    fn other_hosts_need_permission() {
         let others = [
             "http://b.org/",
             "http://www.a.org/",
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn leave_is_for_the_hosts_named() {
+    fn permission_is_for_the_hosts_named() {
         let allowed = [
             ("b.org", "http://b.org/"),
             ("B.org", "http://b.ORG:99/"),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn private_addresses_need_leave_in_every_notation() {
+    fn private_addresses_need_permission_in_every_notation() {
         let private = [
             "http://127.0.0.1/",
             "http://2130706433/",

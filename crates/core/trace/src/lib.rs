@@ -244,6 +244,7 @@ impl TraceState {
         // Its start was read before the previous section ended.
         let last_end_ns = sections.last().map_or(0, |last| last.end_ns);
         section.start_ns = section.start_ns.max(last_end_ns);
+        section.end_ns = section.end_ns.max(section.start_ns);
         if sections.len() < MAX_SECTIONS && sections.try_reserve(1).is_ok() {
             sections.push(section);
         }

@@ -216,6 +216,8 @@ impl Notes {
         self.room -= 1;
         let depth = self.open.len().min(usize::from(u8::MAX)) as u8;
         let OpenSpan { phase, lane, start_ns, file, value, .. } = *span;
+        // The clock of some virtual machines goes back.
+        let end_ns = end_ns.max(start_ns);
         self.spans.push(SpanRecord { start_ns, end_ns, phase, lane, depth, file, value });
     }
 

@@ -133,10 +133,12 @@ pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     let mut hash = Xxh3::new();
     loop {
         match source.read_next(&mut block).map_err(|e| failed("reading", e))? {
-            0 => return Ok(Some(hash.digest())),
+            0 => break,
             count => hash.update(&block[..count]),
         }
     }
+    source.check_unchanged().map_err(|e| failed("reading", e))?;
+    Ok(Some(hash.digest()))
 }
 
 /// The hash of everything but the image that determines the bytes of a texture, including the image's name.

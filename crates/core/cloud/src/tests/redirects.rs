@@ -53,7 +53,7 @@ fn redirects_within_the_host_are_followed() {
 }
 
 #[test]
-fn redirects_elsewhere_need_leave() {
+fn redirects_elsewhere_need_permission() {
     let victim = object_server();
     let port = victim.port;
     let elsewhere = [
@@ -82,7 +82,7 @@ fn redirects_elsewhere_need_leave() {
 }
 
 #[test]
-fn leave_for_all_hosts_is_not_leave_for_private_addresses() {
+fn permission_for_all_hosts_excludes_private_addresses() {
     let victim = object_server();
     let port = victim.port;
     let names = ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "[::ffff:7f00:1]", "2130706433", "127.1"];

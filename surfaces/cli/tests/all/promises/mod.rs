@@ -8,6 +8,8 @@ mod corpus;
 mod disk;
 mod files;
 mod json;
+#[cfg(target_os = "linux")]
+mod machine;
 mod signals;
 #[cfg(target_os = "linux")]
 mod strace;
