@@ -1,7 +1,7 @@
 //! Which redirects are followed.
 //!
-//! Redirects within the host are followed, also from `http` to `https`. Other hosts and ports must be listed, and private
-//! addresses must be permitted separately. Redirects from `https` to `http`, or to another scheme, are refused.
+//! Redirects within the host are followed, also from `http` to `https`. Other hosts and ports must be listed, and
+//! private addresses must be permitted separately. Redirects from `https` to `http`, or to another scheme, are refused.
 
 use crate::address::is_public;
 use reqwest::Url;

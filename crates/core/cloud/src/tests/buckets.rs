@@ -4,7 +4,7 @@ use super::server::{HostileServer, Request};
 use super::{hurried, settings};
 use crate::bucket::BucketConnector;
 use crate::engine::CloudEngine;
-use crate::object::open_store;
+use crate::object::{OpenedObject, open_store};
 use crate::settings::{NetworkSettings, retries};
 use crate::store::Store;
 use futures_util::TryStreamExt;
@@ -31,6 +31,39 @@ fn bucket(server: &HostileServer, settings: NetworkSettings) -> (Arc<CloudEngine
         .with_client_options(settings.client_options().with_allow_http(true))
         .with_http_connector(BucketConnector { settings });
     (engine, Arc::new(builder.build().unwrap()))
+}
+
+#[test]
+fn an_honest_store_is_read_written_and_listed() {
+    let object = "v 0 0 0\n".repeat(100_000);
+    let served = object.clone();
+    let server = HostileServer::start(move |request, stream| {
+        if request.head.starts_with("put ") {
+            return write!(stream, "HTTP/1.1 200 O\r\n{HEAD}Content-Length: 0\r\n\r\n");
+        }
+        let Some((start, last)) = request.range() else {
+            let keys = "<Key>a//b.obj</Key>";
+            let entry = "<LastModified>2026-11-26T12:00:00.000Z</LastModified><ETag>1</ETag><Size>3</Size>";
+            let list = format!("<ListBucketResult><Contents>{keys}{entry}</Contents></ListBucketResult>");
+            return write!(stream, "HTTP/1.1 200 O\r\nContent-Length: {}\r\n\r\n{list}", list.len());
+        };
+        let last = last.min(served.len() - 1);
+        let part = &served[start..=last];
+        let range = format!("Content-Range: bytes {start}-{last}/{}", served.len());
+        write!(stream, "HTTP/1.1 206 P\r\n{HEAD}{range}\r\nContent-Length: {}\r\n\r\n{part}", part.len())
+    });
+    let (engine, bucket) = bucket(&server, settings(""));
+    let check: crate::StopCheck = Arc::new(|| Ok(()));
+    let store = Store::Bucket(bucket.clone(), "a.obj".into());
+    let Ok(OpenedObject::Object(opened)) = open_store(engine.clone(), store.clone(), &check) else {
+        panic!("a stream")
+    };
+    let mut bytes = vec![0; object.len()];
+    assert_eq!(opened.read_at(0, &mut bytes).unwrap(), object.len());
+    assert!(bytes == object.as_bytes());
+    engine.run(&check, async move { store.put("v".into()).await }).unwrap().unwrap();
+    let listed = engine.run(&check, async move { bucket.list(None).try_collect::<Vec<_>>().await }).unwrap().unwrap();
+    assert_eq!(crate::stored_name(listed[0].location.as_ref()), "a//b.obj");
 }
 
 /// The message of a failure to open an object, without secrets.
