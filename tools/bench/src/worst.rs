@@ -4,7 +4,7 @@
 
 use crate::program::Failure;
 use polyhaul_testkit::corpus::Folder;
-use polyhaul_testkit::worst::{self, Work, WorstInput};
+use polyhaul_testkit::worst::{self, Work};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -29,9 +29,9 @@ pub fn main(program: &Path) -> Result<(), Failure> {
     for input in worst::inputs() {
         let path = input.save(&folder)?;
         let mut row = format!("| {} | {} | {} |", input.format(), input.name, input.bytes());
-        row += &format!(" {} MB |", worst::max_bytes(&input) / 1_000_000);
+        row += &format!(" {} MB |", worst::max_bytes(input.bytes(), input.content_bytes) / 1_000_000);
         for work in Work::ALL {
-            row += &match cost(&mut command(program, work, &path, &input))? {
+            row += &match cost(&mut command(program, work, &path))? {
                 Some(cost) => format!(" {} MB, {:.2} s |", cost.peak_bytes / 1_000_000, cost.seconds),
                 None => format!(" over {MAX_SECONDS} s |"),
             };
@@ -42,13 +42,13 @@ pub fn main(program: &Path) -> Result<(), Failure> {
 }
 
 /// The command line for a piece of work.
-fn command(program: &Path, work: Work, path: &Path, input: &WorstInput) -> Command {
+fn command(program: &Path, work: Work, path: &Path) -> Command {
     let mut command = Command::new(program);
     let output = |extension: &str| path.with_file_name("out").with_extension(extension);
     match work {
         Work::Info => command.arg("info").arg(path),
         Work::Check => command.arg("check").arg(path),
-        Work::Convert => command.args(["convert", "-q"]).arg(path).arg(output(input.target().name())),
+        Work::Convert => command.args(["convert", "-q"]).arg(path).arg(output(worst::target(path).name())),
         Work::Diff => command.arg("diff").arg(path).arg(path),
         Work::Preview => command.arg("preview").arg(path).arg("-o").arg(output("png")),
     };

@@ -6,6 +6,7 @@ use polyhaul_testkit::alloc::{self, Counting, measure};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::worst::{MAX_INPUT_BYTES, Work, inputs, max_bytes};
 use std::collections::HashSet;
+use std::path::Path;
 use std::process::Command;
 
 #[global_allocator]
@@ -28,23 +29,23 @@ fn there_are_fifty_of_all_formats_and_small() {
     }
 }
 
-/// Runs in the child: prints a line for each work that breaks a bound.
-fn child(number: usize) {
+/// Runs in the child, with the path of an input, its size and that of its content: prints a line for each work, and
+/// one for each bound that it breaks.
+fn child(input: &str) {
     alloc::cap(CAP_BYTES);
-    let input = inputs().swap_remove(number);
-    let folder = Folder::new("worst").unwrap();
-    let path = input.save(&folder).unwrap();
+    let [path, input_bytes, content_bytes] = input.split('\n').collect::<Vec<_>>().try_into().unwrap();
+    let input_bytes: u64 = input_bytes.parse().unwrap();
+    let allowed = max_bytes(input_bytes, content_bytes.parse().unwrap());
     let mut options = ReadOptions::default();
     options.run.threads = Some(1);
     for work in Work::ALL {
-        let (result, used) = measure(|| work.run(&input, &path, &options));
-        let allowed = max_bytes(&input);
+        let (result, used) = measure(|| work.run(Path::new(path), &options));
         let said = result.err().map_or("ok".into(), |error| error.to_string());
         println!("{work:?}: {} MiB, {} allocations, {said:.120}", used.peak_bytes >> 20, used.count);
         if used.peak_bytes > allowed {
             println!("TOO MUCH {work:?}: {} of {allowed} bytes", used.peak_bytes);
         }
-        if used.count > 100_000 + MAX_COUNT_PER_BYTE * input.bytes() {
+        if used.count > 100_000 + MAX_COUNT_PER_BYTE * input_bytes {
             println!("TOO MANY {work:?}: {} allocations", used.count);
         }
     }
@@ -52,21 +53,23 @@ fn child(number: usize) {
 
 #[test]
 fn small_inputs_keep_to_the_bound() {
-    if let Ok(number) = std::env::var(CHILD) {
-        return child(number.parse().unwrap());
+    if let Ok(input) = std::env::var(CHILD) {
+        return child(&input);
     }
+    let folder = Folder::new("worst").unwrap();
     let mut complaints = String::new();
-    for (number, input) in inputs().iter().enumerate() {
+    for input in inputs() {
+        let path = input.save(&folder).unwrap();
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["small_inputs_keep_to_the_bound", "--exact", "--nocapture"])
-            .env(CHILD, number.to_string())
+            .env(CHILD, format!("{}\n{}\n{}", path.display(), input.bytes(), input.content_bytes))
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         println!("{} {}\n{said}", input.format(), input.name);
         if !output.status.success() || said.contains("TOO M") {
             let stderr = String::from_utf8_lossy(&output.stderr);
-            complaints += &format!("{number}: {} {}\n{said}\n{stderr}\n", input.format(), input.name);
+            complaints += &format!("{} {}\n{said}\n{stderr}\n", input.format(), input.name);
         }
     }
     assert!(complaints.is_empty(), "{complaints}");

@@ -1,4 +1,4 @@
-//! Room for the small blocks with which a job ends when the system has no memory left.
+//! ReserveRoom for the small blocks with which a job ends when the system has no memory left.
 //!
 //! Code that needs much memory checks whether it gets it. What it then does, such as making an error with a message,
 //! needs a little more, and so do the standard library and others that end the process without it. Such blocks come
@@ -20,12 +20,12 @@ const LAST_BYTES: usize = ROOM_BYTES / 4;
 const MAX_BLOCK_BYTES: usize = 64 << 10;
 
 #[repr(C, align(16))]
-struct Room(UnsafeCell<[u8; ROOM_BYTES]>);
+struct ReserveRoom(UnsafeCell<[u8; ROOM_BYTES]>);
 
 // SAFETY: the room is only used through pointers to disjoint blocks, which `RoomUse` hands out.
-unsafe impl Sync for Room {}
+unsafe impl Sync for ReserveRoom {}
 
-static ROOM: Room = Room(UnsafeCell::new([0; ROOM_BYTES]));
+static ROOM: ReserveRoom = ReserveRoom(UnsafeCell::new([0; ROOM_BYTES]));
 /// A [`RoomUse`]: a lock might allocate itself, on some systems.
 static USE: AtomicU64 = AtomicU64::new(0);
 
@@ -93,7 +93,7 @@ pub fn or_reserved(block: *mut u8, layout: Layout, zeroed: bool) -> *mut u8 {
 
 #[cold]
 fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
-    if layout.size() > MAX_BLOCK_BYTES || layout.align() > align_of::<Room>() {
+    if layout.size() > MAX_BLOCK_BYTES || layout.align() > align_of::<ReserveRoom>() {
         return ptr::null_mut();
     }
     let Some(start) = update(|room| room.take(layout)) else { return ptr::null_mut() };

@@ -41,25 +41,25 @@ pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer:
 
 /// Reads text, which may be a whole buffer in base64, or `null`.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    struct Text(String);
+    struct DocumentText(String);
     struct TextVisitor;
     impl Visitor<'_> for TextVisitor {
-        type Value = Text;
+        type Value = DocumentText;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a string")
         }
 
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Text, E> {
-            try_string(text).map(Text).map_err(|_| E::custom(NO_MEMORY))
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<DocumentText, E> {
+            try_string(text).map(DocumentText).map_err(|_| E::custom(NO_MEMORY))
         }
     }
-    impl<'de> Deserialize<'de> for Text {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+    impl<'de> Deserialize<'de> for DocumentText {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<DocumentText, D::Error> {
             deserializer.deserialize_str(TextVisitor)
         }
     }
-    Option::<Text>::deserialize(deserializer).map(|text| text.map(|text| text.0))
+    Option::<DocumentText>::deserialize(deserializer).map(|text| text.map(|text| text.0))
 }
 
 /// Bytes of a document that is written.

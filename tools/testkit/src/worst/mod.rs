@@ -48,11 +48,6 @@ impl WorstInput {
         self.files[0].0.rsplit('.').next().unwrap_or_default()
     }
 
-    /// The format to convert to, which stores most of it.
-    pub fn target(&self) -> Format {
-        if pixels::EXTENSIONS.contains(&self.format()) { Format::Png } else { Format::Ply }
-    }
-
     /// The bytes of all its files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum()
@@ -96,11 +91,11 @@ impl Work {
     pub const ALL: [Work; 5] = [Work::Info, Work::Check, Work::Convert, Work::Diff, Work::Preview];
 
     /// Does it with an input that was saved at `path`. Many inputs are refused.
-    pub fn run(self, input: &WorstInput, path: &Path, options: &ReadOptions) -> Result<()> {
+    pub fn run(self, path: &Path, options: &ReadOptions) -> Result<()> {
         match self {
             Work::Info => polyhaul::inspect::info(path, options).map(drop),
             Work::Check => polyhaul::inspect::check(path, SurfacePositions::Merged, options).map(drop),
-            Work::Convert => convert(input.target(), path, options),
+            Work::Convert => convert(path, options),
             Work::Diff => polyhaul::diff::diff(path, path, options, 0.0).map(drop),
             Work::Preview => {
                 let preview = PreviewOptions::default().with_run(options.run.clone());
@@ -110,14 +105,20 @@ impl Work {
     }
 }
 
-fn convert(target: Format, path: &Path, options: &ReadOptions) -> Result<()> {
-    let write = WriteOptions::default().with_run(options.run.clone()).with_format(Some(target));
+/// The format to convert a file to, which stores most of it.
+pub fn target(path: &Path) -> Format {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if extension.is_some_and(|name| pixels::EXTENSIONS.contains(&name)) { Format::Png } else { Format::Ply }
+}
+
+fn convert(path: &Path, options: &ReadOptions) -> Result<()> {
+    let write = WriteOptions::default().with_run(options.run.clone()).with_format(Some(target(path)));
     let output = Output::Writer(Box::new(io::sink()), "nowhere".into());
     Reader::new(path).options(options).convert(Writer::new(output).options(&write)).map(drop)
 }
 
 /// The most memory that a job may take besides what the process has: 64 MiB, 4 times the input, buffers of 64 MiB, and
 /// twice the content, because an array that grows has a second one beside it while it moves.
-pub fn max_bytes(input: &WorstInput) -> u64 {
-    (128 << 20) + 4 * input.bytes() + 2 * input.content_bytes
+pub fn max_bytes(input_bytes: u64, content_bytes: u64) -> u64 {
+    (128 << 20) + 4 * input_bytes + 2 * content_bytes
 }

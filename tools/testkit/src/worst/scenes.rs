@@ -67,7 +67,7 @@ fn without_data(count: u64, is_sparse: bool) -> Vec<u8> {
 }
 
 pub(super) fn gltf() -> Vec<WorstInput> {
-    let shared_primitives = vec![r#"{"attributes":{"POSITION":0}}"#; 8000].join(",");
+    let shared_primitives = vec![r#"{"attributes":{"POSITION":0}}"#; 2000].join(",");
     let chain: Vec<String> = (1..20_000).map(|child| format!(r#"{{"children":[{child}]}}"#)).collect();
     let chain = format!(r#""scenes":[{{"nodes":[0]}}],{MESH},"nodes":[{},{{"mesh":0}}]"#, chain.join(","));
     let deep = format!(r#"{{"asset":{{"version":"2.0"}},"extras":{}{}}}"#, "[".repeat(400_000), "]".repeat(400_000));
@@ -77,7 +77,7 @@ pub(super) fn gltf() -> Vec<WorstInput> {
     let materials = format!(r#"{MESH},{},"materials":[{}]"#, same_nodes(1, r#"{"mesh":0}"#), materials.join(","));
     vec![
         WorstInput::new("instances without data", "a.glb", instances(10_000_000)),
-        WorstInput::new("as many instances without data as pass", "b.glb", instances(100_000)).content(100_000 * 400),
+        WorstInput::new("as many instances without data as pass", "b.glb", instances(60_000)).content(60_000 * 600),
         WorstInput::new("positions without data", "c.glb", without_data(1_000_000_000, false)),
         WorstInput::new("as many positions without data as pass", "d.glb", without_data(2_700_000, false))
             .content(2_700_000 * 24),
@@ -85,19 +85,19 @@ pub(super) fn gltf() -> Vec<WorstInput> {
         WorstInput::new(
             "nodes that share a mesh",
             "f.glb",
-            glb(&document(30_000, "", &format!("{MESH},{}", same_nodes(10_000, r#"{"mesh":0}"#))), &positions(30_000)),
+            glb(&document(3000, "", &format!("{MESH},{}", same_nodes(2000, r#"{"mesh":0}"#))), &positions(3000)),
         )
-        .content(10_000 * 500 + (1 << 20)),
+        .content(2000 * 3000 * 24),
         WorstInput::new(
             "primitives that share their positions",
             "g.glb",
             glb(
                 &document(
-                    9000,
+                    3000,
                     "",
                     &format!(r#""meshes":[{{"primitives":[{shared_primitives}]}}],{}"#, same_nodes(1, r#"{"mesh":0}"#)),
                 ),
-                &positions(9000),
+                &positions(3000),
             ),
         ),
         WorstInput::new("nodes in nodes", "h.glb", glb(&document(3, "", &chain), &positions(3))),
@@ -119,14 +119,14 @@ fn pbrt_mesh(count: usize) -> String {
 }
 
 pub(super) fn pbrt() -> Vec<WorstInput> {
-    let definition = format!("WorldBegin\nObjectBegin \"a\"\n{}ObjectEnd\n", pbrt_mesh(4000));
-    let instances = "ObjectInstance \"a\"\n".repeat(30_000);
+    let definition = format!("WorldBegin\nObjectBegin \"a\"\n{}ObjectEnd\n", pbrt_mesh(400));
+    let instances = "ObjectInstance \"a\"\n".repeat(3000);
     let nested: String = (0..20_000).map(|level| format!("ObjectBegin \"o{level}\"\nObjectInstance \"o\"\n")).collect();
     let materials: String = (0..12_000)
         .map(|number| format!("MakeNamedMaterial \"m{number}\" \"string type\" \"diffuse\"\nNamedMaterial \"m{number}\"\nShape \"sphere\"\n"))
         .collect();
     vec![
-        WorstInput::new("instances that multiply", "a.pbrt", definition + &instances).content(30_000 * 600),
+        WorstInput::new("instances that multiply", "a.pbrt", definition + &instances).content(3000 * 400 * 48),
         WorstInput::new("objects in objects", "b.pbrt", format!("WorldBegin\n{nested}")),
         WorstInput::new("a file included often", "c.pbrt", "Include \"c.inc\"\n".repeat(30_000))
             .with("c.inc", "Translate 1 0 0\n".repeat(30_000)),
@@ -138,10 +138,10 @@ pub(super) fn pbrt() -> Vec<WorstInput> {
         WorstInput::new(
             "one mesh file often",
             "h.pbrt",
-            format!("WorldBegin\n{}", "Shape \"plymesh\" \"string filename\" \"h.ply\"\n".repeat(10_000)),
+            format!("WorldBegin\n{}", "Shape \"plymesh\" \"string filename\" \"h.ply\"\n".repeat(2000)),
         )
-        .with("h.ply", ply_grid(9000))
-        .content(10_000 * 1200),
+        .with("h.ply", ply_grid(3000))
+        .content(2000 * 3000 * 24),
     ]
 }
 

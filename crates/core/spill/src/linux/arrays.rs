@@ -11,6 +11,8 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+/// Minimum page size of the architectures that Rust supports on Linux. Arrays with a larger alignment never spill.
+pub const PAGE_BYTES: usize = 4096;
 /// Maximum number of arrays on disk at a time: each has an open file.
 const MAX_ARRAYS: usize = 512;
 
@@ -189,7 +191,7 @@ impl MappedArrays {
         }
         if bytes < old_bytes {
             // SAFETY: the descriptor is open; the pages cut off are no longer mapped.
-            unsafe { libc::ftruncate(array.file, bytes.next_multiple_of(super::PAGE_BYTES) as libc::off_t) };
+            unsafe { libc::ftruncate(array.file, bytes.next_multiple_of(PAGE_BYTES) as libc::off_t) };
         }
         array.start = moved as usize;
         array.bytes = bytes;

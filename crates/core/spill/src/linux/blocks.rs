@@ -1,8 +1,8 @@
 //! Small blocks in one unnamed mapped file: the names and lists of a million objects.
 //!
-//! Blocks are cut from slabs, one after another, in the sizes of a few classes; a freed block serves the next one of its
-//! class. A slab whose blocks are all freed after the [`Spill`](super::Spill) ended gives its room on the disk back. The
-//! parent module decides which blocks are here. Nothing here allocates.
+//! Blocks are cut from slabs, one after another, in the sizes of a few classes; a freed block serves the next one of
+//! its class. A slab whose blocks are all freed after the spill ended gives its room on the disk back. The parent module
+//! decides which blocks are here. Nothing here allocates.
 
 use super::arrays::{close, last_error, open, reserve};
 use std::io;
@@ -30,7 +30,7 @@ static SPACE: AtomicUsize = AtomicUsize::new(0);
 static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// The state of all blocks.
-pub struct Blocks {
+pub struct SpillBlocks {
     file: i32,
     /// The end of the last block that was cut.
     cut_bytes: usize,
@@ -47,7 +47,7 @@ pub fn contains(start: *mut u8) -> bool {
     space != 0 && start.addr().wrapping_sub(space) < SPACE_BYTES
 }
 
-/// Drops the pages of all blocks from this process's memory, as [`MappedArrays::release`](super::MappedArrays) does.
+/// Drops the pages of all blocks from this process's memory, as it is done with those of arrays.
 pub fn release() {
     let bytes = MAPPED_BYTES.load(Relaxed);
     if bytes > 0 {
@@ -74,9 +74,9 @@ pub fn is_same_class(bytes: usize, other_bytes: usize) -> bool {
     bytes.max(other_bytes) <= MAX_BYTES && class(bytes) == class(other_bytes)
 }
 
-impl Blocks {
-    pub const fn new() -> Blocks {
-        Blocks { file: -1, cut_bytes: 0, freed: [0; CLASS_COUNT], used: [0; SLAB_COUNT], used_count: 0 }
+impl SpillBlocks {
+    pub const fn new() -> SpillBlocks {
+        SpillBlocks { file: -1, cut_bytes: 0, freed: [0; CLASS_COUNT], used: [0; SLAB_COUNT], used_count: 0 }
     }
 
     /// Returns the bytes on disk.
@@ -136,7 +136,7 @@ impl Blocks {
     /// Frees a block of this size; `is_active` tells whether further blocks may be allocated.
     ///
     /// # Safety
-    /// The block comes from [`Blocks::alloc`], with the same class, and is no longer used.
+    /// The block comes from [`SpillBlocks::alloc`], with the same class, and is no longer used.
     pub unsafe fn free(&mut self, start: *mut u8, bytes: usize, is_active: bool) {
         let slab = slab(start.addr());
         self.used[slab] -= 1;
@@ -154,7 +154,7 @@ impl Blocks {
     }
 
     /// Gives the room of unused slabs back to the disk. Freed blocks are forgotten: no further ones are allocated until
-    /// another `Spill` starts.
+    /// another spill starts.
     pub fn finish(&mut self) {
         self.freed = [0; CLASS_COUNT];
         let bytes = MAPPED_BYTES.load(Relaxed);

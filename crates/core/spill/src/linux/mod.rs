@@ -10,8 +10,8 @@ mod blocks;
 mod warden;
 
 use crate::SpillAllocator;
-use arrays::MappedArrays;
-use blocks::Blocks;
+use arrays::{MappedArrays, PAGE_BYTES};
+use blocks::SpillBlocks;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::path::Path;
@@ -22,8 +22,6 @@ use warden::Warden;
 
 /// Minimum size of a large array: there are too many smaller ones to give each a file.
 const MIN_LARGE_BYTES: usize = 1 << 20;
-/// Minimum page size of the architectures that Rust supports on Linux. Arrays with a larger alignment never spill.
-const PAGE_BYTES: usize = 4096;
 
 /// Memory reserved for pages of files, unless the limit is too small for it. While a table is filled, each column has a
 /// page in use that is as large as the system's read-ahead, up to 2 MiB: 120 MiB for splats, even right after a
@@ -41,7 +39,7 @@ static MAX_HELD_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 static FOLDER: AtomicI32 = AtomicI32::new(-1);
 static IS_DISK_FULL: AtomicBool = AtomicBool::new(false);
 static ARRAYS: Mutex<MappedArrays> = Mutex::new(MappedArrays::new());
-static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks::new());
+static BLOCKS: Mutex<SpillBlocks> = Mutex::new(SpillBlocks::new());
 
 pub use arrays::any as has_arrays_on_disk;
 pub use warden::relieve;
@@ -59,7 +57,7 @@ fn lock_arrays() -> MutexGuard<'static, MappedArrays> {
     ARRAYS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn lock_blocks() -> MutexGuard<'static, Blocks> {
+fn lock_blocks() -> MutexGuard<'static, SpillBlocks> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
