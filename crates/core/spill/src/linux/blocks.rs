@@ -1,8 +1,8 @@
 //! Small blocks in one unnamed mapped file: the names and lists of a million objects.
 //!
 //! Blocks are cut from slabs, one after another, in the sizes of a few classes; a freed block serves the next one of
-//! its class. A slab whose blocks are all freed after the spill ended gives its room on the disk back. The parent module
-//! decides which blocks are here. Nothing here allocates.
+//! its class. A slab whose blocks are all freed after the spill ended gives its room on the disk back. The parent
+//! module decides which blocks are here. Nothing here allocates.
 
 use super::arrays::{close, last_error, open, reserve};
 use std::io;
