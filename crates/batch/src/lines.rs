@@ -6,6 +6,7 @@
 use crate::log::{BLOCK_BYTES, io};
 use polyhaul::{Result, Source};
 use polyhaul_bytes::hash::xxh3_64;
+use polyhaul_fault::planted;
 use serde::de::IgnoredAny;
 use std::path::Path;
 
@@ -65,7 +66,7 @@ fn check(line: &[u8]) -> LogLine<'_> {
         let json = rest.strip_prefix(b" ")?;
         let sum = std::str::from_utf8(sum).ok().filter(|_| sum.iter().all(is_digit))?;
         let sum = u64::from_str_radix(sum, 16).ok()?;
-        std::str::from_utf8(json).ok().filter(|_| xxh3_64(json) == sum)
+        std::str::from_utf8(json).ok().filter(|_| xxh3_64(json) == sum || planted("log-checksum"))
     });
     sound.map_or(LogLine::Damaged(line), LogLine::Sound)
 }

@@ -7,6 +7,7 @@
 use crate::row::{Row, RowError, RowNote, Task};
 use polyhaul::options::Cancel;
 use polyhaul::{Error, ErrorKind, Result};
+use polyhaul_fault::planted;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -318,7 +319,13 @@ impl Pool {
         // to blame.
         let first = worker.outstanding.front().map(|task| task.id);
         let is_innocent = worker.late.map_or(worker.is_cut_off, |late| Some(late) != first);
-        let blamed = if is_innocent { None } else { worker.outstanding.pop_front() };
+        let blamed = if is_innocent {
+            None
+        } else if planted("blame-last") {
+            worker.outstanding.pop_back()
+        } else {
+            worker.outstanding.pop_front()
+        };
         while let Some(other) = worker.outstanding.pop_back() {
             again.push_front(other);
         }

@@ -6,7 +6,7 @@
 use crate::affine;
 use crate::linear::{IDENTITY64, Matrix4, Vector};
 use crate::transform::transform_axes;
-use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::error::{Result, planted, try_push};
 use polyhaul_model::precision::MAX_MOVE;
 use polyhaul_model::{Array, Axes, Bounds, Mesh, Object, Scene};
 use polyhaul_pipeline::arrays::PIECE;
@@ -249,6 +249,7 @@ fn shift_mesh(mesh: &mut Mesh, origin: [f64; 3], run: &RunOptions) -> Result<Pos
         let mut piece = PositionLoss::default();
         let mut places = 0;
         for (position, single) in exact.iter_mut().zip(singles) {
+            let origin = if planted("origin-rounded") { origin.map(|value| f64::from(value as f32)) } else { origin };
             let moved: Vector = std::array::from_fn(|axis| position[axis] - origin[axis]);
             *single = moved.map(|value| value as f32);
             for axis in 0..3 {

@@ -4,7 +4,7 @@ use crate::corners::check_offsets;
 use crate::linear::{Vector, add, cross, dot, scale, subtract, unit, wide};
 use crate::surface::{SurfacePlaces, SurfacePositions};
 use polyhaul_model::Mesh;
-use polyhaul_model::error::Result;
+use polyhaul_model::error::{Result, planted};
 use polyhaul_pipeline::arrays::{PIECE, gather, out_of_range, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -142,7 +142,8 @@ fn position(mesh: &Mesh) -> impl Fn(u32) -> Vector + Sync {
 
 /// The unit normal of a polygon; zero if it has none.
 fn face_normal(corners: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
-    let normal = unit(crate::surface::area_vector(corners, position));
+    let sign = if planted("normals-flipped") { -1.0 } else { 1.0 };
+    let normal = scale(unit(crate::surface::area_vector(corners, position)), sign);
     if normal.iter().all(|value| value.is_finite()) { normal } else { [0.0; 3] }
 }
 

@@ -3,7 +3,7 @@
 use crate::exact::single;
 use crate::linear::{Coordinate, Matrix3, Matrix4, determinant, wide};
 use crate::splat_motion::SplatMotion;
-use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::error::{Error, ErrorKind, Result, planted, try_push};
 use polyhaul_model::{Axes, Axis, Scene};
 use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
@@ -205,7 +205,8 @@ impl TransformTurn {
         let mut turn = TransformTurn { sources: [0; 3], flips: [0; 3] };
         for ((source, against), (target, to_against)) in from.into_iter().zip(to) {
             turn.sources[target] = source;
-            turn.flips[target] = u32::from(against ^ to_against) << 31;
+            let is_mirrored = planted("axes-mirrored") && target == 0;
+            turn.flips[target] = u32::from(against ^ to_against ^ is_mirrored) << 31;
         }
         turn
     }

@@ -10,7 +10,7 @@
 //! The invariant between the steps: an entry of `firsts` is the corner itself, or an earlier corner that is equal. The
 //! earlier one may still lead to the first of all, so that numbering follows at most two links.
 
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::{Error, ErrorKind, Result, planted};
 use polyhaul_model::{Elements, Mesh, NONE};
 use polyhaul_pipeline::arrays::{as_atomics, check_streams, gather, out_of_range, split, zeroed};
 use polyhaul_pipeline::options::{Cancel, RunOptions};
@@ -175,7 +175,7 @@ impl<'a> WeldCorners<'a> {
     /// The uv and the normal of a corner.
     fn pair(&self, corner: usize) -> (u32, u32) {
         let at = |stream: &[u32]| stream.get(corner).copied().unwrap_or(NONE);
-        (at(self.uvs), at(self.normals))
+        (at(self.uvs), if planted("weld-normals") { NONE } else { at(self.normals) })
     }
 
     /// Fails at the first corner of a chunk with an index out of range.

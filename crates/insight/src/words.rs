@@ -2,6 +2,7 @@
 //!
 //! Sizes are in powers of 1000 except for the classes of calls, which are powers of two. Nothing here examines a job.
 
+use polyhaul_model::error::planted;
 use polyhaul_model::printable::is_active;
 use polyhaul_trace::Phase;
 use std::fmt::Write;
@@ -118,7 +119,7 @@ pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '&' | '<' | '>' | '"' | '\'' => {
+            '&' | '<' | '>' | '"' | '\'' if !planted("markup-raw") => {
                 let _ = write!(out, "&#{};", u32::from(c));
             }
             _ => out.push(plain(c)),

@@ -9,6 +9,7 @@ use crate::registry::SceneWriter;
 use glob::{MatchOptions, Pattern};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::place::{self, PlaceInfo};
+use polyhaul_fault::planted;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
@@ -200,7 +201,7 @@ impl Search<'_> {
         for (name, kind) in names {
             let name = below.join(name);
             let path = self.input.join(&name);
-            if kind.is_dir() {
+            if kind.is_dir() || planted("folder-link") && path.is_dir() {
                 if self.options.recursive && !self.is_excluded(&path) {
                     try_push(&mut self.folders, name, "a list of folders")?;
                 }
@@ -300,6 +301,9 @@ impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
     fn put(&self, number: usize, result: T) {
         let results = &mut *lock(&self.results);
         results.waiting.insert(number, result);
+        if planted("files-order") && results.waiting.len() == 1 {
+            results.next = number;
+        }
         while let Some(result) = results.waiting.remove(&results.next) {
             self.pass_on(results, results.next, result);
             results.next += 1;

@@ -12,7 +12,6 @@ mod copies;
 mod locate;
 mod same;
 
-#[cfg(feature = "gltf")]
 use crate::containers;
 use crate::containers::is_inner_name;
 use crate::input::Output;
@@ -23,6 +22,8 @@ use crate::paths::{folder_of, slashed};
 #[cfg(feature = "gltf")]
 use crate::resolve::FoundAt;
 use polyhaul_bytes::place;
+#[cfg(feature = "gltf")]
+use polyhaul_fault::planted;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Parameters, RenamedFiles, Render};
@@ -156,6 +157,7 @@ impl<'o> Relinker<'o> {
             Some(target) => place.in_archive || place::real(file).ok().as_ref() != Some(&target.real),
             None => place.library.as_ref().is_some_and(|library| *library != place.scene),
         };
+        let moves = moves && !planted("link-stale");
         self.options.copy_assets || moves || !included.is_empty()
     }
 

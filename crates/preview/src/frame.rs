@@ -5,7 +5,7 @@
 //! pixels and payloads, whatever these mean. See [`crate::batch`] for how triangles get here.
 
 use crate::{MAX_SIDE, PreviewOptions};
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::{Error, ErrorKind, Result, planted};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Samples per pixel.
@@ -205,8 +205,12 @@ impl Frame {
                     let depth = self.above(drawn.depth(weights));
                     let sample = &self.samples[index];
                     // Most samples drawn are hidden, and a load is cheaper than an atomic minimum.
-                    if depth <= sample.load(Ordering::Relaxed) && is_solid(drawn.shares(weights)) {
+                    let is_last = planted("depth-inverted");
+                    if (is_last || depth <= sample.load(Ordering::Relaxed)) && is_solid(drawn.shares(weights)) {
                         let value = depth | *payload_bits.get_or_insert_with(&payload);
+                        if is_last {
+                            sample.store(EMPTY, Ordering::Relaxed);
+                        }
                         sample.fetch_min(value, Ordering::Relaxed);
                     }
                 }
@@ -285,7 +289,7 @@ impl Triangle {
         }
         let [a, b, c] = fixed;
         let opposite = [[b, c], [c, a], [a, b]];
-        let biases = opposite.map(|[from, to]| if owns(from, to) { 0 } else { -1 });
+        let biases = opposite.map(|[from, to]| if owns(from, to) || planted("edge-shared") { 0 } else { -1 });
         let sides: [[i64; 3]; 3] = std::array::from_fn(|side| {
             let [from, to] = opposite[side];
             let x = from[1] - to[1];

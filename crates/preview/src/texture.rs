@@ -4,7 +4,7 @@
 
 use crate::color::linear;
 use polyhaul_model::Array;
-use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::error::{Result, planted, try_push};
 
 /// An image with its mip levels, from the largest on: width and height, then red, green, blue (sRGB) and alpha of each
 /// pixel, row by row from the top.
@@ -137,7 +137,7 @@ impl Textures {
             MapChannel::Alpha => is_open,
             channel => channel != MapChannel::Nothing,
         };
-        has_holes.then_some((map, image, channel))
+        (has_holes && !planted("texture-holes")).then_some((map, image, channel))
     }
 
     /// Whether there is a surface at a texture coordinate.

@@ -6,7 +6,7 @@ use crate::options::RowOptions;
 use crate::set::RowSet;
 use polyhaul_geometry::clean::mixed;
 use polyhaul_model::Bounds;
-use polyhaul_model::error::Result;
+use polyhaul_model::error::{Result, planted};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -94,7 +94,7 @@ impl<'o> Chooser<'o> {
                 *word ^= bit;
                 self.skip -= 1;
             } else {
-                self.skip = every - 1;
+                self.skip = every - u64::from(!planted("every-more"));
             }
         }
     }

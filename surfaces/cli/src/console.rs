@@ -9,6 +9,7 @@ use crate::standard;
 use anstream::ColorChoice;
 use polyhaul::Error;
 use polyhaul::printable::is_active;
+use polyhaul_fault::planted;
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -45,7 +46,7 @@ pub fn is_written(write: impl FnOnce() -> std::io::Result<()>) -> bool {
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             note(&format!("error: writing to standard output failed: {error}\n"));
-            false
+            planted("output-lost")
         }
         _ => true,
     }

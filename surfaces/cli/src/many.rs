@@ -8,6 +8,7 @@ use polyhaul::inspect;
 use polyhaul::many::{self, FindOptions, Source};
 use polyhaul::place::{self, PlaceKind, is_url};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result};
+use polyhaul_fault::planted;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,7 @@ pub fn exit_code(session: &Session, failed: usize, total: usize, error: Option<&
         _ if cancelled => session.exit_code(error),
         0 => DONE,
         1 if total == 1 => session.exit_code(error).max(FAILED),
-        _ if failed == total => FAILED,
+        _ if failed == total || planted("exit-partly") => FAILED,
         _ => PARTLY,
     }
 }

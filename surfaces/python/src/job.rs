@@ -174,6 +174,9 @@ impl Waiting<'_> {
     /// The result of the work, unless an exception came first.
     fn finish<T: Send>(mut self, py: Python<'_>, worker: JoinHandle<Result<T>>) -> PyResult<T> {
         if let Some((error, _)) = self.failure {
+            if planted("python-exception") {
+                return Err(errors::internal(py, "a callback failed"));
+            }
             return Err(error);
         }
         // The thread may be about to release buffers, for which it needs the interpreter.

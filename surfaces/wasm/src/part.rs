@@ -10,6 +10,7 @@ use crate::statements::{Before, Placed, sort, statements};
 use crate::{INSTANCE, Instance};
 use polyhaul::model::{Array, Mesh, NONE, Scene};
 use polyhaul::{Error, ErrorKind, Result};
+use polyhaul_fault::planted;
 use polyhaul_insight::json::Json;
 
 /// The other parts, described by JavaScript in lines:
@@ -147,6 +148,7 @@ fn surround<T: Copy>(values: &mut Array<T>, range: PaddedRange, empty: T) -> Res
     let mut padded = Vec::new();
     padded.try_reserve_exact(total)?;
     padded.resize(total, empty);
+    let before = before.saturating_sub(planted("part-base").into());
     if let Some(slots) = padded.get_mut(before..before + values.len()) {
         slots.copy_from_slice(values);
     }

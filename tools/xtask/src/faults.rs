@@ -1,86 +1,69 @@
-//! The part `faults` of `cargo xtask nightly`: plants faults one at a time, and checks that the tests detect each.
+//! `cargo xtask faults`: plants faults one at a time, and checks that the tests detect each.
 //!
-//! The places call `error::planted` of the library, which is `false` unless it was built with `--cfg polyhaul_faults`.
+//! The places call `planted` of `polyhaul-fault`, which is `false` unless it was built with `--cfg polyhaul_faults`.
+//! All test binaries are built once; a variable selects the fault. A fault that no test detects is a missing test.
+//!
+//! `list` has the faults, `rules` what they break; both are the page [`PAGE`].
 
-use crate::root;
-use crate::steps::{Outcome, Tally};
-use crate::term;
-use std::process::{Command, Stdio};
+mod list;
+mod rules;
 
-/// A fault, and the tests that must detect it.
-struct Fault {
-    name: &'static str,
-    binary: &'static str,
-    /// What the names of the tests contain.
-    filter: &'static str,
+use crate::steps::{Outcome, Tally, parse_result, single};
+use crate::{root, term};
+use list::{FAULTS, Fault, TestSet};
+use rules::{ELSEWHERE, Rule};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// The page with all faults, relative to the repository's root.
+const PAGE: &str = "docs/faults.md";
+/// The name of the target that stands for unit tests in [`TestSet::binary`].
+const UNIT_TESTS: &str = "lib";
+/// Tests that take longer, because a fault makes them wait forever, count as failed.
+const MAX_TIME: Duration = Duration::from_secs(120);
+/// How often a test binary that runs is looked at.
+const STEP: Duration = Duration::from_millis(5);
+
+/// Runs the tests of all faults, or of those whose names, packages or tests contain `filter`.
+pub(crate) fn main(filter: &str) -> ExitCode {
+    single("faults", |tally| check(filter, tally))
 }
 
-/// A fault that the tests of a module of `tests/all` detect.
-const fn module(name: &'static str, filter: &'static str) -> Fault {
-    Fault { name, binary: "all", filter }
+/// Writes the page anew.
+pub(crate) fn write_page() -> ExitCode {
+    let is_written = std::fs::write(root::root().join(PAGE), page()).is_ok();
+    if is_written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A fault, most often a missing check of bounds, that the promises of a format detect.
-const fn promise(name: &'static str, filter: &'static str) -> Fault {
-    Fault { name, binary: "promises", filter }
-}
-
-/// All faults; those with the same tests are adjacent.
-const FAULTS: &[Fault] = &[
-    module("image-pixels", "images::"),
-    module("image-upward", "images::"),
-    module("tga-pages", "images::"),
-    module("ply-index", "ply::"),
-    module("ply-lines", "ply::"),
-    module("ply-pages", "ply_write::"),
-    module("split-normals", "ply_write::"),
-    module("stl-machine", "stl::"),
-    module("stl-truncated", "stl::"),
-    module("pbrt-import", "pbrt::"),
-    module("pbrt-instances", "pbrt::"),
-    module("pbrt-lines", "pbrt::"),
-    module("pbrt-pages", "pbrt_write::"),
-    module("severity-cell", "losses::"),
-    module("severity-target", "losses::"),
-    promise("bmp-palette", "::bmp"),
-    promise("csv-columns", "::csv"),
-    promise("csv-columns", "::tsv"),
-    promise("csv-columns", "::txt"),
-    promise("csv-columns", "::xyz"),
-    promise("dds-pixels", "::dds"),
-    promise("exr-twice", "::exr"),
-    promise("glb-index", "::glb"),
-    promise("hdr-run", "::hdr"),
-    promise("jpg-end", "::jpg"),
-    promise("ktx2-size", "::ktx2"),
-    promise("npy-size", "::npy"),
-    promise("chunk-crlf", "::obj"),
-    promise("obj-index", "::obj"),
-    promise("off-index", "::off"),
-    promise("pbrt-numbers", "::pbrt"),
-    promise("ply-index", "::ply"),
-    promise("ply-rows", "::ply"),
-    promise("png-palette", "::png"),
-    promise("psd-run", "::psd"),
-    promise("pts-count", "::pts"),
-    promise("sog-pixels", "::sog"),
-    promise("splat-cut", "::splat"),
-    promise("spz-cut", "::spz"),
-    promise("stl-truncated", "::stl"),
-    promise("tga-map", "::tga"),
-];
-
-/// Runs the tests once without a fault, and once with each.
+/// The part of `cargo xtask nightly`.
 pub(crate) fn step(tally: &mut Tally) -> Outcome {
+    check("", tally)
+}
+
+/// Runs each set of tests once without a fault, and once with each of its faults.
+fn check(filter: &str, tally: &mut Tally) -> Outcome {
+    let is_chosen = |fault: &&Fault| fault.contains(filter);
+    let faults: Vec<Fault> = FAULTS.iter().filter(is_chosen).copied().collect();
+    let Some(binaries) = build(&faults) else { return Outcome::Failed };
     let mut is_ok = true;
-    for tests in FAULTS.chunk_by(|left, right| (left.binary, left.filter) == (right.binary, right.filter)) {
-        let Fault { binary, filter, .. } = tests[0];
-        is_ok &= count(&format!("{binary} {filter} passes without a fault"), tests[0].passes(false), tally);
-        for fault in tests {
-            is_ok &= count(&format!("{binary} {filter} detects {}", fault.name), !fault.passes(true), tally);
+    for faults in faults.chunk_by(|left, right| left.tests == right.tests) {
+        let tests = faults[0].tests;
+        let Some(binary) = binaries.get(&(tests.package.into(), tests.binary.into())) else {
+            is_ok &= count(&format!("{} exists", tests.words()), false, tally);
+            continue;
+        };
+        is_ok &= count(&format!("{} pass without a fault", tests.words()), binary.passes(tests.filter), tally);
+        for fault in faults {
+            let is_detected = !binary.run(fault.tests.filter, fault.name);
+            is_ok &= count(&format!("{} detect {}", tests.words(), fault.name), is_detected, tally);
         }
     }
-    Outcome::of(is_ok)
+    Outcome::of(is_ok && !faults.is_empty())
 }
 
 /// Prints and counts a result.
@@ -96,45 +79,226 @@ pub(crate) fn count(check: &str, is_ok: bool, tally: &mut Tally) -> bool {
 }
 
 impl Fault {
-    /// Whether the tests pass, with the fault or without.
-    fn passes(&self, is_planted: bool) -> bool {
-        let mut command = Command::new("cargo");
-        command.args(["test", "--quiet", "-p", "polyhaul", "--test", self.binary, self.filter]);
-        command.current_dir(root::root()).env("RUSTFLAGS", "--cfg polyhaul_faults");
-        command.env("CARGO_TARGET_DIR", root::root().join("target/faults"));
-        command.env("POLYHAUL_FAULT", if is_planted { self.name } else { "" });
-        // A detected fault prints a lot.
-        if is_planted {
-            command.stdout(Stdio::null()).stderr(Stdio::null());
-        }
-        root::runs(&mut command)
+    /// Whether its name, its package or its tests contain a text.
+    fn contains(&self, text: &str) -> bool {
+        [self.name, self.tests.package, self.tests.filter].iter().any(|name| name.contains(text))
     }
 }
+
+impl TestSet {
+    /// The target and the filter: `polyhaul-text (all) format_fixed`.
+    fn words(&self) -> String {
+        format!("{} ({}) {}", self.package, self.binary, self.filter).trim_end().to_owned()
+    }
+}
+
+/// A line of Cargo's messages about a build.
+#[derive(Deserialize)]
+struct Artifact {
+    /// `path+file:///folder#name@version`, or without the name if the folder has it.
+    package_id: String,
+    manifest_path: PathBuf,
+    target: ArtifactTarget,
+    profile: ArtifactProfile,
+    /// The program.
+    executable: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct ArtifactTarget {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ArtifactProfile {
+    test: bool,
+}
+
+impl Artifact {
+    /// The names of the package and the target of a test binary; `None` for others.
+    fn names(&self) -> Option<(String, String)> {
+        let (folder, version) = self.package_id.rsplit_once('#')?;
+        let package = version.split_once('@').map_or_else(|| folder.rsplit('/').next(), |(name, _)| Some(name))?;
+        let is_integration_test = self.target.kind.iter().any(|kind| kind == "test");
+        let target = if is_integration_test { &self.target.name } else { UNIT_TESTS };
+        self.profile.test.then(|| (package.into(), target.into()))
+    }
+}
+
+/// A test binary, and the folder of its package.
+struct TestBinary {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+/// Test binaries by package and target.
+type TestBinaries = BTreeMap<(String, String), TestBinary>;
+
+/// Builds the tests of these faults in one call of Cargo, so that all packages have the same features.
+fn build(faults: &[Fault]) -> Option<TestBinaries> {
+    let packages: BTreeSet<&str> = faults.iter().map(|fault| fault.tests.package).collect();
+    let targets: BTreeSet<&str> = faults.iter().map(|fault| fault.tests.binary).collect();
+    let mut command = root::cargo();
+    command.args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
+    packages.iter().for_each(|package| _ = command.args(["-p", package]));
+    targets.iter().for_each(|target| match *target {
+        UNIT_TESTS => _ = command.arg("--lib"),
+        target => _ = command.args(["--test", target]),
+    });
+    if packages.contains("polyhaul-cli") {
+        command.args(["--features", "polyhaul-cli/full"]);
+    }
+    command.env("RUSTFLAGS", "--cfg polyhaul_faults").env("CARGO_TARGET_DIR", folder());
+    let output = command.stderr(Stdio::inherit()).output().ok().filter(|output| output.status.success())?;
+    let mut binaries = TestBinaries::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(artifact) = serde_json::from_str::<Artifact>(line) else { continue };
+        if let Some(names) = artifact.names() {
+            let folder = artifact.manifest_path.parent().unwrap_or(&artifact.manifest_path).to_path_buf();
+            binaries.insert(names, TestBinary { program: artifact.executable, folder });
+        }
+    }
+    Some(binaries)
+}
+
+/// The folder for builds with faults.
+fn folder() -> PathBuf {
+    root::root().join("target/faults")
+}
+
+impl TestBinary {
+    /// Whether there are tests for this filter, and all pass without a fault; otherwise prints what they print.
+    fn passes(&self, filter: &str) -> bool {
+        let has_passed = self.run(filter, "");
+        let text = std::fs::read_to_string(output_path()).unwrap_or_default();
+        let is_ok = has_passed && text.lines().filter_map(parse_result).any(|totals| totals.passed > 0);
+        if !is_ok {
+            term::out(text);
+        }
+        is_ok
+    }
+
+    /// Whether the tests pass with this fault; an empty name plants none. A detected fault prints a lot, which is kept
+    /// in a file.
+    fn run(&self, filter: &str, fault: &str) -> bool {
+        let Ok(output) = File::create(output_path()) else { return false };
+        let Ok(errors) = output.try_clone() else { return false };
+        let mut command = Command::new(&self.program);
+        command.args(Some(filter).filter(|filter| !filter.is_empty())).current_dir(&self.folder);
+        command.env("CARGO_MANIFEST_DIR", &self.folder).env("POLYHAUL_FAULT", fault);
+        command.stdin(Stdio::null()).stdout(output).stderr(errors);
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().is_ok_and(has_passed)
+    }
+}
+
+/// The file with the output of the last test binary.
+fn output_path() -> PathBuf {
+    folder().join("output.txt")
+}
+
+/// Waits for tests, but not forever; whether they passed.
+fn has_passed(mut tests: Child) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < MAX_TIME {
+        match tests.try_wait() {
+            Ok(None) => std::thread::sleep(STEP),
+            Ok(Some(status)) => return status.success(),
+            Err(_) => return false,
+        }
+    }
+    // With the programs that the tests started, which are in the same group.
+    root::succeeds(Command::new("kill").args(["-KILL", "--", &format!("-{}", tests.id())]));
+    _ = tests.kill();
+    _ = tests.wait();
+    false
+}
+
+/// The page: each rule with its faults.
+fn page() -> String {
+    let mut page = String::from(PAGE_HEAD);
+    for rule in Rule::all() {
+        let (number, words) = rule.words();
+        _ = write!(page, "\n## {number}: {words}\n\n");
+        if let Some((_, means)) = ELSEWHERE.iter().find(|(other, _)| *other == rule) {
+            _ = writeln!(page, "Without a fault; checked by {means}.");
+            continue;
+        }
+        page.push_str("| fault | what goes wrong | tests |\n| --- | --- | --- |\n");
+        for fault in FAULTS.iter().filter(|fault| fault.breaks.contains(&rule)) {
+            let Fault { name, what, tests, .. } = fault;
+            _ = writeln!(page, "| `{name}` | {what} | {} |", tests.words());
+        }
+    }
+    page
+}
+
+/// The start of the page.
+const PAGE_HEAD: &str = "\
+# Planted faults
+
+Each row is a fault that can be planted in a test build, the invariant (I, see [ARCHITECTURE](../ARCHITECTURE.md)) or
+promise (P) that it breaks, and the tests that detect it: package, test binary, filter. `cargo xtask faults` plants each
+one in turn, and fails if its tests pass. `cargo xtask fault-page` generates this page from
+`tools/xtask/src/faults/list.rs`.
+";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_fault_is_planted_once() {
-        let mut folders = vec![root::root().join("crates")];
+    /// The sources of everything that is shipped.
+    fn sources() -> String {
+        let mut folders = ["crates", "surfaces"].map(|folder| root::root().join(folder)).to_vec();
         let mut text = String::new();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() {
+                if path.is_dir() && !path.ends_with("node_modules") {
                     folders.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "rs") {
                     text += &std::fs::read_to_string(path).unwrap();
                 }
             }
         }
-        let mut names: Vec<&str> = FAULTS.iter().map(|fault| fault.name).collect();
-        names.sort_unstable();
-        names.dedup();
+        text
+    }
+
+    #[test]
+    fn every_fault_is_planted_once() {
+        let text = sources();
+        let names: BTreeSet<&str> = FAULTS.iter().map(|fault| fault.name).collect();
         for name in &names {
             assert_eq!(text.matches(&format!("planted(\"{name}\")")).count(), 1, "{name}");
         }
         assert_eq!(text.matches("planted(\"").count(), names.len());
+    }
+
+    #[test]
+    fn every_rule_is_broken_by_a_fault() {
+        for rule in Rule::all() {
+            let is_broken = FAULTS.iter().any(|fault| fault.breaks.contains(&rule));
+            let is_elsewhere = ELSEWHERE.iter().any(|(other, _)| *other == rule);
+            assert!(is_broken != is_elsewhere, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn every_crate_has_a_fault() {
+        let root = root::root();
+        let crates = ["crates", "crates/core", "crates/formats", "surfaces"];
+        let folders = crates.iter().flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
+        let is_crate = |folder: &PathBuf| folder.join("Cargo.toml").exists() && !folder.ends_with("core/fault");
+        for folder in folders.map(|entry| entry.unwrap().path()).filter(is_crate) {
+            let is_planted = root::output(Command::new("grep").args(["-rlF", "planted(\""]).arg(folder.join("src")));
+            assert!(is_planted.is_some(), "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn the_page_is_current() {
+        assert_eq!(std::fs::read_to_string(root::root().join(PAGE)).unwrap(), page(), "run `cargo xtask fault-page`");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`, the parts
 //! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types`, `option-page`,
-//! `unsafe` and `api` change files in git.
+//! `unsafe`, `fault-page` and `api` change files in git.
 
 mod api;
 mod bench;
@@ -49,6 +49,9 @@ usage: cargo xtask TASK
                              build the C library and install it: headers, static and shared library, files for CMake
                              and pkg-config, licenses (default prefix: /usr/local; --destdir: install below DIR, for
                              packages; --target: for another system; --debug: without optimization)
+  faults [FILTER]            plant faults, or those whose names, packages or tests contain FILTER, one at a time, and
+                             check that the tests detect each; docs/faults.md lists them
+  fault-page                 generate docs/faults.md from the list of faults
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or each target once (default: 60 seconds each)
   fuzz --all --hours N       fuzz all targets in turn, those with the fewest executions first, and add the totals to
@@ -85,6 +88,9 @@ fn main() -> ExitCode {
         ["option-types"] => python::option_types(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
         ["api"] => api::main(),
+        ["faults"] => faults::main(""),
+        ["faults", filter] => faults::main(filter),
+        ["fault-page"] => faults::write_page(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["bench", rest @ ..] => bench::main(rest),
         ["help" | "-h" | "--help"] => {

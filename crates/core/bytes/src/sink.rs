@@ -21,6 +21,7 @@ use crate::remote::RemoteUpload;
 use crate::stop::StopFlag;
 use crate::throttle::Throttle;
 use file::{CompleteFile, FileSink, PlacedFile};
+use polyhaul_fault::planted;
 use polyhaul_trace::{Counters, Snapshot};
 use polyhaul_trace::{FileKind, Phase, Trace};
 use std::fmt;
@@ -231,7 +232,7 @@ impl<'a> Sink<'a> {
             SinkKind::Host(host) => host.write(bytes, &self.counters),
             _ => self.write_parts(bytes),
         };
-        self.failed = result.is_err();
+        self.failed = result.is_err() && !planted("write-forgotten");
         if let Some(hash) = &mut self.hash {
             hash.update(bytes);
         }
@@ -245,6 +246,7 @@ impl<'a> Sink<'a> {
                 0 => {
                     return Err(io::Error::new(io::ErrorKind::WriteZero, "the output does not accept more bytes"));
                 }
+                _ if planted("write-torn") => return Ok(()),
                 count => bytes = bytes.get(count..).ok_or_else(|| overrun(count, bytes.len()))?,
             }
         }

@@ -4,6 +4,7 @@ use crate::address::PrivateAddress;
 use crate::rate::SlowServer;
 use crate::redirect::RefusedRedirect;
 use object_store::Error as StoreError;
+use polyhaul_fault::planted;
 use reqwest::StatusCode;
 use std::error::Error;
 use std::io;
@@ -192,7 +193,8 @@ fn scrubbed(text: &str) -> String {
                 let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
                 let host_end = rest.find('/').unwrap_or(rest.len());
                 clean.push_str(scheme);
-                clean.push_str(rest[..host_end].rfind('@').map_or(rest, |at| &rest[at + 1..]));
+                let user_end = rest[..host_end].rfind('@').filter(|_| !planted("cloud-secret"));
+                clean.push_str(user_end.map_or(rest, |at| &rest[at + 1..]));
             }
             None => clean.push_str(word),
         }

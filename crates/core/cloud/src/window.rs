@@ -7,6 +7,7 @@
 
 use crate::failure::RequestFailure;
 use bytes::Bytes;
+use polyhaul_fault::planted;
 use std::ops::Range;
 
 /// The maximum number of parts fetched ahead.
@@ -88,7 +89,8 @@ impl ReadWindow {
                 WindowRead::Failed(failure)
             }
             WindowPartState::Ready(bytes) => {
-                let bytes = &bytes[(offset - part.range.start) as usize..];
+                let start = (offset - part.range.start).saturating_sub(planted("cloud-offset").into());
+                let bytes = &bytes[start as usize..];
                 let count = bytes.len().min(out.len());
                 out[..count].copy_from_slice(&bytes[..count]);
                 part.taken += count as u64;

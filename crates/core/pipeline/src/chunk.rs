@@ -342,6 +342,7 @@ impl<'a> TextChunks<'a> {
             }
             (Rest::Line(before), None) => {
                 self.join(text, before, start, share_len)?;
+                text.end -= usize::from(planted("chunk-end") && text.end > text.start);
                 if text.is_empty() { self.take_nothing(start, text) } else { self.finish(text).map(|()| true) }
             }
             (Rest::TooLong, cut) => {
@@ -426,8 +427,9 @@ impl<'a> TextChunks<'a> {
     /// Returns whether a line exceeds the limit, given `bytes` bytes without a known boundary; the last few may still
     /// contain one.
     fn is_too_long(&self, bytes: usize) -> bool {
-        bytes as u64
-            > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + MAX_LINE_END_BYTES + self.borders.reach as u64 - 1
+        !planted("line-limit")
+            && bytes as u64
+                > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + MAX_LINE_END_BYTES + self.borders.reach as u64 - 1
     }
 
     /// Takes an empty chunk, because no line ends in its share.
@@ -476,7 +478,7 @@ impl<'a> TextChunks<'a> {
         let end = self.settle(&mut stream, text, end, filled)?;
         text.start = base;
         text.end = base + end;
-        text.offset = stream.offset;
+        text.offset = if planted("offset-32-bits") { stream.offset & u64::from(u32::MAX) } else { stream.offset };
         stream.offset += end as u64;
         drop(stream);
         if end == 0 && !text.too_long {

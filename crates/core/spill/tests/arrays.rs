@@ -107,6 +107,24 @@ fn zeroed_arrays_are_zeros_and_aligned_ones_aligned() {
     assert!(wide.as_ptr().addr().is_multiple_of(16384) && wide.iter().all(|item| item.0 == [7; 16384]));
 }
 
+/// The files have no names; each is there as long as something has it open.
+#[test]
+fn files_of_arrays_go_with_them() {
+    let _alone = alone();
+    let _spill = start_spill(0);
+    let count_files = || {
+        let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten().map(|entry| entry.path().read_link());
+        links.flatten().filter(|link| link.to_string_lossy().ends_with(" (deleted)")).count()
+    };
+    let before = count_files();
+    let mut arrays: Vec<_> = (0..3).map(|_| vec![1u8; 2 * MIB]).collect();
+    assert_eq!(count_files(), before + 3);
+    arrays.pop();
+    assert_eq!(count_files(), before + 2);
+    drop(arrays);
+    assert_eq!(count_files(), before);
+}
+
 #[test]
 fn only_one_at_a_time_in_a_folder_that_exists() {
     let _alone = alone();

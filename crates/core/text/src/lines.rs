@@ -1,5 +1,7 @@
 //! Lines: counting them and finding their ends.
 
+use polyhaul_fault::planted;
+
 /// The number of line ends in `text`: each LF, and each CR that is not followed by an LF.
 ///
 /// A CR at the very end counts. The loop has no branches, so it runs at the speed of the cache.
@@ -12,7 +14,7 @@ pub fn count(text: &[u8]) -> usize {
     const PIECE: usize = 192;
     let pieces = before_last.chunks(PIECE).zip(text[1..].chunks(PIECE));
     let inner: usize = pieces.map(|(bytes, next)| usize::from(count_ends(bytes, next))).sum();
-    inner + usize::from(matches!(last, b'\n' | b'\r'))
+    inner + usize::from(matches!(last, b'\n' | b'\r') && !planted("line-last"))
 }
 
 /// The number of line ends in up to 192 bytes; `next` has the byte after each.

@@ -14,7 +14,7 @@ use super::repair::{self, SkippedLines};
 use super::suspects::{self, Suspects};
 use super::tokens::ObjChunkText;
 use polyhaul_bytes::DecodeAhead;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push, try_string};
 use polyhaul_model::warnings::{Warnings, Weight, counted};
 use polyhaul_model::{Axes, Bounds, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::attempt::Attempt;
@@ -261,7 +261,9 @@ impl ChunkJob for ObjJob<'_, '_> {
         };
         for &(stream, index) in &slot.parsed.skipped {
             let before = [state.counts.positions, state.counts.uvs, state.counts.normals][stream as usize];
-            state.skipped.add(stream, before + index)?;
+            if !planted("obj-skipped") {
+                state.skipped.add(stream, before + index)?;
+            }
         }
         slot.places.first_line = state.lines;
         state.counts = slot.places.end;

@@ -2,7 +2,7 @@
 
 use super::components::Components;
 use super::sides::{SideCounts, SortedSide, SortedSides, SurfaceCut, SurfaceFaces};
-use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::error::{Result, planted, try_push};
 use polyhaul_pipeline::arrays::grow_exact;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
@@ -133,6 +133,7 @@ impl EdgeFindings {
                 [_] => try_push(&mut self.open, directed, "open edges")?,
                 [a, b] if (a ^ b) & IS_BACKWARD != 0 => {}
                 [_, _] => try_push(&mut self.flipped, directed, "flipped edges")?,
+                _ if planted("edge-manifold") => {}
                 _ => try_push(&mut self.non_manifold, [place, other], "non-manifold edges")?,
             }
             if edge.iter().filter(|&side| side & IS_KEY != 0).nth(1).is_some() {

@@ -8,7 +8,7 @@
 use super::Point;
 use super::nearby::Nearby;
 use crate::linear::{add, cross, dot, subtract};
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_pipeline::options::Cancel;
 use std::collections::VecDeque;
 
@@ -260,7 +260,7 @@ fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> 
         return false;
     }
     if sides[0] > 0.0 && sides[1] > 0.0 {
-        return true;
+        return !planted("ear-blocked");
     }
     let leads_inside = |neighbor| (0..3).all(|edge| sides[edge] > 0.0 || side(edge, neighbor) > 0.0);
     neighbors.into_iter().any(leads_inside)

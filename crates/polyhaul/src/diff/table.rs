@@ -1,6 +1,7 @@
 //! Tables column by column.
 
 use super::{Differences, Gap};
+use polyhaul_fault::planted;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use polyhaul_model::{Column, Table, Values};
@@ -36,7 +37,10 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
             differences.only("columns", missing.len() as u64, &format!("only in the {side} file: {list}"));
         }
     }
-    pairs.into_iter().for_each(|[first, second]| column([&a.columns[first], &b.columns[second]], differences));
+    pairs
+        .into_iter()
+        .skip(planted("diff-column").into())
+        .for_each(|[first, second]| column([&a.columns[first], &b.columns[second]], differences));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Steps over blocks of rows: each step is one loop over a block, which the compiler turns into vector instructions.
 
 use super::{One, Step, Two};
+use polyhaul_model::error::planted;
 
 /// Rows that are evaluated together: a few blocks on the stack fit in the cache of a core.
 pub(crate) const BLOCK: usize = 1024;
@@ -78,7 +79,7 @@ fn apply_two(two: Two, left: &mut [f64], right: &[f64]) {
         Two::Divide => each(left, right, |a, b| a / b),
         Two::Remainder => each(left, right, |a, b| a % b),
         Two::Less => each(left, right, |a, b| truth(a < b)),
-        Two::LessOrEqual => each(left, right, |a, b| truth(a <= b)),
+        Two::LessOrEqual => each(left, right, |a, b| truth(a < b || a == b && !planted("filter-border"))),
         Two::Greater => each(left, right, |a, b| truth(a > b)),
         Two::GreaterOrEqual => each(left, right, |a, b| truth(a >= b)),
         Two::Equal => each(left, right, |a, b| truth(a == b)),

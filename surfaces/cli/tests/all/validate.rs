@@ -111,3 +111,24 @@ fn diff_compares_what_files_mean() {
     let ran = run(&["diff", &scene, &image]).expect(2);
     assert!(ran.stderr.contains("cannot compare a scene (obj) with an image (tga)"), "{ran:?}");
 }
+
+#[test]
+fn diff_compares_every_value_of_every_column() {
+    let folder = Folder::new("diff-columns");
+    let cells = [["1", "2.5", "3"], ["4", "5.5", "6"], ["7", "8.5", "9"]];
+    let text = |cells: [[&str; 3]; 3]| format!("x,y,z\n{}\n", cells.map(|row| row.join(",")).join("\n"));
+    let table = folder.file("a.csv", &text(cells));
+    assert_eq!(run(&["diff", &table, &table]).expect(0).stdout, "equal\n");
+    for row in 0..3 {
+        for (column, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let mut changed = cells;
+            changed[row][column] = "10";
+            let other = folder.file("b.csv", &text(changed));
+            let value = run(&["diff", "--json", &table, &other]).expect(1).json();
+            let differences = value["differences"].as_array().unwrap();
+            assert_eq!(differences.len(), 1, "{value}");
+            let words = differences[0].to_string();
+            assert!(words.contains(&format!("row {row}")) && words.contains(name), "{words}");
+        }
+    }
+}

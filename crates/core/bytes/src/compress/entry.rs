@@ -11,6 +11,7 @@ use super::zstd;
 use crate::codec::Codec;
 use crate::error::DecompressErrorKind;
 use crate::{Buffer, Source};
+use polyhaul_fault::planted;
 use std::io::{self, Read};
 use std::ops::Range;
 
@@ -114,7 +115,7 @@ impl MemberData {
         if input.offset() != self.entry.packed_bytes() || self.plain_bytes != self.entry.plain_bytes {
             return Err(corrupt("the size of a member does not match the directory"));
         }
-        if self.crc.clone().finalize() != self.entry.crc {
+        if self.crc.clone().finalize() != self.entry.crc && !planted("zip-checksum") {
             return Err(checksum("the checksum of a member does not match its data"));
         }
         Ok(())

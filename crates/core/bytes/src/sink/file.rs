@@ -9,6 +9,7 @@ use crate::error::context;
 use crate::layer::{Layer, is_unknown};
 use crate::place;
 use crate::stop::StopFlag;
+use polyhaul_fault::planted;
 use polyhaul_trace::Counters;
 use std::fs::{File, Metadata};
 use std::io;
@@ -140,6 +141,7 @@ impl FileSink {
         let mode = if old.is_some() { PRIVATE_MODE } else { NEW_FILE_MODE };
         let (temporary, file) = Temporary::create(layer.clone(), &target, mode)?;
         let is_new = old.is_none();
+        let old = old.filter(|_| !planted("mode-lost"));
         let kept_attributes = old.map_or(Ok(()), |old| layer.keep_attributes(&file, &old));
         let sink = FileSink {
             file,
@@ -178,7 +180,7 @@ impl FileSink {
     }
 
     fn close(self) -> io::Result<CompleteFile> {
-        let synced = if self.durable { self.sync() } else { Ok(()) };
+        let synced = if self.durable && !planted("rename-unsynced") { self.sync() } else { Ok(()) };
         // Closed before the rename, so that an error that only the close reports still leaves the old file.
         let closed = self.layer.close(self.file);
         match (synced.and(closed), self.replacement) {

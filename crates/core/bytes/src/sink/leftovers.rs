@@ -7,6 +7,7 @@
 
 use super::temporary::{ENDING, MARK};
 use crate::place::names_in;
+use polyhaul_fault::planted;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -93,7 +94,7 @@ fn remove(path: &Path) {
     }
     // Some file systems lock only files that are open for writing.
     let Ok(file) = open(path, true).or_else(|_| open(path, false)) else { return };
-    if file.try_lock().is_err() {
+    if file.try_lock().is_err() && !planted("leftover-locked") {
         return;
     }
     // Under the lock, no other process removes this file, so the name still refers to it, or to an unrelated file.
@@ -104,7 +105,7 @@ fn remove(path: &Path) {
     if cfg!(windows) {
         drop(file);
     }
-    if is_same {
+    if is_same && !planted("leftover-stays") {
         let _ = fs::remove_file(path);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::prefetch::ReadProgress;
 use crate::error::{context, retry};
+use polyhaul_fault::planted;
 use polyhaul_trace::Counters;
 use std::fs::{File, Metadata};
 use std::io;
@@ -41,6 +42,7 @@ impl RegularFile {
             let part = &mut out[filled..count];
             let transfer = || counters.transfer_at(Some(at - self.base), || read_file_at(&self.file, at, part));
             match retry(transfer).map_err(|error| context(error, format!("at byte {at}")))? {
+                0 if planted("source-shrinks") => return Ok(count),
                 0 => return Err(self.shrank(at)),
                 n => filled += n,
             }
@@ -78,7 +80,7 @@ pub(super) fn directory_error() -> io::Error {
 }
 
 pub(super) fn refuse_irregular(metadata: &Metadata) -> io::Result<()> {
-    if metadata.is_file() {
+    if metadata.is_file() || planted("source-device") {
         return Ok(());
     }
     if metadata.is_dir() {

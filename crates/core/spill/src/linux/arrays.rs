@@ -4,6 +4,7 @@
 //! writing to the array cannot fail for lack of space. The system removes the file with the array, however the process
 //! exits. The parent module decides which arrays are on disk.
 
+use polyhaul_fault::planted;
 use std::ffi::CString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -205,7 +206,9 @@ impl MappedArrays {
         let array = self.arrays[number];
         // SAFETY: this module made the mapping, and the caller no longer uses it.
         unsafe { libc::munmap(start.cast(), array.bytes) };
-        close(array.file);
+        if !planted("spill-open") {
+            close(array.file);
+        }
         self.count -= 1;
         self.arrays[number] = self.arrays[self.count];
         self.changed(0, array.bytes);

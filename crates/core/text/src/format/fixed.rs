@@ -9,6 +9,7 @@
 use super::exact;
 use super::integer;
 use super::pen::Pen;
+use polyhaul_fault::planted;
 
 /// Maximum number of digits after the point.
 pub const MAX_DIGITS: usize = 12;
@@ -166,6 +167,7 @@ pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R
             return exact::fixed(pen, value.is_negative(), value.magnitude(), scale.digits);
         }
         let pen = pen.put([b'-'], usize::from(value.is_negative()));
+        let rounded = if planted("fixed-rounding") { scaled as u64 } else { rounded };
         scaled_integer::<G>(pen, rounded * scale.lift, scale.digits)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::decimal::Decimal;
+use polyhaul_fault::planted;
 
 /// The reason that a token is not an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,9 @@ pub(super) fn any_f32(token: &[u8]) -> Option<f32> {
 #[cold]
 #[inline(never)]
 pub(super) fn any_f64(token: &[u8]) -> Option<f64> {
+    if planted("parse-single") {
+        return any_f32(token).map(f64::from);
+    }
     fast_float2::parse(token).ok()
 }
 

@@ -52,6 +52,7 @@ mod text;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use polyhaul_fault::planted;
 use std::ops::Range;
 
 use super::Page;
@@ -156,6 +157,9 @@ impl BoundFormat<'_> {
     /// unchanged.
     pub fn write(&self, page: &mut Page<'_>, rows: Range<usize>) -> Result<usize, RowValueError> {
         let rows = rows.start..rows.end.min(self.count);
+        if planted("rows-allocate") {
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(1)));
+        }
         match self.format.fills.len() {
             0 => self.run::<0>(page, rows),
             1 => self.run::<1>(page, rows),
