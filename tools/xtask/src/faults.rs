@@ -6,6 +6,7 @@
 //! `list` has the faults, `rules` what they break; both are the page [`PAGE`].
 
 mod list;
+mod python;
 mod rules;
 
 use crate::steps::{Outcome, Tally, parse_result, single};
@@ -14,6 +15,7 @@ use list::{FAULTS, Fault, TestSet};
 use rules::{ELSEWHERE, Rule};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::File;
 use std::path::PathBuf;
@@ -22,8 +24,9 @@ use std::time::{Duration, Instant};
 
 /// The page with all faults, relative to the repository's root.
 const PAGE: &str = "docs/faults.md";
-/// The name of the target that stands for unit tests in [`TestSet::binary`].
+/// The names that stand for unit tests and for tests in Python in [`TestSet::binary`].
 const UNIT_TESTS: &str = "lib";
+const PYTEST: &str = "pytest";
 /// Tests that take longer, because a fault makes them wait forever, count as failed.
 const MAX_TIME: Duration = Duration::from_secs(120);
 /// How often a test binary that runs is looked at.
@@ -54,7 +57,7 @@ fn check(filter: &str, tally: &mut Tally) -> Outcome {
     for faults in faults.chunk_by(|left, right| left.tests == right.tests) {
         let tests = faults[0].tests;
         let Some(binary) = binaries.get(&(tests.package.into(), tests.binary.into())) else {
-            is_ok &= count(&format!("{} exists", tests.words()), false, tally);
+            is_ok &= missing(&tests, faults.len() as u64, tally);
             continue;
         };
         is_ok &= count(&format!("{} pass without a fault", tests.words()), binary.passes(tests.filter), tally);
@@ -76,6 +79,16 @@ pub(crate) fn count(check: &str, is_ok: bool, tally: &mut Tally) -> bool {
         tally.failures.push(check.into());
     }
     is_ok
+}
+
+/// Counts faults whose tests were not built: skipped for those in Python, which may not be installed.
+fn missing(tests: &TestSet, count: u64, tally: &mut Tally) -> bool {
+    let is_python = tests.binary == PYTEST;
+    let outcome = if is_python { "skipped (see `cargo xtask python`)" } else { "NOT BUILT" };
+    term::out(format!("{}: {outcome}\n", tests.words()));
+    let counted = if is_python { &mut tally.totals.skipped } else { &mut tally.totals.failed };
+    *counted += count;
+    is_python
 }
 
 impl Fault {
@@ -126,17 +139,37 @@ impl Artifact {
     }
 }
 
-/// A test binary, and the folder of its package.
+/// A program that runs tests.
 struct TestBinary {
     program: PathBuf,
+    /// Its arguments before the filter.
+    arguments: Vec<OsString>,
+    /// The folder of its package.
     folder: PathBuf,
+    /// Where Python looks for packages first.
+    search_path: Option<PathBuf>,
 }
 
 /// Test binaries by package and target.
 type TestBinaries = BTreeMap<(String, String), TestBinary>;
 
-/// Builds the tests of these faults in one call of Cargo, so that all packages have the same features.
+/// Builds the tests of these faults. Those in Rust take one call of Cargo, so that all packages have the same features.
 fn build(faults: &[Fault]) -> Option<TestBinaries> {
+    let is_python = |fault: &&Fault| fault.tests.binary == PYTEST;
+    let mut binaries = TestBinaries::new();
+    let rust: Vec<Fault> = faults.iter().filter(|fault| !is_python(fault)).copied().collect();
+    if !rust.is_empty() {
+        build_rust(&rust, &mut binaries)?;
+    }
+    if let Some(fault) = faults.iter().find(is_python)
+        && let Some(binary) = python::build()
+    {
+        binaries.insert((fault.tests.package.into(), PYTEST.into()), binary);
+    }
+    Some(binaries)
+}
+
+fn build_rust(faults: &[Fault], binaries: &mut TestBinaries) -> Option<()> {
     let packages: BTreeSet<&str> = faults.iter().map(|fault| fault.tests.package).collect();
     let targets: BTreeSet<&str> = faults.iter().map(|fault| fault.tests.binary).collect();
     let mut command = root::cargo();
@@ -149,17 +182,22 @@ fn build(faults: &[Fault]) -> Option<TestBinaries> {
     if packages.contains("polyhaul-cli") {
         command.args(["--features", "polyhaul-cli/full"]);
     }
-    command.env("RUSTFLAGS", "--cfg polyhaul_faults").env("CARGO_TARGET_DIR", folder());
-    let output = command.stderr(Stdio::inherit()).output().ok().filter(|output| output.status.success())?;
-    let mut binaries = TestBinaries::new();
+    let output =
+        with_faults(&mut command).stderr(Stdio::inherit()).output().ok().filter(|output| output.status.success())?;
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(artifact) = serde_json::from_str::<Artifact>(line) else { continue };
         if let Some(names) = artifact.names() {
             let folder = artifact.manifest_path.parent().unwrap_or(&artifact.manifest_path).to_path_buf();
-            binaries.insert(names, TestBinary { program: artifact.executable, folder });
+            let program = artifact.executable;
+            binaries.insert(names, TestBinary { program, arguments: Vec::new(), folder, search_path: None });
         }
     }
-    Some(binaries)
+    Some(())
+}
+
+/// Makes Cargo build faults, in a folder of their own.
+fn with_faults(command: &mut Command) -> &mut Command {
+    command.env("RUSTFLAGS", "--cfg polyhaul_faults").env("CARGO_TARGET_DIR", folder())
 }
 
 /// The folder for builds with faults.
@@ -172,7 +210,9 @@ impl TestBinary {
     fn passes(&self, filter: &str) -> bool {
         let has_passed = self.run(filter, "");
         let text = std::fs::read_to_string(output_path()).unwrap_or_default();
-        let is_ok = has_passed && text.lines().filter_map(parse_result).any(|totals| totals.passed > 0);
+        // pytest fails if it finds no test.
+        let mut totals = text.lines().filter_map(parse_result);
+        let is_ok = has_passed && (self.search_path.is_some() || totals.any(|totals| totals.passed > 0));
         if !is_ok {
             term::out(text);
         }
@@ -185,7 +225,8 @@ impl TestBinary {
         let Ok(output) = File::create(output_path()) else { return false };
         let Ok(errors) = output.try_clone() else { return false };
         let mut command = Command::new(&self.program);
-        command.args(Some(filter).filter(|filter| !filter.is_empty())).current_dir(&self.folder);
+        command.args(&self.arguments).args(Some(filter).filter(|filter| !filter.is_empty())).current_dir(&self.folder);
+        command.envs(self.search_path.iter().map(|path| ("PYTHONPATH", path))).env("PYTHONSAFEPATH", "1");
         command.env("CARGO_MANIFEST_DIR", &self.folder).env("POLYHAUL_FAULT", fault);
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         #[cfg(unix)]

@@ -162,7 +162,14 @@ const PARTS: &[Part] = &[
     Part {
         name: "faults",
         description: "the tests detect planted faults",
-        inputs: &["crates", "tools/testkit", "testdata", "tools/xtask/src/faults.rs"],
+        inputs: &[
+            "crates",
+            "surfaces",
+            "tools/testkit",
+            "testdata",
+            "tools/xtask/src/faults.rs",
+            "tools/xtask/src/faults",
+        ],
         tools: &[],
         step: faults::step,
     },

@@ -46,6 +46,11 @@ pub(crate) fn prepare() -> Option<bool> {
     program(IS_NEW_ENOUGH).map(|program| package().environment(program))
 }
 
+/// The environment's Python.
+pub(crate) fn interpreter() -> PathBuf {
+    package().interpreter()
+}
+
 /// The wheel, built from the sources once; `None` if that fails, or without Python.
 pub(crate) fn wheel() -> Option<&'static Path> {
     static WHEEL: OnceLock<Option<PathBuf>> = OnceLock::new();
@@ -149,9 +154,13 @@ impl Place {
         self.venv().join(if cfg!(windows) { "Scripts" } else { "bin" })
     }
 
+    fn interpreter(&self) -> PathBuf {
+        self.programs().join(if cfg!(windows) { "python.exe" } else { "python" })
+    }
+
     /// The environment's Python, in the folder of the package.
     fn python(&self) -> Command {
-        let mut command = Command::new(self.programs().join(if cfg!(windows) { "python.exe" } else { "python" }));
+        let mut command = Command::new(self.interpreter());
         // The installed package is meant, not the sources that lie in the folder.
         command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());

@@ -40,6 +40,11 @@ const fn promises(filter: &'static str) -> TestSet {
     TestSet { package: "polyhaul", binary: "promises", filter }
 }
 
+/// Tests of the Python package, in a file.
+const fn pytest(filter: &'static str) -> TestSet {
+    TestSet { package: "polyhaul-python", binary: "pytest", filter }
+}
+
 /// Tests in another target of a package.
 const fn target(package: &'static str, binary: &'static str, filter: &'static str) -> TestSet {
     TestSet { package, binary, filter }
@@ -147,6 +152,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("c-panic", "lets panics pass the border", &[P(20)], unit("polyhaul-capi", "error::")),
     fault("c-size", "accepts structs that are too small", &[P(20)], unit("polyhaul-capi", "raw")),
     fault("part-base", "shifts the indices of a part of a file", &[P(13)], unit("polyhaul-wasm", "part::")),
+    // Python.
+    fault("python-exception", "replaces exceptions of callbacks by its own", &[P(19)], pytest("tests/test_callbacks.py")),
     // Formats.
     fault("image-pixels", "accepts one pixel more than the limit", &[P(7)], all("polyhaul", "images::")),
     fault("image-upward", "does not turn images whose first row is at the bottom", &[P(17)], all("polyhaul", "images::")),
