@@ -461,4 +461,27 @@ mod tests {
         let error = check([["Cargo.toml", "none"], ["src/lib.rs", "src/../Cargo.toml"]]).unwrap_err();
         assert_eq!(error.to_string(), "Cargo.toml is an input, and would be overwritten by src/lib.rs");
     }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_to_folders_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = std::env::temp_dir().join(format!("polyhaul-many-links-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        for below in ["in/sub", "elsewhere"] {
+            std::fs::create_dir_all(folder.join(below)).unwrap();
+        }
+        for file in ["in/a.obj", "in/sub/b.obj", "elsewhere/c.obj"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        // A link to a file is that file; links to folders lead in circles, or out.
+        symlink(folder.join("elsewhere/c.obj"), folder.join("in/d.obj")).unwrap();
+        symlink(folder.join("in"), folder.join("in/sub/circle")).unwrap();
+        symlink(folder.join("elsewhere"), folder.join("in/elsewhere")).unwrap();
+        let options = FindOptions::default().with_recursive(true);
+        let names: Vec<_> =
+            find(&[folder.join("in")], &options, |_| true).unwrap().into_iter().map(|source| source.name).collect();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(names, ["a.obj", "d.obj", "sub/b.obj"].map(PathBuf::from));
+    }
 }

@@ -374,4 +374,20 @@ mod tests {
         assert!(table.0.borrow().is_empty());
         assert_eq!(files.find(me, -1), table.file(&mut files, me, -1));
     }
+
+    #[test]
+    fn a_descriptor_that_is_used_again_is_another_file() {
+        use std::os::fd::AsRawFd;
+        let mut files = Files::new(false);
+        let table = Descriptors::default();
+        let me = std::process::id() as pid_t;
+        let file = fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        let folder = fs::File::open("/").unwrap();
+        let before = table.file(&mut files, me, file.as_raw_fd());
+        // SAFETY: both descriptors are open, and stay so.
+        assert_eq!(unsafe { libc::dup2(folder.as_raw_fd(), file.as_raw_fd()) }, file.as_raw_fd());
+        assert_eq!(table.file(&mut files, me, file.as_raw_fd()), before);
+        let after = table.opened(&mut files, me, file.as_raw_fd());
+        assert!(after != before && files.list()[after].name == "/");
+    }
 }

@@ -28,7 +28,7 @@ const PAGE: &str = "docs/faults.md";
 const UNIT_TESTS: &str = "lib";
 const PYTEST: &str = "pytest";
 /// Tests that take longer, because a fault makes them wait forever, count as failed.
-const MAX_TIME: Duration = Duration::from_secs(120);
+const MAX_TIME: Duration = Duration::from_secs(300);
 /// How often a test binary that runs is looked at.
 const STEP: Duration = Duration::from_millis(5);
 

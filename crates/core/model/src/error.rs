@@ -387,3 +387,19 @@ impl std::error::Error for Error {
         self.0.source.as_deref().map(|e| e as _)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As editors and terminals recognize it.
+    #[test]
+    fn places_are_lines_and_columns_or_offsets() {
+        let place = Place { file: "a\u{1b}.obj".into(), line: Some(7), column: Some(3), offset: Some(90) };
+        assert_eq!(place.to_string(), "a\u{fffd}.obj:7:3");
+        assert_eq!(Place { column: None, ..place.clone() }.to_string(), "a\u{fffd}.obj:7");
+        assert_eq!(Place { line: None, ..place }.to_string(), "a\u{fffd}.obj: byte 90");
+        let diagnostic = Diagnostic { expected: Some("3 numbers".into()), ..Diagnostic::new("2 numbers") };
+        assert_eq!(diagnostic.into_error(ErrorKind::Malformed).to_string(), "2 numbers; expected 3 numbers");
+    }
+}

@@ -427,7 +427,7 @@ impl<'a> TextChunks<'a> {
     /// Returns whether a line exceeds the limit, given `bytes` bytes without a known boundary; the last few may still
     /// contain one.
     fn is_too_long(&self, bytes: usize) -> bool {
-        !planted("line-limit")
+        !planted("line-endless")
             && bytes as u64
                 > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + MAX_LINE_END_BYTES + self.borders.reach as u64 - 1
     }
@@ -546,7 +546,8 @@ impl<'a> TextChunks<'a> {
             let next = (self.borders.next)(bytes, line_start + 1, bytes.len()).unwrap_or(bytes.len());
             let line_end =
                 bytes[line_start..next].iter().rev().take(2).take_while(|b| matches!(b, b'\n' | b'\r')).count();
-            if (next - line_start + gap_bytes - line_end) as u64 > self.line_bytes {
+            let max_bytes = self.line_bytes + u64::from(planted("line-limit"));
+            if (next - line_start + gap_bytes - line_end) as u64 > max_bytes {
                 text.end = text.start + line_start;
                 text.too_long = true;
                 text.drop_gaps();
@@ -699,5 +700,26 @@ mod tests {
                 assert_eq!(out.offset + out.len() as u64, 8, "{chunk_bytes} {positioned}");
             }
         }
+    }
+
+    /// An endless line would fill the memory.
+    #[test]
+    fn a_line_over_the_limit_is_not_read_to_its_end() {
+        use std::io::Read;
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        struct Line<'a>(&'a AtomicUsize);
+        impl Read for Line<'_> {
+            fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+                let count = out.len().min(10_000_000 - self.0.load(Ordering::Relaxed));
+                out[..count].fill(b'f');
+                self.0.fetch_add(count, Ordering::Relaxed);
+                Ok(count)
+            }
+        }
+        let bytes_read = AtomicUsize::new(0);
+        let chunks = TextChunks::new(Source::reader(Box::new(Line(&bytes_read)), "test")).cut(100, 4999, 64);
+        let mut out = Text::default();
+        assert!(chunks.take(0, &mut out).unwrap() && out.too_long && out.is_empty());
+        assert!(bytes_read.load(Ordering::Relaxed) < 1_000_000, "{bytes_read:?}");
     }
 }

@@ -71,7 +71,7 @@ impl Account {
         for phase in Phase::ALL {
             match phase {
                 Phase::Lock => account.add(Bound::Locks, totals.total(phase) as f64),
-                _ if phase.is_wait() && !planted("verdict-waits") => {}
+                _ if phase.is_wait() => {}
                 _ => account.give(phase, totals.get(Lane::Side, phase) as f64, &divided),
             }
         }
@@ -115,7 +115,7 @@ impl Account {
     fn give(&mut self, phase: Phase, ns: f64, divided: &Divided) {
         match phase {
             Phase::Read => self.divide(ns, &divided.reading),
-            Phase::Throttle => self.divide(ns, &divided.throttled),
+            Phase::Throttle if !planted("verdict-throttled") => self.divide(ns, &divided.throttled),
             Phase::Host => self.divide(ns, &divided.host),
             Phase::Place => self.divide(ns, &divided.place),
             phase => self.add(cause(phase), ns),

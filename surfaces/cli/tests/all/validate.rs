@@ -64,6 +64,17 @@ fn an_undefined_material_is_a_warning() {
 }
 
 #[test]
+fn strict_reading_refuses_what_is_not_allowed() {
+    let folder = Folder::new("validate-allow");
+    let scene = folder.file("a.obj", &format!("{SOUND}nonsense 1\n"));
+    run(&["info", &scene]).expect(0);
+    let ran = run(&["info", "--strict", &scene]).expect(1);
+    assert!(ran.stderr.contains("nonsense"), "{ran:?}");
+    run(&["info", "--strict", "--allow", "unknown-statement", &scene]).expect(0);
+    run(&["info", "--strict", "--allow", "missing-material", &scene]).expect(1);
+}
+
+#[test]
 fn some_of_many_is_code_3() {
     let folder = Folder::new("validate-many");
     let good = folder.file("good.obj", SOUND);

@@ -109,7 +109,8 @@ fn placed(scene: polyhaul::model::Scene) -> polyhaul::model::Scene {
 
 #[test]
 fn an_origin_is_subtracted_or_stored() {
-    let origin = [454_123.0, 5_411_234.0, 0.0];
+    // Floats do not hold it: it is subtracted before coordinates are rounded.
+    let origin = [454_123.2, 5_411_234.7, 0.1];
     for format in DOUBLES.into_iter().chain([Format::Stl]) {
         let mut options = to(format);
         options.scene.origin = Origin::At(origin);
