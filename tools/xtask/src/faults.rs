@@ -27,8 +27,11 @@ const PAGE: &str = "docs/faults.md";
 /// The names that stand for unit tests and for tests in Python in [`TestSet::binary`].
 const UNIT_TESTS: &str = "lib";
 const PYTEST: &str = "pytest";
-/// Tests that take longer, because a fault makes them wait forever, count as failed.
-const MAX_TIME: Duration = Duration::from_secs(300);
+/// How long tests may take without a fault.
+const MAX_TIME: Duration = Duration::from_secs(600);
+/// Tests that a fault makes so many times slower, and at least so slow, count as failed: they may wait forever.
+const MAX_SLOWDOWN: u32 = 4;
+const MIN_SLOW_TIME: Duration = Duration::from_secs(30);
 /// How often a test binary that runs is looked at.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -52,6 +55,9 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
 fn check(filter: &str, tally: &mut Tally) -> Outcome {
     let is_chosen = |fault: &&Fault| fault.contains(filter);
     let faults: Vec<Fault> = FAULTS.iter().filter(is_chosen).copied().collect();
+    if faults.is_empty() {
+        term::out(format!("no fault has `{filter}` in its name, package or tests\n"));
+    }
     let Some(binaries) = build(&faults) else { return Outcome::Failed };
     let mut is_ok = true;
     for faults in faults.chunk_by(|left, right| left.tests == right.tests) {
@@ -60,9 +66,11 @@ fn check(filter: &str, tally: &mut Tally) -> Outcome {
             is_ok &= missing(&tests, faults.len() as u64, tally);
             continue;
         };
+        let start = Instant::now();
         is_ok &= count(&format!("{} pass without a fault", tests.words()), binary.passes(tests.filter), tally);
+        let max_time = MIN_SLOW_TIME.max(MAX_SLOWDOWN * start.elapsed());
         for fault in faults {
-            let is_detected = !binary.run(fault.tests.filter, fault.name);
+            let is_detected = !binary.run(fault.tests.filter, fault.name, max_time);
             is_ok &= count(&format!("{} detect {}", tests.words(), fault.name), is_detected, tally);
         }
     }
@@ -208,7 +216,7 @@ fn folder() -> PathBuf {
 impl TestBinary {
     /// Whether there are tests for this filter, and all pass without a fault; otherwise prints what they print.
     fn passes(&self, filter: &str) -> bool {
-        let has_passed = self.run(filter, "");
+        let has_passed = self.run(filter, "", MAX_TIME);
         let text = std::fs::read_to_string(output_path()).unwrap_or_default();
         // pytest fails if it finds no test.
         let mut totals = text.lines().filter_map(parse_result);
@@ -221,7 +229,7 @@ impl TestBinary {
 
     /// Whether the tests pass with this fault; an empty name plants none. A detected fault prints a lot, which is kept
     /// in a file.
-    fn run(&self, filter: &str, fault: &str) -> bool {
+    fn run(&self, filter: &str, fault: &str, max_time: Duration) -> bool {
         let Ok(output) = File::create(output_path()) else { return false };
         let Ok(errors) = output.try_clone() else { return false };
         let mut command = Command::new(&self.program);
@@ -231,7 +239,7 @@ impl TestBinary {
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().is_ok_and(has_passed)
+        command.spawn().is_ok_and(|tests| has_passed(tests, max_time))
     }
 }
 
@@ -241,9 +249,9 @@ fn output_path() -> PathBuf {
 }
 
 /// Waits for tests, but not forever; whether they passed.
-fn has_passed(mut tests: Child) -> bool {
+fn has_passed(mut tests: Child, max_time: Duration) -> bool {
     let start = Instant::now();
-    while start.elapsed() < MAX_TIME {
+    while start.elapsed() < max_time {
         match tests.try_wait() {
             Ok(None) => std::thread::sleep(STEP),
             Ok(Some(status)) => return status.success(),
