@@ -10,6 +10,7 @@ use crate::{errors, profile};
 use polyhaul::Result;
 use polyhaul::options::{Cancel, Progress, RunOptions};
 use polyhaul::trace::Trace;
+use polyhaul_fault::planted;
 use pyo3::prelude::*;
 use std::io;
 use std::sync::Arc;

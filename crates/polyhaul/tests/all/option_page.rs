@@ -106,7 +106,7 @@ fn every_option_can_be_set_to_its_default() {
 
 #[test]
 fn names_of_options_are_unique() {
-    let shared = ["format", "threads", "memory_limit", "strict", "allow", "spz_axes"];
+    let shared = ["format", "threads", "memory_limit", "spill_folder", "strict", "allow", "spz_axes"];
     let mut names = Vec::new();
     for row in ReadOptions::rows().iter().chain(&WriteOptions::rows()).filter(|row| row.group != "limits") {
         let aliases = [row.name, row.alias];
