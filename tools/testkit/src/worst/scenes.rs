@@ -99,7 +99,8 @@ pub(super) fn gltf() -> Vec<WorstInput> {
                 ),
                 &positions(3000),
             ),
-        ),
+        )
+        .content(2000 * 3000 * 12),
         WorstInput::new("nodes in nodes", "h.glb", glb(&document(3, "", &chain), &positions(3))),
         WorstInput::new("arrays in arrays", "i.gltf", deep),
         WorstInput::new("empty nodes", "j.gltf", empty).content(300_000 * 400),
