@@ -7,7 +7,8 @@ use crate::convert::ph_convert;
 use crate::error::{PH_OK, ph_error, ph_last_error, ph_last_error_text, ph_status};
 use crate::image::{ph_image_free, ph_image_get, ph_image_read, ph_image_write, ph_pixels};
 use crate::material::{
-    ph_material, ph_scene_add_material, ph_scene_add_texture, ph_scene_material, ph_scene_texture, ph_texture,
+    PH_MAP_DIFFUSE, ph_material, ph_scene_add_material, ph_scene_add_texture, ph_scene_material, ph_scene_texture,
+    ph_texture,
 };
 use crate::mesh::{PH_BORROW, PH_COPY, ph_elements, ph_mesh, ph_run};
 use crate::options::{
@@ -195,7 +196,7 @@ fn images_are_written_and_read() {
         ..sized()
     };
     let images = [
-        (pixels(bytes.as_ptr().cast(), 19, 4, PH_SCALAR_U8), &[c"a.tga", c"a.png", c"a.bmp", c"a.dds"][..]),
+        (pixels(bytes.as_ptr().cast(), 19, 4, PH_SCALAR_U8), &[c"a.tga", c"a.png", c"a.bmp"][..]),
         (pixels(wide.as_ptr().cast(), 5, 3, PH_SCALAR_U16), &[c"a.png"]),
         (pixels(floats.as_ptr().cast(), 9, 3, PH_SCALAR_F32), &[c"a.hdr", c"a.exr"]),
         // Rows with a gap.
@@ -247,7 +248,6 @@ struct Host {
     bytes: Vec<u8>,
     at: usize,
     is_released: bool,
-    progress: u64,
 }
 
 /// # Safety
@@ -303,7 +303,7 @@ unsafe extern "C" fn resolve(_: *mut c_void, _: *const c_char, answer: *mut ph_i
 
 #[test]
 fn hosts_read_run_and_resolve() {
-    let mut host = Host { bytes: OBJ.to_vec(), at: 0, is_released: false, progress: 0 };
+    let mut host = Host { bytes: OBJ.to_vec(), at: 0, is_released: false };
     let user: *mut c_void = (&raw mut host).cast();
     let mut progress = 0_u64;
     let mut options = threads();
@@ -322,13 +322,13 @@ fn hosts_read_run_and_resolve() {
     let mut report = MaybeUninit::uninit();
     // SAFETY: all are valid through the call.
     let scene = made(|out| unsafe { ph_scene_read(&raw const input, Some(&options), out, Some(&mut report)) });
-    assert!(host.is_released && progress > 0 && host.progress == 0);
+    assert!(host.is_released && progress > 0);
     // SAFETY: the function wrote the handle, which came from a box.
     let report: Box<ph_report> = unsafe { Box::from_raw(report.assume_init()) };
     let mut info = sized::<ph_report_info>();
     // SAFETY: the struct has its size.
     ok(unsafe { ph_report_get(Some(&report), &raw mut info) });
-    assert_eq!(info.bytes_in, OBJ.len() as u64);
+    assert!(info.bytes_in >= OBJ.len() as u64);
     for index in 0..info.kept_warning_count {
         let mut warning = sized::<ph_warning>();
         // SAFETY: as above.
@@ -397,7 +397,7 @@ fn scenes_are_built_of_borrowed_and_copied_arrays() {
     let slots = [0_u32];
     let object = ph_object { name, material_slots: slots.as_ptr(), material_slot_count: 1, ..sized() };
     let material = ph_material { name, ..sized() };
-    let texture = ph_texture { file, ..sized() };
+    let texture = ph_texture { file, map: PH_MAP_DIFFUSE, ..sized() };
     for keep in [PH_COPY, PH_BORROW] {
         let mut scene = made(|out| ph_scene_new(out));
         ok(ph_scene_set_axes(Some(&mut scene), PH_AXIS_NEGATIVE_Z, PH_AXIS_Y));

@@ -208,12 +208,16 @@ mod planted {
     #[test]
     #[ignore = "two threads write the same elements"]
     fn race() {
-        let column = column();
+        let column = &column();
+        let both = &std::sync::Barrier::new(2);
         std::thread::scope(|scope| {
             for value in 0..2 {
+                let write = move |slots: &mut [MaybeUninit<u32>]| {
+                    both.wait();
+                    slots.fill(MaybeUninit::new(value));
+                };
                 // SAFETY: none: both threads write all elements.
-                let column = &column;
-                scope.spawn(move || unsafe { column.fill(0..8, value).unwrap() });
+                scope.spawn(move || unsafe { column.write(0..8, write).unwrap() });
             }
         });
     }
