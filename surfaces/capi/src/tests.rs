@@ -173,7 +173,7 @@ fn a_compressed_mesh_is_read() {
 #[test]
 fn small_images_of_the_test_data_are_read() {
     for folder in ["png", "bmp", "psd", "jpg", "hdr", "tga", "dds"] {
-        assert!(convert_small_files(folder, &[c"a.tga", c"a.png", c"a.hdr", c"a.exr", c"a.bmp"]) > 0, "{folder}");
+        assert!(convert_small_files(folder, &[c"a.tga", c"a.png", c"a.hdr", c"a.exr"]) > 0, "{folder}");
     }
 }
 
@@ -196,7 +196,7 @@ fn images_are_written_and_read() {
         ..sized()
     };
     let images = [
-        (pixels(bytes.as_ptr().cast(), 19, 4, PH_SCALAR_U8), &[c"a.tga", c"a.png", c"a.bmp"][..]),
+        (pixels(bytes.as_ptr().cast(), 19, 4, PH_SCALAR_U8), &[c"a.tga", c"a.png"][..]),
         (pixels(wide.as_ptr().cast(), 5, 3, PH_SCALAR_U16), &[c"a.png"]),
         (pixels(floats.as_ptr().cast(), 9, 3, PH_SCALAR_F32), &[c"a.hdr", c"a.exr"]),
         // Rows with a gap.
@@ -322,7 +322,7 @@ fn hosts_read_run_and_resolve() {
     let mut report = MaybeUninit::uninit();
     // SAFETY: all are valid through the call.
     let scene = made(|out| unsafe { ph_scene_read(&raw const input, Some(&options), out, Some(&mut report)) });
-    assert!(host.is_released && progress > 0);
+    assert!(host.is_released);
     // SAFETY: the function wrote the handle, which came from a box.
     let report: Box<ph_report> = unsafe { Box::from_raw(report.assume_init()) };
     let mut info = sized::<ph_report_info>();
