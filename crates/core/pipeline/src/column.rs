@@ -5,7 +5,7 @@
 //! Large arrays request huge pages if the system has them.
 
 #[cfg(all(test, polyhaul_shuttle))]
-mod models;
+mod models_tests;
 pub mod pin;
 
 use crate::huge::HugePages;

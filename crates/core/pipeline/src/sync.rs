@@ -1,6 +1,6 @@
 //! The locks and threads of this crate: those of the standard library, or those of its models.
 //!
-//! A model (`run/models.rs`, `column/models.rs`) runs a test with every order of the threads' operations; see
+//! A model (`run/models.rs`, `column/models_tests.rs`) runs a test with every order of the threads' operations; see
 //! `tools/models`.
 
 #[cfg(any(not(test), not(polyhaul_shuttle)))]
