@@ -1,4 +1,4 @@
-//! ReserveRoom for the small blocks with which a job ends when the system has no memory left.
+//! Room for the small blocks with which a job ends when the system has no memory left.
 //!
 //! Code that needs much memory checks whether it gets it. What it then does, such as making an error with a message,
 //! needs a little more, and so do the standard library and others that end the process without it. Such blocks come
