@@ -1,6 +1,8 @@
 //! Small inputs that ask for much keep to the bound, whatever is done with them. One process for each input: a bug that
 //! takes all memory or never ends does not take down the others.
 
+#![allow(clippy::print_stdout, reason = "a child reports to its parent")]
+
 use polyhaul::ReadOptions;
 use polyhaul_testkit::alloc::{self, Counting, measure};
 use polyhaul_testkit::corpus::Folder;

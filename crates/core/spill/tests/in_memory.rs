@@ -1,4 +1,5 @@
 //! Without a `Spill`, the allocator leaves arrays of any size in memory. Miri runs this, because there are no files.
+#![allow(clippy::disallowed_methods, reason = "shrinking is what is tested")]
 
 use polyhaul_spill::{SpillAllocator, has_arrays_on_disk, relieve};
 

@@ -99,9 +99,12 @@ impl<'a> GltfFile<'a> {
             first.uri = buffer.map(encode_name);
         }
         let mut bytes = DocumentBytes::default();
-        serde_json::to_writer(&mut bytes, document).map_err(|error| match error.is_io() {
-            true => Error::memory("the document"),
-            false => Error::new(ErrorKind::Internal, error.to_string()),
+        serde_json::to_writer(&mut bytes, document).map_err(|error| {
+            if error.is_io() {
+                Error::memory("the document")
+            } else {
+                Error::new(ErrorKind::Internal, error.to_string())
+            }
         })?;
         Ok(bytes.0)
     }

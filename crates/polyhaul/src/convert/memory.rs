@@ -58,10 +58,7 @@ impl Memory {
         if error.kind() != ErrorKind::Memory || !self.spill.as_ref().is_some_and(Spill::is_disk_full) {
             return error;
         }
-        let folder = match self.folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => &self.folder,
-        };
+        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
         let disk = disk_of(folder).map_or(String::new(), |disk| format!(" (on the disk at {})", disk.display()));
         let message = format!(
             "no space is left in {}{disk}, where arrays that do not fit into memory are kept: {}",

@@ -56,9 +56,10 @@ fn instances(count: u64) -> Vec<u8> {
 
 /// A mesh whose positions have no data, except for one sparse value.
 fn without_data(count: u64, is_sparse: bool) -> Vec<u8> {
-    let sparse = match is_sparse {
-        true => r#","sparse":{"count":1,"indices":{"bufferView":0,"componentType":5125},"values":{"bufferView":0}}"#,
-        false => "",
+    let sparse = if is_sparse {
+        r#","sparse":{"count":1,"indices":{"bufferView":0,"componentType":5125},"values":{"bufferView":0}}"#
+    } else {
+        ""
     };
     let accessor =
         format!(r#",{{"componentType":5126,"count":{count},"type":"VEC3","min":[0,0,0],"max":[0,0,0]{sparse}}}"#);
