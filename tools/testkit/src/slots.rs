@@ -189,7 +189,7 @@ pub fn expected(code: &str, to: &str) -> Option<Severity> {
 /// The severity of a kind that is about no attribute: whether something is lost, or says nothing; else the file breaks
 /// its format.
 fn without_slot(code: &str) -> Severity {
-    const NOTES: &str = "continued-comment, degenerate-face, empty-picture, empty-solid, flat-splats, left-in-files, other-case, other-format, outside-mesh, \
+    const NOTES: &str = "coarse-picture, coarse-texture, continued-comment, degenerate-face, empty-picture, empty-solid, flat-splats, left-in-files, other-case, other-format, outside-mesh, \
                          outside-texture, transform-begin, unchecked-mesh, unchecked-texture, unused-alpha";
     const LOSSES: &str = "changed-channels, changed-names, changed-reference, changed-splats, element-left-out, irregular-mesh, \
                           irregular-texture, missing-library, missing-material, missing-merged-image, missing-reference, missing-slot, missing-texture, non-finite, non-utf8-name, \

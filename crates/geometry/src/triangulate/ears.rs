@@ -311,3 +311,26 @@ fn unit(vector: Point<3>) -> Option<Point<3>> {
     let length = dot(vector, vector).sqrt();
     (length > 0.0 && length.is_finite()).then(|| vector.map(|part| part / length))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_polygon_over_its_budget_is_cut_to_the_end_and_counted() {
+        // Two rows of teeth, between which every ear has to be looked for.
+        let corner = |index: usize| {
+            let x = if index < 500 { index } else { 999 - index } as f64;
+            let is_lower = index < 500;
+            let tooth = if index % 2 == 0 { 0.0 } else { 10.0 };
+            [x, if is_lower { tooth } else { tooth + 5.5 }, 0.0]
+        };
+        for (max_looks, unfinished) in [(None, 0), (Some(1000), 0), (Some(1), 1)] {
+            let mut clipper = Clipper::limited(max_looks);
+            let mut triangles = vec![u32::MAX; 3 * 998];
+            clipper.cut(1000, corner, &mut triangles, &Cancel::default()).unwrap();
+            assert_eq!(clipper.unfinished, unfinished, "{max_looks:?}");
+            assert!(triangles.iter().all(|&corner| corner < 1000));
+        }
+    }
+}
