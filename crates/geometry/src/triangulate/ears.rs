@@ -322,7 +322,7 @@ mod tests {
         let corner = |index: usize| {
             let x = if index < 500 { index } else { 999 - index } as f64;
             let is_lower = index < 500;
-            let tooth = if index % 2 == 0 { 0.0 } else { 10.0 };
+            let tooth = if index.is_multiple_of(2) { 0.0 } else { 10.0 };
             [x, if is_lower { tooth } else { tooth + 5.5 }, 0.0]
         };
         for (max_looks, unfinished) in [(None, 0), (Some(1000), 0), (Some(1), 1)] {
