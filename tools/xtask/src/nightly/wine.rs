@@ -88,6 +88,8 @@ fn missing() -> Option<String> {
 fn prepare() -> Option<PathBuf> {
     let prefix = root::target().join("nightly/wine");
     let libraries = prefix.join("drive_c/windows/system32");
+    // Wine makes one folder only.
+    std::fs::create_dir_all(&prefix).ok()?;
     if !libraries.is_dir() && !root::succeeds(wine("wineboot", &prefix).arg("--init")) {
         return None;
     }
