@@ -22,7 +22,6 @@ use crate::paths::{folder_of, slashed};
 #[cfg(feature = "gltf")]
 use crate::resolve::FoundAt;
 use polyhaul_bytes::place;
-#[cfg(feature = "gltf")]
 use polyhaul_fault::planted;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::names;

@@ -84,7 +84,7 @@ def many_places() -> bytes:
     """A glTF file that shows a mesh of 10,000 triangles at 1,200 places."""
     places = 1200
     nodes = [{"mesh": 0, "translation": [at % 40, at // 40, 0]} for at in range(places)]
-    positions = base64.b64encode(np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0]]).tobytes()).decode()
+    positions = base64.b64encode(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32).tobytes()).decode()
     document = {
         "asset": {"version": "2.0"},
         "scenes": [{"nodes": list(range(places))}],
@@ -101,7 +101,7 @@ def many_places() -> bytes:
 
 
 def test_coarse_pictures_say_so() -> None:
-    drawn = polyhaul.preview(many_places(), size=(64, 48), format="gltf")
+    drawn = polyhaul.preview(many_places(), size=(64, 48), format="glb")
     assert drawn.report is not None and drawn.report.warnings.counts["coarse-picture"] == 1
     exact = polyhaul.preview(SQUARE, size=(64, 48), format="obj")
     assert exact.report is not None and "coarse-picture" not in exact.report.warnings.counts

@@ -44,12 +44,14 @@ pub struct Plan<'a> {
     pub least_errors: u64,
     /// What the work keeps permanently after its first success, such as tables.
     pub kept_bytes: i64,
+    /// Smaller allocations succeed: those whose sizes do not depend on the input.
+    pub min_bytes: usize,
 }
 
 impl<'a> Plan<'a> {
     /// All allocations.
     pub fn of(test: &'a str) -> Plan<'a> {
-        Plan { test, next: |number| number + 1, least_errors: 5, kept_bytes: 0 }
+        Plan { test, next: |number| number + 1, least_errors: 5, kept_bytes: 0, min_bytes: MIN_BYTES }
     }
 }
 
@@ -134,7 +136,7 @@ where
     let mut least_live = i64::MAX;
     loop {
         say(&format!("allocation {number}"));
-        let (result, was_hit) = fail_at(number, MIN_BYTES, &mut work);
+        let (result, was_hit) = fail_at(number, plan.min_bytes, &mut work);
         check(result.is_ok());
         match result {
             Ok(()) if !was_hit => break,

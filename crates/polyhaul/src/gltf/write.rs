@@ -11,7 +11,7 @@ use polyhaul_bytes::{Codec, Sink};
 use polyhaul_geometry::parts::parts;
 use polyhaul_gltf::{GltfFile, GltfImages, GltfJob};
 use polyhaul_insight::Moved;
-use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::write::Writing;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
     if let Some(name) = buffer.as_deref().and_then(Path::file_name) {
         links.reserve(&name.to_string_lossy());
     }
-    let mut materials = looks.materials.clone().into_owned();
+    let mut materials = try_copy(&looks.materials, "materials")?;
     let embeds = buffer.is_none() && options.gltf.embed_images;
     let images = if embeds {
         let to_png =

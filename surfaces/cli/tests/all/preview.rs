@@ -237,7 +237,7 @@ fn coarse_pictures_say_so_in_previews_and_batches() {
     let value = run(&[&arguments[..], &["--json"]].concat()).expect(0).json();
     assert_eq!(value["warnings"]["counts"]["coarse-picture"].as_u64(), Some(1), "{value}");
     let ran = run(&[&arguments[..], &["--strict"]].concat()).expect(0);
-    assert!(ran.stderr.contains("warning[coarse-picture]: the picture is coarse"), "{ran:?}");
+    assert!(ran.stderr.contains("note[coarse-picture]: the picture is coarse"), "{ran:?}");
     let from = folder.path("in");
     let to = folder.path("out");
     let batch = ["batch", &from, "-o", &to, "--to", "glb", "--preview", "64"];

@@ -39,18 +39,26 @@ fn an_honest_store_is_read_written_and_listed() {
     let served = object.clone();
     let server = HostileServer::start(move |request, stream| {
         if request.head.starts_with("put ") {
-            return write!(stream, "HTTP/1.1 200 O\r\n{HEAD}Content-Length: 0\r\n\r\n");
+            return write!(stream, "HTTP/1.1 200 O\r\n{HEAD}Connection: close\r\nContent-Length: 0\r\n\r\n");
         }
         let Some((start, last)) = request.range() else {
             let keys = "<Key>a//b.obj</Key>";
             let entry = "<LastModified>2026-11-26T12:00:00.000Z</LastModified><ETag>1</ETag><Size>3</Size>";
             let list = format!("<ListBucketResult><Contents>{keys}{entry}</Contents></ListBucketResult>");
-            return write!(stream, "HTTP/1.1 200 O\r\nContent-Length: {}\r\n\r\n{list}", list.len());
+            return write!(
+                stream,
+                "HTTP/1.1 200 O\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{list}",
+                list.len()
+            );
         };
         let last = last.min(served.len() - 1);
         let part = &served[start..=last];
         let range = format!("Content-Range: bytes {start}-{last}/{}", served.len());
-        write!(stream, "HTTP/1.1 206 P\r\n{HEAD}{range}\r\nContent-Length: {}\r\n\r\n{part}", part.len())
+        write!(
+            stream,
+            "HTTP/1.1 206 P\r\n{HEAD}{range}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{part}",
+            part.len()
+        )
     });
     let (engine, bucket) = bucket(&server, settings(""));
     let check: crate::StopCheck = Arc::new(|| Ok(()));
@@ -85,7 +93,9 @@ fn redirects_take_no_credentials_along() {
     ];
     for status in [301, 302, 303, 307, 308] {
         for location in &locations {
-            let response = format!("HTTP/1.1 {status} Away\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
+            let response = format!(
+                "HTTP/1.1 {status} Away\r\nLocation: {location}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            );
             let server = HostileServer::with_response(response);
             let message = failure(&server, settings("*,private"));
             assert!(message.contains(&other.port.to_string()) && message.contains("AWS_REGION"), "{message}");
@@ -129,7 +139,10 @@ fn endless_answers_are_cut_off() {
 fn stores_that_drip_are_given_up() {
     let server = HostileServer::start(|request, stream| {
         stream.set_nodelay(true)?;
-        write!(stream, "HTTP/1.1 206 P\r\n{HEAD}Content-Range: bytes 0-9999/10000\r\nContent-Length: 10000\r\n\r\n")?;
+        write!(
+            stream,
+            "HTTP/1.1 206 P\r\n{HEAD}Content-Range: bytes 0-9999/10000\r\nConnection: close\r\nContent-Length: 10000\r\n\r\n"
+        )?;
         while request.is_wanted() {
             std::thread::sleep(Duration::from_millis(20));
             stream.write_all(b"v")?;
@@ -143,13 +156,13 @@ fn stores_that_drip_are_given_up() {
 #[test]
 fn parts_that_were_not_requested_are_errors() {
     let answers = [
-        format!("206 P\r\n{HEAD}Content-Range: bytes 5-9/10\r\nContent-Length: 5\r\n\r\nabcde"),
-        format!("206 P\r\n{HEAD}Content-Range: bytes 0-9/10\r\nContent-Length: 5\r\n\r\nabcde"),
-        format!("206 P\r\n{HEAD}Content-Range: bytes 0-1/2\r\nContent-Length: 5\r\n\r\nabcde"),
-        format!("206 P\r\n{HEAD}Content-Range: bytes 0-4/*\r\nContent-Length: 5\r\n\r\nabcde"),
-        format!("206 P\r\n{HEAD}Content-Range: bytes 9-0/*\r\nContent-Length: 5\r\n\r\nabcde"),
-        format!("206 P\r\n{HEAD}Content-Length: 5\r\n\r\nabcde"),
-        format!("200 O\r\n{HEAD}Content-Length: 5\r\n\r\nabcde"),
+        format!("206 P\r\n{HEAD}Content-Range: bytes 5-9/10\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde"),
+        format!("206 P\r\n{HEAD}Content-Range: bytes 0-9/10\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde"),
+        format!("206 P\r\n{HEAD}Content-Range: bytes 0-1/2\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde"),
+        format!("206 P\r\n{HEAD}Content-Range: bytes 0-4/*\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde"),
+        format!("206 P\r\n{HEAD}Content-Range: bytes 9-0/*\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde"),
+        format!("206 P\r\n{HEAD}Connection: close\r\nContent-Length: 5\r\n\r\nabcde"),
+        format!("200 O\r\n{HEAD}Connection: close\r\nContent-Length: 5\r\n\r\nabcde"),
     ];
     for answer in answers {
         let server = HostileServer::with_response(format!("HTTP/1.1 {answer}"));

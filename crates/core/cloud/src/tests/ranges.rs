@@ -23,7 +23,7 @@ fn serving(change: impl Fn(&Request, &mut String, &mut Vec<u8>) + Send + Sync + 
         };
         let mut body = object[range].to_vec();
         let mut head = format!(
-            "HTTP/1.1 {status}\r\nContent-Range: {content_range}\r\nETag: \"1\"\r\nContent-Length: {}\r\n",
+            "HTTP/1.1 {status}\r\nContent-Range: {content_range}\r\nETag: \"1\"\r\nConnection: close\r\nContent-Length: {}\r\n",
             body.len()
         );
         change(request, &mut head, &mut body);
@@ -63,12 +63,16 @@ fn an_unknown_size_is_found_by_reading() {
     }
     // The same from a server whose object is shorter than the part.
     let short = HostileServer::start(|request, stream| match request.range() {
-        Some(_) => respond(stream, "HTTP/1.1 206 P\r\nContent-Range: bytes 0-2/*\r\nContent-Length: 3\r\n", b"v 0"),
-        None => respond(stream, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n", b"v 0"),
+        Some(_) => respond(
+            stream,
+            "HTTP/1.1 206 P\r\nContent-Range: bytes 0-2/*\r\nConnection: close\r\nContent-Length: 3\r\n",
+            b"v 0",
+        ),
+        None => respond(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n", b"v 0"),
     });
     assert_eq!(read(settings(""), &short.url("a")).unwrap(), b"v 0");
     // A part of unknown size even if the whole object is requested.
-    let part = "HTTP/1.1 206 P\r\nContent-Range: bytes 0-2/*\r\nContent-Length: 3\r\n\r\nv 0";
+    let part = "HTTP/1.1 206 P\r\nContent-Range: bytes 0-2/*\r\nConnection: close\r\nContent-Length: 3\r\n\r\nv 0";
     assert!(failure(settings(""), &HostileServer::with_response(part).url("a")).contains("206"));
     // A size that is known at first and unknown later.
     let server = serving(move |request, head, _| {
@@ -125,10 +129,9 @@ fn wrong_content_ranges_are_errors() {
         assert!(expected.iter().any(|words| message.contains(words)), "{content_range:?}: {message}");
         assert_eq!(server.requests().len(), 1, "an error that no retry mends: {content_range:?}");
     }
-    let missing = "HTTP/1.1 206 P\r\nContent-Length: 3\r\n\r\nv 0";
+    let missing = "HTTP/1.1 206 P\r\nConnection: close\r\nContent-Length: 3\r\n\r\nv 0";
     assert!(failure(settings(""), &HostileServer::with_response(missing).url("a")).contains("valid Content-Range"));
-    let multipart =
-        "HTTP/1.1 206 P\r\nContent-Type: multipart/byteranges; boundary=x\r\nContent-Length: 5\r\n\r\n--x\r\n";
+    let multipart = "HTTP/1.1 206 P\r\nContent-Type: multipart/byteranges; boundary=x\r\nConnection: close\r\nContent-Length: 5\r\n\r\n--x\r\n";
     assert!(failure(settings(""), &HostileServer::with_response(multipart).url("a")).contains("valid Content-Range"));
 }
 
@@ -138,7 +141,7 @@ fn huge_sizes_cost_nothing() {
     for size in [i64::MAX as u64, 1 << 62, 1 << 40] {
         let server = serving(move |request, head, _| match request.index {
             0 => *head = head.replace("/700000", &format!("/{size}")),
-            _ => *head = "HTTP/1.1 416 No\r\nContent-Length: 0\r\n".into(),
+            _ => *head = "HTTP/1.1 416 No\r\nConnection: close\r\nContent-Length: 0\r\n".into(),
         });
         assert!(failure(settings(""), &server.url("a")).contains("416"));
     }
@@ -200,14 +203,14 @@ fn bodies_that_do_not_match_their_range_are_errors() {
 #[test]
 fn streams_that_are_cut_off_are_errors() {
     let cut = [
-        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nv 0 0 0\n",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 100\r\n\r\nv 0 0 0\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nv 0 0 0\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nv 0",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\nv 0 0 0\n\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nv",
-        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nv",
-        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nv",
-        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nv",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 18446744073709551615\r\n\r\nv",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: -1\r\n\r\nv",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nv",
         "HTTP/1.1 200",
         "",
         "v 0 0 0\n",
@@ -228,7 +231,7 @@ fn objects_that_change_between_parts_are_errors() {
         |head, _| *head = head.replace("ETag: \"1\"", "Last-Modified: Thu, 26 Nov 2026 12:00:00 GMT"),
         |head, _| *head = head.replace("/700000", "/700001"),
         |head, _| *head = head.replace("/700000", "/9223372036854775807"),
-        |head, body| *head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.len()),
+        |head, body| *head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n", body.len()),
     ];
     for (index, change) in changes.into_iter().enumerate() {
         let server = serving(move |request, head, body| match request.index {
@@ -244,21 +247,25 @@ fn objects_that_change_between_parts_are_errors() {
 fn errors_are_not_empty_objects() {
     // A HEAD of a failing server has a length of zero, too.
     for status in ["400 No", "500 No", "501 No"] {
-        let server = HostileServer::with_response(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"));
+        let server = HostileServer::with_response(format!(
+            "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        ));
         assert!(failure(settings(""), &server.url("a")).contains(&status[..3]));
         let get_fails = HostileServer::start(move |request, stream| {
             let status = if request.head.starts_with("head") { "200 OK" } else { status };
-            respond(stream, &format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n"), b"")
+            respond(stream, &format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n"), b"")
         });
         assert!(failure(settings(""), &get_fails.url("a")).contains(&status[..3]));
     }
     for status in ["204 No Content", "202 Accepted", "205 Reset", "299 What"] {
-        let server = HostileServer::with_response(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"));
+        let server = HostileServer::with_response(format!(
+            "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        ));
         assert!(failure(settings(""), &server.url("a")).contains(&status[..3]));
     }
     let empty = HostileServer::start(|request, stream| {
         let status = if request.head.starts_with("head") { "200 OK" } else { "416 No" };
-        respond(stream, &format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n"), b"")
+        respond(stream, &format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n"), b"")
     });
     assert_eq!(read(settings(""), &empty.url("a")).unwrap(), b"");
 }

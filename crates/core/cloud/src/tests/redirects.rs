@@ -14,7 +14,7 @@ fn object_server() -> HostileServer {
 fn object_head() -> String {
     let size = OBJECT.len();
     format!(
-        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-{}/{size}\r\nContent-Length: {size}\r\n\r\n",
+        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-{}/{size}\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n",
         size - 1
     )
 }
@@ -29,7 +29,10 @@ fn redirecting(status: u16, location: &str) -> HostileServer {
         }
         let port = stream.local_addr()?.port().to_string();
         let location = location.replace("PORT", &port).replace('N', &request.index.to_string());
-        write!(stream, "HTTP/1.1 {status} Elsewhere\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n")
+        write!(
+            stream,
+            "HTTP/1.1 {status} Elsewhere\r\nLocation: {location}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        )
     })
 }
 
@@ -121,7 +124,10 @@ fn credentials_stay_with_their_host() {
 fn credentials_do_not_come_back() {
     let back = HostileServer::start(|request, stream| {
         let home = request.head.split("home=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-        write!(stream, "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{home}/end\r\nContent-Length: 0\r\n\r\n")
+        write!(
+            stream,
+            "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{home}/end\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        )
     });
     let server = redirecting(302, &format!("http://localhost:{}/?home=PORT", back.port));
     let url = server.url("a").replace("//", "//me:secret@");
@@ -163,7 +169,7 @@ fn other_schemes_and_damaged_locations_are_refused() {
         assert!(message.contains("redirected"), "{location}: {message}");
         assert_eq!(server.requests().len(), 1, "{location}: {message}");
     }
-    let server = HostileServer::with_response("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n");
+    let server = HostileServer::with_response("HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     assert!(failure(settings(""), &server.url("a")).contains("without a valid location"));
 }
 
@@ -182,7 +188,7 @@ fn uploads_follow_only_redirects_that_keep_them() {
         let server = HostileServer::start(move |request, stream| {
             let is_end = request.head.starts_with("put /end");
             let status = if is_end { 201 } else { status };
-            write!(stream, "HTTP/1.1 {status} So\r\nLocation: /end\r\nContent-Length: 0\r\n\r\n")
+            write!(stream, "HTTP/1.1 {status} So\r\nLocation: /end\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
         });
         let (engine, store, check) = super::connect(settings(""), &server.url("a"));
         let put = engine.run(&check, async move { store.put("v".into()).await }).unwrap();

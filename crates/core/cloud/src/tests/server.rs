@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// Answers each request on a connection of its own; stops when dropped.
+/// Answers each request on a connection of its own; stops when dropped. Answers that are whole say `Connection: close`,
+/// so that no request is sent on a connection that is about to end.
 pub(super) struct HostileServer {
     pub(super) port: u16,
     requests: Arc<Mutex<Vec<Request>>>,

@@ -231,7 +231,7 @@ pub unsafe fn realloc(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
     let was_large = is_large(layout.size());
     if was_large && arrays::any() && lock_arrays().contains(start) {
         if is_large(bytes) {
-            return lock_arrays().resize(start, bytes).unwrap_or(ptr::null_mut());
+            return lock_arrays().resize(start, bytes).inspect_err(note_full_disk).unwrap_or(ptr::null_mut());
         }
         // SAFETY: the caller upholds the contract.
         return unsafe { SpillAllocator.copy_to(start, layout, bytes) };

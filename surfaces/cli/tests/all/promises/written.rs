@@ -175,7 +175,8 @@ fn wrong_after(case: &Case, call: &str, number: usize, error: &str) -> Option<St
     // A try before the work writes nothing, so only its call to create the file can fail.
     let must_fail = is_for_file(hit) && (call != "close" || hit.contains("WRONLY") || !is_only_tried(&traced, hit));
     let mut wrong = Vec::new();
-    if !hit.starts_with(call) {
+    // How many writes there are depends on the order of the threads.
+    if call != "write" && !hit.starts_with(call) {
         wrong.push("no call was hit".to_owned());
     }
     if traced.output.status.success() == must_fail {
