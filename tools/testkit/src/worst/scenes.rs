@@ -192,8 +192,8 @@ pub(super) fn obj() -> Vec<WorstInput> {
         WorstInput::new("groups", "e.obj", lines(60_000, |n| format!("g {n}\nf 1 2 3\n"))).content(60_000 * 300),
         WorstInput::new("materials", "f.obj", lines(50_000, |n| format!("usemtl {n}\nf 1 2 3\n")))
             .content(50_000 * 3000),
-        WorstInput::new("smoothing groups", "g.obj", lines(70_000, |n| format!("s {n}\nf 1 2 3\n")))
-            .content(70_000 * 200),
+        WorstInput::new("smoothing groups", "g.obj", lines(60_000, |n| format!("s {n}\nf 1 2 3\n")))
+            .content(60_000 * 200),
         WorstInput::new("curves", "h.obj", lines(18_000, curve)).content(18_000 * 500),
         WorstInput::new("a polygon of the same corners", "i.obj", fan).content(480_000 * 100),
         WorstInput::new("libraries", "j.obj", lines(40_000, |n| format!("mtllib {n}.mtl\n"))).content(40_000 * 500),
