@@ -17,7 +17,7 @@ GUIDE = REPOSITORY / "docs" / "guide"
 #: Pages without Python.
 OTHERS = (
     "blender.md", "browser.md", "command.md", "c.md", "limits.md", "losses.md", "options.md", "preview.md",
-    "report.md", "rust.md", "sweep.md", "trace.md", "verdict.md", "watch.md",
+    "report.md", "rust.md", "sweep.md", "trace.md", "verdict.md", "watch.md", "windows.md",
 )
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "surfaces" / "python" / "README.md", *sorted(GUIDE.glob("*.md"))]
 
