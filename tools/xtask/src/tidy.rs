@@ -14,6 +14,7 @@ mod links;
 mod modules;
 mod packages;
 mod paths;
+mod portable;
 mod style;
 mod system;
 mod tokens;
@@ -47,6 +48,7 @@ const RULES: &[Rule] = &[
     lengths::functions,
     layers::layers,
     formats::formats,
+    portable::names,
     types::types,
     system::threads_and_system,
     unsafe_code::unsafe_blocks,

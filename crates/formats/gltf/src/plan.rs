@@ -145,6 +145,7 @@ pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
         bare: HashMap::new(),
         meshes: HashMap::new(),
     };
+    builder.reserve()?;
     builder.add_nodes(&sections)?;
     builder.finish()
 }
@@ -189,6 +190,15 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
 }
 
 impl<'a> PlanBuilder<'a, '_> {
+    /// Makes room for what most sections have one of. Maps that grow would hash all their keys again, of which each
+    /// may be in another page on disk.
+    fn reserve(&mut self) -> Result<()> {
+        let count = self.data.geometries.iter().map(|geometry| geometry.sections.len()).sum();
+        self.sections.try_reserve(count)?;
+        self.meshes.try_reserve(count)?;
+        Ok(())
+    }
+
     /// Adds the nodes of all objects.
     fn add_nodes(&mut self, sections: &[SectionIndex]) -> Result<()> {
         let mut shown = Vec::new();
@@ -202,6 +212,7 @@ impl<'a> PlanBuilder<'a, '_> {
             let accessors = self.section(section, frame.map(|frame| (object, frame)))?;
             let mesh = self.mesh(accessors, section, part)?;
             shown.push(ShownObject { accessors, mesh, is_moved: frame.is_some() });
+            self.pause()?;
         }
         let candidates = self.job.parts.iter().zip(&shown).map(|(part, shown)| {
             let is_instance =
@@ -214,9 +225,16 @@ impl<'a> PlanBuilder<'a, '_> {
         objects.extend(0..nodes.len());
         objects.sort_by_key(|&object| nodes[object]);
         for node_objects in objects.chunk_by(|&a, &b| nodes[a] == nodes[b]) {
+            self.pause()?;
             self.add_node(node_objects, &shown)?;
         }
         Ok(())
+    }
+
+    /// Between objects, of which there may be millions: ends a cancelled job, and keeps within memory.
+    fn pause(&self) -> Result<()> {
+        polyhaul_spill::relieve();
+        self.job.run.cancel.check()
     }
 
     /// The transform of an object's node.

@@ -62,6 +62,9 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     Option::<DocumentText>::deserialize(deserializer).map(|text| text.map(|text| text.0))
 }
 
+/// A document that is on disk leaves memory while it is written.
+const BYTES_PER_CHECK: usize = 1 << 14;
+
 /// Bytes of a document that is written.
 #[derive(Default)]
 pub(crate) struct DocumentBytes(pub(crate) Vec<u8>);
@@ -70,6 +73,9 @@ impl Write for DocumentBytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.try_reserve(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         self.0.extend_from_slice(bytes);
+        if self.0.len() % BYTES_PER_CHECK < bytes.len() {
+            polyhaul_spill::relieve();
+        }
         Ok(bytes.len())
     }
 

@@ -62,20 +62,27 @@ fn is_comment(line: &[u8]) -> bool {
 }
 
 /// Whether a text starts with a usual statement, or a blank line or a comment.
-fn starts_statement(text: &[u8]) -> bool {
+fn starts_statement(mut text: &[u8]) -> bool {
     const KEYWORDS: [&[u8]; 18] = [
         b"v", b"vt", b"vn", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib", b"usemap", b"cstype",
         b"curv", b"curv2", b"surf", b"parm",
     ];
-    let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
-    let words = text[..end].split(|&byte| is_space(byte)).filter(|word| !word.is_empty());
-    // A keyword may itself be continued, also after a blank line that is.
-    let Some(word) = words.map(|word| word.strip_suffix(b"\\").unwrap_or(word)).next() else { return true };
-    if word.is_empty() {
-        let next = end + if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
-        return starts_statement(text.get(next..).unwrap_or_default());
+    loop {
+        let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
+        // A keyword may itself be continued, also after a blank line that is. No other line is looked at behind one that
+        // is not: a chunk may end there.
+        let (line, is_continued) = match text[..end].strip_suffix(b"\\") {
+            Some(line) => (line, true),
+            None => (&text[..end], false),
+        };
+        match line.split(|&byte| is_space(byte)).find(|word| !word.is_empty()) {
+            Some(word) => return word[0] == b'#' || KEYWORDS.contains(&word),
+            None if !is_continued => return true,
+            None => {}
+        }
+        let newline = if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        text = text.get(end + newline..).unwrap_or_default();
     }
-    word[0] == b'#' || KEYWORDS.contains(&word)
 }
 
 /// The tokens of a line, as offsets into the text.

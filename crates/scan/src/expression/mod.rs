@@ -126,7 +126,7 @@ impl Expression {
     /// The rows for which both are true.
     ///
     /// # Errors
-    /// [`polyhaul_model::error::ErrorKind::Usage`] if together they are too long.
+    /// [`polyhaul_model::error::ErrorKind::Usage`] if together they are too long, or nested too deep.
     pub fn and(&self, other: &Expression) -> Result<Expression> {
         let text = if self.is_joined { self.text.to_string() } else { format!("({})", self.text) };
         let joined: Expression = format!("{text} and ({})", other.text).parse()?;

@@ -28,6 +28,9 @@ pub fn filter(data: &[u8], _: Effort) {
     };
     let Ok(count) = filtered(&filter, 1) else { return };
     assert_eq!(filtered(&filter, 3).unwrap(), count, "{text:?}");
-    let both = filter.and(&filter).unwrap();
-    assert_eq!(filtered(&both, 1).unwrap(), count, "{text:?}");
+    match filter.and(&filter) {
+        Ok(both) => assert_eq!(filtered(&both, 1).unwrap(), count, "{text:?}"),
+        // Parentheses around each are one level more.
+        Err(error) => assert!(error.to_string().contains("nested more than 100 levels"), "{text:?}: {error}"),
+    }
 }

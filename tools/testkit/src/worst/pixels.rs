@@ -13,7 +13,7 @@ use polyhaul::{Format, Output, WriteOptions, Writer};
 pub(super) const EXTENSIONS: [&str; 9] = ["tga", "png", "hdr", "exr", "jpg", "bmp", "psd", "dds", "ktx2"];
 
 /// A black picture of this size, written by polyhaul.
-fn picture(format: Format, width: usize, height: usize) -> Vec<u8> {
+pub(super) fn picture(format: Format, width: usize, height: usize) -> Vec<u8> {
     let samples = Samples::U8(vec![0; width * height].into());
     let image = Image { width, height, channels: Channels::Gray, samples, ..Image::default() };
     let bytes = Shared::with_room(1 << 20);

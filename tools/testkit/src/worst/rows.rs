@@ -67,6 +67,15 @@ fn npy(shape: &str, data: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
 }
 
+/// Splats that each cover all others: positions, scales, colors and rotations.
+fn large_splats(count: usize) -> Vec<u8> {
+    let splat = |number: usize| {
+        let floats = [number as f32 / 1e4, 0.0, 0.0, 50.0, 50.0, 50.0].map(f32::to_le_bytes);
+        [floats.as_flattened(), &[200, 100, 50, 9], &[255, 128, 128, 128]].concat()
+    };
+    (0..count).flat_map(splat).collect()
+}
+
 pub(super) fn tables() -> Vec<WorstInput> {
     let meta = r#"{"version":2,"count":2000000000,"means":{"mins":[0,0,0],"maxs":[1,1,1],"files":["a.webp","b.webp"]},
         "scales":{"codebook":[],"files":["c.webp"]},"quats":{"files":["d.webp"]},"sh0":{"codebook":[],"files":["e.webp"]}}"#;
@@ -87,5 +96,6 @@ pub(super) fn tables() -> Vec<WorstInput> {
             zip::simple(&[("meta.json", meta.as_bytes())], Method::Deflate)
         }),
         WorstInput::new("splats", "a.splat", vec![7; 1_000_000]).content(31_250 * 300),
+        WorstInput::new("splats across the picture", "b.splat", large_splats(31_250)).content(31_250 * 300),
     ]
 }

@@ -1,7 +1,9 @@
 //! Scenes: instances, repeated references, many objects, polygons that are hard to cut.
 
 use super::WorstInput;
+use super::pixels::picture;
 use crate::random::Random;
+use polyhaul::Format;
 use std::fmt::Write;
 
 /// Twelve triangles or so, as glTF's positions.
@@ -181,6 +183,26 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     text
 }
 
+/// Triangles across the whole picture, one behind another.
+fn large_triangles(count: usize) -> String {
+    let mut random = Random::new(9);
+    let mut text = String::new();
+    (0..900).for_each(|_| _ = writeln!(text, "v {0} {1} {2}", random.below(100), random.below(100), random.below(100)));
+    let mut corner = || 1 + random.below(900);
+    (0..count).for_each(|_| _ = writeln!(text, "f {} {} {}", corner(), corner(), corner()));
+    text
+}
+
+/// Triangles with a texture of 25 megapixels each.
+fn textures(count: usize) -> WorstInput {
+    let picture = picture(Format::Png, 5000, 5000);
+    let mut text = String::from("mtllib k.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n");
+    (0..count).for_each(|number| text += &format!("usemtl {number}\nf 1/1 2/2 3/3\n"));
+    let materials: String = (0..count).map(|number| format!("newmtl {number}\nmap_Kd {number}.png\n")).collect();
+    let input = WorstInput::new("textures of many pixels", "k.obj", text).with("k.mtl", materials);
+    (0..count).fold(input, |input, number| input.with(&format!("{number}.png"), picture.clone()))
+}
+
 pub(super) fn obj() -> Vec<WorstInput> {
     let curve = |number| format!("cstype bspline\ndeg {}\ncurv 0 1 1 2 3\nparm u 0 1\nend\n", number % 9);
     let fan = format!("{}f{}\n", lines(0, |_| String::new()), " 1 2 3".repeat(160_000));
@@ -197,5 +219,7 @@ pub(super) fn obj() -> Vec<WorstInput> {
         WorstInput::new("curves", "h.obj", lines(18_000, curve)).content(18_000 * 500),
         WorstInput::new("a polygon of the same corners", "i.obj", fan).content(480_000 * 100),
         WorstInput::new("libraries", "j.obj", lines(40_000, |n| format!("mtllib {n}.mtl\n"))).content(40_000 * 500),
+        textures(30),
+        WorstInput::new("triangles across the picture", "l.obj", large_triangles(70_000)).content(70_000 * 60),
     ]
 }

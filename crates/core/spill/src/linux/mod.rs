@@ -167,6 +167,7 @@ fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
     }
     let start = blocks.alloc(folder, bytes).inspect_err(note_full_disk).ok()?;
     drop(blocks);
+    relieve();
     if zeroed {
         // SAFETY: the block is new and has this size.
         unsafe { start.write_bytes(0, bytes) };
@@ -193,9 +194,10 @@ pub use blocks::contains as has_block;
 /// # Safety
 /// As for [`GlobalAlloc::dealloc`], for a block that [`has_block`] knows.
 pub unsafe fn dealloc_block(start: *mut u8, layout: Layout) {
-    let mut blocks = lock_blocks();
     // SAFETY: the caller's contract; blocks of this address come from `alloc_block`.
-    unsafe { blocks.free(start, layout.size(), is_active()) }
+    unsafe { lock_blocks().free(start, layout.size(), is_active()) }
+    // Lists of a million small blocks touch as many pages while they are filled or freed.
+    relieve();
 }
 
 /// Changes the size of a block on disk.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The command, with nothing of the developer's surroundings that could change what it prints.
 pub fn command() -> Command {
@@ -103,7 +104,10 @@ pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        // Two tests may choose the same name.
+        static SERIAL: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("{name}-{}-{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         // With a drive, where the tests were compiled on another system.
         let path = std::path::absolute(path).unwrap();
         let _ = std::fs::remove_dir_all(&path);

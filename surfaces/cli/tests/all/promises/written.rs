@@ -55,9 +55,7 @@ struct Place(Folder);
 
 impl Place {
     fn new(name: &str) -> Place {
-        static SERIAL: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-        let serial = SERIAL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let place = Place(Folder::new(&format!("written-{name}-{serial}")));
+        let place = Place(Folder::new(&format!("written-{name}")));
         for folder in ["in", "dds"] {
             std::fs::create_dir(place.path(folder)).unwrap();
         }
