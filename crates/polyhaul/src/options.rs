@@ -1,7 +1,7 @@
 //! Options for reading and writing, with their defaults.
 
 use crate::format::Format;
-use polyhaul_bytes::FileOptions;
+use polyhaul_bytes::{ArchiveCache, FileOptions};
 pub use polyhaul_bytes::{Codec, Throttle};
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 use polyhaul_model::options::FormatOptions;
@@ -60,6 +60,9 @@ polyhaul_model::options! {
         /// The input is a part of an OBJ file: see `polyhaul_obj::read_part`. For the workers of a browser.
         #[doc(hidden)]
         pub is_obj_part: bool = false, with_obj_part;
+        /// The archive whose members are read one after another.
+        #[doc(hidden)]
+        pub archives: ArchiveCache = ArchiveCache::default(), with_archives;
         /// Options for reading STL.
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl => group;
         /// Options for reading Gaussian splats.

@@ -11,7 +11,9 @@ use crate::error::{DecompressError, DecompressErrorKind};
 use crate::{Codec, DecompressLimits, Source};
 use std::fmt;
 use std::io;
-use zip::ZipRecord;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use zip::{Directory, ZipRecord};
 
 /// The directory of an archive, and the source of its bytes.
 ///
@@ -38,12 +40,40 @@ use zip::ZipRecord;
 /// ```
 pub struct Archive<'a> {
     source: Source<'a>,
-    /// The names of all members, concatenated.
-    names: String,
-    /// Sorted by name.
-    records: Vec<ZipRecord>,
-    /// The first member name that points outside the archive.
-    outside: Option<String>,
+    directory: Arc<Directory>,
+}
+
+/// The directory of the archive that was opened last, for opening its members one after another. Clones share it.
+#[derive(Clone, Default)]
+pub struct ArchiveCache(Arc<Mutex<Option<CachedDirectory>>>);
+
+struct CachedDirectory {
+    file: PathBuf,
+    version: String,
+    directory: Arc<Directory>,
+}
+
+impl ArchiveCache {
+    /// Opens the archive in `file`, which has not changed since [`ArchiveCache::keep`] as long as its `version` is the
+    /// same; `None` if another one was kept.
+    pub fn open<'a>(&self, source: &Source<'a>, file: &Path, version: &str) -> Option<Archive<'a>> {
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = cached.as_ref().filter(|cached| cached.file == file && cached.version == version)?;
+        Some(Archive { source: source.clone(), directory: cached.directory.clone() })
+    }
+
+    /// Keeps the directory of an archive, in place of the one before.
+    pub fn keep(&self, archive: &Archive<'_>, file: &Path, version: String) {
+        let directory = archive.directory.clone();
+        let cached = CachedDirectory { file: file.to_owned(), version, directory };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);
+    }
+}
+
+impl fmt::Debug for ArchiveCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchiveCache").finish_non_exhaustive()
+    }
 }
 
 impl<'a> Archive<'a> {
@@ -77,8 +107,8 @@ impl<'a> Archive<'a> {
         let Some(len) = source.len().filter(|_| source.is_positioned()) else {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "an archive cannot be read from a stream"));
         };
-        let zip::Directory { names, records, outside } = zip::read(&source, len, limits)?;
-        Ok(Archive { source, names, records, outside })
+        let directory = Arc::new(zip::read(&source, len, limits)?);
+        Ok(Archive { source, directory })
     }
 
     /// Returns the archive's name in messages.
@@ -88,21 +118,21 @@ impl<'a> Archive<'a> {
 
     /// Returns the names of the members, sorted and without folders.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.records.iter().map(|record| self.name_of(record))
+        self.directory.records.iter().map(|record| self.name_of(record))
     }
 
     /// Returns the first name that points outside the archive, if any. Such names match no member.
     pub fn outside_name(&self) -> Option<&str> {
-        self.outside.as_deref()
+        self.directory.outside.as_deref()
     }
 
     /// Returns whether member `number` is a link to another file, which cannot be read.
     pub fn is_link(&self, number: usize) -> bool {
-        self.records.get(number).is_some_and(|record| record.is_link)
+        self.directory.records.get(number).is_some_and(|record| record.is_link)
     }
 
     fn name_of(&self, record: &ZipRecord) -> &str {
-        self.names.get(record.name.clone()).unwrap_or_default()
+        self.directory.names.get(record.name.clone()).unwrap_or_default()
     }
 
     /// Returns the number of the member `name`, counted from 0 in the order of [`Archive::names`]; `/` separates the
@@ -111,8 +141,8 @@ impl<'a> Archive<'a> {
     /// # Errors
     /// A [`DecompressError`] if two members have that name.
     pub fn find(&self, name: &str) -> io::Result<Option<usize>> {
-        let first = self.records.partition_point(|record| self.name_of(record) < name);
-        let has_name = |number: usize| self.records.get(number).is_some_and(|record| self.name_of(record) == name);
+        let first = self.directory.records.partition_point(|record| self.name_of(record) < name);
+        let has_name = |number: usize| self.directory.records.get(number).is_some_and(|record| self.name_of(record) == name);
         if has_name(first) && has_name(first + 1) {
             return Err(self.damage(first, DecompressErrorKind::Corrupt, "two members have the same name"));
         }
@@ -126,7 +156,7 @@ impl<'a> Archive<'a> {
     /// Errors of the source; a [`DecompressError`] if the offset of the member is invalid, or it is encrypted, or
     /// compressed by an unsupported method.
     pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
-        let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
+        let record = self.directory.records.get(number).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.located(number, zip::entry(&self.source, record))?;
         entry::source(&self.source, name.to_owned(), entry, limits)
     }
@@ -137,7 +167,7 @@ impl<'a> Archive<'a> {
     /// # Errors
     /// As for [`Archive::member`].
     pub fn stored(&self, number: usize, name: &str) -> io::Result<Option<Source<'a>>> {
-        let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
+        let record = self.directory.records.get(number).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.located(number, zip::entry(&self.source, record))?;
         let is_stored = entry.method == entry::ZipMethod::Stored;
         Ok(is_stored.then(|| Source::part(name.to_owned(), self.source.clone(), entry.packed)))
@@ -145,7 +175,7 @@ impl<'a> Archive<'a> {
 
     /// Returns the plain size of member `number` in bytes, according to the directory.
     pub fn plain_bytes(&self, number: usize) -> u64 {
-        self.records.get(number).map_or(0, |record| record.plain_bytes)
+        self.directory.records.get(number).map_or(0, |record| record.plain_bytes)
     }
 
     fn located<T>(&self, number: usize, result: Result<T, zip::ZipFault>) -> io::Result<T> {
@@ -156,13 +186,13 @@ impl<'a> Archive<'a> {
     }
 
     fn damage(&self, number: usize, kind: DecompressErrorKind, message: &str) -> io::Error {
-        let offset = self.records.get(number).map_or(0, |record| record.header);
+        let offset = self.directory.records.get(number).map_or(0, |record| record.header);
         DecompressError { codec: Codec::Zip, offset, plain_offset: 0, kind, message: message.to_owned() }.into()
     }
 }
 
 impl fmt::Debug for Archive<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Archive").field("name", &self.name()).field("members", &self.records.len()).finish()
+        f.debug_struct("Archive").field("name", &self.name()).field("members", &self.directory.records.len()).finish()
     }
 }

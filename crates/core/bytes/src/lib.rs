@@ -59,7 +59,7 @@ mod stop;
 mod sync;
 mod throttle;
 
-pub use archive::Archive;
+pub use archive::{Archive, ArchiveCache};
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use codec::Codec;
 pub use compress::{

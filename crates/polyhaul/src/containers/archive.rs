@@ -96,11 +96,28 @@ pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
 /// Opens a file that may be an archive; `None` if it is not.
 pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<Shelf>>> {
     let shown = file.display().to_string();
+    // Before it is opened: should it be replaced meanwhile, its directory is kept for a version that is gone.
+    let version = if place::is_url(file) { None } else { version_of(file) };
     let source = regular(file, options).map_err(|error| Error::io("opening", &shown, error))?;
+    if let Some(version) = &version
+        && let Some(archive) = options.archives.open(&source, file, version)
+    {
+        return Ok(Some(Arc::new(Shelf { archive, source, depth: 1 })));
+    }
     if !is_archive(&source)? {
         return Ok(None);
     }
-    Shelf::open(source, 1, options).map(Some)
+    let shelf = Shelf::open(source, 1, options)?;
+    if let Some(version) = version {
+        options.archives.keep(&shelf.archive, file, version);
+    }
+    Ok(Some(shelf))
+}
+
+/// What changes with the content of a file: its size and time.
+fn version_of(file: &Path) -> Option<String> {
+    let info = place::find(file).ok()?;
+    Some(format!("{} {}", info.bytes?, info.version?))
 }
 
 /// A path in the form of names in archives; `None` if it leads out.

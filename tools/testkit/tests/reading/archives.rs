@@ -44,6 +44,21 @@ fn kind<T>(result: Result<T, Error>) -> Result<(), (ErrorKind, String)> {
     result.map(drop).map_err(|error| (error.kind(), error.to_string()))
 }
 
+/// The directory of an archive is read once for all its members, and again when another file has its name.
+#[test]
+fn a_replaced_archive_is_read_again() {
+    let folder = Folder::new("zip-replaced").unwrap();
+    let options = options(1, None);
+    let count = |points: usize, name: &str| {
+        let text = b"v 0 0 0\n".repeat(points);
+        let members = [("first.obj", &b"v 0 0 0\n"[..]), (name, &text)];
+        let path = folder.file("a.zip", simple(&members, Method::Deflate)).unwrap();
+        assert_eq!(read(Input::Path(path.join("first.obj")), &options).unwrap().value.totals()[0], 1);
+        read(Input::Path(path.join(name)), &options).unwrap().value.totals()[0]
+    };
+    assert_eq!((count(7, "other.obj"), count(900, "b.obj")), (7, 900));
+}
+
 #[test]
 fn a_path_goes_on_behind_an_archive() {
     let folder = Folder::new("zip").unwrap();

@@ -4,7 +4,7 @@ use super::record::{Progress, Turn, progress};
 use super::targets::Target;
 use crate::{root, term};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -17,6 +17,9 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
 /// Small stores of freed memory and short stacks of allocations: a third of the time is saved.
 const ASAN_OPTIONS: &str =
     "quarantine_size_mb=4:thread_local_quarantine_size_kb=64:malloc_context_size=4:detect_stack_use_after_return=0";
+
+/// A file system in memory.
+const MEMORY_FOLDER: &str = "/dev/shm";
 
 const NO_NIGHTLY: &str = "fuzzing needs a nightly toolchain: rustup toolchain install nightly";
 
@@ -65,6 +68,10 @@ impl Engine {
         command.args(["-timeout=60", "-rss_limit_mb=3000", "-print_final_stats=1"]);
         // A thread that is about to end is taken for a leak of 32 bytes; the tests of the C library look for leaks.
         command.arg("-detect_leaks=0");
+        // Logs are synced with the disk after each line: 20 times as slow.
+        if Path::new(MEMORY_FOLDER).is_dir() {
+            command.env("TMPDIR", MEMORY_FOLDER);
+        }
         follow(name, command.env("POLYHAUL_FUZZ_TARGET", name).env("ASAN_OPTIONS", ASAN_OPTIONS))
     }
 }
