@@ -2,43 +2,69 @@
 //!
 //! The inputs are those of the test kit's `worst`, whose test holds the library to the bound.
 
+use crate::measure::reset_peak_memory;
 use crate::program::Failure;
 use polyhaul_testkit::corpus::Folder;
-use polyhaul_testkit::worst::{self, Work};
-use std::path::Path;
+use polyhaul_testkit::worst::{self, Work, WorstInput};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// What takes longer is ended.
-const MAX_SECONDS: f64 = 60.0;
-/// The interval of checking whether a process has ended.
-const PAUSE: Duration = Duration::from_millis(1);
+use std::time::Instant;
 
 /// What a process took.
+#[derive(Default)]
 struct Cost {
     seconds: f64,
     peak_bytes: u64,
 }
 
-/// Runs `program` on each input, and prints the table.
+impl Cost {
+    fn max(&self, other: &Cost) -> Cost {
+        Cost { seconds: self.seconds.max(other.seconds), peak_bytes: self.peak_bytes.max(other.peak_bytes) }
+    }
+}
+
+/// An input on disk.
+struct SavedInput {
+    format: String,
+    name: &'static str,
+    bytes: u64,
+    max_bytes: u64,
+    path: PathBuf,
+}
+
+/// Runs `program` on each input, and prints the table, and the most of each format.
 pub fn main(program: &Path) -> Result<(), Failure> {
     let folder = Folder::new("worst")?;
+    let inputs = worst::inputs().into_iter().map(|input| save(&input, &folder)).collect::<Result<Vec<_>, _>>()?;
+    // A process starts with the peak of the one that starts it.
+    reset_peak_memory();
     println!("| format | input | bytes | bound | info | check | convert | diff | preview |");
     println!("|---|---|--:|--:|--:|--:|--:|--:|--:|");
-    for input in worst::inputs() {
-        let path = input.save(&folder)?;
-        let mut row = format!("| {} | {} | {} |", input.format(), input.name, input.bytes());
-        row += &format!(" {} MB |", worst::max_bytes(input.bytes(), input.content_bytes) / 1_000_000);
+    let mut most: BTreeMap<&str, (Cost, usize)> = BTreeMap::new();
+    for input in &inputs {
+        let mut row = format!("| {} | {} | {} |", input.format, input.name, input.bytes);
+        row += &format!(" {} MB |", input.max_bytes / 1_000_000);
+        let (of_format, count) = most.entry(&input.format).or_default();
+        *count += 1;
         for work in Work::ALL {
-            row += &match cost(&mut command(program, work, &path))? {
-                Some(cost) => format!(" {} MB, {:.2} s |", cost.peak_bytes / 1_000_000, cost.seconds),
-                None => format!(" over {MAX_SECONDS} s |"),
-            };
+            let cost = cost(&mut command(program, work, &input.path))?;
+            row += &format!(" {} MB, {:.2} s |", cost.peak_bytes / 1_000_000, cost.seconds);
+            *of_format = of_format.max(&cost);
         }
         println!("{row}");
     }
+    println!("\n| format | inputs | most memory | longest time |\n|---|--:|--:|--:|");
+    for (format, (cost, count)) in most {
+        println!("| {format} | {count} | {} MB | {:.2} s |", cost.peak_bytes / 1_000_000, cost.seconds);
+    }
     Ok(())
+}
+
+fn save(input: &WorstInput, folder: &Folder) -> Result<SavedInput, Failure> {
+    let bytes = input.bytes();
+    let max_bytes = worst::max_bytes(bytes, input.content_bytes);
+    Ok(SavedInput { format: input.format().into(), name: input.name, bytes, max_bytes, path: input.save(folder)? })
 }
 
 /// The command line for a piece of work.
@@ -56,26 +82,16 @@ fn command(program: &Path, work: Work, path: &Path) -> Command {
     command
 }
 
-/// Runs a command, whatever its exit code is; `None` if it takes too long.
-fn cost(command: &mut Command) -> Result<Option<Cost>, Failure> {
+/// Runs a command, whatever its exit code is.
+fn cost(command: &mut Command) -> Result<Cost, Failure> {
     let start = Instant::now();
-    let mut child = command.spawn()?;
-    loop {
-        let mut status = 0;
-        // SAFETY: all zeros is a valid `rusage`, which the call fills.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: both pointers are to variables of the expected types, and nobody else waits for the child.
-        let ended = unsafe { libc::wait4(child.id() as i32, &mut status, libc::WNOHANG, &mut usage) };
-        let seconds = start.elapsed().as_secs_f64();
-        match ended {
-            0 if seconds > MAX_SECONDS => {
-                child.kill()?;
-                child.wait()?;
-                return Ok(None);
-            }
-            0 => sleep(PAUSE),
-            -1 => return Err(std::io::Error::last_os_error().into()),
-            _ => return Ok(Some(Cost { seconds, peak_bytes: usage.ru_maxrss as u64 * 1024 })),
-        }
+    let child = command.spawn()?;
+    let mut status = 0;
+    // SAFETY: all zeros is a valid `rusage`, which the call fills.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to variables of the expected types, and nobody else waits for the child.
+    if unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } < 0 {
+        return Err(std::io::Error::last_os_error().into());
     }
+    Ok(Cost { seconds: start.elapsed().as_secs_f64(), peak_bytes: usage.ru_maxrss as u64 * 1024 })
 }

@@ -85,11 +85,12 @@ fn many_objects_move_to_disk() {
     };
     let solids = folder.file("solids.stl", &(0..60_000).map(solid).collect::<String>());
     let mut most_spilled = 0;
-    for (input, target) in [(&objects, "ply"), (&solids, "obj"), (&solids, "off")] {
+    for (input, target) in [(&objects, "ply"), (&objects, "glb"), (&solids, "obj"), (&solids, "off")] {
         let little = folder.path(&format!("little.{target}"));
         let ran = run(&["convert", "--json", input, &little, "-j2", "--memory-limit", LIMIT]).expect(0);
         let json = ran.json();
         most_spilled = most_spilled.max(json["spilled_bytes"].as_u64().unwrap());
+        assert!(json["peak_bytes"].as_u64().unwrap() < MAX_BYTES, "{target}: {json}");
         let plenty = folder.path(&format!("plenty.{target}"));
         run(&["convert", "-q", input, &plenty, "-j2"]).expect(0);
         assert!(std::fs::read(&plenty).unwrap() == std::fs::read(&little).unwrap(), "{target}: other bytes");
