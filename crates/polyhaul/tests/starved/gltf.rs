@@ -1,7 +1,6 @@
 //! glTF: no memory for a block is an error, never an abort.
 
-use polyhaul::options::RunOptions;
-use polyhaul::{ReadOptions, WriteOptions};
+use crate::there_and_back;
 use polyhaul_testkit::starve::{Plan, every_allocation};
 use std::fmt::Write;
 use std::path::Path;
@@ -30,20 +29,8 @@ fn check(test: &str, name: &'static str) {
     let plan = Plan { next, min_bytes: 2048, ..Plan::of(&test) };
     every_allocation(plan, |folder| {
         scene(folder);
-        let from = folder.join("in.obj");
-        let there = folder.join(name);
-        let back = folder.join("back.obj");
-        let run = RunOptions::default().with_threads(Some(1));
-        let read = ReadOptions::default().with_run(run.clone());
-        let write = WriteOptions::default().with_run(run);
-        let convert = move |from: &Path, to: &Path| {
-            polyhaul::Reader::new(from).options(&read).convert(polyhaul::Writer::new(to).options(&write)).map(drop)
-        };
-        let there_and_back = move || {
-            convert(&from, &there)?;
-            convert(&there, &back)
-        };
-        (there_and_back, |_| {})
+        let job = there_and_back(folder.join("in.obj"), folder.join(name), folder.join("back.obj"));
+        (job, |_| {})
     });
 }
 

@@ -18,7 +18,24 @@ mod scenes;
 #[path = "../all/evaluated/support.rs"]
 mod support;
 
+use polyhaul::options::RunOptions;
+use polyhaul::{ReadOptions, Reader, Result, WriteOptions, Writer};
 use polyhaul_testkit::alloc::Failing;
+use std::path::{Path, PathBuf};
 
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
+
+/// A job on one thread that converts a file to another one, and that to a third.
+fn there_and_back(from: PathBuf, there: PathBuf, back: PathBuf) -> impl Fn() -> Result<()> {
+    let run = RunOptions::default().with_threads(Some(1));
+    let read = ReadOptions::default().with_run(run.clone());
+    let write = WriteOptions::default().with_run(run);
+    let convert = move |from: &Path, to: &Path| {
+        Reader::new(from).options(&read).convert(Writer::new(to).options(&write)).map(drop)
+    };
+    move || {
+        convert(&from, &there)?;
+        convert(&there, &back)
+    }
+}

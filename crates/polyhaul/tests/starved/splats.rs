@@ -1,9 +1,7 @@
 //! Gaussian splats and glTF: no memory for a block is an error, never an abort.
 
-use polyhaul::options::RunOptions;
-use polyhaul::{ReadOptions, WriteOptions};
+use crate::there_and_back;
 use polyhaul_testkit::starve::{Plan, every_allocation};
-use std::path::Path;
 
 /// Splats in PLY with harmonics of degree 1.
 fn splats(count: usize) -> Vec<u8> {
@@ -30,19 +28,7 @@ fn check(test: &str, name: &'static str) {
     every_allocation(plan, |folder| {
         let points = folder.join("in.ply");
         std::fs::write(&points, splats(3000)).unwrap();
-        let there = folder.join(name);
-        let back = folder.join("back.ply");
-        let run = RunOptions::default().with_threads(Some(1));
-        let read = ReadOptions::default().with_run(run.clone());
-        let write = WriteOptions::default().with_run(run);
-        let convert = move |from: &Path, to: &Path| {
-            polyhaul::Reader::new(from).options(&read).convert(polyhaul::Writer::new(to).options(&write)).map(drop)
-        };
-        let there_and_back = move || {
-            convert(&points, &there)?;
-            convert(&there, &back)
-        };
-        (there_and_back, |_| {})
+        (there_and_back(points, folder.join(name), folder.join("back.ply")), |_| {})
     });
 }
 
