@@ -142,7 +142,8 @@ impl<'a> Archive<'a> {
     /// A [`DecompressError`] if two members have that name.
     pub fn find(&self, name: &str) -> io::Result<Option<usize>> {
         let first = self.directory.records.partition_point(|record| self.name_of(record) < name);
-        let has_name = |number: usize| self.directory.records.get(number).is_some_and(|record| self.name_of(record) == name);
+        let has_name =
+            |number: usize| self.directory.records.get(number).is_some_and(|record| self.name_of(record) == name);
         if has_name(first) && has_name(first + 1) {
             return Err(self.damage(first, DecompressErrorKind::Corrupt, "two members have the same name"));
         }

@@ -45,6 +45,15 @@ impl<'a> Decoding<'a> {
         Decoding { bytes, run, state: Mutex::new(ReaderState::default()) }
     }
 
+    /// The number of bytes to request at `offset`. At the end of a source of known size, no more than are there, and one
+    /// that tells whether there are: zeros for all of a chunk would take longer than decoding a small image.
+    fn chunk_bytes(&self, offset: u64) -> usize {
+        match self.bytes.len() {
+            Some(len) if offset <= len => (len - offset).min(CHUNK_BYTES as u64 - 1) as usize + 1,
+            _ => CHUNK_BYTES,
+        }
+    }
+
     /// Returns the reader, at the start of the source. There must be only one at a time.
     pub fn reader(&self) -> BlockReader<'_> {
         BlockReader {
@@ -171,11 +180,12 @@ impl BlockReader<'_> {
         self.buffer.copy_within(kept_start..self.end, 0);
         self.start -= kept_start;
         self.end -= kept_start;
-        if self.buffer.len() < self.end + CHUNK_BYTES {
-            let size = (self.end + CHUNK_BYTES).max(KEPT_BYTES + CHUNK_BYTES).max(2 * self.end);
+        let chunk_bytes = self.decoding.chunk_bytes(self.next);
+        if self.buffer.len() < self.end + chunk_bytes {
+            let size = (self.end + chunk_bytes).max(KEPT_BYTES + chunk_bytes).max(2 * self.end);
             grow_exact(&mut self.buffer, size, "a part of a file")?;
         }
-        let count = self.decoding.bytes.read(self.next, &mut self.buffer[self.end..self.end + CHUNK_BYTES])?;
+        let count = self.decoding.bytes.read(self.next, &mut self.buffer[self.end..self.end + chunk_bytes])?;
         self.end += count;
         self.next += count as u64;
         self.is_over = count == 0;

@@ -233,7 +233,8 @@ fn is_complete(tally: &mut Tally) -> bool {
 fn marked_tree() -> std::io::Result<PathBuf> {
     let tree = root::target().join("miri/tree");
     let root = root::root();
-    let places = ["Cargo.toml", "Cargo.lock", ".cargo", "crates", "surfaces", "tools/testkit", "tools/xtask"];
+    let places =
+        ["Cargo.toml", "Cargo.lock", ".cargo", "crates", "surfaces", "tools/testkit", "tools/models", "tools/xtask"];
     let listing = ["ls-files", "-co", "--exclude-standard", "--"];
     let files = root::output(Command::new("git").current_dir(&root).args(listing).args(places));
     let files = files.ok_or_else(|| std::io::Error::other("git cannot list the files"))?;
