@@ -178,7 +178,9 @@ fn by_this_crate(file: &Arc<[u8]>, read: impl FnOnce(Bytes<'_>, &mut Warnings) -
 
 fn read_png(file: &Arc<[u8]>, threads: usize) -> Samples {
     if threads > 0 {
-        return by_this_crate(file, |bytes, log| polyhaul_image::png::read(bytes, &options(threads), false, log).unwrap());
+        return by_this_crate(file, |bytes, log| {
+            polyhaul_image::png::read(bytes, &options(threads), false, log).unwrap()
+        });
     }
     let mut reader = png::Decoder::new(Cursor::new(&file[..])).read_info().unwrap();
     let mut samples = vec![0; reader.output_buffer_size().unwrap()];
@@ -188,7 +190,9 @@ fn read_png(file: &Arc<[u8]>, threads: usize) -> Samples {
 
 fn read_jpeg(file: &Arc<[u8]>, threads: usize) -> Samples {
     if threads > 0 {
-        return by_this_crate(file, |bytes, log| polyhaul_image::jpeg::read(bytes, &options(threads), false, log).unwrap());
+        return by_this_crate(file, |bytes, log| {
+            polyhaul_image::jpeg::read(bytes, &options(threads), false, log).unwrap()
+        });
     }
     let mut decoder = zune_jpeg::JpegDecoder::new(Cursor::new(&file[..]));
     Samples::U8(decoder.decode().unwrap().into())

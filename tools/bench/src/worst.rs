@@ -41,11 +41,11 @@ pub fn main(program: &Path) -> Result<(), Failure> {
     reset_peak_memory();
     println!("| format | input | bytes | bound | info | check | convert | diff | preview |");
     println!("|---|---|--:|--:|--:|--:|--:|--:|--:|");
-    let mut most: BTreeMap<&str, (Cost, usize)> = BTreeMap::new();
+    let mut worst_by_format: BTreeMap<&str, (Cost, usize)> = BTreeMap::new();
     for input in &inputs {
         let mut row = format!("| {} | {} | {} |", input.format, input.name, input.bytes);
         row += &format!(" {} MB |", input.max_bytes / 1_000_000);
-        let (of_format, count) = most.entry(&input.format).or_default();
+        let (of_format, count) = worst_by_format.entry(&input.format).or_default();
         *count += 1;
         for work in Work::ALL {
             let cost = cost(&mut command(program, work, &input.path))?;
@@ -55,7 +55,7 @@ pub fn main(program: &Path) -> Result<(), Failure> {
         println!("{row}");
     }
     println!("\n| format | inputs | most memory | longest time |\n|---|--:|--:|--:|");
-    for (format, (cost, count)) in most {
+    for (format, (cost, count)) in worst_by_format {
         println!("| {format} | {count} | {} MB | {:.2} s |", cost.peak_bytes / 1_000_000, cost.seconds);
     }
     Ok(())

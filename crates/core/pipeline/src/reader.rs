@@ -45,8 +45,8 @@ impl<'a> Decoding<'a> {
         Decoding { bytes, run, state: Mutex::new(ReaderState::default()) }
     }
 
-    /// The number of bytes to request at `offset`. At the end of a source of known size, no more than are there, and one
-    /// that tells whether there are: zeros for all of a chunk would take longer than decoding a small image.
+    /// The number of bytes to request at `offset`: for a source of known size, at most one more than it has left.
+    /// Zeroing a whole chunk takes longer than decoding a small image.
     fn chunk_bytes(&self, offset: u64) -> usize {
         match self.bytes.len() {
             Some(len) if offset <= len => (len - offset).min(CHUNK_BYTES as u64 - 1) as usize + 1,

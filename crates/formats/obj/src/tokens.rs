@@ -69,8 +69,7 @@ fn starts_statement(mut text: &[u8]) -> bool {
     ];
     loop {
         let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
-        // A keyword may itself be continued, also after a blank line that is. No other line is looked at behind one that
-        // is not: a chunk may end there.
+        // The keyword, or a blank line before it, may itself be continued. After a line that is not, the chunk may end.
         let (line, is_continued) = match text[..end].strip_suffix(b"\\") {
             Some(line) => (line, true),
             None => (&text[..end], false),

@@ -4,7 +4,7 @@
 
 use super::{Contender, Group};
 use polyhaul::options::RunOptions;
-use polyhaul::rows::{self, StridedColumn, ValueType, RowFormat};
+use polyhaul::rows::{self, RowFormat, StridedColumn, ValueType};
 use std::hint::black_box;
 use std::io::Write;
 
