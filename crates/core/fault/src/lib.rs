@@ -1,11 +1,11 @@
-//! Planted faults: places where a test build of polyhaul can be made wrong, so that its tests are tested.
+//! Planted faults: spots where a test build of polyhaul can be broken on purpose, to test its tests.
 //!
-//! A place asks [`planted`] for its fault by name, beside the condition that the fault breaks. The function is a
+//! Code calls [`planted`] with the name of a fault, next to the condition that the fault breaks. The function is a
 //! constant `false`, and the compiler removes the fault, unless the crate is built with `--cfg polyhaul_faults`: then
 //! the variable `POLYHAUL_FAULT` selects one fault at run time, so that one build serves all of them.
 //!
-//! `cargo xtask faults` plants the faults one at a time, and fails if the tests do not detect one. It also has their
-//! list, with the promises that each breaks and the tests that detect it.
+//! `cargo xtask faults` plants the faults one at a time and fails if the tests miss one. It also lists them, with the
+//! guarantees that each one breaks and the tests that detect it.
 
 /// Returns whether this fault is planted: only with `--cfg polyhaul_faults` and its name in `POLYHAUL_FAULT`.
 #[cfg(polyhaul_faults)]

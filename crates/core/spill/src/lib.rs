@@ -1,18 +1,17 @@
-//! Arrays on disk when memory is short.
+//! Spills arrays to disk when memory is short.
 //!
-//! A program that installs [`SpillAllocator`] can run a job in less memory than its arrays need. While a [`Spill`]
-//! exists, arrays that no longer fit are allocated in unnamed files, which are mapped into memory. The pages of these
-//! files are released whenever the process exceeds its limit. The code that fills and reads the arrays does not
-//! notice, and its results do not change.
+//! With [`SpillAllocator`] installed, a program can run a job in less memory than its arrays need. While a [`Spill`]
+//! exists, arrays that no longer fit are allocated in unnamed memory-mapped files, whose pages are released whenever
+//! the process exceeds its limit. Code that fills and reads the arrays needs no changes, and its results are the same.
 //!
-//! Arrays of 1 MiB and more have a file each. Smaller blocks stay where they are; new ones share a file while those in
-//! memory, together with all else that is there, take more than half of the limit or so.
+//! Arrays of 1 MiB and more get a file each. Smaller blocks are never moved; new ones share a file while the process
+//! uses more than about half of the limit for anything but mapped files.
 //!
-//! Besides, a process that is out of memory gets a few small blocks more, so that a job ends with an error: see
-//! `reserve.rs`.
+//! An out-of-memory process also gets a few more small blocks, so that a job can fail with an error: see `reserve.rs`.
 //!
-//! Only Linux moves arrays; elsewhere they stay in memory, and [`Spill::start`] returns `None`. `linux/arrays.rs` maps
-//! the files of large arrays, `linux/blocks.rs` that of small ones, and `linux/warden.rs` releases their pages.
+//! Only Linux spills; elsewhere arrays stay in memory, and [`Spill::start`] returns `None`. Where to look next:
+//! `linux/arrays.rs` maps the files of large arrays, `linux/blocks.rs` the shared file of small blocks, and
+//! `linux/warden.rs` releases their pages.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -31,8 +30,8 @@ use std::io;
 use std::mem::{self, ManuallyDrop};
 use std::path::Path;
 
-/// Keeps the process below the limit of a [`Spill`]: call it between pieces of work of about a millisecond or less.
-/// Without a `Spill` it does nothing.
+/// Keeps the process below the limit of a [`Spill`]; does nothing without one. Call it between pieces of work of about
+/// a millisecond or less.
 pub fn relieve() {
     system::relieve();
 }
@@ -42,8 +41,8 @@ pub fn has_arrays_on_disk() -> bool {
     system::has_arrays_on_disk()
 }
 
-/// Gives the unused capacity of an array back. Unlike `Vec::shrink_to_fit`, which ends the process if the allocator
-/// cannot make a block smaller, it then leaves the array as it is.
+/// Frees the unused capacity of an array. Unlike `Vec::shrink_to_fit`, which aborts if the allocator cannot shrink the
+/// block, it then leaves the array unchanged.
 ///
 /// ```
 /// let mut array = Vec::with_capacity(1000);
@@ -68,12 +67,12 @@ pub fn shrink<T>(array: &mut Vec<T>) {
     // SAFETY: a `Vec` comes from the global allocator with this layout, and `bytes` is neither 0 nor larger.
     let moved = unsafe { alloc::realloc(start.cast(), layout, bytes) };
     let (start, capacity) = if moved.is_null() { (start, capacity) } else { (moved.cast(), len) };
-    // SAFETY: the block has this capacity and these elements, wherever it is now; `ManuallyDrop` keeps the array before
+    // SAFETY: the block has this capacity and these elements, wherever it is now; `ManuallyDrop` keeps the old array
     // from freeing it.
     *array = unsafe { Vec::from_raw_parts(start, len, capacity) };
 }
 
-/// The system's allocator, which spills arrays while a [`Spill`] exists.
+/// The system allocator, which spills arrays while a [`Spill`] exists.
 ///
 /// ```
 /// use polyhaul_spill::{Spill, SpillAllocator};
@@ -92,14 +91,14 @@ pub fn shrink<T>(array: &mut Vec<T>) {
 /// ```
 pub struct SpillAllocator;
 
-/// Allows large arrays to spill until this is dropped. Spilled arrays stay on disk until they are freed.
+/// Lets large arrays spill until this is dropped. Spilled arrays stay on disk until they are freed.
 ///
 /// Applies to the whole process, so only one can exist at a time.
 #[derive(Debug)]
 pub struct Spill(system::Spill);
 
 impl Spill {
-    /// Moves large arrays to files in `folder` once the process would grow by more than `memory` bytes. Returns
+    /// Spills large arrays to files in `folder` such that the process grows by at most about `memory` bytes. Returns
     /// `None` on systems that do not support it.
     ///
     /// # Errors
@@ -108,7 +107,7 @@ impl Spill {
         Ok(system::Spill::start(folder, memory)?.map(Spill))
     }
 
-    /// Returns the largest total size on disk so far, in bytes; 0 if everything fit into memory.
+    /// Returns the maximum total size on disk so far, in bytes; 0 if everything fit into memory.
     pub fn peak_bytes(&self) -> u64 {
         self.0.peak_bytes()
     }
@@ -141,7 +140,7 @@ unsafe impl GlobalAlloc for SpillAllocator {
             return reserve::dealloc();
         }
         if system::has_block(start) {
-            // SAFETY: `start` is a block of `system`, and came from `alloc` or `realloc` with this layout.
+            // SAFETY: `start` is a block of `system` and came from `alloc` or `realloc` with this layout.
             return unsafe { system::dealloc_block(start, layout) };
         }
         if system::is_large(layout.size()) {
@@ -176,7 +175,7 @@ unsafe impl GlobalAlloc for SpillAllocator {
 }
 
 impl SpillAllocator {
-    /// Copies a block to a new one of another size, and frees the old one.
+    /// Copies a block to a new one of another size and frees the old one.
     ///
     /// # Safety
     /// As for [`GlobalAlloc::realloc`].
@@ -185,7 +184,7 @@ impl SpillAllocator {
         unsafe {
             let target = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
             if !target.is_null() {
-                // A planted fault may not ask the environment for every small block, which would allocate.
+                // Only for large blocks: looking up a planted fault reads the environment, which allocates small ones.
                 let lost_bytes = if layout.size() > 1 << 16 && planted("spill-tail") { 4096 } else { 0 };
                 target.copy_from_nonoverlapping(start, layout.size().min(bytes) - lost_bytes);
                 self.dealloc(start, layout);

@@ -1,4 +1,4 @@
-//! Systems where arrays stay in memory.
+//! Systems without spilling: arrays stay in memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
@@ -21,7 +21,7 @@ impl Spill {
     }
 }
 
-/// No array is large, so none is counted.
+/// Returns `false`, so that no array is counted.
 pub fn is_large(_bytes: usize) -> bool {
     false
 }
@@ -35,7 +35,7 @@ pub fn alloc_small(layout: Layout, zeroed: bool) -> *mut u8 {
     unsafe { if zeroed { System.alloc_zeroed(layout) } else { System.alloc(layout) } }
 }
 
-/// No block is on disk.
+/// Returns `false`: no block is on disk.
 pub fn has_block(_start: *mut u8) -> bool {
     false
 }

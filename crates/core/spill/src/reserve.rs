@@ -1,8 +1,8 @@
-//! Room for the small blocks with which a job ends when the system has no memory left.
+//! Reserve of small blocks, with which a job can fail properly when the system is out of memory.
 //!
-//! Code that needs much memory checks whether it gets it. What it then does, such as making an error with a message,
-//! needs a little more, and so do the standard library and others that end the process without it. Such blocks come
-//! from here once the system refuses them.
+//! Code that needs much memory checks its allocations. Handling a failure, such as building an error message, needs a
+//! bit more, and so do the standard library and others that abort if they do not get it. Such blocks come from here
+//! once the system refuses them.
 
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -12,9 +12,9 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire},
 };
 
-/// The pages of it take no memory before they are used.
+/// Pages of the reserve use no memory until they are touched.
 const ROOM_BYTES: usize = 2 << 20;
-/// The part that is used only after a block was refused: whoever asked for it makes an error.
+/// Part that is used only after a refusal, by whoever then builds an error.
 const LAST_BYTES: usize = ROOM_BYTES / 4;
 /// Larger blocks are refused.
 const MAX_BLOCK_BYTES: usize = 64 << 10;
@@ -22,14 +22,14 @@ const MAX_BLOCK_BYTES: usize = 64 << 10;
 #[repr(C, align(16))]
 struct ReserveRoom(UnsafeCell<[u8; ROOM_BYTES]>);
 
-// SAFETY: the room is only used through pointers to disjoint blocks, which `RoomUse` hands out.
+// SAFETY: the room is only accessed through pointers to disjoint blocks, which `RoomUse` hands out.
 unsafe impl Sync for ReserveRoom {}
 
 static ROOM: ReserveRoom = ReserveRoom(UnsafeCell::new([0; ROOM_BYTES]));
-/// A [`RoomUse`]: a lock might allocate itself, on some systems.
+/// A [`RoomUse`] as bits. Not a mutex, because on some systems locking might itself allocate.
 static USE: AtomicU64 = AtomicU64::new(0);
 
-/// The blocks in use. What is freed is used again once none is.
+/// Blocks in use. Freed space is reused once no block is in use.
 #[derive(Clone, Copy)]
 struct RoomUse {
     end: usize,
@@ -46,7 +46,7 @@ impl RoomUse {
         self.count << 32 | u64::from(self.has_refused) << 31 | self.end as u64
     }
 
-    /// Takes a block. Returns its offset, unless it is refused.
+    /// Takes a block; returns its offset, or `None` if it is refused.
     fn take(&mut self, layout: Layout) -> Option<usize> {
         let start = self.end.next_multiple_of(layout.align());
         let room_bytes = if self.has_refused { ROOM_BYTES } else { ROOM_BYTES - LAST_BYTES };
@@ -68,7 +68,7 @@ impl RoomUse {
     }
 }
 
-/// Changes the blocks in use, and returns what `change` returned.
+/// Updates the blocks in use; returns the result of `change`.
 fn update<T>(change: impl Fn(&mut RoomUse) -> T) -> T {
     let mut bits = USE.load(Acquire);
     loop {
@@ -81,12 +81,12 @@ fn update<T>(change: impl Fn(&mut RoomUse) -> T) -> T {
     }
 }
 
-/// Returns whether a block is here.
+/// Returns whether a block is in the reserve.
 pub fn contains(start: *mut u8) -> bool {
     start.addr().wrapping_sub(ROOM.0.get().addr()) < ROOM_BYTES
 }
 
-/// Returns a block from the system, or one that is here if it is null, and small.
+/// Returns `block`, or a block of the reserve if it is null and the layout is small.
 pub fn or_reserved(block: *mut u8, layout: Layout, zeroed: bool) -> *mut u8 {
     if block.is_null() { alloc(layout, zeroed) } else { block }
 }
@@ -107,7 +107,7 @@ fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
     }
 }
 
-/// Frees a block that is here.
+/// Frees a block of the reserve.
 pub fn dealloc() {
     update(RoomUse::give_back);
 }

@@ -1,4 +1,4 @@
-//! Arrays keep their contents when they move to disk, and the process stays small.
+//! Checks that arrays keep their contents when they move to disk, and that the process stays small.
 #![cfg(all(target_os = "linux", not(miri)))]
 #![allow(clippy::disallowed_methods, reason = "shrinking is what is tested")]
 
@@ -63,7 +63,7 @@ fn the_process_does_not_grow_with_its_arrays() {
         let mut array = vec![0u8; 16 * MIB];
         for piece in array.chunks_mut(MIB) {
             piece.fill(number);
-            // Between two pieces, the process is checked again.
+            // Check the size of the process between two pieces of work.
             std::thread::sleep(std::time::Duration::from_millis(1));
             relieve();
             max_resident = max_resident.max(resident());
@@ -107,7 +107,7 @@ fn zeroed_arrays_are_zeros_and_aligned_ones_aligned() {
     assert!(wide.as_ptr().addr().is_multiple_of(16384) && wide.iter().all(|item| item.0 == [7; 16384]));
 }
 
-/// The files have no names; each is there as long as something has it open.
+/// The files have no names; each exists as long as it is open.
 #[test]
 fn files_of_arrays_go_with_them() {
     let _alone = alone();
@@ -136,7 +136,7 @@ fn only_one_at_a_time_in_a_folder_that_exists() {
     drop(start_spill(MIB));
 }
 
-/// A list of blocks of all sizes, each with its own content.
+/// Blocks of all sizes, each with its own content.
 fn blocks(count: usize) -> Vec<Vec<u8>> {
     (0..count).map(|number| (0..1 + number % 97 * (number % 13)).map(|index| byte(number + index)).collect()).collect()
 }
@@ -193,7 +193,7 @@ fn blocks_that_change_keep_their_values_and_outlive_their_spill() {
     assert_blocks(&filler);
 }
 
-/// Each array has a file, of which a process has a thousand or so.
+/// Each array needs an open file, of which a process has a thousand or so.
 #[test]
 fn more_arrays_than_files() {
     let _alone = alone();
@@ -211,7 +211,7 @@ fn threads_use_small_blocks_at_the_same_time() {
         for _ in 0..8 {
             scope.spawn(|| (0..5).for_each(|_| assert_blocks(&blocks(5000))));
         }
-        // Freed by another thread than allocated them.
+        // Freed by a different thread than the allocating one.
         let made = scope.spawn(|| blocks(5000)).join().unwrap();
         assert_blocks(&made);
     });

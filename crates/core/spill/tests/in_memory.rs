@@ -1,4 +1,5 @@
-//! Without a `Spill`, the allocator leaves arrays of any size in memory. Miri runs this, because there are no files.
+//! Checks that without a `Spill`, the allocator keeps arrays of any size in memory. Miri can run this: it needs no
+//! files.
 #![allow(clippy::disallowed_methods, reason = "shrinking is what is tested")]
 
 use polyhaul_spill::{SpillAllocator, has_arrays_on_disk, relieve};
@@ -8,7 +9,7 @@ static ALLOCATOR: SpillAllocator = SpillAllocator;
 
 const MIB: usize = 1 << 20;
 
-/// Four values at both ends of an array, in spite of its size: Miri is slow.
+/// Only four values at each end of an array, whatever its size: Miri is slow.
 fn ends(array: &[u8]) -> [&[u8]; 2] {
     [&array[..4], &array[array.len() - 4..]]
 }
@@ -17,7 +18,7 @@ fn ends(array: &[u8]) -> [&[u8]; 2] {
 fn arrays_grow_and_shrink_in_memory() {
     let mut array = vec![0u8; 3 * MIB];
     array[..4].copy_from_slice(&[1, 2, 3, 4]);
-    // A large array that grows, stays large, and becomes a small one.
+    // A large array that grows, stays large, and then becomes small.
     array.reserve_exact(2 * MIB);
     assert_eq!(ends(&array), [[1, 2, 3, 4], [0; 4]]);
     array.truncate(2 * MIB);

@@ -1,12 +1,11 @@
-//! Checks the fixed digits of every f32, all 2^32 bit patterns, for one digit count.
+//! Checks the fixed digits of every f32, all 2^32 bit patterns, for a given number of decimals.
 //!
 //! ```text
 //! cargo run --release -p polyhaul-text --example prove_fixed -- [digits, 6] [threads, all]
 //! ```
 //!
-//! Every value is formatted individually and in lines (the vector path, if the CPU has one), and compared with integer
-//! arithmetic that shares no code with the crate. On Unix, one value in 61 is also compared with the C library's
-//! `snprintf`.
+//! Every value is formatted individually and in lines (the vector path, if the CPU has one) and compared with
+//! independent integer arithmetic. On Unix, one value in 61 is also compared with the C library's `snprintf`.
 
 use std::error::Error;
 use std::io::Write;
@@ -15,9 +14,9 @@ use std::time::Instant;
 
 use polyhaul_text::format::{FixedLine, MAX_DIGITS, Page};
 
-/// Values that are formatted and compared together.
+/// Number of values formatted and compared together.
 const BATCH: usize = 4096;
-/// Bytes of the longest text of an f32 with 12 digits and a line feed, and some room.
+/// Maximum length of an f32 with 12 decimals and a line feed, with a margin.
 const VALUE_BYTES: usize = 64;
 const PATTERNS: u64 = 1 << 32;
 const SNPRINTF_STRIDE: usize = 61;
@@ -44,7 +43,7 @@ fn say(line: &str) -> Result<(), Box<dyn Error>> {
     Ok(writeln!(std::io::stdout().lock(), "{line}")?)
 }
 
-/// One thread's buffers.
+/// Buffers of one thread.
 struct Prover {
     digits: usize,
     line: FixedLine<'static>,
@@ -100,7 +99,7 @@ impl Prover {
     }
 }
 
-/// Returns an error that names the first value that differs.
+/// Returns an error with the first value that differs.
 fn compare<'a>(how: &str, written: &'a [u8], expected: &'a [u8], first: u32) -> Result<(), String> {
     if written == expected {
         return Ok(());
@@ -117,7 +116,7 @@ fn compare<'a>(how: &str, written: &'a [u8], expected: &'a [u8], first: u32) -> 
     }
 }
 
-/// Appends the value's digits, computed with plain integer arithmetic: significand · 2^exponent · 10^digits, rounded
+/// Appends the digits of a value, computed with plain integer arithmetic: significand · 2^exponent · 10^digits, rounded
 /// half to even.
 fn reference(text: &mut Vec<u8>, value: f32, digits: usize) {
     let bits = value.to_bits();
@@ -145,7 +144,7 @@ fn reference(text: &mut Vec<u8>, value: f32, digits: usize) {
     push_decimal(text, u128::from(rounded), digits);
 }
 
-/// `product / 2^shift`, for shifts of 1 to 64.
+/// Computes `product / 2^shift`, for shifts of 1 to 64.
 fn round_half_even(product: u64, shift: u32) -> u64 {
     let (quotient, remainder) = match shift {
         64 => (0, product),

@@ -1,6 +1,6 @@
-//! Vector instructions of x86-64: the standard library's, and for Miri the ones that it lacks, in plain Rust.
+//! x86-64 intrinsics: re-exports `std::arch`, and implements the ones Miri lacks in plain Rust.
 //!
-//! With these, Miri runs the kernels for AVX-512 with all their loads, stores and indices.
+//! This lets Miri check every load, store and index of the AVX-512 kernels.
 
 pub(crate) use std::arch::x86_64::*;
 
@@ -19,21 +19,21 @@ mod interpreted {
     use std::arch::x86_64::*;
     use std::array::from_fn;
 
-    /// The lanes of a vector.
+    /// Splits a vector into its lanes.
     fn lanes<V: Copy, T: Copy, const N: usize>(vector: V) -> [T; N] {
         const { assert!(size_of::<V>() == size_of::<[T; N]>()) };
         // SAFETY: both have the same size, and any bits are numbers.
         unsafe { std::mem::transmute_copy(&vector) }
     }
 
-    /// The vector of some lanes.
+    /// Assembles a vector from its lanes.
     fn vector<V: Copy, T: Copy, const N: usize>(lanes: [T; N]) -> V {
         const { assert!(size_of::<V>() == size_of::<[T; N]>()) };
         // SAFETY: both have the same size, and any bits are numbers.
         unsafe { std::mem::transmute_copy(&lanes) }
     }
 
-    /// One bit for each lane for which the comparison holds.
+    /// Sets a bit for each lane for which the comparison holds.
     fn compare<const PREDICATE: i32, const N: usize>(a: [f64; N], b: [f64; N]) -> __mmask8 {
         let holds = |lane: usize| match PREDICATE {
             _CMP_EQ_OQ => a[lane] == b[lane],
@@ -44,7 +44,7 @@ mod interpreted {
         (0..N).map(|lane| u8::from(holds(lane)) << lane).sum()
     }
 
-    /// The chosen lanes first, then zeros.
+    /// Moves the selected lanes to the front, followed by zeros.
     fn compress<T: Copy + Default, const N: usize>(mask: u64, values: [T; N]) -> [T; N] {
         let mut chosen = (0..N).filter(|lane| mask >> lane & 1 == 1).map(|lane| values[lane]);
         from_fn(|_| chosen.next().unwrap_or_default())
@@ -101,12 +101,12 @@ mod interpreted {
         vector(indices.map(|index| numbers[index / 8 % 2][index % 8]))
     }
 
-    /// Rounds to the nearest integer, which is what all callers ask for.
+    /// Rounds to the nearest integer: no caller uses another mode.
     pub(crate) fn _mm256_roundscale_pd<const ROUNDING: i32>(a: __m256d) -> __m256d {
         vector(lanes::<_, f64, 4>(a).map(f64::round_ties_even))
     }
 
-    /// Rounds to the nearest integer, which is what all callers ask for.
+    /// Rounds to the nearest integer: no caller uses another mode.
     pub(crate) fn _mm512_cvt_roundpd_epu64<const ROUNDING: i32>(a: __m512d) -> __m512i {
         let convert = |value: f64| {
             let rounded = value.round_ties_even();
@@ -157,7 +157,8 @@ mod interpreted {
         vector(offsets.map(|offset| unsafe { base.wrapping_byte_offset(offset * SCALE as isize).read_unaligned() }))
     }
 
-    /// Adds 52 bits of the products of 52 bits each.
+    /// Multiplies the low 52 bits of each lane, shifts the products right by `shift`, and adds their low 52 bits to
+    /// `sums`.
     fn multiply_52(sums: __m512i, a: __m512i, b: __m512i, shift: u32) -> __m512i {
         const MASK: u64 = (1 << 52) - 1;
         let [sums, a, b]: [[u64; 8]; 3] = [sums, a, b].map(lanes);
@@ -229,7 +230,7 @@ mod interpreted {
             assert!(same::<_, 16>(_mm512_cvtepi64_epi8(a), real::_mm512_cvtepi64_epi8(a)));
             let numbers = bits(state).map(|bits| bits as i64);
             let offsets: __m512i = vector([0_i64, 8, 16, 3, 40, 7, 56, 1]);
-            // SAFETY: the offsets are in the numbers, with eight bytes behind them.
+            // SAFETY: the offsets are in the numbers, with eight bytes after each.
             let gathered = unsafe { _mm512_i64gather_epi64::<1>(offsets, numbers.as_ptr()) };
             // SAFETY: as above.
             let expected = unsafe { real::_mm512_i64gather_epi64::<1>(offsets, numbers.as_ptr()) };
@@ -238,7 +239,7 @@ mod interpreted {
             unsafe { compare_floats(state, a) };
         }
 
-        /// Half of a vector, which needs no instruction.
+        /// Lower half of a vector, which needs no instruction.
         fn _mm512_castsi512_si256_of(a: __m512i) -> __m256i {
             let bytes: [u8; 64] = lanes(a);
             vector::<_, u8, 32>(from_fn(|lane| bytes[lane]))
@@ -277,7 +278,7 @@ mod interpreted {
 
         #[test]
         fn interpreted_instructions_equal_those_of_the_cpu() {
-            // CPUs with these have the rest, too.
+            // CPUs with these have all others, too.
             let has_all = is_x86_feature_detected!("avx512ifma")
                 && is_x86_feature_detected!("avx512vbmi2")
                 && is_x86_feature_detected!("avx512vnni");

@@ -1,20 +1,20 @@
-//! Detects the CPU's instruction sets once.
+//! Detects the CPU's instruction sets once per process.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of instructions that the kernels are written for. Results are identical on every level.
+/// Instruction set level of a kernel. Results are identical on every level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Any CPU.
     Portable,
-    /// Vectors of 16 bytes: NEON, which every CPU of aarch64 has; x86-64 with SSSE3, SSE4.1 and POPCNT (2008 and
-    /// later); simd128 in a WebAssembly module that was built with it.
+    /// 16-byte vectors: NEON on any aarch64; SSSE3, SSE4.1 and POPCNT on x86-64 (2008 and later); simd128 in
+    /// WebAssembly modules built with it.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
     Vector,
     /// x86-64 with AVX2, BMI1, BMI2, POPCNT and LZCNT (2013 and later).
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ on top (2019 and later).
+    /// AVX2 level plus AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ (2019 and later).
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -23,7 +23,7 @@ const UNKNOWN: u8 = u8::MAX;
 static BEST_LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 impl Level {
-    /// The best level of this CPU.
+    /// Highest level this CPU supports.
     pub fn best() -> Level {
         let code = BEST_LEVEL.load(Ordering::Relaxed);
         if code != UNKNOWN {
@@ -34,19 +34,18 @@ impl Level {
         level
     }
 
-    /// Makes [`Level::best`] return at most this level from now on, in the whole process. Benchmarks use it to estimate
-    /// the speed of older CPUs.
+    /// Caps [`Level::best`] at this level for the rest of the process. Benchmarks use it to estimate older CPUs.
     pub fn cap(self) {
         BEST_LEVEL.store(self.usable() as u8, Ordering::Relaxed);
     }
 
-    /// The levels that this CPU supports, the portable one first. Tests compare their results.
+    /// All levels this CPU supports, the portable one first. Tests compare their results.
     pub fn all() -> impl Iterator<Item = Level> {
         let best = Level::best() as u8;
         (0..=best).map(Self::available_from)
     }
 
-    /// This level, or the best of this CPU if it does not support it.
+    /// This level, or the highest one the CPU supports if that is lower.
     pub(crate) fn usable(self) -> Level {
         self.min(Level::best())
     }
@@ -84,7 +83,7 @@ impl Level {
             && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vbmi2")
             && is_x86_feature_detected!("avx512vpopcntdq");
-        // Each level has the instructions of those before it.
+        // A level requires the instructions of all lower ones.
         match (vector, avx2, avx512) {
             (false, _, _) => Level::Portable,
             (true, false, _) => Level::Vector,

@@ -1,8 +1,7 @@
-//! Converts numbers and lines to and from bytes: exactly, without allocations, identically on every machine.
+//! Conversion between numbers and text, lines included: exact, allocation-free and identical on every machine.
 //!
-//! [`mod@format`] turns values into text, [`parse`] and [`scan`] read it. The crate does no I/O, starts no threads and
-//! ignores the locale: it works on the caller's slices, and allocates nothing except the few steps of a compiled row
-//! format.
+//! [`mod@format`] writes text; [`scan`] and [`parse`] read it. The crate does no I/O, starts no threads and ignores the
+//! locale. It works on the caller's slices; only compiling a row format allocates.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

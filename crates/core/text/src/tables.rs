@@ -1,25 +1,25 @@
-//! Lookup tables that the vector kernels of all CPUs share.
+//! Lookup tables shared by the vector kernels of all architectures.
 //!
-//! A set stores each of its characters at the index given by the character's lower four bits: a byte is in the set if
-//! the entry at its index equals it. Unused entries are zeros where a zero byte does not map to them.
+//! Each character of a set is stored at the index of its low nibble, so a byte is in the set if it equals the entry at
+//! its own low nibble. Unused entries are zero wherever a zero byte cannot match them.
 
 /// White space and the slash.
 pub(crate) const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
 /// White space.
 pub(crate) const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0\0";
-/// Characters that may precede a number of a list.
+/// Characters that may precede a number in a list.
 pub(crate) const BEFORE_IN_LIST: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
 
-/// White space between numbers of a list.
+/// White space between the numbers of a list.
 pub(crate) const BLANKS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\0\0\r\0\0";
-/// Characters that stop the numbers of a list; the vertical tab has no free entry here.
+/// Characters that end the numbers of a list; the vertical tab is missing because its entry holds `[`.
 pub(crate) const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
 
-/// Reverses 16 bytes.
+/// Shuffle that reverses 16 bytes.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 
-/// The positions of the set bits of a byte, lowest first.
+/// Positions of the set bits of each byte, lowest first.
 pub(crate) static PLACES: [[u8; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut byte = 0;

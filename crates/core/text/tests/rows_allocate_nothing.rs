@@ -1,4 +1,4 @@
-//! A compiled row format runs without allocations on every path: the allocator counts them.
+//! Checks with a counting allocator that a compiled row format runs without allocations on every path.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use polyhaul_text::format::{Page, PrintfDialect, RowFormat, StridedColumn, Value
 struct CountingAllocator;
 
 thread_local! {
-    /// Calls of this thread only: the test harness has other threads.
+    /// Counts only this thread's calls: the test harness has other threads.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 

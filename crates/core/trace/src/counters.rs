@@ -1,8 +1,8 @@
-//! Counters of one source or sink: how many bytes, how many calls of which size, and their duration.
+//! Counters of one source or sink: bytes, calls by size, and their duration.
 //!
-//! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB. They count
-//! calls to the system or the host, not the consumer's requests, and never influence what is read or written. Since
-//! every such call passes through here, throttled calls wait here too.
+//! Always on: two clock readings and a few relaxed atomic additions per call of at least 64 KiB. They count calls to
+//! the system or the host, not the consumer's requests, and never influence what is read or written. Because every call
+//! passes through here, throttled calls also wait here.
 
 use crate::snapshot::{BUCKET_COUNT, Snapshot, Sums, bucket};
 use crate::{FileEntryRef, Phase, span_from};
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-/// Delays calls, as if the device were slower.
+/// Delays calls to imitate a slower device.
 pub trait CallDelay: fmt::Debug + Send + Sync {
-    /// Delays the end of a call that started at `start` and moved `size` bytes, at `offset` if in a file; returns
-    /// the delay in nanoseconds.
+    /// Delays the end of a call that started at `start` and moved `size` bytes, in files at `offset`; returns the delay
+    /// in nanoseconds.
     fn hold(&self, start: Instant, offset: Option<u64>, size: usize) -> u64;
 }
 
-/// Running totals, shared between threads by `Arc`.
+/// Running totals, which threads share through an `Arc`.
 ///
 /// ```
 /// use polyhaul_trace::Counters;
@@ -41,7 +41,7 @@ pub struct Counters {
     min_size: AtomicU64,
     max_size: AtomicU64,
     calls_by_size: [AtomicU64; BUCKET_COUNT],
-    /// The phase of a thread during a call.
+    /// Phase of a thread during a call.
     phase: Phase,
     /// The trace that records the calls.
     noted: OnceLock<FileEntryRef>,
@@ -49,12 +49,12 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// All zero.
+    /// Creates counters at zero, whose calls are not traced as a source or sink.
     pub fn new() -> Self {
         Self::from_phase(Phase::Other)
     }
 
-    /// Creates counters at zero; traced calls have this phase.
+    /// Creates counters at zero, whose traced calls have this phase.
     pub fn from_phase(phase: Phase) -> Self {
         Counters {
             bytes: AtomicU64::new(0),
@@ -77,7 +77,7 @@ impl Counters {
         &self.noted
     }
 
-    /// Delays calls from now on, unless a delay is already set.
+    /// Delays all further calls, unless a delay is already set.
     pub fn set_delay(&self, delay: impl CallDelay + 'static) {
         let _ = self.delay.set(Box::new(delay));
     }
@@ -99,7 +99,7 @@ impl Counters {
         self.wait(elapsed);
     }
 
-    /// Counts time spent in an operation that moves no bytes, such as a sync.
+    /// Counts the time of an operation that moves no bytes, such as a sync.
     pub fn wait(&self, elapsed: Duration) {
         let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         self.waiting_ns.fetch_add(elapsed_ns, Relaxed);
@@ -128,12 +128,12 @@ impl Counters {
         calls.enumerate().filter(|&(_, calls)| calls > 0)
     }
 
-    /// Runs and counts `call`, which moves bytes and returns how many.
+    /// Runs and counts `call`, which returns the number of bytes it moved.
     pub fn transfer(&self, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
         self.transfer_at(None, call)
     }
 
-    /// Same as [`Counters::transfer`], for a call that reads at an offset of a file.
+    /// Same as [`Counters::transfer`], for a call at an offset of a file.
     pub fn transfer_at(&self, offset: Option<u64>, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
         let start = Instant::now();
         let span = span_from(self.phase, start);

@@ -1,8 +1,7 @@
-//! The calls on sources and sinks that were opened during a trace.
+//! Calls on the sources and sinks opened during a trace.
 //!
-//! While a file is open, its [`Counters`] count. When they are dropped, their values are kept here in a few
-//! words per file, because a job may read a single small file, and the next job reuses the memory. Only the callers
-//! are counted here.
+//! While a file is open, its [`Counters`] count. When they are dropped, a few words per file remain here, because a job
+//! may read a single small file, and the next job reuses the memory. This module only counts the callers.
 
 use super::phase::{PHASE_COUNT, Phase};
 use super::{FileUse, MAX_FILES, TraceShared};
@@ -12,24 +11,24 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-/// The kind of a source or sink.
+/// Kind of a source or sink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileKind {
     /// Whether it is a sink.
     pub is_output: bool,
-    /// Whether it is a file in the file system, not a stream or a callback.
+    /// Whether it is a file in the file system rather than a stream or a callback.
     pub is_file: bool,
     /// Whether it is memory.
     pub is_memory: bool,
 }
 
-/// Sources and sinks in the order in which they were opened.
+/// Sources and sinks in the order of opening.
 #[derive(Default)]
 pub(super) struct FileTable {
     files: Vec<FileEntry>,
-    /// The names of all files, concatenated.
+    /// Names of all files, concatenated.
     names: String,
-    /// Closed files: calls by size class, and by caller.
+    /// For closed files: calls by size class, and by caller.
     sizes: Vec<(usize, u64)>,
     callers: Vec<(Phase, u64)>,
 }
@@ -48,7 +47,7 @@ enum Calls {
 }
 
 impl FileTable {
-    /// Records an opened file and returns its index; `None` if there are too many.
+    /// Records an opened file; returns its index, or `None` if there are too many.
     pub(super) fn add(&mut self, name: &str, kind: FileKind, counters: &Arc<Counters>) -> Option<u32> {
         let index = self.files.len();
         let has_room = self.files.try_reserve(1).is_ok() && self.names.try_reserve(name.len()).is_ok();
@@ -62,7 +61,7 @@ impl FileTable {
         Some(index as u32)
     }
 
-    /// Stores the calls of a file whose counters are dropped; returns whether there was space for them.
+    /// Stores the calls of a file whose counters are dropped; returns `false` if out of memory.
     fn close(&mut self, index: u32, counters: &Counters, noted: &FileEntryRef) -> bool {
         let Some(file) = self.files.get_mut(index as usize) else { return true };
         let has_room = self.sizes.try_reserve(BUCKET_COUNT).is_ok() && self.callers.try_reserve(PHASE_COUNT).is_ok();
@@ -79,8 +78,8 @@ impl FileTable {
         true
     }
 
-    /// Returns all files opened. The counters of open ones are also put into `open`, to be dropped while the trace is
-    /// not locked: they may be the last handles, whose drop notifies the trace.
+    /// Returns all opened files. Also moves the counters of open ones to `open`, for dropping after unlocking the
+    /// trace: they may be the last handles, and dropping those locks the trace.
     pub(super) fn used(&self, open: &mut Vec<Arc<Counters>>) -> Vec<FileUse> {
         let used = |file: &FileEntry| {
             let (calls, callers) = match &file.calls {
@@ -105,7 +104,7 @@ impl FileTable {
     }
 }
 
-/// The trace that records the calls of some [`Counters`], and the index of their file in it.
+/// The trace that records the calls of some [`Counters`], and their file's index in it.
 #[derive(Debug)]
 pub(crate) struct FileEntryRef {
     trace: Weak<TraceShared>,
@@ -115,7 +114,7 @@ pub(crate) struct FileEntryRef {
 }
 
 impl FileEntryRef {
-    /// Notes a call on behalf of `phase`.
+    /// Counts a call on behalf of `phase`.
     pub(super) fn called_by(&self, phase: Phase) {
         self.by[phase as usize].fetch_add(1, Relaxed);
     }
@@ -125,7 +124,7 @@ impl FileEntryRef {
         Phase::ALL.into_iter().zip(calls).filter(|&(_, calls)| calls > 0)
     }
 
-    /// Called when the last handle on `counters` is dropped.
+    /// Stores the calls in the trace. Called when the last handle on `counters` is dropped.
     pub(crate) fn close(&self, counters: &Counters) {
         if let Some(trace) = self.trace.upgrade() {
             let mut state = trace.lock();
@@ -137,12 +136,12 @@ impl FileEntryRef {
 
 impl Counters {
     pub(super) fn noted_in(&self, trace: &Arc<TraceShared>, index: u32) {
-        // If several traces open a source, the first one records it.
+        // If several traces open the same source, the first one records it.
         let by = [const { AtomicU64::new(0) }; PHASE_COUNT];
         let _ = self.noted().set(FileEntryRef { trace: Arc::downgrade(trace), index, by });
     }
 
-    /// Returns the index of the file in `trace` whose calls these are.
+    /// Returns the index of these calls' file in `trace`.
     pub(super) fn file_in(&self, trace: &Arc<TraceShared>) -> Option<(u32, &FileEntryRef)> {
         let noted = self.noted().get()?;
         std::ptr::eq(noted.trace.as_ptr(), Arc::as_ptr(trace)).then_some((noted.index, noted))

@@ -1,11 +1,12 @@
-//! The timeline of a job: the phases of its threads, the calls on its sources and sinks, its waits.
+//! Timeline of a job: the phases of its threads, its waits, and the calls on its sources and sinks.
 //!
-//! [`within`] gives a [`Trace`] to a job, and threads that work for it [`join`](Joint::join). Then [`span`]s are
-//! recorded, and all calls of sources and sinks. Without a trace, a span costs one access to a thread-local variable. A
-//! trace never influences what is read or written, and starts no threads. `phase.rs` has the vocabulary, `recording.rs`
-//! the result, and `thread.rs` the records that each thread keeps until it is done, so that working threads share only
-//! the counts of calls on files. `files.rs` keeps the calls on sources and sinks; `usage.rs` and `process.rs` have the
-//! system's figures on the process.
+//! [`within`] attaches a [`Trace`] to a job, and worker threads [`join`](Joint::join) it; [`span`]s and all calls on
+//! sources and sinks are then recorded. Without a trace, a span costs one thread-local access. A trace never influences
+//! what is read or written, and starts no threads. Threads buffer their records until they finish, so working threads
+//! share only the call counts of files.
+//!
+//! Where to look next: `phase.rs` (the vocabulary), `recording.rs` (the result), `thread.rs` (the records of a thread),
+//! `files.rs` (the calls on sources and sinks), `usage.rs` and `process.rs` (the system's statistics of the process).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -41,9 +42,9 @@ use std::time::Instant;
 use thread::Notes;
 use usage::UsageMeter;
 
-/// Maximum number of spans in a trace, of 48 bytes each.
+/// Maximum number of spans in a trace, 48 bytes each.
 const MAX_SPANS: usize = 1 << 19;
-/// Maximum number of samples in a trace, of 56 bytes each: eleven minutes at one per 10 ms, after which samples are
+/// Maximum number of samples in a trace, 56 bytes each: eleven minutes at one per 10 ms, after which samples are
 /// thinned.
 const MAX_SAMPLES: usize = 1 << 16;
 /// Maximum number of files in a trace.
@@ -51,7 +52,7 @@ const MAX_FILES: usize = 20_000;
 /// Maximum number of sections in a trace.
 const MAX_SECTIONS: usize = 10_000;
 
-/// The level of detail recorded.
+/// Level of detail of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Detail {
@@ -62,7 +63,7 @@ pub enum Detail {
     Spans,
 }
 
-/// A recorder of jobs. Cloning gives another handle on the same one.
+/// Recorder of jobs. A clone is another handle on the same recorder.
 ///
 /// ```
 /// use polyhaul_trace::{Detail, Phase, Trace, span, within};
@@ -96,20 +97,20 @@ struct TraceShared {
 struct TraceState {
     recording: Recording,
     files: FileTable,
-    /// Samples received; one of `2^samples_thinned` is kept.
+    /// Number of samples received; one of `2^samples_thinned` is kept.
     samples_seen: u64,
     samples_thinned: u32,
-    /// Threads of the recording that are not in use; the lowest is used next.
+    /// Unused tracks of the recording; the lowest is reused first.
     free_tracks: BinaryHeap<Reverse<usize>>,
-    /// Empty records of finished threads, reused by the next ones.
+    /// Empty records of finished threads, for reuse.
     #[allow(clippy::vec_box, reason = "they go to a thread and come back, and are not copied")]
     spare: Vec<Box<Notes>>,
-    /// Number of running jobs, and since when at least one has been running.
+    /// Number of running jobs, and the time since when at least one has been running.
     jobs: usize,
     since_ns: u64,
-    /// When the last job before that ended.
+    /// End of the last job before that.
     ended_ns: u64,
-    /// The resources used by the process while jobs ran.
+    /// Resources used by the process while jobs ran.
     meter: UsageMeter,
 }
 
@@ -136,18 +137,18 @@ impl Trace {
         self.0.now_ns()
     }
 
-    /// Adds a sample of the machine. Once there are too many samples, every second one is dropped, and from then on
-    /// every second new one, so that they stay evenly spaced however long the jobs take.
+    /// Adds a sample of the machine. At the maximum, every second sample is dropped, and from then on every second new
+    /// one, so that samples stay evenly spaced however long the jobs take.
     pub fn sample(&self, sample: Sample) {
         self.0.lock().keep_sample(sample);
     }
 
-    /// Records that the memory limit left `threads` threads idle for `elapsed_ns`.
+    /// Records that the memory limit kept `threads` threads idle for `elapsed_ns`.
     pub fn starved(&self, threads: usize, elapsed_ns: u64) {
         self.0.lock().recording.starved_ns += threads as u64 * elapsed_ns;
     }
 
-    /// Returns the recording of finished threads. Call it after the jobs.
+    /// Returns the recording of all finished threads. Call it after the jobs.
     pub fn recording(&self) -> Recording {
         let mut open = Vec::new();
         let mut state = self.0.lock();
@@ -164,7 +165,7 @@ impl Trace {
         recording
     }
 
-    /// Records a source or sink that this thread opened, and its calls from now on.
+    /// Records a source or sink opened by this thread, and its calls from now on.
     pub fn opened(name: &str, kind: FileKind, counters: &Arc<Counters>) {
         if counters.phase() != Phase::Other {
             thread::with_shared(|shared| shared.opened(name, kind, counters));
@@ -173,7 +174,7 @@ impl Trace {
 }
 
 impl TraceState {
-    /// Returns a track for a thread that starts now, and an empty record.
+    /// Takes a track and empty records for a new thread.
     fn take_track(&mut self) -> (usize, Box<Notes>) {
         let notes = self.spare.pop().unwrap_or_default();
         if let Some(Reverse(track)) = self.free_tracks.pop() {
@@ -188,10 +189,10 @@ impl TraceState {
         self.spare.push(notes);
     }
 
-    /// Records the start of a job that will use up to `threads` threads.
+    /// Records the start of a job that uses up to `threads` threads.
     fn start_job(&mut self, threads: usize, now_ns: u64) {
         if self.jobs == 0 {
-            // `now_ns` was read before the lock was held, so another job may have ended since.
+            // `now_ns` was read before locking, so another job may have ended since.
             self.since_ns = now_ns.max(self.ended_ns);
             self.meter.start(self.since_ns);
         }
@@ -222,7 +223,7 @@ impl TraceState {
             return;
         }
         if samples.len() == MAX_SAMPLES {
-            // MAX_SAMPLES is even, so `number` is one of the samples that stay.
+            // `MAX_SAMPLES` is even, so this sample is one of those to keep.
             let mut stays = false;
             samples.retain(|_| {
                 stays = !stays;
@@ -241,7 +242,7 @@ impl TraceState {
 
     fn keep_section(&mut self, mut section: Section) {
         let sections = &mut self.recording.sections;
-        // Its start was read before the previous section ended.
+        // The start was read before the previous section ended.
         let last_end_ns = sections.last().map_or(0, |last| last.end_ns);
         section.start_ns = section.start_ns.max(last_end_ns);
         section.end_ns = section.end_ns.max(section.start_ns);
@@ -257,7 +258,7 @@ impl TraceShared {
     }
 
     fn ns_at(&self, moment: Instant) -> u64 {
-        // Not `as_nanos`, which computes in 128 bits: reading a small file takes this a dozen times.
+        // Not `as_nanos`, which computes in 128 bits: reading a small file calls this a dozen times.
         let since = moment.saturating_duration_since(self.epoch);
         since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
@@ -287,8 +288,8 @@ impl fmt::Debug for TraceShared {
     }
 }
 
-/// Runs a job that uses up to `threads` threads and records it in `trace`. With `None`, nothing is recorded, whatever
-/// was recorded on this thread before. A job inside a job of the same trace is part of it, and may use more threads.
+/// Runs a job on up to `threads` threads and records it in `trace`; `None` suspends recording on this thread. A job
+/// inside a job of the same trace is part of the outer one, and may raise its number of threads.
 pub fn within<T>(trace: Option<&Trace>, threads: usize, job: impl FnOnce() -> T) -> T {
     if let Some(trace) = trace
         && let Some(Joint { trace: current }) = joint()

@@ -1,21 +1,21 @@
-//! The vocabulary of traces: the activity of a thread, and its role in the job.
+//! Vocabulary of traces: the activity of a thread and its role in the job.
 
-/// The activity of a thread. A phase is a function is a span.
+/// Activity of a thread: the phase of a span.
 ///
-/// The time of a phase is exclusive: nested spans with a phase of their own are not included.
+/// The time of a phase is exclusive: it excludes nested spans with their own phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Phase {
-    /// A call that reads a file, a pipe or memory.
+    /// Calling a function that reads a file, a pipe or memory.
     Read,
-    /// A call that writes to a file or memory.
+    /// Calling a function that writes to a file or memory.
     Write,
     /// Making a file durable or final: sync, close, rename.
     Sync,
-    /// A call to the host: its reader, writer or resolver.
+    /// Calling the host: its reader, writer or resolver.
     Host,
-    /// Delayed by a requested rate: see [`CallDelay`](crate::CallDelay).
+    /// Waiting because of a requested rate; see [`CallDelay`](crate::CallDelay).
     Throttle,
     /// Decompressing bytes.
     Decompress,
@@ -23,35 +23,35 @@ pub enum Phase {
     Compress,
     /// Finding the boundaries of chunks.
     Cut,
-    /// Text to values.
+    /// Converting text to values.
     Parse,
-    /// Values to text, or to the bytes of a format.
+    /// Converting values to text, or to the bytes of a format.
     Format,
-    /// Ordered work that crosses chunk boundaries.
+    /// Ordered work across chunk boundaries.
     Place,
     /// Storing values in arrays.
     Build,
-    /// Stored bytes to pixels.
+    /// Converting stored bytes to pixels.
     Decode,
-    /// Pixels to stored bytes, or to blocks.
+    /// Converting pixels to stored bytes, or to blocks.
     Encode,
-    /// One model to another.
+    /// Converting one model to another.
     Transform,
-    /// A model to pixels.
+    /// Rendering a model to pixels.
     Draw,
     /// Waiting for the thread that reads the input.
     WaitInput,
-    /// Waiting for a thread in an ordered part, or for slots waiting for their turn.
+    /// Waiting for a thread in an ordered part, or for slots whose turn has not come.
     WaitTurn,
-    /// Waiting while others finish the last chunks.
+    /// Waiting while other threads finish the last chunks.
     WaitEnd,
-    /// Waiting for a lock of polyhaul's.
+    /// Waiting for one of polyhaul's locks.
     Lock,
     /// Everything else.
     Other,
 }
 
-/// The number of phases.
+/// Number of phases.
 pub const PHASE_COUNT: usize = Phase::Other as usize + 1;
 
 impl Phase {
@@ -80,7 +80,7 @@ impl Phase {
         Phase::Other,
     ];
 
-    /// Returns the name: a few words in lower case.
+    /// Returns the name: a few lowercase words.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Read => "read",
@@ -112,28 +112,28 @@ impl Phase {
         matches!(self, Phase::WaitInput | Phase::WaitTurn | Phase::WaitEnd | Phase::Lock)
     }
 
-    /// Returns whether the phase moves bytes into or out of the process, or delays them there.
+    /// Returns whether the phase moves bytes into or out of the process, or delays that.
     pub fn is_io(self) -> bool {
         matches!(self, Phase::Read | Phase::Write | Phase::Sync | Phase::Host | Phase::Throttle)
     }
 }
 
-/// The role of a thread in the job, which determines what the others do meanwhile.
+/// Role of a thread in the job, which determines what other threads can do meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Lane {
     /// The caller's thread, while it works alone.
     Alone,
-    /// In parallel with others.
+    /// Work in parallel with other threads.
     Side,
-    /// Reading the input, which one thread does at a time.
+    /// Reading the input: one thread at a time.
     Input,
-    /// An ordered part, which one thread does at a time.
+    /// An ordered part: one thread at a time.
     Turn,
 }
 
-/// The number of lanes.
+/// Number of lanes.
 pub const LANE_COUNT: usize = Lane::Turn as usize + 1;
 
 impl Lane {

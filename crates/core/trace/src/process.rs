@@ -1,8 +1,8 @@
 //! System statistics of this process: CPU time, disk bytes, memory, threads and their waits.
 //!
-//! CPU time and disk bytes come from `usage.rs`. This module reads them and starts nothing; `polyhaul::report::Sampler`
-//! samples repeatedly. Linux reports all of them, other Unix systems CPU time, other systems none; a figure that is not
-//! reported is 0.
+//! CPU time and disk bytes come from `usage.rs`. This module only reads; `polyhaul::report::Sampler` samples
+//! repeatedly. Linux reports all statistics, other Unix systems only CPU time, other systems none; missing statistics
+//! are 0.
 
 use super::{Sample, Usage};
 
@@ -16,7 +16,7 @@ impl Process {
         Process(system::Process::this())
     }
 
-    /// Returns the usage so far; the caller supplies `at_ns`.
+    /// Returns the usage so far, with the caller's `at_ns`.
     pub fn sample(&self, at_ns: u64) -> Sample {
         let used = Usage::now().unwrap_or_default();
         let sample = Sample {
@@ -64,14 +64,14 @@ mod system {
         }
     }
 
-    /// Applies `read` to the start of a text file.
+    /// Calls `read` with the start of a text file.
     fn with_text<T: Default>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
         let mut bytes = [0; 512];
         let count = file.and_then(|file| file.read_at(&mut bytes, 0).ok()).unwrap_or(0);
         bytes.get(..count).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(read).unwrap_or_default()
     }
 
-    /// Returns the number of threads that wait in a futex, and of all threads.
+    /// Returns the number of threads waiting in a futex, and the number of all threads.
     fn threads() -> [u32; 2] {
         let futex = format!("{} ", libc::SYS_futex);
         let waits = |path: std::path::PathBuf| {
@@ -130,14 +130,14 @@ mod tests {
             drop(touched);
             before > 100_000 && after > before + (48 << 20)
         };
-        // Other tests in this process may free memory meanwhile, though not each time.
+        // Other tests in this process may free memory meanwhile, but not every time.
         assert!((0..50).any(|_| touch()));
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_thread_that_waits_for_a_lock_is_counted() {
-        // A system that does not report thread states, such as an emulated one, reports none here.
+        // Skip systems that do not report thread states, such as emulators.
         if std::fs::read_to_string("/proc/self/syscall").is_err() {
             return;
         }

@@ -1,10 +1,10 @@
-//! The contents of a trace, as plain data.
+//! Contents of a trace, as plain data.
 
 use super::phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 use super::snapshot::Snapshot;
 use super::usage::Usage;
 
-/// The contents of a [`Trace`](super::Trace) so far. Times are nanoseconds since the trace was created.
+/// Contents of a [`Trace`](super::Trace) so far. Times are nanoseconds since the trace was created.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Recording {
@@ -14,27 +14,27 @@ pub struct Recording {
     pub wanted_threads: usize,
     /// Time that threads were idle because of the memory limit, summed over threads, in nanoseconds.
     pub starved_ns: u64,
-    /// The resources used by the process while the jobs ran, including its other activity; `None` if the system does
-    /// not report them. Jobs shorter than 0.1 ms that follow each other within a millisecond share one reading, and
-    /// their CPU time is limited to that of their threads.
+    /// Resources used by the process while jobs ran, including its other activity; `None` if the system does not report
+    /// them. Successive jobs shorter than 0.1 ms that start within a millisecond share one reading, and their CPU time
+    /// is capped at that of their threads.
     pub used: Option<Usage>,
-    /// Calls to the host that started while no other thread was in one.
+    /// Calls to the host that started while no other thread was inside one.
     pub host_alone: HostCalls,
-    /// Calls to the host that started while other threads were in one. If these take longer, they wait for each other.
+    /// Calls to the host that started while other threads were inside one. If these take longer, they block each other.
     pub host_beside: HostCalls,
-    /// The sections of the jobs, in order: `read`, `write` and others. They do not overlap, and are limited to 10,000.
+    /// Sections of the jobs, in order: `read`, `write` and others. They do not overlap; at most 10,000 are kept.
     pub sections: Vec<Section>,
-    /// The threads, starting with the caller's.
+    /// Threads, starting with the caller's.
     pub threads: Vec<Thread>,
-    /// When the first picture of a preview was complete.
+    /// Time when the first picture of a preview was complete.
     pub first_pixel_ns: Option<u64>,
-    /// Sources and sinks, in the order in which they were opened.
+    /// Sources and sinks, in the order of opening.
     pub files: Vec<FileUse>,
     /// Samples of the machine, in order; empty unless a sampler ran.
     pub samples: Vec<Sample>,
-    /// Spans that were dropped because there were too many; the totals include them.
+    /// Number of spans dropped beyond the limit; the totals include them.
     pub dropped_spans: u64,
-    /// Files that were left out because there were too many.
+    /// Number of files dropped beyond the limit.
     pub dropped_files: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Recording {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Section {
-    /// The name: `read`, `write` or another.
+    /// Name: `read`, `write` or another.
     pub name: &'static str,
     /// Start time.
     pub start_ns: u64,
@@ -50,17 +50,17 @@ pub struct Section {
     pub end_ns: u64,
 }
 
-/// One thread, and later ones that reused its track: there are as many tracks as threads worked at the same time.
+/// One thread, and later ones that reused its track: there are as many tracks as concurrent threads.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Thread {
-    /// The time of each phase.
+    /// Time per phase.
     pub totals: Totals,
-    /// The timeline, if spans were requested, ordered by end, so that a span follows those inside it.
+    /// Timeline, if spans were requested, ordered by end: a span follows the ones nested in it.
     pub spans: Vec<SpanRecord>,
 }
 
-/// A span of time that a thread spent in one phase.
+/// Span of time that a thread spent in one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpanRecord {
@@ -68,19 +68,19 @@ pub struct SpanRecord {
     pub start_ns: u64,
     /// End time.
     pub end_ns: u64,
-    /// The activity of the thread.
+    /// Activity of the thread.
     pub phase: Phase,
-    /// The role of the thread.
+    /// Role of the thread.
     pub lane: Lane,
     /// Number of enclosing spans.
     pub depth: u8,
-    /// The file, as its index in [`Recording::files`], of a call that moves bytes.
+    /// For a call that moves bytes, the file's index in [`Recording::files`].
     pub file: Option<u32>,
-    /// For calls, the bytes moved; for other spans, the number of the chunk, if any.
+    /// For calls, the number of bytes moved; for other spans, the chunk number, if any.
     pub value: u64,
 }
 
-/// Nanoseconds by lane and phase. They do not overlap.
+/// Nanoseconds by lane and phase, without overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     ns: [[u64; PHASE_COUNT]; LANE_COUNT],
@@ -90,27 +90,27 @@ pub struct Totals {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HostCalls {
-    /// The number of calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Their duration, summed over threads, in nanoseconds.
+    /// Total duration, summed over threads, in nanoseconds.
     pub elapsed_ns: u64,
-    /// How much of that the thread was off the CPU: sleeping, or waiting for a device, a lock or a core. 0 if the
-    /// system does not report a thread's CPU time.
+    /// Part of that time that the thread was off the CPU: sleeping, or waiting for a device, a lock or a core. 0 if the
+    /// system does not report CPU time per thread.
     pub idle_ns: u64,
 }
 
-/// The calls on one source or sink.
+/// Calls on one source or sink.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FileUse {
-    /// The name used in messages.
+    /// Name used in messages.
     pub name: String,
-    /// The phase of its calls: [`Phase::Read`], [`Phase::Write`], [`Phase::Host`], or [`Phase::Decompress`] for the
+    /// Phase of its calls: [`Phase::Read`], [`Phase::Write`], [`Phase::Host`], or [`Phase::Decompress`] for the
     /// decompressed bytes of compressed data.
     pub phase: Phase,
     /// Whether it is a sink.
     pub is_output: bool,
-    /// Whether it is a file in the file system, rather than memory, a pipe or a callback.
+    /// Whether it is a file in the file system rather than memory, a pipe or a callback.
     pub is_file: bool,
     /// Whether it is memory.
     pub is_memory: bool,
@@ -120,7 +120,7 @@ pub struct FileUse {
     pub callers: Vec<(Phase, u64)>,
 }
 
-/// A sample of the machine at one moment.
+/// Sample of the machine at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Sample {
@@ -154,22 +154,22 @@ impl Totals {
 
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Totals) {
-        // As flat slices, which compilers vectorize: for a small file, this is a noticeable share of the job.
+        // Flat slices, which compilers vectorize: for a small file, this is a noticeable share of the job.
         let sums = self.ns.as_flattened_mut();
         sums.iter_mut().zip(other.ns.as_flattened()).for_each(|(sum, ns)| *sum += ns);
     }
 
-    /// The time of a phase in a lane, in nanoseconds.
+    /// Returns the time of a phase in a lane, in nanoseconds.
     pub fn get(&self, lane: Lane, phase: Phase) -> u64 {
         self.ns[lane as usize][phase as usize]
     }
 
-    /// The time of a phase, in nanoseconds.
+    /// Returns the time of a phase, in nanoseconds.
     pub fn total(&self, phase: Phase) -> u64 {
         Lane::ALL.iter().map(|&lane| self.get(lane, phase)).sum()
     }
 
-    /// The time in a lane, in nanoseconds.
+    /// Returns the time in a lane, in nanoseconds.
     pub fn of_lane(&self, lane: Lane) -> u64 {
         self.ns[lane as usize].iter().sum()
     }
@@ -180,21 +180,21 @@ impl Totals {
         self.ns.iter_mut().flatten().zip(subtrahends).for_each(|(sum, ns)| *sum = sum.saturating_sub(*ns));
     }
 
-    /// The total time, in nanoseconds.
+    /// Returns the total time, in nanoseconds.
     pub fn sum(&self) -> u64 {
         self.ns.iter().flatten().sum()
     }
 }
 
 impl Recording {
-    /// The time of all threads.
+    /// Returns the times of all threads, summed.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.threads.iter().for_each(|thread| totals.merge(&thread.totals));
         totals
     }
 
-    /// Returns the times and opened files since `earlier`, a recording of the same trace. Spans are left out.
+    /// Returns the times and opened files since `earlier`, a recording of the same trace. Omits spans.
     #[must_use]
     pub fn since(&self, earlier: &Recording) -> Recording {
         let thread = |(number, thread): (usize, &Thread)| {
@@ -208,7 +208,7 @@ impl Recording {
             (Some(now), Some(before)) => Some(now.since(before)),
             (now, _) => now,
         };
-        // Samples may have been thinned, so their number is not comparable.
+        // Samples may have been thinned, so their numbers are not comparable.
         let seen_ns = earlier.samples.last().map(|sample| sample.at_ns);
         let is_new = |sample: &&Sample| seen_ns.is_none_or(|seen_ns| sample.at_ns > seen_ns);
         Recording {

@@ -1,27 +1,26 @@
-//! The values of counters at one moment.
+//! Values of counters at one moment.
 
 /// Number of size classes: one for each bit length of a 64-bit size, and one for size 0.
 pub const BUCKET_COUNT: usize = 65;
 
-/// The values of [`Counters`](super::Counters) at one moment.
+/// Values of [`Counters`](super::Counters) at one moment.
 ///
-/// Read field by field: while other threads count, fields may belong to slightly different moments.
+/// Read field by field: while other threads count, fields may stem from slightly different moments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// Bytes moved.
     pub bytes: u64,
-    /// Calls that succeeded, including those at the end (size 0).
+    /// Successful calls, including those at the end of the data (size 0).
     pub calls: u64,
-    /// Time inside the calls, summed over threads, in nanoseconds, including failed calls, syncs, closes and
-    /// throttling.
+    /// Time inside the calls, summed over threads, in nanoseconds; includes failed calls, syncs, closes and throttling.
     pub waiting_ns: u64,
-    /// How much of that a [`CallDelay`](super::CallDelay) added, in nanoseconds.
+    /// Part of that time added by a [`CallDelay`](super::CallDelay), in nanoseconds.
     pub throttled_ns: u64,
-    /// Smallest size moved by one call, in bytes; size 0 does not count. 0 when nothing was moved.
+    /// Smallest nonzero size moved by one call, in bytes; 0 if nothing was moved.
     pub min_size: u64,
-    /// Largest size moved by one call, in bytes. 0 when nothing was moved.
+    /// Largest size moved by one call, in bytes; 0 if nothing was moved.
     pub max_size: u64,
-    /// Calls by size: index 0 counts size 0, index `i` the sizes from `2^(i-1)` to `2^i - 1`.
+    /// Calls by size: index 0 counts size 0, index `i` sizes from `2^(i-1)` to `2^i - 1`.
     pub calls_by_size: [u64; BUCKET_COUNT],
 }
 

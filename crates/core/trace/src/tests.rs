@@ -1,4 +1,4 @@
-//! Sums of spans, on one thread and on many.
+//! Checks the sums of spans, on one thread and on many.
 
 use super::*;
 use std::time::Duration;

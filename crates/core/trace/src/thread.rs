@@ -1,4 +1,4 @@
-//! A thread's own records, handed over when it is done.
+//! Records of a thread, merged into the trace when it finishes.
 
 use super::phase::{Lane, Phase};
 use super::recording::{HostCalls, Recording, Section, SpanRecord, Totals};
@@ -12,46 +12,46 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The number of spans for which a thread reserves space at a time.
+/// Number of spans that a thread reserves at a time.
 const ROOM_SPANS: usize = 256;
 
 thread_local! {
-    /// This thread's recording, if any.
+    /// Recording of this thread, if any.
     static ACTIVE: RefCell<Option<Active>> = const { RefCell::new(None) };
 }
 
-/// A thread that works for a job that is traced.
+/// A thread that works for a traced job.
 struct Active {
     shared: Arc<TraceShared>,
-    /// The track of this thread while it works for the job.
+    /// Track of this thread while it works for the job.
     track: usize,
-    /// Whether the job began on this thread.
+    /// Whether the job started on this thread.
     is_job: bool,
     notes: Box<Notes>,
 }
 
-/// The records of a thread.
+/// Records of a thread.
 #[derive(Default)]
 pub(super) struct Notes {
     totals: Totals,
     spans: Vec<SpanRecord>,
-    /// Number of further spans that this thread has reserved.
+    /// Number of further spans reserved by this thread.
     room: usize,
     dropped: u64,
-    /// Calls to the host: started alone, and started while others ran.
+    /// Calls to the host: started alone, and started while others were running.
     host: [HostCalls; 2],
-    /// The open spans; the first stands for the thread.
+    /// Open spans; the first one is the thread itself.
     open: Vec<OpenSpan>,
-    /// When the last span ended, until another starts.
+    /// End of the last span, until another one starts.
     ended_ns: Option<u64>,
 }
 
-/// A span that is open.
+/// An open span.
 struct OpenSpan {
     phase: Phase,
     lane: Lane,
     start_ns: u64,
-    /// Time of the spans inside it.
+    /// Time of nested spans.
     inner_ns: u64,
     file: Option<u32>,
     value: u64,
@@ -65,23 +65,23 @@ struct HostCall {
     cpu_ns: Option<u64>,
 }
 
-/// A trace that threads can join to work for a loop that one of its threads started.
+/// A trace that threads can join to work on a loop started by one of its threads.
 #[derive(Clone, Debug)]
 pub struct Joint {
     pub(super) trace: Trace,
 }
 
-/// Accesses this thread's recording; returns `None` if there is none, or if the thread is exiting.
+/// Accesses this thread's recording; returns `None` if there is none or the thread is exiting.
 fn with_active<T>(work: impl FnOnce(&mut Active) -> T) -> Option<T> {
     ACTIVE.try_with(|active| active.borrow_mut().as_mut().map(work)).ok().flatten()
 }
 
-/// Applies `work` to the trace of this thread, if it has one.
+/// Calls `work` with the trace of this thread, if any.
 pub(super) fn with_shared(work: impl FnOnce(&Arc<TraceShared>)) {
     with_active(|active| work(&active.shared));
 }
 
-/// Replaces this thread's recording with `next` and returns the old one.
+/// Replaces this thread's recording; returns the old one.
 fn replace(next: Option<Active>) -> Option<Active> {
     ACTIVE.try_with(|active| active.replace(next)).ok().flatten()
 }
@@ -92,12 +92,12 @@ pub fn joint() -> Option<Joint> {
 }
 
 impl Joint {
-    /// The trace.
+    /// Returns the trace.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// Runs `work` in parallel with others that join, on a new thread or on one that is already part of the trace.
+    /// Runs `work` in parallel with other joined threads, on a new thread or on one that is already part of the trace.
     pub fn join<T>(&self, work: impl FnOnce() -> T) -> T {
         if with_active(|active| Arc::ptr_eq(&active.shared, &self.trace.0)) == Some(true) {
             let _side = chunk(Some(Lane::Side), Phase::Other, 0);
@@ -108,7 +108,7 @@ impl Joint {
     }
 }
 
-/// A thread's recording, active until this is dropped.
+/// Recording of a thread, active until this is dropped.
 pub(super) struct Attached(Option<Active>);
 
 /// Records this thread until the result is dropped; `job` is the number of threads if a job starts here.
@@ -125,7 +125,7 @@ pub(super) fn attach(shared: &Arc<TraceShared>, lane: Lane, job: Option<usize>) 
     Attached(replace(Some(active)))
 }
 
-/// Records nothing on this thread until the result is dropped.
+/// Suspends recording on this thread until the result is dropped.
 pub(super) fn leave() -> Attached {
     Attached(replace(None))
 }
@@ -152,7 +152,7 @@ impl Active {
         self.notes.open.len() - 1
     }
 
-    /// Ends the span at `depth`, and any inside it that were never dropped.
+    /// Ends the span at `depth`, and any spans inside it that were never dropped.
     fn end(&mut self, end_ns: u64, depth: usize) {
         self.notes.ended_ns = Some(end_ns);
         while self.notes.open.len() > depth {
@@ -178,7 +178,7 @@ impl Active {
         self.notes.host[usize::from(call.is_beside)].add(HostCalls { calls: 1, elapsed_ns, idle_ns });
     }
 
-    /// The call at `depth` moved bytes.
+    /// Records the bytes moved by the call at `depth`.
     fn moved(&mut self, depth: usize, counters: &Counters, bytes: u64) {
         let noted = counters.file_in(&self.shared);
         let Some(span) = self.notes.open.get_mut(depth) else { return };
@@ -190,7 +190,7 @@ impl Active {
         }
     }
 
-    /// Hands all records over to the trace.
+    /// Merges all records into the trace.
     fn hand_over(mut self) {
         let end_ns = self.shared.now_ns();
         self.end(end_ns, 0);
@@ -205,7 +205,7 @@ impl Active {
 }
 
 impl Notes {
-    /// Records a span that ended.
+    /// Stores a finished span.
     fn keep(&mut self, span: &OpenSpan, end_ns: u64, shared: &TraceShared) {
         if span.phase == Phase::Other && !self.open.is_empty() {
             return;
@@ -217,12 +217,12 @@ impl Notes {
         self.room -= 1;
         let depth = self.open.len().min(usize::from(u8::MAX)) as u8;
         let OpenSpan { phase, lane, start_ns, file, value, .. } = *span;
-        // The clock of some virtual machines goes back.
+        // Some virtual machines have a clock that runs backwards.
         let end_ns = end_ns.max(start_ns);
         self.spans.push(SpanRecord { start_ns, end_ns, phase, lane, depth, file, value });
     }
 
-    /// Returns whether there is space for a span, within the limit for all threads of the trace.
+    /// Returns whether a span can be stored, within the limit for all threads of the trace.
     fn has_room(&mut self, reserved_spans: &AtomicUsize) -> bool {
         let more = |spans: usize| (spans + ROOM_SPANS <= MAX_SPANS).then_some(spans + ROOM_SPANS);
         if self.room == 0 && reserved_spans.fetch_update(Relaxed, Relaxed, more).is_ok() {
@@ -250,7 +250,7 @@ impl Notes {
 #[derive(Debug)]
 #[must_use]
 pub struct Span {
-    /// The depth of the span; `None` if nothing is recorded.
+    /// Depth of the span; `None` if nothing is recorded.
     depth: Option<usize>,
     /// Makes the span `!Send`: it belongs to the thread that started it.
     of_thread: PhantomData<*const ()>,
@@ -261,7 +261,7 @@ pub fn span(phase: Phase) -> Span {
     chunk(None, phase, 0)
 }
 
-/// Same as [`span`] if the thread has no phase; otherwise its phase continues.
+/// Same as [`span`] if the thread has no phase; otherwise the current phase continues.
 pub fn otherwise(phase: Phase) -> Span {
     let is_idle = |active: &mut Active| active.notes.open.last().is_none_or(|span| span.phase == Phase::Other);
     match with_active(is_idle) {
@@ -270,24 +270,24 @@ pub fn otherwise(phase: Phase) -> Span {
     }
 }
 
-/// Sets this thread's phase, with chunk `number`, and its lane if that changes.
+/// Sets this thread's phase with chunk `number`, and its lane if given.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
     start_span(phase, lane, number, phase == Phase::Host, |active| active.shared.now_ns())
 }
 
-/// Same as [`span`], starting at the moment `start`, for callers that have just read the clock.
+/// Same as [`span`], starting at `start`, for callers that have just read the clock.
 pub fn span_from(phase: Phase, start: Instant) -> Span {
     start_span(phase, None, 0, phase == Phase::Host, |active| active.shared.ns_at(start))
 }
 
-/// Same as [`chunk`], for work in steps: it starts where this thread's last span ended, so the time between them
-/// belongs to the next step.
+/// Same as [`chunk`], for work in steps: starts at the end of this thread's last span, so that the time in between
+/// counts for the new step.
 pub fn step(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
     let start_ns = |active: &Active| active.notes.ended_ns.unwrap_or_else(|| active.shared.now_ns());
     start_span(phase, lane, number, phase == Phase::Host, start_ns)
 }
 
-/// Excludes the time until the next [`step`] on this thread from that step.
+/// Excludes the time until this thread's next [`step`] from that step.
 pub fn pause() {
     with_active(|active| active.notes.ended_ns = None);
 }
@@ -303,13 +303,13 @@ fn start_span(
     Span { depth, of_thread: PhantomData }
 }
 
-/// Starts a span of a callback that notifies the host, until the result is dropped. It counts as time of the host, but
-/// not in [`HostCalls`], which has the calls that request data.
+/// Starts a span for a callback that notifies the host, until the result is dropped. It counts as host time, but not in
+/// [`HostCalls`], which only has calls that request data.
 pub fn callback() -> Span {
     start_span(Phase::Host, None, 0, false, |active| active.shared.now_ns())
 }
 
-/// Locks a mutex, recording a span if it has to wait. A poisoned mutex is treated as a healthy one.
+/// Locks a mutex, recording a span if it has to wait. Ignores poisoning.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.try_lock() {
         Ok(guard) => guard,
@@ -321,14 +321,14 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Span {
-    /// Ends it at `end`, a moment that has just passed.
+    /// Ends the span at `end`, a moment that has just passed.
     pub fn ended(mut self, end: Instant) {
         if let Some(depth) = self.depth.take() {
             with_active(|active| active.end(active.shared.ns_at(end), depth));
         }
     }
 
-    /// Same as [`Span::ended`], for a call: records the file, and how many bytes it moved.
+    /// Same as [`Span::ended`], for a call: also records the file and the number of bytes moved.
     pub(crate) fn moved(self, counters: &Counters, bytes: u64, end: Instant) {
         if let Some(depth) = self.depth {
             with_active(|active| active.moved(depth, counters, bytes));
@@ -350,18 +350,18 @@ impl Drop for Span {
 #[must_use]
 pub struct SectionGuard(Option<(Trace, &'static str, u64)>);
 
-/// Starts section `name` of the job, until the result is dropped. Sections that start inside a section of the same
-/// trace are not recorded: reading a file that a scene refers to belongs to reading the scene.
+/// Starts section `name` of the job, until the result is dropped. Nested sections of the same trace are not recorded:
+/// reading a file that a scene references is part of reading the scene.
 pub fn section(name: &'static str) -> SectionGuard {
     start_section(name, None)
 }
 
-/// Same as [`section`], starting at the moment `start`, which has just passed.
+/// Same as [`section`], starting at `start`, a moment that has just passed.
 pub fn section_from(name: &'static str, start: Instant) -> SectionGuard {
     start_section(name, Some(start))
 }
 
-/// Records that a picture is complete, with a sample for each pixel. Only the first call of a trace counts.
+/// Records that a picture is complete, with a sample for each pixel. Only the first call per trace counts.
 pub fn first_pixel() {
     if let Some(Joint { trace }) = joint() {
         let now_ns = trace.0.now_ns();
@@ -380,7 +380,7 @@ fn start_section(name: &'static str, start: Option<Instant>) -> SectionGuard {
 }
 
 impl SectionGuard {
-    /// Ends it at `end`, a moment that has just passed.
+    /// Ends the section at `end`, a moment that has just passed.
     pub fn ended(mut self, end: Instant) {
         self.end(Some(end));
     }

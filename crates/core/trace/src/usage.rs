@@ -1,4 +1,4 @@
-//! The resources used by the process or a thread, as far as the system reports them, and the share of the jobs.
+//! Resources used by the process or a thread, as far as the system reports them, and the jobs' share of them.
 
 use std::ops::AddAssign;
 
@@ -41,17 +41,17 @@ impl AddAssign for Usage {
     }
 }
 
-/// A job that starts within this time after a reading and is shorter than [`SHORT_NS`] needs no new reading, which
-/// would take a noticeable share of the time to read a small file.
+/// A job that starts within this time after a reading and is shorter than [`SHORT_NS`] needs no reading of its own,
+/// which would take a noticeable share of the time for a small file.
 const UNSEEN_NS: u64 = 1_000_000;
 /// See [`UNSEEN_NS`].
 const SHORT_NS: u64 = 100_000;
 
-/// The resources used by the process while jobs ran.
+/// Measures the resources used by the process while jobs ran.
 ///
-/// The usage is read when a job starts and when it ends, except for a short job that starts within a millisecond of the
-/// last reading. Such jobs are charged at the next reading, together with the time between them; if that was more than
-/// a hundredth of the total, their CPU time is limited to that of their threads.
+/// The usage is read at the start and end of a job, except for a short job that starts within a millisecond of the last
+/// reading. Short jobs are charged at the next reading, together with the time between them; if that exceeds a
+/// hundredth of their duration, their CPU time is capped at that of their threads.
 #[derive(Default)]
 pub(super) struct UsageMeter {
     used: Option<Usage>,
@@ -59,17 +59,17 @@ pub(super) struct UsageMeter {
     last_usage: Option<Usage>,
     last_ns: u64,
     start_ns: u64,
-    /// The threads of running jobs, and their maximum.
+    /// Number of threads of the running jobs, and its maximum.
     running: u64,
     threads: u64,
     /// Whether the running job started without a reading.
     is_unseen: bool,
-    /// The duration of jobs since the last reading.
+    /// Total duration of the jobs since the last reading.
     busy_ns: u64,
 }
 
 impl UsageMeter {
-    /// Records that a job starts while no other runs.
+    /// Records the start of a job while no other runs.
     pub(super) fn start(&mut self, now_ns: u64) {
         self.start_ns = now_ns;
         self.running = 0;
@@ -79,7 +79,7 @@ impl UsageMeter {
         }
     }
 
-    /// Adds a job with this many threads.
+    /// Adds a job with `threads` threads.
     pub(super) fn join(&mut self, threads: usize) {
         self.running = self.running.saturating_add(threads as u64);
         self.threads = self.threads.max(self.running);
@@ -90,7 +90,7 @@ impl UsageMeter {
         self.threads = self.threads.max(threads as u64);
     }
 
-    /// Records that a job ends and no other runs.
+    /// Records the end of the only running job.
     pub(super) fn end(&mut self, now_ns: u64) {
         let job_ns = now_ns.saturating_sub(self.start_ns);
         self.busy_ns += job_ns;
@@ -121,7 +121,7 @@ impl UsageMeter {
         self.last_ns = now_ns;
     }
 
-    /// Charges the jobs for their usage so far, while none is running.
+    /// Charges the jobs for their usage so far. Call it while no job runs.
     pub(super) fn settle(&mut self, now_ns: u64) {
         if self.busy_ns > 0 {
             self.read(now_ns);
@@ -144,7 +144,7 @@ mod system {
     use super::Usage;
     use std::mem::MaybeUninit;
 
-    /// The unit of `getrusage`: a disk block.
+    /// Unit of `getrusage`: a disk block.
     const BLOCK_BYTES: u64 = 512;
 
     pub(super) fn usage() -> Option<Usage> {
@@ -158,7 +158,7 @@ mod system {
             usage.assume_init()
         };
         let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-        // On other systems these count operations.
+        // On other systems, these count operations.
         let bytes = |blocks| cfg!(target_os = "linux").then_some(blocks as u64 * BLOCK_BYTES);
         Some(Usage {
             cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime),
@@ -238,8 +238,8 @@ mod tests {
             meter.settle(settled_ns);
             meter.used().unwrap().cpu_ns
         };
-        // This process has used far more than a few microseconds of CPU time so far, and the jobs were charged as many
-        // cores. If nothing ran between them, all of it is theirs.
+        // This process has used far more than a few microseconds of CPU time by now, but the jobs are charged at most
+        // for their threads. If nothing ran between them, all of it is theirs.
         let later = 3_600_000_000_000;
         assert_eq!([used(&[2], 0, later), used(&[2, 1], 0, later), used(&[2], 5, later)], [2000, 3000, 5000]);
         assert!(used(&[2], 0, 1005) > 5000);

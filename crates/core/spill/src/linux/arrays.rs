@@ -1,8 +1,8 @@
 //! Arrays in unnamed mapped files.
 //!
-//! Each array has its own file, which no other process can open or shorten. All its blocks are reserved, so that
-//! writing to the array cannot fail for lack of space. The system removes the file with the array, however the process
-//! exits. The parent module decides which arrays are on disk.
+//! Each array has its own file, which no other process can open or truncate. All of its disk blocks are reserved, so
+//! that writing to the array cannot fail for lack of space. The system deletes the file with the array, however the
+//! process exits. The parent module decides which arrays are on disk.
 
 use polyhaul_fault::planted;
 use std::ffi::CString;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Minimum page size of the architectures that Rust supports on Linux. Arrays with a larger alignment never spill.
 pub const PAGE_BYTES: usize = 4096;
-/// Maximum number of arrays on disk at a time: each has an open file.
+/// Maximum number of arrays on disk at a time: each keeps a file open.
 const MAX_ARRAYS: usize = 512;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -24,7 +24,7 @@ pub fn any() -> bool {
     COUNT.load(Relaxed) > 0
 }
 
-/// The arrays on disk, in a table of fixed size: it must not allocate.
+/// Arrays on disk, in a fixed-size table that never allocates.
 pub struct MappedArrays {
     arrays: [MappedArray; MAX_ARRAYS],
     count: usize,
@@ -43,7 +43,7 @@ pub fn last_error() -> io::Error {
     io::Error::last_os_error()
 }
 
-/// Opens the folder that files are created in.
+/// Opens the folder for the files.
 pub fn open_folder(folder: &Path) -> io::Result<i32> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let path = CString::new(folder.as_os_str().as_bytes())?;
@@ -52,7 +52,7 @@ pub fn open_folder(folder: &Path) -> io::Result<i32> {
     if folder < 0 {
         return Err(last_error());
     }
-    // Fails now, not in the middle of a job, if the file system has no unnamed files.
+    // Fail now, not in the middle of a job, if the file system does not support unnamed files.
     match open(folder) {
         Ok(file) => close(file),
         Err(error) => {
@@ -68,7 +68,7 @@ pub fn close_folder(folder: i32) {
     close(folder);
 }
 
-/// Closes a descriptor of this crate.
+/// Closes a descriptor.
 pub fn close(file: i32) {
     // SAFETY: this module owns the descriptor.
     unsafe { libc::close(file) };
@@ -83,14 +83,14 @@ pub fn open(folder: i32) -> io::Result<i32> {
         return Ok(file);
     }
     let error = last_error();
-    // Network file systems have no unnamed files, and some report it as a folder that cannot be written to.
+    // Network file systems lack unnamed files, and some report it as an unwritable folder.
     match error.raw_os_error() {
         Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT | libc::EINVAL) => open_and_unlink(folder),
         _ => Err(error),
     }
 }
 
-/// Creates a file and removes its name.
+/// Creates a file and unlinks it.
 fn open_and_unlink(folder: i32) -> io::Result<i32> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
@@ -98,7 +98,7 @@ fn open_and_unlink(folder: i32) -> io::Result<i32> {
         let mut name = [0u8; 64];
         let number = NUMBER.fetch_add(1, Relaxed);
         let mut rest: &mut [u8] = &mut name;
-        // Always shorter than the name's room, in which a zero byte is left.
+        // Always shorter than the buffer, so a zero byte remains.
         write!(rest, ".polyhaul-{}-{number}.tmp", std::process::id())?;
         // SAFETY: `name` ends with a zero byte; the last argument is the file's mode.
         let file = unsafe { libc::openat(folder, name.as_ptr().cast(), flags, 0o600) };
@@ -114,7 +114,7 @@ fn open_and_unlink(folder: i32) -> io::Result<i32> {
     Err(last_error())
 }
 
-/// Reserves blocks for the first `bytes` of a file.
+/// Reserves disk blocks for the first `bytes` of a file.
 pub fn reserve(file: i32, bytes: usize) -> io::Result<()> {
     let bytes = libc::off_t::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     loop {
@@ -132,7 +132,7 @@ impl MappedArrays {
         MappedArrays { arrays: [MappedArray { start: 0, bytes: 0, file: -1 }; MAX_ARRAYS], count: 0, bytes: 0, peak: 0 }
     }
 
-    /// Returns the largest total size since [`MappedArrays::forget_peak`].
+    /// Returns the maximum total size since [`MappedArrays::forget_peak`].
     pub fn peak_bytes(&self) -> u64 {
         self.peak
     }
@@ -154,7 +154,7 @@ impl MappedArrays {
         self.find(start).is_some()
     }
 
-    /// Allocates an array of zeros on disk.
+    /// Allocates a zeroed array on disk.
     pub fn map(&mut self, folder: i32, bytes: usize) -> io::Result<*mut u8> {
         if self.count == MAX_ARRAYS {
             return Err(io::Error::from(io::ErrorKind::QuotaExceeded));
@@ -175,7 +175,7 @@ impl MappedArrays {
         Ok(start)
     }
 
-    /// Changes the size of an array on disk, and possibly its address.
+    /// Resizes an array on disk, possibly moving it.
     pub fn resize(&mut self, start: *mut u8, bytes: usize) -> io::Result<*mut u8> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let number = self.find(start).ok_or_else(missing)?;
@@ -204,7 +204,7 @@ impl MappedArrays {
     pub fn unmap(&mut self, start: *mut u8) -> bool {
         let Some(number) = self.find(start) else { return false };
         let array = self.arrays[number];
-        // SAFETY: this module made the mapping, and the caller no longer uses it.
+        // SAFETY: this module created the mapping, and the caller no longer uses it.
         unsafe { libc::munmap(start.cast(), array.bytes) };
         if !planted("spill-open") {
             close(array.file);
@@ -222,8 +222,8 @@ impl MappedArrays {
         self.peak = self.peak.max(self.bytes);
     }
 
-    /// Drops the pages of all arrays from this process's memory. Their contents stay in the file or the system's page
-    /// cache, and are mapped again on the next access.
+    /// Drops the pages of all arrays from this process's memory. Their contents stay in the file or the page cache and
+    /// are mapped again on the next access.
     pub fn release(&self) {
         for array in self.used() {
             // SAFETY: the mapping exists while the table is locked. It is shared, so no content is lost

@@ -1,53 +1,52 @@
 //! Small blocks in one unnamed mapped file: the names and lists of a million objects.
 //!
-//! Blocks are cut from slabs, one after another, in the sizes of a few classes; a freed block serves the next one of
-//! its class. A slab whose blocks are all freed after the spill ended gives its room on the disk back. The parent
-//! module decides which blocks are here. Nothing here allocates.
+//! A bump allocator cuts blocks from slabs, in a few size classes; a freed block is reused for the next one of its
+//! class. Once a spill has ended, slabs without blocks in use are punched out of the file. The parent module decides
+//! which blocks are here. Nothing here allocates.
 
 use super::arrays::{close, last_error, open, reserve};
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Address space for blocks; memory and disk are used a slab at a time.
+/// Address space for blocks; memory and disk are used one slab at a time.
 const SPACE_BYTES: usize = if cfg!(target_pointer_width = "64") { 1 << 37 } else { 1 << 28 };
-/// The unit in which the file grows.
+/// Unit in which the file grows.
 const SLAB_BYTES: usize = 16 << 20;
 const SLAB_COUNT: usize = SPACE_BYTES / SLAB_BYTES;
 /// Maximum size of a block.
 pub const MAX_BYTES: usize = SLAB_BYTES / 4;
-/// Every block has this alignment.
+/// Alignment of every block.
 pub const ALIGNMENT: usize = 16;
-/// Sizes up to this one are multiples of [`ALIGNMENT`]; from here on, there are four per doubling.
+/// Size up to which classes are multiples of [`ALIGNMENT`]; beyond, there are four classes per doubling.
 const MAX_FINE_BYTES: usize = 128;
 const FINE_CLASS_COUNT: usize = MAX_FINE_BYTES / ALIGNMENT;
 const CLASS_COUNT: usize = FINE_CLASS_COUNT + 4 * (MAX_BYTES.ilog2() - MAX_FINE_BYTES.ilog2()) as usize;
 
-/// Start of the address space; 0 until it is first used. It is never given back, so that an address tells whether a
-/// block is here.
+/// Start of the address space; 0 before its first use. Never unmapped, so that the address alone identifies a block.
 static SPACE: AtomicUsize = AtomicUsize::new(0);
-/// The bytes at its start that are mapped to the file.
+/// Bytes mapped to the file, at the start of the address space.
 static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// The state of all blocks.
+/// State of all blocks.
 pub struct SpillBlocks {
     file: i32,
-    /// The end of the last block that was cut.
+    /// End of the last block cut.
     cut_bytes: usize,
-    /// The first freed block of each class, which holds the address of the next one.
+    /// First freed block of each class; each freed block holds the address of the next one.
     freed: [usize; CLASS_COUNT],
-    /// The blocks in use that start in each slab.
+    /// Number of blocks in use that start in each slab.
     used: [u32; SLAB_COUNT],
     used_count: usize,
 }
 
-/// Returns whether a block is here.
+/// Returns whether a block is on disk.
 pub fn contains(start: *mut u8) -> bool {
     let space = SPACE.load(Relaxed);
     space != 0 && start.addr().wrapping_sub(space) < SPACE_BYTES
 }
 
-/// Drops the pages of all blocks from this process's memory, as it is done with those of arrays.
+/// Drops the pages of all blocks from this process's memory, as for arrays.
 pub fn release() {
     let bytes = MAPPED_BYTES.load(Relaxed);
     if bytes > 0 {
@@ -56,7 +55,7 @@ pub fn release() {
     }
 }
 
-/// Returns the class of a size, which is at most [`MAX_BYTES`], and the size of its blocks.
+/// Returns the class of a size up to [`MAX_BYTES`], and the size of its blocks.
 fn class(bytes: usize) -> (usize, usize) {
     let last = bytes.max(1) - 1;
     if bytes <= MAX_FINE_BYTES {
@@ -69,7 +68,7 @@ fn class(bytes: usize) -> (usize, usize) {
     (number, (quarter + 1) * step)
 }
 
-/// Returns whether blocks of both sizes have the same class, so that one can become the other in place.
+/// Returns whether both sizes have the same class, so that a block can be resized in place.
 pub fn is_same_class(bytes: usize, other_bytes: usize) -> bool {
     bytes.max(other_bytes) <= MAX_BYTES && class(bytes) == class(other_bytes)
 }
@@ -79,12 +78,12 @@ impl SpillBlocks {
         SpillBlocks { file: -1, cut_bytes: 0, freed: [0; CLASS_COUNT], used: [0; SLAB_COUNT], used_count: 0 }
     }
 
-    /// Returns the bytes on disk.
+    /// Returns the number of bytes on disk.
     pub fn bytes(&self) -> usize {
         MAPPED_BYTES.load(Relaxed)
     }
 
-    /// Allocates a block, whose content is undefined, in a file in `folder`.
+    /// Allocates a block with undefined content, in a file in `folder`.
     pub fn alloc(&mut self, folder: i32, bytes: usize) -> io::Result<*mut u8> {
         if bytes > MAX_BYTES {
             return Err(io::ErrorKind::OutOfMemory.into());
@@ -94,7 +93,8 @@ impl SpillBlocks {
         let start = if freed == 0 {
             self.cut(folder, bytes)?
         } else {
-            // SAFETY: a freed block is in the mapped part, has room for an address, and holds that of the next one.
+            // SAFETY: a freed block is in the mapped part, has room for an address, and holds the address of the next
+            // one.
             self.freed[class] = unsafe { *(freed as *const usize) };
             freed
         };
@@ -103,7 +103,7 @@ impl SpillBlocks {
         Ok(start as *mut u8)
     }
 
-    /// Cuts a new block from the current slab, or the next one.
+    /// Cuts a new block from the current slab or the next one.
     fn cut(&mut self, folder: i32, bytes: usize) -> io::Result<usize> {
         let mut start = self.cut_bytes;
         if start / SLAB_BYTES != (start + bytes - 1) / SLAB_BYTES {
@@ -133,7 +133,7 @@ impl SpillBlocks {
         Ok(())
     }
 
-    /// Frees a block of this size; `is_active` tells whether further blocks may be allocated.
+    /// Frees a block of this size; `is_active` is whether further blocks may be allocated.
     ///
     /// # Safety
     /// The block comes from [`SpillBlocks::alloc`], with the same class, and is no longer used.
@@ -153,13 +153,13 @@ impl SpillBlocks {
         }
     }
 
-    /// Gives the room of unused slabs back to the disk. Freed blocks are forgotten: no further ones are allocated until
-    /// another spill starts.
+    /// Releases the disk space of unused slabs. Forgets freed blocks, because none are allocated until another spill
+    /// starts.
     pub fn finish(&mut self) {
         self.freed = [0; CLASS_COUNT];
         let bytes = MAPPED_BYTES.load(Relaxed);
         if self.used_count > 0 {
-            // What follows the last block stays unused, so that its slab can be discarded once that block is freed.
+            // Skip the rest of the last slab, so that it can be discarded once its blocks are freed.
             self.cut_bytes = self.cut_bytes.next_multiple_of(SLAB_BYTES);
             (0..bytes / SLAB_BYTES).filter(|&slab| self.used[slab] == 0).for_each(|slab| self.discard(slab));
         } else if self.file >= 0 && map(SPACE.load(Relaxed), bytes, None).is_ok() {
@@ -170,7 +170,7 @@ impl SpillBlocks {
         }
     }
 
-    /// Gives the room of a slab back to the disk. It is not used again while the file exists.
+    /// Releases the disk space of a slab, which is not used again while the file exists.
     fn discard(&self, slab: usize) {
         let start = (slab * SLAB_BYTES) as libc::off_t;
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
@@ -179,12 +179,12 @@ impl SpillBlocks {
     }
 }
 
-/// The slab of a block.
+/// Returns the slab of a block.
 fn slab(start: usize) -> usize {
     (start - SPACE.load(Relaxed)) / SLAB_BYTES
 }
 
-/// Returns the address space, which the first call takes.
+/// Returns the address space, reserving it on the first call.
 fn space() -> io::Result<usize> {
     let space = SPACE.load(Relaxed);
     if space != 0 {
@@ -200,7 +200,7 @@ fn space() -> io::Result<usize> {
     Ok(start.addr())
 }
 
-/// Maps a part of the address space to a file, from an offset, or to nothing.
+/// Maps a part of the address space to a file at an offset, or to nothing.
 fn map(start: usize, bytes: usize, file: Option<(i32, usize)>) -> io::Result<()> {
     let (protection, flags, (file, offset)) = match file {
         Some(file) => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file),

@@ -1,9 +1,9 @@
-//! Decides what is in memory and what on disk.
+//! Decides which arrays and blocks are in memory and which on disk.
 //!
-//! Large arrays are always counted, so that a new [`Spill`] knows how much memory is in use. While one exists, an array
-//! that would exceed its limit becomes a mapped file ([`arrays`]), and an array that outgrows the limit moves to one.
-//! Smaller blocks go to a file ([`blocks`]) while the process itself has more memory than it should ([`warden`]).
-//! Nothing here allocates, because the allocator calls it.
+//! Large arrays are always counted, so that a new [`Spill`] starts with the memory already in use. While one exists, an
+//! array that would exceed its limit becomes a mapped file ([`arrays`]), and an array that outgrows the limit moves to
+//! one. Smaller blocks go to a file ([`blocks`]) while the process itself uses too much memory ([`warden`]). Nothing
+//! here allocates, because the allocator calls it.
 
 mod arrays;
 mod blocks;
@@ -20,15 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use warden::Warden;
 
-/// Minimum size of a large array: there are too many smaller ones to give each a file.
+/// Minimum size of a large array: smaller ones are too many for a file each.
 const MIN_LARGE_BYTES: usize = 1 << 20;
 
-/// Memory reserved for pages of files, unless the limit is too small for it. While a table is filled, each column has a
-/// page in use that is as large as the system's read-ahead, up to 2 MiB: 120 MiB for splats, even right after a
-/// release.
+/// Memory reserved for pages of files, unless the limit is too small. While a table is filled, each column has a
+/// resident page as large as the system's read-ahead, up to 2 MiB: 120 MiB for splats, even right after a release.
 const FILE_BYTES: u64 = 168 << 20;
 
-/// Memory that every job may take before its small blocks go to disk, where its buffers would be slow.
+/// Memory that any job may use before its small blocks go to disk, where its buffers would be slow.
 const MIN_OWN_BYTES: u64 = 32 << 20;
 
 /// Bytes of large arrays in memory.
@@ -61,7 +60,7 @@ fn lock_blocks() -> MutexGuard<'static, SpillBlocks> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The spilled arrays and the thread that releases their pages.
+/// Spilling of arrays, and the thread that releases their pages.
 #[derive(Debug)]
 pub struct Spill {
     _warden: Warden,
@@ -77,7 +76,7 @@ impl Spill {
         // The last step that can fail: dropping a warden joins its thread, which may be waiting for the lock on
         // `arrays`.
         let max_held_bytes = (memory / 2).min(memory.saturating_sub(FILE_BYTES).max(memory / 8));
-        // Arrays and buffers, which take up to a quarter; small limits leave as much to blocks as to pages of files.
+        // Arrays, plus a quarter for buffers; with small limits, blocks get as much as pages of files.
         let max_own_bytes = (memory / 2).max(max_held_bytes + memory / 4).max(MIN_OWN_BYTES);
         let warden = Warden::start(memory, max_own_bytes).inspect_err(|_| arrays::close_folder(folder))?;
         MAX_HELD_BYTES.store(max_held_bytes, Relaxed);
@@ -132,10 +131,10 @@ pub fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
     start
 }
 
-/// Allocates an array of zeros on disk.
+/// Allocates a zeroed array on disk.
 fn map(bytes: usize) -> *mut u8 {
     let mapped = lock_arrays().map(FOLDER.load(Relaxed), bytes);
-    // Without a descriptor or an entry for it, an array shares a file with others.
+    // If descriptors or table entries run out, the array goes to the file shared by blocks.
     let has_no_file = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded || is_out_of_files(error);
     match mapped {
         Ok(start) => start,
@@ -160,7 +159,7 @@ fn note_full_disk(error: &io::Error) {
 /// Allocates a block on disk; `None` if there is no room.
 fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
     let mut blocks = lock_blocks();
-    // Read while the lock is held: afterwards, a `Spill` that ends would have forgotten the block.
+    // Read under the lock: otherwise a `Spill` that ends meanwhile would miss the block.
     let folder = FOLDER.load(Relaxed);
     if folder < 0 {
         return None;
@@ -175,7 +174,7 @@ fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
     Some(start)
 }
 
-/// Allocates a block that is not large: on disk while the process is too large, if there is room, else in memory.
+/// Allocates a block that is not large: on disk while the process is too large, if there is room, otherwise in memory.
 pub fn alloc_small(layout: Layout, zeroed: bool) -> *mut u8 {
     if warden::are_blocks_on_disk(layout.size())
         && layout.align() <= blocks::ALIGNMENT
@@ -192,18 +191,18 @@ pub use blocks::contains as has_block;
 /// Frees a block on disk.
 ///
 /// # Safety
-/// As for [`GlobalAlloc::dealloc`], for a block that [`has_block`] knows.
+/// As for [`GlobalAlloc::dealloc`], for a block for which [`has_block`] is true.
 pub unsafe fn dealloc_block(start: *mut u8, layout: Layout) {
     // SAFETY: the caller's contract; blocks of this address come from `alloc_block`.
     unsafe { lock_blocks().free(start, layout.size(), is_active()) }
-    // Lists of a million small blocks touch as many pages while they are filled or freed.
+    // Filling or freeing lists of a million small blocks touches as many pages.
     relieve();
 }
 
-/// Changes the size of a block on disk.
+/// Resizes a block on disk.
 ///
 /// # Safety
-/// As for [`GlobalAlloc::realloc`], for a block that [`has_block`] knows.
+/// As for [`GlobalAlloc::realloc`], for a block for which [`has_block`] is true.
 pub unsafe fn realloc_block(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
     if blocks::is_same_class(layout.size(), bytes) {
         return start;
@@ -225,7 +224,7 @@ pub unsafe fn dealloc(start: *mut u8, layout: Layout) {
     unsafe { System.dealloc(start, layout) }
 }
 
-/// Changes the size of an array that is or becomes large.
+/// Resizes an array that is or becomes large.
 ///
 /// # Safety
 /// As for [`GlobalAlloc::realloc`].

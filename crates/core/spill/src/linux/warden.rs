@@ -1,9 +1,9 @@
 //! Keeps the process below its limit by releasing the pages of arrays on disk.
 //!
-//! Worker threads check the size of the process between two pieces of work, at most every [`PAUSE`], during which two
-//! threads touch a few megabytes. A separate thread checks as well, for work that has no pieces: one that passes over a
-//! million objects maps 64 KiB with each page that it reads, up to 40 MB in a millisecond. Alone it would be too late
-//! when all cores are busy.
+//! Worker threads check the size of the process between pieces of work, at most every [`PAUSE`], in which two threads
+//! touch a few megabytes. A separate thread checks too, for work that is not split into pieces: a pass over a million
+//! objects maps 64 KiB with each page it reads, up to 40 MB in a millisecond. That thread alone would be too late when
+//! all cores are busy.
 
 use super::{blocks, is_active, lock_arrays, try_lock_arrays};
 use std::cell::Cell;
@@ -15,33 +15,33 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering::Re
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Minimum time between two checks of the process's size.
+/// Minimum time between two checks of the process size.
 const PAUSE: Duration = Duration::from_micros(200);
 /// Minimum size of mapped pages worth a release: below it, something else uses the memory.
 const MIN_RELEASE_BYTES: u64 = 16 << 20;
 
-/// Margin for pages that are touched between the check that starts a release and its end: this fraction of the limit,
-/// up to [`MAX_MARGIN_BYTES`].
+/// Margin for pages touched between the check that triggers a release and its end: this fraction of the limit, up to
+/// [`MAX_MARGIN_BYTES`].
 const MARGIN_DIVISOR: u64 = 8;
 const MAX_MARGIN_BYTES: u64 = 64 << 20;
 
 /// Maximum resident size of the process; `u64::MAX` without a warden.
 static MAX_PROCESS_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Maximum size of what is resident and no mapped file; while it is more, new blocks go to disk.
+/// Maximum resident size without mapped files; above it, new blocks go to disk.
 static MAX_OWN_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
-/// [`UNWATCHED`] without a warden; else where new blocks go.
+/// Where new blocks go; [`UNWATCHED`] without a warden.
 static BLOCKS: AtomicU8 = AtomicU8::new(UNWATCHED);
 const UNWATCHED: u8 = 0;
 const IN_MEMORY: u8 = 1;
 const ON_DISK: u8 = 2;
-/// A thread checks the size of the process after it allocated this much in blocks.
+/// Number of bytes in new blocks after which a thread checks the size of the process.
 const BLOCK_BYTES_PER_CHECK: usize = 1 << 20;
-/// Descriptor of the system's file with the size of this process; it stays open.
+/// Descriptor of the system's file with the sizes of this process; stays open.
 static SIZES: AtomicI32 = AtomicI32::new(-1);
 /// Time of the last check by a worker, in nanoseconds of the monotonic clock.
 static CHECKED_NS: AtomicU64 = AtomicU64::new(0);
 
-/// The thread that checks; dropping this stops it.
+/// The checking thread; dropping this stops it.
 #[derive(Debug)]
 pub struct Warden {
     is_over: Arc<AtomicBool>,
@@ -49,13 +49,13 @@ pub struct Warden {
 }
 
 impl Warden {
-    /// Starts the thread. The process may grow by `memory` bytes from its present size; of these, up to `max_own_bytes`
-    /// are no mapped files.
+    /// Starts the thread. The process may grow by `memory` bytes from its present size, of which up to `max_own_bytes`
+    /// may be outside mapped files.
     pub fn start(memory: u64, max_own_bytes: u64) -> io::Result<Warden> {
         if SIZES.load(Relaxed) < 0 {
             SIZES.store(File::open("/proc/self/statm")?.into_raw_fd(), Relaxed);
         }
-        // Memory that the program has already, such as that of an interpreter, cannot be released.
+        // Memory that the program already uses, such as an interpreter's, cannot be released.
         let [before, files_before] = read().unwrap_or_default();
         let margin = (memory / MARGIN_DIVISOR).min(MAX_MARGIN_BYTES);
         MAX_PROCESS_BYTES.store((memory - margin).saturating_add(before), Relaxed);
@@ -82,7 +82,7 @@ impl Drop for Warden {
         BLOCKS.store(UNWATCHED, Relaxed);
         self.is_over.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
-            // After a panic there, pages are no longer released, which the job's result does not depend on.
+            // If the thread panicked, pages are no longer released, which does not affect the job's result.
             let _ = thread.join();
         }
     }
@@ -97,7 +97,7 @@ pub fn relieve() {
     let last = CHECKED_NS.load(Relaxed);
     let is_due = now.saturating_sub(last) >= PAUSE.as_nanos() as u64;
     if is_due && CHECKED_NS.compare_exchange(last, now, Relaxed, Relaxed).is_ok() && is_too_large() {
-        // A thread that holds the lock either releases pages itself or maps an array, which another check follows.
+        // A thread that holds the lock either releases pages itself or maps an array, and another check follows that.
         if let Some(arrays) = try_lock_arrays() {
             arrays.release();
             blocks::release();
@@ -114,13 +114,12 @@ pub fn are_blocks_on_disk(bytes: usize) -> bool {
     state == ON_DISK
 }
 
-/// Checks the process after each [`BLOCK_BYTES_PER_CHECK`]: blocks alone can fill the memory between two checks of
-/// others.
+/// Checks the process after every [`BLOCK_BYTES_PER_CHECK`]: blocks alone can fill the memory between other checks.
 fn count_block(bytes: usize) {
     thread_local! {
         static BYTES: Cell<usize> = const { Cell::new(0) };
     }
-    // Threads that end have no counter any more.
+    // Exiting threads have no counter any more.
     let _ended = BYTES.try_with(|counted| {
         let sum = counted.get() + bytes;
         counted.set(if sum < BLOCK_BYTES_PER_CHECK { sum } else { 0 });
@@ -130,7 +129,7 @@ fn count_block(bytes: usize) {
     });
 }
 
-/// Returns whether the process is too large and has pages that can be released. Decides where new blocks go.
+/// Returns whether the process is too large and has pages to release. Also decides where new blocks go.
 fn is_too_large() -> bool {
     let max_bytes = MAX_PROCESS_BYTES.load(Relaxed);
     if max_bytes == u64::MAX {
@@ -138,14 +137,14 @@ fn is_too_large() -> bool {
     }
     let Some([resident, files]) = read() else { return false };
     let is_over = resident.saturating_sub(files) > MAX_OWN_BYTES.load(Relaxed);
-    // Without a warden, it stays as it is.
+    // Without a warden, the state stays unchanged.
     let _unwatched = BLOCKS.fetch_update(Relaxed, Relaxed, |state| {
         (state != UNWATCHED).then_some(if is_over { ON_DISK } else { IN_MEMORY })
     });
     resident > max_bytes && files > MIN_RELEASE_BYTES
 }
 
-/// Returns the resident bytes of this process and how many of them are mapped files.
+/// Returns the resident bytes of this process, and the part that is mapped files.
 fn read() -> Option<[u64; 2]> {
     let mut text = [0u8; 128];
     // SAFETY: `text` has room for the requested bytes; a descriptor that is not open is an error.

@@ -1,46 +1,46 @@
-//! Computes any number of digits of a value with big integers: for values whose digits do not fit 64 or 128 bits.
+//! Computes any number of digits with big integers, for values whose digits do not fit 64 or 128 bits.
 //!
-//! Integer arithmetic on the value's bits, in fixed arrays. Slow (up to 1 µs), and correct by construction.
+//! Integer arithmetic on the value's bits in fixed-size arrays. Slow (up to 1 µs), and correct by construction.
 
 use super::exact::split_bits;
 use super::fixed::POWERS;
 use super::significant::{self, Significant, carried};
 
-/// Words of 64 bits before the point, and after it.
+/// Number of 64-bit limbs before the point, and after it.
 const LIMBS: usize = 17;
-/// Digits of a group.
+/// Digits per group.
 const GROUP: usize = 9;
-/// One digit for a carry, 309 before the point rounded up to whole groups, then the longest fraction: 60 significant
-/// digits of 2^-1074, plus a group more than requested.
+/// One digit for a carry, 309 before the point rounded up to complete groups, then the longest fraction (60 significant
+/// digits of 2^-1074) and a group more than requested.
 const CAPACITY: usize = 1 + 315 + 384 + 2 * GROUP;
 
-/// Decimal digits with a point among them.
+/// Decimal digits, split by the point.
 pub(super) struct LongDigits {
     text: [u8; CAPACITY],
-    /// The index of the first digit: 0 after a carry, otherwise 1.
+    /// Index of the first digit: 0 after a carry, otherwise 1.
     start: usize,
-    /// The index of the first digit of the fraction.
+    /// Index of the fraction's first digit.
     point: usize,
     end: usize,
 }
 
 impl LongDigits {
-    /// The digits of `magnitude` with `decimals` (at most 384) after the point.
+    /// Computes `magnitude` with `decimals` (at most 384) digits after the point.
     pub(super) fn with_decimals(magnitude: f64, decimals: usize) -> Self {
         let (mut digits, more) = Self::cut(magnitude, decimals);
         digits.round(digits.point + decimals, more);
         digits
     }
 
-    /// `count` significant digits of `magnitude`, the first of which has the weight 10^`exponent`, and the exponent
-    /// after rounding.
+    /// Computes `count` significant digits of `magnitude`, the first of which has the weight 10^`exponent`; returns the
+    /// exponent after rounding, too.
     pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> (Self, i32) {
         let decimals = (count as i32 - 1 - exponent).max(0) as usize;
         let (mut digits, more) = Self::cut(magnitude, decimals);
         let first_index = |digits: &Self, exponent: i32| (digits.point as i32 - 1 - exponent).max(0) as usize;
         let first = first_index(&digits, exponent);
         digits.round(first + count, more);
-        // A carry out of the first digit goes to the one before it, which was a zero or absent.
+        // A carry out of the first digit moves to the one before it, which was zero or absent.
         let carried = first > 0 && digits.text[first - 1] == b'1';
         let exponent = exponent + i32::from(carried);
         digits.start = first_index(&digits, exponent);
@@ -48,7 +48,7 @@ impl LongDigits {
         (digits, exponent)
     }
 
-    /// The digits before and after the point.
+    /// Digits before and after the point.
     pub(super) fn parts(&self) -> (&[u8], &[u8]) {
         let range = |start: usize, end: usize| self.text.get(start..end).unwrap_or_default();
         (range(self.start, self.point), range(self.point, self.end))
@@ -59,7 +59,7 @@ impl LongDigits {
         self.text.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// At least one digit more than `decimals`, and whether nonzero digits follow them.
+    /// Computes at least one digit more than `decimals`, and whether nonzero digits follow.
     fn cut(magnitude: f64, decimals: usize) -> (Self, bool) {
         let (significand, exponent) = split_bits(magnitude);
         let mut digits = Self { text: [b'0'; CAPACITY], start: 1, point: 2, end: 2 };
@@ -73,7 +73,7 @@ impl LongDigits {
         (digits, fraction.iter().any(|&limb| limb != 0))
     }
 
-    /// Appends the digits of an integer, without leading zeros but at least one.
+    /// Appends the digits of an integer, at least one, without leading zeros.
     fn whole(&mut self, limbs: &mut [u64; LIMBS]) {
         let mut groups = [0; 35];
         let mut count = 0;
@@ -103,7 +103,7 @@ impl LongDigits {
         }
     }
 
-    /// Rounds to the digits before `end` (1 or more), to nearest, ties to even; `more` is whether nonzero digits follow
+    /// Rounds to the digits before `end` (1 or more), to nearest, ties to even; `more` is set if nonzero digits follow
     /// the stored ones.
     fn round(&mut self, end: usize, more: bool) {
         let rest = self.text.get(end..self.end).unwrap_or_default();
@@ -123,7 +123,7 @@ impl LongDigits {
     }
 }
 
-/// Up to [`significant::MAX`] digits as an integer.
+/// Computes up to [`significant::MAX`] digits as an integer.
 #[cold]
 #[inline(never)]
 pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> Significant {
@@ -132,11 +132,11 @@ pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> Signif
     carried(integer, exponent, count)
 }
 
-/// significand · 2^exponent: the part before the point, and the part after it in units of 2^-1088, lowest limb first.
+/// Splits significand · 2^exponent into its whole part and its fraction in units of 2^-1088, lowest limb first.
 fn halves(significand: u64, exponent: i32) -> ([u64; LIMBS], [u64; LIMBS]) {
     let mut whole = [0; LIMBS];
     let mut fraction = [0; LIMBS];
-    // The lowest bit's position in the limbs of the fraction and then the whole: 14 to 2059.
+    // Position of the lowest bit in the limbs of the fraction followed by those of the whole part: 14 to 2059.
     let lowest = (exponent + 64 * LIMBS as i32).max(0) as usize;
     let wide = u128::from(significand) << (lowest % 64);
     for (limb, part) in [(lowest / 64, wide as u64), (lowest / 64 + 1, (wide >> 64) as u64)] {
@@ -148,7 +148,7 @@ fn halves(significand: u64, exponent: i32) -> ([u64; LIMBS], [u64; LIMBS]) {
     (whole, fraction)
 }
 
-/// Multiplies by 10^9 in place and returns the digits that cross the point.
+/// Multiplies by 10^9 in place; returns the digits that cross the point.
 fn next_group(fraction: &mut [u64; LIMBS]) -> u32 {
     let lowest = fraction.iter().position(|&limb| limb != 0).unwrap_or(LIMBS);
     let mut carry = 0;
@@ -160,12 +160,12 @@ fn next_group(fraction: &mut [u64; LIMBS]) -> u32 {
     carry as u32
 }
 
-/// Divides by 10^9 in place and returns the remainder.
+/// Divides by 10^9 in place; returns the remainder.
 fn divide_by_billion(limbs: &mut [u64; LIMBS]) -> u32 {
     let highest = limbs.iter().rposition(|&limb| limb != 0).map_or(0, |highest| highest + 1);
     let mut rest = 0;
     for limb in limbs[..highest].iter_mut().rev() {
-        // In halves, because a division of 128 bits is a function call.
+        // In halves, because a 128-bit division is a function call.
         let upper = rest << 32 | *limb >> 32;
         let lower = (upper % 1_000_000_000) << 32 | *limb & 0xFFFF_FFFF;
         *limb = ((upper / 1_000_000_000) << 32) | (lower / 1_000_000_000);

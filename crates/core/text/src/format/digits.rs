@@ -1,8 +1,8 @@
-//! Digits of integers, left-aligned in an array and filled up with zeros.
+//! Digits of integers, left-aligned in an array and padded with zeros.
 
 use super::fixed::POWERS;
 
-/// Eight digits, one per byte, the first one lowest.
+/// Splits a number into eight digits, one per byte, the first one lowest.
 #[inline(always)]
 pub(super) fn eight(number: u32) -> u64 {
     const HUNDREDS: u64 = 0x0000_007F_0000_007F;
@@ -17,20 +17,20 @@ pub(super) fn eight(number: u32) -> u64 {
     upper + ((pairs - 10 * upper) << 8)
 }
 
-/// [`eight`] as text.
+/// Turns the digits of [`eight`] into text.
 #[inline(always)]
 pub(super) fn ascii(digits: u64) -> u64 {
     digits | 0x3030_3030_3030_3030
 }
 
-/// An integer of `digits` (up to 16) digits, the first one lowest, and zeros after them.
+/// Splits an integer of `digits` (up to 16) digits, the first one lowest, followed by zeros.
 #[inline(always)]
 pub(super) fn sixteen(integer: u64, digits: usize) -> [u64; 2] {
     let filled = integer * POWERS[16 - digits];
     [eight((filled / 100_000_000) as u32), eight((filled % 100_000_000) as u32)]
 }
 
-/// The text of an integer of `digits` (1 to 19) digits, and zeros after them.
+/// Text of an integer of `digits` (1 to 19) digits, followed by zeros.
 #[inline(always)]
 pub(super) fn left_aligned(integer: u64, digits: usize) -> [u8; 24] {
     let words = if digits <= 16 {

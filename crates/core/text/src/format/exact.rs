@@ -1,7 +1,7 @@
-//! Fixed digits for the values that the fast path cannot handle: ties, large values, infinities, NaN, and more than
-//! [`MAX_DIGITS`](super::MAX_DIGITS) digits.
+//! Fixed digits for values the fast path cannot handle: ties, large values, infinities, NaN, and more than
+//! [`MAX_DIGITS`](super::MAX_DIGITS) decimals.
 //!
-//! Integer arithmetic on the value's bits: in 128 bits if they suffice, otherwise by [`super::big`].
+//! Integer arithmetic on the value's bits: in 128 bits if they suffice, otherwise with [`super::big`].
 
 use super::big::LongDigits;
 use super::digits::left_aligned;
@@ -11,7 +11,7 @@ use super::pen::Pen;
 use super::shortest::nonfinite;
 use super::significant;
 
-/// Stores a value of any size: at most 309 digits, a sign, a point and 12 digits.
+/// Stores any value: at most a sign, 309 digits, a point and 12 decimals.
 ///
 /// # Safety
 /// As for [`magnitude`], and one byte for the sign.
@@ -27,7 +27,7 @@ pub(super) unsafe fn fixed(pen: Pen, negative: bool, value: f64, digits: usize) 
     }
 }
 
-/// Stores a finite value of zero or above with up to 384 digits.
+/// Stores a finite non-negative value with up to 384 decimals.
 ///
 /// # Safety
 /// Room for the whole part (309 bytes; 39 where the value fits an f32), a point, the digits, and 32 bytes more.
@@ -44,7 +44,7 @@ pub(super) unsafe fn magnitude(pen: Pen, magnitude: f64, digits: usize) -> Pen {
     }
 }
 
-/// [`magnitude`] of any value.
+/// [`magnitude`] for any value.
 ///
 /// # Safety
 /// As for [`magnitude`].
@@ -60,7 +60,7 @@ unsafe fn all_digits(pen: Pen, magnitude: f64, digits: usize) -> Pen {
     }
 }
 
-/// `magnitude` = significand · 2^exponent, with the significand below 2^53.
+/// Splits `magnitude` into significand · 2^exponent, with the significand below 2^53.
 #[inline(always)]
 pub(super) fn split_bits(magnitude: f64) -> (u64, i32) {
     let bits = magnitude.to_bits();
@@ -69,8 +69,8 @@ pub(super) fn split_bits(magnitude: f64) -> (u64, i32) {
     if field == 0 { (below, -1074) } else { (below | 1 << 52, field - 1075) }
 }
 
-/// The rounded value as its whole part and its fraction in units of 10^-digits, for exponents up to
-/// 11 and up to 19 digits.
+/// Rounds a value and splits it into its whole part and its fraction in units of 10^-digits, for exponents up to 11 and
+/// up to 19 digits.
 #[inline]
 fn whole_and_fraction(significand: u64, exponent: i32, digits: usize) -> (u64, u64) {
     if exponent >= 0 {
@@ -79,7 +79,7 @@ fn whole_and_fraction(significand: u64, exponent: i32, digits: usize) -> (u64, u
     let shift = exponent.unsigned_abs();
     let whole = significand.checked_shr(shift).unwrap_or(0);
     let rest = if shift < 64 { significand & ((1 << shift) - 1) } else { significand };
-    // Below 2^53 · 10^19 < 2^117, so from a shift of 118 on it is less than one half.
+    // Below 2^53 · 10^19 < 2^117, so less than one half with a shift of 118 or more.
     let scaled = u128::from(rest) * u128::from(POWERS[digits]);
     if shift >= 118 {
         return (whole, 0);
@@ -92,7 +92,7 @@ fn whole_and_fraction(significand: u64, exponent: i32, digits: usize) -> (u64, u
     if rounded == POWERS[digits] { (whole + 1, 0) } else { (whole, rounded) }
 }
 
-/// Stores the point and `digits` digits of `fraction`, or nothing for no digits.
+/// Stores the point and `digits` digits of `fraction`, or nothing if `digits` is 0.
 ///
 /// # Safety
 /// 25 bytes of room. `digits` is at most 19, and `fraction` below 10^`digits`.

@@ -1,10 +1,9 @@
 //! Fixed digits, identical to C's `printf("%.Nf")` in the "C" locale.
 //!
-//! The value times 10^digits is rounded to an integer, ties to even, and the integer's digits are
-//! looked up three at a time. For an f32 the product is exact: 24 bits of the value and the 28 bits
-//! of 5^12 fit the 53 of an f64. For an f64 it is rounded once, which can only hide on which side
-//! of a tie the value lies: products that end in exactly one half are left to [`super::exact`], as are products of
-//! 2^52 or more.
+//! The value times 10^digits is rounded to an integer, ties to even, whose digits are looked up three at a time. For an
+//! f32 the product is exact: 24 bits of the value and the 28 bits of 5^12 fit the 53 of an f64. For an f64 it is
+//! rounded once, which only matters next to a tie: products that end in exactly one half go to [`super::exact`], as do
+//! products of 2^52 or more.
 
 use super::exact;
 use super::integer;
@@ -14,7 +13,7 @@ use polyhaul_fault::planted;
 /// Maximum number of digits after the point.
 pub const MAX_DIGITS: usize = 12;
 
-/// f32 and f64: the values on lines. Sealed.
+/// Float types that lines accept: f32 and f64. Sealed.
 pub trait Real: Copy + sealed::Sealed {}
 
 impl Real for f32 {}
@@ -23,11 +22,11 @@ impl Real for f64 {}
 pub(super) mod sealed {
     use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page};
 
-    /// Properties of a float type that the writers need.
+    /// Float properties that the writers need.
     pub trait Sealed: super::super::lanes::Float {
-        /// The longest text in bytes: sign, digits of the largest value, point, `MAX_DIGITS`.
+        /// Maximum length in bytes: sign, digits of the largest value, point, `MAX_DIGITS`.
         const MAX_FIXED_BYTES: usize;
-        /// Whether the value times a power of ten is rounded.
+        /// Whether the product with a power of ten is rounded.
         const PRODUCT_IS_ROUNDED: bool;
         fn is_negative(self) -> bool;
         fn magnitude(self) -> f64;
@@ -92,20 +91,20 @@ pub(super) const POWERS: [u64; 20] = {
     powers
 };
 
-/// A digit count and the factors derived from it.
+/// Number of decimals and the factors derived from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     pub(super) digits: usize,
     /// 10^digits.
     pub(super) power: f64,
-    /// The factor that makes 10^digits a power of 1000: 1, 10 or 100.
+    /// Factor that makes 10^digits a power of 1000: 1, 10 or 100.
     lift: u64,
-    /// How many groups of three digits hold the fraction.
+    /// Number of three-digit groups that hold the fraction.
     groups: u8,
 }
 
 impl Scale {
-    /// More than [`MAX_DIGITS`] count as [`MAX_DIGITS`].
+    /// Looks up a scale; `digits` is capped at [`MAX_DIGITS`].
     #[inline(always)]
     pub(super) const fn new(digits: usize) -> &'static Self {
         &SCALES[if digits < MAX_DIGITS { digits } else { MAX_DIGITS }]
@@ -129,7 +128,7 @@ static SCALES: [Scale; MAX_DIGITS + 1] = {
     scales
 };
 
-/// Stores `value`: at most `MAX_FIXED_BYTES`, and at most `SLACK` bytes past the text.
+/// Stores `value`: at most `MAX_FIXED_BYTES` of text, and at most `SLACK` bytes past it.
 ///
 /// # Safety
 /// Room for the text of `value`, which is at most `MAX_FIXED_BYTES`, and `SLACK` bytes more.
@@ -147,21 +146,22 @@ pub(super) unsafe fn fixed<R: Real>(pen: Pen, value: R, scale: &Scale) -> Pen {
     }
 }
 
-/// [`fixed`] for a known number of groups: divisions become multiplications.
+/// [`fixed`] with the number of groups as a constant: divisions become multiplications.
 ///
 /// # Safety
 /// As for [`fixed`]; `G` must be `scale.groups()`.
 #[inline(always)]
 pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R, scale: &Scale) -> Pen {
-    // Adding 2^52 leaves no bits for a fraction, so the addition itself rounds, ties to even.
+    // Adding 2^52 leaves no fraction bits, so the addition itself rounds, ties to even.
     const SHIFTER: f64 = (1u64 << 52) as f64;
     let scaled = value.magnitude() * scale.power;
     let shifted = scaled + SHIFTER;
-    // Infinities, NaN and products of 2^52 or more all come out at 2^52 or above.
+    // Infinities, NaN and products of 2^52 or more all end up at 2^52 or above.
     let rounded = shifted.to_bits() - SHIFTER.to_bits();
     let tie = R::PRODUCT_IS_ROUNDED && ((shifted - SHIFTER) - scaled).abs() == 0.5;
-    // SAFETY: the room is that of `fixed`. `exact::fixed` gets a sign, a whole part, a point and at most 12 digits of
-    // it, with 32 bytes of `SLACK`. `rounded < 2^52` and `lift <= 100` bound what `scaled_integer` gets.
+    // SAFETY: the room is the same as for `fixed`. `exact::fixed` stores a sign, a whole part, a point and at most 12
+    // digits there, which leaves it 32 bytes of `SLACK`. `rounded < 2^52` and `lift <= 100` bound the argument of
+    // `scaled_integer`.
     unsafe {
         if rounded >= 1 << 52 || tie {
             return exact::fixed(pen, value.is_negative(), value.magnitude(), scale.digits);

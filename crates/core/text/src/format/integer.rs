@@ -1,7 +1,6 @@
-//! Integers in decimal: no sign for zero and above, no separators, no leading zeros.
+//! Integers in decimal: no plus sign, no separators, no leading zeros.
 //!
-//! Three digits per table lookup. A table of four digits (40 KB) would push the mesh's data out of the first-level
-//! cache.
+//! Three digits per table lookup. A table of four digits (40 KB) would evict the mesh's data from the L1 cache.
 
 use super::pen::Pen;
 
@@ -11,8 +10,8 @@ use super::pen::Pen;
 /// 11 bytes from `pen` must be inside its buffer.
 #[inline(always)]
 pub(super) unsafe fn u32(pen: Pen, value: u32) -> Pen {
-    // SAFETY: both helpers get a `value` below their limit, and 10 bytes or fewer of the 11. Otherwise `head` gets at
-    // most 4, advances by 1 and stores 4 bytes, and `groups3` needs the remaining 10 bytes.
+    // SAFETY: both helpers receive a `value` below their limit and need at most 10 of the 11 bytes. Otherwise `head`
+    // receives at most 4, advances by 1 and stores 4 bytes, and `groups3` needs the remaining 10 bytes.
     unsafe {
         if value < 1_000_000 {
             return below_million(pen, value);
@@ -32,7 +31,7 @@ pub(super) unsafe fn u32(pen: Pen, value: u32) -> Pen {
 #[inline]
 pub(super) unsafe fn u64(pen: Pen, value: u64) -> Pen {
     const BILLION: u64 = 1_000_000_000;
-    // SAFETY: quotients and remainders of 10^9 are below 10^9, the first part is at most 18. The longest way is 2
+    // SAFETY: quotients and remainders of 10^9 are below 10^9, the first part is at most 18. The longest case stores 2
     // digits, then 9, then 10 bytes: 21.
     unsafe {
         if value < BILLION {
@@ -55,7 +54,7 @@ pub(super) unsafe fn u64(pen: Pen, value: u64) -> Pen {
 /// 12 bytes from `pen` must be inside its buffer.
 #[inline(always)]
 pub(super) unsafe fn i32(pen: Pen, value: i32) -> Pen {
-    // SAFETY: the sign advances by at most 1 byte, which leaves the 11 that `u32` needs.
+    // SAFETY: the sign advances by at most 1 byte, leaving the 11 that `u32` needs.
     unsafe { u32(pen.put([b'-'], usize::from(value < 0)), value.unsigned_abs()) }
 }
 
@@ -106,11 +105,10 @@ pub(super) unsafe fn groups3(pen: Pen, value: u32) -> Pen {
     unsafe { pen.group(first, 3).group(second, 3).group(third, 3) }
 }
 
-/// The three groups of three digits of a value below 10^9.
+/// Splits a value below 10^9 into three groups of three digits.
 ///
-/// `value / 10^6` as a fixed-point number with 53 fraction bits is too large by less than
-/// 10^9 / 2^53 < 10^-6, so multiplying its fraction by 1000 twice gives the exact digits.
-/// Three multiplications in place of five.
+/// `value / 10^6` in fixed point with 53 fraction bits is too large by less than 10^9 / 2^53 < 10^-6, so multiplying
+/// its fraction by 1000 twice yields the exact digits, with three multiplications instead of five.
 #[inline(always)]
 pub(super) fn thousands(value: u32) -> [usize; 3] {
     const FRACTION: u64 = (1 << 53) - 1;

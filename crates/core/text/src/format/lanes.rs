@@ -1,12 +1,12 @@
 //! Computes the shortest digits of many values at once, and writes lists of them.
 //!
-//! For each value, the interval of numbers that round to it is scaled by a power of ten chosen such that it contains at
-//! least one integer and at most one multiple of ten; the interval's ends and the value are known in quarters, with a
-//! sticky bit for the rest. (The method is Raffaele Giulietti's "Schubfach", 2020, which has the proofs.) There are no
-//! branches, and each step runs over [`LANES`] values, which the compiler turns into AVX-512.
+//! The interval of numbers that round to a value is scaled by a power of ten such that it contains at least one integer
+//! and at most one multiple of ten; the interval's ends and the value are computed in quarters, with a sticky bit for
+//! the rest. (The method is Raffaele Giulietti's "Schubfach", 2020, which has the proofs.) The code is branch-free, and
+//! each step runs over [`LANES`] values, which compilers turn into AVX-512.
 //!
 //! [`put_all`] assembles the texts with AVX-512. [`super::shortest`] writes the rare values (subnormals, infinities),
-//! and all values if the CPU lacks these instructions.
+//! and all values on CPUs without these instructions.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_mut))]
 
@@ -18,25 +18,25 @@ use super::power::{highest_bit, is_exact, power};
 use super::{MAX_SHORTEST_F64, Page, shortest};
 use crate::cpu::Level;
 
-/// Values at a time.
+/// Number of values computed at a time.
 const LANES: usize = 32;
-/// Below this count, one at a time is faster.
+/// Below this count, writing values individually is faster.
 const FEW: usize = 8;
 
 /// One number per lane.
 type LaneNumbers = [u64; LANES];
 
-/// The digits and layouts of values.
+/// Digits and layouts of the values.
 struct LaneTexts {
-    /// The pieces of a text: the digits after the first, the first digit, a point and a zero.
+    /// Pieces of a text: the digits after the first, the first digit, a point and a zero.
     parts: [[u64; 4]; LANES],
-    /// The exponent of the first digit minus [`LOWEST`]: the index of a text's layout.
+    /// Exponent of the first digit minus [`LOWEST`]: the index of a text's layout.
     layouts: [u8; LANES],
-    /// Bytes of each text.
+    /// Length of each text in bytes.
     lengths: [u8; LANES],
-    /// 1 for a negative value.
+    /// 1 for negative values.
     signs: [u8; LANES],
-    /// The exponents of values in [`SCIENTIFIC`] notation.
+    /// Exponents of values in [`SCIENTIFIC`] notation.
     exponents: [i16; LANES],
     /// [`PLAIN`], [`SCIENTIFIC`], or neither.
     kinds: [u8; LANES],
@@ -58,28 +58,28 @@ impl LaneTexts {
     };
 }
 
-/// The lowest exponent of plain notation.
+/// Lowest exponent in plain notation.
 const LOWEST: i32 = -6;
-/// Layouts of exponents up to 15.
+/// Number of layouts: exponents up to 15.
 const LAYOUTS: usize = 22;
 
-/// A float type, as the steps need it.
+/// Float type.
 pub trait Float: Copy + Default {
     /// Stored bits of the significand.
     const BITS: u32;
     /// Bits of the exponent.
     const EXPONENT_BITS: u32;
-    /// The exponents written in plain notation.
+    /// Exponents written in plain notation.
     const PLAIN: std::ops::RangeInclusive<i32>;
     fn bits(self) -> u64;
-    /// The upper bits of power · end, the lowest one set if any below them is, for the ends of an interval and its
+    /// Upper bits of power · end, the lowest one set if any bit below them is, for the ends of an interval and its
     /// middle: `4 * c - step`, `4 * c` and `4 * c + 2`, all shifted left by `shift` bits.
     fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3];
-    /// A tenth of an integer, rounded down.
+    /// Divides an integer by ten, rounding down.
     fn tenth(integer: u64) -> u64;
-    /// The integer padded with zeros to the maximum number of digits, and how many digits it had.
+    /// Pads an integer with zeros to the maximum number of digits; returns it and its original number of digits.
     fn fill(integer: u64) -> (u64, u64);
-    /// The first digit, and the others, eight per word.
+    /// Splits a padded integer into the first digit and the others, eight per word.
     fn split(filled: u64) -> [u64; 3];
 }
 
@@ -177,7 +177,7 @@ impl Float for f64 {
 
 const LOWER: u64 = 0xFFFF_FFFF;
 
-/// A product's upper and lower half, from products of 32 bits: vectors have no wider ones.
+/// Upper and lower half of a product, from 32-bit products: vectors have no wider ones.
 #[inline(always)]
 fn multiply(a: u64, b: u64) -> (u64, u64) {
     let a_upper = a >> 32;
@@ -190,14 +190,14 @@ fn multiply(a: u64, b: u64) -> (u64, u64) {
     (a_upper * b_upper + (middle >> 32) + (other >> 32), other << 32 | lowest & LOWER)
 }
 
-/// A sum, and its carry.
+/// A sum and its carry.
 #[inline(always)]
 fn add(a: u64, b: u64) -> (u64, u64) {
     let sum = a.wrapping_add(b);
     (sum, u64::from(sum < a))
 }
 
-/// 128 bits shifted left by 0 to 63 bits, the uppermost word first.
+/// Shifts 128 bits left by 0 to 63 bits, uppermost word first.
 #[inline(always)]
 fn shifted([high, low]: [u64; 2], by: u64) -> [u64; 3] {
     let back = (63 - by) & 63;
@@ -227,7 +227,8 @@ fn hundred_millionth(n: u64) -> u64 {
     ((n & LOWER) * 0x55E6_3B89) >> 57
 }
 
-/// Eight digits, one per byte, the first one lowest: as [`super::digits::eight`], with products of 32 bits.
+/// Splits a number into eight digits, one per byte, the first one lowest: [`super::digits::eight`] with 32-bit
+/// products.
 #[inline(always)]
 fn eight(number: u64) -> u64 {
     let number = number & LOWER;
@@ -245,7 +246,7 @@ fn eight(number: u64) -> u64 {
     tens + (((front | back << 32) - ((tens << 3) + (tens << 1))) << 8)
 }
 
-/// Computes the digits of all values, and the layout of their texts.
+/// Computes the digits of all values and the layout of their texts.
 #[inline(always)]
 fn texts<R: Float>(values: &[R; LANES], texts: &mut LaneTexts) {
     let mut cs = [0; LANES];
@@ -259,13 +260,13 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut LaneTexts) {
         let fraction = bits & ((1 << R::BITS) - 1);
         let field = bits >> R::BITS & ((1 << R::EXPONENT_BITS) - 1);
         let is_rare = (field == (1 << R::EXPONENT_BITS) - 1) | (field == 0) & (fraction != 0);
-        // Below a power of two, floats are closer together.
+        // Floats are closer together below a power of two.
         let is_power = (fraction == 0) & (field > 1);
         let is_normal = u64::from(field != 0);
         let q = field.max(1) as i32 - ((1 << (R::EXPONENT_BITS - 1)) - 1 + R::BITS as i32);
         // floor(log10(2^q)), or of 3/4 · 2^q.
         let exponent = (q * 1_262_611 - if is_power { 524_031 } else { 0 }) >> 22;
-        // Zero's text is set below; here it may be any number.
+        // Zero's text is set below; any number will do here.
         cs[lane] = fraction | is_normal << R::BITS | u64::from(field == 0);
         steps[lane] = 2 - u64::from(is_power);
         shifts[lane] = (q + highest_bit(-exponent) + 1) as u64 & 63;
@@ -302,7 +303,7 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut LaneTexts) {
     }
 }
 
-/// The shortest integers of the intervals.
+/// Shortest integers of the intervals.
 #[inline(always)]
 fn integers<R: Float>(
     cs: &LaneNumbers,
@@ -317,7 +318,7 @@ fn integers<R: Float>(
         let high = highs[lane];
         let low = lows[lane] + u64::from(!is_exact(-exponents[lane]));
         let [lower, middle, upper] = R::scale([high, low], cs[lane], steps[lane], shifts[lane]);
-        // The ends belong to the interval if the significand is even.
+        // The interval includes its ends if the significand is even.
         let open = cs[lane] & 1;
         let lower = lower + open;
         let upper = upper - open;
@@ -334,7 +335,7 @@ fn integers<R: Float>(
     integers
 }
 
-/// The piece that each byte of a text takes, for every exponent from [`LOWEST`] on.
+/// The piece that each byte of a text comes from, for every exponent from [`LOWEST`] on.
 #[cfg(target_arch = "x86_64")]
 static LAYOUT: [[u8; 32]; LAYOUTS] = {
     const FIRST: u8 = 16;
@@ -362,7 +363,7 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
     layouts
 };
 
-/// Stores values and the text after each.
+/// Stores values, each followed by its text of the list.
 ///
 /// # Safety
 /// - Room for [`MAX_SHORTEST_F64`] bytes and the text behind each value, and `SLACK` bytes more.
@@ -373,7 +374,7 @@ unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &m
     let mut computed = LaneTexts::EMPTY;
     for values in values.chunks(LANES) {
         if values.len() < FEW {
-            // SAFETY: room for the value and the text behind it is left, the first condition; `SLACK` too.
+            // SAFETY: the first condition leaves room for the value, the text after it, and `SLACK`.
             values.iter().for_each(|&value| pen = unsafe { walk.step(put_one(pen, value)) });
             continue;
         }
@@ -381,9 +382,9 @@ unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &m
         lanes[..values.len()].copy_from_slice(values);
         texts(&lanes, &mut computed);
         for (lane, &value) in values.iter().enumerate() {
-            // SAFETY: the value has `MAX_SHORTEST_F64` bytes and `SLACK` left, the first condition, and `step` its text
-            // and `SLACK`. `texts` sets `layouts` to at most 15 + 6, below `LAYOUTS`. The CPU is as the second
-            // condition says.
+            // SAFETY: the first condition leaves `MAX_SHORTEST_F64` bytes and `SLACK` for the value, and its text and
+            // `SLACK` for `step`. `texts` sets `layouts` to at most 15 + 6, below `LAYOUTS`. The second condition
+            // covers the CPU.
             unsafe {
                 if computed.kinds[lane] == PLAIN {
                     pen = put_digits(pen, &computed, lane, usize::from(computed.layouts[lane]));
@@ -397,7 +398,7 @@ unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &m
     pen
 }
 
-/// Stores the sign and the digits of a value.
+/// Stores the sign and digits of a value.
 ///
 /// # Safety
 /// As for [`put_all`], for one value; `layout` is below [`LAYOUTS`].
@@ -417,7 +418,7 @@ unsafe fn put_digits(pen: Pen, computed: &LaneTexts, lane: usize, layout: usize)
     }
 }
 
-/// Stores a value that is not in plain notation.
+/// Stores a value in scientific notation, or a rare one.
 ///
 /// # Safety
 /// As for [`put_all`], for one value.
@@ -453,7 +454,7 @@ unsafe fn put_one<R: Float>(pen: Pen, value: R) -> Pen {
     }
 }
 
-/// See [`Page::shortest_lines`]. Numbers that have another notation in Python are written one at a time.
+/// See [`Page::shortest_lines`]. Numbers with another notation in Python are written individually.
 pub(super) fn shortest<R: Real, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,
@@ -496,8 +497,8 @@ fn lines<R: Real, const E: usize>(
         if count == 0 {
             break;
         }
-        // SAFETY: `fitting` counted `MAX_SHORTEST_F64` bytes for each of `count` values, the text behind them, and
-        // `SLACK`. The loop runs only where `Level::best()` is AVX-512. `end` came from this page's pen.
+        // SAFETY: `fitting` counted `MAX_SHORTEST_F64` bytes for each of `count` values, the text after each, and
+        // `SLACK`. The loop runs only if `Level::best()` is AVX-512. `end` came from this page's pen.
         unsafe {
             let end = put_all(page.pen(), &left[..count], &mut lines.walk(first + written));
             page.take(end);

@@ -1,7 +1,7 @@
 //! Whole lines of several values, for OBJ, PLY, STL and tables.
 //!
-//! A description ([`FixedLine`], [`IndexLine`]), made once, holds everything that is the same on all lines. Each line
-//! then costs one check of the room, or none inside a batch.
+//! A description ([`FixedLine`], [`IndexLine`]) is built once and holds everything the lines share. Each line then
+//! costs one check of the room, or none inside a batch.
 
 use super::fixed::{Real, Scale, fixed_in_groups};
 use super::integer;
@@ -11,9 +11,9 @@ use super::{MAX_U32, Page};
 #[cfg(target_arch = "x86_64")]
 use super::x86::LinePlan;
 
-/// A line of values with fixed digits: prefix, values with a separator between them, end.
+/// Line of values with fixed digits: prefix, values with separators between them, end.
 ///
-/// The separator is a space and the end a line feed unless set otherwise.
+/// By default, the separator is a space and the end a line feed.
 #[derive(Clone, Debug)]
 pub struct FixedLine<'p> {
     prefix: LinePrefix<'p>,
@@ -25,7 +25,7 @@ pub struct FixedLine<'p> {
 }
 
 impl<'p> FixedLine<'p> {
-    /// Lines of `prefix`, including a space if there is to be one (`b"v "`), and values with `digits` digits.
+    /// Describes lines of `prefix` (with its trailing space, if any: `b"v "`) and values with `digits` decimals.
     ///
     /// `digits` is capped at [`super::MAX_DIGITS`]. Prefixes of up to 16 bytes are the fastest.
     pub fn new(prefix: &'p [u8], digits: usize) -> Self {
@@ -40,7 +40,7 @@ impl<'p> FixedLine<'p> {
         }
     }
 
-    /// Sets the byte between two values.
+    /// Sets the byte between values.
     pub fn separator(mut self, separator: u8) -> Self {
         self.separator = separator;
         #[cfg(target_arch = "x86_64")]
@@ -50,13 +50,13 @@ impl<'p> FixedLine<'p> {
         self
     }
 
-    /// Sets the byte after the last value, for example a space if other columns follow.
+    /// Sets the byte after the last value, such as a space if other columns follow.
     pub fn end(mut self, end: u8) -> Self {
         self.end = end;
         self
     }
 
-    /// Uses portable instructions only, for tests and comparisons. The text is the same.
+    /// Disables the vector kernels, for tests and comparisons. The text is the same.
     pub fn portable(self) -> Self {
         Self {
             #[cfg(target_arch = "x86_64")]
@@ -65,7 +65,7 @@ impl<'p> FixedLine<'p> {
         }
     }
 
-    /// The longest line of `count` values of type `R`, in bytes.
+    /// Maximum length of a line of `count` values of type `R`, in bytes.
     ///
     /// ```
     /// # use polyhaul_text::format::FixedLine;
@@ -75,7 +75,7 @@ impl<'p> FixedLine<'p> {
         count.max(1).saturating_mul(R::MAX_FIXED_BYTES + 1).saturating_add(self.prefix.text.len())
     }
 
-    /// The room that a line of `count` values needs.
+    /// Room required for a line of `count` values.
     fn room_bytes<R: Real>(&self, count: usize) -> usize {
         self.max_bytes::<R>(count).saturating_add(SLACK)
     }
@@ -114,7 +114,7 @@ impl<'p> FixedLine<'p> {
         }
     }
 
-    /// The prefix of each line.
+    /// Prefix of each line.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn prefix(&self) -> &LinePrefix<'p> {
@@ -130,8 +130,8 @@ impl<'p> FixedLine<'p> {
         macro_rules! all_rows {
             ($groups:literal) => {
                 for row in rows {
-                    // SAFETY: `room_bytes(N)` bytes are left for this row, since each row before it took at most that.
-                    // The arm matches `scale.groups()`; `Scale` has at most 4 groups.
+                    // SAFETY: `room_bytes(N)` bytes are left for this row, because each previous row used at most that
+                    // many. The arm matches `scale.groups()`; `Scale` has at most 4 groups.
                     pen = unsafe { self.row::<$groups, N, R>(pen, row) };
                 }
             };
@@ -146,18 +146,18 @@ impl<'p> FixedLine<'p> {
         pen
     }
 
-    /// Stores lines the fastest way.
+    /// Stores lines in the fastest way.
     ///
     /// # Safety
     /// As for [`portable_rows`](Self::portable_rows).
     #[inline]
     unsafe fn rows<const N: usize, R: Real>(&self, pen: Pen, rows: &[[R; N]]) -> Pen {
-        // Fewer lines would be left to the portable writer anyway.
+        // A single line of up to 16 values would be left to the portable writer anyway.
         #[cfg(target_arch = "x86_64")]
         if let Some(plan) = &self.plan
             && rows.len() > 1
         {
-            // SAFETY: `LinePlan::if_possible` made the plan, so the CPU has its instructions. The room is this
+            // SAFETY: `LinePlan::if_possible` created the plan, so the CPU has its instructions. The room is this
             // function's condition.
             return unsafe { plan.rows(pen, self, rows) };
         }
@@ -217,9 +217,9 @@ fn fixed_line_if_it_fits<const N: usize, R: Real>(
     page.fitted()
 }
 
-/// A line of groups of indices: prefix, then a space and a group for each corner, then a line feed.
+/// Line of groups of indices: prefix, then a space and a group per corner, then a line feed.
 ///
-/// Inside a group the indices are joined by `/` unless set otherwise.
+/// By default, `/` joins the indices of a group.
 #[derive(Clone, Debug)]
 pub struct IndexLine<'p> {
     prefix: LinePrefix<'p>,
@@ -228,26 +228,26 @@ pub struct IndexLine<'p> {
 }
 
 impl<'p> IndexLine<'p> {
-    /// Lines that start with `prefix`: `b"f"` for the faces of an OBJ file, the vertex count for those of a PLY file.
+    /// Describes lines that start with `prefix`: `b"f"` for OBJ faces, the vertex count for PLY faces.
     pub fn new(prefix: &'p [u8]) -> Self {
         Self { prefix: LinePrefix::new(prefix), joint: [b'/'; 2], joint_bytes: 1 }
     }
 
-    /// Joins indices by this byte.
+    /// Joins the indices of a group with this byte.
     pub fn joint(mut self, joint: u8) -> Self {
         self.joint = [joint; 2];
         self.joint_bytes = 1;
         self
     }
 
-    /// Joins indices by this byte twice, as in `1//3`.
+    /// Joins the indices of a group with this byte twice, as in `1//3`.
     pub fn double_joint(mut self, joint: u8) -> Self {
         self.joint = [joint; 2];
         self.joint_bytes = 2;
         self
     }
 
-    /// The longest line of `corners` groups of `indices` each, in bytes.
+    /// Maximum length of a line of `corners` groups of `indices` each, in bytes.
     pub fn max_bytes(&self, corners: usize, indices: usize) -> usize {
         let group_bytes = indices.saturating_mul(MAX_U32 + self.joint_bytes).saturating_add(1);
         corners.saturating_mul(group_bytes).saturating_add(self.prefix.text.len() + 1)
@@ -298,7 +298,7 @@ pub(super) fn index_line<const K: usize>(
     }
 }
 
-/// Writes one line near the end of the page, index by index. The iterator is `dyn`, so that `next` is inlined in the
+/// Writes one line near the end of the page, index by index. The iterator is `dyn` so that `next` is inlined into the
 /// only other caller.
 #[cold]
 #[inline(never)]
@@ -321,7 +321,7 @@ fn index_line_if_it_fits<const K: usize>(
     page.fitted()
 }
 
-/// Bytes that start each line; up to 16 of them are stored by one instruction.
+/// Text at the start of each line; up to 16 bytes are stored with one instruction.
 #[derive(Clone, Debug)]
 pub(super) struct LinePrefix<'p> {
     text: &'p [u8],
@@ -337,7 +337,7 @@ impl<'p> LinePrefix<'p> {
         Self { text, head }
     }
 
-    /// The bytes.
+    /// Text of the prefix.
     pub(super) fn text(&self) -> &'p [u8] {
         self.text
     }

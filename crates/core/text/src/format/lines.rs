@@ -1,17 +1,17 @@
-//! Sequences of numbers and the text between them: tables, wrapped lists, blocks of text that contain numbers.
+//! Sequences of numbers with text between them: tables, wrapped lists, blocks of text with numbers.
 //!
-//! [`NumberLines`] describes the text after each number; room is checked for many of them at once. [`super::lanes`]
-//! computes the shortest digits of many values at a time; integers are written individually.
+//! [`NumberLines`] describes the text after each number; room is checked for many numbers at once. [`super::lanes`]
+//! computes shortest digits of many values at a time; integers are written individually.
 
 use super::integer;
 use super::line::LinePrefix;
 use super::pen::{Pen, SLACK};
 use super::{MAX_I32, Page};
 
-/// The text after the numbers of a list: a separator, and a line ending after the last number of each line.
+/// Text after the numbers of a list: a separator, and an ending after the last number of each line.
 ///
-/// Lines cycle through `E` endings. An ending may be any text: `["\n"]` for a table, `[" 0 ", " 0 ", " 0 ", " 1 ]"]`
-/// for a matrix of which three numbers of four are constant. Endings of up to 16 bytes are the fastest.
+/// Lines cycle through `E` endings, which may be any text: `["\n"]` for a table, `[" 0 ", " 0 ", " 0 ", " 1 ]"]` for a
+/// 4 × 4 matrix with a constant fourth column. Endings of up to 16 bytes are the fastest.
 ///
 /// ```
 /// # use polyhaul_text::format::{NumberLines, Page};
@@ -27,30 +27,30 @@ pub struct NumberLines<'p, const E: usize = 1> {
     columns: usize,
     separator: u8,
     ends: [LinePrefix<'p>; E],
-    /// Bytes of the longest end.
+    /// Length of the longest ending in bytes.
     end_bytes: usize,
     pub(super) is_python: bool,
 }
 
-/// The position of a number in its line.
+/// Position of a number in its line.
 pub(super) struct LineWalk<'l, 'p, const E: usize> {
     lines: &'l NumberLines<'p, E>,
     /// Numbers left in the line, at least one.
     left: usize,
-    /// The index of the line's end.
+    /// Index of the line's ending.
     end: usize,
 }
 
 impl<'p, const E: usize> NumberLines<'p, E> {
-    /// Lines of `columns` numbers (0 counts as 1).
+    /// Describes lines of `columns` numbers (0 counts as 1).
     pub fn new(columns: usize, separator: u8, ends: [&'p [u8]; E]) -> Self {
         const { assert!(E > 0) };
         let end_bytes = ends.iter().fold(0, |longest, end| longest.max(end.len()));
         Self { columns: columns.max(1), separator, ends: ends.map(LinePrefix::new), end_bytes, is_python: false }
     }
 
-    /// Writes floats below 1e-4 and from 1e16 on with an exponent of at least two digits and a sign (`1e-05`, `1e+16`),
-    /// and all others without, as Python and Blender do.
+    /// Follows Python and Blender: floats below 1e-4 and from 1e16 on have an exponent with a sign and at least two
+    /// digits (`1e-05`, `1e+16`), all others have none.
     ///
     /// ```
     /// # use polyhaul_text::format::{NumberLines, Page};
@@ -65,20 +65,20 @@ impl<'p, const E: usize> NumberLines<'p, E> {
         self
     }
 
-    /// The number of bytes after number `index` of the list.
+    /// Number of bytes after number `index` of the list.
     pub fn bytes_behind(&self, index: usize) -> usize {
         let line = index / self.columns;
         let column = index % self.columns;
         if column + 1 == self.columns { self.ends[line % E].text().len() } else { 1 }
     }
 
-    /// A walk that starts at number `index` of the list.
+    /// Starts a walk at number `index` of the list.
     #[inline(always)]
     pub(super) fn walk(&self, index: usize) -> LineWalk<'_, 'p, E> {
         LineWalk { lines: self, left: self.columns - index % self.columns, end: index / self.columns % E }
     }
 
-    /// How many numbers of up to `number_bytes` certainly fit, [`SLACK`] included.
+    /// Number of numbers of up to `number_bytes` that certainly fit, including [`SLACK`].
     pub(super) fn fitting(&self, room: usize, number_bytes: usize) -> usize {
         let ends = self.end_bytes.div_ceil(self.columns);
         let each = number_bytes.saturating_add(1).saturating_add(ends);
@@ -87,7 +87,7 @@ impl<'p, const E: usize> NumberLines<'p, E> {
 }
 
 impl<const E: usize> LineWalk<'_, '_, E> {
-    /// Stores the text after a number, and moves to the next.
+    /// Stores the text after a number and moves to the next.
     ///
     /// # Safety
     /// Room for a separator or the longest end, and [`SLACK`] more.
@@ -108,7 +108,7 @@ impl<const E: usize> LineWalk<'_, '_, E> {
     }
 }
 
-/// Writes numbers near the end of a page, starting at index `first` of the list; returns how many fit.
+/// Writes numbers near the end of a page, from index `first` of the list on; returns the number that fit.
 pub(super) fn one_at_a_time<T: Copy, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,

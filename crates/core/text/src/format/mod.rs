@@ -1,19 +1,19 @@
 //! Formats numbers and lines as text, appended to the caller's buffer.
 //!
-//! [`Page`] is the cursor: it appends bytes, integers, fixed and shortest digits, one value at a time. [`FixedLine`]
-//! and [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1 2/2/1 3/3/1`), which a page writes
-//! after one check of its room; [`NumberLines`] describes the text between the numbers of a list.
+//! [`Page`] is a cursor that appends single values: bytes, integers, fixed and shortest digits. [`FixedLine`] and
+//! [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1 2/2/1 3/3/1`), which a page writes after
+//! one check of its room; [`NumberLines`] describes the text between the numbers of a list.
 //!
-//! [`RowFormat`] is a template (`"{flag:y/n} {value:.2f}\n"`, or `printf`'s) compiled once and run over rows of typed
-//! columns.
+//! [`RowFormat`] compiles a template (`"{flag:y/n} {value:.2f}\n"`, or a `printf` one) once and runs it over rows of
+//! typed columns.
 //!
-//! Nothing allocates (except compiling a template) or panics on any value, the locale is ignored, and every machine
-//! writes the same bytes. Text that does not fit is not written at all, and sets [`Page::overflowed`].
+//! Only compiling a template allocates; no value panics; the locale is ignored, and the bytes are the same on every
+//! machine. Text that does not fit is dropped entirely and sets [`Page::overflowed`].
 //!
-//! Where to look next: `fixed` (how `%.6f` takes 3 ns), `exact` and `big` (the remaining values), `significant` and
-//! `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (the same for many values at once),
-//! `integer`, `line` (whole lines), `lines` (lists), `x86` (whole lines by AVX-512), `row` (compiled templates), `pen`
-//! (the unchecked stores).
+//! Where to look next: `fixed` (how `%.6f` takes 3 ns), `exact` and `big` (values `fixed` cannot handle), `significant`
+//! and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (shortest digits of many values at
+//! once), `integer`, `line` (whole lines), `lines` (lists), `x86` (whole lines with AVX-512), `row` (compiled
+//! templates), `pen` (the unchecked stores).
 //!
 //! ```
 //! use polyhaul_text::format::{FixedLine, IndexLine, Page};
@@ -54,31 +54,29 @@ pub use row::{
     TemplateError, TemplateProblem, ValueType,
 };
 
-/// Longest text of [`Page::u32`] in bytes.
+/// Maximum length of the text of [`Page::u32`] in bytes.
 pub const MAX_U32: usize = 10;
-/// Longest text of [`Page::i32`] in bytes.
+/// Maximum length of the text of [`Page::i32`] in bytes.
 pub const MAX_I32: usize = 11;
-/// Longest text of [`Page::u64`] in bytes.
+/// Maximum length of the text of [`Page::u64`] in bytes.
 pub const MAX_U64: usize = 20;
-/// Longest text of [`Page::i64`] in bytes.
+/// Maximum length of the text of [`Page::i64`] in bytes.
 pub const MAX_I64: usize = 20;
-/// Longest text of [`Page::fixed_f32`] in bytes, with [`MAX_DIGITS`]: sign, 39 digits, point, 12
-/// digits.
+/// Maximum length of the text of [`Page::fixed_f32`] in bytes, with [`MAX_DIGITS`]: sign, 39 digits, point, 12 digits.
 pub const MAX_FIXED_F32: usize = 1 + 39 + 1 + MAX_DIGITS;
-/// Longest text of [`Page::fixed_f64`] in bytes, with [`MAX_DIGITS`]: sign, 309 digits, point, 12
-/// digits.
+/// Maximum length of the text of [`Page::fixed_f64`] in bytes, with [`MAX_DIGITS`]: sign, 309 digits, point, 12 digits.
 pub const MAX_FIXED_F64: usize = 1 + 309 + 1 + MAX_DIGITS;
-/// Longest text of [`Page::shortest_f32`] in bytes, as in `-0.00000123456789`.
+/// Maximum length of the text of [`Page::shortest_f32`] in bytes: `-0.00000123456789`.
 pub const MAX_SHORTEST_F32: usize = 17;
-/// Longest text of [`Page::shortest_f64`] in bytes, as in `-2.2250738585072014e-308`.
+/// Maximum length of the text of [`Page::shortest_f64`] in bytes: `-2.2250738585072014e-308`.
 pub const MAX_SHORTEST_F64: usize = 24;
 
-/// A cursor that appends text to a buffer of fixed size.
+/// Cursor that appends text to a fixed-size buffer.
 ///
-/// Each method appends its text whole or not at all. Text that does not fit sets a flag that stays until
-/// [`clear`](Self::clear) or [`truncate`](Self::truncate), so that it can be checked once, at the end.
+/// Each method appends all of its text or nothing. Text that does not fit sets a flag that stays until
+/// [`clear`](Self::clear) or [`truncate`](Self::truncate), so one check at the end suffices.
 ///
-/// Bytes of the buffer past the text are scratch space with no meaning.
+/// The bytes of the buffer past the text are scratch space.
 #[derive(Debug)]
 pub struct Page<'a> {
     buffer: &'a mut [u8],
@@ -87,30 +85,30 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// An empty page over all of `buffer`.
+    /// Creates an empty page over all of `buffer`.
     pub fn new(buffer: &'a mut [u8]) -> Self {
         Self { buffer, len: 0, overflowed: false }
     }
 
-    /// Bytes of text so far.
+    /// Length of the text in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no text yet.
+    /// Whether the page has no text.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes that still fit.
+    /// Number of bytes that still fit.
     #[inline]
     pub fn room(&self) -> usize {
         self.buffer.len() - self.len
     }
 
-    /// Whether something did not fit.
+    /// Whether any text did not fit.
     #[inline]
     pub fn overflowed(&self) -> bool {
         self.overflowed
@@ -122,7 +120,7 @@ impl<'a> Page<'a> {
         &self.buffer[..self.len]
     }
 
-    /// The length of the text, if nothing overflowed.
+    /// Length of the text, unless the page overflowed.
     fn fitted(&self) -> Option<usize> {
         (!self.overflowed).then_some(self.len)
     }
@@ -140,7 +138,7 @@ impl<'a> Page<'a> {
         self.overflowed = false;
     }
 
-    /// Runs `write` and undoes it unless all of its text fits. Returns whether it did.
+    /// Runs `write` and undoes it unless all of its text fits; returns whether it did.
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -176,7 +174,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         match self.buffer[self.len..].get_mut(..bytes.len()) {
@@ -202,24 +200,24 @@ impl<'a> Page<'a> {
         unsafe { self.append::<{ MAX_U64 + 1 }>(|pen| integer::u64(pen, value)) }
     }
 
-    /// Appends an integer in decimal, with a `-` in front if it is negative.
+    /// Appends an integer in decimal, after a `-` if it is negative.
     #[inline]
     pub fn i32(&mut self, value: i32) {
         // SAFETY: `integer::i32` needs 12 bytes of room, `MAX_I32 + 1`, and stores no further.
         unsafe { self.append::<{ MAX_I32 + 1 }>(|pen| integer::i32(pen, value)) }
     }
 
-    /// Appends an integer in decimal, with a `-` in front if it is negative.
+    /// Appends an integer in decimal, after a `-` if it is negative.
     #[inline]
     pub fn i64(&mut self, value: i64) {
         // SAFETY: `integer::i64` needs 21 bytes of room, `MAX_I64 + 1`, and stores no further.
         unsafe { self.append::<{ MAX_I64 + 1 }>(|pen| integer::i64(pen, value)) }
     }
 
-    /// Appends `value` with `digits` digits after the point, exactly as C's `printf("%.*f")` does.
+    /// Appends `value` with `digits` decimals, exactly as C's `printf("%.*f")`.
     ///
-    /// Rounds the exact binary value to nearest, ties to even; keeps the sign of zero and of NaN; writes `nan`, `-nan`,
-    /// `inf`, `-inf`. No point if `digits` is 0; more than [`MAX_DIGITS`] count as [`MAX_DIGITS`].
+    /// Rounds the exact binary value to nearest, ties to even; keeps the sign of zero and NaN; writes `nan`, `-nan`,
+    /// `inf`, `-inf`. Omits the point if `digits` is 0. `digits` is capped at [`MAX_DIGITS`].
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -235,8 +233,7 @@ impl<'a> Page<'a> {
         unsafe { self.append::<{ MAX_FIXED_F32 + SLACK }>(|pen| fixed::fixed(pen, value, scale)) }
     }
 
-    /// Appends `value` with `digits` digits after the point: as [`fixed_f32`](Self::fixed_f32), for
-    /// an f64.
+    /// Appends `value` with `digits` decimals: [`fixed_f32`](Self::fixed_f32) for an f64.
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -252,11 +249,11 @@ impl<'a> Page<'a> {
         unsafe { self.append::<{ MAX_FIXED_F64 + SLACK }>(|pen| fixed::fixed(pen, value, scale)) }
     }
 
-    /// Appends the fewest digits that a correctly rounding parser reads back as the same f32.
+    /// Appends the shortest digits that a correctly rounding parser reads back as the same f32.
     ///
-    /// Plain decimal from 1e-6 to below 1e13 in magnitude (`100`, `0.5`, `-0`), otherwise one digit
-    /// before the point and an exponent without `+` or leading zeros (`1e-7`, `1.5e20`). Integers
-    /// have no point. `nan`, `-nan`, `inf`, `-inf` as in [`fixed_f32`](Self::fixed_f32).
+    /// Plain decimal from 1e-6 to below 1e13 in magnitude (`100`, `0.5`, `-0`), otherwise one digit before the point
+    /// and an exponent without `+` or leading zeros (`1e-7`, `1.5e20`). Integers have no point. `nan`, `-nan`, `inf`,
+    /// `-inf` as in [`fixed_f32`](Self::fixed_f32).
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -270,7 +267,7 @@ impl<'a> Page<'a> {
         shortest::shortest_f32(self, value);
     }
 
-    /// Appends the fewest digits that a correctly rounding parser reads back as the same f64.
+    /// Appends the shortest digits that a correctly rounding parser reads back as the same f64.
     ///
     /// Like [`shortest_f32`](Self::shortest_f32), but plain decimal from 1e-5 to below 1e16 in magnitude.
     #[inline]
@@ -288,9 +285,9 @@ impl<'a> Page<'a> {
         shortest::python_f64(self, value);
     }
 
-    /// Appends numbers of a list, starting at index `first`, with their shortest digits and the text after each;
-    /// returns how many fit. The digits equal those of [`shortest_f32`](Self::shortest_f32) and
-    /// [`shortest_f64`](Self::shortest_f64), computed for many values at a time.
+    /// Appends numbers of a list from index `first` on, with shortest digits and the text after each; returns the
+    /// number that fit. Equals [`shortest_f32`](Self::shortest_f32) and [`shortest_f64`](Self::shortest_f64), but
+    /// computes many values at a time.
     ///
     /// ```
     /// # use polyhaul_text::format::{NumberLines, Page};
@@ -309,7 +306,7 @@ impl<'a> Page<'a> {
         lanes::shortest(self, lines, first, values)
     }
 
-    /// Appends integers of a list, starting at index `first`, and the text after each; returns how many fit.
+    /// Appends integers of a list from index `first` on, with the text after each; returns the number that fit.
     pub fn integer_lines<const E: usize>(&mut self, lines: &NumberLines<'_, E>, first: usize, values: &[i32]) -> usize {
         lines::integers(self, lines, first, values)
     }
@@ -322,10 +319,10 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Appends a line for each row while they fit; returns how many did.
+    /// Appends a line per row while they fit; returns the number of rows written.
     ///
-    /// Remaining rows do not set the overflow flag: empty the page and continue with them. Returns 0 only if a single
-    /// line is longer than the room. This is the fastest way to write numbers, especially with AVX-512.
+    /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. Returns 0 only if a
+    /// single line is longer than the room. This is the fastest way to write numbers, especially with AVX-512.
     ///
     /// ```
     /// # use polyhaul_text::format::{FixedLine, Page};
@@ -341,7 +338,7 @@ impl<'a> Page<'a> {
         line::fixed_lines(self, line, rows)
     }
 
-    /// Appends a line of groups of `K` indices.
+    /// Appends a line of groups of `K` indices each.
     ///
     /// ```
     /// # use polyhaul_text::format::{IndexLine, Page};
@@ -359,10 +356,10 @@ impl<'a> Page<'a> {
         line::index_line(self, line, corners.into_iter());
     }
 
-    /// Appends the text that `write` stores.
+    /// Appends the text stored by `write`.
     ///
     /// # Safety
-    /// `write` must store at most `MAX` bytes from its pen, and return a pen that is at most `MAX` bytes further.
+    /// `write` must store at most `MAX` bytes from its pen and return a pen at most `MAX` bytes further.
     #[inline(always)]
     unsafe fn append<const MAX: usize>(&mut self, write: impl FnOnce(Pen) -> Pen) {
         if self.room() < MAX {
@@ -374,14 +371,14 @@ impl<'a> Page<'a> {
         self.len += write(start).since(start);
     }
 
-    /// A page over the free room of this one. Rare paths get this instead of the page itself, so that the compiler can
-    /// keep the page in registers: that saves 2 ns per value.
+    /// A page over the free room of this one. Passing it to rare paths instead of the page itself lets the compiler
+    /// keep the page in registers, which saves 2 ns per value.
     #[inline(always)]
     fn rest(&mut self) -> Page<'_> {
         Page::new(&mut self.buffer[self.len..])
     }
 
-    /// Adopts the length of the text written to [`rest`](Self::rest), or records that it did not fit.
+    /// Adds the text written to [`rest`](Self::rest), or records that it did not fit.
     #[inline(always)]
     fn accept(&mut self, written: Option<usize>) {
         match written {
@@ -396,17 +393,17 @@ impl<'a> Page<'a> {
         Pen::new(self.buffer[self.len..].as_mut_ptr())
     }
 
-    /// Adopts the text that a pen from [`pen`](Self::pen) has stored.
+    /// Adds the text stored by a pen from [`pen`](Self::pen).
     ///
     /// # Safety
-    /// `end` must come from this page's [`pen`](Self::pen), and lie inside the buffer.
+    /// `end` must come from this page's [`pen`](Self::pen) and lie inside the buffer.
     #[inline(always)]
     unsafe fn take(&mut self, end: Pen) {
         self.len = end.since(Pen::new(self.buffer.as_mut_ptr()));
     }
 }
 
-/// [`Page::append`] near the end of the buffer, through a scratch buffer: returns the number of bytes.
+/// [`Page::append`] near the end of the buffer, through a scratch buffer; returns the number of bytes.
 ///
 /// # Safety
 /// As for [`Page::append`].

@@ -1,6 +1,6 @@
-//! Shortest digits of a number, taken apart to be written in another notation.
+//! Parses the text of shortest digits, to rewrite it in another notation.
 
-/// Significant digits, and the exponent of the first.
+/// Significant digits and the exponent of the first.
 pub(super) struct ParsedDigits {
     digits: [u8; 20],
     pub(super) count: usize,
@@ -12,7 +12,7 @@ impl ParsedDigits {
         &self.digits[..self.count]
     }
 
-    /// Parses a decimal number with or without a point and an exponent; zero has one digit.
+    /// Parses a decimal number with an optional point and exponent; zero has one digit.
     pub(super) fn read(text: &[u8]) -> Self {
         let mut digits = Self { digits: [b'0'; 20], count: 0, exponent: -1 };
         let mut bytes = text.iter();

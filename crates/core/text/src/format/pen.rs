@@ -1,12 +1,12 @@
-//! A raw write position and the digit tables: the only module that stores bytes unchecked.
+//! Raw write position and digit tables: the only module that stores bytes unchecked.
 //!
-//! A [`Pen`] does not know the end of its buffer. Its creator (only [`super::Page`]) has checked the room first; each
-//! function that takes one states how many bytes it stores at most.
+//! A [`Pen`] has no bounds. Its creator (only [`super::Page`]) checks the room first; each function that takes a pen
+//! documents its maximum number of stored bytes.
 
-/// No writer stores further than this many bytes past the end of its text.
+/// Maximum number of bytes that a writer stores past the end of its text.
 pub(super) const SLACK: usize = 64;
 
-/// A position in a buffer that was checked to have enough room after it.
+/// Position in a buffer with enough room after it, checked beforehand.
 #[derive(Clone, Copy)]
 pub(super) struct Pen(*mut u8);
 
@@ -16,13 +16,13 @@ impl Pen {
         Self(at)
     }
 
-    /// Bytes between `start` and here.
+    /// Number of bytes from `start` to here.
     #[inline(always)]
     pub(super) fn since(self, start: Self) -> usize {
         self.0 as usize - start.0 as usize
     }
 
-    /// Stores all `K` bytes but advances by `advance` only: the rest is overwritten by the next store.
+    /// Stores all `K` bytes but advances only by `advance`: the next store overwrites the rest.
     ///
     /// # Safety
     /// `max(K, advance)` bytes from here must be inside the buffer.
@@ -36,7 +36,7 @@ impl Pen {
         }
     }
 
-    /// Advances over bytes that are already stored.
+    /// Advances over bytes already stored.
     ///
     /// # Safety
     /// `count` bytes from here must be inside the buffer.
@@ -127,7 +127,7 @@ impl Pen {
         unsafe { self.put((GROUPS.get_unchecked(group) >> 8).to_le_bytes(), 2) }
     }
 
-    /// Moves the `count` bytes before this position forward by `gap`, and fills the gap.
+    /// Moves the `count` bytes before this position forward by `gap` and fills the gap.
     ///
     /// # Safety
     /// They must have been stored by this pen, and `gap` bytes from here must be inside the buffer.
@@ -144,7 +144,7 @@ impl Pen {
     }
 }
 
-/// The first and the last `N` bytes of `N` to `2 * N` bytes, which cover all of them.
+/// First and last `N` bytes of `N` to `2 * N` bytes, which overlap or meet.
 #[inline(always)]
 fn ends<const N: usize>(bytes: &[u8]) -> Option<[[u8; N]; 2]> {
     if bytes.len() > 2 * N {
@@ -153,8 +153,7 @@ fn ends<const N: usize>(bytes: &[u8]) -> Option<[[u8; N]; 2]> {
     Some([*bytes.first_chunk()?, *bytes.last_chunk()?])
 }
 
-/// Three digits in the low bytes, the first one lowest: a store of 4 bytes is one instruction, one
-/// of 3 is two.
+/// Three digits in the low bytes, the first one lowest: storing 4 bytes takes one instruction, storing 3 takes two.
 static GROUPS: [u32; 1000] = {
     let mut table = [0; 1000];
     let mut n = 0;
@@ -165,7 +164,7 @@ static GROUPS: [u32; 1000] = {
     table
 };
 
-/// One to three digits without leading zeros; their count in the top byte.
+/// One to three digits without leading zeros; their number is in the top byte.
 static HEADS: [u32; 1000] = {
     let mut table = [0; 1000];
     let mut n = 0;

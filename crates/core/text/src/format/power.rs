@@ -1,32 +1,32 @@
-//! Powers of ten from 10^-323 to 10^342 in 128 bits each, computed at compile time.
+//! Powers of ten from 10^-323 to 10^342, 128 bits each, computed at compile time.
 
-/// The lowest power needed: for the smallest f64.
+/// Lowest power needed: for the smallest f64.
 const LOWEST: i32 = -323;
-/// The highest: the smallest f64 with [`super::significant::MAX`] digits.
+/// Highest power needed: for the smallest f64 with [`super::significant::MAX`] digits.
 const HIGHEST: i32 = 342;
 const COUNT: usize = (HIGHEST - LOWEST + 1) as usize;
 
-/// 10^k: its upper 128 bits, the highest one set, truncated.
+/// 10^k: its upper 128 bits, truncated, the highest one set.
 #[derive(Clone, Copy)]
 pub(super) struct PowerBits {
     pub(super) high: u64,
     pub(super) low: u64,
 }
 
-/// 10^`k`, and the exponent of two of its highest bit. Zeros outside the table.
+/// 10^`k`, and the binary exponent of its highest bit. Zeros outside the table.
 #[inline(always)]
 pub(super) fn power(k: i32) -> (PowerBits, i32) {
     let power = TABLE.get((k - LOWEST) as usize).copied().unwrap_or(PowerBits { high: 0, low: 0 });
     (power, highest_bit(k))
 }
 
-/// Whether 10^`k` fits the 128 bits.
+/// Whether 10^`k` fits 128 bits.
 #[inline(always)]
 pub(super) fn is_exact(k: i32) -> bool {
     (k as u32) <= 55
 }
 
-/// The exponent of two of the highest bit of 10^`k`, which the table's construction asserts.
+/// Binary exponent of the highest bit of 10^`k`; the table's construction asserts it.
 #[inline(always)]
 pub(super) const fn highest_bit(k: i32) -> i32 {
     (k * 217_706) >> 16
@@ -34,7 +34,7 @@ pub(super) const fn highest_bit(k: i32) -> i32 {
 
 static TABLE: [PowerBits; COUNT] = {
     let mut table = [PowerBits { high: 0, low: 0 }; COUNT];
-    // 10^k = 5^k · 2^k: 5^k as an integer for positive k, and 2^BITS / 5^-k for negative ones.
+    // 10^k = 5^k · 2^k: 5^k as an integer for positive k, 2^(BITS - 1) / 5^-k for negative k.
     let mut five = PowerInteger::power_of_two(0);
     let mut k = 0;
     while k <= HIGHEST {
@@ -56,7 +56,7 @@ static TABLE: [PowerBits; COUNT] = {
     table
 };
 
-/// An integer of a fixed number of bits, lowest limb first: enough for 5^342, and for 2^895 / 5^323 to 128 bits.
+/// Fixed-size integer, lowest limb first: enough for 5^342, and for 2^895 / 5^323 to 128 bits.
 struct PowerInteger([u64; 14]);
 
 impl PowerInteger {
@@ -80,7 +80,7 @@ impl PowerInteger {
         }
     }
 
-    /// Drops the remainder: repeated divisions give the same quotient as a single one.
+    /// Drops the remainder: repeated division yields the same quotient as a single one.
     const fn divide_by_five(&mut self) {
         let mut limb = Self::LIMBS;
         let mut rest = 0;

@@ -1,4 +1,4 @@
-//! `%e` and `%g` of non-negative values.
+//! Writes non-negative values as `%e` and `%g` do; callers handle signs, padding, infinities and NaN.
 
 use super::big::LongDigits;
 use super::digits::{ascii, eight, left_aligned, sixteen};
@@ -6,18 +6,18 @@ use super::fixed::POWERS;
 use super::pen::Pen;
 use super::significant::{self, Significant, significant};
 
-/// The notation of `%e` and `%g`.
+/// Notation of `%e` and `%g`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notation {
-    /// Digits after the point for `%e`, significant digits for `%g`: at most 61 significant ones.
+    /// Digits after the point for `%e`, significant digits for `%g`; at most 61 significant ones.
     pub(super) precision: usize,
-    /// `E` in place of `e`.
+    /// Writes `E` instead of `e`.
     pub(super) upper: bool,
-    /// `#`: a point even if no digit follows, and trailing zeros are kept.
+    /// `#`: always writes the point and keeps trailing zeros.
     pub(super) alternate: bool,
 }
 
-/// Stores one digit before the point, and an exponent: as `%e`.
+/// Stores a value as `%e` does: one digit before the point, and an exponent.
 ///
 /// # Safety
 /// The value is finite and not negative. Room for `precision` + 7 bytes, the longest text, and 24 more.
@@ -47,14 +47,14 @@ pub(super) unsafe fn scientific(pen: Pen, magnitude: f64, notation: Notation) ->
     }
 }
 
-/// Stores the shorter of fixed and scientific notation, without trailing zeros: as `%g`.
+/// Stores a value as `%g` does: the shorter of fixed and scientific notation, without trailing zeros.
 ///
 /// # Safety
 /// The value is finite and not negative. Room for `precision` + 8 bytes, the longest text, and 32 more.
 #[inline]
 pub(super) unsafe fn general(pen: Pen, magnitude: f64, notation: Notation) -> Pen {
     let digits = notation.precision.max(1);
-    // SAFETY: each helper has this function's conditions; `digits` fits the word of its arm (8 and 16 bytes).
+    // SAFETY: each helper requires the same as this function; `digits` fits the word of its arm (8 and 16 bytes).
     unsafe {
         match digits {
             ..=8 => {
@@ -93,12 +93,12 @@ unsafe fn long_scientific(pen: Pen, magnitude: f64, notation: Notation) -> Pen {
 #[inline(never)]
 unsafe fn long_general(pen: Pen, magnitude: f64, notation: Notation) -> Pen {
     let (text, exponent) = long(magnitude, notation.precision);
-    // SAFETY: `lay_out` has the conditions of this function, and `text` has `notation.precision` digits.
+    // SAFETY: `lay_out` requires the same as this function, and `text` has `notation.precision` digits.
     unsafe { lay_out(pen, text.all(), exponent, notation) }
 }
 
-/// [`general`] for digits that fit a register, of which the first `count` are significant: one per byte, the first
-/// one lowest.
+/// [`general`] for digits in a register, the first `count` of which are significant: one per byte, the first one
+/// lowest.
 macro_rules! general_in {
     ($name:ident, $word:ty) => {
         /// # Safety
@@ -138,7 +138,7 @@ macro_rules! general_in {
 general_in!(general_in_8, u64);
 general_in!(general_in_16, u128);
 
-/// [`general`] from its `notation.precision` digits.
+/// [`general`] from `notation.precision` digits.
 ///
 /// # Safety
 /// As for [`general`]; at least one digit.
@@ -163,16 +163,16 @@ unsafe fn lay_out(pen: Pen, digits: &[u8], exponent: i32, notation: Notation) ->
     }
 }
 
-/// More digits than a [`Significant`] holds.
+/// Computes more digits than a [`Significant`] holds.
 fn long(magnitude: f64, digits: usize) -> (LongDigits, i32) {
     let exponent = if magnitude == 0.0 { 0 } else { significant::exponent(magnitude) };
     LongDigits::significant(magnitude, exponent, digits)
 }
 
-/// Digits with a point after the first.
+/// Stores digits with a point after the first.
 ///
 /// # Safety
-/// At least one digit, and room for one byte more than there are digits.
+/// At least one digit, and room for one byte more than the digits.
 unsafe fn with_point(pen: Pen, digits: &[u8], always: bool) -> Pen {
     let (first, rest) = digits.split_at(1.min(digits.len()));
     // SAFETY: `first` and `rest` are all digits, with a point between them: one byte more than the digits.

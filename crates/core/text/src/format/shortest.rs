@@ -1,7 +1,7 @@
-//! Shortest digits that parse back to the same value, in the notation that text formats share.
+//! Shortest digits that parse back to the same value, in the notation shared by the text formats.
 //!
-//! The digits come from the `zmij` crate (the shortest, and among those the closest to the value). The notation is this
-//! crate's: no trailing `.0`, no `+` in exponents, `nan` and `inf` as in fixed digits.
+//! The `zmij` crate computes the digits (the shortest, and of those the closest to the value). The notation is ours: no
+//! trailing `.0`, no `+` in exponents, `nan` and `inf` as with fixed digits.
 
 use super::Page;
 use super::parsed::ParsedDigits;
@@ -150,7 +150,7 @@ unsafe fn put(pen: Pen, text: &[u8]) -> Pen {
     }
 }
 
-/// The two parts of the text to write: the part before `.0` or `+`, and the exponent after `+`.
+/// Splits the text to write: the part before `.0` or `+`, and the exponent after `+`.
 #[inline(always)]
 fn pieces(text: &[u8]) -> (&[u8], &[u8]) {
     match text {

@@ -1,8 +1,8 @@
 //! Rounds to a given number of significant digits, for `%e` and `%g`.
 //!
-//! The value times a power of ten, in 192 bits, is truncated to an integer of that many digits. The power is known to
-//! 128 bits, so the product is too small by less than 2 in its bit 64 (3 in its bit 63). Only a value that appears to
-//! be that close to a tie is left to [`super::big`]: no other value can be rounded incorrectly.
+//! The value times a power of ten, in 192 bits, is truncated to an integer of that many digits. The power has 128 bits,
+//! so the product is too small by less than 2 in its bit 64 (3 in its bit 63). Only a value that appears that close to
+//! a tie goes to [`super::big`]: no other value can be rounded incorrectly.
 
 use super::big;
 use super::fixed::POWERS;
@@ -14,15 +14,15 @@ pub(super) const MAX: usize = 19;
 /// One half in units of 2^-64.
 const HALF: u64 = 1 << 63;
 
-/// Significant digits of a number, and the exponent of the first.
+/// Significant digits of a number and the exponent of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Significant {
-    /// From 10^(digits-1) to below 10^digits; 0 for zero.
+    /// At least 10^(digits-1) and below 10^digits; 0 for zero.
     pub(super) integer: u64,
     pub(super) exponent: i32,
 }
 
-/// The first `digits` (1 to [`MAX`]) significant digits of a finite value, rounded to nearest, ties to even.
+/// Rounds a finite value to `digits` (1 to [`MAX`]) significant digits, to nearest, ties to even.
 #[inline]
 pub(super) fn significant(magnitude: f64, digits: usize) -> Significant {
     if magnitude == 0.0 {
@@ -34,7 +34,7 @@ pub(super) fn significant(magnitude: f64, digits: usize) -> Significant {
     let (power, highest_bit) = power(scale);
     let lower = u128::from(bits) * u128::from(power.low);
     let mut product = u128::from(bits) * u128::from(power.high) + (lower >> 64);
-    // The value is `product` · 2^-(64 + shift). Its integer part has at most 64 bits, and `product` 127 or 128.
+    // The value is `product` · 2^-(64 + shift). Its integer part has at most 64 bits, and `product` has 127 or 128.
     let mut shift = 62 - first_bit - highest_bit;
     if shift < 0 {
         product = product << 1 | lower >> 63 & 1;
@@ -46,13 +46,13 @@ pub(super) fn significant(magnitude: f64, digits: usize) -> Significant {
     if (HALF - 2..HALF).contains(&fraction) && !is_exact(scale) {
         return big::significant(magnitude, exponent, digits);
     }
-    // No branches on the rounded bits: they would be mispredicted half of the time.
+    // Branch-free: branches on the rounded bits would be mispredicted half of the time.
     let more = (product as u64 & ((1 << shift) - 1)) | lower as u64 | u64::from(!is_exact(scale));
     let up = (fraction > HALF) | (fraction == HALF) & ((more != 0) | (integer & 1 == 1));
     carried(integer + u64::from(up), exponent, digits)
 }
 
-/// Corrects a result that rounding up made a digit longer (99 became 100).
+/// Corrects a result that gained a digit by rounding up (99 became 100).
 #[inline(always)]
 pub(super) fn carried(integer: u64, exponent: i32, digits: usize) -> Significant {
     match POWERS.get(digits) {
@@ -61,13 +61,13 @@ pub(super) fn carried(integer: u64, exponent: i32, digits: usize) -> Significant
     }
 }
 
-/// The exponent of ten of the first digit.
+/// Decimal exponent of the first digit.
 pub(super) fn exponent(magnitude: f64) -> i32 {
     let (bits, first_bit) = normalized(magnitude);
     first_digit(bits, first_bit)
 }
 
-/// The significand, shifted so that its highest bit is set, and the exponent of two of that bit.
+/// Normalizes the significand so that its highest bit is set; returns it and the binary exponent of that bit.
 #[inline(always)]
 fn normalized(magnitude: f64) -> (u64, i32) {
     let bits = magnitude.to_bits();
@@ -77,9 +77,9 @@ fn normalized(magnitude: f64) -> (u64, i32) {
     (bits << 11 | 1 << 63, (bits >> 52) as i32 - 1023)
 }
 
-/// The exponent of ten of `bits` · 2^(first_bit - 63).
+/// Decimal exponent of `bits` · 2^(first_bit - 63).
 ///
-/// It is the exponent of 2^first_bit, or the next one if the value has reached the next power of ten. From 10^28 on,
+/// It equals the exponent of 2^first_bit, or the next one if the value reaches the next power of ten. From 10^28 on,
 /// that power has more than 64 bits, so it is greater than any value with the same upper 64.
 #[inline(always)]
 fn first_digit(bits: u64, first_bit: i32) -> i32 {

@@ -1,12 +1,12 @@
-//! Lines of fixed digits with AVX-512: four values at a time, 16 bytes each, compressed into one store.
+//! Lines of fixed digits with AVX-512: four values of 16 bytes at a time, compressed into one store.
 //!
-//! Every value below 10^13 after scaling is laid out as sign, 13 digits including the point, separator. Unwanted bytes
-//! (leading zeros, the sign of a positive number) are dropped by one compressing instruction. Lines with any other
-//! value, or with a tie to break, are left to the portable writer. The text is the same, which a test verifies.
+//! Each value below 10^13 after scaling is laid out as sign, 13 digits and a point, separator. One compressing
+//! instruction drops leading zeros and the sign of positive numbers. The portable writer handles lines with any other
+//! value, or with a tie to break. The text is the same, which a test verifies.
 //!
-//! Several such quads go through each step together. A single quad is a chain of some 70 cycles, and a CPU looks too
-//! few instructions ahead to overlap the chains of successive lines: measured 21 ns per line of three values that way,
-//! 6.6 ns this way.
+//! Several such quads go through each step together. A single quad is a dependency chain of some 70 cycles, too long
+//! for a CPU to overlap the chains of successive lines: measured 21 ns per line of three values that way, 6.6 ns this
+//! way.
 
 use crate::arch::*;
 
@@ -14,27 +14,27 @@ use super::fixed::{Real, Scale};
 use super::line::FixedLine;
 use super::pen::Pen;
 
-/// Digits of the integer that a value is scaled to.
+/// Number of digits of the integer that a value is scaled to.
 const DIGITS: usize = 13;
-/// One bit per value: the first of its 16 bytes.
+/// One bit per value: its first byte.
 const FIRST_BYTES: u64 = 0x0001_0001_0001_0001;
-/// Values in a quad.
+/// Number of values in a quad.
 const QUAD: usize = 4;
-/// Quads that go through each step together.
+/// Number of quads that go through each step together.
 const QUADS: usize = 8;
 
-/// Vectors and masks that are the same for all lines of a scale and a separator.
+/// Vectors and masks shared by all lines with the same scale and separator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinePlan {
-    /// Byte indices of pairs of digits; the pairs of value j start at 16 j, the lowest pair first, in every other byte.
+    /// Byte indices of digit pairs; the pairs of value j start at 16 j, lowest pair first, in every other byte.
     order: AlignedBytes,
     /// '-', zeros for the digits, point, separator.
     template: AlignedBytes,
-    /// The bytes of pairs' first digits.
+    /// Bytes that hold the first digit of a pair.
     tens: u64,
-    /// The bytes of pairs' second digits.
+    /// Bytes that hold the second digit of a pair.
     ones: u64,
-    /// The bytes that are always written: the last digit of the whole part, and everything after it.
+    /// Bytes that are always written: the last digit of the whole part, and everything after it.
     always: u64,
     power: f64,
 }
@@ -43,9 +43,9 @@ pub(super) struct LinePlan {
 #[repr(align(64))]
 struct AlignedBytes([u8; 64]);
 
-/// The first digits of 0 to 99.
+/// First digits of 0 to 99.
 static TENS: [AlignedBytes; 2] = digit_table(10);
-/// The second digits of 0 to 99.
+/// Second digits of 0 to 99.
 static ONES: [AlignedBytes; 2] = digit_table(1);
 
 const fn digit_table(weight: usize) -> [AlignedBytes; 2] {
@@ -59,7 +59,7 @@ const fn digit_table(weight: usize) -> [AlignedBytes; 2] {
 }
 
 impl LinePlan {
-    /// A plan, if this CPU has the required instructions.
+    /// Creates a plan, if this CPU has the required instructions.
     pub(super) fn if_possible(scale: &Scale, separator: u8) -> Option<Self> {
         let possible = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -141,11 +141,11 @@ impl LinePlan {
                 }
             }
         }
-        // SAFETY: the rows before used at most their share of the room, so that of the remainder is left.
+        // SAFETY: the previous rows used at most their share of the room, so the share of the remainder is left.
         unsafe { line.portable_rows(pen, groups.remainder()) }
     }
 
-    /// The digits of quads of four values, or `None` if a value is too large or close to a tie.
+    /// Digits of quads of four values; `None` if a value is too large or close to a tie.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -159,7 +159,7 @@ impl LinePlan {
             let magnitude = _mm512_abs_pd(_mm512_permutexvar_pd(twice, _mm512_castpd256_pd512(values)));
             let scaled = _mm512_mul_pd(magnitude, _mm512_set1_pd(self.power));
             *part = _mm512_cvt_roundpd_epu64::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
-            // Below 10^13 after rounding too; never true for NaN.
+            // Below 10^13 even after rounding; never true for NaN.
             fits &= _mm512_cmp_pd_mask::<_CMP_LE_OQ>(scaled, _mm512_set1_pd(1e13 - 1.0));
             if R::PRODUCT_IS_ROUNDED {
                 let rest = _mm512_abs_pd(_mm512_sub_pd(_mm512_cvtepu64_pd(*part), scaled));
@@ -174,7 +174,7 @@ impl LinePlan {
         Some(parts)
     }
 
-    /// Whether all products that end in exactly one half are exact, so that they really are ties.
+    /// Whether all products that end in exactly one half are exact, that is, real ties.
     #[cold]
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512vl")]
@@ -184,7 +184,7 @@ impl LinePlan {
             let whole = _mm256_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
             let rest = _mm256_mul_pd(_mm256_sub_pd(whole, scaled), _mm256_set1_pd(2.0));
             let ties = _mm256_cmp_pd_mask::<_CMP_EQ_OQ>(_mm256_mul_pd(rest, rest), _mm256_set1_pd(1.0));
-            // The rounding error of the multiplication, computed by a fused multiply-subtract.
+            // Rounding error of the multiplication, by a fused multiply-subtract.
             let lost = _mm512_fmsub_pd(
                 _mm512_castpd256_pd512(values),
                 _mm512_set1_pd(self.power),
@@ -194,7 +194,7 @@ impl LinePlan {
         })
     }
 
-    /// The text of quads of four values: [`digits`](Self::digits) and which bytes are written.
+    /// Text of quads of four values: [`digits`](Self::digits) and the bytes to write.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -207,7 +207,7 @@ impl LinePlan {
         Some(texts)
     }
 
-    /// Turns pairs of digits into text.
+    /// Turns digit pairs into text.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi")]
     fn place(&self, parts: &mut [__m512i; QUADS]) {
@@ -224,7 +224,7 @@ impl LinePlan {
         }
     }
 
-    /// A bit for each byte of a quad's text that is written.
+    /// Sets a bit for each byte of a quad's text that is written.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
     fn written(&self, bytes: __m512i, values: __m256d) -> u64 {
@@ -233,7 +233,7 @@ impl LinePlan {
         self.significant(bytes) & text | _pdep_u64(negative, FIRST_BYTES)
     }
 
-    /// In each 16 bits: the bit of the first digit to write, and all above it.
+    /// In each 16 bits, sets the bit of the first digit to write and all above it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn significant(&self, bytes: __m512i) -> u64 {
@@ -244,11 +244,11 @@ impl LinePlan {
 }
 
 impl LinePlan {
-    /// Right-aligned texts of values below 10^13 after scaling: see [`super::row`].
+    /// Right-aligns the texts of values below 10^13 after scaling; see [`super::row`].
     ///
     /// Each text ends before the last of its 16 bytes, padded with `-` on the left. Returns the position of each first
-    /// digit (16 bits for each value of a quad, set from that digit on), or `None` if a value is too large or close to
-    /// a tie.
+    /// digit (16 bits per value of a quad, set from that digit on), or `None` if a value is too large or close to a
+    /// tie.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -269,7 +269,7 @@ impl LinePlan {
     }
 }
 
-/// The text of four values, and a bit for each byte that is written.
+/// Text of four values, and a bit for each byte that is written.
 #[derive(Clone, Copy)]
 struct QuadText {
     bytes: __m512i,
@@ -294,7 +294,7 @@ impl QuadText {
     }
 }
 
-/// The values of some rows, each row in its own quads.
+/// Loads the values of some rows, each row into its own quads.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m256d; QUADS] {
@@ -337,11 +337,10 @@ fn vector(bytes: &AlignedBytes) -> __m512i {
     unsafe { _mm512_load_si512(bytes.0.as_ptr().cast()) }
 }
 
-/// Turns pairs of equal integers below 10^13 into their decimal digits: two in every other byte,
-/// lowest first.
+/// Splits pairs of equal integers below 10^13 into their decimal digits: two in every other byte, lowest first.
 ///
-/// Every step divides all parts at once and leaves the remainder in the lower half of each part, the quotient in the
-/// upper: 10^8 by pair, then 10^4 and 100.
+/// Each step divides all parts at once and leaves the remainder in the lower half of each part and the quotient in the
+/// upper: by 10^8 across the pair, then by 10^4 and 100.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512vnni")]
 fn split_into_pairs(parts: &mut [__m512i; QUADS]) {
@@ -352,7 +351,7 @@ fn split_into_pairs(parts: &mut [__m512i; QUADS]) {
         *quotient = _mm512_srli_epi64::<26>(high);
     }
     for (part, quotient) in parts.iter_mut().zip(quotients) {
-        // Modulo 2^52, since there is no multiply and subtract.
+        // Modulo 2^52, because there is no multiply-subtract.
         let low = _mm512_madd52lo_epu64(*part, quotient, _mm512_set1_epi64((1 << 52) - 100_000_000));
         *part = _mm512_mask_and_epi64(quotient, 0b0101_0101, low, _mm512_set1_epi64((1 << 52) - 1));
     }
@@ -362,8 +361,8 @@ fn split_into_pairs(parts: &mut [__m512i; QUADS]) {
         *part = _mm512_madd52lo_epu64(*part, quotient, _mm512_set1_epi64((1 << 32) - 10_000));
     }
     for part in parts {
-        // (n · 5243) >> 19, exact below 10^4. Four times the quotient, since 2^16 - 100 is no
-        // signed 16 bits.
+        // (n · 5243) >> 19, exact below 10^4. Four times the quotient, because 2^16 - 100 does not fit a signed 16-bit
+        // integer.
         let quotient = _mm512_srli_epi32::<1>(_mm512_mulhi_epu16(*part, _mm512_set1_epi32(5243)));
         let quotient = _mm512_and_si512(quotient, _mm512_set1_epi32(!3));
         *part = _mm512_dpwssd_epi32(*part, quotient, _mm512_set1_epi32(((1 << 16) - 100) / 4));

@@ -1,17 +1,16 @@
-//! Rounds decimal numbers to the nearest float, exactly: `digits · 10^exponent` by one multiplication with 128 bits of
-//! the power.
+//! Rounds decimal numbers to the nearest float, exactly, with one multiplication by a 128-bit power of five.
 //!
-//! The idea is Eisel's and Lemire's (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021,
+//! The method is Eisel and Lemire's (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021,
 //! <https://arxiv.org/abs/2101.11408>): the product of the digits and a power of five, truncated to 128 bits, is off by
 //! less than one unit in its last place, so all bits of the float are correct unless the truncated bits decide. If they
-//! might, and for powers outside the table, the result is `None`: the caller has a slower path.
+//! might, or if the power is outside the table, the result is `None`, and the caller takes a slower path.
 
 use super::consts::{MAX_EXACT, NOT_INTEGER, WIDE};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK};
 
 /// Maximum number of digits that always fit 64 bits.
 pub(super) const MAX_DIGITS: usize = 19;
-/// The table's powers are 5^-55 to 5^55: these fit 128 bits exactly, or are the reciprocals of powers that do.
+/// Powers 5^-55 to 5^55 are in the table: they fit 128 bits exactly, or are reciprocals of powers that do.
 const MAX_POWER: i32 = 55;
 
 /// A decimal number as written.
@@ -25,8 +24,8 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Parses all of `token`, if it has up to 19 digits and consists of a sign, digits, one point, and an exponent of
-    /// one to three digits.
+    /// Parses all of `token`; `None` unless it has up to 19 digits and consists of an optional sign, digits with at
+    /// most one point, and an optional exponent of one to three digits.
     pub(super) fn from_token(token: &[u8]) -> Option<Decimal> {
         let (negative, mut rest) = match token {
             [b'-', rest @ ..] => (true, rest),
@@ -48,22 +47,22 @@ impl Decimal {
         fits.then_some(Decimal { digits, exponent, negative, is_whole: !is_pointed && rest.is_empty() })
     }
 
-    /// The nearest f64, if this is certain.
+    /// Rounds to the nearest f64; `None` if that is uncertain.
     #[inline]
     pub(super) fn f64(self) -> Option<f64> {
         let bits = match self.digits {
             0 => 0,
             digits => {
                 let RoundedBits { significand, exponent } = nearest::<53>(digits, self.exponent)?;
-                // The table's powers lead to neither subnormal nor infinite values. A carry into bit 53 correctly adds
-                // to the exponent.
+                // With the table's powers, values are neither subnormal nor infinite. A carry into bit 53 correctly
+                // increments the exponent.
                 (((exponent + 52 + 1023) as u64) << 52) + (significand - (1 << 52))
             }
         };
         Some(f64::from_bits(bits | u64::from(self.negative) << 63))
     }
 
-    /// The nearest f64 and its mark; see [`super::fields`].
+    /// Rounds to the nearest f64 and marks it; see [`super::fields`].
     #[inline]
     pub(super) fn marked(self) -> Option<(f64, u8)> {
         if !self.is_whole {
@@ -77,9 +76,9 @@ impl Decimal {
         Some((if self.negative { -size } else { size }, mark))
     }
 
-    /// An f64 with the same nearest f32, if this is certain.
+    /// Computes an f64 with the same nearest f32; `None` if that is uncertain.
     ///
-    /// It has been rounded three times (the digits, the power, and their product), and is less than four units off. See
+    /// The value is rounded three times (the digits, the power, and their product) and less than four units off. See
     /// [`super::quotient`].
     #[inline(always)]
     fn near(self) -> Option<f64> {
@@ -89,7 +88,7 @@ impl Decimal {
         is_certain.then_some(f64::from_bits(value.to_bits() | u64::from(self.negative) << 63))
     }
 
-    /// An f64 with the same nearest f32, or the exact one of an integer, and its mark.
+    /// Computes an f64 with the same nearest f32, or the exact f64 of an integer, and its mark.
     #[inline(always)]
     pub(super) fn nearly_marked(self) -> Option<(f64, u8)> {
         match self.near() {
@@ -98,7 +97,7 @@ impl Decimal {
         }
     }
 
-    /// The nearest f32, if this is certain.
+    /// Rounds to the nearest f32; `None` if that is uncertain.
     #[inline(always)]
     pub(super) fn f32(self) -> Option<f32> {
         match self.near() {
@@ -124,7 +123,7 @@ impl Decimal {
     }
 }
 
-/// Consumes the leading digits of `rest`; returns how many. The value wraps around beyond [`MAX_DIGITS`] digits.
+/// Consumes the leading digits of `rest`; returns their number. The value wraps around beyond [`MAX_DIGITS`] digits.
 #[inline(always)]
 fn take_digits(digits: &mut u64, rest: &mut &[u8]) -> usize {
     let before = rest.len();
@@ -143,7 +142,7 @@ fn take_digits(digits: &mut u64, rest: &mut &[u8]) -> usize {
     before - rest.len()
 }
 
-/// The value of an exponent with its letter; 0 if `text` is empty.
+/// Parses an exponent with its letter; 0 if `text` is empty.
 #[inline(always)]
 pub(super) fn exponent(text: &[u8]) -> Option<i32> {
     let Some((e, rest)) = text.split_first() else { return Some(0) };
@@ -169,13 +168,13 @@ struct RoundedBits {
     exponent: i32,
 }
 
-/// `digits` (not 0) times 10^`exponent`, rounded to `BITS` bits, ties to even; a carry adds a bit.
+/// Rounds `digits` (not 0) times 10^`exponent` to `BITS` bits, ties to even; a carry adds a bit.
 #[inline(always)]
 fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<RoundedBits> {
     let power = POWERS.get(usize::try_from(exponent + MAX_POWER).ok()?)?;
     let zeros = digits.leading_zeros();
     let factor = u128::from(digits << zeros);
-    // The upper 128 bits of 192, the highest or the next of which is set; the bits below them are less than one unit.
+    // Upper 128 of 192 bits, of which the highest or second highest is set; the bits below are less than one unit.
     let rest = factor * u128::from(power.bits as u64);
     let product = factor * (power.bits >> 64) + (rest >> 64);
     let high = (product >> 64) as u64;
@@ -183,9 +182,9 @@ fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<RoundedBits> {
     let shift = 64 - BITS - (1 - (high >> 63) as u32);
     let significand = high >> shift;
     let half = high >> (shift - 1) & 1;
-    // A power below 1 is too small by less than a unit, and never exact: the product is too small by less than two.
-    // This reaches `high` only if `low` is all ones, and then matters only just below the halfway point of two floats:
-    // quotients that are floats, such as 0.5, are rounded up to themselves.
+    // A power below 1 is too small by less than a unit and never exact, so the product is too small by less than two.
+    // This reaches `high` only if `low` is all ones, and matters only just below the midpoint between two floats:
+    // quotients that are floats, such as 0.5, round up to themselves.
     let is_below = exponent < 0;
     if is_below && low == u64::MAX && high & ((1 << shift) - 1) == (1 << (shift - 1)) - 1 {
         return None;
@@ -196,7 +195,7 @@ fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<RoundedBits> {
     Some(RoundedBits { significand: significand + up, exponent })
 }
 
-/// The largest exponent of [`TENS`], either sign: with up to 19 digits, all products are normal f32s.
+/// Largest exponent of [`TENS`], either sign: with up to 19 digits, all products are normal f32s.
 const MAX_TENS: i32 = 18;
 const TENS_COUNT: usize = 2 * MAX_TENS as usize + 1;
 
@@ -214,10 +213,10 @@ static TENS: [f64; TENS_COUNT] = {
     table
 };
 
-/// `bits · 2^exponent` is a power of five, or less than one unit below it.
+/// `bits · 2^exponent`: a power of five, or less than one unit below it.
 #[derive(Clone, Copy)]
 struct PowerOfFive {
-    /// The highest bit is set.
+    /// Normalized: the highest bit is set.
     bits: u128,
     exponent: i32,
 }
@@ -238,12 +237,12 @@ static POWERS: [PowerOfFive; 2 * MAX_POWER as usize + 1] = {
     }
 };
 
-/// 1 divided by a power of five, truncated to 128 bits.
+/// Reciprocal of a power of five, truncated to 128 bits.
 const fn reciprocal(power: u128) -> PowerOfFive {
     if power == 1 {
         return PowerOfFive { bits: 1 << 127, exponent: -127 };
     }
-    // The dividend is the largest power of two below the divisor, so that the first quotient bit is the highest.
+    // The dividend is the largest power of two below the divisor, which makes the first quotient bit the highest.
     let bits = (128 - power.leading_zeros()) as i32;
     let mut rest = 1u128 << (bits - 1);
     let mut quotient = 0u128;
@@ -265,7 +264,7 @@ const fn reciprocal(power: u128) -> PowerOfFive {
 mod tests {
     use super::*;
 
-    /// Random decimals, most of them at or next to the halfway point of two f32s, where an inexact value could round to
+    /// Random decimals, most of them at or next to the midpoint between two f32s, where an inexact value could round to
     /// the wrong one.
     #[test]
     fn near_values_round_like_the_numbers() {

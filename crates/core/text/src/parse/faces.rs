@@ -1,6 +1,6 @@
 //! Parses faces: runs of `f 1 2 3`, `f 1/2 3/4 5/6`, `f 1//2 3//4 5//6` or `f 1/2/3 4/5/6 7/8/9`.
 //!
-//! Consecutive rows of one shape are parsed together, up to 64 tokens with their keywords.
+//! Consecutive rows with the same layout are parsed together, up to 64 tokens including keywords.
 
 use super::rows::{LineKeyword, Window};
 use super::swar;
@@ -12,13 +12,13 @@ use super::x86;
 use crate::cpu::Level;
 use crate::scan::is_space;
 
-/// The notation of a face's corners.
+/// Notation of a face's corners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CornerForm {
     /// `1`: a position; one value per corner.
     #[default]
     Position,
-    /// `1/2`: position and uv; two values.
+    /// `1/2`: position and UV; two values.
     PositionUv,
     /// `1//3`: position and normal; three values, the second of which is 0.
     PositionNormal,
@@ -27,7 +27,7 @@ pub enum CornerForm {
 }
 
 impl CornerForm {
-    /// The number of values of a corner in the output of [`face_rows`].
+    /// Number of values per corner in the output of [`face_rows`].
     pub fn stride(self) -> usize {
         match self {
             CornerForm::Position => 1,
@@ -37,32 +37,32 @@ impl CornerForm {
     }
 }
 
-/// The result of [`face_rows`].
+/// Result of [`face_rows`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaceRows {
-    /// The number of lines parsed.
+    /// Number of lines parsed.
     pub rows: usize,
-    /// The number of values written.
+    /// Number of values written.
     pub values: usize,
-    /// The form of their corners, the same for all rows.
+    /// Notation of the corners, the same for all rows.
     pub form: CornerForm,
-    /// Whether all indices count backwards: the values are the bits of negative `i32`s.
+    /// Whether all indices are negative (relative): the values are the bits of negative `i32`s.
     pub is_negative: bool,
 }
 
-/// Values are written eight at a time: leave this much room after the last.
+/// Spare elements required after the last value, because values are written eight at a time.
 pub const VALUE_SLACK: usize = 64;
-/// Maximum number of tokens in a batch of rows, keywords included: slash bits come 64 at a time.
+/// Maximum number of tokens in a batch of rows, including keywords: slash bits come 64 at a time.
 const BATCH_TOKENS: usize = 64;
-/// How many tokens after a batch may be examined: they are converted eight at a time.
+/// Number of tokens after a batch that may be examined: they are converted eight at a time.
 const AHEAD: usize = 7;
 
-/// Parses faces: rows of a keyword and at least three corners, all of the same form and at most 63 indices.
+/// Parses faces: rows of a keyword and at least three corners, all with the same notation and at most 63 indices.
 ///
 /// A plain index has one to eight digits and is not zero, or has a minus and one to seven digits. All indices of the
-/// rows are of the same kind. Writes the values of all corners, 1-based as in the text, to `values` (leave
-/// [`VALUE_SLACK`] free) and the number of values up to the end of each row to `row_ends`. Later elements of both may
-/// change. A keyword has at most eight bytes.
+/// rows have the same sign. Writes the values of all corners, 1-based as in the text, to `values` (leave
+/// [`VALUE_SLACK`] spare) and the number of values up to the end of each row to `row_ends`. May overwrite later
+/// elements of both. A keyword has at most eight bytes.
 pub fn face_rows(
     window: Window<'_>,
     line: usize,
@@ -71,7 +71,7 @@ pub fn face_rows(
     row_ends: &mut [u32],
 ) -> FaceRows {
     let Some(keyword) = LineKeyword::new(keyword).filter(|_| window.fits()) else { return FaceRows::default() };
-    // Files use either negative indices or positive ones: a kernel for both would be slower for each.
+    // Files use either negative indices or positive ones; a kernel for both would be slower.
     if counts_backwards(window, line) {
         let rows = at_level::<true>(window, line, keyword, values, row_ends);
         FaceRows { is_negative: rows.rows > 0, ..rows }
@@ -91,7 +91,7 @@ fn counts_backwards(window: Window<'_>, line: usize) -> bool {
     behind.iter().find(|byte| !is_space(**byte)) == Some(&b'-')
 }
 
-/// [`face_rows`] with the kernel of the window's level; `NEGATIVE` is for rows whose indices all count backwards.
+/// [`face_rows`] with the kernel of the window's level; `NEGATIVE` is for rows of negative indices.
 #[inline]
 fn at_level<const NEGATIVE: bool>(
     window: Window<'_>,
@@ -134,8 +134,8 @@ unsafe fn face_rows_avx512<const NEGATIVE: bool>(
     let text = window.padded.as_ptr();
     face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
         // SAFETY: `RowBatch::tokens` takes ends from the index and at most 7 behind `end_count`, which `Index::close`
-        // set to `start`. All are at least 64 (PADDING), and `fits()` puts them inside the text. The features are this
-        // function's.
+        // set to `start`. All are at least 64 (PADDING), and `fits()` puts them inside the text. This function has the
+        // same features.
         convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx512::<NEGATIVE>(text, ends, keep, out) })
     })
 }
@@ -176,15 +176,15 @@ unsafe fn face_rows_vector<const NEGATIVE: bool>(
     })
 }
 
-/// The tokens of a batch of rows.
+/// Tokens of a batch of rows.
 struct BatchTokens<'a> {
-    /// Their ends, and [`AHEAD`] more.
+    /// Ends of the tokens, and [`AHEAD`] more.
     ends: &'a [u32],
     /// A bit for each token that is not a keyword.
     indices: u64,
 }
 
-/// A bit for each invalid or absent token of a batch; the bits of keywords have no meaning.
+/// A bit for each invalid or empty token of a batch; the bits of keywords are meaningless.
 #[derive(Default)]
 pub(super) struct IndexFaults {
     /// Tokens that are not plain, and zeros.
@@ -192,7 +192,7 @@ pub(super) struct IndexFaults {
     pub(super) empty: u64,
 }
 
-/// The loop over batches; `convert` writes the indices of a batch sequentially.
+/// Loop over batches; `convert` writes the indices of a batch contiguously.
 #[inline(always)]
 fn face_rows_with(
     window: Window<'_>,
@@ -226,10 +226,10 @@ fn face_rows_with(
 
 /// Consecutive rows with the same number of tokens and the same slashes.
 struct RowBatch {
-    /// The index of the first row's keyword.
+    /// Index of the first row's keyword.
     first: usize,
     rows: usize,
-    /// The number of indices in a row.
+    /// Number of indices per row.
     size: usize,
     form: CornerForm,
 }
@@ -270,7 +270,7 @@ impl RowBatch {
         BatchTokens { ends: &window.index.ends[self.first..][..rows * stride + AHEAD], indices }
     }
 
-    /// The form of a row, if it is valid.
+    /// Notation of a row; `None` if the row is invalid.
     #[inline(always)]
     fn row_form(&self, row: usize, faults: &IndexFaults) -> Option<CornerForm> {
         let mask = u64::MAX >> (BATCH_TOKENS - self.size);
@@ -286,12 +286,12 @@ impl RowBatch {
 
 /// The second of every three tokens.
 const MIDDLES: u64 = 0o222_222_222_222_222_222_222;
-/// The slashes of `1/2 3/4`, from the keyword on.
+/// Slashes of `1/2 3/4`, from the keyword on.
 const PAIRS: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-/// The slashes of `1/2/3 4/5/6`, from the keyword on.
+/// Slashes of `1/2/3 4/5/6`, from the keyword on.
 const TRIPLES: u64 = 0o666_666_666_666_666_666_666;
 
-/// The form of a row of `size` indices with these slash bits (the keyword's is the lowest).
+/// Notation of a row of `size` indices with these slash bits (the keyword's is the lowest).
 ///
 /// No slash ends a line's last token, so rows with these patterns have complete corners.
 #[inline(always)]

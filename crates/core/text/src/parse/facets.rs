@@ -9,8 +9,8 @@
 //!   endloop
 //! endfacet
 //! ```
-//! Letter case and blanks do not matter. The numbers of many facets are gathered and converted together; a facet with a
-//! number in another notation is converted number by number.
+//! Letter case and blanks do not matter. The numbers of many facets are collected and converted together; facets with
+//! another notation are converted number by number.
 
 use super::number;
 use super::positions::{Batch, DigitLoss, RowShape};
@@ -20,20 +20,20 @@ use crate::scan::is_space;
 /// A normal and three positions.
 pub type Facet = [[f32; 3]; 4];
 
-/// Lines of a facet.
+/// Lines per facet.
 pub const LINES: usize = 7;
-/// Tokens of a facet.
+/// Tokens per facet.
 const TOKENS: usize = 21;
-/// Numbers of a facet.
+/// Numbers per facet.
 const NUMBERS: usize = 12;
-/// Number of facets converted together.
+/// Maximum number of facets converted together.
 const BATCH: usize = 32;
 
-/// The number of tokens up to the end of each line.
+/// Number of tokens up to the end of each line.
 const LINE_TOKENS: [usize; LINES] = [5, 7, 11, 15, 19, 20, 21];
-/// The indices of the tokens that are numbers.
+/// Indices of the number tokens.
 const NUMBER_TOKENS: [usize; NUMBERS] = [2, 3, 4, 8, 9, 10, 12, 13, 14, 16, 17, 18];
-/// The indices and keywords of the other tokens.
+/// Indices and keywords of the other tokens.
 const KEYWORDS: [(usize, FacetKeyword); TOKENS - NUMBERS] = [
     (0, FacetKeyword::new(b"facet")),
     (1, FacetKeyword::new(b"normal")),
@@ -46,7 +46,7 @@ const KEYWORDS: [(usize, FacetKeyword); TOKENS - NUMBERS] = [
     (20, FacetKeyword::new(b"endfacet")),
 ];
 
-/// A keyword as the last eight bytes of a token, in lowercase.
+/// Keyword as the last eight bytes of a token, in lowercase.
 struct FacetKeyword {
     word: u64,
     mask: u64,
@@ -54,7 +54,7 @@ struct FacetKeyword {
 }
 
 impl FacetKeyword {
-    /// A keyword of up to eight letters.
+    /// Creates a keyword of up to eight letters.
     const fn new(keyword: &[u8]) -> FacetKeyword {
         let mut word = 0;
         let mut at = 0;
@@ -65,10 +65,10 @@ impl FacetKeyword {
         FacetKeyword { word, mask: u64::MAX << (64 - 8 * keyword.len()), size: keyword.len() }
     }
 
-    /// Whether this is the token that ends at `end`, in a window that starts at `start`.
+    /// Whether the token that ends at `end` is this keyword, in a window that starts at `start`.
     #[inline(always)]
     fn ends_at(&self, padded: &[u8], end: usize, start: usize) -> bool {
-        // This bit turns only letters into lowercase letters.
+        // Setting this bit lowercases letters and turns no other byte into a letter.
         const SMALL: u64 = 0x2020_2020_2020_2020;
         let Some(bytes) = padded.get(..end).and_then(|text| text.last_chunk::<9>()) else { return false };
         let word = u64::from_le_bytes(*bytes.last_chunk().unwrap_or(&[0; 8]));
@@ -76,14 +76,14 @@ impl FacetKeyword {
     }
 }
 
-/// The corners of a facet in double precision.
+/// Corners of a facet in double precision.
 pub type ExactCorners = [[f64; 3]; 3];
 
-/// Parses facets from `line` on into `out` and, unless `exact` is empty, their corners into `exact`; returns how many,
-/// [`LINES`] lines each, and adds what the corners lose as f32s to `loss`.
+/// Parses facets from `line` on into `out` and, unless `exact` is empty, their corners into `exact`; returns their
+/// number, [`LINES`] lines each. Adds the digits that the corners lose as f32s to `loss`.
 ///
-/// There must be no other tokens on a facet's lines and no empty lines between them. Its numbers may have any notation
-/// of [`number::f32`].
+/// A facet's lines must have no other tokens and no empty lines between them. Numbers may have any notation that
+/// [`number::f32`] accepts.
 pub fn facets(
     window: Window<'_>,
     line: usize,
@@ -115,7 +115,7 @@ pub fn facets(
     parsed
 }
 
-/// Finds up to `count` facets from `line` on, and the ends of their numbers; returns how many.
+/// Finds up to `count` facets from `line` on and stores the ends of their numbers; returns their number.
 fn find(window: Window<'_>, line: usize, count: usize, ends: &mut [u32]) -> usize {
     let (rows, _) = ends.as_chunks_mut::<NUMBERS>();
     for (facet, row) in rows.iter_mut().take(count).enumerate() {
@@ -126,7 +126,7 @@ fn find(window: Window<'_>, line: usize, count: usize, ends: &mut [u32]) -> usiz
     count
 }
 
-/// Finds the ends of the numbers of the facet whose first line this is; `false` if it is not a facet.
+/// Stores the ends of the numbers of the facet that starts at `line`; `false` if it is not a facet.
 #[inline(always)]
 fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> bool {
     let index = window.index;
@@ -138,12 +138,12 @@ fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> boo
     let fits = lines.iter().zip(LINE_TOKENS).all(|(line, tokens)| line.tokens as usize == first + tokens)
         && KEYWORDS.iter().all(|(token, keyword)| keyword.ends_at(window.padded, ends[*token] as usize, index.start()))
         && index.slash_bits(first) & ((1 << TOKENS) - 1) == 0;
-    // Element by element: an array would be stored in parts and loaded as a whole, which stalls.
+    // Element by element: storing an array in parts and loading it as a whole would stall.
     row.iter_mut().zip(NUMBER_TOKENS).for_each(|(end, token)| *end = ends[token]);
     fits
 }
 
-/// Converts the numbers of `count` facets until one is invalid; returns how many facets are whole.
+/// Converts the numbers of `count` facets until one is invalid; returns the number of complete facets.
 fn convert(window: Window<'_>, batch: &mut Batch, count: usize, has_doubles: bool, loss: &mut DigitLoss) -> usize {
     let shape = RowShape { width: NUMBERS, coordinates: (3, NUMBERS), has_doubles };
     let mut converted = 0;
@@ -164,7 +164,7 @@ fn convert(window: Window<'_>, batch: &mut Batch, count: usize, has_doubles: boo
 /// Converts the numbers of one facet in any notation; `false` if one is invalid.
 fn convert_any(window: Window<'_>, batch: &mut Batch, facet: usize, loss: &mut DigitLoss) -> bool {
     let numbers = facet * NUMBERS..(facet + 1) * NUMBERS;
-    // An invalid facet loses nothing.
+    // Do not count the loss of an invalid facet.
     let mut facet_loss = *loss;
     let is_valid = numbers.enumerate().all(|(place, at)| {
         let Some(text) = window.padded.get(..batch.ends[at] as usize) else { return false };

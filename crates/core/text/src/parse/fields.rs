@@ -1,8 +1,8 @@
-//! Parses fields of a table: many numbers at once, through the index of [`crate::scan`].
+//! Parses the fields of a table, many numbers at once, through the index of [`crate::scan`].
 //!
-//! Plain fields (digits with at most one point and a minus before them, 14 characters) are converted together; numbers
-//! in any other notation individually. Anything else stops the run: the caller decides whether it is a comment, a
-//! missing value or an error.
+//! Plain fields (up to 14 characters, only digits and at most one point, after an optional minus) are converted
+//! together, numbers in other notations individually. Anything else stops the run; the caller decides whether it is a
+//! comment, a missing value or an error.
 
 use super::consts::TOGETHER;
 pub use super::consts::{MAX_EXACT, NOT_INTEGER, WIDE};
@@ -13,7 +13,7 @@ use crate::cpu::Level;
 use crate::scan::{Index, PADDING, Separator, is_space};
 use std::ops::Range;
 
-/// The fields of a window of text.
+/// Fields of a window of text.
 #[derive(Clone, Copy)]
 pub struct IndexedFields<'a> {
     padded: &'a [u8],
@@ -22,14 +22,14 @@ pub struct IndexedFields<'a> {
     level: Level,
 }
 
-/// Elements that the outputs need after the last field: eight are written at a time.
+/// Spare elements that outputs need after the last field, because eight are written at a time.
 pub const FIELD_SLACK: usize = TOGETHER - 1;
 
-/// Elements that the ends of picked fields need after the last one.
+/// Spare elements that the ends of picked fields need after the last one.
 pub const PICK_SLACK: usize = TOGETHER;
 
 impl<'a> IndexedFields<'a> {
-    /// Indexes `padded[start..end]` until the text or a cap of the index is reached; see [`Index::scan`].
+    /// Indexes `padded[range]` up to its end or to a cap of the index; see [`Index::scan`].
     pub fn scan(
         index: &'a mut Index,
         padded: &'a [u8],
@@ -42,12 +42,12 @@ impl<'a> IndexedFields<'a> {
         IndexedFields { padded, index, separator, level }
     }
 
-    /// The index of its lines.
+    /// Index of the window's lines.
     pub fn index(&self) -> &'a Index {
         self.index
     }
 
-    /// The number of lines from `line` on that have `columns` fields each.
+    /// Number of consecutive lines from `line` on with `columns` fields each.
     pub fn lines_of(&self, line: usize, columns: usize) -> usize {
         let lines = self.index.lines().get(line..).unwrap_or_default();
         let mut end = self.index.first_token(line);
@@ -58,12 +58,12 @@ impl<'a> IndexedFields<'a> {
         equal.count()
     }
 
-    /// The first field of line `line`, which is at most the number of lines.
+    /// First field of line `line`, which is at most the number of lines.
     pub fn first_of(&self, line: usize) -> usize {
         self.index.first_token(line)
     }
 
-    /// The range of a field in the text, without white space around it.
+    /// Range of a field in the text, without surrounding white space.
     pub fn field(&self, field: usize) -> Range<usize> {
         let ends = &self.index.ends[..self.index.end_count];
         let end = ends.get(field).map_or(self.index.start, |&end| end as usize);
@@ -75,7 +75,7 @@ impl<'a> IndexedFields<'a> {
         start + before..end - behind
     }
 
-    /// The existing fields of a range.
+    /// Fields of a range, as far as they exist.
     pub fn all(self, fields: Range<usize>) -> FieldRun<'a> {
         let end = fields.end.min(if self.fits() { self.index.end_count } else { 0 });
         let first = fields.start;
@@ -84,8 +84,8 @@ impl<'a> IndexedFields<'a> {
         FieldRun { fields: self, first, ends, picked: &[], stride: 1 }
     }
 
-    /// The existing fields at the indices `picked` of each of `rows` lines from `line` on, which have `stride` fields
-    /// each. Their ends are stored in `ends`, which has [`PICK_SLACK`] elements after the last one.
+    /// Fields at the indices `picked` of each of `rows` lines from `line` on, which have `stride` fields each. Stores
+    /// their ends in `ends`, which must have [`PICK_SLACK`] spare elements.
     pub fn pick(
         self,
         line: usize,
@@ -110,32 +110,32 @@ impl<'a> IndexedFields<'a> {
         FieldRun { fields: self, first, ends: ends.get(..count + TOGETHER).unwrap_or(&[0; TOGETHER]), picked, stride }
     }
 
-    /// Whether the index was made from this text, or from one that is not longer.
+    /// Whether the index was built from this text, or from one at most as long.
     fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
 }
 
-/// A sequence of fields to convert.
+/// Sequence of fields to convert.
 #[derive(Clone, Copy)]
 pub struct FieldRun<'a> {
     fields: IndexedFields<'a>,
     first: usize,
-    /// Their ends, and [`TOGETHER`] more.
+    /// Ends of the fields, and [`TOGETHER`] more.
     ends: &'a [u32],
-    /// Which of every `stride` fields belong to the run; all of them if it is empty.
+    /// Which of every `stride` fields belong to the run; all of them if empty.
     picked: &'a [usize],
     stride: usize,
 }
 
 impl FieldRun<'_> {
-    /// The number of fields.
+    /// Number of fields.
     #[expect(clippy::len_without_is_empty, reason = "unused")]
     pub fn len(&self) -> usize {
         self.ends.len() - TOGETHER
     }
 
-    /// The range of a field in the text, without white space around it.
+    /// Range of a field in the text, without surrounding white space.
     pub fn range(&self, at: usize) -> Range<usize> {
         let field = match self.picked {
             [] => at,
@@ -148,9 +148,10 @@ impl FieldRun<'_> {
         &self.fields.padded[self.range(at)]
     }
 
-    /// Converts fields from `first` on to the nearest f32s, until one is not a number; returns how many were converted.
+    /// Converts fields from `first` on to the nearest f32s, until one is not a number; returns the number of converted
+    /// ones.
     ///
-    /// `out` has [`FIELD_SLACK`] elements after those of the fields; they may change.
+    /// `out` must have [`FIELD_SLACK`] spare elements after the fields, which may be overwritten.
     pub fn f32s(&self, first: usize, out: &mut [f32]) -> usize {
         let count = self.count(first, out.len());
         runs(
@@ -167,10 +168,10 @@ impl FieldRun<'_> {
         )
     }
 
-    /// Converts fields from `first` on to the nearest f64s, until one is not a number; returns how many were converted,
-    /// and marks each: 0 for integers, [`WIDE`] for large ones, or [`NOT_INTEGER`].
+    /// Converts fields from `first` on to the nearest f64s, until one is not a number; returns the number of converted
+    /// ones. Marks each: 0 for integers, [`WIDE`] for large ones, or [`NOT_INTEGER`].
     ///
-    /// `out` and `marks` have [`FIELD_SLACK`] elements after those of the fields; they may change.
+    /// `out` and `marks` must have [`FIELD_SLACK`] spare elements after the fields, which may be overwritten.
     pub fn f64s(&self, first: usize, out: &mut [f64], marks: &mut [u8]) -> usize {
         let count = self.count(first, out.len().min(marks.len()));
         runs(
@@ -191,7 +192,7 @@ impl FieldRun<'_> {
         )
     }
 
-    /// How many fields from `first` on fit an output of `room` elements.
+    /// Number of fields from `first` on that fit an output of `room` elements.
     fn count(&self, first: usize, room: usize) -> usize {
         self.len().saturating_sub(first).min(room.saturating_sub(FIELD_SLACK))
     }
@@ -202,7 +203,7 @@ impl FieldRun<'_> {
     }
 }
 
-/// A number in any notation, and its mark.
+/// Parses a number in any notation; returns its value and mark.
 fn any_notation(token: &[u8]) -> Option<(f64, u8)> {
     Decimal::from_token(token).and_then(Decimal::marked).or_else(|| {
         let value = number::any_f64(token)?;

@@ -1,10 +1,9 @@
-//! Parses grids: text in which every line has the same count of numbers, each with the same number of digits after its
-//! point, as printed by `%.6f`.
+//! Parses grids: tables with a fixed number of columns, in which every number has the same number of decimals, as
+//! printed by `%.6f`.
 //!
-//! Recognizing a text as a grid validates all of its numbers. The conversion that remains cannot fail: the positions of
-//! the numbers in an array are known in advance, and they are stored there directly. [`super::fields`] parses any other
-//! text, and grids if the CPU has no AVX-512. Digits are below 2^53 and powers of ten exact, so the only rounding is
-//! that of a division.
+//! Recognizing a grid validates all of its numbers, so the conversion cannot fail, and because each number's index in
+//! the array is known, values are stored directly. [`super::fields`] parses everything else, and grids on CPUs without
+//! AVX-512. Digits are below 2^53 and powers of ten exact, so the division is the only rounding.
 
 use super::FLOAT_SIZE;
 #[cfg(target_arch = "x86_64")]
@@ -19,25 +18,25 @@ use std::ops::Range;
 pub const MAX_COLUMNS: usize = 64;
 /// Number of values converted at once.
 pub(super) const TOGETHER: usize = 8;
-/// Maximum number of characters of a number, including its minus: then it has at most 15 digits.
+/// Maximum number of characters of a number, including its minus: at most 15 digits.
 pub(super) const MAX_SIZE: usize = 16;
-/// Elements after the last end that scanning may write to.
+/// Elements after the last end that scanning may overwrite.
 const SLACK: usize = 80;
 
-/// The offsets of the numbers of a grid. The memory is reused from text to text.
+/// Offsets of the numbers of a grid. Reuses its memory from text to text.
 #[derive(Debug, Default)]
 pub struct Grid {
-    /// The offset before the first number; then the end of each.
+    /// The offset before the first number, then the end of each number.
     pub(super) ends: Vec<u32>,
-    /// The number of numbers.
+    /// Number of numbers.
     pub(super) count: usize,
-    /// The number of digits after each point.
+    /// Number of decimals.
     pub(super) places: usize,
-    /// The offset after all ends.
+    /// Upper bound of all ends.
     pub(super) limit: usize,
 }
 
-/// The shape required of a grid.
+/// Required layout of a grid.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) struct GridShape {
@@ -47,10 +46,10 @@ pub(super) struct GridShape {
 }
 
 impl Grid {
-    /// Checks whether `padded[range]`, which consists of whole lines, is a grid with this many columns. If not, the
+    /// Checks whether `padded[range]`, which consists of complete lines, is a grid with `columns` columns. If not, the
     /// grid is empty.
     ///
-    /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Needs up to two bytes of memory per byte of text.
+    /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Uses up to two bytes of memory per byte of text.
     pub fn scan(
         &mut self,
         padded: &[u8],
@@ -74,7 +73,7 @@ impl Grid {
         let start = range.start as u32 - 1;
         self.ends[0] = start;
         self.count = find(self, padded, range, shape);
-        // Kernels read a few elements past the end.
+        // Kernels read a few elements past the last end.
         self.ends[self.count + 1..][..2 * TOGETHER].fill(start);
         Ok(self.count > 0)
     }
@@ -84,7 +83,7 @@ impl Grid {
         self.count = 0;
     }
 
-    /// The count of numbers in all columns.
+    /// Number of numbers in all columns.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.count
@@ -95,10 +94,10 @@ impl Grid {
         4 * self.ends.capacity()
     }
 
-    /// Converts numbers from `first` on to the nearest f64s and fills all of `out`. `padded` is the scanned text.
+    /// Converts numbers from `first` on to the nearest f64s, filling all of `out`. `padded` is the scanned text.
     ///
     /// # Panics
-    /// If there are fewer numbers than that, or the text is shorter than the scanned one.
+    /// If the grid has fewer numbers, or the text is shorter than the scanned one.
     pub fn f64s(&self, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
@@ -110,7 +109,7 @@ impl Grid {
         }
     }
 
-    /// Converts numbers from `first` on to the nearest f32s and fills all of `out`. `padded` is the scanned text.
+    /// Converts numbers from `first` on to the nearest f32s, filling all of `out`. `padded` is the scanned text.
     ///
     /// # Panics
     /// Like [`Grid::f64s`].
@@ -129,7 +128,7 @@ impl Grid {
     }
 }
 
-/// The shape that the first number suggests.
+/// Derives the layout from the first number.
 fn shape(text: &[u8], separator: Separator, columns: usize) -> Option<GridShape> {
     let head = &text[..text.len().min(MAX_SIZE + 1)];
     let end = head.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'.'))?;
@@ -154,7 +153,7 @@ fn reserve<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<(), T
     Ok(())
 }
 
-/// Whether there is a kernel for a level.
+/// Whether `level` has a kernel.
 fn has_kernel(level: Level) -> bool {
     #[cfg(target_arch = "x86_64")]
     return level.usable() == Level::Avx512;
@@ -165,7 +164,7 @@ fn has_kernel(level: Level) -> bool {
     };
 }
 
-/// Finds the numbers; returns how many there are, or 0.
+/// Finds the numbers; returns their number, or 0 if the text is not a grid.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: GridShape) -> usize {
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Parses grids with AVX-512: scans 64 bytes at a time, converts eight numbers at a time.
+//! Parses grids with AVX-512: scans 64 bytes and converts eight numbers at a time.
 
 use super::consts::TENS;
 use super::grid::{Grid, GridShape, MAX_SIZE, TOGETHER};
@@ -8,10 +8,10 @@ use crate::scan::x86::spread_avx512;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Number of blocks scanned between checks whether the text is still a grid.
+/// Number of blocks scanned between checks that the text is still a grid.
 const STRIDE: usize = 64;
 
-/// The characters of a block, a bit each.
+/// Character classes of a block, one bit per byte.
 struct GridMarks {
     end: u64,
     newline: u64,
@@ -20,18 +20,18 @@ struct GridMarks {
     other: u64,
 }
 
-/// The state between blocks.
+/// State between blocks.
 struct GridWalk {
     /// Marks of the previous block.
     end: u64,
     point: u64,
     numbers: usize,
     lines: usize,
-    /// Not zero if the text is not a grid.
+    /// Nonzero if the text is not a grid.
     bad: u64,
 }
 
-/// Finds the numbers of `padded[range]` if it is a grid; returns how many there are, or 0.
+/// Finds the numbers of `padded[range]` if it is a grid; returns their number, or 0.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -57,10 +57,10 @@ pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, s
     if is_grid { walk.numbers } else { 0 }
 }
 
-/// Whether all numbers have digits after their points and are not too long.
+/// Whether all numbers have decimals and are short enough.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn are_of_size(ends: &[u32], places: usize) -> bool {
-    // Including the character after each.
+    // Includes the character after each number.
     let min_size = places as u32 + 2;
     let max_size = MAX_SIZE as u32 + 1;
     let outside =
@@ -68,7 +68,7 @@ fn are_of_size(ends: &[u32], places: usize) -> bool {
     ends.iter().zip(&ends[1..]).map(outside).fold(0, |outside, bit| outside | bit) == 0
 }
 
-/// A bit for each end that is a newline, counted from the start of a line.
+/// Sets a bit for each end that is a newline, counted from the start of a line.
 fn newlines(columns: usize) -> u128 {
     (columns - 1..128).step_by(columns).fold(0, |bits, at| bits | 1 << at)
 }
@@ -95,7 +95,7 @@ impl GridWalk {
         let back = shape.places + 1;
         let behind = marks.point << back | self.point >> (64 - back);
         let count = marks.end.count_ones();
-        // The column in the line: valid as long as nothing is bad.
+        // The column within the line; valid while nothing is bad.
         let column = self.numbers.wrapping_sub(self.lines * shape.columns);
         let expected = _bzhi_u64((newlines >> (column & 63)) as u64, count);
         let actual = _pext_u64(marks.newline, marks.end);
@@ -108,10 +108,10 @@ impl GridWalk {
     }
 }
 
-/// The constants for converting the numbers of a grid.
+/// Constants for converting the numbers of a grid.
 struct GridKernel {
     text: *const u8,
-    /// The index of each of a number's 16 characters after moving all digits to the end and omitting the point.
+    /// Shuffle that moves the digits of a 16-character number to the end and drops the point.
     order: __m512i,
     power: __m512d,
 }
@@ -164,7 +164,7 @@ pub(super) unsafe fn f32s(grid: &Grid, padded: &[u8], first: usize, out: &mut [M
     }
 }
 
-/// Number `at`, correctly rounded.
+/// Rounds number `at` correctly.
 fn nearest(grid: &Grid, padded: &[u8], at: usize) -> f32 {
     let Some(&[before, end]) = grid.ends.get(at..).and_then(<[u32]>::first_chunk) else { return f32::NAN };
     let token = padded.get(before as usize + 1..end as usize).unwrap_or_default();
@@ -188,7 +188,7 @@ impl GridKernel {
         GridKernel { text: padded.as_ptr(), order: _mm512_broadcast_i32x4(order), power }
     }
 
-    /// The quotients of eight numbers, each rounded once.
+    /// Computes the quotients of eight numbers, each rounded once.
     ///
     /// # Safety
     /// - The CPU has the features that `target_feature` names, and `self` was made for `grid` and its text.
@@ -203,7 +203,8 @@ impl GridKernel {
         _mm512_mask_xor_pd(values, negative, values, _mm512_set1_pd(-0.0))
     }
 
-    /// Eight products, which are less than two ulps of an f64 off, and a bit for each that may not be rounded to f32.
+    /// Computes eight products, less than two ulps of an f64 off, and a bit for each that rounding to f32 could get
+    /// wrong.
     ///
     /// # Safety
     /// As for [`GridKernel::f64s`].
@@ -219,7 +220,7 @@ impl GridKernel {
         (_mm512_mask_xor_pd(products, negative, products, _mm512_set1_pd(-0.0)), unsure)
     }
 
-    /// The digits of eight numbers, each as one number without its point, and a bit for each that has a minus.
+    /// Joins the digits of eight numbers, ignoring the point, and returns a bit for each that has a minus.
     ///
     /// # Safety
     /// As for [`GridKernel::f64s`].
@@ -230,9 +231,9 @@ impl GridKernel {
         let ends = unsafe { grid.ends.as_ptr().add(at) };
         // SAFETY: the loads read `ends[at..at + 9]`; `at + 9 <= count + 8`, inside the `count + 17` elements.
         let (before, end) = unsafe { (_mm256_loadu_si256(ends.cast()), _mm256_loadu_si256(ends.add(1).cast())) };
-        // How many characters fewer than 16 each number has.
+        // Number of characters by which each number is shorter than 16.
         let short = _mm256_sub_epi32(_mm256_add_epi32(before, _mm256_set1_epi32(17)), end);
-        // Every second number in each vector: packing the two restores the order.
+        // Each vector holds every second number: packing the two restores the order.
         // SAFETY: `load` reads ends `at` to `at + 7`, inside the 16 elements after the last end; each is more than 64
         // bytes before the end of the text.
         let bytes = unsafe { [self.load(ends), self.load(ends.add(1))] };
@@ -245,7 +246,8 @@ impl GridKernel {
         (_mm512_fmadd_pd(high, _mm512_set1_pd(1e8), low), negative)
     }
 
-    /// 16 bytes from the start of each of four numbers: the number after the end at `ends`, and every second one.
+    /// Loads 16 bytes from the start of four numbers: the number after the end at `ends`, and every second one after
+    /// it.
     ///
     /// # Safety
     /// The CPU has the features that `target_feature` names. `ends[0]`, `ends[2]`, `ends[4]` and `ends[6]` are readable
@@ -260,14 +262,15 @@ impl GridKernel {
         _mm512_inserti64x4::<1>(_mm512_castsi256_si512(pair(0)), pair(4))
     }
 
-    /// Four numbers in parts of four digits, the highest first; `short` has their sizes, from byte `first` on.
+    /// Joins the digits of four numbers into parts of four, the highest part first. `short` holds their lengths,
+    /// starting at byte `first`.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     #[inline]
     fn fours(&self, bytes: __m512i, short: __m256i, first: u8) -> __m512i {
         const LANE: i64 = 0x0101_0101_0101_0101;
-        // Characters below `0` become zero: minus and point have no value.
+        // Characters below `0` saturate to zero, so minus and point have no value.
         let values = _mm512_subs_epu8(bytes, _mm512_set1_epi8(b'0' as i8));
-        // Consecutive lanes are two sizes apart.
+        // Consecutive lanes are two lengths apart.
         let [a, b, c, d] = [0, 8, 16, 24].map(|byte| (byte + i64::from(first)) * LANE);
         let lanes = _mm512_set_epi64(d, d, c, c, b, b, a, a);
         let short = _mm512_permutexvar_epi8(lanes, _mm512_castsi256_si512(short));

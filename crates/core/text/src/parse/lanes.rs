@@ -1,23 +1,23 @@
 //! Locates the parts of four floats or eight indices in 64 bits, without branches.
 //!
-//! Vector code compares 64 bytes with the characters of interest and passes a bit per byte. A token has a lane of 16
-//! bits (a float) or 8 bits (an index), its last character lowest. So the byte before a token is the lowest bit outside
-//! the token, and one subtraction finds it in all lanes at once: subtracting 1 from a lane clears its lowest set bit
-//! and sets all bits below it. No borrow leaves a lane, since every lane has a bit set at its maximum length. This
-//! module neither loads nor converts.
+//! Vector code compares 64 bytes with the characters of interest and passes one bit per byte. A token has a lane of 16
+//! bits (floats) or 8 bits (indices), its last character lowest, so the byte before a token is the lowest bit outside
+//! the token. One subtraction finds it in all lanes at once: subtracting 1 clears a lane's lowest set bit and sets all
+//! bits below it. No borrow leaves a lane, because every lane has a bit set at its maximum length. This module neither
+//! loads nor converts.
 
 use super::FLOAT_SIZE;
 
-/// The lowest bit of each lane of a float.
+/// Lowest bit of each float lane.
 pub(super) const WIDE: u64 = 0x0001_0001_0001_0001;
-/// The highest bit of each lane of a float.
+/// Highest bit of each float lane.
 pub(super) const WIDE_TOP: u64 = WIDE << 15;
-/// The lowest bit of each lane of an index.
+/// Lowest bit of each index lane.
 pub(super) const NARROW: u64 = 0x0101_0101_0101_0101;
-/// The highest bit of each lane of an index.
+/// Highest bit of each index lane.
 pub(super) const NARROW_TOP: u64 = NARROW << 7;
 
-/// The characters of four floats, or of two, a bit each.
+/// Character classes of four floats, or two, one bit per byte.
 pub(super) struct FloatMarks {
     pub(super) digit: u64,
     pub(super) point: u64,
@@ -25,7 +25,7 @@ pub(super) struct FloatMarks {
     pub(super) space: u64,
 }
 
-/// The parts of four floats, or of two, a bit for each character.
+/// Parts of four floats, or two, one bit per character.
 pub(super) struct FloatParts {
     /// The digits after the point; all digits if there is no point.
     pub(super) low: u64,
@@ -33,27 +33,27 @@ pub(super) struct FloatParts {
     pub(super) high: u64,
     /// The point, if any.
     pub(super) point: u64,
-    /// A bit in each lane that has a minus.
+    /// A bit in each lane with a minus.
     pub(super) negative: u64,
     /// The byte before each float.
     pub(super) before: u64,
-    /// Not zero if one of them is not plain.
+    /// Nonzero if a float is not plain.
     pub(super) bad: u64,
 }
 
-/// Splits floats of up to `LANE` - 2 characters without their minus: four in lanes of 16 bits, or two in lanes of 32.
+/// Splits floats of up to `LANE` - 2 characters without the minus: four in lanes of 16 bits, or two in lanes of 32.
 #[inline(always)]
 pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> FloatParts {
     const { assert!(LANE == 32 || LANE == 16 && FLOAT_SIZE == 14) };
     let lowest = if LANE == 16 { WIDE } else { 1 << 32 | 1 };
     let highest = lowest << (LANE - 1);
-    // A token ends at the character after its maximum length at the latest.
+    // A token ends at the latest after its maximum length.
     let outside = !(marks.digit | marks.point) | lowest << (LANE - 2);
     let inside = (outside - lowest) & !outside;
     let start = inside + lowest;
     let negative = marks.minus & start;
     let before = start + negative;
-    // The lowest point; in a lane without one, the end.
+    // The lowest point; the end in lanes without one.
     let ends = marks.point & inside | start;
     let below = ends - lowest;
     let low = below & !ends;
@@ -63,14 +63,14 @@ pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> FloatParts {
     FloatParts { low, high, point: ends & inside, negative, before, bad }
 }
 
-/// The parts of eight indices.
+/// Parts of eight indices.
 pub(super) struct IndexParts {
     pub(super) digits: u64,
-    /// A bit in each lane whose token is empty.
+    /// A bit in each lane with an empty token.
     pub(super) empty: u64,
-    /// A bit in each lane whose token is not plain.
+    /// A bit in each lane with a token that is not plain.
     pub(super) bad: u64,
-    /// The top bit of each lane that is all digits: the byte before them was not loaded.
+    /// Top bit of each lane that is all digits, so that the byte before them was not loaded.
     pub(super) full: u64,
 }
 
@@ -84,8 +84,8 @@ pub(super) fn indices(digit: u64, separator: u64) -> IndexParts {
     IndexParts { digits: seven | full, empty: start & NARROW, bad: start & !separator, full }
 }
 
-/// Finds the digits of eight indices that count backwards: a minus, then one to seven digits. [`IndexParts::full`]
-/// marks those whose minus is the first byte loaded.
+/// Finds the digits of eight negative indices: a minus, then one to seven digits. [`IndexParts::full`] marks tokens
+/// whose minus is the first byte loaded.
 #[inline(always)]
 pub(super) fn negative_indices(digit: u64, minus: u64, separator: u64) -> IndexParts {
     let digits = ((!digit | NARROW_TOP) - NARROW) & digit & !NARROW_TOP;

@@ -1,10 +1,10 @@
-//! Parses lists of numbers up to the closing bracket, without an index.
+//! Parses lists of numbers up to a closing bracket, without an index.
 //!
-//! [`Lists`] finds the ends of up to a hundred numbers, then converts several at once; it stops before the first token
-//! that is not a number and returns its offset. The caller decides what that token means: the end of the list, a
-//! comment, a string, an error.
+//! [`Lists`] finds the ends of up to a hundred numbers, then converts several at once. It stops before the first token
+//! that is not a number and returns its offset; the caller decides whether it is the end of the list, a comment, a
+//! string or an error.
 //!
-//! White space here is only blank, tab, LF and CR. A token ends at white space, `[`, `]` or `"`.
+//! White space here is only blank, tab, LF and CR. Tokens end at white space, `[`, `]` or `"`.
 
 use super::consts::{ALL_ODD, BELOW_SINGLE, HALF_SINGLE, TOGETHER};
 #[cfg(target_arch = "x86_64")]
@@ -20,38 +20,38 @@ use crate::scan::PADDING;
 use crate::scan::portable::{class, classes};
 use std::ops::Range;
 
-/// Maximum number of ends that are found before they are converted.
+/// Maximum number of ends found before they are converted.
 const MAX_ENDS: usize = 128;
-/// A block may have 64 more, and whole vectors are stored and read.
+/// A block may add 64 more, and whole vectors are stored and loaded.
 const SLACK: usize = 80;
 
-/// The offset where a run of numbers stopped, and the reason.
+/// Where and why a run of numbers stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListStop {
     /// Offset of the first byte that is neither white space nor part of a converted number.
     pub offset: usize,
-    /// Whether a number starts there that does not fit the type.
+    /// Whether the number at `offset` does not fit the type.
     pub overflow: bool,
 }
 
-/// The ends of the tokens found.
+/// Ends of the tokens found.
 pub(super) struct TokenEnds {
     pub(super) ends: [u32; MAX_ENDS + SLACK],
     pub(super) count: usize,
 }
 
-/// The characters of a block, a bit each.
+/// Character classes of a block, one bit per byte.
 #[derive(Clone, Copy)]
 pub(super) struct ListMasks {
     pub(super) space: u64,
-    /// `[`, `]`, `"`, and characters that are not part of numbers: `#`, `/`, vertical tab, form feed.
+    /// `[`, `]`, `"`, and characters that never occur in numbers: `#`, `/`, vertical tab, form feed.
     pub(super) stop: u64,
 }
 
-/// A text that contains lists, and the buffer for the ends of their numbers.
+/// A text with lists, and the buffer for the ends of their numbers.
 ///
-/// `padded` has [`PADDING`] bytes before each list and after `end`, otherwise nothing is converted; the byte at `end`
-/// is white space.
+/// `padded` must have [`PADDING`] bytes before each list and after `end`, otherwise nothing is converted; the byte at
+/// `end` must be white space.
 pub struct Lists<'a> {
     padded: &'a [u8],
     end: usize,
@@ -60,7 +60,7 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// The lists of a text that ends at `end`.
+    /// Lists of a text that ends at `end`.
     pub fn new(padded: &'a [u8], end: usize, level: Level) -> Lists<'a> {
         Lists { padded, end, level: level.usable(), tokens: TokenEnds { ends: [0; MAX_ENDS + SLACK], count: 0 } }
     }
@@ -73,7 +73,7 @@ impl<'a> Lists<'a> {
         self.take::<Singles>(start, out, &mut DigitLoss::default())
     }
 
-    /// Like [`Lists::f32s`], for coordinates: adds what they lose as f32s to `loss`.
+    /// Like [`Lists::f32s`], for coordinates: adds the precision they lose as f32s to `loss`.
     pub fn coordinates(&mut self, start: usize, out: &mut Vec<f32>, loss: &mut DigitLoss) -> Option<ListStop> {
         self.take::<Coordinates>(start, out, loss)
     }
@@ -83,18 +83,18 @@ impl<'a> Lists<'a> {
         self.take::<Exact>(start, out, &mut DigitLoss::default())
     }
 
-    /// Like [`Lists::f32s`], for f64s: the nearest of each number, or its neighbor if rounding it to f32 would not
-    /// yield the number's nearest f32.
+    /// Like [`Lists::f32s`], for f64s: each number's nearest f64, or its neighbor if only that rounds to the number's
+    /// nearest f32.
     pub fn f64s(&mut self, start: usize, out: &mut Vec<f64>) -> Option<ListStop> {
         self.take::<Doubles>(start, out, &mut DigitLoss::default())
     }
 
-    /// Like [`Lists::f32s`], for decimal integers. Stops at one that does not fit.
+    /// Like [`Lists::f32s`], for decimal integers. Stops at the first that does not fit.
     pub fn i32s(&mut self, start: usize, out: &mut Vec<i32>) -> Option<ListStop> {
         self.take::<Integers>(start, out, &mut DigitLoss::default())
     }
 
-    /// The numbers from `start` on, as with [`Lists::f64s`], and the end of the last one, if there are exactly 16.
+    /// Parses exactly 16 numbers from `start` on, as with [`Lists::f64s`]; returns them and the end of the last one.
     pub fn matrix(&mut self, start: usize) -> Option<([f64; 16], usize)> {
         const COUNT: usize = 16;
         if !self.has_room(start) {
@@ -109,13 +109,13 @@ impl<'a> Lists<'a> {
         Some((*out.first_chunk()?, list_end))
     }
 
-    /// The nearest f32 of the token that ends at `end`, if the token is plain.
+    /// Nearest f32 of the token that ends at `end`, if the token is plain.
     pub fn f32_until(&self, end: usize) -> Option<f32> {
         let is_before = |at: usize| self.padded.get(at).is_some_and(|&byte| is_before(byte));
         swar::float_after(self.padded, end, is_before)
     }
 
-    /// Whether vectors may be loaded around the bytes between `start` and the end.
+    /// Whether vectors may be loaded around the bytes from `start` to the end.
     fn has_room(&self, start: usize) -> bool {
         let Lists { padded, end, .. } = *self;
         start >= PADDING && start <= end && padded.len() >= end + PADDING && padded.len() <= u32::MAX as usize
@@ -160,10 +160,11 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Converts the numbers found, of which the first starts at or after `start`. `out` has room for [`TOGETHER`] more.
+    /// Converts the numbers found, the first of which starts at or after `start`. `out` has [`TOGETHER`] spare
+    /// elements.
     ///
     /// # Errors
-    /// If one is invalid: how many precede it, and its offset.
+    /// If a number is invalid: the count of numbers before it, and its offset.
     #[inline]
     fn convert<K: ListNumber>(
         &self,
@@ -186,7 +187,7 @@ impl<'a> Lists<'a> {
                 let unchecked = Unchecked { from: if may_lose { first } else { next }, after: converted, odd };
                 self.note(start, first..next, unchecked, loss);
             }
-            // If two are not plain, the file has many such numbers: with exponents, or more digits.
+            // Two that are not plain suggest that the file has many: with exponents, or more digits.
             if converted < next && odd.count_ones() > 1 {
                 let more = K::long(numbers.part(converted, next - converted), &mut out[converted..]);
                 converted += more;
@@ -207,7 +208,7 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
-    /// The number at `index` of those found, of which the first starts at or after `start`: its offset and its text.
+    /// Offset and text of number `index` of those found, the first of which starts at or after `start`.
     fn token(&self, start: usize, index: usize) -> (usize, &'a [u8]) {
         let ends = &self.tokens.ends;
         let before = if index == 0 { start } else { ends[index - 1] as usize };
@@ -216,7 +217,7 @@ impl<'a> Lists<'a> {
         (number_start, &self.padded[number_start..end])
     }
 
-    /// Adds the losses of those numbers of a range that were not checked.
+    /// Adds the losses of the unchecked numbers in a range.
     #[inline]
     fn note(&self, start: usize, range: Range<usize>, unchecked: Unchecked, loss: &mut DigitLoss) {
         let is_checked = |&at: &usize| {
@@ -233,19 +234,19 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// Numbers that were not checked: those from `from` on, and of those from `after` on the ones with a bit in `odd`.
+/// Unchecked numbers: all from `from` on, and the ones from `after` on with a bit in `odd`.
 struct Unchecked {
     from: usize,
     after: usize,
     odd: u8,
 }
 
-/// Parses all of a token as a number in any notation and returns the nearest f32.
+/// Parses all of a token as a number in any notation; returns the nearest f32.
 pub fn f32(token: &[u8]) -> Option<f32> {
     Singles::any(token).ok()
 }
 
-/// Parses all of a token as a number; the f64 is that of [`Lists::f64s`].
+/// Parses all of a token as a number; returns the same f64 as [`Lists::f64s`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Doubles::any(token).ok()
 }
@@ -258,15 +259,15 @@ pub fn i32(token: &[u8]) -> Result<i32, IntegerError> {
     Integers::any(token)
 }
 
-/// A type of numbers in lists.
+/// Number type of a list.
 trait ListNumber {
     type Value: Copy + Default;
-    /// Whether `plain` checks what numbers lose.
+    /// Whether `plain` checks the loss of precision.
     const IS_CHECKED: bool = false;
-    /// Converts numbers until one is not plain. `out` has room for [`TOGETHER`] more. Sets `may_lose` if one may differ
-    /// from its f32 by half a unit of its last digit, and in any case if one does.
+    /// Converts numbers until one is not plain. `out` has [`TOGETHER`] spare elements. Sets `may_lose` if any number
+    /// differs from its f32 by half a unit of its last digit, and possibly if one is close to that.
     fn plain(numbers: NumberRun<'_>, out: &mut [Self::Value], may_lose: &mut bool) -> RunProgress;
-    /// Converts numbers that may be longer, until one has another notation; returns how many.
+    /// Converts numbers that may be longer, until one has another notation; returns their number.
     fn long(numbers: NumberRun<'_>, out: &mut [Self::Value]) -> usize;
     /// Parses a number in any notation.
     fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
@@ -383,13 +384,13 @@ impl ListNumber for Integers {
     }
 }
 
-/// Whether an f64 may be halfway between two f32s: any other rounds like the exact number. Below the normal f32s, the
-/// halfway points are elsewhere.
+/// Whether an f64 may be halfway between two f32s; any other rounds like the exact number. Below the normal f32s, the
+/// midpoints are elsewhere.
 fn is_middle(value: f64) -> bool {
     value.to_bits() & BELOW_SINGLE == HALF_SINGLE || value.abs() < f64::from(f32::MIN_POSITIVE)
 }
 
-/// `value`, or its neighbor if only that rounds to `single`, the nearest f32 of the exact number.
+/// Returns `value`, or its neighbor if only that rounds to `single`, the nearest f32 of the exact number.
 fn nudged(value: f64, single: f32) -> f64 {
     let rounded = value as f32;
     if rounded.to_bits() == single.to_bits() || rounded.is_nan() {
@@ -398,13 +399,13 @@ fn nudged(value: f64, single: f32) -> f64 {
     if single > rounded { value.next_up() } else { value.next_down() }
 }
 
-/// Whether a token may be passed to a parser of decimal numbers, which also accepts `nan` and `inf`.
+/// Whether a token may go to the decimal parser, which would also accept `nan` and `inf`.
 fn is_number(token: &[u8]) -> bool {
     let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
     matches!(digits, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
 }
 
-/// Parses `0x` and up to 16 digits.
+/// Parses `0x` and up to 16 hexadecimal digits.
 fn hexadecimal(token: &[u8]) -> Option<f64> {
     let (negative, rest) = match token {
         [b'-', rest @ ..] => (true, rest),
@@ -440,7 +441,7 @@ pub(super) fn is_before(byte: u8) -> bool {
     is_blank(byte) || byte == b'['
 }
 
-/// The end of the token that starts at `start`.
+/// End of the token that starts at `start`.
 fn token_end(padded: &[u8], start: usize, end: usize) -> usize {
     let rest = padded.get(start..end).unwrap_or_default();
     start + rest.iter().position(|&byte| ends_token(byte)).unwrap_or(rest.len())
@@ -451,8 +452,8 @@ fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
     at + rest.iter().position(|&byte| !is_blank(byte)).unwrap_or(rest.len())
 }
 
-/// Finds the ends of tokens from `start` on, up to the first that is not a number; returns the offset to continue at:
-/// after the last token.
+/// Finds the token ends from `start` on, up to the first token that is not a number; returns the end of the last token,
+/// where the caller continues.
 fn find(padded: &[u8], start: usize, end: usize, level: Level, tokens: &mut TokenEnds) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -468,7 +469,7 @@ fn find(padded: &[u8], start: usize, end: usize, level: Level, tokens: &mut Toke
     }
 }
 
-/// The loop over blocks, the same on every level.
+/// Loop over blocks, shared by all levels.
 #[inline(always)]
 pub(super) fn find_blocks(
     padded: &[u8],
@@ -489,7 +490,7 @@ pub(super) fn find_blocks(
         let mut ends = parts & !(parts << 1 | carry);
         carry = parts >> 63;
         if stop != 0 {
-            // Only the ends up to the stop remain, including it if it is a character that terminates a number.
+            // Keep only the ends up to the stop; the stop itself counts if it terminates a number.
             let first = stop.trailing_zeros();
             let is_end = ends_token(block[first as usize]);
             let before = if is_end { u64::MAX >> (63 - first) } else { (1 << first) - 1 };
@@ -657,7 +658,7 @@ mod tests {
             0 => format!("{}e-{}", next(100_000), next(50)),
             1 => format!("-{}.{}E{}", next(10), next(1_000_000), next(30)),
             2 => format!("{}.{:09}{:09}", next(100), next(1_000_000_000), next(1_000_000_000)),
-            // Next to the halfway point of two f32s, normal and subnormal ones.
+            // Next to the midpoint between two f32s, normal and subnormal ones.
             3 => format!("{}.00000000{}", 16_777_217 + 2 * next(1000), next(2)),
             4 => format!("{}", f64::from(f32::from_bits(next(1 << 23) as u32)) + 0.7e-45),
             5 => format!("-{}", next(10)),

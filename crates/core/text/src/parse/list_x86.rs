@@ -1,4 +1,4 @@
-//! The kernels of [`super::list`] with AVX2 and AVX-512. Results equal those of the portable code.
+//! [`super::list`] with AVX2 and AVX-512. Results equal the portable code.
 
 use super::list::{ListMasks, TokenEnds, find_blocks};
 use super::plain::integers;
@@ -7,7 +7,7 @@ use crate::arch::*;
 use crate::scan::x86::{movemask, spread_avx2, spread_avx512};
 use crate::tables::{BEFORE_IN_LIST, BLANKS, STOPS};
 
-/// Finds the ends of tokens; see [`super::list`].
+/// Finds token ends; see [`super::list`].
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -41,7 +41,7 @@ pub(super) unsafe fn find_avx2(padded: &[u8], start: usize, end: usize, ends: &m
     find_blocks(padded, start, end, ends, masks, |bits, base, out| spread_avx2(bits, base, out))
 }
 
-/// A bit for each byte that is in a table.
+/// Sets a bit for each byte in a table.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn lookup_avx512(table: &[u8; 16], bytes: __m512i) -> u64 {
@@ -59,7 +59,7 @@ fn lookup_avx2(table: &[u8; 16], low: __m256i, high: __m256i) -> u64 {
     movemask(find(low), find(high))
 }
 
-/// A bit for each byte that may precede a number.
+/// Sets a bit for each byte that may precede a number.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn before_avx512(bytes: __m512i) -> u64 {
@@ -72,15 +72,15 @@ pub(super) fn before_avx2(low: __m256i, high: __m256i) -> u64 {
     lookup_avx2(&BEFORE_IN_LIST, low, high)
 }
 
-/// Converts plain integers that end at `ends`, eight at a time; returns how many.
+/// Converts plain integers that end at `ends`, eight at a time; returns their number.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and every end is at least 64 and at most `padded.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
     integers(padded, ends, out, |ends, out| {
-        // SAFETY: the closure gets elements of this function's `ends`, 64 bytes into `padded` by its second condition;
-        // the features of `indices_avx512` are a part of its first.
+        // SAFETY: the closure receives elements of `ends`, at least 64 bytes into `padded` by the second condition; the
+        // first one includes the features of `indices_avx512`.
         let faults = unsafe { x86::indices_avx512::<false>(padded.as_ptr(), ends, 0xFF, out) };
         faults.bad | faults.empty
     })
@@ -93,8 +93,8 @@ pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn i32s_avx2(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
     integers(padded, ends, out, |ends, out| {
-        // SAFETY: the closure gets elements of this function's `ends`, 16 bytes into `padded` by its second condition;
-        // the features of `indices_avx2` are its first.
+        // SAFETY: the closure receives elements of `ends`, at least 16 bytes into `padded` by the second condition; the
+        // first one equals the features of `indices_avx2`.
         let faults = unsafe { x86::indices_avx2::<false>(padded.as_ptr(), ends, 0xFF, out) };
         faults.bad | faults.empty
     })

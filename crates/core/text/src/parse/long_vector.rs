@@ -1,7 +1,7 @@
-//! Converts long numbers with vectors of 16 bytes. Values equal those of [`Decimal`].
+//! Converts long numbers with 16-byte vectors. Values equal [`Decimal`].
 //!
-//! Two numbers at a time, of up to 30 characters each and an optional exponent, without branches on their digits: a
-//! lane of 32 bits for each, see [`lanes`].
+//! Converts two numbers at a time, up to 30 characters each plus an exponent, without branching on their digits: each
+//! has a lane of 32 bits, see [`lanes`].
 
 use super::decimal::{Decimal, MAX_DIGITS, exponent};
 use super::lanes::{self, FloatMarks, FloatParts};
@@ -35,7 +35,7 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     unsafe { marked(numbers, out, marks, Decimal::marked) }
 }
 
-/// [`f64s`] if only the nearest f32s and integers matter; see [`super::tokens::TokenPrecision`].
+/// Like [`f64s`], if only the nearest f32s and integers matter; see [`super::tokens::TokenPrecision`].
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -64,8 +64,8 @@ unsafe fn marked(
     unsafe { each(numbers, take) }
 }
 
-/// Calls `take` with the index and the value of each number, until one is not plain enough or `take` returns `false`;
-/// returns how many numbers it accepted.
+/// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`;
+/// returns the number of accepted ones.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -73,11 +73,11 @@ unsafe fn marked(
 unsafe fn each(numbers: NumberRun<'_>, mut take: impl FnMut(usize, Decimal) -> bool) -> usize {
     let (pairs, _) = numbers.own_ends().as_chunks::<2>();
     for (pair, ends) in pairs.iter().enumerate() {
-        // SAFETY: both ends are the run's own; the CPU is as the first condition says.
+        // SAFETY: both ends are the run's own; the first condition covers the CPU.
         let decimals = unsafe { two(&numbers, ends.map(|end| end as usize)) };
         for (lane, decimal) in decimals.iter().enumerate() {
             let index = 2 * pair + lane;
-            // Field by field: loads of whole structs would stall on the stores of their fields.
+            // Field by field: loading whole structs would stall on the stores of their fields.
             let &Some(Decimal { digits, exponent, negative, is_whole }) = decimal else { return index };
             if !take(index, Decimal { digits, exponent, negative, is_whole }) {
                 return index;
@@ -87,8 +87,8 @@ unsafe fn each(numbers: NumberRun<'_>, mut take: impl FnMut(usize, Decimal) -> b
     2 * pairs.len()
 }
 
-/// Two numbers that end at `ends`, if they are plain enough. Not inlined, so that all types of results share one copy:
-/// the call costs little.
+/// Parses two numbers that end at `ends`; `None` unless they are plain enough. Not inlined, so that all result types
+/// share one copy: the call costs little.
 ///
 /// # Safety
 /// As for [`f32s`]; both ends are the run's own.
@@ -98,8 +98,8 @@ unsafe fn two(numbers: &NumberRun<'_>, ends: [usize; 2]) -> [Option<Decimal>; 2]
     let text = numbers.padded.as_ptr();
     let exponents = TokenExponent::before(numbers.padded, ends);
     let [a, b] = [0, 1].map(|lane| ends[lane] - exponents[lane].size);
-    // SAFETY: an end is at least 64 and inside the text, and an exponent has 5 characters at most: the bytes that are
-    // read start at 64 - 5 - 1 - 32 or later.
+    // SAFETY: an end is at least 64 and inside the text, and an exponent has at most 5 characters: the bytes read start
+    // at 64 - 5 - 1 - 32 or later.
     let load = |end: usize| unsafe { reversed(text.add(end - 16)) };
     let bytes = [load(a), load(a - 16), load(b), load(b - 16)];
     let (values, digit) = digits(bytes);
@@ -110,7 +110,7 @@ unsafe fn two(numbers: &NumberRun<'_>, ends: [usize; 2]) -> [Option<Decimal>; 2]
     if bad != 0 {
         return [None; 2];
     }
-    // Close the gap of the point: take the characters before it from one byte further left.
+    // Close the gap of the point: load the characters before it from one byte further left.
     let moved = [load(a - 1), load(a - 17), load(b - 1), load(b - 17)];
     let whole = both(digits(moved).0, spread(high >> 1));
     let (eights, _) = eights::<false>(either(both(values, spread(low)), whole));
@@ -122,12 +122,12 @@ unsafe fn two(numbers: &NumberRun<'_>, ends: [usize; 2]) -> [Option<Decimal>; 2]
         let first = (ends[lane] - exponent.size).wrapping_sub(size as usize + 1);
         let sign = *numbers.padded.get(first)?;
         let negative = sign == b'-';
-        // No branch on signs: half of them would be mispredicted.
+        // Branch-free: a branch on signs would be mispredicted half of the time.
         let is_separated = numbers.is_before(first - usize::from(negative | (sign == b'+')));
         let is_pointed = lane_bits(point) != 0;
         let fits = size - u32::from(is_pointed) <= MAX_DIGITS as u32;
         let places = if is_pointed { lane_bits(point).trailing_zeros() as i32 } else { 0 };
-        // Wraps around only if there are too many digits.
+        // Wraps around only with too many digits, which `fits` rejects.
         let high = u64::from(high) * 100_000_000 + u64::from(middle);
         (fits & is_separated).then_some(Decimal {
             digits: high.wrapping_mul(100_000_000).wrapping_add(low.into()),
@@ -141,10 +141,10 @@ unsafe fn two(numbers: &NumberRun<'_>, ends: [usize; 2]) -> [Option<Decimal>; 2]
 /// Bits per number.
 const LANE: u32 = 32;
 
-/// The exponent at the end of a token.
+/// Exponent at the end of a token.
 #[derive(Clone, Copy)]
 struct TokenExponent {
-    /// Characters; 0 if there is no exponent.
+    /// Number of characters; 0 if there is no exponent.
     size: usize,
     value: i32,
 }
@@ -152,18 +152,18 @@ struct TokenExponent {
 impl TokenExponent {
     const NONE: TokenExponent = TokenExponent { size: 0, value: 0 };
 
-    /// The exponents in the last five characters before two ends.
+    /// Parses the exponents in the last five characters before two ends.
     #[inline(always)]
     fn before(padded: &[u8], ends: [usize; 2]) -> [TokenExponent; 2] {
         let last = ends.map(|end| {
             padded.get(..end).and_then(|text| text.last_chunk()).map_or(0, |word| u64::from_le_bytes(*word))
         });
-        // Uppercase and lowercase letters differ by one bit.
+        // Upper and lower case differ in one bit.
         let letters = last.map(|last| swar::zeros((last | (0x20 * ONES)) ^ (u64::from(b'e') * ONES)) >> 24 << 24);
         if letters == [0; 2] { [TokenExponent::NONE; 2] } else { TokenExponent::parse(last, letters) }
     }
 
-    /// An invalid exponent remains part of its number, which is therefore not plain.
+    /// Leaves an invalid exponent in its number, which is then not plain.
     #[inline(never)]
     fn parse(last: [u64; 2], letters: [u64; 2]) -> [TokenExponent; 2] {
         [0, 1].map(|lane| {

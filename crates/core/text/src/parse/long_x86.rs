@@ -1,8 +1,8 @@
-//! Converts long numbers with AVX2. Values equal those of [`Decimal`].
+//! Converts long numbers with AVX2. Values equal [`Decimal`].
 //!
-//! [`four_f32s`] converts four numbers at a time. It reads the first 14 characters of each and bounds the rest, which
-//! suffices for nearly all f32s. [`f32s`] and [`f64s`] convert one number of up to 30 characters at a time, without
-//! branches on its digits, twice as fast as `Decimal`.
+//! [`four_f32s`] converts four numbers at a time: it reads the first 14 characters of each and bounds the rest, which
+//! suffices for nearly all f32s. [`f32s`] and [`f64s`] convert single numbers of up to 30 characters without branching
+//! on their digits, twice as fast as `Decimal`.
 
 use super::consts::{NOT_INTEGER, TOGETHER};
 use super::decimal::{Decimal, MAX_DIGITS, exponent};
@@ -14,17 +14,17 @@ use crate::scan::x86::{movemask, separators};
 
 /// Maximum number of characters that [`four_f32s`] bounds instead of reading.
 const MAX_REST: i32 = 16;
-/// Largest magnitude of an exponent in [`four_f32s`]: powers of ten up to this are exact as f64s.
+/// Largest exponent magnitude in [`four_f32s`]: powers of ten up to it are exact as f64s.
 const MAX_EXPONENT: usize = 22;
 /// Characters of an exponent: a letter, a sign, two digits.
 const EXPONENT_SIZE: i32 = 4;
 
-/// The nearest f32s of four numbers from `starts` to `ends`; `None` unless all are decimal, have up to 30 characters
-/// and an optional exponent of a sign and two digits, and their values are certain.
+/// Converts four numbers from `starts` to `ends` to the nearest f32s; `None` unless all are decimal, have up to 30
+/// characters and an optional exponent of a sign and two digits, and round with certainty.
 ///
-/// A value lies between the number that its first 14 characters write and the next larger one with as many characters.
-/// If both round to the same f32, so does the value. Bounds are widened by 2^-50, more than the five roundings of an
-/// f64 (two factors, three products) can add up to.
+/// A value lies between the number that its first 14 characters form and the next larger one of the same length. If
+/// both round to the same f32, so does the value. Bounds are widened by 2^-50, more than the sum of five f64 roundings
+/// (two factors, three products).
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable. Each start is
@@ -57,7 +57,7 @@ pub(super) unsafe fn four_f32s(text: *const u8, starts: [u32; 4], ends: [u32; 4]
         }
     }
     let power = _mm256_mul_pd(x86::by_point_avx2(number.point, &TENTHS), exponents.powers());
-    // A cut lane is all ones, which is -1.
+    // A cut lane is all ones: -1.
     let next = _mm256_sub_pd(number.whole, _mm256_cvtepi32_pd(is_cut));
     let low = _mm256_mul_pd(_mm256_mul_pd(number.whole, power), _mm256_set1_pd(1.0 - WIDENING));
     let high = _mm256_mul_pd(_mm256_mul_pd(next, power), _mm256_set1_pd(1.0 + WIDENING));
@@ -67,30 +67,30 @@ pub(super) unsafe fn four_f32s(text: *const u8, starts: [u32; 4], ends: [u32; 4]
     is_certain.then(|| x86::signed(low, number.negative))
 }
 
-/// How far the bounds of [`four_f32s`] are moved apart, relative to their values.
+/// Relative widening of the bounds of [`four_f32s`].
 const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// The exponents of four numbers.
+/// Exponents of four numbers.
 struct FourExponents {
-    /// Characters of each: 4 or 0.
+    /// Number of characters of each: 4 or 0.
     sizes: __m128i,
     values: __m128i,
 }
 
 impl FourExponents {
-    /// The exponents of four numbers; see [`FourExponents::find`].
+    /// Parses the exponents before four ends; see [`FourExponents::find`].
     ///
     /// # Safety
     /// The CPU has AVX2. For each end, `text[end - 4..end]` is readable.
     #[target_feature(enable = "avx2")]
     #[inline]
     unsafe fn before(text: *const u8, ends: [u32; 4]) -> Option<FourExponents> {
-        // SAFETY: the four bytes before an end are readable, this function's condition.
+        // SAFETY: the four bytes before an end are readable, as this function requires.
         let suffix = ends.map(|end| unsafe { text.add(end as usize - 4).cast::<i32>().read_unaligned() });
         FourExponents::find(_mm_setr_epi32(suffix[0], suffix[1], suffix[2], suffix[3]))
     }
 
-    /// Finds exponents in the last four characters of four numbers; `None` if one looks like an exponent but is not a
+    /// Finds exponents in the last four characters of four numbers; `None` if one starts like an exponent but is not a
     /// sign and two digits, or is too large.
     #[target_feature(enable = "avx2")]
     #[inline]
@@ -115,20 +115,20 @@ impl FourExponents {
         if _mm_testc_si128(is_valid, has_exponent) == 0 {
             return None;
         }
-        // -x is the complement of x plus 1.
+        // -x is the complement of x, plus 1.
         let values = _mm_and_si128(_mm_sub_epi32(_mm_xor_si128(size, negative), negative), has_exponent);
         Some(FourExponents { sizes: _mm_and_si128(has_exponent, _mm_set1_epi32(EXPONENT_SIZE)), values })
     }
 
-    /// Powers of ten; those with negative exponents are rounded.
+    /// Looks up the powers of ten; negative ones are rounded.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn powers(&self) -> __m256d {
         power_of(array(_mm_add_epi32(self.values, _mm_set1_epi32(MAX_EXPONENT as i32))))
     }
 
-    /// Multiplies numbers by powers of ten such that the result is rounded once: returns the products without their
-    /// points and their divisors; `None` if a power is too large.
+    /// Multiplies numbers by powers of ten such that the result is rounded once: returns the products, which ignore the
+    /// points, and their divisors; `None` if a power is too large.
     #[target_feature(enable = "avx2,bmi1")]
     #[inline]
     fn scale(&self, four: &FourNumbers) -> Option<(FourNumbers, __m256d)> {
@@ -155,7 +155,7 @@ fn power_of(indices: [u32; 4]) -> __m256d {
     _mm256_setr_pd(power[0], power[1], power[2], power[3])
 }
 
-/// 10^-22 to 10^22, each rounded once, then ones. 64 entries, so that any six bits are an index.
+/// 10^-22 to 10^22, each rounded once, then ones. 64 entries: any six bits are a valid index.
 static POWERS: [f64; 64] = {
     let mut table = [1.0; 64];
     let mut size = 0;
@@ -169,7 +169,7 @@ static POWERS: [f64; 64] = {
     table
 };
 
-/// Whether the last `sizes` characters before each of four ends are digits, 16 of them at most.
+/// Whether the last `sizes` (at most 16) characters before each of four ends are digits.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -177,9 +177,9 @@ static POWERS: [f64; 64] = {
 #[inline]
 unsafe fn are_digits(text: *const u8, ends: [u32; 4], sizes: __m128i) -> bool {
     let too_long = _mm_cmpgt_epi32(sizes, _mm_set1_epi32(MAX_REST));
-    // SAFETY: the 16 bytes before each end are readable, this function's condition.
+    // SAFETY: the 16 bytes before each end are readable, as this function requires.
     let bytes = unsafe { [x86::load_pair(text, [ends[0], ends[1]]), x86::load_pair(text, [ends[2], ends[3]])] };
-    // The number of characters from each to the end, compared with the size of its lane.
+    // Number of characters from each to the end, to compare with the size of its lane.
     let behind = _mm256_broadcastsi128_si256(_mm_setr_epi8(16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1));
     let sizes = _mm256_broadcastsi128_si256(sizes);
     let lanes = |low: i8, high: i8| {
@@ -219,14 +219,14 @@ fn array(values: __m128i) -> [u32; 4] {
     array
 }
 
-/// Converts numbers to the nearest f32s until one is not plain enough: a single number, whose start is unknown, and
-/// then four at a time as long as [`four_f32s`] accepts them.
+/// Converts numbers to the nearest f32s until one is not plain enough: a single number, whose start is unknown, then
+/// four at a time while [`four_f32s`] accepts them.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn f32s(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
-    /// Maximum count of numbers converted individually before four are tried again: STL has keywords between numbers.
+    /// Maximum count of numbers converted individually before retrying four: STL has keywords between numbers.
     const MAX_SINGLES: usize = 64;
     let count = numbers.own_ends().len().min(out.len());
     let mut converted = 0;
@@ -246,8 +246,8 @@ pub(super) unsafe fn f32s(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
             let Some(&[before, a, b, c, last]) = numbers.own_ends()[converted - 1..].first_chunk() else { break };
             let starts = [before, a, b, c].map(|end| numbers.start_after(end));
             // SAFETY: the ends are the run's own, at least 64 bytes into the text and inside it. A start is after the
-            // end of the previous number, and at most its own end: neither the bytes of a token nor the slash that ends
-            // an empty one are white space.
+            // end of the previous number, and at most its own end: neither the bytes of a token nor the slash after an
+            // empty one are white space.
             let Some(values) = (unsafe { four_f32s(numbers.padded.as_ptr(), starts, [a, b, c, last]) }) else { break };
             out[converted..converted + 4].copy_from_slice(&values);
             converted += 4;
@@ -257,8 +257,8 @@ pub(super) unsafe fn f32s(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
     converted
 }
 
-/// Converts numbers to the nearest f64s, with their marks: four at a time while they have up to 14 characters and an
-/// optional exponent, otherwise individually.
+/// Converts numbers to the nearest f64s, with marks: four at a time while they have up to 14 characters and an optional
+/// exponent, otherwise individually.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -295,7 +295,7 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     converted
 }
 
-/// Converts numbers of up to 14 characters with or without an exponent of a sign and two digits, four at a time.
+/// Converts numbers of up to 14 characters, with an optional exponent of a sign and two digits, four at a time.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -303,7 +303,7 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
 unsafe fn scaled_f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
     let text = numbers.padded.as_ptr();
     let split = |ends: &[u32; 4]| {
-        // SAFETY: `fours` passes the run's own ends, with 64 bytes before each. The features are this function's.
+        // SAFETY: `fours` passes the run's own ends, with 64 bytes before each. This function has the same features.
         let exponents = unsafe { FourExponents::before(text, *ends) }?;
         Some((array(_mm_sub_epi32(four(*ends), exponents.sizes)), exponents))
     };
@@ -319,8 +319,8 @@ unsafe fn scaled_f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8])
     unsafe { plain_x86::fours(numbers, split, convert) }
 }
 
-/// Calls `take` with the index and the value of each number, until one is not plain enough or `take` returns `false`;
-/// returns how many numbers it accepted.
+/// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`;
+/// returns the number of accepted ones.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -336,7 +336,7 @@ pub(super) unsafe fn each(numbers: NumberRun<'_>, mut take: impl FnMut(usize, De
         let mut last = end;
         let mut scale = 0;
         let mut bytes = load(end);
-        // The last character has the highest bit. Uppercase and lowercase letters differ by one bit.
+        // The last character has the highest bit. Upper and lower case differ in one bit.
         let behind_letter = _lzcnt_u32(equal(_mm256_or_si256(bytes, _mm256_set1_epi8(0x20)), b'e'));
         if behind_letter < 5 {
             last = end - behind_letter as usize - 1;
@@ -356,7 +356,7 @@ pub(super) unsafe fn each(numbers: NumberRun<'_>, mut take: impl FnMut(usize, De
         let first = last - size as usize - 1;
         let sign = numbers.padded[first];
         let negative = sign == b'-';
-        // No branch on signs: half of them would be mispredicted.
+        // Branch-free: a branch on signs would be mispredicted half of the time.
         let is_separated = numbers.is_before(first - usize::from(negative | (sign == b'+')));
         if !is_separated || count.wrapping_sub(1) >= MAX_DIGITS as u32 || point & point.wrapping_sub(1) != 0 {
             return at;
@@ -371,19 +371,19 @@ pub(super) unsafe fn each(numbers: NumberRun<'_>, mut take: impl FnMut(usize, De
     numbers.own_ends().len()
 }
 
-/// A bit for each byte that is `byte`.
+/// Sets a bit for each byte equal to `byte`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn equal(bytes: __m256i, byte: u8) -> u32 {
     _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32
 }
 
-/// The value of `count` digits. The last `places` of them are at the end of `values`; the others, before a point, are
-/// at the end of `moved`.
+/// Joins `count` digits. The last `places` of them are at the end of `values`; the ones before the point are at the end
+/// of `moved`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn digits(values: __m256i, moved: __m256i, places: u32, count: u32) -> u64 {
-    // How many characters follow each.
+    // Number of characters after each.
     let behind = _mm256_sub_epi8(_mm256_set1_epi8(31), iota());
     let limit = |count: u32| _mm256_cmpgt_epi8(_mm256_set1_epi8(count as i8), behind);
     let digits = _mm256_and_si256(_mm256_blendv_epi8(moved, values, limit(places)), limit(count));
@@ -391,7 +391,7 @@ fn digits(values: __m256i, moved: __m256i, places: u32, count: u32) -> u64 {
     let fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
     let packed = _mm256_packus_epi32(fours, fours);
     let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x0001_2710));
-    // The lower half of a lane has the first of its 16 digits.
+    // The lower half of a lane holds the first of its 16 digits.
     let upper = _mm256_extract_epi64::<0>(eights) as u64 >> 32;
     let lower = _mm256_extract_epi64::<2>(eights) as u64;
     upper * 10_000_000_000_000_000 + (lower & 0xFFFF_FFFF) * 100_000_000 + (lower >> 32)

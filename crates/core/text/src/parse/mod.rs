@@ -1,9 +1,9 @@
 //! Parses numbers: correctly rounded floats, range-checked integers, and whole rows.
 //!
-//! [`number`] parses one token at a time in any notation. [`rows`] parses runs of lines of the same plain shape through
-//! the index of [`crate::scan`], many numbers at once, and stops at the first line that is not plain: the caller then
-//! parses that line with [`number`] and continues. [`tokens`] does the same for lines without keywords, [`facets`] for
-//! STL, [`fields`] for tables, [`grid`] for the regular tables that programs print.
+//! [`number`] parses one token in any notation. [`rows`] parses runs of lines with the same plain layout through the
+//! index of [`crate::scan`], many numbers at once, and stops at the first line that is not plain; the caller parses
+//! that line with [`number`] and resumes. [`tokens`] does so for lines without keywords, [`facets`] for STL, [`fields`]
+//! for tables, [`grid`] for tables of fixed-point numbers.
 
 mod consts;
 mod decimal;
@@ -37,10 +37,10 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// Maximum number of characters of a plain float, without its minus.
+/// Maximum number of characters of a plain float, without its sign.
 const FLOAT_SIZE: usize = 14;
 
-/// 10^0 to 10^-14, each rounded once, and 1 for [`NO_POINT`]. 32 entries, so that any five bits are an index.
+/// 10^0 to 10^-14, each rounded once, then ones, including [`NO_POINT`]. 32 entries: any five bits are a valid index.
 const TENTHS: [f64; 32] = {
     let mut table = [1.0; 32];
     let mut places = 0;
@@ -53,27 +53,27 @@ const TENTHS: [f64; 32] = {
     table
 };
 
-/// Half a unit of a number's last digit, as kernels compare it: between the errors of numbers printed from f32s,
-/// at most 0.5, and of those that [`positions`] counts. A product of 12 digits with [`TENTHS`] is less than 2^-12 units
-/// off.
+/// Half a unit in a number's last digit, as kernels compare it: above 0.5, the maximum error of numbers printed from
+/// f32s, and below the errors that [`positions`] counts. The product of 12 digits and a power from [`TENTHS`] is less
+/// than 2^-12 units off.
 const HALF_UNIT: f64 = 0.5 + 1.0 / (1 << 12) as f64;
 
-/// The position of the point in 16 characters that have none.
+/// Position of the point in 16 characters without one.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 const NO_POINT: u32 = 16;
 
-/// Added to the bits of an f64 to detect whether it is near the halfway point of two f32s.
+/// Added to the bits of an f64 to detect whether it is close to the midpoint between two f32s.
 const MARGIN: u64 = 4;
-/// The bits that decide it.
+/// Bits of that sum to compare.
 const MIDDLE_MASK: u64 = 0x1FFF_FFFF & !(2 * MARGIN - 1);
-/// Their value at such a point.
+/// Their value close to a midpoint.
 const MIDDLE: u64 = 0x1000_0000;
 
-/// `digits / 10^places` as an f32, or `None` if rounding twice could give the wrong result.
+/// Computes `digits / 10^places` as an f32; `None` if rounding twice could give the wrong result.
 ///
 /// `digits` < 10^14 is exact as an f64. The factor and the product are rounded once each, so the product is less than
-/// two ulps of an f64 off; rounding to f32 is correct unless a halfway point of two f32s is that close. (A division has
-/// only one rounding, but is slower.)
+/// two ulps of an f64 off, and rounding it to f32 is correct unless a midpoint between two f32s is that close. (A
+/// division would round only once, but is slower.)
 #[inline(always)]
 fn quotient(digits: u64, places: usize) -> Option<f32> {
     let value = digits as f64 * TENTHS[places & 31];

@@ -1,9 +1,9 @@
-//! Converts long numbers with AVX2 to f64s that have the same nearest f32s as the exact numbers.
+//! Converts long numbers with AVX2 to f64s with the same nearest f32s as the exact numbers.
 //!
-//! For a number like `-1.9958388417042257`, the first 16 characters after the sign nearly always determine its nearest
-//! f32: the rest changes the value by less than one unit of the 15th digit. If both bounds have the same nearest f32,
-//! so has the number. Using all digits ([`super::long_x86`]) requires products of 128 bits. The benchmark is `read ply
-//! style printf17`.
+//! For a number like `-1.9958388417042257`, the first 16 characters after the sign nearly always determine the nearest
+//! f32: the rest changes the value by less than one unit of the 15th digit, and if both bounds have the same nearest
+//! f32, so does the number. Using all digits ([`super::long_x86`]) requires 128-bit products. The benchmark is `read
+//! ply style printf17`.
 
 use super::consts::NOT_INTEGER;
 use super::decimal::Decimal;
@@ -11,16 +11,16 @@ use super::plain::{NumberRun, Preceding};
 use super::{long_x86, swar};
 use crate::arch::*;
 
-/// The characters that are read: 15 digits and a point.
+/// Characters to read: 15 digits and a point.
 const HEAD: usize = 16;
-/// Maximum number of characters after the sign: the last [`HEAD`] are checked to be digits.
+/// Maximum number of characters after the sign; the last [`HEAD`] are only checked to be digits.
 const MAX_SIZE: usize = 2 * HEAD;
-/// How far bounds are moved apart, relative to their values: more than the roundings of four products, of a power of
-/// ten, and of the number to an f64, 2^-53 each.
+/// Relative widening of the bounds: more than the roundings of four products, of a power of ten, and of the number to
+/// an f64, 2^-53 each.
 const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// Converts numbers to f64s with their marks until one is not plain enough: integers exactly, others so that their
-/// nearest f32s are those of the nearest f64s.
+/// Converts numbers to f64s with marks until one is not plain enough: integers exactly, others such that they have the
+/// same nearest f32s as the nearest f64s.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
@@ -29,7 +29,7 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     let mut before = None;
     let slots = out.iter_mut().zip(marks.iter_mut());
     for (index, (&end, (out, mark))) in numbers.own_ends().iter().zip(slots).enumerate() {
-        // SAFETY: the end is one of the run's: below the end of the text, with 64 bytes before it.
+        // SAFETY: the end belongs to the run: it is below the end of the text, with 64 bytes before it.
         let near = unsafe { number(&numbers, before, end as usize) };
         let marked = near.or_else(|| {
             let mut exact = None;
@@ -48,7 +48,7 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     numbers.own_ends().len().min(out.len()).min(marks.len())
 }
 
-/// The number that ends at `end`, if the end of the previous one is known, and its mark.
+/// Converts the number that ends at `end` and marks it; `None` unless the end of the previous one is known.
 ///
 /// # Safety
 /// The CPU has AVX2, and `end` is an end of `numbers`.
@@ -70,8 +70,8 @@ unsafe fn number(numbers: &NumberRun<'_>, before: Option<u32>, end: usize) -> Op
     Some((f64::from_bits(value.to_bits() | u64::from(negative) << 63), NOT_INTEGER))
 }
 
-/// A value that has the same nearest f32 as the number of `size` characters with this head and tail, if this is
-/// certain.
+/// Computes a value with the same nearest f32 as the number of `size` characters with this head and tail; `None` if
+/// that is uncertain.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 fn value_of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f64> {
@@ -92,7 +92,7 @@ fn value_of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f6
     let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
     let eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x0001_2710));
     let eights = _mm_cvtsi128_si64(eights) as u64;
-    // Below 10^15, and therefore exact.
+    // Below 10^15, so exact.
     let whole = ((eights & 0xFFFF_FFFF) * 100_000_000 + (eights >> 32)) as f64;
     let value = whole * TENTHS[point];
     let low = value * (1.0 - WIDENING);
@@ -100,7 +100,7 @@ fn value_of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f6
     (low as f32 == high as f32).then_some(value)
 }
 
-/// The values of digits, and a bit for each byte that is not a digit.
+/// Digit values, and a bit for each byte that is not a digit.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn digits(bytes: __m128i) -> (__m128i, u32) {
@@ -109,7 +109,7 @@ fn digits(bytes: __m128i) -> (__m128i, u32) {
     (values, _mm_movemask_epi8(are_digits) as u32 ^ 0xFFFF)
 }
 
-/// For each position of the point, the indices of the other characters, after a zero.
+/// For each position of the point, the indices of the other characters, preceded by a zero.
 static WITHOUT: [[u8; HEAD]; HEAD] = {
     let mut table = [[0x80; HEAD]; HEAD];
     let mut point = 0;

@@ -1,22 +1,22 @@
-//! Parses one token in any notation: the exact path, which also decides whether a token is a number.
+//! Parses one token in any notation: the exact path, and the authority on whether a token is a number.
 
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::decimal::Decimal;
 use polyhaul_fault::planted;
 
-/// The reason that a token is not an integer.
+/// Why a token is not an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegerError {
-    /// The token is not written as an integer.
+    /// The token is not a decimal integer.
     Malformed,
-    /// The integer is too large for the type.
+    /// The integer does not fit the type.
     Overflow,
 }
 
-/// Parses all of `token` as a decimal number and returns the nearest f32.
+/// Parses all of `token` as a decimal number; returns the nearest f32.
 ///
 /// Accepts an optional sign, digits with or without a point (`.5`, `5.`), an exponent, and `nan`, `inf` and `infinity`
-/// in any case. Values that are too large become infinite; values that are too small become zero.
+/// in any case. Too large values become infinite, too small ones zero.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::f32(b"-.5e1"), Some(-5.0));
@@ -26,13 +26,13 @@ pub fn f32(token: &[u8]) -> Option<f32> {
     Decimal::from_token(token).and_then(Decimal::f32).or_else(|| any_f32(token))
 }
 
-/// Parses all of `token` as a decimal number and returns the nearest f64; notation as for [`f32()`].
+/// Parses all of `token` as a decimal number; returns the nearest f64. Same notation as [`f32()`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Decimal::from_token(token).and_then(Decimal::f64).or_else(|| any_f64(token))
 }
 
-/// Returns the nearest f32 of a decimal number whose nearest f64 is `value`; `None` if that is uncertain, because the
-/// value is halfway between two f32s, or if it is infinite or subnormal as an f32.
+/// Rounds `value`, the nearest f64 of a decimal number, to that number's nearest f32; `None` if rounding twice may
+/// differ (`value` is halfway between two f32s) or if the f32 would be infinite or subnormal.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::narrow(0.1), Some(0.1));
@@ -47,14 +47,14 @@ pub fn narrow(value: f64) -> Option<f32> {
     (is_certain && is_normal || value == 0.0).then_some(single)
 }
 
-/// `nan` and `inf`, many digits, large exponents, and ties that no faster path decides.
+/// Handles `nan` and `inf`, many digits, large exponents, and ties that the faster paths leave open.
 #[cold]
 #[inline(never)]
 pub(super) fn any_f32(token: &[u8]) -> Option<f32> {
     fast_float2::parse(token).ok()
 }
 
-/// [`any_f32`] for f64.
+/// Like [`any_f32`], for f64.
 #[cold]
 #[inline(never)]
 pub(super) fn any_f64(token: &[u8]) -> Option<f64> {
@@ -64,13 +64,13 @@ pub(super) fn any_f64(token: &[u8]) -> Option<f64> {
     fast_float2::parse(token).ok()
 }
 
-/// Parses all of `token` as a NaN or an infinity in the spellings of C libraries.
+/// Parses all of `token` as a NaN or an infinity as spelled by C libraries.
 ///
 /// Accepts an optional sign and, in any case: `nan`, `inf` and `infinity`; `nan(ind)`, `nan(snan)` and other payloads
-/// of letters, digits and underscores; and what Microsoft's library wrote until 2013: `1.#QNAN`, `1.#SNAN`, `1.#IND`
-/// and `1.#INF`, with further digits (`1.#INF00`) and an exponent (`1.#QNANe+000`). That library also rounded these
-/// letters to the decimals that were requested; a NaN is recognized (`1.#R`, `1.#QO`), but `1.#J` and `1.#IO` are not,
-/// because both infinity and NaN are written so.
+/// of letters, digits and underscores; and the spellings of Microsoft's library until 2013: `1.#QNAN`, `1.#SNAN`,
+/// `1.#IND` and `1.#INF`, with further digits (`1.#INF00`) and an exponent (`1.#QNANe+000`). That library also rounded
+/// these letters to the requested decimals: rounded NaNs are recognized (`1.#R`, `1.#QO`), but `1.#J` and `1.#IO` are
+/// rejected, because both infinity and NaN round to them.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::msvc_special(b"-1.#INF00"), Some(f64::NEG_INFINITY));
@@ -91,7 +91,7 @@ pub fn msvc_special(token: &[u8]) -> Option<f64> {
     Some(f64::copysign(size, sign))
 }
 
-/// The value of the letters after `1.#`, which digits and an exponent may follow.
+/// Value of the letters after `1.#`, which may be followed by digits and an exponent.
 fn msvc_letters(text: &[u8]) -> Option<f64> {
     let letters_end = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
     let (letters, digits) = text.split_at(letters_end);
@@ -109,7 +109,7 @@ fn msvc_letters(text: &[u8]) -> Option<f64> {
     NANS.iter().any(|word| bare.eq_ignore_ascii_case(word)).then_some(f64::NAN)
 }
 
-/// Whether `text` is digits, none included, that an exponent with a sign may follow.
+/// Whether `text` consists of digits (possibly none) and an optional exponent with a sign.
 fn is_digits_and_exponent(text: &[u8]) -> bool {
     let digits_end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     match &text[digits_end..] {
@@ -119,7 +119,7 @@ fn is_digits_and_exponent(text: &[u8]) -> bool {
     }
 }
 
-/// The value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case.
+/// Value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case.
 fn c99_special(text: &[u8]) -> Option<f64> {
     if [&b"inf"[..], b"infinity"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Some(f64::INFINITY);

@@ -1,7 +1,7 @@
-//! Converts runs of plain numbers whose ends are known, many at once, for tokens of lines, fields of tables, and lists.
+//! Converts runs of plain numbers with known ends, many at once: tokens of lines, fields of tables, and lists.
 //!
-//! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function
-//! continues while the numbers are plain and returns how many it converted.
+//! A plain number has up to 14 characters, only digits and at most one point, after an optional minus. Each function
+//! stops at the first number that is not plain and returns the number of converted ones.
 
 use super::consts::{ALL_ODD, TOGETHER};
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
@@ -22,7 +22,7 @@ use super::vector;
 use crate::cpu::Level;
 use crate::scan::{Separator, is_space};
 
-/// How much of a run was converted.
+/// Progress within a run.
 pub(super) struct RunProgress {
     /// Number of converted numbers.
     pub(super) converted: usize,
@@ -30,22 +30,22 @@ pub(super) struct RunProgress {
     pub(super) odd: u8,
 }
 
-/// The characters that may precede a number.
+/// Characters that may precede a number.
 #[derive(Clone, Copy)]
 pub(super) enum Preceding {
     /// White space or a slash.
     Token,
-    /// A separator of fields, or a newline, or one blank after either.
+    /// A field separator, a newline, or one blank after either.
     Field(Separator),
     /// White space or an opening bracket; see [`super::list`].
     List,
 }
 
-/// A run of numbers in a text. The unsafe functions below require that each of its ends is at least 64 and below
+/// A run of numbers in a text. The unsafe functions below require that each end is at least 64 and below
 /// `padded.len()`, and that `level` came from [`Level::usable`].
 #[derive(Clone, Copy)]
 pub(super) struct NumberRun<'a> {
-    /// The text. It has 64 bytes before each of the run's ends, and the byte at the end.
+    /// The text: 64 bytes before each of the run's ends, and the byte at the end.
     pub(super) padded: &'a [u8],
     /// The run's ends, then [`TOGETHER`] more, at which no text is read.
     pub(super) ends: &'a [u32],
@@ -55,23 +55,23 @@ pub(super) struct NumberRun<'a> {
 }
 
 impl NumberRun<'_> {
-    /// The count of numbers in the run.
+    /// Number of numbers in the run.
     fn count(&self) -> usize {
         self.ends.len() - TOGETHER
     }
 
-    /// The ends of the numbers in the run.
+    /// Ends of the numbers in the run.
     #[inline(always)]
     pub(super) fn own_ends(&self) -> &[u32] {
         &self.ends[..self.count()]
     }
 
-    /// `count` numbers of the run from `first` on.
+    /// Subrun of `count` numbers from `first` on.
     pub(super) fn part(self, first: usize, count: usize) -> Self {
         NumberRun { ends: &self.ends[first..first + count + TOGETHER], ..self }
     }
 
-    /// The start of the number after one that ends at `end`, skipping white space.
+    /// Start of the number after one that ends at `end`, skipping white space.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn start_after(&self, end: u32) -> u32 {
@@ -82,7 +82,7 @@ impl NumberRun<'_> {
         start
     }
 
-    /// Converts numbers that may be longer to the nearest f32s. Converts none if this CPU has no fast kernel.
+    /// Converts numbers that may be longer to the nearest f32s, or none if there is no fast kernel for the level.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -98,7 +98,7 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Converts numbers that may be longer to the nearest f64s, with their marks.
+    /// Converts numbers that may be longer to the nearest f64s, with marks.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -114,7 +114,7 @@ impl NumberRun<'_> {
         }
     }
 
-    /// [`long_f64s`](Self::long_f64s) if only the nearest f32s and integers matter; see
+    /// Like [`long_f64s`](Self::long_f64s), if only the nearest f32s and integers matter; see
     /// [`super::tokens::TokenPrecision`].
     ///
     /// # Safety
@@ -140,13 +140,13 @@ impl NumberRun<'_> {
         debug_assert!(self.count() == 0 || out.len() >= self.ends.len() - 1);
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX-512.
             Level::Avx512 => unsafe { x86::f32s_avx512(self, out) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX2.
             Level::Avx2 => unsafe { x86::f32s_avx2(self, out) },
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
-            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second the level.
             Level::Vector => unsafe { vector::f32s(self, out) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
@@ -157,8 +157,8 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::f32s`]; sets `loses` if a number may differ from its f32 by half a unit of its last digit, and
-    /// in any case if one does.
+    /// Like [`NumberRun::f32s`]; sets `loses` if any number differs from its f32 by half a unit of its last digit, and
+    /// possibly if one is close to that.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -166,13 +166,13 @@ impl NumberRun<'_> {
         debug_assert!(self.count() == 0 || out.len() >= self.ends.len() - 1);
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX-512.
             Level::Avx512 => unsafe { x86::checked_f32s_avx512(self, out, loses) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX2.
             Level::Avx2 => unsafe { x86::checked_f32s_avx2(self, out, loses) },
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
-            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second the level.
             Level::Vector => unsafe { vector::checked_f32s(self, out, loses) },
             _ => {
                 let ends = self.own_ends().iter();
@@ -191,13 +191,13 @@ impl NumberRun<'_> {
         debug_assert!(self.count() == 0 || out.len().min(marks.len()) >= self.ends.len() - 1);
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX-512.
             Level::Avx512 => unsafe { x86::f64s_avx512(self, out, marks) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX2.
             Level::Avx2 => unsafe { x86::f64s_avx2(self, out, marks) },
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
-            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second the level.
             Level::Vector => unsafe { vector::f64s(self, out, marks) },
             _ => {
                 let ends = self.ends[..self.count()].iter();
@@ -209,7 +209,7 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Converts integers of one to eight digits, with or without a minus.
+    /// Converts integers of one to eight digits with an optional minus.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -217,13 +217,13 @@ impl NumberRun<'_> {
         let ends = self.own_ends();
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX-512.
             Level::Avx512 => unsafe { list_x86::i32s_avx512(self.padded, ends, out) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX2.
             Level::Avx2 => unsafe { list_x86::i32s_avx2(self.padded, ends, out) },
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
-            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second the level.
             Level::Vector => unsafe { vector::i32s(self.padded, ends, out) },
             _ => {
                 let values = ends.iter().map_while(|&end| swar::integer(self.padded, end as usize));
@@ -232,14 +232,14 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::f32s`], for a list; also returns which numbers stopped it.
+    /// Like [`NumberRun::f32s`], for a list; also returns the numbers that stopped it.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
     pub(super) unsafe fn list_f32s(self, out: &mut [f32]) -> RunProgress {
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX-512.
             Level::Avx512 => unsafe { x86::list_f32s_avx512(self, out) },
             // SAFETY: the conditions of `f32s` are the same.
             _ => RunProgress { converted: unsafe { self.f32s(out) }, odd: ALL_ODD },
@@ -254,15 +254,15 @@ impl NumberRun<'_> {
     pub(super) unsafe fn checked_list_f32s(self, out: &mut [f32], loses: &mut bool) -> RunProgress {
         match self.level {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            // SAFETY: this function's first condition covers the ends, and its second AVX-512.
             Level::Avx512 => unsafe { x86::checked_list_f32s_avx512(self, out, loses) },
             // SAFETY: the conditions of `checked_f32s` are the same.
             _ => RunProgress { converted: unsafe { self.checked_f32s(out, loses) }, odd: ALL_ODD },
         }
     }
 
-    /// Like [`NumberRun::list_f32s`], for f64s; stops at one halfway between two f32s. `out` has at most `MAX_COUNT`
-    /// elements.
+    /// Like [`NumberRun::list_f32s`], for f64s; stops at values halfway between two f32s. `out` must have at most
+    /// `MAX_COUNT` elements.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -293,8 +293,8 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Calls `convert` with `N` ends each time, until it returns `false`; if there are fewer, the last end is repeated.
-    /// Returns how many numbers were converted.
+    /// Calls `convert` with `N` ends at a time until it returns `false`; the last call may repeat the last end. Returns
+    /// the number of converted numbers.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
     #[inline(always)]
     pub(super) fn batches<const N: usize>(self, mut convert: impl FnMut(usize, &[u32; N]) -> bool) -> usize {
@@ -307,7 +307,7 @@ impl NumberRun<'_> {
                 last = std::array::from_fn(|at| self.ends[(converted + at).min(count - 1)]);
                 ends = &last;
             }
-            // Called only here, so that compilers inline it.
+            // The only call, so that compilers inline it.
             if !convert(converted, ends) {
                 return converted;
             }
@@ -318,12 +318,11 @@ impl NumberRun<'_> {
     }
 }
 
-/// Maximum count of numbers converted individually before `many` is tried again.
+/// Maximum count of numbers converted individually before retrying `many`.
 const MAX_SINGLES: usize = 64;
 
-/// Converts `count` numbers with `many` while they are plain, otherwise with `long` up to a given index, and the
-/// numbers that `long` does not convert with `single`, until that fails. `many` is tried less often while it converts
-/// few.
+/// Converts `count` numbers: with `many` while they are plain, then with `long` up to a given index, and the ones
+/// `long` rejects with `single`, until that fails. Calls `many` less often the less it converts.
 #[inline(always)]
 pub(super) fn runs<O: ?Sized>(
     count: usize,
@@ -352,8 +351,8 @@ pub(super) fn runs<O: ?Sized>(
     converted
 }
 
-/// Converts plain integers: calls `convert` with eight ends each time; numbers it cannot convert (zero, negative ones)
-/// are converted individually.
+/// Converts plain integers: calls `convert` with eight ends at a time, and converts the ones it rejects (zero, negative
+/// ones) individually.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 pub(super) fn integers(

@@ -1,4 +1,4 @@
-//! Converts plain numbers with AVX2 (four at a time) and AVX-512 (eight). Results equal those of `swar`.
+//! Converts plain numbers with AVX2 (four at a time) and AVX-512 (eight). Results equal `swar`.
 
 use super::consts::ALL_ODD;
 use super::consts::TENS;
@@ -16,7 +16,7 @@ use crate::tables::SPACES;
 static TENS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENS);
 static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);
 
-/// Converts plain numbers to f32s, eight at a time and finally up to seven.
+/// Converts plain numbers to f32s, eight at a time plus up to seven at the end.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
@@ -67,7 +67,7 @@ pub(super) unsafe fn f64s_avx512(numbers: NumberRun<'_>, out: &mut [f64], marks:
     unsafe { eights(numbers, convert) }
 }
 
-/// Like [`f32s_avx512`], for lists: it also returns which of the eight are odd and stopped it, and converts the others.
+/// Like [`f32s_avx512`], for lists: also returns which of the last eight were odd, and converts the others.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -110,7 +110,7 @@ pub(super) unsafe fn checked_list_f32s_avx512(
     RunProgress { converted, odd }
 }
 
-/// Like [`list_f32s_avx512`], for f64s; one halfway between two f32s is odd.
+/// Like [`list_f32s_avx512`], for f64s; values halfway between two f32s are odd.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -129,7 +129,7 @@ pub(super) unsafe fn list_f64s_avx512(numbers: NumberRun<'_>, out: &mut [f64]) -
     RunProgress { converted, odd }
 }
 
-/// The loop over eight numbers at a time, for every kind of preceding character.
+/// Dispatches the loop over eight numbers by the characters that may precede them.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -140,7 +140,7 @@ unsafe fn eights(numbers: NumberRun<'_>, mut convert: impl FnMut(&EightNumbers, 
     match numbers.preceding {
         Preceding::Token => numbers.batches(|at, ends| {
             // SAFETY: `batches` passes only the run's own ends (repeating the last one if there are fewer than eight):
-            // each has 64 bytes before it in `text`, and `load` reads 16. The features are this function's.
+            // each has 64 bytes before it in `text`, and `load` reads 16. This function has the same features.
             convert(&unsafe { EightNumbers::load(text, ends, |bytes| separator_mask(bytes)) }, at)
         }),
         Preceding::List => numbers.batches(|at, ends| {
@@ -158,28 +158,28 @@ unsafe fn eights(numbers: NumberRun<'_>, mut convert: impl FnMut(&EightNumbers, 
     }
 }
 
-/// Eight numbers, split into their parts.
+/// Parts of eight numbers.
 struct EightNumbers {
-    /// A bit for each that is not plain.
+    /// A bit for each number that is not plain.
     odd: u8,
-    /// The digits of each as one number.
+    /// The digits of each number, joined.
     whole: __m512d,
-    /// 16 bits for each, one of which is set if it has a point.
+    /// 16 bits per number, one of which is set if it has a point.
     points: __m128i,
-    /// 16 bits for each, one of which is set if it has a minus.
+    /// 16 bits per number, one of which is set if it has a minus.
     signs: __m128i,
 }
 
 impl EightNumbers {
-    /// Loads eight numbers that end at `ends`. `spaces` finds the characters that may precede one.
+    /// Loads eight numbers that end at `ends`. `spaces` finds the characters that may precede them.
     ///
     /// # Safety
     /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
     #[inline]
     unsafe fn load(text: *const u8, ends: &[u32; 8], spaces: impl Fn(__m512i) -> u64) -> EightNumbers {
-        // Every second number in each vector: packing the two restores the order.
-        // SAFETY: `load_four_avx512` reads the 16 bytes before each end, this function's condition.
+        // Each vector holds every second number: packing the two restores the order.
+        // SAFETY: `load_four_avx512` reads the 16 bytes before each end, which this function's condition covers.
         let bytes = unsafe {
             [
                 x86::load_four_avx512(text, [ends[0], ends[2], ends[4], ends[6]]),
@@ -201,7 +201,7 @@ impl EightNumbers {
         }
     }
 
-    /// Stores the nearest f32s; returns a bit for each that double rounding could get wrong.
+    /// Stores the nearest f32s; returns a bit for each number that double rounding could get wrong.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f32s(&self, out: &mut [f32; 8]) -> u8 {
@@ -216,7 +216,7 @@ impl EightNumbers {
         _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64))
     }
 
-    /// A bit for each number whose f32 may differ by half a unit of its last digit.
+    /// Returns a bit for each number whose f32 may differ by half a unit of its last digit.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn losses(&self) -> u8 {
@@ -226,7 +226,7 @@ impl EightNumbers {
         _mm512_cmp_pd_mask::<_CMP_GT_OQ>(errors, _mm512_mul_pd(tenths, _mm512_set1_pd(HALF_UNIT)))
     }
 
-    /// Stores the f64s. Digits below 10^14 and powers up to that are exact, so the only rounding is that of a division.
+    /// Stores the f64s. Digits below 10^14 and powers up to 10^14 are exact, so the division is the only rounding.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f64s(&self, out: &mut [f64; 8]) -> __m512d {
@@ -238,18 +238,18 @@ impl EightNumbers {
         values
     }
 
-    /// Stores the marks of these numbers, whose f64s are `values`.
+    /// Stores the marks of the numbers with the f64s `values`.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn marks(&self, values: __m512d, marks: &mut [u8; 8]) {
-        // A negative zero has only its sign bit.
+        // A negative zero is only a sign bit.
         let minus_zero = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(values), _mm512_set1_epi64(i64::MIN));
         let no_integers = _mm_test_epi16_mask(self.points, self.points) | minus_zero;
         // SAFETY: `marks` is a reference to eight bytes, as many as `_mm_storel_epi64` writes.
         unsafe { _mm_storel_epi64(marks.as_mut_ptr().cast(), _mm_maskz_set1_epi8(no_integers.into(), 1)) };
     }
 
-    /// A power of ten for each number, by the position of its point.
+    /// Looks up a power of ten for each number by the position of its point.
     #[target_feature(enable = "avx512f,avx512cd")]
     #[inline]
     fn by_point(&self, by_zeros: &[f64; 16]) -> __m512d {
@@ -270,15 +270,15 @@ fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> FloatParts {
     lanes::floats::<16>(FloatMarks { digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)), point, minus, space })
 }
 
-/// The 16 bits of eight numbers: the first of `even`, the first of `odd`, and so on.
+/// Interleaves the 16 bits of eight numbers: the first of `even`, the first of `odd`, and so on.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn interleave(even: u64, odd: u64) -> __m128i {
     _mm_unpacklo_epi16(_mm_cvtsi64_si128(even as i64), _mm_cvtsi64_si128(odd as i64))
 }
 
-/// Numbers in two parts of up to eight digits, the lower one first, as one: exact below 2^53. (A multiplication of
-/// integers would become one of 64 bits, which is a slow instruction.)
+/// Joins two parts of up to eight digits, the lower one first: exact below 2^53. (A 64-bit integer multiplication would
+/// be slow.)
 #[target_feature(enable = "avx512f,avx512dq")]
 #[inline]
 fn join_eights(eights: __m512i) -> __m512d {
@@ -287,7 +287,7 @@ fn join_eights(eights: __m512i) -> __m512d {
     _mm512_fmadd_pd(high, _mm512_set1_pd(1e8), low)
 }
 
-/// Converts plain numbers to f32s, four at a time and finally up to three.
+/// Converts plain numbers to f32s, four at a time plus up to three at the end.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
@@ -316,7 +316,7 @@ pub(super) unsafe fn checked_f32s_avx2(numbers: NumberRun<'_>, out: &mut [f32], 
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Whether the f32 of one of four numbers may differ by half a unit of its last digit.
+/// Whether an f32 of four numbers may differ by half a unit of its last digit.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 fn four_lose(four: &FourNumbers) -> bool {
@@ -344,7 +344,7 @@ pub(super) unsafe fn f64s_avx2(numbers: NumberRun<'_>, out: &mut [f64], marks: &
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Like [`eights`]. `split` moves ends to those of plain numbers; `convert` receives its other results.
+/// Like [`eights`]. `split` moves ends to the ends of plain numbers; `convert` receives its other results.
 ///
 /// # Safety
 /// As for [`f32s_avx2`], and `split` moves each end by at most 32 bytes to the front.
@@ -360,8 +360,8 @@ pub(super) unsafe fn fours<T>(
         Preceding::Token => numbers.batches(|at, ends| {
             let Some((ends, more)) = split(ends) else { return false };
             // SAFETY: `batches` passes only the run's own ends (repeating the last one if there are fewer than four):
-            // each has 64 bytes before it in `text`, of which `split` leaves 32, and `four_avx2` reads 16. The features
-            // are this function's.
+            // each has 64 bytes before it in `text`, of which `split` leaves 32, and `four_avx2` reads 16. This
+            // function has the same features.
             let four = unsafe { x86::four_avx2(text, ends, |low, high| movemask(separators(low), separators(high))) };
             four.is_some_and(|four| convert(&four, more, at))
         }),
@@ -386,8 +386,8 @@ pub(super) unsafe fn fours<T>(
     }
 }
 
-/// The bytes that may precede a field, in reversed groups of 16 bytes: each byte is preceded by the next one, the last
-/// one by none.
+/// Finds the bytes that may precede a field, in reversed groups of 16 bytes: the preceding byte is the next one, and
+/// missing for the last one.
 #[inline(always)]
 fn before(space: u64, end: u64) -> u64 {
     end | space & (end >> 1) & !WIDE_TOP
@@ -430,15 +430,15 @@ fn before_mask_avx2(low: __m256i, high: __m256i, separator: u8) -> u64 {
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
 pub(super) fn store(four: &FourNumbers, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
-    /// The top bit of each lane, and a bit for each byte of the marks.
+    /// The top bit of each lane.
     const TOPS: u64 = 0x8000_8000_8000_8000;
     let signs = ((four.negative + (TOPS - (TOPS >> 15))) & TOPS) as i64;
     let signs = _mm256_slli_epi64::<48>(_mm256_cvtepu16_epi64(_mm_cvtsi64_si128(signs)));
     let values = _mm256_xor_pd(_mm256_div_pd(four.whole, power), _mm256_castsi256_pd(signs));
-    // A negative zero has only its sign bit.
+    // A negative zero is only a sign bit.
     let minus_zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(values), _mm256_set1_epi64x(i64::MIN));
     let minus_zero = _mm256_movemask_pd(_mm256_castsi256_pd(minus_zero)) as u64;
-    // At most one bit of each lane is set: adding all bits except the top one carries into the top bit only.
+    // Each lane has at most one bit set: adding all bits except the top one carries into the top bit only.
     let pointed = _pext_u64((four.point + (TOPS - (TOPS >> 15))) & TOPS, TOPS);
     let not_integers = _pdep_u64(pointed | minus_zero, 0x0101_0101) as u32;
     *marks = not_integers.to_le_bytes();

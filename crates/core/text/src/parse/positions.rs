@@ -1,9 +1,9 @@
-//! Parses coordinates, and finds out what they lose as f32s.
+//! Parses coordinates and measures the precision they lose as f32s.
 //!
-//! A number loses something that matters if it has at most [`SHORT_DIGITS`] significant digits and differs from its
-//! nearest f32 by more than half a unit of its last digit: a program that prints f32s never writes such a number.
-//! Longer numbers differ from their f32s nearly always; whether that matters depends on the size of the model, so they
-//! are only counted. [`rows`](super::rows) and [`tokens`] convert numbers that are not coordinates.
+//! A loss matters if the number has at most [`SHORT_DIGITS`] significant digits and differs from its nearest f32 by
+//! more than half a unit of its last digit: programs that print f32s never write such numbers. Longer numbers nearly
+//! always differ from their f32s; whether that matters depends on the size of the model, so they are only counted. See
+//! [`rows`](super::rows) and [`tokens`] for numbers other than coordinates.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -17,10 +17,10 @@ use std::ops::Range;
 
 /// Maximum number of significant digits of a short number.
 pub const SHORT_DIGITS: u32 = 12;
-/// Number of rows converted together: their numbers stay in the first-level cache.
+/// Number of rows converted together, so that their numbers stay in the L1 cache.
 const ROWS: usize = 64;
-/// The error from which on a short number loses something, in units of its last digit. Numbers printed from f32s are up
-/// to 0.5 off, and kernels report all from [`HALF_UNIT`](super::HALF_UNIT) on, which they compute less exactly.
+/// Error above which a short number counts as a loss, in units of its last digit. Numbers printed from f32s are up to
+/// 0.5 off; kernels, whose errors are less exact, report all from [`HALF_UNIT`](super::HALF_UNIT) on.
 const MAX_ERROR: f64 = 0.5 + 1.0 / (1 << 10) as f64;
 /// Maximum number of values per row.
 const MAX_WIDTH: usize = 12;
@@ -38,21 +38,21 @@ const UNITS: [f64; 16] = {
     table
 };
 
-/// What numbers lose as f32s.
+/// Precision that numbers lose as f32s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DigitLoss {
-    /// Whether all short numbers are counted, instead of only the first of each run.
+    /// Whether to count all short numbers instead of only the first of each run.
     pub counts_all: bool,
-    /// How many short numbers lose something.
+    /// Number of short numbers that lose precision.
     pub short: u64,
-    /// How many longer numbers lose something.
+    /// Number of longer numbers that lose precision.
     pub long: u64,
-    /// The largest difference between a short number and its f32.
+    /// Largest difference between a short number and its f32.
     pub largest: f64,
 }
 
 impl DigitLoss {
-    /// Adds the loss of a number in any notation of [`number::f64`].
+    /// Adds the loss of a number in any notation that [`number::f64`] accepts.
     ///
     /// ```
     /// use polyhaul_text::parse::positions::DigitLoss;
@@ -81,7 +81,7 @@ impl DigitLoss {
         }
     }
 
-    /// Like [`DigitLoss::add`], but a long number counts without a look at its f32.
+    /// Like [`DigitLoss::add`], but counts a long number without computing its f32.
     pub(super) fn note(&mut self, token: &[u8]) {
         if length_alone(token) {
             self.long += 1;
@@ -95,9 +95,8 @@ impl DigitLoss {
         self.largest = self.largest.max(error);
     }
 
-    /// Adds the loss of a number that is known as a double, and that is moved by `error`. Its digits are the fewest
-    /// that read back as the same double. `places` is how many decimal places the last number had; it only affects
-    /// speed.
+    /// Adds the loss of a double that moves by `error`. Its digits are the shortest that read back as the same double.
+    /// `places` caches the number of decimals of the last number and affects only the speed.
     ///
     /// ```
     /// use polyhaul_text::parse::positions::DigitLoss;
@@ -109,7 +108,7 @@ impl DigitLoss {
     /// ```
     #[inline]
     pub fn add_moved(&mut self, value: f64, error: f64, places: &mut usize) {
-        // Most numbers have as many places as the last one. Fewer places make the unit larger, which can only help.
+        // Most numbers have as many decimals as the last one. With fewer, the unit is larger, which only allows more.
         let unit = UNITS[*places & 15];
         let scaled = value / unit;
         let is_as_before = error <= 0.5 * unit && scaled.abs() < 1e12 && (scaled - scaled.round()).abs() < 1e-4;
@@ -137,20 +136,20 @@ impl DigitLoss {
         }
     }
 
-    /// The sum of two losses.
+    /// Adds another loss to this one.
     pub fn extend(&mut self, other: DigitLoss) {
         self.short += other.short;
         self.long += other.long;
         self.largest = self.largest.max(other.largest);
     }
 
-    /// Whether further numbers cannot change what a reader decides.
+    /// Whether further numbers cannot change a reader's decision.
     pub(super) fn is_known(&self) -> bool {
         self.short > 0 && !self.counts_all
     }
 }
 
-/// The unit of the last significant digit of a short number; `None` for a longer one.
+/// Unit of the last significant digit of a short number; `None` for a longer one.
 fn last_unit(decimal: Decimal) -> Option<f64> {
     let Decimal { mut digits, mut exponent, .. } = decimal;
     while digits != 0 && digits.is_multiple_of(10) {
@@ -163,14 +162,14 @@ fn last_unit(decimal: Decimal) -> Option<f64> {
 /// Numbers in rows of equal width, some of which are coordinates.
 #[derive(Clone, Copy)]
 pub(super) struct CoordinateRun<'a> {
-    /// All numbers, in whole rows. Its unsafe conditions hold.
+    /// All numbers, in complete rows. The safety conditions of [`NumberRun`] hold.
     pub(super) numbers: NumberRun<'a>,
     pub(super) shape: RowShape,
 }
 
 impl CoordinateRun<'_> {
-    /// Converts numbers until one is not plain or decimal with up to 19 digits; returns how many rows are whole.
-    /// `singles` and `doubles`, unless that is empty, have [`TOGETHER`] elements after those of the numbers.
+    /// Converts numbers until one is not plain or not decimal with up to 19 digits; returns the number of complete
+    /// rows. `singles` and, unless empty, `doubles` must have [`TOGETHER`] elements after the last number.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -206,7 +205,7 @@ impl CoordinateRun<'_> {
         rows
     }
 
-    /// Converts the first `count` numbers to doubles; returns how many it converted.
+    /// Converts the first `count` numbers to doubles; returns the number of converted ones.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -224,8 +223,8 @@ impl CoordinateRun<'_> {
         )
     }
 
-    /// Adds the losses of the coordinates of the first `rows` rows. Unless the run is suspicious, only numbers that
-    /// were not checked lose something.
+    /// Adds the losses of the coordinates in the first `rows` rows. Unless the run is suspicious, only unchecked
+    /// numbers can lose precision.
     #[cold]
     fn note(self, rows: usize, is_suspicious: bool, unchecked: &Unchecked, loss: &mut DigitLoss) {
         let RowShape { width, coordinates: (first, end), .. } = self.shape;
@@ -244,7 +243,7 @@ impl CoordinateRun<'_> {
     }
 }
 
-/// Which numbers of a run were converted without a check of what they lose.
+/// Numbers of a run that were converted without checking their loss.
 #[derive(Default)]
 struct Unchecked {
     is_any: bool,
@@ -262,9 +261,9 @@ impl Unchecked {
     }
 }
 
-/// Whether a token surely has so few digits that a float holds them: at most six, and an exponent of one digit or below
-/// 30. Many such numbers are noise around 0, and checking them with [`DigitLoss::add`] would take longer than
-/// converting all others.
+/// Whether a token certainly has few enough digits for an f32: at most six, and an exponent of one digit or below 30.
+/// Many such numbers are noise around 0, and checking them with [`DigitLoss::add`] would take longer than converting
+/// all others.
 fn is_brief(token: &[u8]) -> bool {
     let is_mark = |byte: &u8| byte | 0x20 == b'e';
     let at = token.iter().position(is_mark).unwrap_or(token.len());
@@ -274,25 +273,25 @@ fn is_brief(token: &[u8]) -> bool {
     digits <= 6 && matches!(exponent, [] | [_] | [b'0'..=b'2', _])
 }
 
-/// Whether a token surely has more than [`SHORT_DIGITS`] significant digits: no exponent, a first digit that is not 0,
-/// and a last one that is not 0. This is much faster than [`DigitLoss::add`]. Such numbers are f32s so rarely that they
-/// count as losses.
+/// Whether a token certainly has more than [`SHORT_DIGITS`] significant digits: no exponent, and neither the first nor
+/// the last digit is 0. Much faster than [`DigitLoss::add`]. Such numbers so rarely equal their f32s that they count as
+/// losses.
 fn length_alone(token: &[u8]) -> bool {
     let token = token.strip_prefix(b"-").unwrap_or(token);
     let is_plain_end = token.last().is_some_and(|byte| matches!(byte, b'1'..=b'9'));
-    // An exponent ends with digits, too: at most a letter, a sign and three of them.
+    // Exponents end in digits, too: at most a letter, a sign and three digits.
     let has_exponent = token.iter().rev().take(5).any(|byte| byte | 0x20 == b'e');
     let digits = token.strip_prefix(b"0.").unwrap_or(token);
     let is_plain_start = digits.first().is_some_and(|byte| matches!(byte, b'1'..=b'9'));
     is_plain_end && is_plain_start && !has_exponent && digits.len() > SHORT_DIGITS as usize + 1
 }
 
-/// Parses rows of a keyword and `N` numbers (3 to 7), the first three of which are coordinates, to f32s and, unless
-/// `doubles` is empty, also to f64s; returns how many lines from `line` on it parsed, and adds what the coordinates
-/// lose as f32s to `loss`.
+/// Parses rows of a keyword and `N` numbers (3 to 7), starting with three coordinates, to f32s and, unless `doubles` is
+/// empty, to f64s; returns the number of lines parsed from `line` on. Adds the precision that the coordinates lose as
+/// f32s to `loss`.
 ///
-/// Numbers have any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an f32.
-/// Values of the outputs after the parsed rows do not change.
+/// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an f32. Leaves
+/// the outputs after the parsed rows unchanged.
 pub fn position_rows<const N: usize>(
     window: Window<'_>,
     line: usize,
@@ -312,8 +311,8 @@ pub fn position_rows<const N: usize>(
         let batch_rows = (count - parsed).min(ROWS);
         let alike = window.row_ends::<N>(line + parsed, keyword, &mut batch.ends[..batch_rows * N]);
         let shape = RowShape { width: N, coordinates: (0, 3), has_doubles };
-        // SAFETY: the ends are of whole lines of the index: at least 64 (PADDING) bytes into the text, and inside it,
-        // because `fits()`.
+        // SAFETY: the ends are of whole lines of the index: at least 64 (PADDING) bytes into the text, and inside it
+        // because of `fits()`.
         let rows = unsafe { batch.convert(window, 0..alike, shape, loss) };
         singles[parsed..parsed + rows].as_flattened_mut().copy_from_slice(&batch.singles[..rows * N]);
         if has_doubles {
@@ -327,8 +326,8 @@ pub fn position_rows<const N: usize>(
     parsed
 }
 
-/// Parses the tokens from `first` on as rows of `width` numbers (3 to 12), the first three of which are coordinates;
-/// returns how many rows it parsed. Otherwise like [`position_rows`]; it ignores line ends.
+/// Parses the tokens from `first` on as rows of `width` numbers (3 to 12), starting with three coordinates; returns the
+/// number of rows parsed. Otherwise like [`position_rows`], but ignores line ends.
 pub fn position_tokens(
     window: Window<'_>,
     first: usize,
@@ -365,17 +364,17 @@ pub fn position_tokens(
     parsed
 }
 
-/// The numbers of a row.
+/// Layout of a row of numbers.
 #[derive(Clone, Copy)]
 pub(super) struct RowShape {
     pub(super) width: usize,
-    /// The first coordinate of a row, and the number after the last.
+    /// Index of the first coordinate in a row, and the index after the last.
     pub(super) coordinates: (usize, usize),
-    /// Whether doubles are wanted.
+    /// Whether to compute doubles.
     pub(super) has_doubles: bool,
 }
 
-/// The memory of a batch of rows.
+/// Buffers for a batch of rows.
 pub(super) struct Batch {
     pub(super) ends: [u32; MAX_WIDTH * ROWS + TOGETHER],
     pub(super) singles: [f32; MAX_WIDTH * ROWS + TOGETHER],
@@ -388,10 +387,10 @@ impl Batch {
         Batch { ends: [0; SIZE], singles: [0.0; SIZE], doubles: [0.0; SIZE] }
     }
 
-    /// Converts rows whose ends are known, until a number is not decimal; returns how many rows are whole.
+    /// Converts rows with known ends until a number is not decimal; returns the number of complete rows.
     ///
     /// # Safety
-    /// `window.fits()`, and the ends are ends of its index.
+    /// `window.fits()`, and the ends are from its index.
     pub(super) unsafe fn convert(
         &mut self,
         window: Window<'_>,
@@ -404,7 +403,7 @@ impl Batch {
         if start >= end {
             return 0;
         }
-        // Kernels read a few ends past the last, which must be valid, and write as many numbers.
+        // Kernels read a few ends past the last one, which must be valid, and write as many numbers.
         let after: [u32; TOGETHER] = std::array::from_fn(|at| self.ends[end + at]);
         let last = self.ends[end - 1];
         self.ends[end..][..TOGETHER].fill(last);
@@ -420,8 +419,8 @@ impl Batch {
 }
 
 impl Window<'_> {
-    /// Stores the ends of the numbers of rows of a keyword and `N` numbers from `line` on; returns how many rows have
-    /// this shape.
+    /// Stores the ends of the numbers in rows of a keyword and `N` numbers from `line` on; returns the number of rows
+    /// with this layout.
     #[inline]
     fn row_ends<const N: usize>(&self, line: usize, keyword: LineKeyword, out: &mut [u32]) -> usize {
         let (rows, _) = out.as_chunks_mut::<N>();
@@ -447,7 +446,7 @@ impl Window<'_> {
 }
 
 impl<'a> NumberRun<'a> {
-    /// The text of the number that ends at `end`, if it has a usual size.
+    /// Text of the number that ends at `end`, unless it is too long.
     fn token(&self, end: usize) -> Option<&'a [u8]> {
         tokens::token_before(self.padded, end)
     }

@@ -1,7 +1,7 @@
-//! Parses runs of lines of one plain shape: `v 1.5 -2 3`, and with [`face_rows`] `f 1/2/3 4/5/6 7/8/9`.
+//! Parses runs of lines with the same plain layout: `v 1.5 -2 3`, and with [`face_rows`] `f 1/2/3 4/5/6 7/8/9`.
 //!
-//! Each function starts at a line of an [`Index`] and continues while the lines have the expected shape; it returns how
-//! many have. The caller interprets other lines.
+//! Each function starts at a line of an [`Index`], stops at the first line with another layout, and returns the number
+//! of parsed lines. The caller interprets other lines.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -19,14 +19,14 @@ use super::x86;
 use crate::cpu::Level;
 use crate::scan::{Index, PADDING};
 
-/// A text and its index. If the text is shorter than the one that was indexed, no rows are parsed.
+/// A text and its index. No rows are parsed if the text is shorter than the indexed one.
 #[derive(Clone, Copy)]
 pub struct Window<'a> {
-    /// The padded text from which `index` was made.
+    /// The padded text that `index` was built from.
     pub padded: &'a [u8],
-    /// The ends of its tokens and lines.
+    /// Ends of the tokens and lines.
     pub index: &'a Index,
-    /// The instructions to use.
+    /// Instruction set level to use.
     pub level: Level,
 }
 
@@ -46,7 +46,7 @@ impl LineKeyword {
         Some(LineKeyword { word: u64::from_le_bytes(bytes), mask, size: keyword.len() })
     }
 
-    /// Whether a token from `start` to `end` is the keyword.
+    /// Whether the token from `start` to `end` is the keyword.
     #[inline(always)]
     pub(super) fn is_at(self, padded: &[u8], start: usize, end: u32) -> bool {
         let Some(bytes) = padded.get(start..).and_then(|rest| rest.first_chunk()) else { return false };
@@ -55,13 +55,14 @@ impl LineKeyword {
 }
 
 impl Window<'_> {
-    /// Whether the index was made from this text, or from one that is not longer: its offsets are inside the text.
+    /// Whether the index was built from this text, or from one at most as long, so that its offsets are inside the
+    /// text.
     pub(super) fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
 
-    /// Whether `ROWS` lines from `line` on are rows of a keyword and `N` tokens without a slash: if so,
-    /// the token ends from the first keyword on.
+    /// Checks that `ROWS` lines from `line` on consist of a keyword and `N` tokens without slashes; returns the token
+    /// ends from the first keyword on.
     #[inline(always)]
     pub(super) fn rows<const N: usize, const ROWS: usize>(
         &self,
@@ -85,10 +86,10 @@ impl Window<'_> {
     }
 }
 
-/// Parses rows of a keyword and `N` floats (2 to 7); returns how many lines from `line` on it parsed.
+/// Parses rows of a keyword and `N` floats (2 to 7); returns the number of lines parsed from `line` on.
 ///
-/// A plain float has up to 14 characters, digits and at most one point, and an optional minus before them. Values of
-/// `out` after the parsed rows may change. A keyword has at most eight bytes.
+/// A plain float has up to 14 characters, only digits and at most one point, after an optional minus. A keyword has at
+/// most eight bytes. May overwrite elements of `out` after the parsed rows.
 pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = LineKeyword::new(keyword) else { return 0 };
@@ -107,11 +108,11 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
     }
 }
 
-/// Parses rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits; returns how many
-/// lines from `line` on it parsed.
+/// Parses rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits; returns the number of
+/// lines parsed from `line` on.
 ///
-/// Slower than [`float_rows`] for rows that both accept. Stops at a value that is infinite or subnormal as an `f32`, or
-/// halfway between two. Values of `out` after the parsed rows may change.
+/// Slower than [`float_rows`] for rows that both accept. Stops at values that are infinite or subnormal as an `f32`, or
+/// halfway between two. May overwrite elements of `out` after the parsed rows.
 pub fn long_float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = LineKeyword::new(keyword).filter(|_| window.fits()) else { return 0 };
@@ -125,12 +126,12 @@ pub fn long_float_rows<const N: usize>(window: Window<'_>, line: usize, keyword:
     )
 }
 
-/// Parses rows of long floats, four numbers at a time. Parses none if this CPU has no kernel for them.
+/// Parses rows of long floats, four numbers at a time, or none if there is no kernel for the level.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn long_rows<const N: usize>(window: Window<'_>, line: usize, keyword: LineKeyword, out: &mut [[f32; N]]) -> usize {
     match window.level.usable() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `usable()` returns only levels of this CPU, and the caller has checked that `fits()`.
+        // SAFETY: `usable()` returns only levels of this CPU, and the caller has checked `fits()`.
         Level::Avx2 | Level::Avx512 => unsafe { long_rows_avx2(window, line, keyword, out) },
         _ => 0,
     }
@@ -140,8 +141,8 @@ fn long_rows<const N: usize>(window: Window<'_>, line: usize, keyword: LineKeywo
 fn long_row<const N: usize>(window: Window<'_>, line: usize, keyword: LineKeyword, out: &mut [f32; N]) -> Option<()> {
     let ends = &window.rows::<N, 1>(line, keyword)?[1..=N + TOGETHER];
     let numbers = NumberRun { padded: window.padded, ends, preceding: Preceding::Token, level: window.level.usable() };
-    // SAFETY: the `N` ends are of a whole line of the index: at least 64 (PADDING) bytes into the text, and
-    // inside it because the caller has checked that `fits()`. `level` is usable.
+    // SAFETY: the `N` ends are of a whole line of the index: at least 64 (PADDING) bytes into the text, and inside it
+    // because the caller has checked `fits()`. `level` is usable.
     let converted = unsafe { numbers.long_f32s(out) };
     let rest = out[converted..].iter_mut().zip(&ends[converted..]);
     rest.map(|(value, &end)| {
@@ -181,7 +182,7 @@ unsafe fn float_rows_avx512<const N: usize>(
 ) -> usize {
     let text = window.padded.as_ptr();
     // SAFETY: `Window::rows` returns ends of whole lines of the index, and `batches` picks from those: they are at
-    // least 64 (PADDING) bytes into the text, and inside it because `fits()`. The features are this function's.
+    // least 64 (PADDING) bytes into the text, and inside it because of `fits()`. This function has the same features.
     float_rows_with(window, line, keyword, out, |_, ends| unsafe { x86::floats_avx512(text, ends) })
 }
 
@@ -231,7 +232,7 @@ unsafe fn long_rows_avx2<const N: usize>(
     float_rows_with(window, line, keyword, out, |starts, ends| unsafe { long_x86::four_f32s(text, starts, ends) })
 }
 
-/// The loop over rows; `convert` receives the starts and the ends of four tokens, which may belong to several rows.
+/// Loop over rows; `convert` receives the starts and ends of four tokens, possibly from several rows.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 fn float_rows_with<const N: usize>(
@@ -243,7 +244,7 @@ fn float_rows_with<const N: usize>(
 ) -> usize {
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
     let out = &mut out[..rows];
-    // As many rows at a time as fill lanes of four.
+    // Enough rows at a time to fill lanes of four.
     let parsed = match N {
         2 => batches::<N, 2>(window, line, keyword, out, &convert),
         3 => batches::<N, 4>(window, line, keyword, out, &convert),
@@ -266,7 +267,7 @@ fn batches<const N: usize, const ROWS: usize>(
     let count = batches.len();
     for (batch, out) in batches.iter_mut().enumerate() {
         let Some(ends) = window.rows::<N, ROWS>(line + batch * ROWS, keyword) else { return batch * ROWS };
-        // Lanes without a token repeat the first.
+        // Lanes without a token repeat the first one.
         let before = |token: usize| if token < N * ROWS { token + token / N } else { 0 };
         for (four, out) in out.as_flattened_mut().chunks_mut(4).enumerate() {
             let indices = [0, 1, 2, 3].map(|lane| before(4 * four + lane));

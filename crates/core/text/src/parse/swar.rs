@@ -1,7 +1,6 @@
-//! Converts tokens whose end is known, in portable Rust: eight digits in one 64-bit word.
+//! Converts tokens with known ends in portable Rust: eight digits in one 64-bit word.
 //!
-//! This is the reference that the vector kernels are tested against. It accepts only plain tokens (digits with at most
-//! one point and a minus).
+//! The reference for testing the vector kernels. Accepts only plain tokens (digits with at most one point and a minus).
 
 use super::consts::{NOT_INTEGER, TENS};
 use super::{FLOAT_SIZE, HALF_UNIT, TENTHS, quotient};
@@ -10,14 +9,14 @@ use crate::scan::is_space;
 pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// The top bit of every byte that is a blank or below, in memory order.
+/// Sets the top bit of every byte up to a blank, in memory order.
 #[inline(always)]
 pub(super) fn up_to_blank(word: u64) -> u64 {
     // 0x21 + 0x5F is 0x80.
     !(((word & !TOPS) + 0x5F * ONES) | word) & TOPS
 }
 
-/// The top bit of every byte that is zero.
+/// Sets the top bit of every zero byte.
 #[inline(always)]
 pub(super) fn zeros(word: u64) -> u64 {
     !(((word & !TOPS) + !TOPS) | word) & TOPS
@@ -31,7 +30,7 @@ struct DigitRun {
     before: u8,
 }
 
-/// The last up to 16 digits of a run that ends at `end`.
+/// Parses up to 16 digits of a run that ends at `end`.
 #[inline(always)]
 fn digits(padded: &[u8], end: usize) -> Option<DigitRun> {
     let low = eight(padded, end)?;
@@ -43,13 +42,12 @@ fn digits(padded: &[u8], end: usize) -> Option<DigitRun> {
     Some(DigitRun { value, count: high.count + 8, before: high.before })
 }
 
-/// The last up to eight digits of a run that ends at `end`.
+/// Parses up to eight digits of a run that ends at `end`.
 #[inline(always)]
 fn eight(padded: &[u8], end: usize) -> Option<DigitRun> {
     let word = u64::from_le_bytes(*padded.get(..end)?.last_chunk()?);
     let values = word ^ (0x30 * ONES);
-    // The top bit of every byte that is not 0 to 9: 0x76 + 10 is 0x80, so that a byte above 9 carries into its top bit
-    // only.
+    // Sets the top bit of every byte above 9: 0x76 + 10 is 0x80, so the carry reaches only the top bit.
     let others = (((values & !TOPS) + 0x76 * ONES) | values) & TOPS;
     let bits = others.leading_zeros();
     let count = bits as usize / 8;
@@ -58,17 +56,17 @@ fn eight(padded: &[u8], end: usize) -> Option<DigitRun> {
     Some(DigitRun { value: number(values & !outside), count, before })
 }
 
-/// The number of eight digit values (0 to 9) in memory order.
+/// Joins eight digit values (0 to 9) in memory order.
 #[inline(always)]
 fn number(word: u64) -> u64 {
-    // Join neighbors: digits to pairs, pairs to fours, fours to eight. Each product adds 10, 100 or 10,000 times
-    // the first of two, which is the lower byte, to the second.
+    // Join neighbors: digits to pairs, pairs to fours, fours to eight. Each product adds 10, 100 or 10,000 times the
+    // first of two, the lower byte, to the second.
     let pairs = (word * 10 + (word >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
     (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF
 }
 
-/// The number of eight characters in memory order, if they are digits.
+/// Parses eight characters in memory order; `None` unless all are digits.
 #[inline(always)]
 pub(super) fn eight_digits(word: u64) -> Option<u64> {
     let values = word ^ (0x30 * ONES);
@@ -82,7 +80,7 @@ pub(super) fn separates(byte: u8) -> bool {
     is_space(byte) || byte == b'/'
 }
 
-/// A bit for each of eight indices that no separator precedes. `full` has the top bits of the indices to check: those
+/// Sets a bit for each of eight indices without a separator before it. `full` has the top bits of the indices to check,
 /// whose loaded characters are all digits.
 ///
 /// # Safety
@@ -102,8 +100,8 @@ pub(super) unsafe fn unseparated(text: *const u8, ends: &[u32; 8], mut full: u64
     bad
 }
 
-/// An index of 1 to 8 digits that ends at `end`: `Some(0)` for an empty token, `None` for a literal zero and for other
-/// tokens.
+/// Parses an index of 1 to 8 digits that ends at `end`: `Some(0)` for an empty token, `None` for a literal zero and any
+/// other token.
 #[inline(always)]
 pub(super) fn index(padded: &[u8], end: usize) -> Option<u32> {
     let DigitRun { value, count, before } = eight(padded, end)?;
@@ -111,8 +109,8 @@ pub(super) fn index(padded: &[u8], end: usize) -> Option<u32> {
     is_plain.then_some(value as u32)
 }
 
-/// An index of a minus and 1 to 7 digits that ends at `end`, as its bits: `Some(0)` for an empty token, `None` for
-/// other tokens.
+/// Parses an index of a minus and 1 to 7 digits that ends at `end`, as its bits: `Some(0)` for an empty token, `None`
+/// for any other token.
 #[inline(always)]
 pub(super) fn negative_index(padded: &[u8], end: usize) -> Option<u32> {
     let DigitRun { value, count, before } = eight(padded, end)?;
@@ -123,7 +121,7 @@ pub(super) fn negative_index(padded: &[u8], end: usize) -> Option<u32> {
     is_plain.then_some((value as u32).wrapping_neg())
 }
 
-/// An integer of 1 to 8 digits, with or without a minus before them, that ends at `end`.
+/// Parses an integer of 1 to 8 digits, with an optional minus, that ends at `end`.
 #[inline(always)]
 pub(super) fn integer(padded: &[u8], end: usize) -> Option<i32> {
     let DigitRun { value, count, before } = eight(padded, end)?;
@@ -137,7 +135,7 @@ pub(super) fn integer(padded: &[u8], end: usize) -> Option<i32> {
     Some(if minus { -size } else { size })
 }
 
-/// A float of up to [`FLOAT_SIZE`] characters and a minus that ends at `end`.
+/// Parses a float of up to [`FLOAT_SIZE`] characters plus a minus that ends at `end`.
 #[inline(always)]
 pub(super) fn float(padded: &[u8], end: usize) -> Option<f32> {
     float_after(padded, end, |at| is_space(padded[at]))
@@ -148,7 +146,7 @@ struct PlainDecimal {
     digits: u64,
     places: usize,
     has_point: bool,
-    /// 1 for a minus.
+    /// 1 if the number has a minus.
     minus: u32,
 }
 
@@ -171,15 +169,15 @@ fn decimal(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Opti
     is_plain.then_some(PlainDecimal { digits: whole.value, places, has_point: size > whole.count, minus })
 }
 
-/// A float that ends at `end`, if `is_before` accepts the offset of the byte before it.
+/// Parses a float that ends at `end`, if `is_before` accepts the offset of the byte before it.
 #[inline(always)]
 pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<f32> {
     let PlainDecimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;
-    // No branch on signs: half of them would be mispredicted.
+    // Branch-free: a branch on signs would be mispredicted half of the time.
     Some(f32::from_bits(quotient(digits, places)?.to_bits() | minus << 31))
 }
 
-/// Like [`float_after`], and whether the number may differ from its f32 by half a unit of its last digit.
+/// Like [`float_after`]; also returns whether the number may differ from its f32 by half a unit of its last digit.
 #[inline(always)]
 pub(super) fn checked_float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<(f32, bool)> {
     let PlainDecimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;

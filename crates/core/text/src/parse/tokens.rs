@@ -1,7 +1,7 @@
-//! Parses runs of tokens of one type, regardless of lines: the numbers of a table.
+//! Parses runs of tokens of one type regardless of lines, such as the numbers of a table.
 //!
-//! As in [`super::rows`], each function continues while the tokens are plain and returns how many were. It ignores line
-//! ends.
+//! As in [`super::rows`], each function stops at the first token that is not plain and returns the number of parsed
+//! ones.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -11,11 +11,11 @@ use super::swar;
 use crate::scan::is_space;
 use std::ops::Range;
 
-/// Maximum size of a token: a decimal number of 19 digits with signs, point, exponent and some zeros is shorter.
+/// Maximum size of a token: enough for 19 digits with signs, point, exponent and some zeros.
 const MAX_TOKEN_SIZE: usize = 48;
 
 impl Window<'_> {
-    /// The tokens of line `line`, counted from the first of the window. A `/` also ends a token.
+    /// Indices of the tokens in line `line`, counted from the window's first. A `/` also ends a token.
     #[inline]
     pub fn tokens(&self, line: usize) -> Range<usize> {
         let end = self.index.lines().get(line).map_or(0, |line| line.tokens as usize);
@@ -24,7 +24,7 @@ impl Window<'_> {
         start..end
     }
 
-    /// Whether a `/` ended one of these tokens.
+    /// Whether any of these tokens ends at a `/`.
     pub fn has_slash(&self, tokens: Range<usize>) -> bool {
         let end = tokens.end.min(self.index.end_count);
         (tokens.start..end).step_by(64).any(|first| {
@@ -33,17 +33,17 @@ impl Window<'_> {
         })
     }
 
-    /// The ends of up to `count` tokens from `first` on.
+    /// Ends of up to `count` tokens from `first` on.
     pub(super) fn ends(&self, first: usize, count: usize) -> &[u32] {
         let ends = self.index.ends.get(..self.index.end_count).and_then(|ends| ends.get(first..)).unwrap_or(&[]);
         &ends[..count.min(ends.len())]
     }
 }
 
-/// Parses tokens from `first` on as floats into `out`; returns how many.
+/// Parses tokens from `first` on as floats into `out`; returns their number.
 ///
-/// A float has any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an `f32`,
-/// or halfway between two. Values of `out` after the parsed ones may change.
+/// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an `f32`, or
+/// halfway between two. May overwrite elements of `out` after the parsed ones.
 pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
     let Some(tokens) = TokenRun::new(window, first, out.len()) else { return 0 };
     let single = |out: &mut [f32], index: usize| {
@@ -61,20 +61,20 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
     tokens.rest(parsed, |index| single(out, index))
 }
 
-/// How exact the values of [`doubles`] are.
+/// Precision of [`doubles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenPrecision {
     /// The nearest f64s.
     Double,
-    /// Values that have the same nearest f32s as the nearest f64s; integers are exact. This is faster for numbers with
-    /// more than 14 characters.
+    /// Values with the same nearest f32s as the nearest f64s; integers are exact. Faster for numbers with more than 14
+    /// characters.
     Single,
 }
 
 /// Parses tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields); returns
-/// how many.
+/// their number.
 ///
-/// The notation is as for [`floats`]. Values of `out` and `marks` after the parsed ones may change.
+/// Same notation as [`floats`]. May overwrite elements of `out` and `marks` after the parsed ones.
 pub fn doubles(
     window: Window<'_>,
     first: usize,
@@ -120,7 +120,7 @@ struct TokenRun<'a> {
     window: Window<'a>,
     first: usize,
     count: usize,
-    /// Number of tokens converted several at a time: the last ones have no room after them.
+    /// Number of tokens converted several at a time; the last ones lack the ends after them.
     whole: usize,
 }
 
@@ -130,8 +130,8 @@ impl<'a> TokenRun<'a> {
         Some(TokenRun { window, first, count, whole: count.saturating_sub(TOGETHER - 1) })
     }
 
-    /// Tokens `start` to `end` as numbers: all ends are below `end_count`, and so at 64 (PADDING) or more and inside
-    /// the text.
+    /// Tokens `start` to `end` as numbers: all ends are below `end_count`, so at 64 (PADDING) or more and inside the
+    /// text.
     fn numbers(&self, start: usize, end: usize) -> NumberRun<'a> {
         let Window { padded, index, level } = self.window;
         let ends = &index.ends[self.first + start..][..end - start + TOGETHER];
@@ -152,10 +152,10 @@ impl<'a> TokenRun<'a> {
     }
 }
 
-/// The up to [`MAX_TOKEN_SIZE`] characters between white space and `end`, all of them above a blank.
+/// Characters between white space and `end`, if there are at most [`MAX_TOKEN_SIZE`], all of them above a blank.
 pub(super) fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
     let text = padded.get(end.checked_sub(MAX_TOKEN_SIZE)?..end)?;
-    // Eight at a time: a search byte by byte would take longer than the conversion.
+    // Eight at a time: searching byte by byte would take longer than the conversion.
     for (word, &bytes) in text.as_rchunks::<8>().1.iter().rev().enumerate() {
         let lows = swar::up_to_blank(u64::from_le_bytes(bytes));
         if lows != 0 {
@@ -166,15 +166,14 @@ pub(super) fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
     None
 }
 
-/// Parses a number in any notation that ends at `end`, with white space before it.
+/// Parses a number in any notation that ends at `end` and follows white space.
 pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
     Decimal::from_token(token_before(padded, end)?)
 }
 
-/// Parses tokens from `first` on as integers into `out`; returns how many.
+/// Parses tokens from `first` on as integers into `out`; returns their number.
 ///
-/// A plain integer has one to eight digits and an optional minus before them. Values of `out` after the parsed ones may
-/// change.
+/// Accepts one to eight digits with an optional minus. May overwrite elements of `out` after the parsed ones.
 pub fn integers(window: Window<'_>, first: usize, out: &mut [i32]) -> usize {
     let Some(tokens) = TokenRun::new(window, first, out.len()) else { return 0 };
     // SAFETY: `TokenRun::new` found that the window fits, and `numbers` has ends of the index and a usable level.

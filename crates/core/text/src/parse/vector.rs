@@ -1,7 +1,7 @@
-//! Converts several tokens at once with vectors of 16 bytes. Results equal those of `swar`.
+//! Converts several tokens at once with 16-byte vectors. Results equal `swar`.
 //!
-//! Floats: four tokens, 16 bytes each. Indices: eight tokens, 8 bytes each. The bytes of a token are reversed when they
-//! are loaded, see [`lanes`].
+//! Floats: four tokens of 16 bytes. Indices: eight tokens of 8 bytes. Loading reverses the bytes of each token, see
+//! [`lanes`].
 
 use super::consts::{NOT_INTEGER, TENS};
 use super::faces::IndexFaults;
@@ -18,14 +18,14 @@ use crate::vector::{
     product, quotient, reversed, reversed_halves, signed, singles, spread, text_bits, wholes,
 };
 
-/// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
+/// Parts of four plain numbers: the digits as one number, a bit at each point, and a bit in each negative lane.
 struct FourNumbers {
     whole: [DoublePair; 2],
     point: u64,
     negative: u64,
 }
 
-/// Four floats that end at `ends`; `None` if one of them is not plain.
+/// Converts four floats that end at `ends`; `None` if one is not plain.
 ///
 /// # Safety
 /// For each end, `text[end - 16..end]` is readable.
@@ -35,7 +35,7 @@ pub(super) unsafe fn floats(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]>
     unsafe { FourNumbers::load(text, ends, after_token) }?.f32s()
 }
 
-/// Converts plain numbers to f32s, four at a time and finally up to three.
+/// Converts plain numbers to f32s, four at a time plus up to three at the end.
 ///
 /// # Safety
 /// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level), and the ends are as [`NumberRun`]
@@ -81,7 +81,7 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     unsafe { fours(numbers, convert) }
 }
 
-/// The loop over four numbers at a time, for every kind of preceding character.
+/// Dispatches the loop over four numbers by the characters that may precede them.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -120,14 +120,14 @@ unsafe fn fours_after(
     })
 }
 
-/// The bytes that may precede a token, and the minuses.
+/// Finds the bytes that may precede a token, and the minuses.
 #[inline(always)]
 fn after_token(bytes: Vectors, minus: Vectors) -> [u64; 2] {
     bits([in_table(&SEPARATORS, bytes), minus])
 }
 
-/// The bytes that may precede a field, and the minuses. Bytes are in reversed groups of 16: each byte is preceded by
-/// the next one, the last one by none.
+/// Finds the bytes that may precede a field, and the minuses. Bytes are in reversed groups of 16: the preceding byte is
+/// the next one, and missing for the last one.
 #[inline(always)]
 fn after_field(bytes: Vectors, minus: Vectors, separator: u8) -> [u64; 2] {
     let ends = either(equal(bytes, separator), either(equal(bytes, b'\n'), equal(bytes, b'\r')));
@@ -136,8 +136,8 @@ fn after_field(bytes: Vectors, minus: Vectors, separator: u8) -> [u64; 2] {
 }
 
 impl FourNumbers {
-    /// Four numbers that end at `ends`; `None` if one of them is not plain. `after` finds the characters that may
-    /// precede one, and the minuses.
+    /// Loads four numbers that end at `ends`; `None` if one is not plain. `after` finds the characters that may precede
+    /// them, and the minuses.
     ///
     /// # Safety
     /// For each end, `text[end - 16..end]` is readable.
@@ -147,7 +147,7 @@ impl FourNumbers {
         ends: [u32; 4],
         after: impl Fn(Vectors, Vectors) -> [u64; 2],
     ) -> Option<FourNumbers> {
-        // SAFETY: the 16 bytes before each end are readable, this function's condition.
+        // SAFETY: the 16 bytes before each end are readable, as this function requires.
         let bytes = four!(at => unsafe { reversed(text.add(ends[at] as usize - 16)) });
         let (values, digit) = digits(bytes);
         let [digit, point] = bits([digit, equal(bytes, b'.')]);
@@ -163,20 +163,21 @@ impl FourNumbers {
         Some(FourNumbers { whole: wholes(digits), point: parts.point, negative: parts.negative })
     }
 
-    /// A power of ten for each number, by the position of its point.
+    /// Looks up a power of ten for each number by the position of its point.
     #[inline(always)]
     fn by_point(&self, by_places: &[f64; 32]) -> [DoublePair; 2] {
         let FourNumbers { point, .. } = *self;
         let power =
             |lane: usize| by_places[(point >> (16 * lane) & 0xFFFF | 1 << NO_POINT).trailing_zeros() as usize & 31];
-        // The numbers of a file usually have the same number of places.
+        // The numbers of a file usually have the same number of decimals.
         if (point & 0xFFFF) * WIDE == point {
             return [doubles([power(0); 2]); 2];
         }
         [doubles([power(0), power(1)]), doubles([power(2), power(3)])]
     }
 
-    /// The nearest f32s with their signs; `None` if double rounding could go wrong. See [`quotient`](super::quotient).
+    /// Rounds to the nearest f32s with their signs; `None` if double rounding could go wrong. See
+    /// [`quotient`](super::quotient).
     #[inline(always)]
     fn f32s(&self) -> Option<[f32; 4]> {
         let powers = self.by_point(&TENTHS);
@@ -184,7 +185,7 @@ impl FourNumbers {
         (!is_any(products, MARGIN, MIDDLE_MASK, MIDDLE)).then(|| singles(products, self.signs()))
     }
 
-    /// Whether the f32 of one of the numbers may differ by half a unit of its last digit.
+    /// Whether an f32 may differ from its number by half a unit of the last digit.
     #[inline(always)]
     fn loses(&self) -> bool {
         let powers = self.by_point(&TENTHS);
@@ -196,28 +197,28 @@ impl FourNumbers {
             .fold(false, |loses, (&value, unit)| loses | ((value - f64::from(value as f32)).abs() > HALF_UNIT * unit))
     }
 
-    /// The f64s and their marks. Digits below 10^14 and powers up to that are exact, so the only rounding is that of a
-    /// division.
+    /// Stores the f64s and their marks. Digits below 10^14 and powers up to 10^14 are exact, so the division is the
+    /// only rounding.
     #[inline(always)]
     fn f64s(&self, out: &mut [f64; 4], marks: &mut [u8; 4]) {
         let powers = self.by_point(&TENS);
         *out = signed([quotient(self.whole[0], powers[0]), quotient(self.whole[1], powers[1])], self.signs());
         for (lane, (mark, value)) in marks.iter_mut().zip(&*out).enumerate() {
-            // A negative zero has only its sign bit.
+            // A negative zero is only a sign bit.
             let is_odd = self.point >> (16 * lane) & 0xFFFF != 0 || value.to_bits() == 1 << 63;
             *mark = if is_odd { NOT_INTEGER } else { 0 };
         }
     }
 
-    /// The top bit of each lane with a minus.
+    /// Top bit of each negative lane.
     #[inline(always)]
     fn signs(&self) -> u64 {
         (self.negative + (WIDE_TOP - WIDE)) & WIDE_TOP
     }
 }
 
-/// Converts eight indices that end at `ends` and writes those that have a bit in `keep` without gaps. With `NEGATIVE`
-/// they count backwards, and the bits of negative numbers are written.
+/// Converts eight indices that end at `ends` and stores those with a bit in `keep`, compacted. With `NEGATIVE`, indices
+/// are relative (negative), and their bits are stored.
 ///
 /// # Safety
 /// For each end, `text[end - 16..end]` is readable.
@@ -228,7 +229,7 @@ pub(super) unsafe fn indices<const NEGATIVE: bool>(
     keep: u8,
     out: &mut [u32; 8],
 ) -> IndexFaults {
-    // SAFETY: the 16 bytes before each end are readable, this function's condition; the load reads eight.
+    // SAFETY: the 16 bytes before each end are readable, as this function requires; the load reads eight.
     let before = |at: usize| unsafe { text.add(ends[at] as usize - 8) };
     // SAFETY: as above.
     let bytes = four!(pair => unsafe { reversed_halves([before(2 * pair), before(2 * pair + 1)]) });
@@ -246,13 +247,13 @@ pub(super) unsafe fn indices<const NEGATIVE: bool>(
     unsafe { judge(text, ends, &parts, zeros) }
 }
 
-/// The invalid and the empty ones of eight indices.
+/// Finds the invalid and the empty ones of eight indices.
 ///
 /// # Safety
 /// For each end, `text[end - 9]` is readable.
 #[inline(always)]
 unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &IndexParts, zeros: u8) -> IndexFaults {
-    // The top bit of each byte, the first byte's lowest.
+    // Collects the top bit of each byte, the first byte's lowest.
     let tops = |bits: u64| ((bits & NARROW_TOP) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let mut bad = tops(((parts.bad & !NARROW_TOP) + (NARROW_TOP - NARROW)) | parts.bad);
     let empty = tops((parts.empty & NARROW) << 7);
@@ -261,20 +262,21 @@ unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &IndexParts, zeros: u8)
     IndexFaults { bad: bad | u64::from(zeros) & !empty, empty }
 }
 
-/// Converts plain integers that end at `ends`, eight at a time; returns how many.
+/// Converts plain integers that end at `ends`, eight at a time; returns their number.
 ///
 /// # Safety
 /// As for [`f32s`]: every end is at least 16 and at most `padded.len()`.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
 pub(super) unsafe fn i32s(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
     integers(padded, ends, out, |ends, out| {
-        // SAFETY: the closure gets elements of this function's `ends`, 16 bytes into `padded` by its condition.
+        // SAFETY: the closure receives elements of `ends`, at least 16 bytes into `padded` by this function's
+        // condition.
         let faults = unsafe { indices::<false>(padded.as_ptr(), ends, u8::MAX, out) };
         faults.bad | faults.empty
     })
 }
 
-/// Finds the ends of tokens of a list; see [`super::list`].
+/// Finds the token ends of a list; see [`super::list`].
 ///
 /// # Safety
 /// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level).

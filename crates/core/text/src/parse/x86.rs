@@ -1,7 +1,7 @@
-//! Converts several tokens at once with AVX2 and AVX-512. Results equal those of `swar`.
+//! Converts several tokens at once with AVX2 and AVX-512. Results equal `swar`.
 //!
-//! Floats: four tokens, 16 bytes each. Indices: eight tokens, 8 bytes each. The bytes of a token
-//! are reversed when they are loaded, see [`lanes`].
+//! Floats: four tokens of 16 bytes. Indices: eight tokens of 8 bytes. Loading reverses the bytes of each token, see
+//! [`lanes`].
 
 use super::faces::IndexFaults;
 use super::lanes::{self, FloatMarks, FloatParts, IndexParts, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
@@ -11,21 +11,21 @@ use crate::arch::*;
 use crate::scan::x86::{movemask, separator_mask, separators};
 use crate::tables::{PLACES, REVERSE};
 
-/// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
+/// Parts of four plain numbers: the digits as one number, a bit at each point, and a bit in each negative lane.
 pub(super) struct FourNumbers {
     pub(super) whole: __m256d,
     pub(super) point: u64,
     pub(super) negative: u64,
 }
 
-/// Four floats that end at `ends`; `None` if one of them is not plain.
+/// Converts four floats that end at `ends`; `None` if one is not plain.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
-    // SAFETY: `load_four_avx512` reads the 16 bytes before each end, this function's condition.
+    // SAFETY: `load_four_avx512` reads the 16 bytes before each end, which this function's condition covers.
     let bytes = unsafe { load_four_avx512(text, ends) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
@@ -46,20 +46,21 @@ pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f
     round(whole, by_point_avx512(parts.point, &TENTHS_BY_ZEROS), parts.negative)
 }
 
-/// The 16 bytes before each of four ends, reversed.
+/// Loads the 16 bytes before each of four ends, reversed.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) unsafe fn load_four_avx512(text: *const u8, ends: [u32; 4]) -> __m512i {
-    // SAFETY: `load_pair` reads the 16 bytes before each end, this function's condition; AVX-512 F includes AVX2.
+    // SAFETY: `load_pair` reads the 16 bytes before each end, which this function's condition covers; AVX-512 F
+    // includes AVX2.
     let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
     let bytes = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
     _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(constant(&REVERSE)))
 }
 
-/// Four numbers in parts of four digits, the lowest first.
+/// Joins the digits of four numbers into parts of four, the lowest part first.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn fours_avx512(values: __m512i, parts: &FloatParts) -> __m512i {
@@ -70,8 +71,8 @@ pub(super) fn fours_avx512(values: __m512i, parts: &FloatParts) -> __m512i {
     _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001))
 }
 
-/// Reorders a table of powers for [`by_point_avx512`]: a point at bit p of its 64 bits has 63 - p leading zeros, which
-/// are 15 - p in the lower four bits; without a point these are 0.
+/// Reorders a table of powers for [`by_point_avx512`]: a point at bit p of its 64 bits has 63 - p leading zeros, whose
+/// low four bits are 15 - p; without a point they are 0.
 pub(super) const fn by_zeros(by_places: &[f64]) -> [f64; 16] {
     let mut table = [1.0; 16];
     let mut zeros = 1;
@@ -84,7 +85,7 @@ pub(super) const fn by_zeros(by_places: &[f64]) -> [f64; 16] {
 
 static TENTHS_BY_ZEROS: [f64; 16] = by_zeros(&TENTHS);
 
-/// A power of ten for each of four numbers, by the positions of their points.
+/// Looks up a power of ten for each of four numbers by the position of its point.
 #[target_feature(enable = "avx512f,avx512cd,avx512vl")]
 #[inline]
 fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
@@ -102,20 +103,20 @@ fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
-    // SAFETY: `four_avx2` reads the 16 bytes before each end, this function's condition.
+    // SAFETY: `four_avx2` reads the 16 bytes before each end, which this function's condition covers.
     let four = unsafe { four_avx2(text, ends, |low, high| movemask(separators(low), separators(high))) }?;
     floats_of_avx2(&four)
 }
 
-/// The nearest f32s of four numbers; `None` if double rounding could go wrong.
+/// Rounds four numbers to the nearest f32s; `None` if double rounding could go wrong.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 pub(super) fn floats_of_avx2(four: &FourNumbers) -> Option<[f32; 4]> {
     round(four.whole, by_point_avx2(four.point, &TENTHS), four.negative)
 }
 
-/// Four numbers that end at `ends`; `None` if one of them is not plain. `spaces` finds the characters that may precede
-/// one.
+/// Loads four numbers that end at `ends`; `None` if one is not plain. `spaces` finds the characters that may precede
+/// them.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -127,7 +128,7 @@ pub(super) unsafe fn four_avx2(
     spaces: impl Fn(__m256i, __m256i) -> u64,
 ) -> Option<FourNumbers> {
     let reverse = _mm256_broadcastsi128_si256(constant(&REVERSE));
-    // SAFETY: `load_pair` reads the 16 bytes before each end, this function's condition.
+    // SAFETY: `load_pair` reads the 16 bytes before each end, which this function's condition covers.
     let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
     let low = _mm256_shuffle_epi8(low, reverse);
     let high = _mm256_shuffle_epi8(high, reverse);
@@ -159,13 +160,13 @@ pub(super) unsafe fn four_avx2(
     let packed = _mm256_packus_epi32(fours(0), fours(1));
     let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x2710_0001));
     let whole = join_eights(_mm256_permute4x64_epi64::<0b11_01_10_00>(eights));
-    // Below 2^52, an integer in the bits of 2^52 is added to it.
+    // For integers below 2^52, OR-ing the bits of 2^52 adds it.
     let magic = _mm256_set1_pd((1u64 << 52) as f64);
     let shifted = _mm256_castsi256_pd(_mm256_or_si256(whole, _mm256_castpd_si256(magic)));
     Some(FourNumbers { whole: _mm256_sub_pd(shifted, magic), point: parts.point, negative: parts.negative })
 }
 
-/// The bits of a mask as bytes of ones and zeros.
+/// Expands the bits of a mask to bytes of ones or zeros.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn spread(mask: u64) -> [__m256i; 2] {
@@ -181,19 +182,19 @@ fn spread(mask: u64) -> [__m256i; 2] {
     })
 }
 
-/// A power of ten for each of four numbers, by the positions of their points.
+/// Looks up a power of ten for each of four numbers by the position of its point.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 pub(super) fn by_point_avx2(point: u64, by_places: &[f64; 32]) -> __m256d {
     let tenth = |lane: usize| by_places[(point >> (16 * lane) & 0xFFFF | 1 << NO_POINT).trailing_zeros() as usize & 31];
-    // The numbers of a file usually have the same number of places.
+    // The numbers of a file usually have the same number of decimals.
     if (point & 0xFFFF) * WIDE == point {
         return _mm256_set1_pd(tenth(0));
     }
     _mm256_set_pd(tenth(3), tenth(2), tenth(1), tenth(0))
 }
 
-/// The 16 bytes before two ends.
+/// Loads the 16 bytes before each of two ends.
 ///
 /// # Safety
 /// The CPU has AVX2. For each end, `text[end - 16..end]` is readable.
@@ -212,16 +213,16 @@ fn constant(bytes: &[u8; 16]) -> __m128i {
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
-/// Joins two parts of up to eight digits, the lower one first, in each of four lanes.
+/// Joins two parts of up to eight digits, lower part first, in each of four lanes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn join_eights(eights: __m256i) -> __m256i {
-    // Read as 64 bits, the upper part counts 2^32 instead of 10^8.
+    // As part of a 64-bit word, the upper part weighs 2^32 instead of 10^8.
     let excess = _mm256_mul_epu32(_mm256_srli_epi64::<32>(eights), _mm256_set1_epi64x((1 << 32) - 100_000_000));
     _mm256_sub_epi64(eights, excess)
 }
 
-/// The products as f32s with their signs; see [`quotient`](super::quotient).
+/// Rounds the signed products to f32s; see [`quotient`](super::quotient).
 #[target_feature(enable = "avx2")]
 #[inline]
 fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
@@ -235,7 +236,7 @@ fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
     Some(signed(_mm256_cvtpd_ps(products), negative))
 }
 
-/// Four numbers, negated in each lane of `negative` that has a bit.
+/// Negates each lane with a bit in `negative`.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn signed(values: __m128, negative: u64) -> [f32; 4] {
@@ -248,8 +249,8 @@ pub(super) fn signed(values: __m128, negative: u64) -> [f32; 4] {
     result
 }
 
-/// Converts eight indices that end at `ends` and writes those that have a bit in `keep` without gaps. With `NEGATIVE`
-/// they count backwards, and the bits of negative numbers are written.
+/// Converts eight indices that end at `ends` and stores those with a bit in `keep`, compacted. With `NEGATIVE`, indices
+/// are relative (negative), and their bits are stored.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
@@ -273,7 +274,7 @@ pub(super) unsafe fn indices_avx512<const NEGATIVE: bool>(
     };
     let pairs = _mm512_maddubs_epi16(_mm512_maskz_mov_epi8(parts.digits, values), _mm512_set1_epi16(0x0A01));
     let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001));
-    // Read as 64 bits, the upper four digits count 2^32 instead of 10^4.
+    // As part of a 64-bit word, the upper four digits weigh 2^32 instead of 10^4.
     let excess = _mm512_mul_epu32(_mm512_srli_epi64::<32>(fours), _mm512_set1_epi64((1 << 32) - 10_000));
     let result = _mm512_cvtepi64_epi32(_mm512_sub_epi64(fours, excess));
     let result = if NEGATIVE { _mm256_sub_epi32(_mm256_setzero_si256(), result) } else { result };
@@ -285,7 +286,7 @@ pub(super) unsafe fn indices_avx512<const NEGATIVE: bool>(
     unsafe { judge(text, ends, &parts, zeros) }
 }
 
-/// The eight bytes before each of eight ends, reversed.
+/// Loads the eight bytes before each of eight ends, reversed.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
@@ -304,11 +305,11 @@ unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
         let backwards = _mm_set_epi64x(0x0809_0A0B_0C0D_0E0F, 0x0001_0203_0405_0607);
         return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(backwards));
     }
-    // All are within one vector, and one load is cheaper than eight.
+    // All tokens are within one vector, and one load is cheaper than eight.
     // SAFETY: `text[last - 64..last]`: `last` is one of the ends, and this function's condition covers 64 bytes before
     // each.
     let bytes = unsafe { _mm512_loadu_si512(text.add(last as usize - 64).cast()) };
-    // Byte i of a token is at its end - 1 - i; that of the vector is at `last` - 64.
+    // Byte i of a token is at its end - 1 - i; byte 0 of the vector is at `last` - 64.
     let fours = _mm512_set_epi64(28 * LANE, 24 * LANE, 20 * LANE, 16 * LANE, 12 * LANE, 8 * LANE, 4 * LANE, 0);
     let lane_ends = _mm512_permutexvar_epi8(fours, _mm512_castsi256_si512(ends_vector));
     let back = _mm512_sub_epi8(_mm512_set1_epi64(0x3839_3A3B_3C3D_3E3F), _mm512_set1_epi8(last as i8));
@@ -361,20 +362,20 @@ pub(super) unsafe fn indices_avx2<const NEGATIVE: bool>(
     unsafe { judge(text, ends, &parts, zeros as u8) }
 }
 
-/// The eight bytes before each of four ends, reversed.
+/// Loads the eight bytes before each of four ends, reversed.
 ///
 /// # Safety
 /// The CPU has AVX2. For each end, `text[end - 8..end]` is readable.
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
-    // SAFETY: the eight bytes before an end are readable, this function's condition; `read_unaligned` needs no
+    // SAFETY: the eight bytes before an end are readable, as this function requires; `read_unaligned` needs no
     // alignment.
     let load = |end: u32| unsafe { text.add(end as usize - 8).cast::<u64>().read_unaligned().swap_bytes() as i64 };
     _mm256_set_epi64x(load(ends[3]), load(ends[2]), load(ends[1]), load(ends[0]))
 }
 
-/// The invalid and the empty ones of eight indices.
+/// Finds the invalid and the empty ones of eight indices.
 ///
 /// # Safety
 /// The CPU has BMI2. For each end, `text[end - 9]` is readable.

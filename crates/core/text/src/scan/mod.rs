@@ -1,9 +1,9 @@
-//! Finds the ends of tokens and lines: an index of a window of text, made before anything is parsed.
+//! Indexes a window of text: the ends of its tokens and lines, found before anything is parsed.
 //!
-//! A parser that reads one number at a time cannot start a number before it has found the end of the previous one. The
-//! index breaks that chain: it is made 64 bytes at a time, and then many numbers can be converted at once
-//! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space (as
-//! in C's `isspace`) or at a `/`. In a table, a [`Separator`] ends it.
+//! A parser that reads numbers one at a time cannot start one before it has found the end of the previous one. The
+//! index breaks that dependency: it is built 64 bytes at a time, after which many numbers are converted at once
+//! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space
+//! (C's `isspace`) or at a `/`; in tables, at a [`Separator`].
 
 pub(crate) mod portable;
 pub mod quotes;
@@ -16,36 +16,36 @@ use crate::cpu::Level;
 use std::alloc::{Layout, alloc_zeroed};
 use std::ops::Range;
 
-/// Bytes that must be readable before and after the text that is indexed: whole vectors are loaded.
+/// Bytes that must be readable before and after the indexed text, because whole vectors are loaded.
 pub const PADDING: usize = 64;
 
 /// Maximum number of token ends in one window.
 pub const MAX_ENDS: usize = 4096;
 /// Maximum number of lines in one window.
 pub const MAX_LINES: usize = 1024;
-/// A block of 64 bytes may exceed the caps by 64; tokens may be examined 16 at a time.
+/// A block of 64 bytes may exceed the caps by 64, and kernels may read 16 tokens at a time.
 const SLACK: usize = 80;
 const SLASH_WORDS: usize = (MAX_ENDS + SLACK) / 64 + 2;
 
-/// Whether a byte is white space: a blank, or tab to carriage return.
+/// Whether a byte is white space: a blank, or anything from tab to carriage return.
 #[inline(always)]
 pub const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') <= b'\r' - b'\t'
 }
 
-/// The separator of a table's fields. The end of a line also ends a field.
+/// Field separator of a table. Line ends also end fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// A run of white space; ignored at the start and the end of a line.
+    /// A run of white space; ignored at either end of a line.
     Blanks,
-    /// This byte: two successive ones enclose an empty field. Neither a newline nor a character of numbers.
+    /// A single byte; two in a row enclose an empty field. Not a newline or a character of numbers.
     Byte(u8),
 }
 
-/// The unit of vector code.
+/// Unit of the vector code.
 type Block = [u8; 64];
 
-/// The characters of a block, a bit each.
+/// Character classes of a block, one bit per byte.
 struct BlockMasks {
     space: u64,
     slash: u64,
@@ -53,41 +53,41 @@ struct BlockMasks {
     carriage_return: u64,
 }
 
-/// The functions of a level that handle a block.
+/// Block functions of one level.
 struct ScanKernel<M, S, P, L> {
-    /// Finds the characters.
+    /// Classifies the characters.
     masks: M,
-    /// Writes the positions of a mask's bits, counted from an offset; the elements after them may be overwritten.
+    /// Writes the positions of a mask's bits plus a base; may overwrite the elements after them.
     spread: S,
-    /// Compresses the bits of the first mask that are at the bits of the second.
+    /// Extracts the first mask's bits at the set bits of the second, as PEXT does.
     pick: P,
-    /// Writes the lines that end at the first mask's bits, with the second mask's bits as token ends, counted from
-    /// the previous ones; the elements after them may be overwritten.
+    /// Writes the lines that end at the first mask's bits, with the second mask's bits as token ends, relative to an
+    /// origin; may overwrite the elements after them.
     line_ends: L,
 }
 
-/// The end of a line.
+/// End of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LineEnd {
-    /// The offset of the newline in the text: an LF, or a CR that no LF follows.
+    /// Offset of the newline in the text: an LF, or a CR not followed by an LF.
     pub newline: u32,
-    /// Number of tokens of the window that end before or at the newline.
+    /// Number of the window's tokens that end before or at the newline.
     pub tokens: u32,
 }
 
-/// The token ends and line ends of a window of text. About 26 KiB: keep it in a box ([`Index::try_new`]) and reuse it.
+/// Token ends and line ends of a window of text. About 26 KiB: allocate it with [`Index::try_new`] and reuse it.
 #[derive(Clone, Debug)]
 pub struct Index {
-    /// The offsets where tokens end.
+    /// Offsets where tokens end.
     pub(crate) ends: [u32; MAX_ENDS + SLACK],
-    /// One bit per token end: whether a `/` ended it.
+    /// One bit per token end: set if a `/` ended the token.
     pub(crate) slashes: [u64; SLASH_WORDS],
     pub(crate) lines: [LineEnd; MAX_LINES + SLACK],
     pub(crate) end_count: usize,
     pub(crate) line_count: usize,
     pub(crate) start: usize,
-    /// Every token end is below this offset.
+    /// Upper bound of all token ends.
     pub(crate) limit: usize,
 }
 
@@ -98,7 +98,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// An empty index.
+    /// Creates an empty index.
     pub fn new() -> Index {
         Index {
             ends: [0; MAX_ENDS + SLACK],
@@ -111,7 +111,7 @@ impl Index {
         }
     }
 
-    /// An empty index in its own allocation, or `None` if memory runs out.
+    /// Allocates an empty index; `None` if out of memory.
     pub fn try_new() -> Option<Box<Index>> {
         // SAFETY: an `Index` is not of size 0.
         let zeroed = unsafe { alloc_zeroed(Layout::new::<Index>()) }.cast::<Index>();
@@ -120,11 +120,11 @@ impl Index {
         (!zeroed.is_null()).then(|| unsafe { Box::from_raw(zeroed) })
     }
 
-    /// Indexes `padded[start..end]` until the text or a cap is reached.
+    /// Indexes `padded[start..end]` up to the end or to a cap.
     ///
-    /// `padded` holds [`PADDING`] bytes before `start` and after `end`, of any value, and is shorter than 4 GiB;
-    /// otherwise the index is empty. `start` is the start of a line. A CR that is the last byte of the text ends a
-    /// line, regardless of the next byte.
+    /// `padded` must have [`PADDING`] bytes of any value before `start` and after `end`, and be shorter than 4 GiB;
+    /// otherwise the index stays empty. `start` must be the start of a line. A CR that is the last byte of the text
+    /// ends a line, regardless of the byte after it.
     pub fn scan(&mut self, padded: &[u8], start: usize, end: usize, level: Level) {
         if !self.reset(padded, start, end) {
             return;
@@ -144,10 +144,9 @@ impl Index {
         self.close();
     }
 
-    /// Like [`Index::scan`], for the fields of a table: a token is a field, which may have white space before and after
-    /// it.
+    /// Like [`Index::scan`], for tables: a token is a field, which may have white space around it.
     ///
-    /// Only an empty line has no fields; with [`Separator::Blanks`] a line of white space has none, too.
+    /// Only empty lines have no fields, and with [`Separator::Blanks`] also lines of white space.
     pub fn scan_fields(&mut self, padded: &[u8], start: usize, end: usize, separator: Separator, level: Level) {
         if !self.reset(padded, start, end) {
             return;
@@ -167,7 +166,7 @@ impl Index {
         self.close();
     }
 
-    /// Clears the index; returns whether the text can be indexed.
+    /// Clears the index; returns whether its bounds allow indexing the text.
     fn reset(&mut self, padded: &[u8], start: usize, end: usize) -> bool {
         self.end_count = 0;
         self.line_count = 0;
@@ -180,32 +179,32 @@ impl Index {
             && padded.len() - PADDING.min(padded.len()) >= end
     }
 
-    /// Fills the elements after the last end: kernels read a few of them, which must be offsets of this text.
+    /// Fills the elements after the last end, because kernels read a few of them as offsets into this text.
     fn close(&mut self) {
         self.ends[self.end_count..self.end_count + 16].fill(self.start as u32);
     }
 
-    /// The ends of the whole lines in the window.
+    /// Ends of the complete lines in the window.
     pub fn lines(&self) -> &[LineEnd] {
         &self.lines[..self.line_count]
     }
 
-    /// The number of tokens in the lines from `line` on.
+    /// Number of tokens from line `line` on.
     pub fn tokens_from(&self, line: usize) -> usize {
         self.end_count.saturating_sub(self.first_token(line))
     }
 
-    /// The start of the first line.
+    /// Offset of the first line.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// The start of the line after the last whole line: where the next scan starts.
+    /// Offset after the last complete line: where the next scan starts.
     pub fn next_start(&self) -> usize {
         self.lines().last().map_or(self.start, |line| line.newline as usize + 1)
     }
 
-    /// The start of line `line`, which is at most the number of lines.
+    /// Offset of line `line`, which is at most the number of lines.
     pub fn line_start(&self, line: usize) -> usize {
         match line {
             0 => self.start,
@@ -213,7 +212,7 @@ impl Index {
         }
     }
 
-    /// The first token of line `line`, as an index into the token ends.
+    /// First token of line `line`, as an index into the token ends.
     pub(crate) fn first_token(&self, line: usize) -> usize {
         match line {
             0 => 0,
@@ -221,7 +220,7 @@ impl Index {
         }
     }
 
-    /// The loop over blocks, the same on every level.
+    /// Loop over blocks, shared by all levels.
     #[inline(always)]
     fn scan_blocks<M, S, P, L>(&mut self, padded: &[u8], range: Range<usize>, kernel: ScanKernel<M, S, P, L>)
     where
@@ -232,7 +231,7 @@ impl Index {
     {
         let Range { start, end } = range;
         let mut base = start;
-        // The byte before a line counts as white space.
+        // The start of a line counts as preceded by white space, so an indent ends no token.
         let mut carry = 1;
         while base < end && self.has_room() {
             let Some((block, [next, ..])) = padded[base..].split_first_chunk::<64>() else { return };
@@ -263,7 +262,7 @@ impl Index {
         let ends = &self.ends[..self.end_count];
         self.end_count -= ends.iter().rev().take_while(|&&token| beyond(token)).count();
         self.line_count -= self.lines().iter().rev().take_while(|line| beyond(line.newline)).count();
-        // A CR at the very end ends a line, regardless of the next byte.
+        // A CR at the very end ends a line, regardless of the byte after it.
         if padded[end - 1] == b'\r' && self.next_start() < end {
             self.lines[self.line_count] = LineEnd { newline: end as u32 - 1, tokens: self.end_count as u32 };
             self.line_count += 1;
@@ -276,7 +275,7 @@ impl Index {
         self.end_count <= MAX_ENDS - 64 && self.line_count <= MAX_LINES - 64
     }
 
-    /// Appends slash bits of the tokens from `token` on.
+    /// Stores the slash bits of the tokens from `token` on.
     #[inline(always)]
     fn push_slashes(&mut self, bits: u64, token: usize) {
         let word = token / 64;
@@ -285,7 +284,7 @@ impl Index {
         self.slashes[word + 1] = bits >> 1 >> (63 - shift);
     }
 
-    /// The slash bits of 64 tokens from `token` on.
+    /// Slash bits of the 64 tokens from `token` on.
     #[inline(always)]
     pub(crate) fn slash_bits(&self, token: usize) -> u64 {
         let word = token / 64;
@@ -294,11 +293,10 @@ impl Index {
     }
 }
 
-/// Writes the line ends in a block.
+/// Writes the line ends of a block.
 #[inline(always)]
 fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
-    // Always four at a time, even if there are fewer: a branch that depends on the length of lines is mispredicted,
-    // which costs more than the whole block.
+    // Always four at a time: a branch on the number of lines is mispredicted, which costs more than the whole block.
     let (steps, _) = out.as_chunks_mut::<4>();
     for step in steps {
         for slot in step {
@@ -307,7 +305,7 @@ fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 
                 newline: origin.newline.wrapping_add(newlines.trailing_zeros()),
                 tokens: origin.tokens + (ends & through).count_ones(),
             };
-            // Volatile, so that compilers do not assemble vectors of four lines, which costs a sixth of a scan.
+            // Volatile keeps compilers from assembling vectors of four lines, which slows a scan by a sixth.
             // SAFETY: `slot` is an element of `out`, borrowed exclusively by this loop: valid for one aligned write.
             unsafe { (&raw mut *slot).write_volatile(line) };
             newlines &= newlines.wrapping_sub(1);

@@ -1,10 +1,10 @@
-//! The index in portable Rust: the reference for the vector paths.
+//! Indexing in portable Rust: the reference for the vector kernels.
 
 use super::{Block, BlockMasks, Index, ScanKernel, Separator, is_space, line_ends};
 
-/// The lowest bit of each byte.
+/// Lowest bit of each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
-/// Multiplier that moves the lowest bit of each byte, starting with the first byte, to the top byte.
+/// Multiplier that collects the lowest bits of all bytes in the top byte, the first byte's lowest.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
 pub(super) fn scan(index: &mut Index, padded: &[u8], start: usize, end: usize) {
@@ -16,7 +16,7 @@ pub(super) fn scan_fields(index: &mut Index, padded: &[u8], start: usize, end: u
     index.scan_blocks(padded, start..end, ScanKernel { masks, spread, pick, line_ends });
 }
 
-/// Equals the vector paths: the first of successive newlines ends a field, and each separator does.
+/// Classifies fields as the vector kernels do: each separator and the first of successive newlines end a field.
 #[inline(always)]
 fn field_masks(block: &Block, separator: Separator) -> BlockMasks {
     let BlockMasks { space, line_feed, carriage_return, .. } = masks(block);
@@ -45,13 +45,13 @@ fn masks(block: &Block) -> BlockMasks {
     BlockMasks { space, slash, line_feed, carriage_return }
 }
 
-/// A bit for each class of a byte. Compilers turn it into vectors of any width, 16 bytes with SSE2 and NEON.
+/// Classes of each byte, one bit per class. Compilers vectorize it to any width, 16 bytes with SSE2 and NEON.
 #[inline(always)]
 pub(crate) fn classes(block: &Block, kind: impl Fn(u8) -> u8) -> Block {
     block.map(kind)
 }
 
-/// The bytes of one class, a bit each.
+/// Bytes of one class, one bit each.
 #[inline(always)]
 pub(crate) fn class(classes: &Block, bit: u32) -> u64 {
     let (words, _) = classes.as_chunks::<8>();

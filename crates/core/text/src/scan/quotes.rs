@@ -1,18 +1,18 @@
-//! Removes quotes around fields of a table in one pass over a text, if this changes nothing else.
+//! Strips the quotes around table fields in one pass, if that changes nothing else.
 //!
-//! Portable code: three classes of bytes become masks of 64 bits, and the rest is bit operations. It decides only
-//! whether all quotes are simple; the table reader interprets others.
+//! Portable code: three byte classes become 64-bit masks, and the rest is bit operations. The module only checks
+//! whether all quotes are simple; the table reader interprets any others.
 
 use super::portable::{class, classes};
 use super::{Separator, is_space};
 use polyhaul_fault::planted;
 
-/// Bytes that the output needs after the text: parts are copied 16 bytes at a time.
+/// Bytes that the output needs after the text, because copies are 16 bytes at a time.
 pub const UNQUOTED_SLACK: usize = 16;
 
-/// Copies `text`, which consists of whole lines, without its quotes to `out`, if each pair encloses a whole field that
-/// is not empty and contains neither quotes, white space, separators nor `other`; returns the size, or `None` if there
-/// are other quotes. `out` must be longer than the text by [`UNQUOTED_SLACK`].
+/// Copies `text`, which consists of complete lines, to `out` without its quotes; returns the size. Every pair must
+/// enclose a whole, non-empty field without quotes, white space, separators and `other`; returns `None` if one does
+/// not. `out` must be [`UNQUOTED_SLACK`] bytes longer than the text.
 ///
 /// ```
 /// # use polyhaul_text::scan::{Separator, quotes::{UNQUOTED_SLACK, unquote}};
@@ -62,7 +62,7 @@ pub fn unquote(text: &[u8], separator: Separator, other: u8, out: &mut [u8]) -> 
 
 const BLOCK: usize = 64;
 
-/// Copies `text[start..end]` to the start of `out`; returns its size. Parts between quotes are short.
+/// Copies `text[start..end]` to the start of `out`; returns its size. Optimized for the short runs between quotes.
 #[inline(always)]
 fn copy(text: &[u8], start: usize, end: usize, out: &mut [u8]) -> usize {
     let size = end.saturating_sub(start);
@@ -73,7 +73,7 @@ fn copy(text: &[u8], start: usize, end: usize, out: &mut [u8]) -> usize {
     size
 }
 
-/// The state between blocks: the last bit of each mask.
+/// State between blocks: the last bit of each mask.
 struct QuoteState {
     inside: bool,
     end: bool,
@@ -82,17 +82,17 @@ struct QuoteState {
 }
 
 impl Default for QuoteState {
-    /// The state at the start of a line.
+    /// State at the start of a line.
     fn default() -> Self {
         QuoteState { inside: false, end: true, opening: false, closing: false }
     }
 }
 
 impl QuoteState {
-    /// Advances past a block; returns whether its quotes are simple, as far as the blocks up to it show.
+    /// Advances past a block; returns whether all quotes up to its end are simple.
     #[inline(always)]
     fn step(&mut self, quotes: u64, ends: u64, odd: u64) -> bool {
-        // A prefix XOR: ones from each opening quote up to before the closing one.
+        // Prefix XOR: sets the bits from each opening quote up to just before its closing one.
         let mut inside = quotes;
         for shift in [1, 2, 4, 8, 16, 32] {
             inside ^= inside << shift;
@@ -115,7 +115,7 @@ impl QuoteState {
 mod tests {
     use super::*;
 
-    /// Removes quotes field by field; `None` if a quote is not simple.
+    /// Reference: removes quotes field by field; `None` if a quote is not simple.
     fn naive(text: &str, separator: char) -> Option<String> {
         let field = |field: &str| match field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
             Some(inner) if inner.is_empty() || inner.contains(['"', ' ', '\t', '#']) => None,

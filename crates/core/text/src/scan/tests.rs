@@ -1,13 +1,13 @@
-//! Compares the index on every level with one made byte by byte.
+//! Compares the index on every level with one built byte by byte.
 
 use super::*;
 
-/// The distance between the cases that are tried: Miri takes a thousand times as long.
+/// Step between the cases to test: Miri takes a thousand times as long.
 const fn stride(in_miri: usize) -> usize {
     if cfg!(miri) { in_miri } else { 1 }
 }
 
-/// The token ends of a whole text, whether each is at a slash, and the line ends.
+/// Reference: the token ends of a whole text, whether each is at a slash, and the line ends.
 struct NaiveIndex {
     ends: Vec<(u32, bool)>,
     lines: Vec<LineEnd>,
@@ -69,7 +69,7 @@ fn check_windows(index: &mut Index, padded: &[u8], level: Level) {
     }
 }
 
-/// A generator of pseudorandom numbers.
+/// Pseudorandom number generator.
 fn random() -> impl FnMut(usize) -> usize {
     let mut state = 7u64;
     move |below| {

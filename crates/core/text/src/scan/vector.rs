@@ -1,4 +1,4 @@
-//! The index with vectors of 16 bytes, 64 bytes at a time. Results equal those of `portable`.
+//! Indexing with 16-byte vectors, 64 bytes at a time. Results equal `portable`.
 
 use super::{Block, BlockMasks, Index, ScanKernel, Separator, line_ends};
 use crate::tables::{PLACES, SEPARATORS};
@@ -54,23 +54,22 @@ fn masks(block: &Block) -> BlockMasks {
     BlockMasks { space, slash, line_feed, carriage_return }
 }
 
-/// Writes the positions of bits, eight bits at a time, with a table. No branches: the number of bits in a block is
-/// unpredictable.
+/// Writes the positions of bits, eight bits per table lookup. Branch-free, because the number of bits is unpredictable.
 #[inline(always)]
 pub(crate) fn spread(bits: u64, base: u32, out: &mut [u32; 64]) {
-    // Each byte counts the bits in the bytes below it.
+    // Byte i counts the bits of the bytes below it.
     let before = counts(bits).wrapping_mul(0x0101_0101_0101_0101) << 8;
     let bytes = bits.to_le_bytes().into_iter().zip(before.to_le_bytes());
     for (base, (byte, before)) in (base..).step_by(8).zip(bytes) {
-        // SAFETY: `before` counts the bits of seven bytes at most, so it is 56 at most, and eight elements end at 64 of
-        // 64 at most. A check would cost a branch for each byte.
+        // SAFETY: `before` counts the bits of at most seven bytes, so it is at most 56, and eight elements end at 64 of
+        // 64 or earlier. A bounds check would cost a branch per byte.
         let slots = unsafe { &mut *out.as_mut_ptr().add(usize::from(before)).cast::<[u32; 8]>() };
         *slots = sum(&PLACES[usize::from(byte)], base);
     }
 }
 
-/// Compresses the bits of `bits` that are at the bits of `places`. There is no instruction for it; text has few slashes
-/// in 64 bytes, and the counts for different slashes are independent.
+/// Extracts `bits` at the set bits of `places`, as PEXT does. Text has few slashes in 64 bytes, and the counts for
+/// different slashes are independent.
 #[inline(always)]
 fn pick(bits: u64, places: u64) -> u64 {
     let mut left = bits & places;

@@ -1,4 +1,4 @@
-//! The index with AVX2 and with AVX-512, 64 bytes at a time. Results equal those of `portable`.
+//! Indexing with AVX2 and AVX-512, 64 bytes at a time. Results equal `portable`.
 
 use super::{Block, BlockMasks, Index, LineEnd, ScanKernel, Separator, line_ends};
 use crate::arch::*;
@@ -68,7 +68,7 @@ unsafe fn scan_avx512_with(
     );
 }
 
-/// Prefetches the text some blocks ahead: this doubles the speed of scanning text that is not in the cache.
+/// Prefetches the text 1 KiB ahead, which doubles the scanning speed of text outside the cache.
 #[inline(always)]
 fn prefetch(block: &Block) {
     // SAFETY: a prefetch never faults and reads nothing into the program, so any address is valid; `wrapping_add` may
@@ -88,7 +88,7 @@ fn masks_avx512(block: &Block) -> BlockMasks {
     BlockMasks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
 }
 
-/// A bit for each byte that is white space or a slash.
+/// Sets a bit for each byte that is white space or a slash.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(crate) fn separator_mask(bytes: __m512i) -> u64 {
@@ -109,7 +109,7 @@ pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
         // SAFETY: `part` is 0 to 3 in all four calls below: the store of 16 elements starts at 48 of 64 at most.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * part).cast(), wide) };
     };
-    // Text seldom has more than 32 tokens in 64 bytes: this branch is predictable, one at 16 is not.
+    // Text rarely has more than 32 tokens in 64 bytes, so this branch is predictable; one at 16 is not.
     store(0, _mm512_castsi512_si128(offsets));
     store(1, _mm512_extracti32x4_epi32::<1>(offsets));
     if bits.count_ones() > 32 {
@@ -118,7 +118,7 @@ pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
     }
 }
 
-/// Like [`line_ends`], eight at a time.
+/// Like [`line_ends`], eight lines at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
 #[inline]
 fn line_ends_avx512(newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
@@ -211,7 +211,7 @@ unsafe fn scan_avx2_with(index: &mut Index, padded: &[u8], range: Range<usize>, 
     );
 }
 
-/// Loads a block, and prefetches a later one.
+/// Loads a block and prefetches a later one.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load_avx2(block: &Block) -> [__m256i; 2] {
@@ -243,7 +243,7 @@ pub(crate) fn separators(bytes: __m256i) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes), bytes)
 }
 
-/// The top bits of the bytes of two vectors.
+/// Top bits of the bytes of two vectors.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(crate) fn movemask(low: __m256i, high: __m256i) -> u64 {

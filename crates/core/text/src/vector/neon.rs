@@ -1,10 +1,10 @@
-//! Vectors of 16 bytes with NEON.
+//! 16-byte vectors with NEON.
 //!
-//! There is no instruction that gathers a bit of each byte, like `movemask` on x86. For text, every fourth byte is
-//! loaded into the same vector, so that three shifts with insertion combine the bits of four bytes ([`text_bits`]). For
-//! numbers, which have a vector each, a mask is weighted by powers of two, and neighbors are added until eight bytes
-//! have become one ([`bits`]). Digits become numbers by taking every second one of two vectors (`uzp1`, `uzp2`), so
-//! that each step works on half as many vectors as the previous one.
+//! NEON lacks an equivalent of `movemask`, which collects one bit per byte. For text, every fourth byte is loaded into
+//! the same vector, so that three shift-and-insert instructions combine the bits of four bytes ([`text_bits`]). For
+//! numbers, each in its own vector, the mask is weighted by powers of two, and adjacent bytes are added until eight
+//! become one ([`bits`]). Digits become numbers by de-interleaving two vectors (`uzp1`, `uzp2`), which halves the
+//! number of vectors with each step.
 
 use super::{Vectors, WEIGHTS};
 use std::arch::aarch64::*;
@@ -13,7 +13,7 @@ use std::arch::asm;
 pub(crate) type ByteVector = uint8x16_t;
 pub(crate) type DoublePair = float64x2_t;
 
-/// Instructions that access registers only.
+/// Wraps instructions that access only registers.
 macro_rules! neon {
     ($($body:tt)*) => {
         // SAFETY: every aarch64 CPU has NEON, and the instructions take and return values.
@@ -39,14 +39,13 @@ pub(crate) fn text_bits([first, second, third, fourth]: Vectors) -> u64 {
     neon! {
         let pairs = [vsriq_n_u8::<1>(second, first), vsriq_n_u8::<1>(fourth, third)];
         let fours = vsriq_n_u8::<2>(pairs[1], pairs[0]);
-        // Each byte is the bits of four bytes of the text, twice; two of them make a byte of the result.
+        // Each byte holds the bits of four text bytes, twice; two of them make a byte of the result.
         let eights = vreinterpretq_u16_u8(vsriq_n_u8::<4>(fours, fours));
         vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(eights)))
     }
 }
 
-/// The sums of neighbors. Not an intrinsic: compilers see that no two bits collide and replace it with three
-/// instructions.
+/// Pairwise sums. Not an intrinsic: compilers see that no two bits collide and replace it with three instructions.
 #[inline(always)]
 fn sums(a: ByteVector, b: ByteVector) -> ByteVector {
     let sums;
@@ -82,7 +81,7 @@ pub(crate) fn spread(bits: u64) -> Vectors {
     })
 }
 
-/// Marks the bytes that have a bit in common. As for [`sums`], compilers replace the intrinsic with more instructions.
+/// Marks bytes that share a set bit. As with [`sums`], compilers would expand the intrinsic.
 #[inline(always)]
 fn common(a: ByteVector, b: ByteVector) -> ByteVector {
     let common;
@@ -146,7 +145,7 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
 
 #[inline(always)]
 pub(crate) unsafe fn reversed(text: *const u8) -> ByteVector {
-    // SAFETY: this function's condition is that of the load, which needs no alignment.
+    // SAFETY: the load requires the same bytes as this function, and no alignment.
     unsafe { vqtbl1q_u8(vld1q_u8(text), constant(&crate::tables::REVERSE)) }
 }
 
@@ -156,14 +155,14 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     unsafe { vrev64q_u8(vcombine_u8(vld1_u8(a), vld1_u8(b))) }
 }
 
-/// 64 digits as numbers of two; the lower one of a pair is first.
+/// Joins 64 digits into numbers of two; the lower digit of a pair is first.
 #[inline(always)]
 fn pairs(digits: Vectors) -> [ByteVector; 2] {
     [[digits[0], digits[1]], [digits[2], digits[3]]]
         .map(|[a, b]| neon!(vmlaq_u8(vuzp1q_u8(a, b), vuzp2q_u8(a, b), vdupq_n_u8(10))))
 }
 
-/// 32 numbers of two digits as numbers of four.
+/// Joins 32 numbers of two digits into numbers of four.
 #[inline(always)]
 fn fours([a, b]: [ByteVector; 2]) -> [uint16x8_t; 2] {
     neon! {
@@ -176,7 +175,7 @@ fn fours([a, b]: [ByteVector; 2]) -> [uint16x8_t; 2] {
     }
 }
 
-/// 64 digits as numbers of eight.
+/// Joins 64 digits into numbers of eight.
 #[inline(always)]
 fn eights(digits: Vectors) -> [uint32x4_t; 2] {
     let [a, b] = fours(pairs(digits));
@@ -244,7 +243,7 @@ pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -
     }
 }
 
-/// The signs as the top bits of words.
+/// Spreads the signs to the top bits of words.
 #[inline(always)]
 fn words(signs: u64) -> uint32x4_t {
     neon!(vshll_n_u16::<16>(vcreate_u16(signs)))

@@ -1,7 +1,7 @@
-//! Vectors of 16 bytes with WebAssembly's simd128, which a module uses as a whole or not at all.
+//! 16-byte vectors with WebAssembly's simd128, which a module uses entirely or not at all.
 //!
-//! One instruction gathers the bits of bytes. Digits become numbers within their lanes, since there is no
-//! multiplication of bytes.
+//! One instruction collects a bit per byte. Digits are joined within their lanes, because there is no byte
+//! multiplication.
 
 use super::{Vectors, WEIGHTS};
 use std::arch::wasm32::*;
@@ -95,7 +95,7 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
 
 #[inline(always)]
 pub(crate) unsafe fn reversed(text: *const u8) -> ByteVector {
-    // SAFETY: this function's condition is that of the load, which needs no alignment.
+    // SAFETY: the load requires the same bytes as this function, and no alignment.
     unsafe {
         let bytes = v128_load(text.cast());
         i8x16_shuffle::<15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0>(bytes, bytes)
@@ -111,10 +111,10 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     }
 }
 
-/// 64 digits as numbers of eight; the lower one of two is first.
+/// Joins 64 digits into numbers of eight; the lower digit of two is first.
 #[inline(always)]
 fn eights(digits: Vectors) -> [v128; 2] {
-    // Joins neighboring bytes: the lower one plus the upper one times a factor.
+    // Joins adjacent bytes: the lower one plus the upper one times a factor.
     let joined = |bytes, factor| {
         i16x8_add(v128_and(bytes, u16x8_splat(0xFF)), i16x8_mul(u16x8_shr(bytes, 8), u16x8_splat(factor)))
     };
@@ -173,7 +173,7 @@ pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -
     v128_any_true(v128_or(is_equal[0], is_equal[1]))
 }
 
-/// The signs as the top bits of words.
+/// Spreads the signs to the top bits of words.
 #[inline(always)]
 fn words(signs: u64) -> v128 {
     i32x4_shl(u32x4_extend_low_u16x8(u64x2_splat(signs)), 16)

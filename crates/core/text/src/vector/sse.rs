@@ -1,8 +1,7 @@
-//! Vectors of 16 bytes with SSSE3, SSE4.1 and POPCNT: for x86-64 without AVX2, which has separate kernels.
+//! 16-byte vectors with SSSE3, SSE4.1 and POPCNT, for x86-64 without AVX2 (which has separate kernels).
 //!
-//! Every function here is inlined into its kernel: compilers emit these instructions only inside functions that have
-//! the target features. One instruction gathers the bits of bytes, and multiplications that add two products join
-//! neighboring digits.
+//! Every function is inlined into its kernel, because compilers emit these instructions only in functions with the
+//! target features. `movemask` collects one bit per byte; multiply-add instructions join adjacent digits.
 
 use super::{Vectors, WEIGHTS};
 use std::arch::x86_64::*;
@@ -10,7 +9,7 @@ use std::arch::x86_64::*;
 pub(crate) type ByteVector = __m128i;
 pub(crate) type DoublePair = __m128d;
 
-/// Instructions that access registers only.
+/// Wraps instructions that access only registers.
 macro_rules! sse {
     ($($body:tt)*) => {
         // SAFETY: the instructions take and return values. Only kernels of `Level::Vector` use this module, and
@@ -61,7 +60,7 @@ pub(crate) fn equal(bytes: Vectors, byte: u8) -> Vectors {
 #[inline(always)]
 pub(crate) fn in_table(table: &[u8; 16], bytes: Vectors) -> Vectors {
     let table = constant(table);
-    // Bytes that are not ASCII look up a zero.
+    // Bytes other than ASCII look up a zero.
     four!(part => sse!(_mm_cmpeq_epi8(_mm_shuffle_epi8(table, bytes[part]), bytes[part])))
 }
 
@@ -88,7 +87,7 @@ pub(crate) fn digits(bytes: Vectors) -> (Vectors, Vectors) {
 
 #[inline(always)]
 pub(crate) fn counts(bits: u64) -> u64 {
-    // Sums of neighbors: bits, pairs, fours.
+    // Sums of adjacent bits, pairs, fours.
     let pairs = bits - (bits >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F
@@ -98,7 +97,7 @@ pub(crate) fn counts(bits: u64) -> u64 {
 pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
     let mut sums = [0u32; 8];
     // SAFETY: `places` is a reference to 8 bytes, as many as the load reads, and each store writes half of `sums`. The
-    // instructions are those of `sse!`.
+    // instructions are available as in `sse!`.
     unsafe {
         let origin = _mm_set1_epi32(base as i32);
         let places = _mm_loadl_epi64(places.as_ptr().cast());
@@ -111,7 +110,7 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
 
 #[inline(always)]
 pub(crate) unsafe fn reversed(text: *const u8) -> ByteVector {
-    // SAFETY: this function's condition is that of the load, which needs no alignment.
+    // SAFETY: the load requires the same bytes as this function, and no alignment.
     unsafe { _mm_shuffle_epi8(_mm_loadu_si128(text.cast()), constant(&crate::tables::REVERSE)) }
 }
 
@@ -125,7 +124,7 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     }
 }
 
-/// 64 digits as numbers of eight; the lower one of two is first.
+/// Joins 64 digits into numbers of eight; the lower digit of two is first.
 #[inline(always)]
 fn eights(digits: Vectors) -> [ByteVector; 2] {
     sse! {
@@ -148,10 +147,10 @@ pub(crate) fn wholes(digits: Vectors) -> [DoublePair; 2] {
 #[inline(always)]
 fn whole(eights: ByteVector) -> DoublePair {
     sse! {
-        // Read as 64 bits, the upper part counts 2^32 instead of 10^8.
+        // As part of a 64-bit word, the upper part weighs 2^32 instead of 10^8.
         let excess = _mm_mul_epu32(_mm_srli_epi64::<32>(eights), _mm_set1_epi64x((1 << 32) - 100_000_000));
         let whole = _mm_sub_epi64(eights, excess);
-        // Below 2^52, an integer in the bits of 2^52 is added to it.
+        // For integers below 2^52, OR-ing the bits of 2^52 adds it.
         let magic = _mm_set1_pd((1u64 << 52) as f64);
         _mm_sub_pd(_mm_castsi128_pd(_mm_or_si128(whole, _mm_castpd_si128(magic))), magic)
     }
@@ -161,8 +160,8 @@ fn whole(eights: ByteVector) -> DoublePair {
 pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
     let eights = eights(digits);
     let mut result = [0u32; 8];
-    // SAFETY: `result` is an array of eight `u32`s; each store writes four of them. The instructions are those of
-    // `sse!`.
+    // SAFETY: `result` is an array of eight `u32`s; each store writes four of them. The instructions are available as
+    // in `sse!`.
     let zeros = unsafe {
         let zero = _mm_setzero_si128();
         let [a, b] = if NEGATIVE { [_mm_sub_epi32(zero, eights[0]), _mm_sub_epi32(zero, eights[1])] } else { eights };
@@ -203,7 +202,7 @@ pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -
     }
 }
 
-/// The signs as the top bits of words.
+/// Spreads the signs to the top bits of words.
 #[inline(always)]
 fn words(signs: u64) -> ByteVector {
     sse!(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(signs as i64)))

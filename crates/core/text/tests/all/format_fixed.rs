@@ -133,7 +133,7 @@ fn f64_ties_and_their_neighbors() {
     }
 }
 
-/// The f64s closest to a tie: their rounded products are indistinguishable from a tie.
+/// The f64s closest to a tie: their rounded products look like ties.
 #[test]
 fn f64_next_to_decimal_ties() {
     let mut random = Random(7);
@@ -148,7 +148,7 @@ fn f64_next_to_decimal_ties() {
     }
 }
 
-/// Values around the limits between the kernels.
+/// Values around the thresholds between kernels.
 #[test]
 fn borders_between_the_paths() {
     let powers = (0..=22).map(|n| 10f64.powi(n));

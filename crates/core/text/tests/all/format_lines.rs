@@ -11,7 +11,7 @@ impl Random {
         self.0 ^ (self.0 >> 29)
     }
 
-    /// Mostly ordinary sizes; sometimes ties, limits of the kernels, huge, tiny and odd values.
+    /// Mostly ordinary magnitudes; sometimes ties, kernel thresholds, huge, tiny and special values.
     fn value(&mut self) -> f64 {
         let plain = self.next() as i64 as f64 * 2f64.powi(-63);
         match self.next() % 24 {
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// A line written value by value.
+/// Reference: a line written value by value.
 fn value_by_value<R: Real>(prefix: &[u8], values: &[R], append: impl Fn(&mut Page<'_>, R), ends: [u8; 2]) -> Vec<u8> {
     let mut buffer = vec![0; 16384];
     let mut page = Page::new(&mut buffer);
@@ -104,7 +104,7 @@ fn vector_and_scalar_lines_are_equal() {
     }
 }
 
-/// Single values that the vector path cannot write, among ordinary ones: ties, values next to them, odd values.
+/// Single values that the vector path cannot write, among ordinary ones: ties, values next to them, special values.
 #[test]
 fn one_hard_value_among_plain_ones() {
     let mut random = Random(13);

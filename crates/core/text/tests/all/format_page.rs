@@ -1,4 +1,4 @@
-//! Tests of the page: integers, shortest digits, and overflow.
+//! Tests the page: integers, shortest digits, and overflow.
 
 use crate::sizes::sized;
 use polyhaul_text::format::{MAX_I32, MAX_I64, MAX_SHORTEST_F32, MAX_SHORTEST_F64, MAX_U32, MAX_U64, Page};
@@ -8,7 +8,7 @@ fn text(write: impl Fn(&mut Page<'_>)) -> String {
     let mut page = Page::new(&mut buffer);
     write(&mut page);
     let roomy = page.as_bytes().to_vec();
-    // The text fits a buffer of exactly its size; one byte less, and nothing is written.
+    // The text fits a buffer of exactly its size; with one byte less, nothing is written.
     let mut exact = vec![0xAA; roomy.len()];
     let mut page = Page::new(&mut exact);
     write(&mut page);

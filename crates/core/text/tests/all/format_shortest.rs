@@ -1,12 +1,12 @@
-//! Compares shortest digits of many values at a time with those of single values, which another implementation
-//! computes.
+//! Compares the shortest digits of many values at a time with those of single values, which have another
+//! implementation.
 
 use crate::sizes::sized;
 use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page, Real};
 
 const BLOCK: usize = 1024;
 
-/// Values that are compared in blocks.
+/// Number of values compared per block.
 struct Values<R> {
     values: Vec<R>,
     append: fn(&mut Page<'_>, R),
@@ -46,7 +46,7 @@ impl<R: Real> Values<R> {
 
 impl<R> Drop for Values<R> {
     fn drop(&mut self) {
-        // A test that does not compare its last block could not fail.
+        // Without comparing the last block, the test could not fail.
         assert!(self.values.is_empty() || std::thread::panicking());
     }
 }
@@ -200,7 +200,7 @@ fn numbers_in_the_notation_of_python_have_exponents_of_two_digits() {
         assert_eq!(page.shortest_lines(&lines, 0, &values), values.len());
         assert_eq!(page.as_bytes(), expected.as_bytes());
     }
-    // A page that ends anywhere has whole numbers only, and the next page continues.
+    // A page that ends anywhere contains only complete numbers, and the next page continues.
     for size in (40..expected.len()).step_by(sized(1, 83)) {
         let mut buffer = vec![0; size];
         let mut page = Page::new(&mut buffer);

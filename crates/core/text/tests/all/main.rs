@@ -1,4 +1,4 @@
-//! Tests of formatting and parsing, a file for each kernel.
+//! Tests of formatting and parsing, one file per kernel.
 
 mod format_fixed;
 mod format_lines;

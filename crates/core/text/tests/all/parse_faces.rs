@@ -5,7 +5,7 @@ use crate::sizes::sized;
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows};
 use polyhaul_text::scan::{MAX_ENDS, MAX_LINES};
 
-/// A plain index, or `None`: whether it counts backwards, and the bits of its value.
+/// Parses a plain index: whether it is negative (relative), and the bits of its value.
 fn index(text: &str) -> Option<(bool, u32)> {
     let is_number = |digits: &str, max_size: usize| {
         (1..=max_size).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -17,7 +17,7 @@ fn index(text: &str) -> Option<(bool, u32)> {
     plain.then(|| text.parse::<i32>().unwrap()).filter(|&value| value != 0).map(|value| (negative, value as u32))
 }
 
-/// A corner's form, and its values.
+/// Notation and values of a corner.
 fn corner(word: &str) -> Option<(CornerForm, Vec<(bool, u32)>)> {
     let parts: Vec<&str> = word.split('/').collect();
     let (form, parts) = match parts[..] {
@@ -34,9 +34,9 @@ fn corner(word: &str) -> Option<(CornerForm, Vec<(bool, u32)>)> {
     Some((form, values))
 }
 
-/// The form and values of a line, if it is a plain row, and whether they count backwards.
+/// Notation and values of a plain row, and whether they are negative; `None` if the line is not one.
 fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, bool, Vec<u32>)> {
-    // A slash that stands alone is a corner to those who split at white space, and part of one here.
+    // A lone slash is a corner if split at white space, but part of one here.
     let words = words(line, keyword)?;
     let corners = words.into_iter().map(corner).collect::<Option<Vec<_>>>()?;
     let (form, values) = corners.first()?;
@@ -47,7 +47,7 @@ fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, bool, Vec<u32>)> {
     plain.then(|| (*form, negative, values.into_iter().map(|(_, value)| value).collect()))
 }
 
-/// The rows from `line` on, the same on every level.
+/// Parses the rows from `line` on, with the same result on every level.
 fn rows_on_all(windows: &[Window<'_>], line: usize, keyword: &str) -> (FaceRows, Vec<u32>, Vec<u32>) {
     let mut results = windows.iter().map(|&window| {
         let mut values = vec![7; sized(MAX_ENDS, 600) + VALUE_SLACK];
@@ -69,7 +69,7 @@ fn rows_on_all(windows: &[Window<'_>], line: usize, keyword: &str) -> (FaceRows,
     first
 }
 
-/// Parses a text on all levels at once; returns how many rows were parsed.
+/// Parses a text on all levels; returns the number of parsed rows.
 fn check(text: &[u8], keyword: &str) -> usize {
     let mut count = 0;
     windows(text, |windows| {

@@ -6,7 +6,7 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::fields::{FIELD_SLACK, IndexedFields, MAX_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
 use polyhaul_text::scan::{Index, PADDING, Separator, is_space};
 
-/// The fields of a line, by the definition.
+/// Fields of a line, by definition.
 fn naive_fields(line: &str, separator: Separator) -> Vec<&str> {
     match separator {
         Separator::Blanks => line.split(|c: char| is_space(c as u8)).filter(|field| !field.is_empty()).collect(),
@@ -22,7 +22,7 @@ fn naive_lines(text: &str) -> Vec<&str> {
     text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r')).collect()
 }
 
-/// Calls `check` with the fields of each window on each level, and the lines that it must have.
+/// Calls `check` with the fields of each window on each level, and the expected lines.
 fn windows(text: &str, separator: Separator, mut check: impl FnMut(IndexedFields<'_>, &[&str])) {
     let bytes = padded(text.as_bytes());
     let end = bytes.len() - PADDING;
@@ -56,7 +56,7 @@ fn check_lines(text: &str, separator: Separator) {
     });
 }
 
-/// The value and mark of a field for [`FieldRun::f64s`](polyhaul_text::parse::fields::FieldRun::f64s).
+/// Expected value and mark of a field for [`FieldRun::f64s`](polyhaul_text::parse::fields::FieldRun::f64s).
 fn naive_value(field: &str) -> Option<(f64, u8)> {
     let bare = field.strip_prefix(['-', '+']).unwrap_or(field);
     let is_integer = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
@@ -75,7 +75,7 @@ fn naive_value(field: &str) -> Option<(f64, u8)> {
     }
 }
 
-/// Compares all values of a text, from any field on, with the naive ones.
+/// Compares all values of a text, starting at any field, with the naive ones.
 fn check_values(text: &str, separator: Separator) {
     windows(text, separator, |fields, lines| {
         let expected: Vec<&str> = lines.iter().flat_map(|line| naive_fields(line, separator)).collect();
@@ -109,7 +109,7 @@ fn check_values(text: &str, separator: Separator) {
     });
 }
 
-/// A number of many digits, in one of the usual notations or an almost valid one.
+/// A number with many digits, in a usual notation or an almost valid one.
 fn long_word(random: &mut Random) -> String {
     let value = (random.bits() >> 11) as f64 / (1u64 << 53) as f64 * [1.0, 1e3, 1e-5, 1e9][random.below(4)];
     let places = 10 + random.below(14);
@@ -159,7 +159,7 @@ fn columns_of_exponents_have_the_nearest_values() {
     }
 }
 
-/// A word that is mostly a number.
+/// A word that is usually a number.
 fn word(random: &mut Random) -> String {
     let sign = random.pick(&["", "", "-", "-", "+"]);
     let size = 1 + random.below(9);
@@ -178,7 +178,7 @@ fn word(random: &mut Random) -> String {
         6..=24 => word.replace_range(size / 2..size / 2 + 1, "."),
         _ => {}
     }
-    // Sometimes the halfway point of two f32s.
+    // Sometimes the midpoint between two f32s.
     if random.below(50) == 0 {
         return format!("{}", 16_777_217 + 2 * random.below(1000));
     }

@@ -1,4 +1,4 @@
-//! Rows of floats on every level: parsed values are correct to the last bit, and rows that are not plain are rejected.
+//! Rows of floats on every level: values are correct to the last bit, and rows that are not plain are rejected.
 
 use crate::parse_support::{Random, line_of, windows, words};
 use crate::sizes::sized;
@@ -7,26 +7,26 @@ use polyhaul_text::parse::number;
 use polyhaul_text::parse::rows::{Window, float_rows};
 use polyhaul_text::scan::{Index, MAX_LINES, PADDING};
 
-/// The documented form of a plain float: up to 14 characters after a minus.
+/// Documented notation of a plain float: up to 14 characters after a minus.
 fn is_plain(word: &str) -> bool {
     let size = word.strip_prefix('-').unwrap_or(word);
     let digits = size.replacen('.', "", 1);
     size.len() <= 14 && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a value is so near the halfway point of two f32s that a kernel may reject it.
+/// Whether a value is so close to the midpoint between two f32s that a kernel may reject it.
 fn is_near_middle(word: &str) -> bool {
     let low = word.parse::<f64>().unwrap().to_bits() & 0x1FFF_FFFF;
     low.abs_diff(0x1000_0000) <= 8
 }
 
-/// The values of a plain row, if the line is one.
+/// Values of a plain row; `None` if the line is not one.
 fn naive<const N: usize>(line: &[u8], keyword: &str) -> Option<Vec<f32>> {
     let words = words(line, keyword).filter(|words| words.len() == N)?;
     words.into_iter().map(|word| is_plain(word).then(|| word.parse().unwrap())).collect()
 }
 
-/// Parses a text on all levels at once; returns how many rows were parsed, and how many are plain.
+/// Parses a text on all levels; returns the number of parsed rows and the number of plain ones.
 fn check<const N: usize>(text: &[u8], keyword: &str) -> (usize, usize) {
     let mut parsed = 0;
     let mut plain = 0;
@@ -52,7 +52,7 @@ fn check<const N: usize>(text: &[u8], keyword: &str) -> (usize, usize) {
     (parsed, plain)
 }
 
-/// Parses rows from `line` on: the count is the same on every level, and the bits equal those of Rust's parser.
+/// Parses rows from `line` on: their number is the same on every level, and the bits equal Rust's parser.
 fn rows_on_all<const N: usize>(windows: &[Window<'_>], line: usize, keyword: &str) -> usize {
     let mut counts = windows.iter().map(|&window| {
         let mut out = vec![[f32::NAN; N]; MAX_LINES];
@@ -71,7 +71,7 @@ fn rows_on_all<const N: usize>(windows: &[Window<'_>], line: usize, keyword: &st
     first
 }
 
-/// Rows of words, `N` to a line.
+/// Rows of words, `N` per line.
 fn lines<const N: usize>(keyword: &str, words: &[String]) -> String {
     words.chunks_exact(N).map(|row| format!("{keyword} {}\n", row.join(" "))).collect()
 }
@@ -263,7 +263,7 @@ fn rows_with_one_changed_byte() {
     }
 }
 
-/// Decimals at and next to the halfway point of two f32s, truncated to `size` characters.
+/// Decimals at and next to the midpoint between two f32s, truncated to `size` characters.
 fn near_middles(random: &mut Random, size: usize) -> Vec<String> {
     let exponent = random.below(44) as i32 - 20;
     let low = (1.0 + (random.bits() >> 41) as f32 / (1 << 23) as f32) * 2f32.powi(exponent);

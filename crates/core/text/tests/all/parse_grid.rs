@@ -1,4 +1,4 @@
-//! Checks which texts are grids, and their values to the last bit.
+//! Checks which texts are grids, and the values of grids to the last bit.
 
 use crate::parse_support::{Random, padded};
 use crate::sizes::sized;
@@ -7,7 +7,7 @@ use polyhaul_text::parse::grid::{Grid, MAX_COLUMNS};
 use polyhaul_text::scan::{PADDING, Separator};
 use std::mem::MaybeUninit;
 
-/// The numbers of a grid, by the definition.
+/// Numbers of a grid, by definition.
 fn naive(text: &str, separator: u8, columns: usize) -> Option<Vec<&str>> {
     let rows = text.strip_suffix('\n')?.split('\n').map(|line| line.split(char::from(separator)).collect::<Vec<_>>());
     let rows: Vec<_> = rows.collect();
@@ -29,7 +29,7 @@ fn filled<T: Copy>(values: &[MaybeUninit<T>]) -> Vec<T> {
     values.iter().map(|value| unsafe { value.assume_init() }).collect()
 }
 
-/// Compares a text with the definition of grids, and its values from any number on with Rust's parser.
+/// Compares a text with the definition of a grid, and its values, starting at any number, with Rust's parser.
 fn check(grid: &mut Grid, text: &str, separator: Separator, columns: usize) -> bool {
     let bytes = padded(text.as_bytes());
     let byte = match separator {
@@ -68,7 +68,7 @@ fn check(grid: &mut Grid, text: &str, separator: Separator, columns: usize) -> b
     expected.is_some()
 }
 
-/// A grid of numbers of any sizes.
+/// A grid of random numbers.
 fn grid_text(random: &mut Random, rows: usize, columns: usize, places: usize, separator: u8) -> String {
     let mut text = String::new();
     for row in 0..rows * columns {
@@ -152,7 +152,7 @@ fn other_texts_are_not_grids() {
     assert!(!check(&mut grid, "1.50,.5.\n", Separator::Byte(b','), 2));
 }
 
-/// Replaces a byte of a grid: most of the results are not grids.
+/// Replaces one byte of a grid: most results are not grids.
 #[test]
 fn a_changed_byte_is_noticed() {
     let mut random = Random::new(6);
@@ -172,7 +172,7 @@ fn a_changed_byte_is_noticed() {
 #[test]
 fn floats_between_two_f32s_are_rounded_once() {
     let mut grid = Grid::default();
-    // 1 + 2^-24 and its neighbors, and halfway points of two f32s.
+    // 1 + 2^-24 and its neighbors, and midpoints between two f32s.
     let text =
         "16777217.0000000,16777216.9999999\n16777217.0000001,16777219.0000000\n8388608.5000000,8388609.5000000\n";
     assert!(check(&mut grid, text, Separator::Byte(b','), 2));

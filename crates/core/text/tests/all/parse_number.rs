@@ -4,7 +4,7 @@ use crate::parse_support::Random;
 use crate::sizes::sized;
 use polyhaul_text::parse::number::{self, IntegerError};
 
-/// Compares with Rust's parser, which supports the same notation.
+/// Compares with Rust's parser, which accepts the same notation.
 fn float(token: &str) {
     let single = token.parse::<f32>().ok();
     let double = token.parse::<f64>().ok();
@@ -104,9 +104,9 @@ fn random_tokens() {
     }
 }
 
-/// Checks halfway points of adjacent floats as text: exact ones, and ones slightly above and below.
+/// Checks midpoints between adjacent floats as text: exact ones, and ones slightly above and below.
 fn halfway(random: &mut Random) {
-    // f64s that are integers: the halfway point is an integer, too.
+    // f64s that are integers: the midpoint is an integer, too.
     let shift = random.below(10);
     let middle = ((1u64 << 53 | random.bits() >> 11) * 2 + 1) << shift;
     for digits in [middle - 1, middle, middle + 1] {
@@ -114,13 +114,13 @@ fn halfway(random: &mut Random) {
         float(&format!("{digits}.0"));
         float(&format!("-{digits}e0"));
     }
-    // With a power of ten that the digits of the halfway point compensate.
+    // With a power of ten that the digits of the midpoint cancel out.
     let fifths = (1u64 << 53 | random.bits() >> 11) * 5;
     for digits in [fifths - 1, fifths, fifths + 1] {
         float(&format!("{digits}e-1"));
         float(&format!("{digits}e1"));
     }
-    // f32s: the halfway point is an f64, and Rust writes all its digits.
+    // f32s: the midpoint is an f64, and Rust writes all of its digits.
     let single = f32::from_bits(random.bits() as u32 & 0x3FFF_FFFF | 0x2000_0000);
     let middle = (f64::from(single) + f64::from(single.next_up())) / 2.0;
     for value in [middle.next_down(), middle, middle.next_up()] {
@@ -141,7 +141,7 @@ fn long_numbers_and_halves() {
         float(&format!("{}.{}", &digits[..point], &digits[point..]));
         float(&format!("{digits}e{}", random.below(130) as i32 - 65));
         float(&format!("0.{}{digits}", "0".repeat(random.below(6))));
-        // The smallest and the largest numbers.
+        // The smallest and largest numbers.
         let bits = random.bits();
         float(&format!("{:e}", f64::from_bits(bits >> 12)));
         float(&format!("{:e}", f32::from_bits(bits as u32 >> 9)));

@@ -6,17 +6,17 @@ use polyhaul_text::parse::number;
 use polyhaul_text::parse::positions::{DigitLoss, position_rows, position_tokens};
 use polyhaul_text::parse::rows::Window;
 
-/// What a number loses as an f32, as defined.
+/// Loss of a number as an f32, by definition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Loss {
     Nothing,
-    /// Too close to half a unit of the last digit to tell.
+    /// Too close to half a unit of the last digit to decide.
     Unclear,
     Short,
     Long,
 }
 
-/// The loss of a decimal number with up to 30 digits, fewer than 10 of them after the point, without an exponent.
+/// Loss of a decimal number with up to 30 digits, fewer than 10 of them after the point, and no exponent.
 fn naive(token: &str) -> Loss {
     let (whole, part) =
         token.trim_start_matches(['-', '+']).split_once('.').unwrap_or((token.trim_start_matches('-'), ""));
@@ -40,7 +40,7 @@ fn naive(token: &str) -> Loss {
     let power = (bits >> 23) - 150 + SCALE;
     let tens = 10i128.pow(part.len() as u32);
     let binary = if power >= 0 { (mantissa * tens) << power } else { (mantissa * tens) >> -power };
-    // The unit of a whole number that ends with zeros is larger.
+    // The unit of an integer with trailing zeros is larger.
     let zeros = if part.is_empty() { digits.len() - digits.trim_end_matches('0').len() } else { 0 };
     let error = (decimal - binary).abs() / 10i128.pow(zeros as u32);
     let half = 1i128 << (SCALE - 1);
@@ -81,7 +81,7 @@ fn losses_as_defined() {
     }
 }
 
-/// What the coordinates of rows lose, and whether a number of the coordinates is too close to tell.
+/// Loss of the coordinates of rows, and whether a coordinate is too close to decide.
 #[derive(Debug, Default)]
 struct Expected {
     short: u64,
@@ -117,7 +117,7 @@ fn losses() -> [DigitLoss; 2] {
     [false, true].map(|counts_all| DigitLoss { counts_all, ..DigitLoss::default() })
 }
 
-/// Parses rows of a text on all levels, with and without doubles; what kernels leave to others counts as well.
+/// Parses rows of a text on all levels, with and without doubles, counting numbers that kernels reject, too.
 fn check_rows<const N: usize>(text: &str) -> (u64, u64) {
     let mut expected = Expected::default();
     let mut by_level = Vec::new();
@@ -140,7 +140,7 @@ fn check_rows<const N: usize>(text: &str) -> (u64, u64) {
     (expected.short, expected.long)
 }
 
-/// The rows that are parsed at once.
+/// Number of rows parsed at once.
 const ROWS: usize = if cfg!(miri) { 20 } else { 200 };
 
 fn check_window<const N: usize>(
@@ -173,7 +173,7 @@ fn check_window<const N: usize>(
     fast
 }
 
-/// A coordinate of one of the kinds that files have.
+/// A coordinate of a kind found in files.
 fn coordinate(random: &mut Random, is_short: bool) -> String {
     let whole = if is_short { random.below(5) } else { random.below(9) };
     let places = if is_short { random.below(6 - whole) } else { random.below(10) };
@@ -216,10 +216,10 @@ fn every_level_finds_every_loss() {
 #[test]
 fn numbers_of_floats_lose_nothing() {
     let mut random = Random::new(6);
-    // Six digits: as many as every f32 holds. Further numbers of a row may lose what they like.
+    // Six digits, which every f32 holds. The other numbers of a row may lose any precision.
     assert_eq!(check_rows::<3>(&text(&mut random, sized(2000, 12), 3, true)), (0, 0));
     assert_eq!(check_rows::<7>(&text(&mut random, sized(500, 6), 7, true)), (0, 0));
-    // Floats as programs print them: rounded to fixed places, with 9 significant digits, with the fewest.
+    // Floats as programs print them: rounded to fixed decimals, with 9 significant digits, with the shortest digits.
     let floats: String = (0..sized(3000, 12))
         .map(|_| {
             let value = f32::from_bits((random.bits() as u32 & 0x87FF_FFFF) + 0x3C00_0000);
@@ -231,7 +231,7 @@ fn numbers_of_floats_lose_nothing() {
     assert_eq!((short, long), (0, 0));
 }
 
-/// One number among many of floats is found wherever it is.
+/// A single lossy number among many floats is found at any position.
 #[test]
 fn one_loss_is_found_wherever_it_is() {
     let mut random = Random::new(7);

@@ -9,7 +9,7 @@ use polyhaul_text::parse::tokens::TokenPrecision;
 use polyhaul_text::parse::{number, tokens};
 use polyhaul_text::scan::{Index, PADDING};
 
-/// Parses a text as floats and as integers from token `first` on; also returns whether tokens have a slash.
+/// Parses a text as floats and as integers from token `first` on; also returns whether any token ends at a slash.
 fn parsed(text: &str, first: usize, level: Level) -> (Vec<f32>, Vec<i32>, bool) {
     let mut padded = vec![b'\n'; PADDING];
     padded.extend(text.bytes());
@@ -90,12 +90,12 @@ fn numbers_of_every_length_are_correct() {
     }
 }
 
-/// A number in one of the notations that programs write, with up to 19 digits, but not halfway between two floats,
-/// which would stop a run.
+/// A number in a notation that programs write, with up to 19 digits and not halfway between two floats, which would
+/// stop a run.
 fn any_word(random: &mut Random) -> String {
     loop {
         let word = random_word(random);
-        // The only halfway points of two f64s here have a last digit of 5 right after the point.
+        // Here, the only midpoints between two f64s have a last digit of 5 right after the point.
         if number::narrow(word.parse().unwrap()).is_some() && !word.contains("5E7") {
             return word;
         }
@@ -116,7 +116,7 @@ fn random_word(random: &mut Random) -> String {
 fn any_notation_has_the_nearest_value_on_every_level() {
     let mut random = Random::new(11);
     for turn in 0..sized(300, 2) {
-        // In some turns most numbers are plain, so that the kernels alternate.
+        // In some rounds most numbers are plain, so that the kernels alternate.
         let word =
             |random: &mut Random| if turn % 3 == 0 && random.below(9) > 0 { "1.5".into() } else { any_word(random) };
         let words: Vec<String> = (0..90).map(|_| word(&mut random)).collect();
@@ -182,7 +182,7 @@ fn rows_of_long_numbers_have_the_nearest_values() {
     }
 }
 
-/// A number with 14 to 18 digits as programs print them, often close to the halfway point of two f32s.
+/// A number with 14 to 18 digits as programs print it, often close to the midpoint between two f32s.
 fn long_word(random: &mut Random, style: u64) -> String {
     let bits = (random.bits() as u32 & 0x8000_FFFF) | (96 + random.below(48) as u32) << 23;
     let value = f32::from_bits(bits);
@@ -247,7 +247,7 @@ fn all_doubles(window: Window<'_>, words: &[String], precision: TokenPrecision) 
     values.into_iter().zip(marks).collect()
 }
 
-/// `1.5e-3` as C prints it: `1.5e-03`.
+/// Rewrites an exponent as C prints it: `1.5e-03` for `1.5e-3`.
 fn c_exponent(text: &str) -> String {
     let (digits, exponent) = text.split_once('e').unwrap();
     let exponent: i32 = exponent.parse().unwrap();
@@ -276,7 +276,7 @@ fn rows_in_one_style_have_the_nearest_values() {
                             window.level
                         );
                     }
-                    // Stops at rows with an exact halfway point of two floats, or with more than 19 digits.
+                    // Stops at rows with an exact midpoint between two floats, or with more than 19 digits.
                     line += count + 1;
                 }
             }

@@ -1,4 +1,4 @@
-//! Row formats: templates, records, every path over the same rows, every amount of room.
+//! Tests row formats: templates, records, every path over the same rows, every amount of room.
 
 use crate::sizes::sized;
 use polyhaul_text::format::{
@@ -57,7 +57,7 @@ impl Records {
         FIELDS.map(|(_, offset, kind)| StridedColumn::new(&self.bytes, offset, RECORD_BYTES, self.count, kind).unwrap())
     }
 
-    /// All rows through pages of this size.
+    /// Writes all rows through pages of this size.
     fn text(&self, format: &RowFormat, room: usize) -> String {
         let columns = self.columns();
         let rows = format.over(&columns).unwrap();
@@ -151,7 +151,7 @@ fn template_errors_have_a_location() {
     assert_eq!(printf("%x").to_string().split(':').next(), Some("template, byte 1"));
 }
 
-/// Random strings of the significant characters.
+/// Random strings of significant characters.
 #[test]
 fn hostile_templates_never_panic() {
     let letters: Vec<char> = "%%%{{}}:/.0159-+ #dfegsFEGlx*\u{e9}".chars().collect();
@@ -200,7 +200,7 @@ fn columns_are_inside_their_bytes() {
     assert!(!column(0, usize::MAX, 3, ValueType::U8) && !column(usize::MAX, 1, 1, ValueType::U8));
 }
 
-/// Templates for each kind of step and mixture of them.
+/// Templates for each kind of step and for mixtures of them.
 const TEMPLATES: [&str; 12] = [
     "{flag:y/n} {value:.2f}\n",
     "{value:.6f} {wide:.6f} {value:.0f}\n",
@@ -216,7 +216,7 @@ const TEMPLATES: [&str; 12] = [
     "{value:.1f}{value:.2f}{value:.3f}{value:.4f}{value:.5f}{value:.6f}{value:.7f}{value:.8f}{value:.9f}{small}\n",
 ];
 
-/// Blocks of rows use cells, single rows do not: the text is the same.
+/// Blocks of rows use cells and single rows do not; the text is the same.
 #[test]
 fn blocks_are_equal_to_single_rows() {
     for odd in [false, true] {
@@ -230,7 +230,7 @@ fn blocks_are_equal_to_single_rows() {
             let mut buffer = vec![0; 4000];
             let mut text = String::new();
             for row in 0..records.count {
-                // A page with ample room, and one that the row just fits.
+                // A page with ample room, and one that just fits the row.
                 let mut page = Page::new(&mut buffer);
                 assert_eq!(rows.write(&mut page, row..row + 1), Ok(1));
                 let alone = page.as_bytes().to_vec();
@@ -246,7 +246,7 @@ fn blocks_are_equal_to_single_rows() {
     }
 }
 
-/// Values around all boundaries between narrow cells, wide cells and no cells, for all digits and widths.
+/// Values around all thresholds between narrow cells, wide cells and no cells, for all precisions and widths.
 #[test]
 fn cells_are_equal_to_single_values() {
     let mut state = 11;
@@ -265,7 +265,7 @@ fn cells_are_equal_to_single_values() {
             for (kind, data) in [(ValueType::F64, &data), (ValueType::F32, &narrow)] {
                 let format = RowFormat::printf(&template, &[kind], PrintfDialect::C).unwrap();
                 for (index, value) in values.iter().enumerate() {
-                    // The value 32 times, so that no other value prevents cells.
+                    // The same value 32 times, so that no other value prevents cells.
                     let columns = [StridedColumn::new(data, index * kind.bytes(), 0, 32, kind).unwrap()];
                     let mut buffer = [0; 16_000];
                     let mut page = Page::new(&mut buffer);

@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn snprintf(buffer: *mut c_char, size: usize, format: *const c_char, ...) -> c_int;
 }
 
-/// The concatenated texts of values by C's `snprintf`.
+/// Concatenated texts of the values by C's `snprintf`.
 struct SnprintfText {
     text: Vec<u8>,
 }
@@ -49,7 +49,7 @@ impl Random {
     }
 }
 
-/// The texts of one column by a row format, with pages of `room` bytes.
+/// Texts of one column by a row format, through pages of `room` bytes.
 fn formatted(template: &str, kind: ValueType, data: &[u8], room: usize) -> Vec<u8> {
     let count = data.len() / kind.bytes();
     let columns = [StridedColumn::new(data, 0, kind.bytes(), count, kind).unwrap()];
@@ -93,7 +93,7 @@ fn check_reals(template: &str, values: &[f64]) {
     check(template, &formatted(template, ValueType::F32, &data, 4096), &SnprintfText::reals(template, wide));
 }
 
-/// Zeros, limits of the types, powers of ten and two and their neighbors, ties, runs of nines, odd values.
+/// Zeros, limits of the types, powers of ten and two and their neighbors, ties, runs of nines, special values.
 fn edges() -> Vec<f64> {
     let mut values = vec![0.0, f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1), f64::from_bits(0xF_FFFF_FFFF_FFFF)];
     values.extend([f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE), f64::from(f32::from_bits(1))]);

@@ -2,7 +2,7 @@
 
 use polyhaul_text::format::{Page, PrintfDialect, RowFormat, RowValueError, StridedColumn, ValueType};
 
-/// The bits of the values of a kind.
+/// Bits of the values of a kind.
 fn values(kind: ValueType) -> &'static [u64] {
     match kind {
         ValueType::F64 => &[
@@ -55,8 +55,8 @@ fn values(kind: ValueType) -> &'static [u64] {
     }
 }
 
-/// Output of `template % value` in Python 3.11 with NumPy 2.4.6, for the values of the kind above; `!` stands for an
-/// exception, `~` for a text too long for this table.
+/// Output of `template % value` in Python 3.11 with NumPy 2.4.6, for the values of the kind above; `!` is an exception,
+/// `~` a text too long for this table.
 #[rustfmt::skip]
 const CASES: &[(ValueType, &str, &[&str])] = &[
     (ValueType::F64, "%s", &["0.0", "-0.0", "1.0", "-1.5", "2.5", "0.1", "0.0001", "9.999e-05", "1e-05", "123456.789", "999999.5", "1000000000000000.0", "1e+16", "1.5e+300", "5e-324", "0.30000000000000004", "nan", "nan", "inf", "-inf"]),
@@ -132,7 +132,7 @@ fn write(template: &str, kind: ValueType, bytes: &[u8], dialect: PrintfDialect) 
     Ok(String::from_utf8(page.as_bytes().to_vec()).unwrap())
 }
 
-/// The bytes of a value of `kind` with these bits.
+/// Bytes of a value of `kind` with these bits.
 fn bytes(kind: ValueType, bits: u64) -> Vec<u8> {
     let mut bytes = bits.to_le_bytes()[..kind.bytes()].to_vec();
     if cfg!(target_endian = "big") {

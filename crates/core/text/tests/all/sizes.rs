@@ -1,6 +1,6 @@
-//! How much the tests try: much less inside Miri, which takes a thousand times as long.
+//! Sizes of the tests: much smaller inside Miri, which takes a thousand times as long.
 
-/// Returns the first size, and the second one inside Miri.
+/// Returns `in_miri` inside Miri, otherwise `natively`.
 pub fn sized<T>(natively: T, in_miri: T) -> T {
     if cfg!(miri) { in_miri } else { natively }
 }

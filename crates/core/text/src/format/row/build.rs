@@ -1,4 +1,4 @@
-//! Compiles texts and conversions to steps: everything constant is computed here, once.
+//! Compiles texts and conversions to steps, computing everything constant once.
 
 use std::ops::Range;
 
@@ -11,20 +11,20 @@ use super::number::NumberConversion;
 use super::spec::{Conversion, ConversionSpec, PrintfDialect};
 use super::text::BytesConversion;
 
-/// One part of a row.
+/// One element of a row: a text or a conversion.
 #[derive(Clone, Debug)]
 pub(super) struct RowStep {
     pub(super) put: StepText,
     pub(super) column: usize,
-    /// A byte that follows, or none.
+    /// The byte that follows, if any.
     pub(super) next: Option<u8>,
-    /// The index of the cells with its text, if any.
+    /// Index of the cells that hold its text, if any.
     pub(super) cell: Option<u8>,
-    /// Bytes of the longest text, including `next`.
+    /// Maximum length of the text in bytes, including `next`.
     pub(super) max_bytes: usize,
 }
 
-/// The text of a step.
+/// Text of a step.
 #[derive(Clone, Debug)]
 pub(super) enum StepText {
     /// A short text.
@@ -35,11 +35,11 @@ pub(super) enum StepText {
     Choice([ShortText; 2]),
     /// One of two long texts.
     LongChoice([Range<usize>; 2]),
-    /// An integer without flags and width.
+    /// An integer without flags or width.
     Integer,
-    /// An f32 with fixed digits, without flags and width.
+    /// An f32 with fixed digits, without flags or width.
     Fixed32(&'static Scale),
-    /// An f64 with fixed digits, without flags and width.
+    /// An f64 with fixed digits, without flags or width.
     Fixed64(&'static Scale),
     /// Any other number.
     Number(NumberConversion),
@@ -47,14 +47,14 @@ pub(super) enum StepText {
     Bytes(BytesConversion),
 }
 
-/// The column and the texts of a step's cells.
+/// Column and texts of a step's cells.
 #[derive(Clone, Debug)]
 pub(super) struct CellFill {
     pub(super) column: usize,
     pub(super) source: CellText,
 }
 
-/// The texts of cells.
+/// Texts of cells.
 #[derive(Clone, Debug)]
 pub(super) enum CellText {
     Constant(ShortText),
@@ -65,16 +65,16 @@ pub(super) enum CellText {
     Truncated(CellFiller, NumberFrame),
 }
 
-/// Sign and padding of numbers in cells.
+/// Padding of numbers in cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberFrame {
-    /// 0 for no width.
+    /// 0 without a width.
     pub(super) width: u8,
     pub(super) left: bool,
     pub(super) next: Option<u8>,
 }
 
-/// Collects the steps of a format.
+/// Builder of a format, step by step.
 pub(super) struct FormatBuilder {
     format: RowFormat,
     dialect: PrintfDialect,
@@ -93,7 +93,7 @@ impl FormatBuilder {
         Self { format, dialect }
     }
 
-    /// Appends a text.
+    /// Appends a constant text.
     pub(super) fn text(&mut self, mut text: &[u8]) -> Result<(), TemplateProblem> {
         if let Some(last) = self.format.steps.last_mut() {
             text = last.absorb(text);
@@ -111,7 +111,7 @@ impl FormatBuilder {
         }
     }
 
-    /// Appends one of two texts, for false and true.
+    /// Appends a choice of two texts, for false and true.
     pub(super) fn choice(&mut self, column: usize, texts: [&[u8]; 2]) -> Result<(), TemplateProblem> {
         self.require_kind(column, ValueType::Bool)?;
         let put = match texts.map(ShortText::new) {
@@ -201,7 +201,7 @@ impl FormatBuilder {
         Ok(())
     }
 
-    /// The compiled format.
+    /// Returns the compiled format.
     pub(super) fn finish(mut self) -> Result<RowFormat, TemplateProblem> {
         let format = &mut self.format;
         format.max_bytes = format.steps.iter().fold(0, |sum: usize, step| sum.saturating_add(step.max_bytes));
@@ -225,7 +225,7 @@ impl FormatBuilder {
 }
 
 impl RowStep {
-    /// Appends as much as possible of the following text to this step; returns the rest.
+    /// Absorbs as much of the following text as possible into this step; returns the rest.
     fn absorb<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         let Some((&first, rest)) = text.split_first() else { return text };
         match &mut self.put {
@@ -251,7 +251,7 @@ impl RowStep {
 }
 
 impl CellText {
-    /// The cell texts of a step; `None` if it cannot use cells.
+    /// Cell texts of a step; `None` if it cannot use cells.
     fn from_step(step: &RowStep, kinds: &[(usize, ValueType)]) -> Option<Self> {
         match &step.put {
             StepText::Constant(text) => Some(Self::Constant(*text)),
@@ -271,7 +271,7 @@ impl CellText {
         }
     }
 
-    /// The cell texts of numbers; `None` if there are flags that cells do not support.
+    /// Cell texts of numbers; `None` with flags that cells do not support.
     fn number(step: &RowStep, kinds: &[(usize, ValueType)], spec: &ConversionSpec, scale: &Scale) -> Option<Self> {
         let fits = spec.width + usize::from(step.next.is_some()) <= CELL_BYTES;
         if !fits || spec.plus.is_some() || spec.alternate || spec.zero {

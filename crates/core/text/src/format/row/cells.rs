@@ -1,7 +1,7 @@
 //! Cells: the texts of one column in 32 rows, 16 bytes each.
 //!
-//! If a row consists of cells only, it is assembled by one copy of 16 bytes per cell, without branches. Numbers are
-//! right-aligned in their cell with `-` before them, so that a negative one starts one byte earlier; the byte after a
+//! Rows that consist only of cells are assembled by one 16-byte copy per cell, without branches. Numbers are
+//! right-aligned in their cells, with `-` before them, so that negative ones start one byte earlier; the byte after a
 //! number in the row is part of its cell.
 
 use super::super::pen::Pen;
@@ -9,19 +9,19 @@ use super::super::pen::Pen;
 #[cfg(target_arch = "x86_64")]
 pub(super) use super::x86::CellFiller;
 
-/// Rows that are filled together.
+/// Number of rows filled together.
 pub(super) const ROWS: usize = 32;
-/// Bytes of a cell, and of the longest text in it.
+/// Size of a cell, and maximum length of its text, in bytes.
 pub(super) const CELL_BYTES: usize = 16;
 
-/// The texts of a column in [`ROWS`] rows.
+/// Texts of a column in [`ROWS`] rows.
 #[repr(C, align(64))]
 pub(super) struct Cells {
-    /// Four to an array; the last one allows reading 16 bytes from any start.
+    /// Four per array; the last array allows reading 16 bytes from any start.
     pub(super) texts: [[u8; 64]; ROWS / 4 + 1],
-    /// The start of each text in its cell: below 16.
+    /// Start of each text in its cell: below 16.
     pub(super) starts: [u8; ROWS],
-    /// At most 16.
+    /// Length of each text: at most 16.
     pub(super) lengths: [u8; ROWS],
 }
 
@@ -39,7 +39,7 @@ impl Cells {
         self.starts = [0; ROWS];
     }
 
-    /// Widens texts to `width` with spaces before them or, with `left`, after; `next` follows. The result fits into a
+    /// Pads texts to `width` with spaces before or, with `left`, after them, followed by `next`. The result must fit a
     /// cell.
     pub(super) fn widen(&mut self, width: u8, left: bool, next: Option<u8>) {
         let numbers = std::mem::replace(self, Self::EMPTY);
@@ -48,7 +48,7 @@ impl Cells {
             let length = usize::from(numbers.lengths[row]);
             let text = numbers.texts.as_flattened().get(CELL_BYTES * row + start..).unwrap_or_default();
             let gap = usize::from(width).saturating_sub(length);
-            // The store may extend into the next cell, which is filled after this one.
+            // The store may extend into the next cell, which is filled later.
             let Some(cell) = self.texts.as_flattened_mut().get_mut(CELL_BYTES * row..) else { continue };
             let mut store = |start: usize, bytes: &[u8; CELL_BYTES]| {
                 if let Some(slot) = cell.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
@@ -86,7 +86,7 @@ impl Cells {
     }
 }
 
-/// A text of up to 16 bytes.
+/// Text of up to 16 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ShortText {
     bytes: [u8; CELL_BYTES],
@@ -94,14 +94,14 @@ pub(super) struct ShortText {
 }
 
 impl ShortText {
-    /// `None` if the text is longer.
+    /// Returns `None` if the text is longer.
     pub(super) fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; CELL_BYTES];
         bytes.get_mut(..text.len())?.copy_from_slice(text);
         Some(Self { bytes, length: text.len() as u8 })
     }
 
-    /// This text followed by another one; `None` if the result is longer than a cell.
+    /// Appends another text; `None` if the result is longer than a cell.
     pub(super) fn joined(&self, text: &[u8]) -> Option<Self> {
         let mut joined = *self;
         let start = usize::from(self.length);
@@ -121,7 +121,7 @@ impl ShortText {
     }
 }
 
-/// Only AVX-512 fills cells with numbers.
+/// Without AVX-512, no cells are filled with numbers.
 #[cfg(not(target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CellFiller {}

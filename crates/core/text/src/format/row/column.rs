@@ -1,10 +1,10 @@
-//! The values of one column: bytes with a stride, in native byte order.
+//! One column's values: bytes with a stride, in native byte order.
 
 use std::fmt;
 
 use super::cells::ROWS;
 
-/// The type of a column's values.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueType {
     /// 8 bits, signed.
@@ -31,13 +31,13 @@ pub enum ValueType {
     Bool,
     /// Text of at most this many bytes, padded with NUL bytes.
     Bytes(usize),
-    /// UTF-8 of at most this many bytes, padded with NUL bytes: text in every dialect, with width and precision in
-    /// characters.
+    /// UTF-8 of at most this many bytes, padded with NUL bytes: written as text in every dialect, with width and
+    /// precision in characters.
     Text(usize),
 }
 
 impl ValueType {
-    /// Bytes of one value.
+    /// Size of one value in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             ValueType::I8 | ValueType::U8 | ValueType::Bool => 1,
@@ -80,9 +80,10 @@ pub struct StridedColumn<'a> {
 }
 
 impl<'a> StridedColumn<'a> {
-    /// `count` values of type `kind`: the first at `offset`, each `stride_bytes` after the previous one.
+    /// Creates a column of `count` values of type `kind`: the first at `offset`, each `stride_bytes` after the previous
+    /// one.
     ///
-    /// `None` unless all of them are inside `bytes`. They need no alignment; a stride of 0 repeats one value.
+    /// `None` unless all values are inside `bytes`. No alignment is required; a stride of 0 repeats one value.
     pub fn new(bytes: &'a [u8], offset: usize, stride_bytes: usize, count: usize, kind: ValueType) -> Option<Self> {
         let bytes = match count {
             0 => &[],
@@ -94,23 +95,23 @@ impl<'a> StridedColumn<'a> {
         Some(Self { bytes, stride_bytes, count, kind })
     }
 
-    /// The number of values.
+    /// Number of values.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Their type.
+    /// Type of the values.
     pub fn kind(&self) -> ValueType {
         self.kind
     }
 
-    /// All bytes from a value on; none if there is no such value.
+    /// All bytes from a value on; empty if the value does not exist.
     #[inline(always)]
     fn bytes_from(&self, row: usize) -> &'a [u8] {
         self.bytes.get(row * self.stride_bytes..).unwrap_or_default()
     }
 
-    /// The first `K` bytes of a value; zeros if there is none.
+    /// First `K` bytes of a value; zeros if it does not exist.
     #[inline(always)]
     pub(super) fn get<const K: usize>(&self, row: usize) -> [u8; K] {
         self.bytes_from(row).first_chunk().copied().unwrap_or([0; K])
@@ -122,7 +123,7 @@ impl<'a> StridedColumn<'a> {
         self.bytes_from(row).get(..self.kind.bytes()).unwrap_or_default()
     }
 
-    /// An integer or a bool: whether it is negative, and its magnitude.
+    /// Sign (`true` if negative) and magnitude of an integer or a bool.
     #[inline(always)]
     pub(super) fn integer(&self, row: usize) -> (bool, u64) {
         let signed = |value: i64| (value < 0, value.unsigned_abs());
@@ -140,7 +141,7 @@ impl<'a> StridedColumn<'a> {
         }
     }
 
-    /// A number or a bool as f64. Integers are rounded to nearest, ties to even.
+    /// A number or bool as f64. Integers are rounded to nearest, ties to even.
     #[inline(always)]
     pub(super) fn real(&self, row: usize) -> f64 {
         match self.kind {
@@ -211,7 +212,7 @@ impl<'a> StridedColumn<'a> {
         for (slot, bytes) in slots.zip(bytes.chunks_exact(self.stride_bytes)) {
             *slot = value(bytes.first_chunk().copied().unwrap_or([0; K]));
         }
-        // The bytes may end before the last value's stride does.
+        // The bytes may end before the last value's full stride.
         if let Some(last) = values[..count].last_mut() {
             *last = value(self.get(row + count - 1));
         }

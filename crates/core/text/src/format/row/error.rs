@@ -1,22 +1,22 @@
-//! Errors in a template, its columns, and their values.
+//! Errors in templates, columns, and values.
 
 use std::fmt;
 
 use super::column::ValueType;
 use super::spec::{MAX_PRECISION, MAX_WIDTH};
 
-/// An error in a template, and its location.
+/// Error in a template, with its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TemplateError {
-    /// Bytes from the template's start.
+    /// Byte offset in the template.
     pub offset: usize,
-    /// The length of the wrong part in bytes; 0 if something is missing.
+    /// Length of the invalid part in bytes; 0 if something is missing.
     pub length: usize,
     /// What is wrong.
     pub problem: TemplateProblem,
 }
 
-/// An error in a template.
+/// Kind of error in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TemplateProblem {
@@ -24,19 +24,19 @@ pub enum TemplateProblem {
     Unfinished,
     /// An unknown letter, flag or modifier.
     UnknownConversion,
-    /// Wider than [`MAX_WIDTH`].
+    /// The width exceeds [`MAX_WIDTH`].
     TooWide,
-    /// More digits than [`MAX_PRECISION`].
+    /// The precision exceeds [`MAX_PRECISION`].
     TooPrecise,
-    /// A numeric conversion of a column of text.
+    /// A numeric conversion for a text column.
     NotANumber(ValueType),
     /// Texts for true and false for a column of another type.
     NotABool(ValueType),
-    /// Two texts were expected: `yes/no`.
+    /// Not exactly two texts, as in `yes/no`.
     TwoTexts,
-    /// A `}` without a `{`, which is written `}}`.
+    /// An unmatched brace; literal braces are doubled.
     UnmatchedBrace,
-    /// The caller has no field of this name.
+    /// The caller has no field with this name.
     UnknownField,
     /// There are fewer columns than conversions.
     TooFewColumns,
@@ -75,22 +75,22 @@ impl fmt::Display for TemplateProblem {
     }
 }
 
-/// Columns that do not match a format.
+/// Mismatch between columns and a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnsError {
     /// A column is missing.
     Missing {
-        /// Its index.
+        /// Index of the column.
         column: usize,
     },
-    /// A column has another type.
+    /// A column has a different type.
     Type {
-        /// Its index.
+        /// Index of the column.
         column: usize,
-        /// The type that the format was compiled for.
+        /// Type that the format was compiled for.
         expected: ValueType,
-        /// The type that the column has.
+        /// Type of the column.
         found: ValueType,
     },
 }
@@ -111,9 +111,9 @@ impl std::error::Error for ColumnsError {}
 /// A value that cannot be converted: NaN or an infinity as an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowValueError {
-    /// The index of its row.
+    /// Index of the row.
     pub row: usize,
-    /// The index of its column.
+    /// Index of the column.
     pub column: usize,
 }
 

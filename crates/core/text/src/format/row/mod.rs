@@ -1,13 +1,13 @@
-//! Row formats: a template, compiled once, that turns rows of typed columns into text.
+//! Row formats: templates, compiled once, that turn rows of typed columns into text.
 //!
 //! A [`RowFormat`] is compiled from a `printf` template ([`RowFormat::printf`]) or from one with named fields
-//! ([`RowFormat::fields`]). Bound to [`StridedColumn`]s it becomes [`BoundFormat`], which threads can share; each
-//! appends its range of rows to its own [`Page`](super::Page): without allocations or locks, and whole rows only. The
-//! columns are bytes with a stride: fields of records, columns of a matrix, or separate arrays.
+//! ([`RowFormat::fields`]). Binding it to [`StridedColumn`]s yields a [`BoundFormat`], which threads can share: each
+//! appends its range of rows to its own [`Page`](super::Page), without allocations or locks, complete rows only.
+//! Columns are bytes with a stride: fields of records, columns of a matrix, or separate arrays.
 //!
 //! Where to look next: `template` (both notations), `spec` (one conversion), `build` (from template to steps), `run`
 //! (the loops), `cells` and `x86` (the fast path for most values on CPUs with AVX-512), `number`, `text` and `python`
-//! (the remaining values).
+//! (all other values).
 //!
 //! ```
 //! use polyhaul_text::format::{Page, PrintfDialect, RowFormat, StridedColumn, ValueType};
@@ -67,7 +67,7 @@ pub use spec::{MAX_PRECISION, MAX_WIDTH, PrintfDialect};
 pub struct RowFormat {
     steps: Vec<RowStep>,
     fills: Vec<CellFill>,
-    /// The required types of columns, in the order of use.
+    /// Column indices and their required types, in order of use.
     kinds: Vec<(usize, ValueType)>,
     /// Long constant texts.
     texts: Vec<u8>,
@@ -76,12 +76,12 @@ pub struct RowFormat {
 }
 
 impl RowFormat {
-    /// Compiles a `printf` template: one conversion for each column, in order.
+    /// Compiles a `printf` template: one conversion per column, in order.
     ///
-    /// `%d %i %u` (synonyms: the value determines the sign; a floating-point value loses its fraction), `%f %F %e %E %g
-    /// %G` (integers are converted to f64), `%s`, `%%`; the flags `- + space 0 #`; a width up to [`MAX_WIDTH`] and a
-    /// precision up to [`MAX_PRECISION`]. All digits are exact. Bools count as 0 and 1 except for `%s`; columns of
-    /// bytes accept `%s` only. Everything else is an error: other letters, `*`, length modifiers, too few or too many
+    /// Supports `%d %i %u` (synonyms: the value determines the sign; floats are truncated), `%f %F %e %E %g %G`
+    /// (integers are converted to f64), `%s` and `%%`; the flags `- + space 0 #`; a width up to [`MAX_WIDTH`] and a
+    /// precision up to [`MAX_PRECISION`]. All digits are exact. Bools count as 0 and 1 except with `%s`; byte columns
+    /// accept only `%s`. Everything else is an error: other letters, `*`, length modifiers, too few or too many
     /// columns.
     pub fn printf(template: &str, columns: &[ValueType], dialect: PrintfDialect) -> Result<Self, TemplateError> {
         let mut builder = FormatBuilder::new(dialect);
@@ -89,16 +89,16 @@ impl RowFormat {
         builder.finish().map_err(|problem| problem.at(0, template.len()))
     }
 
-    /// Compiles a template with named fields; `field` returns the index and the type of a field's column.
+    /// Compiles a template with named fields; `field` returns the column index and type of a field.
     ///
     /// | notation | text |
     /// |---|---|
-    /// | `{name}` | the value as it is: an integer, the shortest digits, `true` or `false`, bytes up to the first NUL |
-    /// | `{name:.2f}`, `{name:+8.3e}`, `{name:05d}`, `{name:10s}` | as C's `printf` after `%` |
-    /// | `{name:yes/no}` | of a bool: the text for true, the text for false; either may be empty |
-    /// | `{{`, `}}` | a brace |
+    /// | `{name}` | the plain value: an integer, the shortest digits, `true` or `false`, bytes up to the first NUL |
+    /// | `{name:.2f}`, `{name:+8.3e}`, `{name:05d}`, `{name:10s}` | a conversion, as after `%` in C's `printf` |
+    /// | `{name:yes/no}` | for bools: the text for true, then the text for false; either may be empty |
+    /// | `{{`, `}}` | a literal brace |
     ///
-    /// A name is everything before `:` or `}`. A field may be used any number of times.
+    /// A name extends to the next `:` or `}`. A field may be used any number of times.
     pub fn fields(
         template: &str,
         field: impl FnMut(&str) -> Option<(usize, ValueType)>,
@@ -108,19 +108,19 @@ impl RowFormat {
         builder.finish().map_err(|problem| problem.at(0, template.len()))
     }
 
-    /// Uses portable instructions only, for tests and comparisons. The text is the same.
+    /// Disables the vector kernels, for tests and comparisons. The text is the same.
     pub fn portable(mut self) -> Self {
         self.fills.clear();
         self.steps.iter_mut().for_each(|step| step.cell = None);
         self
     }
 
-    /// Bytes of the longest row: a page with this much room plus 64 bytes always accepts a row at full speed.
+    /// Maximum length of a row in bytes: a page with 64 bytes more room always accepts a row at full speed.
     pub fn max_bytes(&self) -> usize {
         self.max_bytes
     }
 
-    /// Binds the format to the columns that its values come from.
+    /// Binds the format to its columns.
     pub fn over<'a>(&'a self, columns: &'a [StridedColumn<'a>]) -> Result<BoundFormat<'a>, ColumnsError> {
         let mut count = usize::MAX;
         for &(column, expected) in &self.kinds {
@@ -134,7 +134,7 @@ impl RowFormat {
     }
 }
 
-/// A format bound to columns. It is read-only: threads share it, each with its own page and range.
+/// A format bound to columns. Read-only: threads share it, each with its own page and range.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundFormat<'a> {
     format: &'a RowFormat,
@@ -143,18 +143,17 @@ pub struct BoundFormat<'a> {
 }
 
 impl BoundFormat<'_> {
-    /// The number of rows: the number of values of the shortest column in use. Unlimited without columns.
+    /// Number of rows: the length of the shortest column in use. Unlimited without columns.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Appends the rows of a range while they fit; returns how many did.
+    /// Appends the rows of a range while they fit; returns the number of rows written.
     ///
-    /// Remaining rows do not set the overflow flag: empty the page and continue with them. Returns 0 only if a single
-    /// row is longer than the room, or if the range is empty. It never allocates.
+    /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. Returns 0 only if a
+    /// single row is longer than the room, or if the range is empty. Never allocates.
     ///
-    /// Returns an error if a value cannot be converted, such as NaN by an integer conversion; the page is then
-    /// unchanged.
+    /// Fails if a value cannot be converted, such as NaN with an integer conversion; the page is then unchanged.
     pub fn write(&self, page: &mut Page<'_>, rows: Range<usize>) -> Result<usize, RowValueError> {
         let rows = rows.start..rows.end.min(self.count);
         if planted("rows-allocate") {
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
     use crate::format::fixed::Scale;
 
-    /// Only the speed shows whether cells are used.
+    /// Whether cells are used affects only the speed, so check it here.
     #[test]
     fn plain_numbers_go_into_cells_where_the_cpu_can() {
         let can = usize::from(CellFiller::if_possible(Scale::new(2), None).is_some());

@@ -1,4 +1,4 @@
-//! Writes a number with any conversion: flags, width, precision and letter.
+//! Writes numbers with any conversion: flags, width, precision and letter.
 
 use super::super::fixed::{self, MAX_DIGITS, Scale};
 use super::super::pen::Pen;
@@ -9,7 +9,7 @@ use super::column::{StridedColumn, ValueType};
 use super::python;
 use super::spec::{Conversion, ConversionSpec, PrintfDialect};
 
-/// A conversion of numbers.
+/// Conversion of a number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberConversion {
     pub(super) spec: ConversionSpec,
@@ -22,7 +22,7 @@ impl NumberConversion {
     /// # Safety
     /// `spec.max_bytes(column.kind())` and `SLACK` bytes of room.
     pub(super) unsafe fn put(&self, pen: Pen, column: &StridedColumn<'_>, row: usize, refused: &mut bool) -> Pen {
-        // SAFETY: every arm has this function's conditions. An integer as text has at most 21 bytes, of the 24 that
+        // SAFETY: every arm requires the same as this function. An integer as text has at most 21 bytes, of the 24 that
         // `max_bytes` counts, and `column.integer` is 0 or 1 for a bool.
         unsafe {
             match (self.spec.conversion, column.kind()) {
@@ -43,12 +43,12 @@ impl NumberConversion {
         }
     }
 
-    /// Whether a value can be converted.
+    /// Whether the value can be converted.
     pub(super) fn accepts(&self, column: &StridedColumn<'_>, row: usize) -> bool {
         self.spec.conversion != Conversion::Integer || column.real(row).is_finite()
     }
 
-    /// `%d` of a floating-point number.
+    /// Stores a float with `%d`.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
@@ -88,7 +88,7 @@ impl NumberConversion {
         }
     }
 
-    /// `%f`, `%e`, `%g`.
+    /// Stores a value with `%f`, `%e` or `%g`.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
@@ -120,7 +120,7 @@ impl NumberConversion {
         }
     }
 
-    /// Infinities and NaN.
+    /// Stores infinities and NaN.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
@@ -142,14 +142,14 @@ impl NumberConversion {
         }
     }
 
-    /// A floating-point number as text.
+    /// Stores a float as text.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
     #[inline(never)]
     unsafe fn text(&self, start: Pen, column: &StridedColumn<'_>, row: usize) -> Pen {
-        // SAFETY: `max_bytes` counts 24 bytes for text, as many as all four need, and `SLACK` is behind them. `pad`
-        // keeps to `spec.width`, which `max_bytes` counts too.
+        // SAFETY: `max_bytes` counts 24 bytes for text, enough for all four, followed by `SLACK`. `pad` stops at
+        // `spec.width`, which `max_bytes` counts too.
         unsafe {
             let pen = match (self.dialect, column.kind()) {
                 (PrintfDialect::C, ValueType::F32) => shortest::put_f32(start, f32::from_ne_bytes(column.get(row))),
@@ -167,18 +167,19 @@ impl NumberConversion {
     /// One byte of room.
     #[inline(always)]
     unsafe fn sign(&self, pen: Pen, negative: bool) -> Pen {
-        // No branches: signs are unpredictable.
+        // Branch-free: signs are unpredictable.
         let sign = if negative { b'-' } else { self.spec.plus.unwrap_or(b'-') };
         let count = usize::from(negative | self.spec.plus.is_some());
         // SAFETY: `put` stores one byte and advances by `count`, 0 or 1.
         unsafe { pen.put([sign], count) }
     }
 
-    /// Pads the text stored since `start`, of which the first `sign_bytes` are a sign, to the width. Text is truncated
-    /// to the precision first.
+    /// Pads the text stored since `start`, whose first `sign_bytes` are a sign, to the width. Truncates text to the
+    /// precision first.
     ///
     /// # Safety
-    /// `spec.width` bytes of room from `start`. `pen` came from `start`, `sign_bytes` of what it stored are the sign.
+    /// `spec.width` bytes of room from `start`. `pen` came from `start`, and `sign_bytes` of the stored bytes are the
+    /// sign.
     #[inline(always)]
     unsafe fn pad(&self, start: Pen, sign_bytes: usize, pen: Pen, zeros: bool) -> Pen {
         let mut count = pen.since(start);

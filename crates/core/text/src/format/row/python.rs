@@ -1,4 +1,4 @@
-//! Writes floating-point scalars and bytes as Python's `str` does.
+//! Writes float scalars and bytes as Python's `str` does.
 
 use super::super::parsed::ParsedDigits;
 use super::super::pen::Pen;
@@ -18,7 +18,7 @@ pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
     shortest::digits_of_f64(value, |text| unsafe { put(pen, value, [1e16; 2], text) })
 }
 
-/// Stores an f32 as `str(np.float32(value))`: in plain notation up to 10^6, or with NumPy before 2.4 up to 10^16.
+/// Stores an f32 as `str(np.float32(value))`: in plain notation below 10^6, or with NumPy before 2.4 below 10^16.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more.
@@ -40,7 +40,7 @@ fn word(value: f64) -> &'static [u8] {
     }
 }
 
-/// Values below the first limit are written in plain notation; below the second, `text` is already in it.
+/// Stores values below the first limit in plain notation; below the second, `text` is plain already.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, at most 24 bytes.
@@ -51,7 +51,7 @@ unsafe fn put(pen: Pen, value: f64, plain_below: [f64; 2], text: &[u8]) -> Pen {
         // SAFETY: `text` has at most 24 bytes, and is stored exactly.
         return unsafe { pen.copy_short(text) };
     }
-    // SAFETY: the conditions are the same; `value` is not zero, which the branch above has taken.
+    // SAFETY: the conditions are the same; `value` is not zero, which the branch above handles.
     unsafe { put_reformatted(pen, value, magnitude >= 1e-4 && magnitude < plain_below[0], text) }
 }
 
@@ -65,7 +65,7 @@ unsafe fn put_reformatted(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen
         let (first, rest) = digits.text().split_at(1);
         let pen = pen.put([b'-'], usize::from(value < 0.0));
         if plain {
-            // Integers from 10^12 on: other texts are plain already.
+            // Integers from 10^12 on; all other texts are plain already.
             let whole = (digits.exponent.max(0) as usize + 1).max(digits.count);
             return pen.copy(digits.text()).open_gap(0, whole - digits.count, b'0').copy(b".0");
         }

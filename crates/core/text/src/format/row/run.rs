@@ -1,4 +1,4 @@
-//! Runs the steps over rows: block by block, with cells if a block's values fit them.
+//! Runs the steps over rows, block by block, using cells for values that fit them.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::error::RowValueError;
 use super::spec::MAX_WIDTH;
 use super::{BoundFormat, RowFormat};
 
-/// The longest number.
+/// Maximum length of a number in bytes.
 const VALUE_BYTES: usize = MAX_WIDTH + 2;
 
 impl BoundFormat<'_> {
@@ -49,7 +49,7 @@ impl BoundFormat<'_> {
         }
     }
 
-    /// Fills all other cells; returns a bit for each that is ready.
+    /// Fills all other cells; returns a bit for each column that is ready.
     fn fill(&self, cells: &mut [Cells], row: usize, count: usize) -> u64 {
         let mut ready = 0;
         for (index, (cells, fill)) in cells.iter_mut().zip(&self.format.fills).enumerate() {
@@ -64,7 +64,7 @@ impl BoundFormat<'_> {
                     frame.widen_if(filler.fill(&column.reals_f32(row, count), cells), cells)
                 }
                 CellText::Number(filler, frame) => frame.widen_if(filler.fill(&column.reals(row, count), cells), cells),
-                // Adding zero removes the sign that -0.5 leaves behind.
+                // Adding zero removes the sign of a zero truncated from -0.5.
                 CellText::Truncated(filler, frame) => {
                     let values = column.reals(row, count).map(|value| value.trunc() + 0.0);
                     frame.widen_if(filler.fill(&values, cells), cells)
@@ -75,7 +75,7 @@ impl BoundFormat<'_> {
         ready
     }
 
-    /// Appends rows of a block.
+    /// Appends the rows of a block.
     fn block(&self, page: &mut Page<'_>, cells: &[Cells], ready: u64, row: usize, count: usize) -> BlockOutcome {
         let steps = &self.format.steps;
         let cells = &cells[..self.format.fills.len().min(cells.len())];
@@ -118,9 +118,9 @@ impl BoundFormat<'_> {
         for (index, row) in rows.enumerate() {
             for step in &self.format.steps {
                 let cell = step.cell.filter(|&cell| ready >> cell & 1 == 1);
-                // SAFETY: the steps before took at most their `max_bytes`, so that this one's are left, and
-                // `SLACK`. A cell has the text that the step would write, so it advances as little; it stores 16 bytes,
-                // within `SLACK`.
+                // SAFETY: earlier steps used at most their `max_bytes`, so those of this step and `SLACK` are left. A
+                // cell holds the text that the step would write, so it advances no further; it stores 16 bytes, within
+                // `SLACK`.
                 pen = unsafe {
                     match cell.and_then(|cell| cells.get(usize::from(cell))) {
                         Some(cells) => cells.put(pen, index),
@@ -141,7 +141,8 @@ impl BoundFormat<'_> {
         // Constant texts have no column.
         let column = self.columns.get(step.column);
         // SAFETY: `max_bytes` covers the longest text of each kind of step and `next`. Bytes that are stored past a
-        // text are within `SLACK`: 16 for short texts, 1 for integers, as many as `fixed` and `Number::put` state.
+        // text are within `SLACK`: 16 for short texts, 1 for integers, and the numbers that `fixed` and
+        // `NumberConversion::put` document.
         unsafe {
             let pen = match (&step.put, column) {
                 (StepText::Constant(text), _) => text.put(pen),
@@ -181,7 +182,7 @@ impl BoundFormat<'_> {
         unsafe { fixed::fixed(pen, value, scale) }
     }
 
-    /// Calls `piece` with the pieces of a text that may be long.
+    /// Calls `piece` with the pieces of a possibly long text.
     fn pieces(&self, step: &RowStep, row: usize, mut piece: impl FnMut(&[u8])) {
         let texts = |range: &Range<usize>| self.format.texts.get(range.clone()).unwrap_or_default();
         match (&step.put, self.columns.get(step.column)) {
@@ -216,20 +217,20 @@ impl BoundFormat<'_> {
         BlockOutcome::Rows(count)
     }
 
-    /// Appends one step of a row, through a scratch buffer.
+    /// Appends one step of a row through a scratch buffer.
     fn put_if_it_fits(&self, page: &mut Page<'_>, step: &RowStep, row: usize, refused: &mut bool) {
         if matches!(step.put, StepText::Long(_) | StepText::LongChoice(_) | StepText::Bytes(_)) {
             return self.pieces(step, row, |piece| page.bytes(piece));
         }
         let mut scratch = [0u8; VALUE_BYTES + SLACK];
         let start = Pen::new(scratch.as_mut_ptr());
-        // SAFETY: texts and bytes of any length have returned above. A number has at most max(400, 1 + 309 + 1 + 60)
-        // bytes and one that follows, a short text 16: within `VALUE_BYTES`, and `SLACK` is behind them.
+        // SAFETY: texts and bytes of any length returned above. A number has at most max(400, 1 + 309 + 1 + 60) bytes
+        // plus the one after it, and a short text 16: within `VALUE_BYTES`, which `SLACK` follows.
         let length = unsafe { self.put(start, step, row, refused) }.since(start);
         page.bytes(&scratch[..length]);
     }
 
-    /// The error of the first value in `rows` that cannot be converted.
+    /// Finds the first value in `rows` that cannot be converted.
     fn find_refused(&self, rows: Range<usize>) -> RowValueError {
         for row in rows.clone() {
             for step in &self.format.steps {
@@ -246,7 +247,7 @@ impl BoundFormat<'_> {
 }
 
 impl NumberFrame {
-    /// Widens the texts of cells if they have been `filled`; returns `filled`.
+    /// Pads the texts of cells if they are `filled`; returns `filled`.
     #[inline]
     fn widen_if(&self, filled: bool, cells: &mut Cells) -> bool {
         if filled && self.width > 0 {
@@ -256,9 +257,9 @@ impl NumberFrame {
     }
 }
 
-/// The outcome of a block.
+/// Outcome of a block.
 enum BlockOutcome {
-    /// This many rows were appended; 0 if the next one does not fit.
+    /// Number of rows appended; 0 if the next one does not fit.
     Rows(usize),
     /// A value cannot be converted.
     Refused,
@@ -270,7 +271,7 @@ enum BlockOutcome {
 /// 16 bytes of room for each cell of each of `count` rows.
 #[inline(never)]
 unsafe fn rows_of_cells(pen: Pen, cells: &[Cells], count: usize) -> Pen {
-    // SAFETY: every cell advances by at most 16 bytes, so that each call has its 16 left.
+    // SAFETY: every cell advances by at most 16 bytes, so each call has its 16 left.
     unsafe {
         match cells {
             [a] => cell_columns(pen, [a], count),
@@ -296,7 +297,7 @@ unsafe fn rows_of_cells(pen: Pen, cells: &[Cells], count: usize) -> Pen {
 unsafe fn cell_columns<const N: usize>(mut pen: Pen, cells: [&Cells; N], count: usize) -> Pen {
     for row in 0..count.min(ROWS) {
         for cells in cells {
-            // SAFETY: every cell advances by at most 16 bytes, so that each call has its 16 left.
+            // SAFETY: every cell advances by at most 16 bytes, so each call has its 16 left.
             pen = unsafe { cells.put(pen, row) };
         }
     }

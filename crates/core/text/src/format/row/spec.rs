@@ -3,29 +3,29 @@
 use super::column::ValueType;
 use super::error::{TemplateError, TemplateProblem};
 
-/// Maximum precision: digits after the point of `%f` and `%e`, significant digits of `%g`, minimum digits of `%d`.
+/// Maximum precision: decimals of `%f` and `%e`, significant digits of `%g`, minimum digits of `%d`.
 pub const MAX_PRECISION: usize = 60;
 /// Maximum width of a field.
 pub const MAX_WIDTH: usize = 400;
 
-/// Which `printf` a row format follows where they differ.
+/// The `printf` that a row format follows where implementations differ.
 ///
-/// C keeps the sign of NaN (`-nan`), pads infinities and NaN with spaces under `0`, ignores `0` if an integer has a
-/// precision, and writes nothing for 0 under `%.0d`. Python writes `nan`, pads with zeros throughout and writes `0`.
-/// For text, C means this crate's own notation (shortest digits as in [`super::super::Page::shortest_f64`], `true` and
-/// `false`, bytes up to the first NUL), Python means `str` of a NumPy scalar (`1.0`, `1e-05`, `True`, `b'text'`, bytes
-/// without the NULs at the end).
+/// C keeps the sign of NaN (`-nan`), pads infinities and NaN with spaces despite `0`, ignores `0` if an integer has a
+/// precision, and writes nothing for 0 with `%.0d`. Python writes `nan`, always pads with zeros, and writes `0`. For
+/// text, C means this crate's own notation (shortest digits as in [`super::super::Page::shortest_f64`], `true` and
+/// `false`, bytes up to the first NUL), and Python means `str` of a NumPy scalar (`1.0`, `1e-05`, `True`, `b'text'`,
+/// bytes without trailing NULs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrintfDialect {
     /// Like C's `printf` (glibc).
     C,
     /// Like Python's `%` with NumPy scalars, as in `np.savetxt`.
     Python,
-    /// Like `Python`, with a NumPy whose `str(np.float32(1e6))` is `1000000.0` rather than `1e+06`: before about 2.4.
+    /// Like `Python`, with a NumPy (before about 2.4) whose `str(np.float32(1e6))` is `1000000.0` rather than `1e+06`.
     OlderNumpy,
 }
 
-/// The conversion of a letter.
+/// Conversion of a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conversion {
     Integer,
@@ -35,24 +35,24 @@ pub(super) enum Conversion {
     Text,
 }
 
-/// The flags, width, precision and conversion of a value.
+/// Flags, width, precision and conversion of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConversionSpec {
     pub(super) conversion: Conversion,
     pub(super) upper: bool,
-    /// `u`: C writes no `+`.
+    /// `u`: C omits the `+`.
     pub(super) unsigned: bool,
     pub(super) left: bool,
     pub(super) zero: bool,
     pub(super) alternate: bool,
-    /// The byte before a number that is not negative.
+    /// Byte before a non-negative number.
     pub(super) plus: Option<u8>,
     pub(super) width: usize,
     pub(super) precision: Option<usize>,
 }
 
 impl ConversionSpec {
-    /// A value without flags, width and precision.
+    /// A value without flags, width or precision.
     pub(super) const AS_IS: Self = Self {
         conversion: Conversion::Text,
         upper: false,
@@ -65,12 +65,12 @@ impl ConversionSpec {
         precision: None,
     };
 
-    /// An integer without flags, width and precision.
+    /// An integer without flags, width or precision.
     pub(super) const PLAIN_INTEGER: Self = Self { conversion: Conversion::Integer, ..Self::AS_IS };
-    /// A number with fixed digits, without flags and width.
+    /// A number with fixed digits, without flags or width.
     pub(super) const PLAIN_FIXED: Self = Self { conversion: Conversion::Fixed, ..Self::AS_IS };
 
-    /// Reads flags, width, precision and letter at `start`; returns the start of the rest.
+    /// Parses flags, width, precision and letter at `start`; returns the end.
     pub(super) fn parse(template: &[u8], start: usize) -> Result<(Self, usize), TemplateError> {
         let mut spec = Self::AS_IS;
         let mut offset = start;
@@ -126,12 +126,12 @@ impl ConversionSpec {
         self.precision.unwrap_or(6)
     }
 
-    /// Whether there are no flags and no width.
+    /// Whether the conversion has no width, sign, `#` or uppercase letter.
     pub(super) fn is_plain(&self) -> bool {
         self.width == 0 && self.plus.is_none() && !self.alternate && !self.upper
     }
 
-    /// Bytes of the longest text of a value of type `kind`.
+    /// Maximum length of the text of a value of type `kind`, in bytes.
     pub(super) fn max_bytes(&self, kind: ValueType) -> usize {
         let whole = match kind {
             ValueType::F32 => 39,
@@ -144,7 +144,7 @@ impl ConversionSpec {
                 let quoted = count.saturating_mul(4).saturating_add(3);
                 self.precision.map_or(quoted, |precision| quoted.min(precision))
             }
-            // The width counts characters, so all of it may be added.
+            // The width counts characters, so it may add as many bytes.
             (Conversion::Text, ValueType::Text(count)) => count.saturating_add(self.width),
             (Conversion::Text, _) => 24,
             (Conversion::Integer, _) => 1 + whole.max(self.precision.unwrap_or(0)),
@@ -155,7 +155,7 @@ impl ConversionSpec {
     }
 }
 
-/// The decimal number at `start`, if any, and its end. Saturates.
+/// Parses a decimal number at `start`, if any; returns it and its end. Saturates.
 fn number(template: &[u8], start: usize) -> (Option<usize>, usize) {
     let digits = template.get(start..).unwrap_or_default();
     let count = digits.iter().take_while(|digit| digit.is_ascii_digit()).count();

@@ -1,11 +1,11 @@
-//! Parses both notations of templates into texts and conversions of columns.
+//! Parses both template notations into texts and conversions.
 
 use super::build::FormatBuilder;
 use super::column::ValueType;
 use super::error::{TemplateError, TemplateProblem};
 use super::spec::{ConversionSpec, PrintfDialect};
 
-/// `printf`: `%` conversions, one for each column in order.
+/// Parses a `printf` template: `%` conversions, one per column in order.
 pub(super) fn printf(template: &[u8], columns: &[ValueType], builder: &mut FormatBuilder) -> Result<(), TemplateError> {
     let mut offset = 0;
     let mut column = 0;
@@ -28,7 +28,7 @@ pub(super) fn printf(template: &[u8], columns: &[ValueType], builder: &mut Forma
     if columns.len() > column { Err(TemplateProblem::TooManyColumns.at(template.len(), 0)) } else { Ok(()) }
 }
 
-/// `{name}` and `{name:spec}`; `field` looks up the column of a name.
+/// Parses a template with `{name}` and `{name:spec}`; `field` looks up the column of a name.
 pub(super) fn fields(
     template: &str,
     mut field: impl FnMut(&str) -> Option<(usize, ValueType)>,
@@ -52,7 +52,7 @@ pub(super) fn fields(
     builder.text(&template.as_bytes()[offset..]).map_err(|problem| problem.at(offset, template.len() - offset))
 }
 
-/// Parses the text between two braces, which starts at `offset`.
+/// Parses the text between two braces, starting at `offset`.
 fn field_text(
     inner: &str,
     offset: usize,
@@ -90,5 +90,5 @@ impl TemplateProblem {
     }
 }
 
-/// The dialect of templates with named fields.
+/// Dialect of templates with named fields.
 pub(super) const FIELDS_DIALECT: PrintfDialect = PrintfDialect::C;

@@ -1,10 +1,10 @@
-//! Writes values of a bytes or text column, truncated and padded.
+//! Writes values of byte and text columns, truncated and padded.
 
 use super::column::{StridedColumn, ValueType};
 use super::python;
 use super::spec::{ConversionSpec, PrintfDialect};
 
-/// A conversion of bytes or UTF-8.
+/// Conversion of bytes or UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BytesConversion {
     pub(super) spec: ConversionSpec,
@@ -12,7 +12,7 @@ pub(super) struct BytesConversion {
 }
 
 impl BytesConversion {
-    /// Calls `piece` with the pieces of a value's text, which together have at most `spec.max_bytes`.
+    /// Calls `piece` with the pieces of a value's text, at most `spec.max_bytes` in total.
     pub(super) fn pieces(&self, column: &StridedColumn<'_>, row: usize, mut piece: impl FnMut(&[u8])) {
         let bytes = column.text(row);
         if let ValueType::Text(_) = column.kind() {
@@ -40,7 +40,7 @@ impl BytesConversion {
         self.padded(count.min(limit), write, &mut piece);
     }
 
-    /// As many characters of UTF-8 as the precision allows, and their count.
+    /// Truncates UTF-8 to the precision in characters; returns the text and its number of characters.
     fn characters<'t>(&self, text: &'t [u8]) -> (&'t [u8], usize) {
         let starts = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
         let mut count = 0;
@@ -69,7 +69,7 @@ impl BytesConversion {
     }
 }
 
-/// Strips NUL bytes from the end.
+/// Strips trailing NUL bytes.
 fn without_nuls(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     &bytes[..end]

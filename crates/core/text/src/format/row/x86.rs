@@ -1,7 +1,7 @@
 //! Fills cells with AVX-512.
 //!
-//! A vector holds eight values of at most eight digits, or four of up to 13 digits, by [`super::super::x86`]. The
-//! portable writers handle larger ones, and unresolved ties.
+//! A vector holds eight values of at most eight digits, or four of up to 13 digits (by [`super::super::x86`]). Larger
+//! values and unresolved ties are left to the portable writers.
 
 use crate::arch::*;
 
@@ -14,12 +14,13 @@ use super::cells::{Cells, ROWS};
 pub(super) struct CellFiller {
     wide: LinePlan,
     narrow: Option<NarrowFiller>,
-    /// The end of texts within their 16 bytes.
+    /// End of each text within its 16 bytes.
     end: u8,
 }
 
 impl CellFiller {
-    /// A filler for texts with the digits of `scale`, followed by `next`; `None` unless this CPU has the instructions.
+    /// Creates a filler for texts with `scale`'s digits, followed by `next`; `None` unless this CPU has the
+    /// instructions.
     pub(super) fn if_possible(scale: &Scale, next: Option<u8>) -> Option<Self> {
         let byte = next.unwrap_or_default();
         let wide = LinePlan::if_possible(scale, byte)?;
@@ -29,10 +30,10 @@ impl CellFiller {
         Some(Self { wide, narrow, end })
     }
 
-    /// Fills cells, if all values fit. Returns whether they do.
+    /// Fills cells if all values fit; returns whether they do.
     pub(super) fn fill<R: Real>(&self, values: &[R; ROWS], cells: &mut Cells) -> bool {
-        // SAFETY: `if_possible` makes a `CellFiller` only where `LinePlan::if_possible` found the features of
-        // `fill_wide`, and `narrow` only where AVX-512 CD is there too, which is all that `fill` names.
+        // SAFETY: `if_possible` creates a `CellFiller` only if `LinePlan::if_possible` found the features of
+        // `fill_wide`, and `narrow` only if AVX-512 CD is there too, which is all that `fill` adds.
         unsafe { self.narrow.is_some_and(|narrow| narrow.fill(values, cells)) || self.fill_wide(values, cells) }
     }
 
@@ -45,7 +46,7 @@ impl CellFiller {
         let slots = cells.starts.iter_mut().zip(&mut cells.lengths);
         for (row, ((start, length), value)) in slots.zip(values).enumerate() {
             let first = (firsts[row / 4] >> (row % 4 * 16)) as u16;
-            // There is at least one digit, and a byte for the sign before all digits.
+            // There is at least one digit, and a byte for the sign before any digits.
             *start = (first.trailing_zeros() as u8).saturating_sub(u8::from(value.is_negative()));
             *length = self.end - (*start).min(self.end);
         }
@@ -57,17 +58,17 @@ impl CellFiller {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct NarrowFiller {
-    /// The source of each byte of a cell among the digits of values 0 to 3, and of values 4 to 7.
+    /// For each byte of a cell, its source among the digits of values 0 to 3, and of values 4 to 7.
     orders: [[u8; 64]; 2],
     template: [u8; 64],
-    /// A bit for each byte of a cell that is a digit or in front of one.
+    /// A bit for each byte of a cell that comes from the digits, or from the `-` that replaces leading ones.
     digits: u64,
     power: f64,
-    /// Bits of the leading digits that may be dropped.
+    /// Maximum number of leading bits (8 per digit) to drop.
     max_dropped: u64,
-    /// The position of the first of eight digits in a cell.
+    /// Position of the first of eight digits in a cell.
     first: u64,
-    /// The end of the text in a cell.
+    /// End of the text in a cell.
     end: u64,
 }
 
@@ -94,7 +95,7 @@ impl NarrowFiller {
             } else if position == point && scale.digits > 0 {
                 plan.template[at] = b'.';
             } else if position >= first {
-                // The last digit is the lowest byte.
+                // The last digit is in the lowest byte.
                 let weight = 14 - position - usize::from(scale.digits > 0 && position < point);
                 plan.digits |= 1 << at;
                 plan.orders[0][at] = (8 * value + weight) as u8;
@@ -142,7 +143,7 @@ impl NarrowFiller {
         let dropped = _mm512_min_epu64(zeros, _mm512_set1_epi64(self.max_dropped as i64));
         let shown = _mm512_srlv_epi64(_mm512_set1_epi8(-1), dropped);
         let ascii = _mm512_or_si512(digits, _mm512_set1_epi8(b'0' as i8));
-        // The digit where `shown` is set, '-' elsewhere.
+        // Selects the digit where `shown` is set, '-' elsewhere.
         let text = _mm512_ternarylogic_epi64::<0xCA>(shown, ascii, _mm512_set1_epi8(b'-' as i8));
         let first = _mm512_add_epi64(_mm512_srli_epi64::<3>(dropped), _mm512_set1_epi64(self.first as i64));
         let start = _mm512_sub_epi64(first, negative);
@@ -163,7 +164,7 @@ impl NarrowFiller {
     }
 }
 
-/// Eight values as f64.
+/// Loads eight values as f64.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load<R: Real>(values: &[R; 8]) -> __m512d {
@@ -177,14 +178,15 @@ fn load<R: Real>(values: &[R; 8]) -> __m512d {
     }
 }
 
-/// The eight digits of numbers below 10^8, one per byte, the last digit lowest.
+/// Splits numbers below 10^8 into eight digits, one per byte, the last digit lowest.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn decimal(numbers: __m512i) -> __m512i {
-    // (n · ceil(2^40 / 10^4)) >> 40, exact below 10^8; the quotient goes to the upper half.
+    // (n · ceil(2^40 / 10^4)) >> 40, exact below 10^8; the quotient moves to the upper half.
     let upper = _mm512_srli_epi64::<40>(_mm512_mul_epu32(numbers, _mm512_set1_epi64(109_951_163)));
     let fours = _mm512_add_epi64(numbers, _mm512_mul_epu32(upper, _mm512_set1_epi64((1 << 32) - 10_000)));
-    // (n · 5243) >> 19, exact below 10^4. Four times the quotient, since 2^16 - 100 is no signed 16 bits.
+    // (n · 5243) >> 19, exact below 10^4. Four times the quotient, because 2^16 - 100 does not fit a signed 16-bit
+    // integer.
     let upper = _mm512_srli_epi32::<1>(_mm512_mulhi_epu16(fours, _mm512_set1_epi32(5243)));
     let upper = _mm512_and_si512(upper, _mm512_set1_epi32(!3));
     let pairs = _mm512_dpwssd_epi32(fours, upper, _mm512_set1_epi32(((1 << 16) - 100) / 4));

@@ -27,18 +27,18 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    /// A string of characters of an alphabet.
+    /// A string of random characters from an alphabet.
     pub fn word(&mut self, alphabet: &[u8], size: usize) -> String {
         (0..size).map(|_| char::from(alphabet[self.below(alphabet.len())])).collect()
     }
 
-    /// A number with this many digits, without leading zeros.
+    /// A number with `count` digits and no leading zeros.
     pub fn digits(&mut self, count: usize) -> String {
         self.word(b"123456789", 1) + &self.word(b"0123456789", count - 1)
     }
 }
 
-/// A text with padding that looks like numbers.
+/// Adds padding that looks like numbers.
 pub fn padded(text: &[u8]) -> Vec<u8> {
     let mut padded = vec![b'8'; PADDING];
     padded.extend_from_slice(text);
@@ -73,7 +73,7 @@ pub fn line_of<'a>(window: Window<'a>, line: usize) -> &'a [u8] {
     &window.padded[window.index.line_start(line)..window.index.lines()[line].newline as usize]
 }
 
-/// The words after the keyword at the start of the line.
+/// Words after the keyword at the start of the line.
 pub fn words<'a>(line: &'a [u8], keyword: &str) -> Option<Vec<&'a str>> {
     let rest = line.strip_prefix(keyword.as_bytes())?;
     let is_separated = rest.first().is_none_or(|&byte| is_space(byte));
