@@ -1,4 +1,4 @@
-//! Hashes that stand in for names: a map of a million names would take too much memory.
+//! Hash maps keyed by name hashes instead of names, which would take too much memory for a million assets.
 
 use polyhaul_bytes::hash::xxh3_64;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A map whose keys are already hashes.
 pub(crate) type ByHash<V> = HashMap<u64, V, BuildHasherDefault<SameHash>>;
 
-/// The hash of a name.
+/// 64-bit XXH3 of a name.
 pub(crate) fn name_hash(name: &str) -> u64 {
     xxh3_64(name.as_bytes())
 }

@@ -1,20 +1,21 @@
-//! Libraries of assets: planning, worker processes, and a record of the results.
+//! Converts libraries of assets: plans them, runs worker processes and records the results.
 //!
 //! - [`Plan`]: the assets in folders and URLs, and which of them are already done.
-//! - [`Pool`]: worker processes, each converting one [`Task`] at a time. If a worker crashes, needs
-//!   too much memory or takes too long, its asset fails, but the run continues.
-//! - [`Row`]: the result of one attempt at an asset. Rows are data, and so are errors.
-//! - [`LogWriter`] and [`read_rows`]: the log of rows next to the outputs, append-only and with checksums. It is all
-//!   that a run needs to resume another one.
-//! - [`write_manifest`]: the same rows as one file, Parquet or JSON Lines, for people and their tools.
-//! - [`find_gone`]: outputs whose source is gone.
+//! - [`Pool`]: worker processes, each converting one [`Task`] at a time. If a worker crashes, or exceeds its memory or
+//!   time limit, its asset fails, but the run continues.
+//! - [`Row`]: the result of one attempt at an asset. Rows are data, including errors.
+//! - [`LogWriter`] and [`read_rows`]: the log of rows next to the outputs, append-only and checksummed. A run needs
+//!   nothing else to resume another one.
+//! - [`write_manifest`]: the rows as one file, Parquet or JSON Lines, for people and other tools.
+//! - [`find_gone`]: outputs whose source no longer exists.
 //! - [`Summary`]: totals over the rows.
 //!
-//! This crate never opens an asset and knows no format. A worker is any program that reads tasks and prints rows, so a
-//! cluster can be one too. The command (`surfaces/cli`, `batch`) is that program, and formats the text.
+//! This crate never opens an asset and depends on no format. A worker is any program that reads tasks and prints rows,
+//! even one that forwards them to a cluster. The command (`surfaces/cli`, `batch`) is that program, and formats the
+//! text.
 //!
-//! The files of a library are in the folder `.polyhaul` of the output folder or URL: `log/` has one file per run, and
-//! the manifest is next to it. Several runs may write at the same time, each to its own file.
+//! The state of a library is in the folder `.polyhaul` of the output folder or URL: `log/` has one file per run, and
+//! the manifest is next to it. Several runs may write concurrently, each to its own file.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -47,12 +48,12 @@ pub use worker::serve;
 
 use std::path::{Path, PathBuf};
 
-/// The folder of the log and the manifest, inside the output folder.
+/// The state folder: log and manifest, inside the output folder.
 pub fn state_folder(outputs: &Path) -> PathBuf {
     outputs.join(".polyhaul")
 }
 
-/// Seconds since 1970.
+/// Current time in seconds since 1970.
 pub fn now() -> f64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }

@@ -1,7 +1,7 @@
-//! The lines of a log: checksums, torn ends, and the rows that are left in damaged lines.
+//! Reads and writes the lines of a log: checksums, torn ends, and recovery of rows from damaged lines.
 //!
-//! Format of a line: 16 hexadecimal digits (64-bit XXH3 of the JSON), a space, the JSON of an object without spaces
-//! between its parts, a line feed.
+//! Line format: 16 hexadecimal digits (64-bit XXH3 of the JSON), a space, a JSON object without whitespace between
+//! tokens, a line feed.
 
 use crate::log::{BLOCK_BYTES, io};
 use polyhaul::{Result, Source};
@@ -10,29 +10,28 @@ use polyhaul_fault::planted;
 use serde::de::IgnoredAny;
 use std::path::Path;
 
-/// Hexadecimal digits of a checksum.
+/// Hexadecimal digits per checksum.
 const DIGITS: usize = 16;
-/// Bytes before the JSON.
+/// Bytes before the JSON: checksum and space.
 const HEAD: usize = DIGITS + 1;
-/// The start of the JSON with the space before it. Nothing else in a line looks like this: quotes inside of strings
-/// are escaped.
+/// The start of a JSON object with the space before it. Occurs nowhere else in a line, since quotes in strings are
+/// escaped.
 const START: &[u8] = b" {\"";
 
 /// A line of a log.
 pub(crate) enum LogLine<'a> {
-    /// JSON with the right checksum.
+    /// JSON with a matching checksum.
     Sound(&'a str),
-    /// Bytes with a wrong checksum. They may contain rows that are whole: see [`each_row_within`].
+    /// Bytes with a wrong checksum. They may contain intact rows: see [`each_row_within`].
     Damaged(&'a [u8]),
 }
 
-/// The line of a row.
+/// Formats a line with checksum.
 pub(crate) fn checked_line(json: &str) -> Vec<u8> {
     format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes()
 }
 
-/// Passes the lines of a file to `each`, except the end of a line that a killed run was writing. Returns the number of
-/// bytes read.
+/// Passes the lines of a file to `each`, except a torn last line of a killed run. Returns the number of bytes read.
 pub(crate) fn each_line(path: &Path, each: &mut dyn FnMut(LogLine<'_>) -> Result<()>) -> Result<u64> {
     let mut rest = Vec::new();
     let mut bytes = 0;
@@ -60,7 +59,7 @@ pub(crate) fn each_line(path: &Path, each: &mut dyn FnMut(LogLine<'_>) -> Result
     Ok(bytes)
 }
 
-/// Compares a line with its checksum.
+/// Verifies the checksum of a line.
 fn check(line: &[u8]) -> LogLine<'_> {
     let sound = line.split_at_checked(DIGITS).and_then(|(sum, rest)| {
         let json = rest.strip_prefix(b" ")?;
@@ -71,14 +70,13 @@ fn check(line: &[u8]) -> LogLine<'_> {
     sound.map_or(LogLine::Damaged(line), LogLine::Sound)
 }
 
-/// Whether a byte is a digit of a checksum.
+/// Whether a byte is a lowercase hexadecimal digit.
 fn is_digit(byte: &u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
-/// Whether bytes are the start of a line, as a run leaves it that is killed while it writes. If the JSON is complete,
-/// there is a second line or there are control characters, something else happened: the line feed was overwritten, or
-/// power failed.
+/// Whether bytes are the start of a line, as left by a run that was killed while writing. Complete JSON, a second line
+/// or control characters indicate damage instead: an overwritten line feed, or a power failure.
 fn is_torn(line: &[u8]) -> bool {
     let (head, json) = line.split_at(line.len().min(HEAD));
     let is_head = |(at, byte): (usize, &u8)| if at < DIGITS { is_digit(byte) } else { *byte == b' ' };
@@ -87,15 +85,15 @@ fn is_torn(line: &[u8]) -> bool {
     head.iter().enumerate().all(is_head) && is_start && is_one
 }
 
-/// The number of bytes of a JSON value at the start of `bytes`; `None` if it is not complete.
+/// Length of the JSON value at the start of `bytes`; `None` if incomplete.
 fn json_bytes(bytes: &[u8]) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     values.next()?.ok()?;
     Some(values.byte_offset())
 }
 
-/// Passes the rows to `each` that are whole within a damaged line. If its line feed is damaged, a row is joined with
-/// the next one; a row after a torn one has no line of its own either.
+/// Passes intact rows within a damaged line to `each`. A damaged line feed joins two rows; a row appended after a torn
+/// one shares its line.
 pub(crate) fn each_row_within(line: &[u8], each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     let mut end = 0;
     for start in memchr::memmem::find_iter(line, START) {
@@ -110,7 +108,7 @@ pub(crate) fn each_row_within(line: &[u8], each: &mut dyn FnMut(&str) -> Result<
     Ok(())
 }
 
-/// Passes a file to `each` block by block. A run may be appending to it, so growth is not an error.
+/// Passes a file to `each` in blocks. A run may be appending to it, so growth is not an error.
 pub(crate) fn each_block(path: &Path, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let failed = |error| io("reading", path, error);
     let source = Source::open(path).map_err(failed)?;

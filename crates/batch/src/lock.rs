@@ -1,8 +1,8 @@
-//! Locks on log files: which files runs are writing, and whether they are still in place.
+//! Locks log files: detects which files runs are writing, and whether they are still in place.
 //!
-//! On Unix, a run holds a lock (`flock`) on its file; it ends with the process. Where the file system has no locks, a
-//! file counts as being written if it has changed within the last hour. On Windows, a run opens its file so that others
-//! can only read it. Objects in stores have no locks.
+//! On Unix, a run holds a lock (`flock`) on its file until the process ends. On file systems without locks, a file
+//! counts as being written if it changed within the last hour. On Windows, a run opens its file with read-only sharing.
+//! Objects in stores have no locks.
 
 use polyhaul::place::is_url;
 use polyhaul_fault::planted;
@@ -11,43 +11,44 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How many names to try for a new file.
+/// Maximum number of names to try for a new file.
 const MAX_NAMES: u32 = 1000;
 
-/// How long a log must not have changed to count as complete where files cannot be locked: some assets take long.
+/// Time without changes after which a log counts as complete if files cannot be locked. Long, since some assets take
+/// long.
 const MIN_QUIET: Duration = Duration::from_secs(3600);
 
-/// Tells files apart that had the same name: device and inode. `None` where files have no such numbers.
+/// Device and inode, to distinguish files that had the same path. `None` on systems without such numbers.
 pub(crate) type FileIdentity = (u64, u64);
 
-/// An exclusive lock on a log file that no run is writing, held until dropped.
+/// An exclusive lock on a log file that is not being written, held until dropped.
 pub(crate) struct LogGuard(Option<File>);
 
 impl LogGuard {
-    /// Whether the file has this size. Objects in stores never grow.
+    /// Whether the file still has this size. Objects in stores never grow.
     pub(crate) fn has_bytes(&self, bytes: u64) -> bool {
         self.0.as_ref().is_none_or(|file| file.metadata().is_ok_and(|metadata| metadata.len() == bytes))
     }
 
-    /// The identity of the file.
+    /// Identity of the file.
     pub(crate) fn identity(&self) -> Option<FileIdentity> {
         self.0.as_ref().and_then(|file| identity(&file.metadata().ok()?))
     }
 }
 
-/// A log file that is being written, locked until dropped.
+/// A log file being written, locked until dropped.
 pub(crate) struct LogFile {
     pub(crate) file: File,
     pub(crate) path: PathBuf,
-    /// The number of bytes written so far.
+    /// Bytes written so far.
     pub(crate) bytes: u64,
 }
 
 impl LogFile {
-    /// Creates and locks a file in a folder, which is created if necessary.
+    /// Creates and locks a file in a folder; creates the folder if necessary.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// I/O errors.
     pub(crate) fn create(folder: &Path, name: &str) -> io::Result<LogFile> {
         let mut options = OpenOptions::new();
         options.create_new(true).read(true).append(true);
@@ -60,28 +61,28 @@ impl LogFile {
             let is_last = number == MAX_NAMES;
             let file = match options.open(&path) {
                 Ok(file) => LogFile { file, path, bytes: 0 },
-                // A run on another machine has the same name, or somebody removed the folder.
+                // A run on another machine has the same name, or the folder was removed.
                 Err(error) if !is_last && is_transient(&error) => continue,
                 Err(error) => return Err(error),
             };
             let is_taken = !planted("log-unlocked") && matches!(lock(&file.file), Lock::Busy);
-            // A merge may have found the file before it was locked.
+            // A merge may have taken the file before it was locked.
             if !is_taken && file.is_in_place() || is_last {
                 return Ok(file);
             }
         }
     }
 
-    /// Whether the path still leads to the file: it was neither removed nor renamed or replaced.
+    /// Whether the path still refers to the file: it was not removed, renamed or replaced.
     pub(crate) fn is_in_place(&self) -> bool {
         let named = std::fs::metadata(&self.path);
         named.is_ok_and(|named| self.file.metadata().is_ok_and(|open| identity(&named) == identity(&open)))
     }
 
-    /// Whether another program has cut off bytes that were written.
+    /// Whether another program truncated the file.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// I/O errors.
     pub(crate) fn is_truncated(&self) -> io::Result<bool> {
         Ok(self.file.metadata()?.len() < self.bytes)
     }
@@ -91,10 +92,10 @@ fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
 }
 
-/// The result of locking a file.
+/// Result of an attempt to lock a file.
 enum Lock {
     Held,
-    /// Somebody else holds a lock.
+    /// Another process holds a lock.
     Busy,
     /// The file system has no locks.
     Unsupported,
@@ -137,15 +138,15 @@ fn identity(_: &Metadata) -> Option<FileIdentity> {
     None
 }
 
-/// Locks a log file; `None` if a run is writing it, or another merge has taken it.
+/// Locks a log file; `None` if a run is writing it or another merge holds it.
 ///
 /// # Errors
-/// Errors of the system.
+/// I/O errors.
 pub(crate) fn take(path: &Path) -> io::Result<Option<LogGuard>> {
     if is_url(path) {
         return Ok(Some(LogGuard(None)));
     }
-    // Locks of network file systems need a file that can be written.
+    // Network file systems can only lock files that are open for writing.
     let file = match OpenOptions::new().read(true).append(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
         opened => opened,
@@ -164,7 +165,7 @@ pub(crate) fn take(path: &Path) -> io::Result<Option<LogGuard>> {
     Ok(is_free.then_some(LogGuard(Some(file.file))))
 }
 
-/// Whether a file has not changed for a while. If its clock is ahead, nobody knows.
+/// Whether a file has not changed for a while. False if its modification time is in the future.
 fn is_quiet(file: &File) -> bool {
     let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
     changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age >= MIN_QUIET)

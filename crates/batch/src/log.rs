@@ -1,10 +1,10 @@
-//! The log: rows as lines of JSON, each prefixed with a checksum, in one file per run.
+//! Appends rows to the log: lines of JSON with a checksum, in one file per run.
 //!
-//! A file is only ever appended to, so a run that is killed loses at most the line it was writing (`lines`). Objects in
-//! stores cannot be appended to: there, a run writes numbered segments, at most one per second, and joins them at the
-//! end. The rows of all files, in the order of their names, are the library's history. Several runs, on one machine or
-//! many, never write to the same file. A run locks its file (`lock`); if the file is removed, renamed or replaced all
-//! the same, the run writes its rows to another one.
+//! Files are append-only, so a killed run loses at most the line it was writing (`lines`). Objects in stores cannot be
+//! appended to: there, a run writes numbered segments, at most one per second, and joins them at the end. The rows of
+//! all files, in order of their names, are the library's history. Several runs, on one machine or many, never write to
+//! the same file. A run locks its file (`lock`); if the file is removed, renamed or replaced anyway, the run copies its
+//! rows to a new file.
 
 use crate::lines::{LogLine, checked_line, each_block, each_line, each_row_within};
 use crate::lock::LogFile;
@@ -21,12 +21,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bytes per read and write.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
-/// The minimum time between two segments.
+/// Minimum time between segments.
 const SEGMENT: Duration = Duration::from_secs(1);
-/// How often to list the files again that merges have joined meanwhile.
+/// Maximum number of listings: files may be merged between listing and reading.
 const MAX_LISTINGS: u32 = 100;
 
-/// The folder of the log files.
+/// Folder of the log files.
 fn log_folder(outputs: &Path) -> PathBuf {
     state_folder(outputs).join("log")
 }
@@ -40,7 +40,7 @@ pub struct LogWriter {
 
 enum LogPlace {
     File(LogFile),
-    /// Lines not yet written, the time of the last write, and the number of the next segment.
+    /// Pending lines, time of the last write, and number of the next segment.
     Segments {
         pending: Vec<u8>,
         last: Instant,
@@ -49,8 +49,8 @@ enum LogPlace {
 }
 
 impl LogWriter {
-    /// Creates the log of a run that writes to the folder or URL `outputs`. A log file is locked until the writer is
-    /// dropped, so merging leaves it alone.
+    /// Creates the log of a run that writes to the folder or URL `outputs`. A log file stays locked until the writer is
+    /// dropped, so merges skip it.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -65,8 +65,7 @@ impl LogWriter {
         Ok(LogWriter { folder, name, place })
     }
 
-    /// Appends rows. From then on, rows in a file survive if this process is killed; rows in a store, about a second
-    /// later.
+    /// Appends rows. Rows in a file then survive if this process is killed; rows in a store, about a second later.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -96,7 +95,7 @@ impl LogWriter {
         }
     }
 
-    /// Writes pending rows if the last segment is more than a second old. Call this regularly.
+    /// Writes pending rows if the last segment is at least a second old. Call this regularly.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -114,7 +113,7 @@ impl LogWriter {
         }
     }
 
-    /// Writes the rows so far to a new file if another program removed, renamed or replaced the log during the run.
+    /// Copies the rows to a new file if another program removed, renamed or replaced the log.
     fn restore(&mut self) -> Result<()> {
         let LogPlace::File(log) = &mut self.place else { return Ok(()) };
         let failed = |error| io("restoring", &log.path, error);
@@ -132,7 +131,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Completes the log: syncs its file, or joins its segments.
+    /// Completes the log: syncs the file, or joins the segments.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -149,7 +148,7 @@ impl LogWriter {
                         whole.extend_from_slice(block);
                         Ok(())
                     });
-                    // Segments that a merge has joined are in its log.
+                    // A merge may have moved segments into its own log.
                     read.or_else(|error| if place::is_file(segment) { Err(error) } else { Ok(()) })?;
                 }
                 whole.append(pending);
@@ -160,8 +159,8 @@ impl LogWriter {
     }
 }
 
-/// A name that no other run has, and that sorts after those of earlier runs. Clocks and process IDs of containers may
-/// be the same on many machines.
+/// A name unique to this run that sorts after earlier runs. Includes random bits, since containers on different
+/// machines may share clock and process ID.
 fn new_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let random = RandomState::new().hash_one(0) as u32;
@@ -180,23 +179,23 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     place::remove(path).map_err(|error| io("removing", path, error))
 }
 
-/// The damaged lines of a log.
+/// Damaged lines of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
-    /// Lines with a wrong checksum, and lines that are not rows. The start of a line at the end of a log does not
-    /// count: a killed run may leave it behind.
+    /// Lines with a wrong checksum, and lines that are not rows. A torn last line does not count: a killed run may
+    /// leave one.
     pub lines: u64,
-    /// The file with the first damaged line.
+    /// First file with a damaged line.
     pub first: Option<PathBuf>,
 }
 
 /// Passes the JSON of all rows of a library to `each`, in the order in which the runs started. `each` returns whether
-/// it is a row; if not, it counts as damaged.
+/// the JSON is a row; otherwise it counts as damaged.
 ///
-/// Clocks of machines differ, so this is not the order of the attempts at an asset: their numbers are, and rows with
-/// the same number are in the order in which they are passed. A row may be passed more than once, with the same text:
-/// after a merge that was killed, and while one is running.
+/// Clocks of machines differ, so this may not be the order of attempts at an asset: use the attempt numbers; rows with
+/// the same number are passed in order. A row may be passed more than once with identical text: during a merge, and
+/// after one was killed.
 ///
 /// # Errors
 /// Errors of `each`, and [`ErrorKind::Io`]. A library without a log has no rows.
@@ -209,7 +208,7 @@ pub fn read_rows(outputs: &Path, each: &mut dyn FnMut(&str) -> Result<bool>) -> 
         let failed = files.find_map(|file| read_file(&file, each, &mut damage).err().map(|error| (file, error)));
         match failed {
             None => return Ok(damage),
-            // A merge has joined the file after it was listed.
+            // A merge joined the file after it was listed.
             Some((file, _)) if listings < MAX_LISTINGS && !place::is_file(&file) => {}
             Some((_, error)) => return Err(error),
         }
@@ -240,7 +239,7 @@ pub fn has_log(outputs: &Path) -> Result<bool> {
     log_files(outputs).map(|files| !files.is_empty())
 }
 
-/// The log files, in the order of their names.
+/// The log files in order of their names.
 pub(crate) fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
     let folder = log_folder(outputs);
     let listing = |error| io("listing", &folder, error);
@@ -259,7 +258,7 @@ pub(crate) fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A hash of the names and sizes of all log files. It changes with every row, whatever the clocks.
+/// Hash of the names and sizes of all log files. It changes with every row, independent of clocks.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
@@ -282,7 +281,7 @@ impl Damage {
     }
 }
 
-/// A failed operation on a path.
+/// Wraps an I/O error of an operation on a path.
 pub(crate) fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
     Error::io(doing, &place::shown(path), error)
 }
@@ -316,7 +315,7 @@ mod tests {
         DoneRow::Made(Box::new(Row { asset: asset.into(), attempt: 1, ..Row::default() }))
     }
 
-    /// The assets in the log, sorted.
+    /// Sorted assets in the log.
     fn assets(outputs: &Path) -> Vec<String> {
         let mut assets = Vec::new();
         let damage = read_rows(outputs, &mut |json| {
@@ -332,7 +331,7 @@ mod tests {
     fn merging_leaves_logs_of_active_runs_alone() {
         let scratch = Scratch::new("log-active");
         let outputs = &scratch.0;
-        // Active runs before, between and after logs of runs that have ended.
+        // Active runs before, between and after logs of completed runs.
         let mut active = Vec::new();
         for (number, asset) in ["a", "b", "c", "d", "e"].iter().enumerate() {
             let mut log = LogWriter::create(outputs).unwrap();
@@ -347,7 +346,7 @@ mod tests {
         assert_eq!(compact_logs(outputs).unwrap().active, 3);
         drop(active.pop());
         active.into_iter().try_for_each(LogWriter::finish).unwrap();
-        // A process that another test starts holds copies of the locks until it runs its program.
+        // A process forked by another test holds copies of the locks until it executes its program.
         let is_merged = || {
             std::thread::yield_now();
             compact_logs(outputs).unwrap() == Merged::default()
@@ -357,7 +356,7 @@ mod tests {
         assert_eq!(assets(outputs), ["a", "b", "c", "d", "e", "f", "f", "f"]);
     }
 
-    /// Rows that were written before a reader starts are never missing.
+    /// Rows written before a reader starts are never missing.
     #[test]
     fn runs_merges_and_readers_at_once_lose_no_row() {
         const RUNS: usize = 3;
@@ -417,13 +416,13 @@ mod tests {
         std::fs::remove_dir_all(outputs).unwrap();
         log.append(&[row("c")]).unwrap();
         assert_eq!(compact_logs(outputs).unwrap().active, 1);
-        // Without further rows, the end of the run notices it.
+        // Without further rows, `finish` detects it.
         std::fs::remove_dir_all(outputs).unwrap();
         log.finish().unwrap();
         assert_eq!(assets(outputs), ["a", "b", "c"]);
     }
 
-    /// Runs on two machines may have the same name, and a merge may take a file before its run has locked it.
+    /// Runs on two machines may choose the same name, and a merge may take a file before its run locks it.
     #[test]
     fn logs_with_the_same_name_are_two_files() {
         let scratch = Scratch::new("log-names");

@@ -1,7 +1,7 @@
-//! The manifest: the rows of a library in one file, one row per asset and attempt, for people and their tools.
+//! Writes the manifest: the rows of a library in one file, one row per attempt at an asset, for people and other tools.
 //!
-//! It is a Parquet file with the feature `parquet`, and JSON Lines without it. An asset has at most one row whose
-//! status is `done`: its last success. Earlier successes are `replaced`.
+//! The format is Parquet with the feature `parquet`, otherwise JSON Lines. At most one row per asset has the status
+//! `done`: its last success. Earlier successes are `replaced`.
 
 use crate::hash::{ByHash, name_hash};
 use crate::lines::each_block;
@@ -16,24 +16,24 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Rows per group.
+/// Rows per row group.
 const GROUP_ROWS: usize = 50_000;
 
-/// Rows with their status.
+/// Rows with status.
 pub(crate) type Rows<'r> = &'r [(&'static str, Row)];
 
-/// The path of a library's manifest.
+/// Path of a library's manifest.
 pub fn manifest_path(outputs: &Path) -> PathBuf {
     state_folder(outputs).join(if cfg!(feature = "parquet") { "manifest.parquet" } else { "manifest.jsonl" })
 }
 
-/// What a manifest contains.
+/// Row count of a manifest, and damage of its log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ManifestCounts {
-    /// The number of rows.
+    /// Number of rows.
     pub rows: u64,
-    /// The damaged lines of the log.
+    /// Damaged lines of the log.
     pub damage: Damage,
 }
 
@@ -43,7 +43,7 @@ pub struct ManifestCounts {
 /// [`polyhaul::ErrorKind::Io`]; the old manifest is then kept.
 pub fn write_manifest(outputs: &Path) -> Result<ManifestCounts> {
     let path = manifest_path(outputs);
-    // Rows that are added while it is written make it stale.
+    // Hash first: rows added during writing make the manifest stale.
     let logs = logs_hash(outputs)?;
     #[cfg(feature = "parquet")]
     let written = crate::parquet::write(outputs, &path);
@@ -55,8 +55,8 @@ pub fn write_manifest(outputs: &Path) -> Result<ManifestCounts> {
     Ok(counts)
 }
 
-/// Whether the manifest is missing, has been changed, or does not fit the log. In stores, its content is not read: only
-/// its size counts.
+/// Whether the manifest is missing, was changed, or does not match the log. In stores, only its size is compared, not
+/// its content.
 pub fn is_manifest_stale(outputs: &Path) -> bool {
     let path = manifest_path(outputs);
     let mut text = Vec::new();
@@ -71,13 +71,13 @@ pub fn is_manifest_stale(outputs: &Path) -> bool {
         && (bytes != Some(fingerprint.bytes) || logs_hash(outputs).ok() != Some(fingerprint.logs) || !is_same())
 }
 
-/// The options with which manifests are written.
+/// Options for writing manifests.
 pub(crate) fn file_options() -> FileOptions {
     FileOptions::default().with_hash(true)
 }
 
-/// Describes a manifest and the log it was made from. It is kept beside the manifest, so that a run without work finds
-/// out whether they still fit, without clocks and without reading the log.
+/// Fingerprint of a manifest and its log, stored beside it. A run without work checks it to decide whether both still
+/// match, without clocks and without reading the log.
 struct Fingerprint {
     logs: u64,
     bytes: u64,
@@ -111,7 +111,7 @@ fn file_hash(path: &Path) -> Result<u128> {
     Ok(hash.digest())
 }
 
-/// A row with its status, as one JSON object.
+/// A row with status, serialized as one JSON object.
 #[derive(Serialize)]
 pub struct StatusRow<'r> {
     /// `done`, `failed` or `replaced`.
@@ -130,7 +130,7 @@ mod json_lines {
     use std::io::{BufWriter, Write};
     use std::path::Path;
 
-    /// Writes the manifest of a library to a file.
+    /// Writes the manifest of a library.
     pub(super) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Finished)> {
         let mut sink = Sink::file(path, file_options()).map_err(|error| io("creating", path, error))?;
         let mut lines = BufWriter::with_capacity(BLOCK_BYTES, &mut sink);
@@ -145,8 +145,8 @@ mod json_lines {
     }
 }
 
-/// Passes all rows to `write` in groups, each with its status. The log is read twice: first to find the last success of
-/// each asset. Rows that are added later do not count.
+/// Passes all rows with status to `write` in groups. Reads the log twice: first to find the last success of each asset.
+/// Rows added in between are skipped.
 pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<ManifestCounts> {
     let LastRows { last, mut lines } = last_rows(outputs)?;
     let mut group = Vec::new();
@@ -171,7 +171,7 @@ pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Resu
     Ok(ManifestCounts { rows, damage })
 }
 
-/// Passes all rows of a library to `each`, with their status: `done`, `failed`, or `replaced` by a later success.
+/// Passes all rows of a library to `each` with their status: `done`, `failed`, or `replaced` by a later success.
 ///
 /// # Errors
 /// Errors of `each`, and [`polyhaul::ErrorKind::Io`].
@@ -187,24 +187,24 @@ fn status(row: &Row, is_last: bool) -> &'static str {
     }
 }
 
-/// What later rows say about those before them.
+/// Result of the first pass over the log.
 #[derive(Default)]
 struct LastRows {
     last: ByHash<LastRow>,
-    /// The hashes of the lines of all rows.
+    /// Hashes of all row lines.
     lines: HashSet<u64>,
 }
 
-/// The last rows of an asset.
+/// The last success and removal of an asset.
 #[derive(Default)]
 struct LastRow {
-    /// The number and the line's hash of the last success.
+    /// Attempt number and line hash of the last success.
     success: (u32, u64),
-    /// The number of the last row that says that the asset is gone.
+    /// Attempt number of the last row that marks the asset as removed.
     pruned_attempt: u32,
 }
 
-/// The last rows of each asset that succeeded or is gone.
+/// Finds the last success and removal of each asset.
 fn last_rows(outputs: &Path) -> Result<LastRows> {
     let mut rows = LastRows::default();
     read_rows(outputs, &mut |json| {

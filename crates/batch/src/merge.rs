@@ -1,4 +1,4 @@
-//! Joining the logs of runs that have ended.
+//! Merges the logs of completed runs.
 
 use crate::lines::{LogLine, checked_line, each_line};
 use crate::lock::{self, FileIdentity, LogGuard};
@@ -9,19 +9,18 @@ use polyhaul_fault::planted;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The end of the names of joined logs in stores.
+/// Name suffix of merged logs in stores.
 const JOINED: &str = "-joined";
 
-/// What [`compact_logs`] found.
+/// Result of [`compact_logs`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Merged {
-    /// Logs that runs are writing, or another merge is joining, which stay as they are.
+    /// Number of logs skipped, since a run is writing or another merge is joining them.
     pub active: usize,
 }
 
-/// Joins the log files of a library into one, except those that runs are writing. The joined log keeps damaged lines as
-/// they are.
+/// Merges the log files of a library into one, except those being written. Damaged lines are preserved.
 ///
 /// # Errors
 /// [`polyhaul::ErrorKind::Io`]; no rows are lost.
@@ -54,8 +53,8 @@ pub fn compact_logs(outputs: &Path) -> Result<Merged> {
     Ok(merged)
 }
 
-/// Removes a log of which this many bytes were joined, unless it has changed since: a run that had just created it may
-/// have locked and written it, or another merge may have replaced it.
+/// Removes a log after `bytes` bytes of it were merged, unless it changed since: a run that just created it may have
+/// locked and written it, or another merge may have replaced it.
 fn remove_joined(file: &Path, identity: Option<FileIdentity>, bytes: u64) -> Result<()> {
     let guard = take(file)?;
     let is_same = |guard: LogGuard| guard.identity() == identity && guard.has_bytes(bytes);
@@ -70,13 +69,13 @@ fn take(file: &Path) -> Result<Option<LogGuard>> {
 struct JoinedLog<'a> {
     path: PathBuf,
     lines: BufWriter<Sink<'a>>,
-    /// Keeps another merge from joining the file that is replaced.
+    /// Prevents other merges from taking the file being replaced.
     guard: LogGuard,
 }
 
 impl JoinedLog<'_> {
-    /// Prepares to replace the first of the logs, so that the order is preserved; `None` if it is locked. In a store,
-    /// it may be a segment, which its run removes at the end, so the joined log gets another name.
+    /// Prepares to replace the first log, which preserves the order; `None` if it is locked. In a store, the first may
+    /// be a segment that its run will remove, so the merged log gets a different name.
     fn create(first: &Path) -> Result<Option<Self>> {
         let Some(guard) = take(first)? else { return Ok(None) };
         let stem = first.file_stem().unwrap_or_default().to_string_lossy();
@@ -96,7 +95,7 @@ impl JoinedLog<'_> {
         written.map_err(|error| io("writing", &self.path, error))
     }
 
-    /// Puts the file in place and returns its path.
+    /// Replaces the file and returns its path.
     fn finish(self) -> Result<PathBuf> {
         let JoinedLog { path, lines, guard } = self;
         let failed = |error| io("writing", &path, error);

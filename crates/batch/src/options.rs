@@ -1,6 +1,6 @@
-//! The options of runs, by their hash: rows have only the hash, and people want to know what changed.
+//! Stores the options of runs by hash: rows contain only the hash, but people want to know what changed.
 //!
-//! Each set of options is a small file in the state folder, named after its hash, with one option per line.
+//! Each set of options is a small file in the state folder, named by hash, with one option per line.
 
 use crate::log::io;
 use crate::state_folder;
@@ -8,14 +8,14 @@ use polyhaul::place::is_url;
 use polyhaul::{FileOptions, Result, Sink, Source};
 use std::path::{Path, PathBuf};
 
-/// Files that are longer were not written by a run.
+/// Maximum file size; runs write no larger ones.
 const MAX_BYTES: usize = 1 << 20;
 
 fn options_path(outputs: &Path, hash: &str) -> PathBuf {
     state_folder(outputs).join("options").join(hash)
 }
 
-/// Keeps the options of a run that writes to `outputs`, one per line.
+/// Stores the options of a run, one per line.
 ///
 /// # Errors
 /// [`polyhaul::ErrorKind::Io`].
@@ -32,9 +32,9 @@ pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
     sink.write_all(options.as_bytes()).and_then(|()| sink.finish()).map(drop).map_err(failed)
 }
 
-/// Returns the options with a hash; `None` if no run kept them.
+/// Loads the options with a hash; `None` if not stored.
 pub fn kept_options(outputs: &Path, hash: &str) -> Option<String> {
-    // A log may have been written by anybody: it must not name another file.
+    // Logs are untrusted: a hash must not name another file.
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }

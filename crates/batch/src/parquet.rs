@@ -1,4 +1,4 @@
-//! The manifest as a Parquet file. Outputs and warnings are JSON in text columns, which every tool can read.
+//! Writes the manifest as Parquet. Outputs and warnings are JSON in text columns, readable by any tool.
 //!
 //! File format: <https://parquet.apache.org/docs/file-format/>.
 
@@ -46,7 +46,7 @@ const SCHEMA: &str = "message manifest {
     required binary worker (UTF8);
 }";
 
-/// Writes the manifest of a library to a file.
+/// Writes the manifest of a library.
 ///
 /// # Errors
 /// [`ErrorKind::Io`]; the old manifest is then kept.
@@ -126,7 +126,7 @@ fn doubles<W: Write + Send>(
     column::<DoubleType, W>(group, rows.iter().map(|(_, row)| value(row)))
 }
 
-/// Writes the next column: its values and, if it is optional, which rows have one.
+/// Writes the next column: values, and definition levels that mark missing ones.
 fn column<T: parquet::data_type::DataType, W: Write + Send>(
     group: &mut Group<'_, W>,
     values: impl Iterator<Item = Option<T::T>>,

@@ -1,7 +1,7 @@
-//! The assets of a library, and which of them have to be converted.
+//! Lists the assets of a library and determines which to convert.
 //!
-//! A library may have a million assets, so an [`Asset`] is small (a name, a size, a version), and the log is matched
-//! against them line by line. No file is opened here: files are only listed, and their sizes and times looked up.
+//! A library may have a million assets, so an [`Asset`] is small (name, size, version), and the log is matched line by
+//! line. Files are listed, and their sizes and times looked up, but never opened.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{Damage, io, read_rows};
@@ -15,17 +15,17 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The maximum number of threads that look up files.
+/// Maximum number of threads for file lookups.
 const MAX_THREADS: usize = 16;
-/// The minimum number of files per thread.
+/// Minimum number of files per thread.
 const MIN_SHARE: usize = 1000;
 
-/// One part of a library, selected by hashing the asset names, for one of several machines.
+/// A part of a library for one of several machines, selected by hashing asset names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which part, starting at 1.
+    /// Index of the part, from 1.
     pub index: u32,
-    /// The number of parts.
+    /// Number of parts.
     pub count: u32,
 }
 
@@ -43,40 +43,40 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Whether the asset with this name is in this part.
+    /// Whether the asset with this name belongs to this part.
     pub fn has(self, name: &str) -> bool {
         name_hash(name) % u64::from(self.count) == u64::from(self.index - 1)
     }
 }
 
-/// The state of an asset according to the log.
+/// State of an asset according to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetState {
-    /// No attempt so far.
+    /// Not attempted yet.
     New,
-    /// It was converted with these options, and its source and outputs are unchanged.
+    /// Converted with these options; source and outputs are unchanged.
     Done,
-    /// It failed with these options, and its source is unchanged.
+    /// Failed with these options; the source is unchanged.
     Failed,
-    /// It was converted, but its source, options or outputs have changed since.
+    /// Converted, but source, options or outputs have changed since.
     Changed,
 }
 
 /// An asset of a library.
 #[derive(Clone, Debug)]
 pub struct Asset {
-    /// Its path below the folder in which it was found.
+    /// Path relative to the folder in which it was found.
     pub name: Box<Path>,
-    /// Its size in bytes, if known.
+    /// Size in bytes, if known.
     pub bytes: Option<u64>,
-    /// Its state according to the log.
+    /// State according to the log.
     pub state: AssetState,
-    /// The number of attempts so far.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// Whether its last attempt had other options.
+    /// Whether the last attempt used other options.
     has_other_options: bool,
     root: u32,
-    /// An ETag or modification time that changes with the content; empty if unknown.
+    /// ETag or modification time, which changes with the content; empty if unknown.
     version: Box<str>,
 }
 
@@ -89,13 +89,13 @@ impl Asset {
     }
 }
 
-/// Which assets to include in a [`Plan`].
+/// Selects the assets of a [`Plan`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Which files in folders to include. Default: files of known formats, without subfolders.
+    /// Files to include from folders (files of known formats, without subfolders).
     pub find: FindOptions,
-    /// Which part of them to include. Default: all.
+    /// Part of the library to include (all).
     pub shard: Option<Shard>,
 }
 
@@ -114,18 +114,18 @@ impl PlanOptions {
 /// The assets of a library.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// All assets, in the order in which they were found.
+    /// Assets in the order in which they were found.
     pub assets: Vec<Asset>,
-    /// The inputs: folders in which assets were found, or single files.
+    /// Inputs: folders that were searched, or single files.
     pub(crate) roots: Vec<PathBuf>,
-    /// The folders among them in which nothing was found, for any shard.
+    /// Input folders in which nothing was found for any shard.
     pub(crate) empty_roots: Vec<PathBuf>,
-    /// The hash of the options of the last row that had others.
+    /// Options hash of the last row with other options.
     other_options: String,
 }
 
 impl Plan {
-    /// Lists the assets among `inputs` and in the folders among them.
+    /// Lists the assets in `inputs`: files, and files in folders.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if a folder cannot be listed or a file does not exist; [`ErrorKind::Usage`] if two assets have
@@ -147,17 +147,17 @@ impl Plan {
             plan.assets.extend(sources.into_iter().map(|source| Asset::new(root, source)));
             plan.roots.push(input.clone());
         }
-        // Names in a single folder always differ.
+        // Names within a single folder are unique.
         if plan.roots.len() > 1 {
             plan.check_names(|asset| Ok(asset.name.to_path_buf()), "have the same name")?;
         }
         Ok(plan)
     }
 
-    /// Checks that `of` returns a different path for each asset; `what` completes the message "A and B ...".
+    /// Checks that `of` returns distinct paths for all assets; `what` completes the message "A and B ...".
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`], naming the first two assets that collide.
+    /// [`ErrorKind::Usage`] naming the first two assets that collide.
     pub fn check_names(&self, of: impl Fn(&Asset) -> Result<PathBuf>, what: &str) -> Result<()> {
         let ignores_case = cfg!(any(windows, target_os = "macos"));
         let numbers = self.numbers(|asset| {
@@ -170,11 +170,11 @@ impl Plan {
         Err(Error::new(ErrorKind::Usage, format!("{first} and {second} {what}")))
     }
 
-    /// Checks that no output is an asset; otherwise a run would overwrite the inputs of the next one. `outputs` is the
-    /// output folder or URL, and `of` returns the output of each asset.
+    /// Checks that no output is an input, since a run would then overwrite the inputs of the next one. `outputs` is the
+    /// output folder or URL; `of` returns the output of an asset.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`], naming the first output that is an asset.
+    /// [`ErrorKind::Usage`] naming the first output that is an input.
     pub fn check_sources(&self, outputs: &Path, of: impl Fn(&Asset) -> Result<PathBuf>) -> Result<()> {
         let Ok(outputs) = place::real(outputs) else { return Ok(()) };
         let reals = self.roots.iter().filter_map(|root| place::real(root).ok());
@@ -193,7 +193,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The hashes of the names that `name` returns, each with the number of its asset, sorted by hash.
+    /// Name hashes with asset numbers, sorted by hash.
     fn numbers(&self, name: impl Fn(&Asset) -> Result<String>) -> Result<Vec<(u64, u32)>> {
         let numbered = |(number, asset)| Ok((name_hash(&name(asset)?), number as u32));
         let mut numbers = self.assets.iter().enumerate().map(numbered).collect::<Result<Vec<_>>>()?;
@@ -201,13 +201,14 @@ impl Plan {
         Ok(numbers)
     }
 
-    /// The path or URL of an asset.
+    /// Path or URL of an asset.
     pub fn source(&self, asset: &Asset) -> PathBuf {
         let root = &self.roots[asset.root as usize];
         if place::is_folder(root) { root.join(&asset.name) } else { root.clone() }
     }
 
-    /// Sets the state of each asset from the log in the output folder or URL `outputs`, given the hash of the options.
+    /// Sets the state of each asset from the log in `outputs`, a folder or URL; `options` is the options hash of this
+    /// run.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -219,7 +220,7 @@ impl Plan {
             let Some(row) = RowHeader::parse(json) else { return Ok(false) };
             let Some(&number) = numbers.get(&name_hash(&row.asset)) else { return Ok(true) };
             let asset = &mut self.assets[number as usize];
-            // Logs are in the order of clocks, of which one may have been ahead.
+            // Logs are ordered by clocks, one of which may be ahead.
             if row.attempt < asset.attempts && !planted("clock-order") {
                 return Ok(true);
             }
@@ -242,14 +243,14 @@ impl Plan {
         })
     }
 
-    /// The number of assets whose last attempt had other options, and the hash of such options, after
-    /// [`Plan::resume`]; `None` if there are none.
+    /// Number of assets whose last attempt used other options, and the hash of such options; `None` if there are none.
+    /// Call [`Plan::resume`] first.
     pub fn other_options(&self) -> Option<(usize, &str)> {
         let count = self.assets.iter().filter(|asset| asset.has_other_options).count();
         (count > 0).then_some((count, self.other_options.as_str()))
     }
 
-    /// The next attempt at an asset.
+    /// The task for the next attempt at an asset.
     pub fn task(&self, number: usize, output: &Path, folder: &Path) -> Task {
         let asset = &self.assets[number];
         Task {
@@ -267,8 +268,8 @@ impl Plan {
     }
 }
 
-/// Looks up sizes and versions that are missing from the listing, using several threads. A file that cannot be looked
-/// up fails later, when a worker opens it, and gets a row.
+/// Looks up sizes and versions missing from the listing, in parallel. Files that cannot be looked up fail later, when a
+/// worker opens them, and then get a row.
 fn look_up(sources: &mut [Source]) {
     let threads = RunOptions::default().worker_threads().min(MAX_THREADS);
     let share = sources.len().div_ceil(threads).max(MIN_SHARE);
@@ -283,15 +284,15 @@ fn look_up(sources: &mut [Source]) {
     });
 }
 
-/// The outputs that exist.
+/// Checks which outputs exist.
 struct Outputs<'a> {
     folder: &'a Path,
-    /// The objects below the URL and their sizes; `None` until they are needed.
+    /// Objects below the URL with sizes; listed on first use.
     listed: Option<HashMap<String, Option<u64>>>,
 }
 
 impl Outputs<'_> {
-    /// Whether all of these outputs exist and have the expected sizes.
+    /// Whether all outputs exist with the expected sizes.
     fn have(&mut self, outputs: &[OutputHeader<'_>]) -> Result<bool> {
         if place::is_url(self.folder) && self.listed.is_none() {
             let listed = place::list_objects(self.folder, true);
@@ -310,15 +311,15 @@ impl Outputs<'_> {
     }
 }
 
-/// A name as written in the log: with slashes.
+/// A name as written in the log, with forward slashes.
 pub(crate) fn key(name: &Path) -> String {
     let text = name.to_string_lossy();
     let text = place::stored_name(&text);
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
-/// An absolute path as text, for a worker to open wherever it runs. A worker cannot find names that are not UTF-8; they
-/// become failed rows.
+/// Absolute path as text, so that workers can run in any directory. Names that are not UTF-8 cannot be found by a
+/// worker and become failed rows.
 fn path_text(path: &Path) -> String {
     place::absolute(path).to_string_lossy().into_owned()
 }

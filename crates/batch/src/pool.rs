@@ -1,8 +1,8 @@
-//! Worker processes: starting them, feeding them, watching them, and replacing those that die.
+//! Runs worker processes: starts, feeds and watches them, and replaces those that die.
 //!
-//! A worker gets its next tasks while it is still working, so it never waits for this process. It works through them in
-//! order, so when it dies or takes too long, its oldest task is to blame, and the others go to the next worker. An
-//! engine is a worker that has many tasks at once and finishes them in any order; if it dies, the run fails.
+//! A worker gets its next tasks while still working, so it never waits for this process. It processes them in order, so
+//! if it dies or times out, its oldest task is to blame, and the others are reassigned. An engine is a worker that
+//! processes many tasks at once and finishes them in any order; if it dies, the run fails.
 
 use crate::row::{Row, RowError, RowNote, Task};
 use polyhaul::options::Cancel;
@@ -16,38 +16,37 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How often deadlines and cancellation are checked.
+/// Interval of deadline and cancellation checks.
 const STEP: Duration = Duration::from_millis(50);
-/// How long workers may take to end after they are asked to, or after they have closed their output.
+/// Time for a worker to exit after a request, or after closing its output.
 const GRACE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 3000 });
-/// How often to check whether they have.
+/// Interval of checks whether it exited.
 const GRACE_STEP: Duration = Duration::from_millis(2);
-/// Settings of glibc's allocator: keep up to 64 MB of freed memory for the next asset, because returning it to the
-/// system and getting it back would cost page faults.
+/// Settings for glibc's allocator: keep up to 64 MB of freed memory for the next asset, since returning it to the
+/// system and mapping it again would cost page faults.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
-/// How long to wait after each group of rows, so that more can accumulate.
+/// Pause after each group of rows, to let more accumulate.
 const PAUSE: Duration = Duration::from_millis(1);
-/// The maximum number of bytes of rows read at a time.
+/// Buffer size for reading rows.
 const LISTEN_BYTES: usize = 64 << 10;
-/// How many workers in a row may be lost to failed writes of tasks before the run fails.
+/// Consecutive failed task writes after which the run fails.
 const MAX_FAILED_WRITES: u32 = 10;
-/// The maximum number of bytes of the outstanding tasks of a worker, if there are several. They fit into a pipe, so
-/// sending them does not wait for the worker, which may hang.
+/// Maximum text size of a worker's outstanding tasks, if there are several. They fit into the pipe, so writing does not
+/// block on a worker that hangs.
 const PIPE_BYTES: usize = 32 << 10;
-/// How many bytes of a worker's standard error are kept for the message if it dies.
+/// Bytes of a worker's standard error kept for error messages.
 const STDERR_BYTES: usize = 2000;
 
-/// The command that starts a worker.
+/// Command that starts a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
-    /// The program.
+    /// Program to run.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments.
     pub arguments: Vec<OsString>,
 }
 
-/// A finished row: either the line that a worker wrote, which goes to the log unchanged, or a row created for a worker
-/// that died.
+/// A finished row: the line written by a worker, which is logged unchanged, or a row created for a worker that died.
 #[derive(Debug)]
 pub enum DoneRow {
     /// Written by a worker.
@@ -71,7 +70,7 @@ impl DoneRow {
         }
     }
 
-    /// Why the attempt failed.
+    /// Error of a failed attempt.
     pub fn error(&self) -> Option<&RowError> {
         match self {
             DoneRow::Line(note, _) => note.error.as_ref(),
@@ -79,7 +78,7 @@ impl DoneRow {
         }
     }
 
-    /// The asset's name, and the duration in seconds.
+    /// Asset name, and duration in seconds.
     pub fn asset(&self) -> (&str, f64) {
         match self {
             DoneRow::Line(note, _) => (&note.asset, note.seconds),
@@ -88,26 +87,26 @@ impl DoneRow {
     }
 }
 
-/// How many workers a pool has, how many tasks they get, and their exit codes.
+/// Worker counts, task limits and exit codes of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The number of workers.
+    /// Number of workers.
     pub workers: usize,
-    /// The maximum number of tasks per worker at a time.
+    /// Maximum number of tasks assigned to a worker.
     pub tasks: usize,
-    /// A worker gets more than two tasks only while their sources have fewer bytes than this in total, so that it does
-    /// not hold on to work that others could do.
+    /// A worker gets more than two tasks only if their sources total less than this many bytes, so that it does not
+    /// hold work that others could do.
     pub bytes: u64,
-    /// Whether it is an engine.
+    /// Whether the worker is an engine.
     pub is_engine: bool,
-    /// The exit code of a worker that needed more memory than its task allowed.
+    /// Exit code of a worker that exceeded the memory limit of its task.
     pub memory_code: i32,
-    /// The exit code of a worker that rejects its arguments, which ends the run.
+    /// Exit code of a worker that rejects its arguments, which ends the run.
     pub usage_code: i32,
 }
 
 impl Limits {
-    /// Whether a worker with this many tasks, bytes of sources, and bytes of text may get another task.
+    /// Whether a worker with this many tasks, source bytes and text bytes may get another task.
     fn has_room(&self, tasks: usize, bytes: u64, text_bytes: usize) -> bool {
         let fits_pipe = self.is_engine || tasks == 0 || text_bytes < PIPE_BYTES;
         tasks < self.tasks && (tasks < 2 || bytes < self.bytes) && fits_pipe
@@ -122,54 +121,54 @@ pub struct Pool {
     events: Receiver<Event>,
     sender: Sender<Event>,
     started: u64,
-    /// Failed writes of tasks since the last row.
+    /// Failed task writes since the last row.
     failed_writes: u32,
 }
 
 struct Worker {
-    /// Counts the processes that the pool has started.
+    /// Sequence number of the process in this pool.
     number: u64,
     child: Child,
-    /// `None` once it gets no more tasks.
+    /// Task pipe; `None` after the worker got its last task.
     tasks: Option<Box<dyn Write + Send>>,
-    /// Whether writing tasks failed although it was alive: it ends after the tasks that it got, and the others go to
-    /// another worker.
+    /// Whether writing tasks failed while the worker was alive: it exits after the tasks received, and the others are
+    /// reassigned.
     is_cut_off: bool,
-    /// The worker is currently working on the first one.
+    /// Assigned tasks; the worker is processing the first one.
     outstanding: VecDeque<Task>,
-    /// The total size of their sources.
+    /// Total source size of these tasks.
     bytes: u64,
-    /// When it started the first one.
+    /// Time at which it started the first task.
     since: Instant,
-    /// The task that exceeded its timeout, for which the worker was killed.
+    /// Task that timed out and for which the worker was killed.
     late: Option<u64>,
-    /// When the process was found to have ended before its output did.
+    /// Time at which the process was found dead while its output is still open.
     dead_since: Option<Instant>,
-    /// The end of its standard error, once that is closed.
+    /// End of its standard error, sent when closed.
     stderr: Receiver<String>,
 }
 
 enum Event {
     Rows(u64, Vec<DoneRow>),
-    /// A line that is not a row.
+    /// A line other than a row.
     Noise(String),
     End(u64),
 }
 
 impl Pool {
-    /// Prepares a pool; workers start with their first task.
+    /// Creates a pool. Workers are started by their first task.
     pub fn new(command: WorkerCommand, limits: Limits) -> Pool {
         let (sender, events) = channel();
         Pool { command, limits, workers: Vec::new(), events, sender, started: 0, failed_writes: 0 }
     }
 
-    /// Runs tasks until `tasks` returns `None` and all of them are done. The workers keep running. Passes rows to
-    /// `on_rows` as they arrive. Cancellation stops the workers; their tasks get no rows.
+    /// Runs tasks until `tasks` returns `None` and all are done; workers stay alive. Passes rows to `on_rows` as they
+    /// arrive. Cancellation stops the workers; their tasks get no rows.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] if workers cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its
-    /// arguments; [`ErrorKind::Cancelled`]; errors of `on_rows`, which is also called several times a second
-    /// without rows.
+    /// [`ErrorKind::Io`] if a worker cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its
+    /// arguments; [`ErrorKind::Cancelled`]; errors of `on_rows`, which is also called several times a second without
+    /// rows.
     pub fn run(
         &mut self,
         tasks: &mut dyn Iterator<Item = Task>,
@@ -211,7 +210,7 @@ impl Pool {
         }
     }
 
-    /// Fills up the tasks of each worker.
+    /// Assigns tasks to workers with room, and starts missing workers.
     fn feed(&mut self, again: &mut VecDeque<Task>, tasks: &mut dyn Iterator<Item = Task>) -> Result<()> {
         self.workers.retain_mut(|worker| !worker.died_idle());
         for number in 0..self.limits.workers {
@@ -221,7 +220,7 @@ impl Pool {
             }
             let (have, mut bytes) = worker.map_or((0, 0), |worker| (worker.outstanding.len(), worker.bytes));
             let mut text_bytes = worker.map_or(0, |worker| worker.outstanding.iter().map(text_bytes_of).sum());
-            // Send tasks in bundles, to save messages when assets are small.
+            // Send tasks in bundles: fewer messages for small assets.
             if have > 2 && (have > self.limits.tasks / 2 || bytes > self.limits.bytes / 2) {
                 continue;
             }
@@ -283,7 +282,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Handles rows that arrived; returns those of the worker's outstanding tasks.
+    /// Handles rows from a worker; returns those of its outstanding tasks.
     fn finished(&mut self, number: u64, mut rows: Vec<DoneRow>) -> Vec<DoneRow> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.number == number) else { return Vec::new() };
         rows.retain(|row| {
@@ -298,7 +297,7 @@ impl Pool {
         rows
     }
 
-    /// Handles the end of a worker: its first task has failed, the others are repeated.
+    /// Handles the end of a worker: its first task failed, the others are reassigned.
     fn ended(&mut self, number: u64, again: &mut VecDeque<Task>) -> Result<Vec<DoneRow>> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return Ok(Vec::new()) };
         let mut worker = self.workers.remove(place);
@@ -315,8 +314,8 @@ impl Pool {
         if code == Some(self.limits.usage_code) {
             return Err(Error::new(ErrorKind::Usage, format!("a worker cannot be started: {words}")));
         }
-        // If it finished the late task just before it was killed, had no task, or did not get all of them, no task is
-        // to blame.
+        // No task is to blame if the worker finished the late task just before it was killed, or did not receive all
+        // tasks.
         let first = worker.outstanding.front().map(|task| task.id);
         let is_innocent = worker.late.map_or(worker.is_cut_off, |late| Some(late) != first);
         let blamed = if is_innocent {
@@ -343,19 +342,19 @@ impl Pool {
         Ok(vec![DoneRow::Made(Box::new(Row { seconds, started: crate::now() - seconds, ..row }))])
     }
 
-    /// Kills workers whose current task has exceeded its timeout.
+    /// Kills workers whose current task timed out.
     fn kill_late_workers(&mut self) {
         for worker in &mut self.workers {
             let Some(Task { id, timeout: Some(limit), .. }) = worker.outstanding.front() else { continue };
             if !self.limits.is_engine && worker.late.is_none() && worker.since.elapsed().as_secs_f64() > *limit {
                 worker.late = Some(*id);
-                // An error means that it has already ended, which is handled as well.
+                // An error means that it already exited, which is handled elsewhere.
                 let _ = worker.child.kill();
             }
         }
     }
 
-    /// A worker that ended a while ago although its output did not: another process has it open.
+    /// A worker that exited while its output stays open, because another process inherited it.
     fn dead_worker(&mut self) -> Option<u64> {
         let workers = self.workers.iter_mut().filter(|worker| !worker.outstanding.is_empty());
         for worker in workers {
@@ -369,7 +368,7 @@ impl Pool {
         None
     }
 
-    /// Ends all workers by closing their input and, unless all is well, with a signal. Kills those that do not end in
+    /// Ends all workers by closing their input and, after an error, with a signal. Kills those that do not exit in
     /// time.
     fn end(&mut self, is_well: bool) {
         for worker in &mut self.workers {
@@ -391,12 +390,12 @@ impl Pool {
 }
 
 impl Worker {
-    /// Whether it ended while it had no task. No task is to blame; the next one starts a new worker.
+    /// Whether it exited without tasks. No task is to blame; the next one starts a new worker.
     fn died_idle(&mut self) -> bool {
         self.outstanding.is_empty() && !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends tasks. The inner result is that of writing to a worker that is alive.
+    /// Sends tasks. The inner result reports a failed write to a live worker.
     fn give(&mut self, bundle: Vec<Task>) -> Result<std::io::Result<()>> {
         let mut line = Vec::new();
         for task in &bundle {
@@ -410,12 +409,12 @@ impl Worker {
         self.outstanding.extend(bundle);
         let Some(tasks) = &mut self.tasks else { return Ok(Ok(())) };
         match tasks.write_all(&line).and_then(|()| tasks.flush()) {
-            // If the worker is dead, its end is the next event, and the tasks go to another one.
+            // The worker is dead: its end event follows and reassigns the tasks.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 self.tasks = None;
                 Ok(Ok(()))
             }
-            // It may have got a part, so it gets nothing more. It ends at the end of its input.
+            // It may have received a part, so it gets nothing more, and exits at the end of its input.
             Err(error) => {
                 self.tasks = None;
                 self.is_cut_off = true;
@@ -426,7 +425,7 @@ impl Worker {
     }
 }
 
-/// Waits for a process, and kills it if it has not ended by then.
+/// Waits for a process until `end`, then kills it.
 fn wait_until(child: &mut Child, end: Instant) -> std::io::Result<ExitStatus> {
     while Instant::now() < end {
         if let Some(status) = child.try_wait()? {
@@ -438,7 +437,7 @@ fn wait_until(child: &mut Child, end: Instant) -> std::io::Result<ExitStatus> {
     child.wait()
 }
 
-/// About as many bytes as the line of a task has.
+/// Approximate length of a task's line.
 fn text_bytes_of(task: &Task) -> usize {
     const OTHER_BYTES: usize = 400;
     task.asset.len() + task.source.len() + task.output.len() + task.folder.len() + OTHER_BYTES
@@ -451,8 +450,8 @@ impl Drop for Pool {
     }
 }
 
-/// Passes on the rows that a worker prints, at most once per millisecond: for small assets, waking up for each row
-/// would take CPU time from the workers.
+/// Forwards rows from a worker, at most once per millisecond: waking up for every row of small assets would take CPU
+/// time from the workers.
 fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
     let Some(rows) = rows else { return };
     let mut rows = BufReader::with_capacity(LISTEN_BYTES, rows);
@@ -478,7 +477,7 @@ fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
     let _ = events.send(Event::End(number));
 }
 
-/// Returns the end of a worker's standard error, as one line.
+/// Returns the end of a worker's standard error, joined into one line.
 fn collect(words: Option<impl Read>) -> String {
     let mut tail = Vec::new();
     let mut block = [0; 4096];
@@ -505,7 +504,7 @@ fn how_it_ended(status: ExitStatus) -> String {
     format!("ended with exit code {}", status.code().unwrap_or(-1))
 }
 
-/// Asks a worker to end; it removes its temporary files first.
+/// Sends SIGTERM; the worker removes its temporary files before exiting.
 #[cfg(unix)]
 fn ask_to_end(child: &Child) {
     let Ok(id) = i32::try_from(child.id()) else { return };

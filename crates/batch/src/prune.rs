@@ -1,9 +1,9 @@
-//! Outputs whose source is gone.
+//! Finds outputs whose source no longer exists.
 //!
-//! An asset is gone if the log has it, the plan does not, and its source does not exist, neither where it was nor below
-//! the inputs of this run. A source that cannot be looked up counts as existing. So do those of an input folder in
-//! which nothing was found, and those outside the inputs whose folder is missing or empty: their disk may not be
-//! mounted. Files that no row lists are not touched.
+//! An asset is gone if it is in the log but not in the plan, and its source exists neither at its path nor below the
+//! inputs of this run. Sources that cannot be looked up count as existing, as do those of input folders in which
+//! nothing was found, and those outside the inputs whose folder is missing or empty: their disk may not be mounted.
+//! Only files listed in rows are touched.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{io, read_rows};
@@ -15,21 +15,21 @@ use polyhaul_fault::planted;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-/// An asset whose source is gone.
+/// An asset whose source no longer exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GoneAsset {
-    /// Its name.
+    /// Asset name.
     pub asset: String,
-    /// The path or URL of its source, as in its row.
+    /// Path or URL of the source, as in its row.
     pub source: String,
-    /// Its outputs that still are what was written, and belong to no other asset: paths below the output folder.
+    /// Outputs that are unchanged and belong to no other asset, relative to the output folder.
     pub outputs: Vec<String>,
     attempt: u32,
 }
 
 impl GoneAsset {
-    /// Removes the outputs, and the folders below `outputs` that become empty. The row says so.
+    /// Removes the outputs, and folders below `outputs` that become empty. Returns a row that records the removal.
     ///
     /// # Errors
     /// [`polyhaul::ErrorKind::Io`] if an output cannot be removed.
@@ -39,7 +39,7 @@ impl GoneAsset {
             place::remove(&path).map_err(|error| io("removing", &path, error))?;
             if !place::is_url(&path) {
                 let above = Path::new(output).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
-                // Folders with other files stay.
+                // Folders with other files stay: removing them fails.
                 let _ = above.into_iter().try_for_each(|folder| std::fs::remove_dir(outputs.join(folder)));
             }
         }
@@ -56,19 +56,19 @@ impl GoneAsset {
     }
 }
 
-/// What the log says about an asset that the plan does not have.
+/// Log information about an asset that is not in the plan.
 #[derive(Default)]
 struct LoggedAsset {
     name: String,
     source: String,
     attempt: u32,
     is_pruned: bool,
-    /// The outputs of the last success, with their sizes.
+    /// Outputs of the last success with sizes.
     outputs: Vec<(String, u64)>,
 }
 
-/// Finds the assets in the log of `outputs` whose source is gone, in the order of their names. `output_of` returns the
-/// output of an asset of the plan.
+/// Finds assets in the log of `outputs` whose source no longer exists, sorted by name. `output_of` returns the output
+/// of a planned asset.
 ///
 /// # Errors
 /// [`polyhaul::ErrorKind::Io`], and errors of `output_of`.
@@ -78,7 +78,7 @@ pub fn find_gone(
     shard: Option<Shard>,
     output_of: impl Fn(&Asset) -> Result<PathBuf>,
 ) -> Result<Vec<GoneAsset>> {
-    // At another place, an input may have been the one that is empty now.
+    // Sources may have moved to an input that is empty now.
     if plan.empty_roots.len() == plan.roots.len() {
         return Ok(Vec::new());
     }
@@ -93,7 +93,7 @@ pub fn find_gone(
     read_rows(outputs, &mut |json| {
         let Some(row) = RowHeader::parse(json) else { return Ok(false) };
         let name = name_hash(&row.asset);
-        // The plan has no assets of other shards, which may still exist.
+        // Assets of other shards are not in the plan, but may exist.
         let is_of_shard = shard.is_none_or(|shard| shard.has(&row.asset));
         if present.contains(&name) || !is_of_shard {
             claimed.extend(row.outputs.iter().map(|output| claim(&output.path)));
@@ -119,7 +119,7 @@ pub fn find_gone(
             claimed.extend(asset.outputs.iter().map(|(path, _)| claim(path)));
         }
     }
-    // Assets may share outputs, such as copies of textures, with one that was looked up later.
+    // Assets may share outputs, such as copied textures, with one that was checked later.
     for asset in &mut gone {
         asset.outputs.retain(|path| !claimed.contains(&claim(path)));
     }
@@ -142,7 +142,7 @@ impl LoggedAsset {
     }
 }
 
-/// Whether a path below the output folder stays there. A log may have been written by anybody.
+/// Whether a relative path stays below the output folder. Logs are untrusted.
 fn is_below(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
@@ -157,7 +157,7 @@ fn exists(plan: &Plan, asset: &LoggedAsset) -> bool {
     !was_looked_for || is_there(source) || folders.any(|root| is_there(&root.join(&asset.name)))
 }
 
-/// Whether there is something in the folder of a path. If not, the folder's disk may not be mounted.
+/// Whether the folder of a path contains anything. If not, its disk may not be mounted.
 fn has_neighbors(path: &Path) -> bool {
     let folder = path.parent().filter(|_| !place::is_url(path));
     folder.and_then(|folder| std::fs::read_dir(folder).ok()).is_some_and(|mut entries| entries.next().is_some())
@@ -170,7 +170,7 @@ mod tests {
     use crate::{DoneRow, LogWriter, PlanOptions};
     use std::slice;
 
-    /// A folder with the sources `in/NAME` and the outputs `out/NAME` of assets that share `out/shared`.
+    /// A folder with sources `in/NAME`, and outputs `out/NAME` of assets that share `out/shared`.
     struct Library(PathBuf);
 
     impl Library {
@@ -206,7 +206,7 @@ mod tests {
             self.0.join("out")
         }
 
-        /// The outputs of the assets that are gone.
+        /// Outputs of the removed assets.
         fn gone(&self, inputs: &[PathBuf], shard: Option<Shard>) -> Vec<Vec<String>> {
             let plan = Plan::find(inputs, &PlanOptions::default().with_shard(shard), |_| true).unwrap();
             let outputs = self.outputs();
@@ -244,12 +244,12 @@ mod tests {
         std::fs::remove_file(library.inputs().join("b.obj")).unwrap();
         let nothing: [[&str; 0]; 0] = [];
         assert_eq!(library.gone(&[library.inputs()], shard_of("a.obj")), nothing);
-        // Beside another input.
+        // Together with another input.
         let more = library.0.join("more");
         std::fs::create_dir(&more).unwrap();
         std::fs::write(more.join("c.obj"), "x").unwrap();
         assert_eq!(library.gone(&[more.clone(), library.inputs()], None), nothing);
-        // An input of an earlier run, which may be on a disk that is not mounted.
+        // An input of an earlier run, whose disk may not be mounted.
         assert_eq!(library.gone(slice::from_ref(&more), None), nothing);
         std::fs::write(library.inputs().join("notes"), "x").unwrap();
         assert_eq!(library.gone(slice::from_ref(&more), None).len(), 2);

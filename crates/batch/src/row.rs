@@ -1,4 +1,4 @@
-//! Tasks and rows: the input and output of a worker, one JSON object per line.
+//! Tasks and rows: input and output of a worker, one JSON object per line.
 
 use polyhaul::place;
 use serde::{Deserialize, Serialize};
@@ -6,32 +6,33 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One attempt at an asset, to be made by a worker.
+/// One attempt at an asset, for a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its number in this run, repeated in its row.
+    /// Number of the task in this run, repeated in its row.
     pub id: u64,
-    /// The asset's name: its path below the folder it was found in.
+    /// Asset name: path relative to the folder in which it was found.
     pub asset: String,
-    /// The path or URL to read.
+    /// Path or URL to read.
     pub source: String,
-    /// The path or URL to write.
+    /// Path or URL to write.
     pub output: String,
-    /// The folder or URL of all outputs.
+    /// Folder or URL of all outputs.
     pub folder: String,
-    /// The number of this attempt, starting at 1.
+    /// Attempt number, from 1.
     pub attempt: u32,
-    /// The maximum number of threads.
+    /// Maximum number of threads.
     pub threads: usize,
-    /// The size of the source in bytes, from the listing.
+    /// Source size in bytes, from the listing.
     pub bytes: u64,
-    /// Its ETag or modification time, from the listing. If the source changes later, the next run converts it again.
+    /// ETag or modification time of the source, from the listing. If the source changes later, the next run converts it
+    /// again.
     pub version: String,
-    /// The hash of the options, in hexadecimal digits.
+    /// Options hash, hexadecimal.
     pub options: String,
-    /// The memory limit of the worker in bytes; `None` for no limit.
+    /// Memory limit of the worker in bytes; `None` for no limit.
     pub memory: Option<u64>,
-    /// The time limit in seconds, after which the worker is killed; `None` for no limit.
+    /// Time limit in seconds, after which the worker is killed; `None` for no limit.
     pub timeout: Option<f64>,
 }
 
@@ -39,40 +40,40 @@ pub struct Task {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// The number of the task in its run.
+    /// Number of the task in its run.
     pub id: u64,
-    /// The asset's name.
+    /// Asset name.
     pub asset: String,
-    /// The number of the attempt, starting at 1.
+    /// Attempt number, from 1.
     pub attempt: u32,
-    /// The path or URL of the source, without credentials.
+    /// Path or URL of the source, without credentials.
     pub source: String,
-    /// An ETag or modification time that changes with the source's content.
+    /// ETag or modification time of the source, which changes with its content.
     pub source_version: String,
-    /// The size of the source in bytes.
+    /// Source size in bytes.
     pub source_bytes: u64,
-    /// A hash of the options, in hexadecimal digits.
+    /// Options hash, hexadecimal.
     pub options: String,
-    /// The files written, the converted asset first. Empty if the attempt failed.
+    /// Files written, the converted asset first. Empty if the attempt failed.
     pub outputs: Vec<RowOutput>,
-    /// The start time, in seconds since 1970.
+    /// Start time in seconds since 1970.
     pub started: f64,
-    /// The duration in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
     /// Seconds by phase: `read`, `transform`, `write`.
     pub phases: BTreeMap<String, f64>,
-    /// The bottleneck, in words; `None` if unknown.
+    /// Bottleneck in words; `None` if unknown.
     pub verdict: Option<String>,
-    /// The worker's peak memory during the attempt, in bytes; `None` if the system does not report it.
+    /// Peak memory of the worker during the attempt in bytes; `None` if the system does not report it.
     pub peak_bytes: Option<u64>,
-    /// The number of warnings by kind.
+    /// Number of warnings by kind.
     pub warnings: BTreeMap<String, u64>,
-    /// Why it failed; `None` if it succeeded.
+    /// Error of a failed attempt; `None` on success.
     pub error: Option<RowError>,
-    /// The process that made the attempt, as `HOST:PID`.
+    /// Process that made the attempt, as `HOST:PID`.
     pub worker: String,
-    /// Whether this is no attempt: the source was gone, and the outputs were removed. Earlier rows of the asset are
-    /// history then.
+    /// Whether this records a removal instead of an attempt: the source was gone, and the outputs were removed. It
+    /// supersedes earlier rows of the asset.
     #[serde(skip_serializing_if = "is_false")]
     pub pruned: bool,
 }
@@ -85,33 +86,33 @@ fn is_false(value: &bool) -> bool {
 /// An output file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowOutput {
-    /// Its path relative to the output folder, with slashes.
+    /// Path relative to the output folder, with forward slashes.
     pub path: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// XXH3 of its content (128 bits), in hexadecimal digits.
+    /// 128-bit XXH3 of the content, hexadecimal.
     pub hash: String,
 }
 
-/// Why an attempt failed.
+/// Error of a failed attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RowError {
-    /// The kind: a name of [`polyhaul::ErrorKind`], `crash`, `asset-memory`, `asset-timeout`, or `engine` if a task of
-    /// an engine failed as a whole.
+    /// Kind: a name of [`polyhaul::ErrorKind`], `crash`, `asset-memory`, `asset-timeout`, or `engine` if a task of an
+    /// engine failed as a whole.
     pub kind: String,
-    /// The message.
+    /// Message.
     pub message: String,
-    /// For an error of kind `io`, the name of its `std::io::ErrorKind`, such as `NotFound`.
+    /// Name of the `std::io::ErrorKind` if the kind is `io`, such as `NotFound`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// The file with the error.
+    /// File with the error.
     pub file: Option<String>,
-    /// The line in that file, starting at 1.
+    /// Line in that file, from 1.
     pub line: Option<u64>,
-    /// The column in that line, starting at 1.
+    /// Column in that line, from 1.
     pub column: Option<u64>,
-    /// The byte offset in that file.
+    /// Byte offset in that file.
     pub offset: Option<u64>,
 }
 
@@ -127,7 +128,7 @@ impl Row {
         Row { error: Some(error), ..Row::new(task) }
     }
 
-    /// Creates a row with the fields that are known before the attempt.
+    /// Creates a row with the fields known before the attempt.
     pub fn new(task: &Task) -> Row {
         Row {
             id: task.id,
@@ -142,7 +143,7 @@ impl Row {
     }
 }
 
-/// The part of a row that a run needs while it is in progress.
+/// The fields of a row needed during a run.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RowNote {
     /// See [`Row::id`].
@@ -156,7 +157,7 @@ pub struct RowNote {
 }
 
 impl RowError {
-    /// The message with its location: `chair.obj:7:3: expected 3 numbers`.
+    /// Message with location: `chair.obj:7:3: expected 3 numbers`.
     pub fn in_words(&self) -> String {
         let mut place = self.file.clone().unwrap_or_default();
         for number in [self.line, self.column].into_iter().flatten() {
@@ -166,8 +167,8 @@ impl RowError {
     }
 }
 
-/// The part of a row that is needed to find finished assets, borrowed from the line: each run may read a million of
-/// them when it starts.
+/// The fields of a row needed to find finished assets, borrowed from the line: a run may read a million rows when it
+/// starts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct RowHeader<'a> {
@@ -208,7 +209,7 @@ impl<'a> RowHeader<'a> {
     }
 }
 
-/// The part of a [`RowOutput`] that is needed to check that the output still exists.
+/// The fields of a [`RowOutput`] needed to check that the output exists.
 #[derive(Debug, Deserialize)]
 pub struct OutputHeader<'a> {
     /// See [`RowOutput::path`].
@@ -218,7 +219,7 @@ pub struct OutputHeader<'a> {
     pub bytes: u64,
 }
 
-/// The part of a [`RowError`] that is needed for counting.
+/// The fields of a [`RowError`] needed for statistics.
 #[derive(Debug, Deserialize)]
 pub struct ErrorHeader<'a> {
     /// See [`RowError::kind`].

@@ -1,4 +1,4 @@
-//! Totals over the rows of a library, without any formatting.
+//! Computes totals over the rows of a library. Formats nothing.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::read_rows;
@@ -10,11 +10,11 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-/// How many of the slowest assets to list.
+/// Number of slowest assets to list.
 const SLOWEST: usize = 10;
-/// How many failed assets of each kind to list.
+/// Number of failed assets to list per kind.
 const EXAMPLES: usize = 20;
-/// The number of intervals for [`Summary::rates`].
+/// Number of intervals in [`Summary::rates`].
 const INTERVALS: usize = 60;
 
 /// Totals over the rows of a library.
@@ -25,51 +25,51 @@ pub struct Summary {
     pub done: u64,
     /// Assets whose last attempt failed.
     pub failed: u64,
-    /// Attempts at all assets.
+    /// Total number of attempts.
     pub attempts: u64,
-    /// Bytes read by the last attempts that succeeded.
+    /// Bytes read by successful last attempts.
     pub bytes_in: u64,
-    /// Bytes written by the last attempts that succeeded.
+    /// Bytes written by successful last attempts.
     pub bytes_out: u64,
     /// Seconds of work, summed over all workers.
     pub worker_seconds: f64,
-    /// When the first attempt started and the last one ended, in seconds since 1970.
+    /// Start of the first attempt and end of the last one, in seconds since 1970.
     pub span: Option<(f64, f64)>,
-    /// The assets that took longest, slowest first.
+    /// Successful attempts that took longest, slowest first.
     pub slowest: Vec<SlowAsset>,
-    /// Assets whose last attempt failed, grouped by kind of error, the most frequent kind first.
+    /// Assets whose last attempt failed, grouped by kind of error, most frequent first.
     pub errors: Vec<ErrorGroup>,
-    /// The number of warnings of successful attempts, by kind.
+    /// Number of warnings of successful attempts by kind.
     #[serde(skip)]
     pub warnings: BTreeMap<String, u64>,
-    /// The number of successful attempts by bottleneck.
+    /// Number of successful attempts by bottleneck.
     pub verdicts: BTreeMap<String, u64>,
     /// Bytes read per second, in equal intervals of [`Summary::span`].
     pub rates: Vec<f64>,
-    /// Paths of output pictures, for thumbnails.
+    /// Paths of output pictures for thumbnails, relative to the output folder.
     #[serde(skip)]
     pub pictures: Vec<String>,
-    /// The number of damaged lines in the log.
+    /// Number of damaged lines in the log.
     pub damaged_lines: u64,
 }
 
 /// A slow asset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SlowAsset {
-    /// Its name.
+    /// Asset name.
     pub asset: String,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Its size in bytes.
+    /// Source size in bytes.
     pub bytes: u64,
 }
 
 /// Assets that failed with the same kind of error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorGroup {
-    /// The kind of error.
+    /// Kind of error.
     pub kind: String,
-    /// The number of assets.
+    /// Number of assets.
     pub count: u64,
     /// Some of the assets, each with its message and location.
     pub examples: Vec<(String, String)>,
@@ -79,16 +79,16 @@ pub struct ErrorGroup {
 #[derive(Default)]
 struct Last {
     attempt: u32,
-    /// Whether it succeeded. If neither, its source is gone.
+    /// Whether it succeeded. False without an error kind means that the source is gone.
     is_done: bool,
-    /// The kind of its error as a number starting at 1; 0 without one.
+    /// One-based index of the error kind; 0 without an error.
     kind: u32,
     bytes_in: u64,
     bytes_out: u64,
 }
 
 impl Summary {
-    /// Sums up the log of a library.
+    /// Computes the totals from the log of a library.
     ///
     /// # Errors
     /// [`polyhaul::ErrorKind::Io`].
@@ -101,7 +101,7 @@ impl Summary {
         let damage = read_rows(outputs, &mut |json| {
             let Some(row) = Row::parse(json) else { return Ok(false) };
             let asset = name_hash(&row.asset);
-            // Logs are in the order of clocks, of which one may have been ahead.
+            // Logs are ordered by clocks, one of which may be ahead.
             let is_last = planted("summary-last") || last.get(&asset).is_none_or(|last| row.attempt >= last.attempt);
             if row.pruned {
                 if is_last {
@@ -171,7 +171,7 @@ impl Summary {
         self.errors.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kind.cmp(&b.kind)));
     }
 
-    /// Adds up the bytes of each interval. An asset counts in the interval in which it was finished.
+    /// Sums the bytes per interval; an asset counts where it finished.
     fn add_rates(&mut self, ends: &[(f64, u64)]) {
         let Some((start, end)) = self.span.filter(|(start, end)| end > start) else { return };
         let step = (end - start) / INTERVALS as f64;

@@ -1,12 +1,12 @@
-//! The other end of a worker's pipes: tasks in, rows out, one JSON object per line.
+//! Worker side of the protocol: tasks in, rows out, one JSON object per line.
 
 use crate::row::{Row, Task};
 use std::io::{self, BufRead, Write};
 
-/// Reads tasks from `input`, runs them one at a time, and writes their rows to `output`, until the input ends.
+/// Reads tasks from `input`, runs them sequentially, and writes their rows to `output`, until the input ends.
 ///
 /// # Errors
-/// Errors of reading and writing; `InvalidData` for a line that is not a task.
+/// I/O errors; `InvalidData` for a line that is not a task.
 ///
 /// ```
 /// use polyhaul_batch::{Row, Task, serve};

@@ -1,17 +1,16 @@
-//! A recording as events of the `tracing` crate, for Rust programs that collect such (feature `tracing`).
+//! Replays a recording as events of the `tracing` crate (feature `tracing`).
 //!
-//! They are sent after the job is done: while it runs only the recorder works, so this adds no cost to it. Only
-//! this module uses the `tracing` crate.
+//! Events are emitted after the job; during the job only the recorder runs, so this adds no overhead. No other module
+//! uses the `tracing` crate.
 
 use polyhaul_trace::{FileUse, Recording, SpanRecord};
 use tracing::{debug, trace};
 
-/// Hands all of a recording to the current subscriber, with the target `polyhaul`: an event `section` for each section
-/// of the jobs and an event `file` for each source and sink at the level DEBUG, an event `span` for each span at TRACE.
+/// Emits a recording to the current subscriber with the target `polyhaul`: at level DEBUG an event `section` per
+/// section and an event `file` per source and sink, at level TRACE an event `span` per span.
 ///
-/// Times (`start_ns`, `elapsed_ns`) are nanoseconds since the trace was made. A span has the number of its thread, its
-/// `phase` and `lane`, and the `file` and `bytes` of a call, or the number of its `chunk`, as
-/// [`SpanRecord::value`] has them.
+/// Times (`start_ns`, `elapsed_ns`) are nanoseconds since the trace was created. A span has its `thread` number,
+/// `phase` and `lane`; calls also have `file` and `bytes`, other spans a `chunk` number (see [`SpanRecord::value`]).
 pub fn to_tracing(recording: &Recording) {
     for section in &recording.sections {
         let elapsed_ns = section.end_ns.saturating_sub(section.start_ns);
@@ -58,7 +57,7 @@ mod tests {
     use tracing::field::{Field, Visit};
     use tracing::{Event, Metadata, Subscriber};
 
-    /// Keeps every event as a line.
+    /// Stores every event as a line.
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<String>>>);
 

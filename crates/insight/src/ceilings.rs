@@ -1,110 +1,110 @@
-//! The best rates of a machine and of one of its disks, as plain data.
+//! Maximum rates of a machine and a disk, as plain data.
 //!
-//! They are measured by [`crate::measure`] and used by [`super::verdict`].
+//! [`crate::measure`] measures them and [`super::verdict`] uses them.
 
-/// The best rates of one machine and the disk of one folder. Rates are in bytes per second of one core unless stated
-/// otherwise; `None` is a rate that could not be measured there. A rate of 0 is unknown: if the files of a job are on
-/// two disks, that is so for the one that was not measured (`crate::measure::kept::kept_for`).
+/// Maximum rates of a machine and the disk of one folder. Rates are in bytes per second on one core unless stated
+/// otherwise; `None` means that a rate cannot be measured on this system. A rate of 0 is unknown: for jobs that involve
+/// two disks, this applies to figures of a disk that was not measured (`crate::measure::kept::kept_for`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ceilings {
-    /// Which machine: its processor, its cores, its name.
+    /// Machine: processor, cores and host name.
     pub machine: String,
-    /// Which disk: the device and the kind of file system of the folder.
+    /// Disk: device and file system type of the folder.
     pub disk: String,
-    /// When they were measured, in seconds since 1970.
+    /// Time of the measurement, in seconds since 1970.
     pub measured_unix_s: u64,
-    /// Cores that the process may use.
+    /// Cores available to the process.
     pub cores: usize,
-    /// The work of as many threads as cores, in cores: 1.9 if two threads do 1.9 times the work of one.
+    /// Combined throughput of one thread per core, in cores: 1.9 if two threads do 1.9 times the work of one.
     pub cores_side_by_side: f64,
-    /// How many of these cores other programs used during the measurement; 0 if unknown.
+    /// Cores used by other programs during the measurement; 0 if unknown.
     pub other_load: f64,
-    /// Reading a file that is not in memory, with all cores; `None` if the system's cache cannot be emptied.
+    /// Reading an uncached file with all cores; `None` if the page cache cannot be dropped.
     pub cold_read: Option<f64>,
-    /// Reading a file that the system has in memory.
+    /// Reading a cached file.
     pub cached_read: f64,
-    /// The same with all cores, in bytes per second in total.
+    /// Reading a cached file with all cores, in total.
     pub cached_read_all: f64,
-    /// Writing a new file, into the system's memory.
+    /// Writing a new file to the page cache.
     pub write: f64,
-    /// Writing a new file and waiting until the disk has it.
+    /// Writing a new file and syncing it to the disk.
     pub write_sync: f64,
-    /// The cost of a call that reads a few bytes, in nanoseconds.
+    /// Cost of a read of a few bytes, in nanoseconds.
     pub small_read_ns: f64,
-    /// Copying memory that is in use.
+    /// Copying memory that is already mapped.
     pub copy: f64,
-    /// Writing to memory that was not in use before.
+    /// Writing to fresh memory, with page faults.
     pub fresh_memory: f64,
-    /// Rates of our own parsers, writers, decoders and codecs.
+    /// Rates of parsers, writers, decoders and codecs.
     pub kernels: Vec<Kernel>,
-    /// Decompression rates of codecs by compression ratio: dense data takes longer.
+    /// Decompression rates by codec and compression ratio: poorly compressible data is slower.
     pub unpacking: Vec<Unpacking>,
-    /// Writing by the size of the file, from small to large; [`Ceilings::write`] and [`Ceilings::write_sync`] are the
-    /// best of these, except for the smallest.
+    /// Write rates by file size, ascending; [`Ceilings::write`] and [`Ceilings::write_sync`] are the maxima, without
+    /// the smallest size.
     pub writes: Vec<Written>,
-    /// What could not be measured properly, and why: one sentence each.
+    /// Figures that could not be measured properly, and why: one sentence each.
     pub notes: Vec<String>,
 }
 
-/// The rate of writing a new file of one size.
+/// Write rates for one file size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
-    /// The size of the file.
+    /// File size in bytes.
     pub bytes: u64,
-    /// Into the system's memory, in bytes per second.
+    /// To the page cache, in bytes per second.
     pub write: f64,
-    /// Until the disk has it, in bytes per second.
+    /// Including sync, in bytes per second.
     pub write_sync: f64,
 }
 
-/// The rate of one of our own components, on one core, from memory to memory.
+/// Rate of a component on one core, memory to memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Kernel {
-    /// Its name: `parse obj`, `format obj`, `decompress gzip`, `compress zstd`.
+    /// Name: `parse obj`, `format obj`, `decompress gzip`, `compress zstd`.
     pub name: String,
-    /// Bytes per second: of text for parsers and writers, of plain bytes for codecs, of the file for images.
+    /// Bytes per second: text for parsers and writers, uncompressed bytes for codecs, file bytes for images.
     pub rate: f64,
 }
 
 impl Kernel {
-    /// One piece, and its rate in bytes per second.
+    /// A kernel with its rate in bytes per second.
     pub fn new(name: impl Into<String>, rate: f64) -> Kernel {
         Kernel { name: name.into(), rate }
     }
 }
 
-/// The decompression rate of one of our codecs for one kind of data, on one core, from memory to memory.
+/// Decompression rate of a codec for one kind of data, on one core, memory to memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unpacking {
-    /// The name of the codec: `gzip`.
+    /// Codec name: `gzip`.
     pub codec: String,
-    /// Bytes that a plain byte compresses to.
+    /// Compressed bytes per uncompressed byte.
     pub share: f64,
-    /// Plain bytes per second.
+    /// Uncompressed bytes per second.
     pub rate: f64,
 }
 
 impl Unpacking {
-    /// A codec, the bytes that a plain byte compresses to, and the rate in plain bytes per second.
+    /// A codec, compressed bytes per uncompressed byte, and the rate in uncompressed bytes per second.
     pub fn new(codec: impl Into<String>, share: f64, rate: f64) -> Unpacking {
         Unpacking { codec: codec.into(), share, rate }
     }
 }
 
-/// The share of the cores that other programs may use during a measurement.
+/// Maximum share of the cores used by other programs on a quiet machine.
 const QUIET: f64 = 0.1;
 
 impl Ceilings {
-    /// Whether the machine was quiet enough for figures that later jobs are compared with.
+    /// Whether the machine was quiet enough for the figures to serve as a reference.
     pub fn is_quiet(&self) -> bool {
         self.other_load <= QUIET * self.cores.max(1) as f64
     }
 
-    /// The lines of a chart of reading or of writing: names and known rates, in bytes per second.
+    /// Ceilings for a chart of reads or writes: names and known rates in bytes per second.
     pub(super) fn lines(&self, is_output: bool) -> impl Iterator<Item = (&'static str, f64)> {
         let cold_read = self.cold_read.unwrap_or(0.0);
         let lines = if is_output {
@@ -115,7 +115,7 @@ impl Ceilings {
         lines.into_iter().filter(|(_, rate)| *rate > 0.0)
     }
 
-    /// The rate of a kernel, if it was measured.
+    /// Rate of a kernel, if measured.
     pub fn kernel(&self, name: &str) -> Option<f64> {
         self.kernels.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.rate)
     }

@@ -1,16 +1,16 @@
-//! Components of charts: the colors of phases, ticks of axes, and the elements of SVG.
+//! Building blocks of charts: phase colors, axis ticks and SVG elements.
 //!
-//! Knows nothing of jobs. `svg` draws the picture of a job with it; a page has the same colors (`html`).
+//! Contains nothing about jobs. `svg` draws a job's picture with it; pages use the same colors (`html`).
 
 use super::words::escaped;
 use polyhaul_trace::Phase;
 use std::fmt::{Display, Write};
 
-/// Fonts that systems and rasterisers have.
+/// Font stack available to browsers and rasterizers.
 pub(super) const FONT: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 
-/// The color of a phase on a light and on a dark background. They differ in lightness as well as in hue, so that
-/// color-blind readers can distinguish them; waiting is pale.
+/// Color of a phase on light and dark backgrounds. Colors differ in lightness as well as hue, so that color-blind
+/// readers can distinguish them; waiting is pale.
 pub(super) fn color(phase: Phase) -> [&'static str; 2] {
     match phase {
         Phase::Read => ["#2f6fb7", "#5b9be0"],
@@ -37,7 +37,7 @@ pub(super) fn color(phase: Phase) -> [&'static str; 2] {
     }
 }
 
-/// Round values from 0 to at most `max`, about `count` of them, without the 0.
+/// Round axis values above 0 up to `max`, about `count` of them.
 pub(super) fn marks(max: f64, count: f64) -> Vec<f64> {
     let rough = max / count.max(1.0);
     if !rough.is_finite() || rough <= 0.0 {
@@ -48,11 +48,11 @@ pub(super) fn marks(max: f64, count: f64) -> Vec<f64> {
     (1..=100).map(|index| index as f64 * step).take_while(|value| *value <= max * 1.000_001).collect()
 }
 
-/// Minimum number of marks of a logarithmic axis.
+/// Minimum number of ticks on a logarithmic axis.
 const MIN_MARKS: usize = 3;
 
-/// Round values from `low` to `high` for a logarithmic axis: 1, 2 and 5 times powers of ten, or finer steps where fewer
-/// than [`MIN_MARKS`] of them lie there.
+/// Round values between `low` and `high` for a logarithmic axis: 1, 2 and 5 times powers of ten, or finer steps if
+/// those yield fewer than [`MIN_MARKS`].
 pub(super) fn log_marks([low, high]: [f64; 2]) -> Vec<f64> {
     if !low.is_finite() || !high.is_finite() || low <= 0.0 || low >= high {
         return Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn log_marks([low, high]: [f64; 2]) -> Vec<f64> {
     values.unwrap_or_else(|| even_marks([low, high]))
 }
 
-/// Round values at even distances from `low` to `high`: [`MIN_MARKS`] or a few more.
+/// Evenly spaced round values between `low` and `high`: [`MIN_MARKS`] or slightly more.
 fn even_marks([low, high]: [f64; 2]) -> Vec<f64> {
     let rough = (high - low) / (MIN_MARKS + 1) as f64;
     let power = 10_f64.powf(rough.log10().floor());
@@ -77,13 +77,13 @@ fn even_marks([low, high]: [f64; 2]) -> Vec<f64> {
     (0..20).map(|index| (first + f64::from(index)) * step).take_while(|value| *value <= high).collect()
 }
 
-/// A picture that is being drawn.
+/// An SVG document under construction.
 #[derive(Debug)]
 pub(super) struct Picture {
     text: String,
 }
 
-/// Which end of a text its place is.
+/// Alignment of a text relative to its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     Start,
@@ -92,7 +92,7 @@ pub(super) enum Anchor {
 }
 
 impl Picture {
-    /// An empty picture, with a description for those who cannot see it.
+    /// An empty picture; `title` is the accessible description.
     pub(super) fn new(width: f64, height: f64, title: &str) -> Picture {
         let title = escaped(title);
         let mut text = String::new();
@@ -104,7 +104,7 @@ impl Picture {
         Picture { text }
     }
 
-    /// A filled rectangle.
+    /// Adds a filled rectangle.
     pub(super) fn bar(&mut self, [x, y, width, height]: [f64; 4], fill: &str, opacity: f64) {
         let [x, y, width, height] = [x, y, width, height].map(Short);
         let _ = write!(self.text, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"");
@@ -114,14 +114,14 @@ impl Picture {
         self.text.push_str("/>\n");
     }
 
-    /// A line with additional attributes.
+    /// Adds a line with additional attributes.
     pub(super) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], stroke: &str, more: &str) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(Short);
         let _ =
             writeln!(self.text, "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{stroke}\" {more}/>");
     }
 
-    /// A line through points with additional attributes.
+    /// Adds a polyline with additional attributes.
     pub(super) fn path(&mut self, points: impl IntoIterator<Item = (f64, f64)>, more: &str) {
         self.text.push_str("<polyline points=\"");
         for (x, y) in points {
@@ -130,7 +130,7 @@ impl Picture {
         let _ = writeln!(self.text, "\" {more}/>");
     }
 
-    /// Text with a size and a color; the text may come from outside.
+    /// Adds text; escapes it, since it may be untrusted.
     pub(super) fn text(&mut self, [x, y]: [f64; 2], anchor: Anchor, size: f64, fill: &str, says: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
@@ -146,7 +146,7 @@ impl Picture {
         );
     }
 
-    /// Text of 12 px on its own background, so that it is readable on top of anything.
+    /// Adds 12 px text on a background, readable on top of anything.
     pub(super) fn label(&mut self, [x, y]: [f64; 2], anchor: Anchor, fill: &str, ground: &str, says: &str) {
         let width = 6.8 * says.chars().count() as f64 + 8.0;
         let left = match anchor {
@@ -158,14 +158,14 @@ impl Picture {
         self.text([x, y], anchor, 12.0, fill, says);
     }
 
-    /// The whole.
+    /// Returns the complete document.
     pub(super) fn finish(mut self) -> String {
         self.text.push_str("</svg>\n");
         self.text
     }
 }
 
-/// A number with two decimals at most.
+/// Formats a number with at most two decimals.
 struct Short(f64);
 
 impl Display for Short {
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(log_marks([0.3, 20.0]), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]);
         assert!(log_marks([0.0, 1.0]).is_empty() && log_marks([2.0, f64::INFINITY]).is_empty());
         assert!(log_marks([3.0, 3.0]).is_empty());
-        // Short axes have marks, too.
+        // Short axes have ticks, too.
         assert_eq!(log_marks([6.0, 9.0]), [6.0, 7.0, 8.0, 9.0]);
         for (low, high) in [(0.61, 0.69), (1.0, 1.01), (0.0123, 0.0125), (99.0, 101.0), (4.1e8, 4.2e8)] {
             let marks = log_marks([low, high]);

@@ -1,7 +1,6 @@
-//! Exporting a recording: the files that a run leaves about itself.
+//! Writes the reports of a job to files, atomically.
 //!
-//! Their content is made by [`perfetto`], [`html`] and [`svg`]; here they are written, each as a whole or not at all.
-//! Nothing here records or judges.
+//! The content is produced by [`perfetto`], [`html`] and [`svg`]. Nothing here records or evaluates.
 
 use super::{html, perfetto, svg};
 use crate::ceilings::Ceilings;
@@ -12,23 +11,23 @@ use polyhaul_trace::Recording;
 use std::io;
 use std::path::Path;
 
-/// A kind of file about jobs.
+/// Type of report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Document {
-    /// A trace for Perfetto: see [`perfetto`].
+    /// A trace for Perfetto: [`perfetto`].
     Trace,
-    /// A page for a browser: see [`html`].
+    /// An HTML page: [`html`].
     Page,
-    /// A picture, as SVG: see [`svg`].
+    /// An SVG picture: [`svg`].
     Picture,
 }
 
 impl Document {
-    /// Writes a recording to a file, which is replaced as a whole or left as it was.
+    /// Writes a report to a file, which is replaced atomically or left unchanged.
     ///
     /// # Errors
-    /// Errors of the system if it cannot be written.
+    /// I/O errors of creating or writing the file.
     pub fn write(
         self,
         path: &Path,

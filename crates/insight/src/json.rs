@@ -1,17 +1,17 @@
-//! JSON text, for exported reports and the answers of `polyhaul-wasm`.
+//! A JSON writer, for reports and the responses of `polyhaul-wasm`.
 //!
-//! Inserts commas and escapes every string so that the text may be part of a page's `<script>`. It does not check that
-//! every bracket is closed, or that a key precedes each value of an object: `perfetto` and `html` ensure that, and
-//! their tests parse the result. Writers of long documents flush the text from time to time ([`Json::take`]).
+//! Inserts commas and escapes strings so that the text can be embedded in a `<script>`. Does not validate structure
+//! (balanced brackets, a key before each object value); callers ensure it, and their tests parse the output. For long
+//! documents, flush the text with [`Json::take`] as it grows.
 
 use polyhaul_model::printable::is_active;
 use std::fmt::{Display, Write};
 
-/// JSON that is being written.
+/// A JSON document under construction.
 #[derive(Debug, Default)]
 pub struct Json {
     text: String,
-    /// Whether a comma must come first.
+    /// Whether the next value needs a comma before it.
     is_behind: bool,
 }
 
@@ -21,39 +21,39 @@ impl Json {
         Json::default()
     }
 
-    /// An object, whose keys and values `fill` writes.
+    /// Writes an object; `fill` writes its keys and values.
     pub fn object(&mut self, fill: impl FnOnce(&mut Json)) {
         self.open('{');
         fill(self);
         self.close('}');
     }
 
-    /// An array, whose values `fill` writes.
+    /// Writes an array; `fill` writes its values.
     pub fn array(&mut self, fill: impl FnOnce(&mut Json)) {
         self.open('[');
         fill(self);
         self.close(']');
     }
 
-    /// An array of one value for each item, which `each` writes.
+    /// Writes an array with one value per item, written by `each`.
     pub fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut each: impl FnMut(&mut Json, T)) {
         self.array(|json| items.into_iter().for_each(|item| each(json, item)));
     }
 
-    /// Opens an array or an object.
+    /// Opens an array or object with this bracket.
     pub fn open(&mut self, bracket: char) {
         self.comma();
         self.text.push(bracket);
         self.is_behind = false;
     }
 
-    /// Closes an array or an object.
+    /// Closes an array or object with this bracket.
     pub fn close(&mut self, bracket: char) {
         self.text.push(bracket);
         self.is_behind = true;
     }
 
-    /// The key of the value that is written next.
+    /// Writes the key of the next value.
     pub fn key(&mut self, name: &str) -> &mut Json {
         self.string(name);
         self.text.push(':');
@@ -61,7 +61,7 @@ impl Json {
         self
     }
 
-    /// A string.
+    /// Writes a string.
     pub fn string(&mut self, value: &str) {
         self.comma();
         self.text.push('"');
@@ -69,13 +69,13 @@ impl Json {
         self.text.push('"');
     }
 
-    /// A whole number.
+    /// Writes an integer.
     pub fn integer(&mut self, value: u64) {
         self.comma();
         let _ = write!(self.text, "{value}");
     }
 
-    /// A number; `null` if it is not finite.
+    /// Writes a number; `null` if not finite.
     pub fn number(&mut self, value: impl Into<f64> + Display + Copy) {
         if !value.into().is_finite() {
             return self.null();
@@ -84,24 +84,24 @@ impl Json {
         let _ = write!(self.text, "{value}");
     }
 
-    /// `true` or `false`.
+    /// Writes `true` or `false`.
     pub fn boolean(&mut self, value: bool) {
         self.comma();
         let _ = write!(self.text, "{value}");
     }
 
-    /// `null`.
+    /// Writes `null`.
     pub fn null(&mut self) {
         self.comma();
         self.text.push_str("null");
     }
 
-    /// The text since the last call. Later text continues after it.
+    /// Takes the text written since the last call. Writing may continue.
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
-    /// The number of bytes to take.
+    /// Length of the pending text in bytes.
     pub fn size(&self) -> usize {
         self.text.len()
     }
@@ -114,8 +114,8 @@ impl Json {
     }
 }
 
-/// Appends `value` as a string in quotes: nothing in it can end a string, a script or a comment of HTML, or act on a
-/// terminal. Active characters become codes of 16 bits.
+/// Appends `value` escaped, so that it cannot end a string, script or HTML comment, or control a terminal. Active
+/// characters become `\uXXXX`.
 fn escape(out: &mut String, value: &str) {
     for c in value.chars() {
         match c {

@@ -1,9 +1,9 @@
-//! Analyzing recordings of jobs: verdicts, pages, charts.
+//! Analysis of recorded jobs: verdicts, reports, charts.
 //!
-//! Nothing here reads or writes an asset. `ceilings` has the machine's best rates, `moved` the bytes by format, `model`
-//! the time that reading them takes at these rates, `verdict` what limited a job; `sweep` compares ways of
-//! loading one asset; `html` is a page about a job, `svg` a picture. A trace is exported to Perfetto (`perfetto`) and
-//! to the `tracing` crate (`bridge`); `document` writes the files. `sampler` samples the process meanwhile.
+//! Reads and writes no assets. `ceilings` holds the maximum rates of a machine, `moved` the bytes moved by format,
+//! `model` estimates load times from both, and `verdict` determines the bottleneck of a job. `sweep` compares ways of
+//! storing an asset. Reports are an HTML page (`html`), an SVG picture (`svg`), a trace for Perfetto (`perfetto`) or
+//! events of the `tracing` crate (`bridge`); `document` writes the files. `sampler` samples the process during a job.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

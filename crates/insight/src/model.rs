@@ -1,47 +1,47 @@
-//! The time of reading according to the ceilings of a machine: a pure function of sizes.
+//! Estimates load times from a machine's ceilings: a pure function of sizes.
 //!
-//! Within a part of a job everything happens concurrently, so a part takes as long as its slowest resource: the disk,
-//! all cores together, or the one core used by a serial decoder. Parts follow each other. The best possible time of a
-//! verdict (`verdict/best.rs`) takes its costs from here.
+//! Within a stage of a job everything overlaps, so a stage takes as long as its slowest resource: the disk, all cores,
+//! or the single core of a serial decoder. Stages are sequential. The best possible time of a verdict
+//! (`verdict/best.rs`) uses these costs.
 
 use crate::ceilings::Ceilings;
 use crate::moved::Moved;
 use polyhaul_bytes::Codec;
 use polyhaul_trace::{Phase, Recording};
 
-/// The minimum cost of a part of a job by resource, in seconds.
+/// Minimum cost of a stage by resource, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cost {
-    /// The disk, or the pages of the system.
+    /// Disk or page cache.
     pub(super) disk: f64,
-    /// One core, for all work that cores can share.
+    /// Parallel work, in seconds of one core.
     pub(super) cores: f64,
-    /// One core, for serial work.
+    /// Serial work, in seconds of one core.
     pub(super) serial: f64,
 }
 
 impl Cost {
-    /// The time at a speed, in cores.
+    /// Duration at a speed in cores.
     pub(super) fn at(self, speed: f64) -> f64 {
         self.disk.max(self.serial).max((self.cores + self.serial) / speed)
     }
 }
 
-/// The minimum time of reading on one core by kind of work, in seconds.
+/// Minimum time of reading by kind of work, in seconds of one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
-    /// Copying out of the system's memory.
+    /// Copying from the page cache.
     pub(super) copy: f64,
     pub(super) parse: f64,
-    /// Parsing that only one core can do.
+    /// Parsing that cannot be parallelized.
     pub(super) lone_parse: f64,
     pub(super) unpack: f64,
-    /// Decompressing streams.
+    /// Decompressing single streams.
     pub(super) streams: f64,
 }
 
 impl Reading {
-    /// The sum over everything that is read; `None` if a rate is unknown.
+    /// Sum over all inputs; `None` if a rate is unknown.
     pub(super) fn from_moved<'a>(list: impl IntoIterator<Item = &'a Moved>, ceilings: &Ceilings) -> Option<Reading> {
         let mut sum = Reading::default();
         list.into_iter().try_for_each(|moved| sum.add(moved, ceilings))?;
@@ -62,16 +62,16 @@ impl Reading {
         Some(())
     }
 
-    /// The cost if this many seconds of decompressing are serial, and with the given time of the disk.
+    /// Cost with `lone_unpack` seconds of serial decompression and `disk` seconds of disk time.
     pub(super) fn cost(self, lone_unpack: f64, disk: f64) -> Cost {
         let serial = self.lone_parse + lone_unpack;
         Cost { disk, cores: self.parse + self.unpack + self.copy - serial, serial }
     }
 }
 
-/// The time to load everything in `list`, in seconds, with this many threads, from a device that reads `rate` bytes per
-/// second and ahead of its callers; without a rate from the system's memory. Files of one format are read concurrently,
-/// formats sequentially. `None` if the ceilings lack a format or codec.
+/// Estimates the time to load everything in `list`, in seconds, with `threads` threads, from a device with read-ahead
+/// that reads `rate` bytes per second; `None` means the page cache. Files of one format are read concurrently, formats
+/// sequentially. Returns `None` if the ceilings lack a format or codec.
 ///
 /// ```
 /// use polyhaul_insight::measure::kept;
@@ -98,14 +98,14 @@ pub fn load_seconds(list: &[Moved], threads: usize, rate: Option<f64>, ceilings:
     each.sum()
 }
 
-/// The phases of readers, whatever the files contain.
+/// Phases of readers, independent of file contents.
 const READING: [Phase; 8] =
     [Phase::Cut, Phase::Parse, Phase::Place, Phase::Build, Phase::Decode, Phase::Transform, Phase::Draw, Phase::Other];
 
 impl Ceilings {
-    /// The same with readers as fast as in a recorded load of `list`: a byte of text may take more or less work than
-    /// one of the measured text (instances, long names, short numbers). Disks, memory and codecs are unchanged, and so
-    /// is everything if the ceilings lack a format.
+    /// Calibrates the readers to a recorded load of `list`: a byte of text may take more or less work than in the
+    /// measured text (instances, long names, short numbers). Disk, memory and codec rates stay the same; so do
+    /// all rates if the ceilings lack a format.
     pub fn as_loaded(&self, list: &[Moved], seen: &Recording) -> Ceilings {
         let totals = seen.totals();
         let seconds = READING.iter().map(|&phase| totals.total(phase)).sum::<u64>() as f64 / 1e9;
@@ -121,7 +121,7 @@ impl Ceilings {
     }
 }
 
-/// The work of this many threads, in cores.
+/// Combined throughput of `threads` threads, in cores.
 pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
     let cores = ceilings.cores.max(1);
     let best = ceilings.cores_side_by_side.max(1.0);
@@ -131,10 +131,10 @@ pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
     }
 }
 
-/// The time for one core to decompress this many bytes to this many plain ones.
+/// Seconds for one core to decompress `bytes` to `plain_bytes`.
 ///
-/// The time of a plain byte grows with its compressed size: a line through the two kinds of data that were measured,
-/// and no less than half of the faster one beyond them. If only one kind was measured, all data is treated like it.
+/// The time per uncompressed byte grows linearly with its compressed size: a line through the two kinds of data
+/// measured, but at least half of the faster one. With only one kind measured, its rate applies to all data.
 pub(super) fn unpacking_seconds(ceilings: &Ceilings, codec: Codec, [bytes, plain_bytes]: [u64; 2]) -> Option<f64> {
     let name = codec.to_string();
     let mut measured = ceilings.unpacking.iter().filter(|unpacking| unpacking.codec == name && unpacking.rate > 0.0);
@@ -147,20 +147,20 @@ pub(super) fn unpacking_seconds(ceilings: &Ceilings, codec: Codec, [bytes, plain
     Some(plain_bytes as f64 * each.max(0.5 / first.rate.max(second.rate)))
 }
 
-/// The time of a kernel on one core.
+/// Seconds of a kernel on one core.
 pub(super) fn kernel_seconds(ceilings: &Ceilings, bytes: u64, kernel: &str) -> Option<f64> {
     over(bytes, ceilings.kernel(kernel)?)
 }
 
-/// The time for these bytes; `None` if the rate is unknown.
+/// Seconds for `bytes` at `rate`; `None` if the rate is unknown.
 pub(super) fn over(bytes: u64, rate: f64) -> Option<f64> {
     (rate > 0.0).then(|| bytes as f64 / rate)
 }
 
-/// The kernel that reads a format, and whether only one thread can.
+/// The kernel that reads a format, and whether it is single-threaded.
 pub(super) fn reader(format: &str) -> Option<(&'static str, bool)> {
     Some(match format {
-        // Material libraries are small, and also consist of words and numbers.
+        // Material libraries are small, and consist of words and numbers like OBJ.
         "obj" | "mtl" => ("parse obj", false),
         "ply" => ("parse ply", false),
         "stl" => ("parse stl", false),
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::ceilings::{Kernel, Unpacking};
 
-    /// Two cores; text is parsed at 1 GB/s; gzip takes 1 ns for a byte that compresses to 0.2, and 2 ns at 0.6.
+    /// Two cores; parsing runs at 1 GB/s; gzip takes 1 ns per byte at ratio 0.2, and 2 ns at 0.6.
     fn ceilings() -> Ceilings {
         let kernel = |name: &str, rate| Kernel { name: name.into(), rate };
         let unpacking = |share, rate| Unpacking { codec: "gzip".into(), share, rate };
@@ -210,7 +210,7 @@ mod tests {
         let packed = [Moved::new("obj", SIZE / 5).compressed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&packed, 1, None), 2.0) && close(seconds(&packed, 2, None), 1.0));
         assert!(close(seconds(&packed, 2, Some(5e7)), 4.0));
-        // One thread decompresses for the other: parsing follows, and here takes the same time.
+        // One thread decompresses while the other parses, which takes the same time.
         let stream = [Moved::new("obj", SIZE * 3 / 5).streamed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&stream, 2, None), 2.0) && close(seconds(&stream, 1, None), 3.0));
     }
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn formats_follow_each_other_and_codecs_of_one_go_together() {
         let text = Moved::new("obj", SIZE);
-        // 1 s of disk for each, during which the text has 0.5 s of work.
+        // 1 s of disk time each, which overlaps with 0.5 s of parsing.
         assert!(close(seconds(&[text.clone(), Moved::new("ply", SIZE)], 2, Some(1e9)), 2.0));
         let packed = Moved::new("obj", SIZE / 5).compressed(Codec::Gzip, SIZE);
         assert!(close(seconds(&[text, packed], 2, Some(1e9)), 1.5));
@@ -228,9 +228,9 @@ mod tests {
     fn dense_data_takes_longer() {
         let at = |bytes| unpacking_seconds(&ceilings(), Codec::Gzip, [bytes, 1_000_000_000]).unwrap();
         assert!(close(at(200_000_000), 1.0) && close(at(600_000_000), 2.0) && close(at(400_000_000), 1.5));
-        // It is extrapolated beyond the measurements, but never to zero.
+        // Extrapolates beyond the measurements, but never to zero.
         assert!(close(at(800_000_000), 2.5) && close(at(1000), 0.5));
-        // Machines that were measured before have one rate.
+        // Older measurements have a single rate.
         assert!(close(unpacking_seconds(&ceilings(), Codec::Zstd, [1, 1_000_000_000]).unwrap(), 2.0));
         assert_eq!(unpacking_seconds(&ceilings(), Codec::Lz4, [1, 1]), None);
     }
@@ -246,14 +246,14 @@ mod tests {
             });
             trace.recording()
         };
-        // 10 MB at 1 GB/s are 10 ms; it took 40 or a bit more.
+        // 10 MB at 1 GB/s take 10 ms; it took 40 ms or slightly more.
         let text = [Moved::new("obj", SIZE / 100)];
         let slower = ceilings().as_loaded(&text, &parsed(40));
         let rate = slower.kernel("parse obj").unwrap();
         assert!(rate > 0.0 && rate < 0.26e9, "{rate}");
         let seconds = load_seconds(&text, 1, None, &slower).unwrap();
         assert!(seconds > 0.039 && seconds < 100.0, "{seconds}");
-        // Readers of other formats, and codecs, are unchanged; so is everything if nothing was read, or the format is
+        // Readers of other formats and codecs are unchanged; so is everything if nothing was read or the format is
         // unknown.
         assert_eq!((slower.kernel("parse ply"), &slower.unpacking), (Some(2e9), &ceilings().unpacking));
         let other = [Moved::new("exr", SIZE)];

@@ -1,25 +1,25 @@
-//! Bytes that jobs moved, by their format and how they are compressed.
+//! Bytes moved by jobs, by format and compression.
 //!
-//! A report sums them for files read and written, and a verdict computes with them: rates of one format say nothing
-//! about another. The time they should take is up to `verdict::best`.
+//! A report sums them over files read and written, and verdicts are computed from them: rates differ between formats.
+//! Estimating times is up to `verdict::best`.
 
 use polyhaul_bytes::Codec;
 
-/// Bytes of one format, compressed in one way, that were read or written.
+/// Bytes read or written in one format with one compression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Moved {
-    /// The name of the format, if any: `obj`; `mtl` for material libraries.
+    /// Format name, if any: `obj`; `mtl` for material libraries.
     pub format: Option<&'static str>,
-    /// Their compression.
+    /// Compression codec.
     pub codec: Option<Codec>,
-    /// Whether the job ended when they were on the disk.
+    /// Whether the job waited until they were on the disk.
     pub durable: bool,
-    /// The number of bytes as stored.
+    /// Stored size in bytes.
     pub bytes: u64,
-    /// The number of bytes uncompressed.
+    /// Uncompressed size in bytes.
     pub plain_bytes: u64,
-    /// How many of the plain bytes come from compressed streams, each of which only one thread at a time decompresses.
+    /// Uncompressed bytes from single compressed streams, each of which decompresses on one thread.
     pub stream_bytes: u64,
 }
 
@@ -29,25 +29,25 @@ impl Moved {
         Moved { format: Some(format), bytes, plain_bytes: bytes, ..Moved::default() }
     }
 
-    /// The same, compressed: with this many bytes uncompressed. They are members that many threads decompress.
+    /// The same bytes, compressed as members that decompress in parallel.
     #[must_use]
     pub fn compressed(self, codec: Codec, plain_bytes: u64) -> Moved {
         Moved { codec: Some(codec), plain_bytes, ..self }
     }
 
-    /// The same, compressed as one stream.
+    /// The same bytes, compressed as a single stream.
     #[must_use]
     pub fn streamed(self, codec: Codec, plain_bytes: u64) -> Moved {
         Moved { stream_bytes: plain_bytes, ..self.compressed(codec, plain_bytes) }
     }
 
-    /// The same, for a job that ended when they were on the disk, if `durable`.
+    /// The same bytes, for a job that waited until they were on the disk, if `durable`.
     #[must_use]
     pub fn durable(self, durable: bool) -> Moved {
         Moved { durable, ..self }
     }
 
-    /// Adds this to the entry of `all` with the same properties; nothing is added if it is empty.
+    /// Adds to the entry of `list` with the same properties, or appends one unless empty.
     pub fn add_to(self, list: &mut Vec<Moved>) {
         let kind = |moved: &Moved| (moved.format, moved.codec, moved.durable);
         match list.iter_mut().find(|moved| kind(moved) == kind(&self)) {
@@ -57,7 +57,7 @@ impl Moved {
                 entry.stream_bytes += self.stream_bytes;
             }
             None if self.bytes == 0 => {}
-            // The list is short: at most one entry per format and codec.
+            // Linear search: at most one entry per format and codec.
             None => list.push(self),
         }
     }

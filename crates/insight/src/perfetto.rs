@@ -1,9 +1,9 @@
-//! A recording as a trace that Perfetto and chrome://tracing open: JSON in the Trace Event Format.
+//! Exports a recording for Perfetto and chrome://tracing: JSON in the Trace Event Format.
 //!
-//! Each thread is a track of nested spans, the parts of the job have their own track, and each file is an instant with
-//! its statistics on another. `counters.rs` has everything that changes over time. It writes as it goes, so that the
-//! text of a long trace is never in memory as a whole. It does not judge: see `verdict`. The format is described in
-//! "Trace Event Format" (Nat Duca, Dan Sinclair: the document of chrome://tracing).
+//! Each thread is a track of nested spans, sections have their own track, and each file is an instant event with its
+//! statistics on another. `counters.rs` exports time series. Output is streamed, so a long trace is never in memory as
+//! a whole. Nothing is evaluated: see `verdict`. The format is described in "Trace Event Format" (Nat Duca, Dan
+//! Sinclair: the document of chrome://tracing).
 
 mod counters;
 
@@ -11,18 +11,18 @@ use super::json::Json;
 use polyhaul_trace::{FileUse, Phase, Recording, Section, SpanRecord, Thread};
 use std::io::{self, Write};
 
-/// The only process; the caller's thread has the same number, so that viewers take it for the main one.
+/// The only process. The caller's thread has the same ID, so that viewers treat it as the main thread.
 const PROCESS: u64 = 1;
-/// The track of files, and the first one of sections: after all threads.
+/// Track IDs of files and sections: above all threads.
 const FILES: u64 = 1_000_000;
 const SECTIONS: u64 = 2_000_000;
-/// Text is handed on in blocks of about this size.
+/// Approximate size of output blocks.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Writes a recording so that Perfetto (<https://ui.perfetto.dev>) and chrome://tracing show it under the name `title`.
+/// Writes a recording for Perfetto (<https://ui.perfetto.dev>) and chrome://tracing, titled `title`.
 ///
-/// Blocks are at least 64 KiB, except for the last one. A recording without spans
-/// ([`Detail::Totals`](polyhaul_trace::Detail)) has sections, files, samples and sums.
+/// Output blocks exceed 256 KiB, except for the last one. Without spans ([`Detail::Totals`](polyhaul_trace::Detail)),
+/// the trace contains sections, files, samples and totals.
 ///
 /// ```
 /// use polyhaul_insight::perfetto;
@@ -57,7 +57,7 @@ pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::
     events.hand_on(0)
 }
 
-/// Properties of the whole recording. Times are in nanoseconds.
+/// Properties of the recording. Times are in nanoseconds.
 fn facts(json: &mut Json, recording: &Recording) {
     json.key("polyhaul").string(env!("CARGO_PKG_VERSION"));
     json.key("elapsed_ns").integer(recording.elapsed_ns);
@@ -78,14 +78,14 @@ fn facts(json: &mut Json, recording: &Recording) {
     });
 }
 
-/// A writer of consecutive events.
+/// Streams events as JSON.
 struct Events<'a> {
     json: Json,
     out: &'a mut dyn Write,
 }
 
 impl Events<'_> {
-    /// An event of the kind `kind` (`ph`) on a track, with the fields added by `fill`.
+    /// Writes an event of type `kind` (`ph`) on a track; `fill` adds fields.
     fn event(&mut self, kind: &str, track: u64, name: &str, fill: impl FnOnce(&mut Json)) -> io::Result<()> {
         self.json.object(|json| {
             json.key("ph").string(kind);
@@ -97,7 +97,7 @@ impl Events<'_> {
         self.hand_on(BLOCK_BYTES)
     }
 
-    /// Passes the text on if it has more than `most` bytes.
+    /// Flushes the text if it exceeds `max_bytes`.
     fn hand_on(&mut self, max_bytes: usize) -> io::Result<()> {
         if self.json.size() > max_bytes { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
     }
@@ -108,7 +108,7 @@ impl Events<'_> {
 
     fn name_track(&mut self, track: u64, name: &str) -> io::Result<()> {
         self.metadata("thread_name", track, name)?;
-        // Sections are above all threads, files below.
+        // Sections are sorted above the threads, files below.
         let place = if track == SECTIONS { 0 } else { track };
         self.event("M", track, "thread_sort_index", |json| {
             json.key("args").object(|json| json.key("sort_index").integer(place));
@@ -119,7 +119,7 @@ impl Events<'_> {
         self.event("M", track, what, |json| json.key("args").object(|json| json.key("name").string(name)))
     }
 
-    /// The parts of the jobs, which follow each other.
+    /// Writes the sections of the jobs.
     fn sections(&mut self, sections: &[Section]) -> io::Result<()> {
         if !sections.is_empty() {
             self.name_track(SECTIONS, "sections")?;
@@ -131,7 +131,7 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// The spans of one thread. Viewers require an enclosing span first.
+    /// Writes the spans of one thread. Viewers require enclosing spans first.
     fn thread(&mut self, index: usize, thread: &Thread, files: &[FileUse]) -> io::Result<()> {
         let track = PROCESS + index as u64;
         self.name_track(track, &if index == 0 { "caller".to_owned() } else { format!("worker {index}") })?;
@@ -161,7 +161,7 @@ impl Events<'_> {
         })
     }
 
-    /// The statistics of each file, at the time of its first call.
+    /// Writes file statistics as instant events at the first call of each file.
     fn files(&mut self, recording: &Recording) -> io::Result<()> {
         if recording.files.is_empty() {
             return Ok(());
@@ -183,8 +183,8 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// Values of one counter, in order, except for those that follow another by less than `apart_ns`, or do not change
-    /// it.
+    /// Writes the values of a counter in order, dropping unchanged values and values less than `apart_ns` after the
+    /// previous one.
     fn counter(&mut self, name: &str, apart_ns: u64, points: impl Iterator<Item = (u64, f64)>) -> io::Result<()> {
         let mut shown: Option<(u64, f64)> = None;
         let mut waiting = None;
@@ -211,7 +211,7 @@ impl Events<'_> {
     }
 }
 
-/// Microseconds, as the format wants them.
+/// Converts to microseconds, the unit of the format.
 fn micros(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
@@ -222,7 +222,7 @@ fn during(json: &mut Json, [start_ns, end_ns]: [u64; 2], category: &str) {
     json.key("cat").string(category);
 }
 
-/// Categories that viewers can filter by.
+/// Category of a phase, for filters in viewers.
 fn category(phase: Phase) -> &'static str {
     match phase {
         Phase::Other => "other",
@@ -232,7 +232,7 @@ fn category(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether spans of the phase belong to a chunk, like the scheduler's spans.
+/// Whether spans of the phase have a chunk number, like those of the scheduler.
 fn has_chunk(phase: Phase) -> bool {
     !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
 }

@@ -1,7 +1,7 @@
-//! Samples the system's counters of the process at intervals while a job runs.
+//! Samples the process counters of the operating system at intervals while a job runs.
 //!
-//! It is one thread that sleeps nearly always; its samples go to [`Trace::sample`]. The counters are in
-//! `crates/core/trace/src/process.rs`. It does not judge.
+//! Uses one thread that sleeps most of the time; samples go to [`Trace::sample`]. The counters are read in
+//! `crates/core/trace/src/process.rs`. Evaluates nothing.
 
 use polyhaul_trace::{Process, Trace};
 use std::sync::Arc;
@@ -9,21 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A sample takes at most this part of the time: if there are so many threads that it takes long, sampling becomes less
-/// frequent,
+/// Samples may take at most 1/100 of the time: if many threads make them slow, the interval grows.
 const PART: u32 = 100;
-/// though not less frequent than this many times the interval, since a sample also takes long if other programs use the
-/// cores.
+/// Maximum factor by which the interval grows, since samples also take long if other programs use the cores.
 const LONGEST: u32 = 4;
 
-/// The shortest interval, and the longest.
+/// Minimum and maximum interval.
 const EVERY: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(3600)];
 
-/// Fills a trace with samples until it is dropped.
+/// Adds samples to a trace until dropped.
 ///
-/// On Linux the samples are the time of cores, the bytes of disks, resident memory, the number of threads, and how many
-/// of them wait for a lock or to be woken (in a futex); on other Unix systems the time of cores; elsewhere nothing.
-/// Idle workers of a job wait to be woken, too: the spans show how many these were.
+/// On Linux, samples contain CPU time, disk bytes, resident memory, the number of threads, and how many of them wait in
+/// a futex for a lock or wake-up; on other Unix systems, CPU time; elsewhere nothing. Idle workers of a job also wait
+/// for a wake-up; spans distinguish them.
 ///
 /// ```
 /// use polyhaul_insight::Sampler;
@@ -45,8 +43,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Samples now, at intervals of `every` (clamped to a millisecond to an hour), and at the end; only at the start
-    /// and the end if no thread can be started.
+    /// Samples immediately, at intervals of `every` (clamped to between 1 ms and 1 h), and on drop. If no thread can be
+    /// started, samples only at the start and end.
     pub fn start(trace: &Trace, every: Duration) -> Sampler {
         let every = every.clamp(EVERY[0], EVERY[1]);
         let is_done = Arc::new(AtomicBool::new(false));
@@ -63,7 +61,7 @@ impl Drop for Sampler {
         self.is_done.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It cannot panic, and there would be nothing else to do here.
+            // The thread does not panic, and nothing could be done here.
             let _ = thread.join();
         }
         look(&self.trace, &Process::this());
@@ -129,7 +127,7 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         drop(sampler);
         let samples = trace.recording().samples;
-        // Except for those at the beginning and at the end.
+        // Without the samples at the start and end.
         let looks = &samples[1..samples.len() - 1];
         assert!(looks.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns >= 1_000_000), "{samples:?}");
     }

@@ -1,27 +1,27 @@
-//! A recording reduced for a screen: few enough bars per thread, and sums over short steps of time.
+//! Reduces a recording to screen resolution: a limited number of bars per thread, and sums over short time steps.
 //!
-//! Bars that are too short to be distinguished are merged; sums are exact. It draws nothing and writes no text: see
-//! `html` and `svg`.
+//! Bars too short to be distinguished are merged; sums are exact. Draws nothing and writes no text: see `html` and
+//! `svg`.
 
 use polyhaul_trace::{Lane, Phase, Recording, SpanRecord};
 use std::cmp::Reverse;
 
-/// Maximum number of levels of nested bars; deeper ones appear as part of the bar around them.
+/// Maximum nesting depth of bars; deeper spans are part of the enclosing bar.
 pub(super) const MAX_LEVELS: usize = 6;
-/// Maximum number of threads that have a row.
+/// Maximum number of thread rows.
 pub(super) const MAX_ROWS: usize = 128;
-/// The longest step of the sums, unless that would make more than [`MAX_STEPS`].
+/// Maximum step length, unless that would exceed [`MAX_STEPS`].
 const LONGEST_STEP_NS: u64 = 10_000_000;
 const MAX_STEPS: u64 = 4000;
 
-/// The range of time that a recording covers, in nanoseconds.
+/// Time range of a recording in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
 }
 
-/// A span of a thread, as drawn.
+/// A span as drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bar {
     pub(super) start_ns: u64,
@@ -33,47 +33,48 @@ pub(super) struct Bar {
     pub(super) what: What,
 }
 
-/// More information about a bar.
+/// Details of a bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What {
-    /// A call that moved this many bytes, and the file.
+    /// A call: bytes moved, and index of the file.
     Call(u64, Option<u32>),
-    /// The number of a chunk, if known.
+    /// Chunk number, if known.
     Chunk(Option<u64>),
-    /// This many spans, most of their time in the phase of the bar; the share of the bar that they cover.
+    /// Merged spans: their number, and the fraction of the bar that they cover. The bar has the phase with the most
+    /// time.
     Merged(u64, f64),
 }
 
-/// Rows of bars.
+/// The thread rows of a chart.
 #[derive(Debug, Default)]
 pub(super) struct ShownRows {
-    /// One per thread, each by level and then by time.
+    /// Bars per thread, sorted by level, then time.
     pub(super) rows: Vec<Vec<Bar>>,
-    /// Spans that are part of a merged bar.
+    /// Number of spans in merged bars.
     pub(super) merged_spans: u64,
-    /// Spans shorter than this were merged with their neighbors, in nanoseconds; 0 if none were.
+    /// Spans shorter than this were merged with neighbors, in nanoseconds; 0 if none were.
     pub(super) merged_below_ns: u64,
-    /// Threads without a row.
+    /// Number of threads without a row.
     pub(super) hidden_threads: usize,
 }
 
-/// Sums over steps of time.
+/// Sums per time step.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// The length of each, in nanoseconds; at least 1.
+    /// Step length in nanoseconds, at least 1.
     pub(super) step_ns: u64,
-    /// Bytes read in each.
+    /// Bytes read per step.
     pub(super) read_bytes: Vec<f64>,
-    /// Bytes written.
+    /// Bytes written per step.
     pub(super) written_bytes: Vec<f64>,
-    /// Threads that computed, on average.
+    /// Mean number of computing threads per step.
     pub(super) computing: Vec<f64>,
-    /// Threads in a read, a write, or a call of the host.
+    /// Mean number of threads in reads, writes and host calls per step.
     pub(super) calling: Vec<f64>,
 }
 
 impl Extent {
-    /// From the first thing to the last.
+    /// From the start of the first span or section to the end of the last; without any, the range of the samples.
     pub(super) fn from_recording(recording: &Recording) -> Extent {
         let spans = recording.threads.iter().flat_map(|thread| &thread.spans).map(|span| (span.start_ns, span.end_ns));
         let sections = recording.sections.iter().map(|section| (section.start_ns, section.end_ns));
@@ -83,14 +84,14 @@ impl Extent {
         Extent { start_ns, end_ns: end_ns.max(start_ns) }
     }
 
-    /// Its length in nanoseconds; at least 1.
+    /// Length in nanoseconds, at least 1.
     pub(super) fn length_ns(self) -> u64 {
         (self.end_ns - self.start_ns).max(1)
     }
 }
 
-/// The spans of a thread from outermost to innermost, each with its nesting level; calls `each_stretch` for every
-/// stretch of time with the innermost span.
+/// Sorts the spans of a thread outermost first, with nesting levels; calls `each_stretch` for every time range with its
+/// innermost phase.
 fn nested(spans: &[SpanRecord], mut each_stretch: impl FnMut(u64, u64, Phase)) -> Vec<(usize, SpanRecord)> {
     let mut sorted = spans.to_vec();
     sorted.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns), span.depth));
@@ -123,7 +124,7 @@ fn moves_bytes(span: &SpanRecord) -> bool {
     span.file.is_some() || span.phase.is_io()
 }
 
-/// At most `max_bars` bars, or a few per row if there are many rows.
+/// Thread rows with at most about `max_bars` bars; merging stops at a few bars per row.
 pub(super) fn rows(recording: &Recording, extent: Extent, max_bars: usize) -> ShownRows {
     let threads = recording.threads.iter().take(MAX_ROWS);
     let rows: Vec<_> = threads.map(|thread| by_level(&thread.spans)).collect();
@@ -139,7 +140,7 @@ pub(super) fn rows(recording: &Recording, extent: Extent, max_bars: usize) -> Sh
     ShownRows { rows: merged, merged_spans, merged_below_ns, hidden_threads }
 }
 
-/// The spans of a thread by level, each level by time.
+/// The spans of a thread by level, then time.
 fn by_level(spans: &[SpanRecord]) -> [Vec<SpanRecord>; MAX_LEVELS] {
     let mut levels: [Vec<SpanRecord>; MAX_LEVELS] = Default::default();
     for (level, span) in nested(spans, |_, _, _| ()) {
@@ -161,7 +162,7 @@ fn merged(rows: &[[Vec<SpanRecord>; MAX_LEVELS]], extent: Extent, below_ns: u64)
     rows.iter().map(of_row).collect()
 }
 
-/// The number of bars with that limit.
+/// Number of bars at this merge limit.
 fn count(rows: &[[Vec<SpanRecord>; MAX_LEVELS]], extent: Extent, below_ns: u64) -> usize {
     rows.iter().flatten().map(|spans| groups(spans, extent, below_ns).count()).sum()
 }
@@ -170,14 +171,15 @@ fn merge_level(spans: &[SpanRecord], level: usize, extent: Extent, below_ns: u64
     bars.extend(groups(spans, extent, below_ns).filter_map(|group| bar(group, level)));
 }
 
-/// Spans of at least `below_ns` separately; others grouped by the interval of `below_ns` in which they start.
+/// Groups spans shorter than `below_ns` by the `below_ns` interval in which they start. Longer spans form their own
+/// groups.
 fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<Item = &[SpanRecord]> {
     let place = move |span: &SpanRecord| (span.start_ns - extent.start_ns).checked_div(below_ns);
     let is_short = move |span: &SpanRecord| span.end_ns - span.start_ns < below_ns;
     spans.chunk_by(move |a, b| is_short(a) && is_short(b) && place(a) == place(b))
 }
 
-/// One bar for spans that follow each other.
+/// Combines consecutive spans into one bar.
 fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
     let first = group.first()?;
     let last = group.last()?;
@@ -200,7 +202,7 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
     Some(Bar { start_ns, end_ns, phase: longest, lane, level, what })
 }
 
-/// Sums over steps of 10 ms or less, so that there are hundreds; longer ones if there would be thousands.
+/// Sums over steps of at most 10 ms, which yields hundreds of steps; longer steps if there would be thousands.
 pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     let step_ns = step(extent.length_ns());
     let count = (extent.length_ns().div_ceil(step_ns)) as usize;
@@ -231,7 +233,7 @@ pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     Steps { step_ns, read_bytes, written_bytes, computing, calling }
 }
 
-/// Whether the bytes of a call leave the process; `None` if none cross its border.
+/// Whether a call is output; `None` if its bytes do not cross the process boundary.
 fn direction(recording: &Recording, span: &SpanRecord) -> Option<bool> {
     match span.phase {
         Phase::Read => Some(false),
@@ -241,7 +243,7 @@ fn direction(recording: &Recording, span: &SpanRecord) -> Option<bool> {
     }
 }
 
-/// 1, 2 or 5 times a power of ten.
+/// Step length: 1, 2 or 5 times a power of ten.
 fn step(length_ns: u64) -> u64 {
     let nice = (0..19).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
     let target_ns = (length_ns / 500).clamp(1, LONGEST_STEP_NS).max(length_ns / MAX_STEPS);
@@ -250,7 +252,7 @@ fn step(length_ns: u64) -> u64 {
     fits.or_else(|| nice.clone().find(is_few)).unwrap_or(1)
 }
 
-/// Adds an amount to the steps that the time from `start_ns` to `end_ns` is in, to each its part.
+/// Distributes an amount over the steps between `start_ns` and `end_ns`, in proportion to the overlap.
 fn spread(steps: &mut [f64], step_ns: u64, [start_ns, end_ns]: [u64; 2], amount: f64) {
     let first = (start_ns / step_ns) as usize;
     let last = (end_ns / step_ns) as usize;

@@ -1,7 +1,6 @@
-//! A picture of a job: its verdict, the activity of its threads over time, and its reads and writes next to the
-//! ceilings.
+//! Renders a picture of a job: verdict, thread activity, and reads and writes next to the ceilings.
 //!
-//! One standalone SVG, on a light ground. It shows less than the page (`html`), which can be zoomed.
+//! One standalone SVG on a light background. It shows less than the HTML page (`html`), which can be zoomed.
 
 use super::chart::{Anchor, Picture, color, marks};
 use super::html::{Heading, headline};
@@ -16,7 +15,7 @@ const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = WIDTH - 32.0;
 const CHART_HEIGHT: f64 = 120.0;
-/// Maximum number of bars: about as many as can be distinguished at this width.
+/// Maximum number of bars that can be distinguished at this width.
 const MAX_BARS: usize = 6_000;
 
 const GROUND: &str = "#ffffff";
@@ -26,19 +25,19 @@ const LINE: &str = "#e2e4e7";
 const MARK: &str = "#8b929c";
 const FLAG: &str = "#a33c0c";
 
-/// The content of the picture, and its layout.
+/// The picture and its layout state.
 struct Chart<'a> {
     picture: Picture,
     recording: &'a Recording,
     extent: Extent,
-    /// The top of the next part.
+    /// Top of the next part.
     y: f64,
 }
 
-/// A picture of a job as SVG: 1200 wide, as high as its threads need, on white; text in common sans-serif fonts.
+/// Renders a job as SVG: 1200 wide, height by number of threads, on white, with common sans-serif fonts.
 ///
-/// It has the verdict in a line, a row per thread in the colors of its phases, and reads and writes in steps of 10 ms
-/// or less next to the best rates of the machine. The trace must meet the requirements of [`html`](super::html()).
+/// Shows the verdict in one line, a row per thread in phase colors, and read and write rates in steps of 10 ms or less
+/// next to the machine's ceilings. The requirements for the trace are those of [`html`](super::html()).
 ///
 /// ```
 /// use polyhaul_insight::{Heading, svg};
@@ -79,7 +78,7 @@ fn row_height(rows: usize) -> f64 {
     }
 }
 
-/// The verdict in a line; without one, a summary of the work.
+/// Title: the verdict, or else the elapsed time.
 fn sentence(recording: &Recording, verdict: Option<&Verdict>) -> String {
     let Some(verdict) = verdict else { return format!("Elapsed: {}", time(recording.elapsed_ns)) };
     format!("{} ({})", headline(verdict), time((1e9 * verdict.seconds).max(0.0) as u64))
@@ -131,7 +130,7 @@ impl Chart<'_> {
                 let name = if index == 0 { "caller".to_owned() } else { format!("worker {index}") };
                 self.picture.text([LEFT - 12.0, y + each / 2.0 + 4.0], Anchor::End, 12.0, SOFT, &name);
             }
-            // By level, so that inner spans are drawn on top of outer ones.
+            // In order of level, so that inner spans are on top.
             bars.iter().for_each(|bar| self.bar(bar, y, each));
         }
         self.sections(top, top + height, true);
@@ -147,7 +146,7 @@ impl Chart<'_> {
         self.picture.bar([from, y + gap / 2.0, (to - from).max(0.4), each - gap], color(bar.phase)[0], opacity);
     }
 
-    /// The boundaries of the sections, and their names where they fit.
+    /// Draws section boundaries, and names where they fit.
     fn sections(&mut self, top: f64, bottom: f64, with_names: bool) {
         let mut free = 0.0;
         for section in self.recording.sections.iter().take(200) {
@@ -212,7 +211,7 @@ impl Chart<'_> {
     }
 }
 
-/// The upper edge of an area: steps as places from left to right, with their rate.
+/// Outline of a step chart, as x coordinates and rates.
 fn outline(moved: &[f64], per_second: f64, step_ns: u64, length_ns: u64) -> Vec<(f64, f64)> {
     let x = |index: usize| LEFT + (index as f64 * step_ns as f64 / length_ns as f64).min(1.0) * (RIGHT - LEFT);
     let edge = moved.iter().enumerate().flat_map(|(index, bytes)| {

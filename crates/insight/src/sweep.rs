@@ -1,83 +1,83 @@
-//! One asset, stored in several ways, loaded at several rates: where the curves cross, and the resulting advice.
+//! Compares ways of storing one asset at several device rates: crossing points and advice.
 //!
-//! Pure: the command measures. Curves are lines between measured points on logarithmic axes. The chart is
-//! `sweep/chart.rs`; predictions come from `model`.
+//! Pure; the command measures. Curves are piecewise linear on logarithmic axes. The chart is in `sweep/chart.rs`;
+//! predictions come from `model`.
 
 mod chart;
 
 use super::words::rate;
 use std::fmt::Write;
 
-/// Differences up to this are noise.
+/// Relative difference that counts as noise.
 const NOISE: f64 = 0.05;
 
-/// The results of a sweep.
+/// Results of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// The name of the asset's file.
+    /// File name of the asset.
     pub asset: String,
-    /// The ways in which it was stored; the first is the original.
+    /// Storage variants; the first is the original.
     pub stored: Vec<Stored>,
-    /// A cell for each requested way, thread count and rate, in any order.
+    /// One cell per variant, thread count and device, in any order.
     pub cells: Vec<Cell>,
-    /// Whether it was stopped before all cells were run as often as requested.
+    /// Whether it was interrupted before all cells ran as often as requested.
     pub is_interrupted: bool,
 }
 
-/// One way of storing an asset.
+/// A storage variant of the asset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stored {
-    /// Its name: `as is`, `zstd`, `gzip:9`.
+    /// Name: `as is`, `zstd`, `gzip:9`.
     pub name: String,
-    /// Bytes of all files.
+    /// Total size of all files in bytes.
     pub bytes: u64,
-    /// The uncompressed size.
+    /// Uncompressed size in bytes.
     pub plain_bytes: u64,
 }
 
-/// One way of storing, loaded with one number of threads at one rate.
+/// A storage variant loaded with one thread count from one device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// The way, as an index into [`Sweep::stored`].
+    /// Index into [`Sweep::stored`].
     pub stored: usize,
-    /// Threads that load.
+    /// Number of threads.
     pub threads: usize,
-    /// The device it is read from.
+    /// Device read from.
     pub device: Device,
-    /// The measured times; `None` if it was not run.
+    /// Measured times; `None` if it did not run.
     pub measured: Option<Times>,
-    /// The predicted time in seconds; `None` if unknown.
+    /// Predicted time in seconds, if known.
     pub predicted_seconds: Option<f64>,
-    /// Why it was not run, or a note on how it ran.
+    /// Why it did not run, or how it ran.
     pub note: Option<String>,
 }
 
-/// The device that files are read from.
+/// Source of the file data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Device {
-    /// The system's memory, throttled to this many bytes per second.
+    /// Page cache, throttled to this many bytes per second.
     Rate(u64),
-    /// The system's memory at full speed.
+    /// Page cache at full speed.
     #[default]
     Memory,
-    /// The disk of the files, which are not in memory.
+    /// The disk, with the files not cached.
     Disk,
 }
 
-/// The times of loads, in seconds.
+/// Load times in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
-    /// The shortest.
+    /// Minimum.
     pub least: f64,
-    /// The middle one.
+    /// Median.
     pub median: f64,
-    /// The number of loads.
+    /// Number of loads.
     pub rounds: usize,
 }
 
 impl Times {
-    /// The times of some loads; `None` if there were none.
+    /// Summarizes load times; `None` if empty.
     pub fn from_seconds(mut seconds: Vec<f64>) -> Option<Times> {
         seconds.sort_by(f64::total_cmp);
         let median = *seconds.get(seconds.len() / 2)?;
@@ -85,21 +85,21 @@ impl Times {
     }
 }
 
-/// A rate at which two ways of storing take the same time.
+/// The device rate at which two variants load equally fast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {
-    /// The one that is faster below, as an index into [`Sweep::stored`].
+    /// Variant that is faster below, as an index into [`Sweep::stored`].
     pub below: usize,
-    /// The one that is faster above.
+    /// Variant that is faster above.
     pub above: usize,
-    /// In bytes per second.
+    /// Rate in bytes per second.
     pub rate: f64,
-    /// The time of both there, in seconds.
+    /// Load time there, in seconds.
     pub seconds: f64,
 }
 
 impl Device {
-    /// Its name for people: `500 MB/s`.
+    /// Display name: `500 MB/s`.
     pub fn words(self) -> String {
         match self {
             Device::Rate(value) => rate(value as f64),
@@ -110,28 +110,28 @@ impl Device {
 }
 
 impl Cell {
-    /// The measured time or, if `is_model`, the predicted one, in seconds.
+    /// Measured or, if `is_model`, predicted time in seconds.
     fn seconds(&self, is_model: bool) -> Option<f64> {
         let measured = self.measured.map(|times| times.median);
         (if is_model { self.predicted_seconds } else { measured }).filter(|seconds| *seconds > 0.0)
     }
 
-    /// The measured time or, if it was not run, the predicted one: the value in a table.
+    /// Measured time, or else the prediction: the value in tables.
     fn shown_seconds(&self) -> Option<f64> {
         self.seconds(false).or_else(|| self.seconds(true))
     }
 
-    /// The error of the prediction, as a share of the measured time.
+    /// Relative error of the prediction.
     pub fn error(&self) -> Option<f64> {
         Some(self.seconds(true)? / self.seconds(false)? - 1.0)
     }
 }
 
-/// Rates, and the seconds there, both as logarithms, from slow to fast.
+/// Points (ln rate, ln seconds) by ascending rate.
 type Curve = Vec<(f64, f64)>;
 
 impl Sweep {
-    /// The thread counts, from few to many.
+    /// Thread counts, ascending.
     pub fn threads(&self) -> Vec<usize> {
         let mut threads: Vec<_> = self.cells.iter().map(|cell| cell.threads).collect();
         threads.sort_unstable();
@@ -139,7 +139,7 @@ impl Sweep {
         threads
     }
 
-    /// The devices, from slow to fast; the disk is the last.
+    /// Devices from slow to fast; the disk is last.
     pub fn devices(&self) -> Vec<Device> {
         let mut devices: Vec<_> = self.cells.iter().map(|cell| cell.device).collect();
         devices.sort_unstable();
@@ -147,17 +147,17 @@ impl Sweep {
         devices
     }
 
-    /// A cell.
+    /// Finds a cell.
     pub fn cell(&self, stored: usize, threads: usize, device: Device) -> Option<&Cell> {
         self.cells.iter().find(|cell| (cell.stored, cell.threads, cell.device) == (stored, threads, device))
     }
 
-    /// Whether any cell was run.
+    /// Whether any cell ran.
     pub fn is_measured(&self) -> bool {
         self.cells.iter().any(|cell| cell.measured.is_some())
     }
 
-    /// A note for readers of a sweep that was interrupted; `None` otherwise. A sentence without a period.
+    /// Note on an interrupted sweep, as a sentence without a period; `None` if it was complete.
     pub fn interruption(&self) -> Option<String> {
         let missing = self.cells.iter().filter(|cell| cell.measured.is_none()).count();
         self.is_interrupted.then(|| match missing {
@@ -166,8 +166,7 @@ impl Sweep {
         })
     }
 
-    /// Where ways of storing are equally fast, according to the measurement or, for a cell that was not run, the
-    /// prediction: each pair at most once, from slow to fast.
+    /// Crossing points of the variants by rate, at most one per pair. Uses predictions for cells that did not run.
     pub fn crossings(&self, threads: usize) -> Vec<Crossing> {
         let curves: Vec<_> = (0..self.stored.len()).map(|stored| self.curve(stored, threads)).collect();
         let mut crossings = Vec::new();
@@ -180,7 +179,7 @@ impl Sweep {
         crossings
     }
 
-    /// The logarithms of rates and of the seconds there.
+    /// Curve of a variant for a thread count.
     fn curve(&self, stored: usize, threads: usize) -> Curve {
         let point = |device| match device {
             Device::Rate(rate) => {
@@ -192,8 +191,8 @@ impl Sweep {
         self.devices().into_iter().filter_map(point).collect()
     }
 
-    /// The best way of storing for a device: `before` or the original if those are as good, since neither requires a
-    /// change. `None` if nothing is known of one of the ways: it may be the best.
+    /// The best variant for a device. Prefers the original, then `before`, if as good, since neither requires a change.
+    /// `None` if the time of any variant is unknown: it may be the best.
     fn choice(&self, threads: usize, device: Device, before: Option<usize>) -> Option<usize> {
         let seconds = |stored| self.cell(stored, threads, device)?.shown_seconds();
         let times: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
@@ -202,7 +201,7 @@ impl Sweep {
         Some([Some(0), before].into_iter().flatten().find(is_good).unwrap_or(best))
     }
 
-    /// The best way of storing from each rate on, from slow to fast, as the logarithm of the rate and the way.
+    /// The best variant at each rate, as (ln rate, index), ascending.
     fn choices(&self, threads: usize) -> Vec<(f64, usize)> {
         let mut choices: Vec<(f64, usize)> = Vec::new();
         for device in self.devices() {
@@ -213,8 +212,8 @@ impl Sweep {
         choices
     }
 
-    /// What to do: how to store the asset for which devices. Sentences without a period, consistent with the table:
-    /// predictions for cells that were not run. Differences of less than 5 % do not count.
+    /// Advice on how to store the asset for which devices, as sentences without a period. Consistent with the table:
+    /// uses predictions for cells that did not run, and ignores differences below 5 %.
     pub fn advice(&self, threads: usize) -> Vec<String> {
         if self.stored.len() < 2 {
             return Vec::new();
@@ -264,14 +263,13 @@ impl Sweep {
         Some(text + &format!(" as {} above{note}", self.named(last)))
     }
 
-    /// The name of a way of storing; for the first it is `is`, as in `as is`.
+    /// Name of a variant as used in advice: `as is` becomes `is`, since `as` precedes it.
     fn named(&self, stored: usize) -> &str {
         let name = self.stored.get(stored).map_or("", |stored| stored.name.as_str());
         if stored == 0 { name.strip_prefix("as ").unwrap_or(name) } else { name }
     }
 
-    /// A line for each cell after a line of names, separated by commas; seconds and bytes. Cells without a value are
-    /// empty.
+    /// CSV with a header and a line per cell, in seconds and bytes. Missing values are empty.
     pub fn csv(&self) -> String {
         let mut text = String::from(
             "stored,bytes,plain_bytes,threads,device,bytes_per_second,least_seconds,median_seconds,rounds,\
@@ -300,22 +298,22 @@ impl Sweep {
         text
     }
 
-    /// A chart as SVG, on white: seconds over rates, both logarithmic, a panel for each thread count, a curve for each
-    /// way of storing, solid for measurements and dashed for predictions. Text is in common sans-serif fonts.
+    /// SVG chart on white: seconds over rate, both logarithmic, a panel per thread count, a curve per variant, solid
+    /// for measurements and dashed for predictions. Uses common sans-serif fonts.
     pub fn svg(&self) -> String {
         chart::svg(self)
     }
 }
 
-/// With two digits that matter: measured rates have no more.
+/// Rounds to two significant digits, the precision of measured rates.
 fn two_digits(value: f64) -> f64 {
     let unit = 10_f64.powf(value.log10().floor() - 1.0);
     (value / unit).round() * unit
 }
 
-/// The crossing of two curves, by their indices: they differ by more than noise on both sides of it.
+/// The crossing of two curves; requires a difference above noise on either side.
 fn crossing(curves: &[Curve], first: usize, second: usize) -> Option<Crossing> {
-    // Points of both, as rate, time and difference.
+    // Common points: ln rate, ln seconds, difference.
     let shared = curves[first].iter().filter_map(|&(x, a)| {
         let &(_, b) = curves[second].iter().find(|point| point.0 == x)?;
         Some((x, a, a - b))
@@ -341,7 +339,8 @@ fn crossing(curves: &[Curve], first: usize, second: usize) -> Option<Crossing> {
 mod tests {
     use super::*;
 
-    /// A sweep of an asset of 1000 MB that is parsed at 1 GB/s, and of a fifth of it that takes 1.5 s of a core.
+    /// A sweep of a 1000 MB asset that is parsed at 1 GB/s, and a variant of a fifth of the size that takes 1.5 s of a
+    /// core.
     pub(super) fn sample(rates: &[u64]) -> Sweep {
         let stored = |name: &str, bytes| Stored { name: name.into(), bytes, plain_bytes: 1_000_000_000 };
         let mut sweep = Sweep {
@@ -364,7 +363,7 @@ mod tests {
 
     #[test]
     fn curves_cross_where_they_are_equal() {
-        // 1 / r = 1.5 at 667 MB/s, which lies between two straight pieces of both curves.
+        // 1 / r = 1.5 at 667 MB/s, between measured points of both curves.
         let sweep = sample(&[50_000_000, 200_000_000, 500_000_000, 900_000_000, 4_000_000_000]);
         let crossings = sweep.crossings(2);
         let [crossing] = crossings.as_slice() else { panic!("{crossings:?}") };
@@ -392,7 +391,7 @@ mod tests {
     fn noise_is_no_advice_and_no_crossing() {
         let mut sweep = sample(&[50_000_000, 500_000_000, 4_000_000_000]);
         for (index, cell) in sweep.cells.iter_mut().enumerate() {
-            // Equally fast within 4 %, in turns.
+            // Equally fast within 4 %, alternating.
             let seconds = if index % 4 == 0 || index % 4 == 3 { 1.0 } else { 1.04 };
             cell.measured = Times::from_seconds(vec![seconds]);
         }
@@ -405,7 +404,7 @@ mod tests {
         let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
         sweep.cells.iter_mut().for_each(|cell| cell.measured = None);
         assert_eq!((sweep.is_measured(), sweep.crossings(2).len()), (false, 1));
-        // For a cell that was not run, the table has its prediction, which counts.
+        // For a cell that did not run, the prediction in the table counts.
         let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
         sweep.cells[1].measured = None;
         assert_eq!(sweep.crossings(2).len(), 1);
@@ -417,7 +416,7 @@ mod tests {
     fn a_time_limit_does_not_change_the_advice() {
         let rates = [50_000_000, 200_000_000, 500_000_000, 900_000_000, 4_000_000_000];
         let whole = sample(&rates).advice(2);
-        // Only the slow rates were run.
+        // Only the slow rates ran.
         let mut sweep = sample(&rates);
         sweep.cells.iter_mut().skip(4).for_each(|cell| cell.measured = None);
         assert_eq!(sweep.advice(2), [whole[0].clone() + " (partly predicted)"]);
@@ -428,7 +427,7 @@ mod tests {
 
     #[test]
     fn advice_is_about_every_row_of_the_table() {
-        // From memory the packed file is the fastest, and at no rate: a codec that needs little of a core.
+        // The compressed variant is fastest from memory, but at no rate: its codec uses little CPU time.
         let mut sweep = sample(&[2_000_000_000, 4_000_000_000]);
         let memory = |cell: &Cell| cell.device == Device::Memory;
         let slower = |cell: &mut Cell| cell.measured = Times::from_seconds(vec![9.0]);
@@ -455,7 +454,7 @@ mod tests {
         assert_eq!(sweep.interruption(), None);
         sweep.is_interrupted = true;
         assert_eq!(sweep.interruption().unwrap(), "interrupted: the last cells ran fewer times than the others");
-        // One way was run at the slow rate, and the other was not.
+        // One variant ran at the slow rate, the other did not.
         sweep.cells[1].measured = None;
         assert_eq!(sweep.interruption().unwrap(), "interrupted: 1 of 6 cells did not run");
         assert_eq!(sweep.advice(2)[0], "store it as zstd at all of these rates (partly predicted)");

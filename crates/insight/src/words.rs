@@ -1,13 +1,13 @@
-//! Numbers and names as the pages and pictures of a report show them.
+//! Formats numbers and names for reports.
 //!
-//! Sizes are in powers of 1000 except for the classes of calls, which are powers of two. Nothing here examines a job.
+//! Sizes use powers of 1000, except for size classes of calls, which are powers of two. Contains nothing about jobs.
 
 use polyhaul_model::error::planted;
 use polyhaul_model::printable::is_active;
 use polyhaul_trace::Phase;
 use std::fmt::Write;
 
-/// What a thread does in a phase, as worded in verdicts.
+/// Name of a phase, as worded in verdicts.
 pub(super) fn phase_words(phase: Phase) -> &'static str {
     match phase {
         Phase::Read => "reading",
@@ -34,7 +34,7 @@ pub(super) fn phase_words(phase: Phase) -> &'static str {
     }
 }
 
-/// A count with separators: `1,234,567`.
+/// Count with thousands separators: `1,234,567`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -47,22 +47,22 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A size: `104 MB`, `1.25 GB`.
+/// Size: `104 MB`, `1.25 GB`.
 pub(super) fn bytes(value: f64) -> String {
     scaled(value, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
 }
 
-/// A rate in bytes per second: `1.25 GB/s`.
+/// Rate in bytes per second: `1.25 GB/s`.
 pub(super) fn rate(value: f64) -> String {
     bytes(value) + "/s"
 }
 
-/// A class of sizes by its smallest: `64 KiB`.
+/// Lower bound of a size class: `64 KiB`.
 pub(super) fn size_class(value: u64) -> String {
     scaled(value as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
 }
 
-/// A time: `2.51 s`, `340 ms`, `12.0 µs`.
+/// Duration: `2.51 s`, `340 ms`, `12 µs`.
 pub(super) fn time(value_ns: u64) -> String {
     let value = value_ns as f64;
     match value_ns {
@@ -74,12 +74,12 @@ pub(super) fn time(value_ns: u64) -> String {
     }
 }
 
-/// The same for seconds.
+/// Duration given in seconds.
 pub(super) fn seconds(value: f64) -> String {
     time((value * 1e9).max(0.0) as u64)
 }
 
-/// A share of 1: `62 %`.
+/// Share of 1 in percent: `62 %`.
 pub(super) fn share(value: f64) -> String {
     let percent = 100.0 * value;
     match percent {
@@ -89,15 +89,15 @@ pub(super) fn share(value: f64) -> String {
     }
 }
 
-/// A moment: `2026-11-22 08:10 UTC`.
+/// Date and time: `2026-11-22 08:10 UTC`.
 pub(super) fn date(unix_s: u64) -> String {
     let minutes = unix_s / 60 % 1440;
     format!("{} {:02}:{:02} UTC", day(unix_s), minutes / 60, minutes % 60)
 }
 
-/// The day of a time in seconds since 1970, in UTC: `2026-11-22`.
+/// Date of a time in seconds since 1970, in UTC: `2026-11-22`.
 pub fn day(unix_s: u64) -> String {
-    // Leap days are counted from a first of March.
+    // Years start on March 1, so that leap days come last (Hinnant, chrono-Compatible Low-Level Date Algorithms).
     let days = unix_s / 86_400 + 719_468;
     let era = days / 146_097;
     let of_era = days % 146_097;
@@ -109,12 +109,12 @@ pub fn day(unix_s: u64) -> String {
     format!("{}-{month:02}-{day:02}", era * 400 + year + next)
 }
 
-/// The character, or a mark in the place of one that drives a terminal, ends a line or turns the direction of text.
+/// Replaces characters that control a terminal, end a line or change the text direction.
 pub(super) fn plain(c: char) -> char {
     if is_active(c) { char::REPLACEMENT_CHARACTER } else { c }
 }
 
-/// Text from outside, escaped for HTML and XML, also inside quotes.
+/// Escapes untrusted text for HTML and XML, including attribute values.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -139,7 +139,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     format!("{number} {}", units.get(unit).unwrap_or(&""))
 }
 
-/// With three significant digits, and no zeros after a whole number.
+/// Formats three significant digits, without trailing zeros.
 fn three_digits(value: f64) -> String {
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     let text = format!("{value:.decimals$}");

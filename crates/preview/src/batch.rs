@@ -1,58 +1,59 @@
-//! Triangles on their way into a frame, many at a time: projected, and dropped if they touch no sample.
+//! Projects triangles in batches and culls those that cover no sample.
 //!
-//! Most triangles of large meshes are smaller than a pixel and lie between its samples. Loops over arrays, which
-//! compilers turn into vector instructions, find these; the few others are drawn one by one. The test errs on the safe
-//! side, so a frame has the same samples as without it.
+//! Most triangles of a large mesh are smaller than a pixel and fall between its samples. Loops over arrays, which the
+//! compiler vectorizes, find them; the few others are drawn individually. The test is conservative, so culling never
+//! changes a frame.
 
 use crate::brush::Brush;
 use crate::camera::Camera;
 use crate::clip;
 use crate::frame::{FARTHEST, PLACES, SAMPLES};
 
-/// Triangles of a batch: its arrays stay in the L1 cache.
+/// Triangles per batch: the arrays fit in the L1 cache.
 const LANES: usize = 64;
-/// How far the first row of samples is from the upper border.
+/// Distance of the first sample row from the upper border, in pixels.
 const FIRST_ROW: f32 = PLACES[0][1] as f32 / 256.0;
-/// Rows of samples that are tested one by one. Taller triangles are drawn untested.
+/// Maximum sample rows tested per triangle. Taller triangles are drawn untested.
 const ROWS: usize = 6;
-/// Value of `touches` for triangles that must be clipped before they are projected.
+/// Value of `touches` for triangles that must be clipped before projection.
 const CROSSES: u32 = 2;
-/// Corners are rounded by at most half a 256th of a pixel; twice that covers the rounding of this test as well.
+/// Snapping moves a corner by at most half a 256th of a pixel; the doubled margin also covers the rounding of this
+/// test.
 const MARGIN: f32 = 1.0 / 256.0;
 
-/// A coordinate of every triangle.
+/// One coordinate of all triangles of a batch.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct BatchLanes([f32; LANES]);
 
-/// The coordinates of three corners.
+/// Indexed by corner, then axis.
 type Corners = [[BatchLanes; 3]; 3];
 
-/// Triangles not drawn yet, each with a payload or the values that it is computed from.
+/// A batch of pending triangles, each with its payload or the data to compute it.
 pub(crate) struct Batch<P> {
     count: usize,
-    /// In the scene.
+    /// Scene space.
     scene: Corners,
-    /// In pixels, with their depths.
+    /// Pixel space, with depth.
     pixels: Corners,
     touches: [u32; LANES],
     payloads: [P; LANES],
 }
 
 impl<P: Copy + Default> Batch<P> {
-    /// A batch without triangles.
+    /// An empty batch.
     pub(crate) fn new() -> Batch<P> {
         let none = [[BatchLanes([0.0; LANES]); 3]; 3];
         Batch { count: 0, scene: none, pixels: none, touches: [0; LANES], payloads: [P::default(); LANES] }
     }
 
-    /// Whether the next triangle needs [`Batch::draw`] first.
+    /// Whether [`Batch::draw`] must run before the next push.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.count == LANES
     }
 
-    /// Adds a triangle. In a full batch it replaces the last one.
+    /// Adds a triangle; in a full batch it overwrites the last one.
     #[inline]
     pub(crate) fn push(&mut self, corners: [[f32; 3]; 3], payload: P) {
         let at = self.count.min(LANES - 1);
@@ -65,7 +66,7 @@ impl<P: Copy + Default> Batch<P> {
         self.count = at + 1;
     }
 
-    /// Draws all triangles. `payload` gives the payload of those that reach a sample.
+    /// Draws all triangles and empties the batch. Calls `payload` only for triangles that may cover a sample.
     pub(crate) fn draw(&mut self, camera: &Camera, brush: &mut Brush<'_>, payload: impl Fn(&P, [[f32; 3]; 3]) -> u64) {
         self.project(camera, brush.frame.size());
         for at in 0..self.count {
@@ -91,21 +92,21 @@ impl<P: Copy + Default> Batch<P> {
     fn project(&mut self, camera: &Camera, size: [usize; 2]) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the line above checked that the processor supports AVX2.
+            // SAFETY: `is_x86_feature_detected` above confirmed AVX2.
             return unsafe { project_avx2(&self.scene, &mut self.pixels, &mut self.touches, camera, size) };
         }
         project(&self.scene, &mut self.pixels, &mut self.touches, camera, size);
     }
 }
 
-/// [`project`] compiled for 32-byte registers: 2.1 times as fast as for 16-byte registers.
+/// [`project`] compiled for AVX2: 2.1 times as fast as with 16-byte registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn project_avx2(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], camera: &Camera, size: [usize; 2]) {
     project(scene, pixels, touches, camera, size);
 }
 
-/// Projects all corners, and finds which triangles may touch a sample.
+/// Projects all corners and marks the triangles that may cover a sample.
 #[inline(always)]
 fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], camera: &Camera, size: [usize; 2]) {
     for (from, to) in scene.iter().zip(&mut *pixels) {
@@ -116,6 +117,7 @@ fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], ca
     }
     let [width, height] = size.map(|side| side as f32);
     let mut count = 0;
+    // Bitwise operators instead of `&&` and `||`: without branches the loop vectorizes.
     for (at, touches) in touches.iter_mut().enumerate() {
         let [left, right] = range(pixels, 0, at);
         let [above, below] = range(pixels, 1, at);
@@ -133,13 +135,13 @@ fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], ca
     if camera.nearest() > 0.0 {
         find_crossing(pixels, touches);
     }
-    // Few triangles of ordinary shape are left here, and drawing them is faster than testing them again.
+    // For ordinary shapes few triangles remain here; drawing them is faster than a second test.
     if count > LANES as u32 / 4 {
         drop_beside(pixels, touches);
     }
 }
 
-/// Finds triangles with corners that cannot be projected, among others that can.
+/// Marks triangles that have both projectable and unprojectable corners.
 #[inline(always)]
 fn find_crossing(pixels: &Corners, touches: &mut [u32; LANES]) {
     for (at, touches) in touches.iter_mut().enumerate() {
@@ -155,7 +157,8 @@ fn find_crossing(pixels: &Corners, touches: &mut [u32; LANES]) {
     }
 }
 
-/// Drops triangles with every sample of their box outside an edge: the boxes of long, thin ones hold many samples.
+/// Drops triangles that have every sample of their bounding box outside an edge. Pays off for long, thin ones, whose
+/// boxes contain many samples.
 #[inline(always)]
 fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
     for (at, touches) in touches.iter_mut().enumerate() {
@@ -168,7 +171,7 @@ fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
         let mut touched = (last - ROWS as f32 >= first) | (right - left >= 1.0) | sides.is_unclear();
         for number in 0..ROWS {
             let row = last - number as f32;
-            // The only sample of a row that can be in a range of less than a pixel.
+            // A range narrower than a pixel contains at most one sample of the row.
             let place = place_of(row);
             let x = floor(right - place) + place;
             let y = row * (1.0 / SAMPLES as f32) + FIRST_ROW;
@@ -178,21 +181,21 @@ fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
     }
 }
 
-/// The number of a row of samples, from 0 on, at a coordinate.
+/// The (fractional) sample row at a y coordinate, counted from 0.
 #[inline(always)]
 fn row_of(y: f32) -> f32 {
     y * SAMPLES as f32 - FIRST_ROW * SAMPLES as f32
 }
 
-/// The edges of a triangle, with its first corner as the origin.
+/// The edges of a triangle, relative to its first corner.
 struct Sides {
     origin: [f32; 2],
     corners: [[f32; 2]; 2],
-    /// 1 or -1, so that what is inside is positive.
+    /// 1 or -1: orients the edges so that the inside is positive.
     sign: f32,
     area: f32,
-    /// What rounding may change. Corners move by at most 0.003 pixels, and so does a place on an edge; a place as far
-    /// beyond the end of an edge as the triangle is long moves by that over the edge's length.
+    /// Bound on the effect of snapping. Corners move by at most 0.003 pixels, and so do points on an edge; a point as
+    /// far beyond the end of an edge as the triangle is long moves by that distance over the edge's length.
     margin: f32,
 }
 
@@ -206,13 +209,13 @@ impl Sides {
         Sides { origin: a, corners, sign: if area < 0.0 { -1.0 } else { 1.0 }, area, margin }
     }
 
-    /// Whether rounding may turn it around.
+    /// Whether snapping may flip the orientation.
     #[inline(always)]
     fn is_unclear(&self) -> bool {
         self.area.abs() <= self.margin
     }
 
-    /// Whether a place may be inside.
+    /// Whether a point may be inside.
     #[inline(always)]
     fn may_have(&self, [x, y]: [f32; 2]) -> bool {
         let [b, c] = self.corners;
@@ -225,28 +228,29 @@ impl Sides {
     }
 }
 
-/// How far the samples of a row are from the left border of their pixels: the places of [`PLACES`], as arithmetic.
+/// The x offset of a row's samples within their pixels: [`PLACES`] computed arithmetically, so that loops vectorize.
 #[inline(always)]
 fn place_of(row: f32) -> f32 {
     let number = (row + ROUNDING).to_bits();
     (96 + 128 * (number & 1)).wrapping_sub(64 * (number >> 1 & 1)) as i32 as f32 * (1.0 / 256.0)
 }
 
-/// The minimum and the maximum coordinate of a triangle along an axis, with a margin.
+/// The extent of a triangle along an axis, widened by [`MARGIN`].
 #[inline(always)]
 fn range(pixels: &Corners, axis: usize, at: usize) -> [f32; 2] {
     let a = pixels[0][axis].0[at];
     let b = pixels[1][axis].0[at];
     let c = pixels[2][axis].0[at];
+    // `f32::min` and `f32::max` need extra instructions for NaN.
     let smaller = |a: f32, b: f32| if a < b { a } else { b };
     let larger = |a: f32, b: f32| if a > b { a } else { b };
     [smaller(smaller(a, b), c) - MARGIN, larger(larger(a, b), c) + MARGIN]
 }
 
-/// Added to a float below 2^22, this rounds it to an integer, which is then in the lowest bits.
+/// Adding this to a float below 2^22 rounds it to an integer, stored in the low mantissa bits.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// The greatest integer up to a number below 2^22. (`floor` is a call, where processors have no instruction for it.)
+/// Rounds down a number below 2^22. (`f32::floor` is a function call on targets without a rounding instruction.)
 #[inline(always)]
 fn floor(value: f32) -> f32 {
     let nearest = (value + ROUNDING) - ROUNDING;
@@ -271,7 +275,7 @@ mod tests {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 8) as f32 / (1 << 23) as f32 - 1.0
         };
-        // From far smaller than the distance of samples to larger than the picture.
+        // From far smaller than the sample distance to larger than the picture.
         for size in [1e-3, 0.01, 0.03, 0.1, 0.3, 3.0] {
             let [batched, direct] = [0; 2].map(|_| Frame::new(40, 30).unwrap());
             let mut brush = Brush::direct(&batched, u64::MAX);

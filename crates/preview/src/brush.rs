@@ -1,9 +1,9 @@
-//! How triangles get into a frame: small ones at once, large ones at the end.
+//! Schedules triangles: small ones are rasterized immediately, large ones are deferred.
 //!
-//! The time for small triangles grows with their number. Large ones may each take as long as the whole picture, so they
-//! wait until all are known. If they exceed the budget of work, they are sorted from front to back and drawn tile by
-//! tile: a triangle behind everything in a tile ends it, and so does the budget. What is left out is then behind what
-//! was drawn, or beside it.
+//! Small triangles cost time in proportion to their number. A large one may cost as much as the whole picture, so large
+//! ones are deferred until all are collected. If together they exceed the work budget, they are sorted front to back
+//! and drawn tile by tile; a tile is complete when the next triangle lies behind all of its samples, or when its budget
+//! is spent. Triangles dropped by the budget lie behind the drawn ones or outside the tile.
 
 use crate::frame::{Frame, PixelCorner, PixelWindow, Triangle};
 use crate::parallel::draw_each;
@@ -13,20 +13,20 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Triangles that a thread draws at a time, and leaves at a time at most.
+/// Triangles per task, and the maximum length of a thread's local list.
 const TURN: usize = 64;
 const MAX_LIST: usize = 64 << 10;
-/// The side of a tile in pixels, and how many there are at most along a side of the picture.
+/// Tile side in pixels, and the maximum number of tiles along a side of the picture.
 const TILE: usize = 64;
 const MAX_TILES: usize = 32;
-/// The units of work of passing by a triangle, and of testing whether it is beside a tile.
+/// Work units for skipping a triangle, and for testing it against a tile.
 const PASS_WORK: u64 = 2;
 const BESIDE_WORK: u64 = 24;
-/// The units of work of a sample, and of a sample that may be a hole in a texture.
+/// Work units per sample, without and with a texture test for holes.
 const SAMPLE_WORK: u64 = 1;
 const HOLE_WORK: u64 = 32;
 
-/// A triangle that waits.
+/// A deferred triangle.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     corners: [PixelCorner; 3],
@@ -34,47 +34,47 @@ pub(crate) struct Waiting {
     has_holes: bool,
 }
 
-/// Where all threads leave triangles that wait.
+/// Deferred triangles of all threads.
 pub(crate) struct WaitingTriangles<'a> {
     lists: Mutex<Vec<Vec<Waiting>>>,
     count: AtomicU64,
-    /// The units of work of drawing all of them.
+    /// Work units for drawing all of them.
     work: AtomicU64,
-    /// The number of elements of the scene, and how many triangles may wait.
+    /// Returns the number of elements of the scene, which bounds how many triangles may be deferred.
     elements: &'a (dyn Fn() -> u64 + Sync),
     is_bounded: bool,
     max_count: OnceLock<u64>,
 }
 
-/// What a thread draws with.
+/// Per-thread drawing state.
 pub(crate) struct Brush<'a> {
     pub(crate) frame: &'a Frame,
     window: PixelWindow,
-    /// `None` to draw large triangles at once.
+    /// `None` to draw large triangles immediately.
     all_waiting: Option<&'a WaitingTriangles<'a>>,
     waiting: Vec<Waiting>,
     is_out_of_memory: bool,
-    /// The units of work of large triangles, since the last turn, and how many there may be if they are drawn at once.
+    /// Work units of large triangles since the last [`Brush::leave`], and their limit for immediate drawing.
     pub(crate) work: u64,
     max_work: u64,
 }
 
-/// Whether a sample is solid, given the weights of a triangle's corners.
+/// Returns whether a sample is solid, given the barycentric weights of the triangle.
 pub(crate) type SolidTest<'t> = dyn Fn([f32; 3]) -> bool + 't;
 
-/// Tests the holes of triangles that waited: where one is solid, given the weights of its corners.
+/// Tests deferred triangles for texture holes.
 pub(crate) trait Holes: Sync {
-    /// Calls `draw` with a test of the samples of the triangle with a payload.
+    /// Calls `draw` with the sample test for the triangle of a payload.
     fn with_test(&self, payload: u64, draw: &mut dyn FnMut(&SolidTest<'_>));
 }
 
 impl<'a> Brush<'a> {
-    /// A brush whose large triangles wait.
+    /// A brush that defers large triangles.
     pub(crate) fn new(frame: &'a Frame, all_waiting: &'a WaitingTriangles<'a>) -> Brush<'a> {
         Brush { all_waiting: Some(all_waiting), ..Brush::direct(frame, 0) }
     }
 
-    /// A brush that draws everything at once, until large triangles took `max_work` units of work.
+    /// A brush that draws immediately; large triangles are dropped after `max_work` units.
     pub(crate) fn direct(frame: &'a Frame, max_work: u64) -> Brush<'a> {
         Brush {
             frame,
@@ -87,7 +87,7 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Draws a triangle, whichever side faces the camera. Calls `payload` only if it may have a sample.
+    /// Draws a triangle, front- or back-facing. Calls `payload` only if it may cover a sample.
     #[inline]
     pub(crate) fn triangle(&mut self, corners: [PixelCorner; 3], payload: impl Fn() -> u64) {
         let Some(triangle) = Triangle::from_corners(corners) else { return };
@@ -104,7 +104,7 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Draws the samples of a triangle that `is_solid`.
+    /// Draws the samples of a triangle for which `is_solid` returns true.
     pub(crate) fn triangle_where(
         &mut self,
         corners: [PixelCorner; 3],
@@ -122,7 +122,7 @@ impl<'a> Brush<'a> {
 
     fn wait(&mut self, waiting: Waiting, work: u64) {
         self.work = self.work.saturating_add(work);
-        // A turn may be a line of any length.
+        // A task may be a single line of any length.
         if self.waiting.len() == MAX_LIST {
             self.is_out_of_memory |= self.leave().is_err();
         }
@@ -132,7 +132,7 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Leaves what waits, at the end of a turn.
+    /// Hands the deferred triangles to the shared list, at the end of a task.
     ///
     /// # Errors
     /// If out of memory.
@@ -149,11 +149,11 @@ impl<'a> Brush<'a> {
     }
 }
 
-/// Triangles with holes that take more units wait.
+/// Triangles with holes are deferred above this many work units.
 const MAX_HOLE_WORK: u64 = 1024;
 
 impl<'a> WaitingTriangles<'a> {
-    /// None yet, of a scene with so many `elements`; if it `is_bounded`, only as many as the memory allows may wait.
+    /// An empty list for a scene with `elements` elements; `is_bounded` limits how many triangles it keeps.
     pub(crate) fn new(elements: &'a (dyn Fn() -> u64 + Sync), is_bounded: bool) -> WaitingTriangles<'a> {
         WaitingTriangles {
             lists: Mutex::default(),
@@ -165,7 +165,7 @@ impl<'a> WaitingTriangles<'a> {
         }
     }
 
-    /// Whether there are more than the memory for them allows. Then none are kept.
+    /// Whether the limit was exceeded. Further triangles are then discarded.
     pub(crate) fn is_full(&self) -> bool {
         let count = self.count.load(Ordering::Relaxed);
         self.is_bounded && count > FREE_COUNT && count > *self.max_count.get_or_init(|| FREE_COUNT + (self.elements)())
@@ -180,11 +180,12 @@ impl<'a> WaitingTriangles<'a> {
         try_push(&mut self.lists.lock().unwrap_or_else(PoisonError::into_inner), waiting, "a picture")
     }
 
-    /// Draws them. `holes` tests those that have some.
+    /// Draws all triangles; `holes` tests those with texture holes.
     pub(crate) fn draw(self, frame: &Frame, holes: &dyn Holes, work: &PictureWork<'_>) -> Result<()> {
         let parts = self.lists.into_inner().unwrap_or_else(PoisonError::into_inner);
         let window = frame.window();
         let total = self.work.into_inner();
+        // Counting the elements visits all parts, so it is left out within the base budget.
         if total > work.limit(0) {
             let limit = work.limit((self.elements)().saturating_mul(ELEMENT_WORK));
             if total > limit {
@@ -205,13 +206,13 @@ impl<'a> WaitingTriangles<'a> {
     }
 }
 
-/// So many triangles may wait in any scene, and one more for each of its elements.
+/// Number of triangles that any scene may defer, in addition to one per element.
 const FREE_COUNT: u64 = 1 << 20;
-/// The units of work of large triangles that each element of a scene is granted.
+/// Work units for large triangles granted per element of the scene.
 const ELEMENT_WORK: u64 = 256;
 
 impl Waiting {
-    /// Draws it in a part of the picture, and counts tests of holes.
+    /// Draws it within a window and counts hole tests.
     fn draw(&self, frame: &Frame, window: &PixelWindow, holes: &dyn Holes, tests: &Cell<u64>) {
         let Some(triangle) = Triangle::from_corners(self.corners) else { return };
         if !self.has_holes {
@@ -226,15 +227,15 @@ impl Waiting {
         });
     }
 
-    /// The same for triangles with equal corners; of several, only the one with the lowest payload is seen.
+    /// Equal for triangles with equal corners; only the one with the lowest payload is visible.
     fn bits(&self) -> ([[u32; 3]; 3], bool) {
         (self.corners.map(|corner| corner.map(f32::to_bits)), self.has_holes)
     }
 }
 
-/// A triangle among those of a whole picture.
+/// A deferred triangle with its sort key and bounds.
 struct SortedTriangle {
-    /// Nothing of it is nearer.
+    /// Lower bound of its sample values.
     nearest: u64,
     /// Its bounding box in pixels: left, top, right and bottom.
     bounds: [i16; 4],
@@ -259,22 +260,22 @@ impl SortedTriangle {
     }
 }
 
-/// Triangles from front to back, each once.
+/// Sorts triangles front to back and removes duplicates.
 fn sorted(parts: Vec<Vec<Waiting>>, frame: &Frame) -> Result<Vec<SortedTriangle>> {
     let mut triangles = Vec::new();
     triangles.try_reserve_exact(parts.iter().map(Vec::len).sum())?;
     triangles.extend(parts.into_iter().flatten().map(|waiting| SortedTriangle::new(waiting, frame)));
-    // Threads leave them in any order.
+    // Threads append in any order; ties are broken by corners and payload, so the result is deterministic.
     triangles.sort_unstable_by(|a, b| {
         let payloads = || a.waiting.payload.cmp(&b.waiting.payload);
         a.nearest.cmp(&b.nearest).then_with(|| a.waiting.bits().cmp(&b.waiting.bits())).then_with(payloads)
     });
-    // Textures of equal triangles may have other holes.
+    // Equal triangles with holes are kept: their textures may differ.
     triangles.dedup_by(|a, b| !a.waiting.has_holes && a.waiting.bits() == b.waiting.bits());
     Ok(triangles)
 }
 
-/// Draws sorted triangles tile by tile.
+/// Draws sorted triangles by tiles.
 fn draw_tiles(
     triangles: Vec<SortedTriangle>,
     frame: &Frame,
@@ -305,8 +306,7 @@ fn draw_tiles(
     Ok(())
 }
 
-/// Draws triangles into a tile until nothing more would be seen, or more than the granted units are spent. Returns
-/// these.
+/// Draws triangles into a tile until the rest is hidden or `granted` units are spent. Returns the units spent.
 fn draw_tile(
     triangles: &[SortedTriangle],
     frame: &Frame,
@@ -320,7 +320,7 @@ fn draw_tile(
         if spent > granted {
             return spent;
         }
-        // Finding the farthest sample takes half as long as drawing them.
+        // Finding the farthest sample takes half as long as drawing all of them.
         if spent - checked > 2 * window.samples() {
             spent += window.samples() / 2;
             checked = spent;

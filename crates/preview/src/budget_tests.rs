@@ -1,13 +1,13 @@
-//! Scenes that would take minutes: the work is counted, the same for any number of threads, and within the budget.
+//! Scenes that would take minutes: the work count is independent of the thread count and within the budget.
 
 use super::*;
 use polyhaul_model::{Elements, Mesh, Object, Samples};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
 
-/// The units of work of the base budget.
+/// Work units of the base budget.
 const BASE: u64 = 512 * 800 * 600;
 
-/// Numbers that are the same everywhere, from 0 to 1.
+/// Deterministic pseudorandom numbers from 0 to 1.
 struct Random(u64);
 
 impl Random {
@@ -31,7 +31,7 @@ fn triangle(repeats: usize) -> Mesh {
     mesh(vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0, 1, 2].repeat(repeats))
 }
 
-/// Triangles between points of the unit cube.
+/// Triangles between random points of the unit cube.
 fn random_triangles(count: usize) -> Mesh {
     let mut random = Random(count as u64);
     let positions: Vec<_> = (0..3 * count).map(|_| random.point()).collect();
@@ -51,7 +51,7 @@ fn bytes(picture: &CountedPicture) -> &[u8] {
     bytes
 }
 
-/// The picture for one thread, after checking that it is the same for more.
+/// Renders with one thread, and checks that more threads yield the same picture.
 fn draw_by_all(scene: &Scene, options: &PreviewOptions) -> CountedPicture {
     let drawn = draw(scene, options);
     let run = RunOptions::default().with_threads(Some(5));
@@ -95,7 +95,7 @@ fn large_triangles_are_drawn_from_front_to_back_within_the_budget() {
     let direct = draw(&scene, &options);
     let tiles = draw_by_all(&scene, &options.with_budget(WorkBudget::Fixed));
     assert!(tiles.work < BASE / 3 && direct.work > tiles.work, "{} {}", tiles.work, direct.work);
-    // What is left out is behind what is drawn, or beside it.
+    // Dropped triangles are behind drawn ones, or outside the tile.
     let pairs = bytes(&tiles).chunks(4).zip(bytes(&direct).chunks(4));
     let different = pairs.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 16)).count();
     assert!(different < 320 * 240 / 10, "{different}");
@@ -103,7 +103,7 @@ fn large_triangles_are_drawn_from_front_to_back_within_the_budget() {
 
 #[test]
 fn tiles_show_what_all_triangles_show() {
-    // Layers behind each other, from back to front: the nearest ones hide the others.
+    // Layers from back to front: the nearest ones hide the others.
     let layer = |number: usize| {
         let z = number as f32 * -1e-3;
         [[-1.0, -1.0, z], [3.0, -1.0, z], [-1.0, 3.0, z]]
@@ -135,7 +135,7 @@ fn large_meshes_at_many_places_are_points() {
     let drawn = draw_by_all(&scene, &options);
     assert!(drawn.is_coarse && drawn.work < 3 * BASE, "{}", drawn.work);
     let covered = bytes(&drawn).chunks(4).filter(|pixel| pixel[3] > 127).count();
-    // A square that is nearly as high as the picture, of which the meshes fill a quarter; points are larger.
+    // A square nearly as high as the picture, a quarter of which the meshes fill; points are larger.
     assert!((10_000..50_000).contains(&covered), "{covered}");
 }
 
@@ -180,7 +180,7 @@ fn pieces_with_too_many_large_triangles_are_declined() {
 
 #[test]
 fn rays_through_many_hollow_instances_are_within_the_budget() {
-    // Two small triangles in opposite corners: rays meet the box, and nothing in it.
+    // Two small triangles in opposite corners: rays hit the bounding box, but nothing in it.
     let corner = |at: f32| [[at; 3], [at + 0.01, at, at], [at, at + 0.01, at]];
     let positions = [corner(-1.0), corner(1.0)].concat();
     let mut object = Object { mesh: 0, ..Object::default() };

@@ -1,25 +1,25 @@
-//! Where a picture is taken from: a direction by name, a distance that fits the bounds, and the projection to pixels.
+//! The camera: view direction, distance that fits the bounds, and projection to pixels.
 //!
-//! Nothing here draws.
+//! Nothing here draws; see [`crate::draw`].
 
 use polyhaul_geometry::linear::{Vector, add, cross, dot, scale, subtract, unit, wide};
 use polyhaul_model::{Axes, Bounds};
 
-/// The direction that a scene is seen from.
+/// View direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// As the scene's own camera sees it; as [`View::Iso`] if it has none.
+    /// The scene's camera; [`View::Iso`] if it has none.
     #[default]
     Camera,
     /// From the front, the right and above.
     Iso,
-    /// From the front: looking forward.
+    /// From the front.
     Front,
     /// From behind.
     Back,
-    /// From its left side.
+    /// From the left.
     Left,
-    /// From its right side.
+    /// From the right.
     Right,
     /// From above.
     Top,
@@ -27,63 +27,62 @@ pub enum View {
     Bottom,
 }
 
-/// A scene's own camera.
+/// A camera stored in a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneCamera {
-    /// Right, up and forward in the scene, each of length 1.
+    /// Right, up and forward axes in scene space, unit length.
     pub axes: [[f64; 3]; 3],
-    /// Its position.
+    /// Position in scene space.
     pub eye: [f64; 3],
-    /// The tangent of half its angle of view, across the shorter side of the picture.
+    /// Tangent of half the angle of view across the shorter side of the picture.
     pub tangent: f64,
 }
 
 /// Half the vertical angle of view of an 85 mm lens on 24 mm film, which shows objects with little distortion.
 const HALF_ANGLE: f64 = 0.1403;
-/// The part of the picture that the bounds fill, in its narrower direction.
+/// Fraction of the picture that the bounds fill, in the tighter direction.
 const FILLED: f64 = 0.92;
 
-/// A camera with perspective, outside of the bounds.
+/// A perspective camera.
 #[derive(Clone, Debug)]
 pub(crate) struct Camera {
-    /// Rows that turn a position into coordinates of the camera: right, up, and toward it.
+    /// World-to-camera rotation: right, up, toward the camera.
     rows: [Vector; 3],
     eye: Vector,
     /// Pixels per unit at distance 1.
     focal: f64,
     center: [f64; 2],
-    /// The near plane of a scene's own camera; 0 for a camera outside of the scene.
+    /// Near plane distance of a scene's camera; 0 for a camera outside the scene.
     nearest: f64,
     projection: Projection,
 }
 
-/// The projection in 32-bit floats. They suffice for 256ths of a pixel, since positions are taken relative to the
-/// middle of the bounds.
+/// The projection in single precision. Accurate to 1/256 pixel, since positions are relative to the center of the
+/// bounds.
 #[derive(Clone, Debug)]
 struct Projection {
     middle: [f32; 3],
     rows: [[f32; 3]; 3],
-    /// The distance of the middle.
+    /// Distance from the camera to `middle`.
     distance: f32,
     focal: f32,
     center: [f32; 2],
-    /// The depth of distance d is `depth[0] - depth[1] / d`.
+    /// Depth at distance d is `depth[0] - depth[1] / d`.
     depth: [f32; 2],
 }
 
 impl Camera {
-    /// The camera that sees the bounds in a picture of this size in pixels, from the direction `view` in a scene with
-    /// these axes.
+    /// Places a camera in direction `view` so that the bounds fill a picture of this size in pixels.
     pub(crate) fn framing(bounds: Bounds, view: View, axes: Axes, [width, height]: [usize; 2]) -> Camera {
         let rows = rows(view, axes);
         let min = wide(bounds.min);
         let max = wide(bounds.max);
         let middle = scale(add(min, max), 0.5);
         let half = subtract(max, middle);
-        // A single point has no size, and still needs a camera that is elsewhere.
+        // A single point has no extent, but the camera must not coincide with it.
         let size = dot(half, half).sqrt().max(1e-7 * dot(middle, middle).sqrt()).max(1e-30);
         let focal = 0.5 * height as f64 / HALF_ANGLE.tan();
-        // How far right and up from the center is seen at distance 1.
+        // Visible extent right and up from the center at distance 1.
         let seen = [0.5 * width as f64 / focal * FILLED, 0.5 * height as f64 / focal * FILLED];
         let corner = |number: usize| {
             let sign = |axis: usize| if number >> axis & 1 == 0 { -half[axis] } else { half[axis] };
@@ -94,10 +93,10 @@ impl Camera {
         for [right, up, near] in (0..8).map(corner) {
             distance = distance.max(near + right.abs() / seen[0]).max(near + up.abs() / seen[1]);
         }
-        // Keeps the camera outside of bounds that are flat in its direction.
+        // Keeps the camera outside of bounds that are flat along the view direction.
         let distance = distance.max(size * 1.01);
         let eye = add(middle, scale(rows[2], distance));
-        // Positions of the model may lie outside of bounds that were estimated.
+        // Bounds may be estimates, so positions may lie outside.
         let [near, far] = [(distance - 2.0 * size).max(distance * 1e-3), distance + 2.0 * size];
         let center = [0.5 * width as f64, 0.5 * height as f64];
         let narrow = |values: Vector| values.map(|value| value as f32);
@@ -112,7 +111,7 @@ impl Camera {
         Camera { rows, eye, focal, center, nearest: 0.0, projection }
     }
 
-    /// A scene's own camera. Depths are right for what is `near` or farther.
+    /// Wraps a scene's camera. Depths are valid from distance `near` on.
     pub(crate) fn from_scene(lens: &SceneCamera, near: f64, [width, height]: [usize; 2]) -> Camera {
         let [right, up, forward] = lens.axes;
         let rows = [right, up, scale(forward, -1.0)];
@@ -130,41 +129,42 @@ impl Camera {
         Camera { rows, eye: lens.eye, focal, center, nearest: 0.0, projection }
     }
 
-    /// The same camera with depths that keep what is near and far apart as well as floats do: near is 1, far is 0.
+    /// The same camera with reversed depth (near is 1, far is 0), which distributes float precision evenly over
+    /// distance.
     pub(crate) fn reversed(&self, nearest: f64) -> Camera {
         let mut camera = Camera { nearest, ..self.clone() };
         camera.projection.depth = [0.0, -nearest as f32];
         camera
     }
 
-    /// The distance of the near plane; 0 without one.
+    /// Near plane distance; 0 without one.
     pub(crate) fn nearest(&self) -> f64 {
         self.nearest
     }
 
-    /// The distance forward of a depth.
+    /// Converts depth to forward distance.
     pub(crate) fn distance(&self, depth: f32) -> f32 {
         self.projection.depth[1] / (self.projection.depth[0] - depth)
     }
 
-    /// The depth of a distance forward.
+    /// Converts forward distance to depth.
     pub(crate) fn depth(&self, distance: f32) -> f32 {
         self.projection.depth[0] - self.projection.depth[1] / distance
     }
 
-    /// How far right, up and forward of the camera a position is.
+    /// Camera-space coordinates of a position: right, up, forward.
     pub(crate) fn seen(&self, position: [f32; 3]) -> [f64; 3] {
         self.seen_wide(wide(position))
     }
 
-    /// The same for a position in doubles.
+    /// [`Camera::seen`] in double precision.
     pub(crate) fn seen_wide(&self, position: Vector) -> [f64; 3] {
         let offset = subtract(position, self.eye);
         let [right, up, toward] = self.rows.map(|row| dot(row, offset));
         [right, up, -toward]
     }
 
-    /// From where to where a box reaches: right, up and forward of the camera.
+    /// Camera-space extent of a box: `[min, max]` right, up and forward.
     pub(crate) fn seen_box(&self, bounds: &Bounds) -> [[f64; 2]; 3] {
         let middle = std::array::from_fn(|axis| 0.5 * (bounds.min[axis] + bounds.max[axis]));
         let half: [f64; 3] = std::array::from_fn(|axis| 0.5 * f64::from(bounds.max[axis] - bounds.min[axis]));
@@ -175,7 +175,7 @@ impl Camera {
         })
     }
 
-    /// How far the middle of the bounds is; 0 for a scene's own camera.
+    /// Distance to the center of the bounds; 0 for a scene's camera.
     pub(crate) fn middle_distance(&self) -> f64 {
         f64::from(self.projection.distance)
     }
@@ -185,24 +185,24 @@ impl Camera {
         self.focal
     }
 
-    /// The pixel coordinates of what is so far right and up at distance 1.
+    /// Pixel coordinates of a camera-space offset at distance 1.
     pub(crate) fn pixel(&self, [right, up]: [f64; 2]) -> [f32; 2] {
         [(self.center[0] + right * self.focal) as f32, (self.center[1] - up * self.focal) as f32]
     }
 
-    /// Offset of a position in the picture from its center at distance 1, in the directions of its pixels.
+    /// Offset of a pixel position from the picture's center at distance 1; y points down.
     pub(crate) fn offset(&self, [x, y]: [f32; 2]) -> [f32; 2] {
         let Projection { focal, center, .. } = &self.projection;
         [(x - center[0]) / focal, (y - center[1]) / focal]
     }
 
-    /// How far right and up the picture reaches at distance 1.
+    /// Half the visible extent at distance 1: right and up.
     pub(crate) fn reach(&self) -> [f64; 2] {
         self.center.map(|center| center / self.focal)
     }
 
-    /// The pixel coordinates of a position, from the upper left corner, and its depth from 0 (near) to 1 (far). What is
-    /// nearer or farther than the camera's range has another depth, or none (NaN).
+    /// Projects a position to pixel coordinates (origin at the upper left) and depth from 0 (near) to 1 (far).
+    /// Positions outside the camera's depth range get a depth outside of 0 to 1, or NaN.
     #[inline]
     pub(crate) fn project(&self, position: [f32; 3]) -> [f32; 3] {
         let Projection { middle, rows, distance, focal, center, depth } = &self.projection;
@@ -213,12 +213,12 @@ impl Camera {
         [center[0] + dot(&rows[0]) * scale, center[1] - dot(&rows[1]) * scale, depth[0] - depth[1] * nearness]
     }
 
-    /// The camera's position.
+    /// Position in scene space.
     pub(crate) fn eye(&self) -> Vector {
         self.eye
     }
 
-    /// The direction of the ray through a position in the picture, in pixels. It reaches 1 unit forward.
+    /// Ray direction through a pixel position, scaled to advance 1 unit forward.
     pub(crate) fn ray(&self, [x, y]: [f64; 2]) -> Vector {
         let right = (x - self.center[0]) / self.focal;
         let up = (self.center[1] - y) / self.focal;
@@ -226,18 +226,18 @@ impl Camera {
         subtract(sideways, self.rows[2])
     }
 
-    /// Right, up, and toward the camera, in the scene.
+    /// The camera's axes in scene space: right, up, toward the camera.
     pub(crate) fn rows(&self) -> [Vector; 3] {
         self.rows
     }
 }
 
-/// Whether axes leave no direction for the right.
+/// Whether the axes are parallel, which leaves the right direction undefined.
 pub(crate) fn are_parallel(axes: Axes) -> bool {
     cross(axes.forward.direction(), axes.up.direction()) == [0.0; 3]
 }
 
-/// Right, up and toward the camera for a view.
+/// The camera's right, up and toward axes for a view.
 fn rows(view: View, axes: Axes) -> [Vector; 3] {
     let forward = axes.forward.direction();
     let up = axes.up.direction();
@@ -267,7 +267,7 @@ mod tests {
 
     const BOX: Bounds = Bounds { min: [-1.0, -2.0, -3.0], max: [3.0, 2.0, 1.0] };
 
-    /// Where a camera sees a position: right and up of the picture's center, in pixels.
+    /// Pixel position of a projected point, right and up from the picture's center.
     fn seen(camera: &Camera, position: [f32; 3]) -> [f32; 2] {
         let [x, y, _] = camera.project(position);
         [x - 200.0, 150.0 - y]
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn views_have_the_right_sides() {
-        // x is right and y up, seen from the front, for the axes of OBJ; z is up for Blender's.
+        // For OBJ axes x is right and y is up in the front view; for Blender axes z is up.
         let center = [1.0, 0.0, -1.0];
         let moved = |axis: usize, by: f32| std::array::from_fn(|at| center[at] + if at == axis { by } else { 0.0 });
         for (axes, view, right, up) in [

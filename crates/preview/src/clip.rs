@@ -1,17 +1,16 @@
-//! Clips triangles and segments that reach behind the camera, or far beside the picture, to the part whose corners can
-//! be projected.
+//! Clips triangles and segments that extend behind the camera or far beyond the picture, so that they can be projected.
 //!
-//! Cameras outside of a scene do not need it. [`crate::batch`] finds the triangles that do.
+//! Only needed for cameras inside a scene. [`crate::batch`] detects the triangles to clip.
 
 use crate::camera::Camera;
 use polyhaul_geometry::linear::{Vector, add, scale, subtract, wide};
 
-/// How far beside the picture triangles may reach, as a multiple of its size.
+/// How far triangles may extend beyond the picture, as a multiple of its size.
 const BESIDE: f64 = 32.0;
 /// Maximum corner count of a triangle clipped by five planes.
 const MAX_CORNERS: usize = 8;
 
-/// A corner, and for each plane how far it is on the inner side.
+/// A corner with its signed distance to each plane (positive is inside).
 #[derive(Clone, Copy)]
 struct ClipCorner {
     position: Vector,
@@ -26,7 +25,7 @@ impl ClipCorner {
         ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
     }
 
-    /// The intersection of the segment to another corner with a plane. It is the same from both ends.
+    /// Intersects the segment to `other` with a plane. Symmetric in both ends, so neighbors share the exact cut.
     fn cut(self, other: ClipCorner, plane: usize) -> ClipCorner {
         let (a, b) = if self.position < other.position { (self, other) } else { (other, self) };
         let part = a.inside[plane] / (a.inside[plane] - b.inside[plane]);
@@ -37,7 +36,7 @@ impl ClipCorner {
     }
 }
 
-/// Calls `draw` with each triangle of a clipped one.
+/// Clips a triangle and calls `draw` for each resulting triangle.
 pub(crate) fn triangle(camera: &Camera, corners: [[f32; 3]; 3], mut draw: impl FnMut([[f32; 3]; 3])) {
     let corners = corners.map(|corner| ClipCorner::new(camera, wide(corner)));
     if corners.iter().flat_map(|corner| corner.inside).any(|inside| !inside.is_finite()) {
@@ -66,7 +65,7 @@ pub(crate) fn triangle(camera: &Camera, corners: [[f32; 3]; 3], mut draw: impl F
     (2..count).for_each(|last| draw([at(0), at(last - 1), at(last)]));
 }
 
-/// The visible part of a segment: its start and end as fractions of the segment's length.
+/// The visible part of a segment, as start and end fractions of its length.
 pub(crate) fn segment(camera: &Camera, ends: [[f32; 3]; 2]) -> Option<[f32; 2]> {
     let [a, b] = ends.map(|end| ClipCorner::new(camera, wide(end)).inside);
     if a.iter().chain(&b).any(|inside| !inside.is_finite()) {
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
     use crate::SceneCamera;
 
-    /// At the origin, looking along z.
+    /// A camera at the origin, looking along z.
     fn camera() -> Camera {
         let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         Camera::from_scene(&SceneCamera { axes, eye: [0.0; 3], tangent: 1.0 }, 0.01, [100, 100]).reversed(0.01)

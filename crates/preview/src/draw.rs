@@ -1,6 +1,6 @@
-//! Draws the parts of a scene into a frame: every triangle, line and point, by all threads.
+//! Rasterizes the parts of a scene into a frame: triangles, lines and points, on all threads.
 //!
-//! Colors come later, in [`crate::shade`].
+//! Stores payloads only; [`crate::shade`] computes the colors.
 
 use crate::batch::Batch;
 use crate::brush::{Brush, Holes, SolidTest, WaitingTriangles};
@@ -17,33 +17,33 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::Cancel;
 use std::ops::Range;
 
-/// Elements that a thread takes at a time: usually some milliseconds of work.
+/// Elements per task, usually a few milliseconds of work.
 const TURN: usize = 16 << 10;
-/// The width of lines in pixels.
+/// Default line width in pixels.
 const LINE_PIXELS: f32 = 1.25;
-/// Point sizes in pixels: in dense clouds, and in clouds of a few points.
+/// Minimum and maximum point size in pixels: for dense clouds, and for a few points.
 const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
 
-/// What is drawn, and to where.
+/// The inputs of a drawing pass.
 struct Canvas<'a> {
     parts: &'a SceneParts<'a>,
     textures: &'a Textures,
     camera: &'a Camera,
     cancel: &'a Cancel,
-    /// The size of points in pixels.
+    /// Point size in pixels.
     point: f32,
 }
 
-/// A thread's triangles on their way into the frame.
+/// Per-thread state: batched triangles and the brush that draws them.
 struct Stroke<'a> {
     batch: Batch<u64>,
     brush: Brush<'a>,
 }
 
-/// The units of work of points that stand for large triangles: so few triangles remain that all may wait.
+/// Work limit for the fallback to points. Low enough that all remaining large triangles can be deferred.
 const POINTS_WORK: u64 = 1 << 22;
 
-/// Draws all parts, within the budget of work.
+/// Draws all parts within the work budget. Falls back to hiding repeated parts, then to points.
 pub(crate) fn draw(
     parts: &mut SceneParts<'_>,
     textures: &Textures,
@@ -67,19 +67,19 @@ pub(crate) fn draw(
     paint(parts, true).map(drop)
 }
 
-/// An attempt to draw all parts.
+/// One attempt at drawing all parts.
 struct Painting<'a> {
     parts: &'a SceneParts<'a>,
     textures: &'a Textures,
     camera: &'a Camera,
     frame: &'a Frame,
     work: &'a PictureWork<'a>,
-    /// Whether all large triangles may wait, however many there are.
+    /// Whether the number of deferred triangles is unlimited.
     is_last: bool,
 }
 
 impl Painting<'_> {
-    /// Draws all parts, unless too many large triangles would wait. Returns whether it did.
+    /// Draws all parts. Returns false if too many large triangles were deferred.
     fn draw(&self) -> Result<bool> {
         let Painting { parts, textures, camera, frame, work, is_last } = *self;
         let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
@@ -95,7 +95,7 @@ impl Painting<'_> {
         let stroke = || Stroke { batch: Batch::new(), brush: Brush::new(frame, &all_waiting) };
         draw_each(work.run, turns, stroke, |stroke, (part, elements)| {
             match part.kind {
-                // Nothing of this will be seen.
+                // This attempt will be discarded.
                 _ if all_waiting.is_full() => return Ok(()),
                 _ if part.density.step > 1 => canvas.thinned(part, elements, stroke.brush.frame),
                 PartKind::Faces => canvas.faces(part, elements, stroke)?,
@@ -113,7 +113,7 @@ impl Painting<'_> {
     }
 }
 
-/// The size of `count` points in pixels, such that all of them in a grid would cover half of the picture.
+/// Point size in pixels at which `count` points in a grid would cover half of the picture.
 pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
     let [width, height] = frame.size();
     let [min, max] = POINT_PIXELS;
@@ -121,7 +121,7 @@ pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
 }
 
 impl Canvas<'_> {
-    /// Draws faces, as fans around their first corners: the payload belongs to each triangle's second corner.
+    /// Draws faces as fans around their first corner. The payload identifies each triangle's second corner.
     fn faces(&self, part: &ScenePart<'_>, elements: Range<usize>, stroke: &mut Stroke<'_>) -> Result<()> {
         for face in elements {
             let corners = part.mesh.faces.corners(face);
@@ -146,7 +146,7 @@ impl Canvas<'_> {
         self.triangles(stroke)
     }
 
-    /// Draws a face whose texture has holes.
+    /// Draws a face with an opacity texture.
     fn face_with_holes(&self, part: &ScenePart<'_>, face: usize, brush: &mut Brush<'_>) -> Result<()> {
         let corners = part.mesh.faces.corners(face);
         for corner in corners.start + 2..corners.end {
@@ -158,14 +158,14 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Tests where a triangle of a face is solid, given the weights of its corners in the picture.
+    /// Returns a test whether a sample of a face's triangle is solid, given its screen-space weights.
     fn solid(&self, part: &ScenePart<'_>, face: usize, corners: [usize; 3]) -> impl Fn([f32; 3]) -> bool {
         let material = part.material(face);
         let uvs = part.corner_uvs(corners);
         let distances = corners.map(|corner| self.camera.distance(self.camera.project(part.corner(corner))[2]));
         move |weights: [f32; 3]| {
             let Some(uvs) = uvs else { return true };
-            // Divided by the distance, values linear in the scene are linear in the picture.
+            // Perspective correction: attributes divided by distance are linear in the picture.
             let parts: [f32; 3] = std::array::from_fn(|at| weights[at] / distances[at]);
             let sum: f32 = parts.iter().sum();
             let uv = std::array::from_fn(|axis| (0..3).map(|at| parts[at] * uvs[at][axis]).sum::<f32>() / sum);
@@ -173,13 +173,13 @@ impl Canvas<'_> {
         }
     }
 
-    /// Draws the triangles of a batch unless the job was cancelled.
+    /// Draws a batch, then checks for cancellation.
     fn triangles(&self, Stroke { batch, brush }: &mut Stroke<'_>) -> Result<()> {
         batch.draw(self.camera, brush, |&payload, _| payload);
         self.cancel.check()
     }
 
-    /// Draws polylines: the payload belongs to each segment's first corner.
+    /// Draws polylines. The payload identifies each segment's first corner.
     fn lines(&self, part: &ScenePart<'_>, elements: Range<usize>, brush: &mut Brush<'_>) -> Result<()> {
         for line in elements {
             let corners = part.mesh.lines.corners(line);
@@ -193,8 +193,8 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Draws a segment of a line after the previous one, with the default width in pixels or with its own in the scene.
-    /// Returns the segment if another one may follow.
+    /// Draws a segment after the previous one, at the default pixel width or its own scene-space width. Returns the
+    /// segment if a joint may follow.
     fn segment(
         &self,
         part: &ScenePart<'_>,
@@ -217,7 +217,7 @@ impl Canvas<'_> {
             let radii = [corner, corner + 1].map(|corner| part.radius(corner));
             let radius = |part: f32| radii[0] + part * (radii[1] - radii[0]);
             let [start, end] = [0, 1].map(|at| Rim::new(self.camera, [a, b][at], radius(left[at])));
-            // An end cut off by the camera is not an end of the line.
+            // An end clipped by the camera gets no cap.
             let has_end = [left[0] == 0.0, left[1] == 1.0];
             let ribbon = Ribbon { start, end, has_end, direction, length, payload };
             ribbon.draw(before.as_ref(), brush);
@@ -237,7 +237,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Draws every n-th corner of a part as a point.
+    /// Draws every n-th corner as a point.
     fn thinned(&self, part: &ScenePart<'_>, corners: Range<usize>, frame: &Frame) {
         for corner in corners.step_by(part.density.step) {
             let position = self.camera.project(part.corner_or_point(corner));
@@ -245,7 +245,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Fails every now and then if the job was cancelled: elements may be long.
+    /// Checks for cancellation every 256 corners: one element may have any number of them.
     #[inline]
     fn check(&self, corner: usize) -> Result<()> {
         const EVERY: usize = 256;
@@ -262,7 +262,7 @@ impl Holes for Canvas<'_> {
     }
 }
 
-/// Linear interpolation between two positions.
+/// Interpolates between two positions.
 fn along([a, b]: [[f32; 3]; 2], part: f32) -> [f32; 3] {
     std::array::from_fn(|axis| (1.0 - part) * a[axis] + part * b[axis])
 }

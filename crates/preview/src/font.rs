@@ -1,16 +1,16 @@
-//! Letters of 5 x 7 pixels, for labels. ASCII; anything else is a box.
+//! A 5 x 7 pixel ASCII font for labels. Other characters are drawn as a box.
 
-/// Width and height of a letter, and the distance between the starts of letters.
+/// Width and height of a glyph, and the advance per letter, in pixels.
 pub(crate) const GLYPH: [usize; 2] = [5, 7];
 pub(crate) const ADVANCE: usize = 6;
 
-/// The columns of a letter, from the left; bit 0 is at the top.
+/// The columns of a glyph from left to right; bit 0 is the top row.
 pub(crate) fn columns(letter: char) -> [u8; 5] {
     let index = (letter as usize).wrapping_sub(' ' as usize);
     GLYPHS.get(index).copied().unwrap_or([0x7f, 0x41, 0x41, 0x41, 0x7f])
 }
 
-/// From the blank to the tilde.
+/// ASCII 0x20 to 0x7E.
 #[rustfmt::skip]
 const GLYPHS: [[u8; 5]; 95] = [
     [0x00, 0x00, 0x00, 0x00, 0x00], [0x00, 0x00, 0x5f, 0x00, 0x00], [0x00, 0x07, 0x00, 0x07, 0x00], // blank ! "

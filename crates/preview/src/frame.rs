@@ -1,8 +1,8 @@
-//! The samples of a picture: for each, the nearest thing that was drawn there.
+//! The sample buffer of a picture: depth and payload of the nearest surface per sample.
 //!
-//! Any number of threads draw at the same time. A sample is one number, the depth above a payload, and keeps the
-//! minimum of all that were drawn, so the picture does not depend on their order. This module handles triangles in
-//! pixels and payloads, whatever these mean. See [`crate::batch`] for how triangles get here.
+//! Any number of threads draw concurrently. A sample is one 64-bit integer, depth above payload, updated by atomic
+//! minimum, so the result does not depend on the drawing order. This module rasterizes triangles in pixel space;
+//! payloads are opaque to it. See [`crate::batch`] for the stage before.
 
 use crate::{MAX_SIDE, PreviewOptions};
 use polyhaul_model::error::{Error, ErrorKind, Result, planted};
@@ -10,32 +10,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Samples per pixel.
 pub(crate) const SAMPLES: usize = 4;
-/// The places of samples in a pixel, in 256ths: a rotated grid, so that edges near the axes have five shades. Each is
-/// on a row of its own.
+/// Sample positions in a pixel, in 256ths: a rotated grid, so that nearly horizontal and vertical edges get five
+/// shades. Each sample is on its own row.
 pub(crate) const PLACES: [[i64; 2]; SAMPLES] = [[96, 32], [224, 96], [32, 160], [160, 224]];
-/// Corners are rounded to these parts of a pixel, so that edges of neighbors agree exactly.
+/// Corners are snapped to this fraction of a pixel, so that the edges of adjacent triangles coincide exactly.
 const PIXEL_UNITS: i64 = 1 << PIXEL_BITS;
 const PIXEL_BITS: u32 = 8;
-/// The distance of rows of samples, and the place of the first one.
+/// Distance between sample rows, and the offset of the first one, in pixel units.
 const ROW_UNITS: i64 = 1 << ROW_BITS;
 const ROW_BITS: u32 = 6;
 const FIRST_ROW: i64 = PLACES[0][1];
-/// Farther than this from the picture, in pixels, corners are not drawn: the products of edges would overflow.
+/// Maximum distance of corners from the origin in pixels; beyond it the edge products would overflow.
 pub(crate) const FARTHEST: f32 = 1e6;
-/// Rows of at least this many pixels are narrowed to those inside, by three divisions.
+/// Rows of at least this many pixels are narrowed to the covered span, at the cost of three divisions.
 const WIDE: i64 = 12;
-/// Triangles that are at most this wide and high are drawn at once. A power of two.
+/// Triangles less wide and high than this are drawn immediately. A power of two.
 const SMALL_PIXELS: i64 = 16;
-/// The units of work of a triangle that is drawn, and of each row of samples.
+/// Work units per triangle drawn, and per sample row.
 const TRIANGLE_WORK: u64 = 32;
 const ROW_WORK: u64 = 16;
-/// A sample that nothing was drawn to.
+/// Value of an empty sample.
 const EMPTY: u64 = u64::MAX;
-/// The bits of a payload. The others are the depth: 24 bits, as many as a float from 0.5 to 1 has.
+/// Bits of the payload. The other 24 hold the depth, the precision of a float between 0.5 and 1.
 pub(crate) const PAYLOAD_BITS: u32 = 40;
 const MAX_DEPTH: f32 = ((1 << (64 - PAYLOAD_BITS)) - 1) as f32;
 
-/// The samples of a picture.
+/// A sample buffer.
 pub(crate) struct Frame {
     width: usize,
     height: usize,
@@ -44,10 +44,10 @@ pub(crate) struct Frame {
     samples: Vec<AtomicU64>,
 }
 
-/// A corner in pixels, with its depth.
+/// A corner in pixels, with depth.
 pub(crate) type PixelCorner = [f32; 3];
 
-/// A part of a picture, in pixels: from the first column and row, up to those behind it.
+/// A rectangle of pixels: inclusive minimum, exclusive maximum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PixelWindow {
     pub(crate) min: [i64; 2],
@@ -55,7 +55,7 @@ pub(crate) struct PixelWindow {
 }
 
 impl PixelWindow {
-    /// The number of its samples.
+    /// Number of samples.
     pub(crate) fn samples(&self) -> u64 {
         ((self.max[0] - self.min[0]) * (self.max[1] - self.min[1])) as u64 * SAMPLES as u64
     }
@@ -69,7 +69,7 @@ pub(crate) struct Hit {
 }
 
 impl Frame {
-    /// An empty picture of the size that the options have.
+    /// Allocates an empty frame of the size in the options.
     ///
     /// # Errors
     /// As for [`crate::preview`].
@@ -88,7 +88,7 @@ impl Frame {
         Ok(())
     }
 
-    /// An empty picture.
+    /// Allocates an empty frame.
     ///
     /// # Errors
     /// If out of memory.
@@ -101,8 +101,8 @@ impl Frame {
         Ok(Frame { width, height, is_reversed: false, samples })
     }
 
-    /// An empty picture for a camera with reversed depths, which are kept as the floats that they are: payloads have 32
-    /// bits.
+    /// Allocates an empty frame for reversed depths. They are stored as 32-bit floats, which leaves 32 bits for
+    /// payloads.
     ///
     /// # Errors
     /// As for [`Frame::new`].
@@ -110,7 +110,7 @@ impl Frame {
         Ok(Frame { is_reversed: true, ..Frame::new(width, height)? })
     }
 
-    /// The bits of a sample above the payload.
+    /// The depth bits of a sample, shifted above the payload.
     #[inline(always)]
     fn above(&self, depth: f32) -> u64 {
         if self.is_reversed { u64::from(!depth.to_bits()) << 32 } else { ((depth * MAX_DEPTH) as u64) << PAYLOAD_BITS }
@@ -121,12 +121,12 @@ impl Frame {
         [self.width, self.height]
     }
 
-    /// The place of a sample among all.
+    /// Index of a sample in the buffer.
     pub(crate) fn index(&self, x: usize, y: usize, sample: usize) -> usize {
         (y * self.width + x) * SAMPLES + sample
     }
 
-    /// Overwrites all samples with nothing.
+    /// Empties all samples.
     pub(crate) fn clear(&self) {
         self.samples.iter().for_each(|sample| sample.store(EMPTY, Ordering::Relaxed));
     }
@@ -155,7 +155,7 @@ impl Frame {
         (value != EMPTY).then_some(hit)
     }
 
-    /// Draws a triangle, whichever side faces the camera. Calls `payload` only if the triangle contains a sample.
+    /// Draws a triangle, front- or back-facing. Calls `payload` only if the triangle covers a sample.
     #[inline]
     pub(crate) fn triangle(&self, corners: [PixelCorner; 3], payload: impl Fn() -> u64) {
         if let Some(triangle) = Triangle::from_corners(corners) {
@@ -163,15 +163,16 @@ impl Frame {
         }
     }
 
-    /// The whole picture.
+    /// The whole frame.
     #[inline(always)]
     pub(crate) fn window(&self) -> PixelWindow {
         PixelWindow { min: [0; 2], max: [self.width as i64, self.height as i64] }
     }
 
-    /// Draws the samples of a triangle in a part of the picture that `is_solid`, given the weights of its corners.
+    /// Draws the samples of a triangle within a window for which `is_solid` returns true, given the barycentric
+    /// weights.
     ///
-    /// Only samples in the triangle's bounding box are tested; of wide ones, those between their edges.
+    /// Tests the samples of the triangle's bounding box; wide rows are narrowed to the covered span first.
     #[inline(always)]
     pub(crate) fn fill(
         &self,
@@ -192,19 +193,19 @@ impl Frame {
             let last = ((max_x - place) >> PIXEL_BITS).min(window.max[0] - 1);
             let mut x = ((min_x - place + PIXEL_UNITS - 1) >> PIXEL_BITS).max(window.min[0]);
             row += 1;
-            // Most rows of a thin triangle have no sample near it.
+            // Most rows of a thin triangle contain no sample near it.
             if x > last {
                 continue;
             }
             let mut weights = drawn.weights([x * PIXEL_UNITS + place, y]);
             let last = if last - x < WIDE { last } else { drawn.narrowed(&mut x, last, &mut weights) };
             while x <= last {
-                // All are positive, or one of them is not: three additions and one branch for a sample.
+                // A negative weight sets the sign bit of the union: three additions and one branch per sample.
                 if weights[0] | weights[1] | weights[2] >= 0 {
                     let index = (first_index + x as usize) * SAMPLES + sample;
                     let depth = self.above(drawn.depth(weights));
                     let sample = &self.samples[index];
-                    // Most samples drawn are hidden, and a load is cheaper than an atomic minimum.
+                    // Most covered samples are hidden, and a load is cheaper than an atomic minimum.
                     let is_last = planted("depth-inverted");
                     if (is_last || depth <= sample.load(Ordering::Relaxed)) && is_solid(drawn.shares(weights)) {
                         let value = depth | *payload_bits.get_or_insert_with(&payload);
@@ -220,7 +221,7 @@ impl Frame {
         }
     }
 
-    /// The bits above the payload of a triangle's nearest corner: nothing of it is nearer, whatever rounding does.
+    /// Lower bound of a triangle's sample values: its nearest corner, minus a margin for rounding.
     pub(crate) fn nearest(&self, corners: &[PixelCorner; 3]) -> u64 {
         const ROUNDING: f32 = 1e-5;
         let depths = corners.map(|[.., depth]| depth);
@@ -231,7 +232,7 @@ impl Frame {
         }
     }
 
-    /// The farthest sample of a part of the picture.
+    /// The maximum sample value within a window.
     pub(crate) fn farthest(&self, window: &PixelWindow) -> u64 {
         let [left, right] = [window.min[0], window.max[0]].map(|x| x as usize * SAMPLES);
         let rows = (window.min[1] as usize..window.max[1] as usize).map(|y| y * self.width * SAMPLES);
@@ -239,7 +240,7 @@ impl Frame {
         samples.map(|sample| sample.load(Ordering::Relaxed)).fold(0, u64::max)
     }
 
-    /// Draws a square of `size` pixels with its center at a corner.
+    /// Draws a square of `size` pixels centered at a corner.
     pub(crate) fn square(&self, [x, y, depth]: PixelCorner, size: f32, payload: u64) {
         let half = 0.5 * size;
         let corner = |dx: f32, dy: f32| [x + dx * half, y + dy * half, depth];
@@ -248,28 +249,28 @@ impl Frame {
     }
 }
 
-/// A triangle in units of a 256th of a pixel, turned so that its area is positive.
+/// A triangle in 256ths of a pixel, oriented so that its area is positive.
 pub(crate) struct Triangle {
-    /// The minimum and the maximum coordinates.
+    /// Bounding box.
     min: [i64; 2],
     max: [i64; 2],
-    /// For each side: factors of x and y, and what is added, biases included. The sum is the weight of the corner
-    /// opposite.
+    /// Edge functions: factors of x and y, and the constant, including the bias. Each evaluates to the weight of the
+    /// opposite corner.
     sides: [[i64; 3]; 3],
-    /// By how much the weights change with each pixel to the right.
+    /// Change of the weights per pixel to the right.
     steps: [i64; 3],
-    /// Added to weights, so that those on an edge that the triangle does not own are negative.
+    /// 0 for edges that the triangle owns, otherwise -1, which makes weights on the edge negative.
     biases: [i64; 3],
-    /// The depths of its corners.
+    /// Depths of the corners.
     depths: [f32; 3],
-    /// Twice the area.
+    /// Twice the area, in square units.
     area: i64,
-    /// Whether the last two corners are exchanged.
+    /// Whether the last two corners are swapped.
     is_turned: bool,
 }
 
 impl Triangle {
-    /// `None` if it has no area or is out of range.
+    /// Returns `None` for a triangle without area, out of range or with a depth outside of 0 to 1.
     #[inline]
     pub(crate) fn from_corners(corners: [PixelCorner; 3]) -> Option<Triangle> {
         let is_near = |corner: &PixelCorner| corner[0].abs() < FARTHEST && corner[1].abs() < FARTHEST;
@@ -308,29 +309,29 @@ impl Triangle {
         })
     }
 
-    /// Whether it is more than [`SMALL_PIXELS`] wide or high.
+    /// Whether it is at least [`SMALL_PIXELS`] wide or high.
     #[inline(always)]
     pub(crate) fn is_large(&self) -> bool {
         (self.max[0] - self.min[0]) | (self.max[1] - self.min[1]) >= SMALL_PIXELS * PIXEL_UNITS
     }
 
-    /// The units of work of drawing it in a part of a picture, about: `sample` for each sample.
+    /// Estimated work units for drawing it within a window, at `sample` units per sample.
     pub(crate) fn work(&self, window: &PixelWindow, sample: u64) -> u64 {
         let pixels = |axis: usize| {
             let from = (self.min[axis] >> PIXEL_BITS).max(window.min[axis]);
             ((self.max[axis] >> PIXEL_BITS) + 1).min(window.max[axis]).saturating_sub(from).max(0) as u64
         };
         let rows = pixels(1) * SAMPLES as u64;
-        // Twice the area has two bits fewer than pixels, and one more than samples.
+        // `area` is twice the area: shifting by one bit less than a square pixel yields 4 samples per pixel.
         let area = (self.area >> (2 * PIXEL_BITS - 1)) as u64;
         TRIANGLE_WORK + rows * ROW_WORK + (rows * pixels(0)).min(rows + area) * sample
     }
 
-    /// Whether it is beside a part of a picture, which its bounding box may reach.
+    /// Whether it lies outside of a window, even if its bounding box overlaps.
     pub(crate) fn is_beside(&self, window: &PixelWindow) -> bool {
         let [low, high] = [window.min, window.max].map(|corner| corner.map(|pixel| pixel * PIXEL_UNITS));
         let is_apart = (0..2).any(|axis| self.max[axis] < low[axis] || self.min[axis] > high[axis]);
-        // The largest weight in a box is at one of its corners.
+        // A linear function is maximal at a corner of the box.
         let largest = |[by_x, by_y, rest]: [i64; 3]| {
             let x = if by_x > 0 { high[0] } else { low[0] };
             let y = if by_y > 0 { high[1] } else { low[1] };
@@ -339,23 +340,23 @@ impl Triangle {
         is_apart || self.sides.iter().any(|&side| largest(side) < 0)
     }
 
-    /// The weights of the corners at a place, with biases: the place is inside if none is negative. A place on an edge
-    /// belongs to one of the triangles that share it.
+    /// Biased weights of a point, which is inside if none is negative. Points on a shared edge belong to exactly one
+    /// triangle.
     #[inline]
     fn weights(&self, [x, y]: [i64; 2]) -> [i64; 3] {
         self.sides.map(|[by_x, by_y, rest]| by_x * x + by_y * y + rest)
     }
 
-    /// Moves `x`, the pixel with these weights, to the first one on its row that may be inside; returns the last one,
-    /// if that is before `last`.
+    /// Advances `x` and `weights` to the first pixel of the row that may be inside; returns the last one, at most
+    /// `last`.
     fn narrowed(&self, x: &mut i64, last: i64, weights: &mut [i64; 3]) -> i64 {
         let mut skipped = 0;
         let mut left = last - *x;
         for (&weight, &step) in weights.iter().zip(&self.steps) {
             match step {
-                // Not negative from this pixel on.
+                // Nonnegative from this pixel on.
                 1.. if weight < 0 => skipped = skipped.max((step - 1 - weight) / step),
-                // Not negative up to this pixel.
+                // Nonnegative up to this pixel.
                 ..0 if weight >= 0 => left = left.min(weight / -step),
                 ..=0 if weight < 0 => left = -1,
                 _ => {}
@@ -367,7 +368,7 @@ impl Triangle {
         last
     }
 
-    /// The parts that the corners have in a place with these weights, in the order that they were given in.
+    /// Barycentric weights (sum 1), in the caller's corner order.
     #[inline]
     fn shares(&self, weights: [i64; 3]) -> [f32; 3] {
         let part = 1.0 / self.area as f32;
@@ -375,30 +376,30 @@ impl Triangle {
         if self.is_turned { [a, c, b] } else { [a, b, c] }
     }
 
-    /// The depth at a place with these weights.
+    /// Interpolated depth.
     #[inline]
     fn depth(&self, weights: [i64; 3]) -> f32 {
-        // Most triangles have no sample inside, and need no division.
+        // Divides here instead of once per triangle: most triangles cover no sample.
         let depth = |side: usize| (weights[side] - self.biases[side]) as f32 * self.depths[side];
         ((depth(0) + depth(1) + depth(2)) / self.area as f32).clamp(0.0, 1.0)
     }
 }
 
-/// The nearest number of units to a coordinate in pixels. (`round` is a call, where processors have no instruction for
-/// it; this is one conversion.)
+/// Converts pixels to the nearest fixed-point unit. (A single conversion; `f32::round` is a function call on targets
+/// without a rounding instruction.)
 #[inline]
 fn fixed(pixels: f32) -> i64 {
     const ABOVE_ALL: i64 = 1 << 32;
     (f64::from(pixels) * PIXEL_UNITS as f64 + (0.5 + ABOVE_ALL as f64)) as i64 - ABOVE_ALL
 }
 
-/// Twice the area of a triangle, positive if its corners are clockwise in a picture, whose y points down.
+/// Twice the signed area of a triangle: positive if clockwise in the picture, where y points down.
 #[inline]
 fn edge(a: [i64; 2], b: [i64; 2], c: [i64; 2]) -> i64 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }
 
-/// Whether an edge, seen from the triangle on its side, has what lies on it: one of its two directions does.
+/// Whether points on an edge belong to the triangle on its side. True for exactly one of the two directions.
 #[inline]
 fn owns(from: [i64; 2], to: [i64; 2]) -> bool {
     from[1] > to[1] || from[1] == to[1] && from[0] < to[0]
@@ -416,7 +417,7 @@ mod tests {
 
     #[test]
     fn neighbors_leave_no_gap_and_share_no_sample() {
-        // A fan around corners on and off the places of samples: each sample inside has one owner.
+        // A fan around corners on and off sample positions: every sample inside is drawn exactly once.
         for center in [[8.0, 8.0], [8.375, 8.125], [7.123, 9.77]] {
             let rim = [[1.0, 1.0], [8.0, 0.5], [15.0, 1.0], [15.5, 8.125], [15.0, 15.0], [8.375, 15.5], [1.0, 15.0]];
             let drawn: Vec<Frame> = (0..rim.len())
@@ -442,7 +443,7 @@ mod tests {
         let triangle = |depth: f32| [[0.0, 0.0, depth], [20.0, 0.0, depth], [0.0, 20.0, depth]];
         let draw = |order: [usize; 3]| {
             let frame = Frame::new(8, 8).unwrap();
-            // Two at the same depth: the one with the lower payload.
+            // Two at the same depth: the lower payload wins.
             let triangles = [(0.5, 7), (0.25, 9), (0.25, 8)];
             order.into_iter().for_each(|at| frame.triangle(triangle(triangles[at].0), || triangles[at].1));
             payloads(&frame)

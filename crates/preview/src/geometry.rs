@@ -1,7 +1,8 @@
-//! What a ray may meet of a definition: its faces and its lines with a width, and the tree that finds those on a ray.
+//! Ray casting geometry of a definition: a BVH over its faces and its lines with a width.
 //!
-//! The leaves of a tree are a few faces or pieces of lines that are consecutive in the mesh, and so are neighbors.
-//! Their corners stay in the mesh: touching fresh memory for copies would take longer than everything else here.
+//! A leaf holds a few faces or line segments that are consecutive in the mesh, hence usually close together. Leaves
+//! refer to the mesh instead of copying corners: touching fresh memory for copies would take longer than everything
+//! else here.
 
 use crate::packet::{LeafRecord, Leaves, LocalPacket, Packet, Rows, has_width};
 use crate::scene::{PartKind, ScenePart};
@@ -14,10 +15,10 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::Cancel;
 use std::ops::Range;
 
-/// Faces, or pieces of lines, of a leaf. (4 take a third less time than 1 or 16, for trees and rays together.)
+/// Faces or line segments per leaf. (Building and casting together are a third faster with 4 than with 1 or 16.)
 const TOGETHER: usize = 4;
 
-/// Some faces of a part, or some corners of a line.
+/// A range of faces of a part, or of corners of a line.
 #[derive(Clone, Copy)]
 struct Leaf {
     part: u32,
@@ -25,7 +26,7 @@ struct Leaf {
     count: u32,
 }
 
-/// The triangles and segments that rays are tested against.
+/// A BVH with its leaves.
 #[derive(Default)]
 pub(crate) struct Geometry {
     leaves: Vec<Leaf>,
@@ -33,7 +34,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry of some of all parts.
+    /// Builds the BVH over a range of parts.
     ///
     /// # Errors
     /// If out of memory, or the job was cancelled.
@@ -57,7 +58,7 @@ impl Geometry {
             match part.kind {
                 PartKind::Faces => add(part.elements.clone(), TOGETHER, 0)?,
                 PartKind::Lines if has_width(part) => {
-                    // Leaves share the corner between them.
+                    // Consecutive leaves share a corner.
                     let mut lines = part.elements.clone();
                     lines.try_for_each(|line| add(part.mesh.lines.corners(line), TOGETHER, 1))?;
                 }
@@ -66,7 +67,7 @@ impl Geometry {
         }
         let mut boxes = Vec::new();
         boxes.try_reserve_exact(leaves.len())?;
-        // Leaves without a finite position are never hit, and would spoil the boxes of the tree.
+        // Leaves without finite positions cannot be hit, and would make the boxes of the tree invalid.
         leaves.retain(|leaf: &Leaf| {
             let bounds = leaf.bounds(&parts[leaf.part as usize]);
             boxes.extend(bounds);
@@ -76,7 +77,7 @@ impl Geometry {
         Ok(Geometry { leaves, tree })
     }
 
-    /// Casts rays at these parts; `record` holds the bits above the payload.
+    /// Casts rays at these parts; `record` contains the bits above the payload.
     #[inline(always)]
     pub(crate) fn cast(
         &self,
@@ -90,7 +91,7 @@ impl Geometry {
     }
 }
 
-/// The leaves of a geometry.
+/// Passes the leaves of a geometry to a packet.
 struct GeometryLeaves<'a> {
     geometry: &'a Geometry,
     parts: &'a [ScenePart<'a>],
@@ -111,11 +112,11 @@ impl Leaves for GeometryLeaves<'_> {
     }
 }
 
-/// A tree over boxes. The shortest search suffices for rays that are cast once: longer ones take more time than they
+/// Builds a BVH. The minimum PLOC search distance suffices for rays cast once; longer searches cost more than they
 /// save.
 ///
-/// Boxes are split at medians into runs, and runs are joined by a tree over them: where boxes are equal, or in a row,
-/// PLOC takes time with the square of their number.
+/// Boxes are split at medians into runs with a tree each, and joined by a tree over the runs: PLOC alone is quadratic
+/// for boxes that are equal or lie in a row.
 ///
 /// # Errors
 /// If out of memory, or the job was cancelled.
@@ -150,10 +151,10 @@ pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder, cancel: &Cancel) -
     Ok(whole)
 }
 
-/// The boxes of a run at most. (From 1,000 on, trees take as long as in one piece.)
+/// Maximum number of boxes per run. (From 1,000 on, building is as fast as with a single tree.)
 const RUN: usize = 4096;
 
-/// Boxes left and right of the middle one, along the axis in which their middles reach farthest.
+/// Splits boxes at the median along the axis with the greatest extent.
 fn halves<'a>(run: &'a mut [u32], boxes: &[Aabb]) -> [&'a mut [u32]; 2] {
     let middle = |&number: &u32| boxes[number as usize].min + boxes[number as usize].max;
     let ends = run
@@ -168,7 +169,7 @@ fn halves<'a>(run: &'a mut [u32], boxes: &[Aabb]) -> [&'a mut [u32]; 2] {
     run.split_at_mut(half).into()
 }
 
-/// Puts trees in place of the leaves of a tree over them.
+/// Replaces the leaves of a tree with the trees that they stand for.
 fn join(whole: &mut Bvh2, trees: &[Bvh2]) -> Result<()> {
     let count: usize = trees.iter().map(|tree| tree.nodes.len()).sum();
     whole.nodes.try_reserve(count)?;
@@ -178,7 +179,7 @@ fn join(whole: &mut Bvh2, trees: &[Bvh2]) -> Result<()> {
         let node = &whole.nodes[at];
         let Some(&number) = places.get(node.first_index as usize).filter(|_| node.prim_count > 0) else { continue };
         let tree = &trees[number as usize];
-        // Without its root, which takes the leaf's place.
+        // The root replaces the leaf, so the other nodes shift by one less.
         let nodes = whole.nodes.len() as u32;
         let leaves = whole.primitive_indices.len() as u32;
         let mut moved = tree.nodes.iter().map(|node| {
@@ -200,7 +201,7 @@ impl Leaf {
         self.first as usize..(self.first + self.count) as usize
     }
 
-    /// The box around it, if it is anywhere. Corners without a finite position are not in it, and are never met.
+    /// Bounding box of the finite corners; `None` if there are none. Rays cannot hit an element at other corners.
     fn bounds(&self, part: &ScenePart<'_>) -> Option<Aabb> {
         let mut bounds = Aabb::INVALID;
         let mut add = |corner: usize, radius: f32| {
@@ -222,7 +223,7 @@ impl Leaf {
 mod tests {
     use super::*;
 
-    /// All boxes in a tree, each inside of those above it.
+    /// Collects all box numbers of a tree, checking that nodes enclose their children.
     fn collect_numbers(tree: &Bvh2, node: usize, boxes: &[Aabb], numbers: &mut Vec<u32>) {
         let parent = &tree.nodes[node];
         let holds = |inner: &Aabb| parent.aabb().min.cmple(inner.min).all() && parent.aabb().max.cmpge(inner.max).all();

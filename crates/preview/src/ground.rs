@@ -1,6 +1,6 @@
-//! The shadow of a scene on the ground below it, from a light far above.
+//! Shadow of a scene on the ground plane below it, cast by a light overhead.
 //!
-//! The scene is drawn once more, small, as the light sees it: where the ground is hidden from the light, it is darker.
+//! The scene is rendered again from above at low resolution; covered pixels darken the ground.
 
 use crate::camera::{Camera, View};
 use crate::draw::draw;
@@ -12,20 +12,20 @@ use polyhaul_geometry::linear::{add, dot, scale, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Axes, Bounds};
 
-/// Pixels on each side of the light's view.
+/// Width and height of the light's view in pixels.
 const SIDE: usize = 256;
-/// How far shadows are softened, in these pixels.
+/// Blur radius of shadows in light pixels.
 const SOFT: usize = 4;
-/// The part of the light that a full shadow removes.
+/// Fraction of the light that a full shadow removes.
 const STRENGTH: f32 = 0.45;
 
-/// Where the ground is dark.
+/// A shadow map for the ground plane.
 pub(crate) struct Ground {
     light: Camera,
-    /// Up, and how high the ground is along it.
+    /// Up direction, and the height of the ground along it.
     up: [f64; 3],
     height: f64,
-    /// For each pixel of the light's view, the part that is hidden.
+    /// Covered fraction of each pixel of the light's view.
     hidden: Vec<f32>,
 }
 
@@ -46,7 +46,7 @@ impl Ground {
             let hits = frame.hits(at % SIDE, at / SIDE).into_iter().flatten().count();
             hits as f32 / SAMPLES as f32
         }));
-        // Two means of squares in each direction are nearly a Gaussian.
+        // Two box blurs per direction approximate a Gaussian.
         for step in [1, SIDE, 1, SIDE] {
             hidden = softened(&hidden, step)?;
         }
@@ -55,7 +55,7 @@ impl Ground {
         Ok(Ground { light, up, height: lowest[0].min(lowest[1]), hidden })
     }
 
-    /// The part of the light that reaches the ground where a ray of the camera meets it.
+    /// Fraction of the light that reaches the ground at the intersection with a camera ray.
     pub(crate) fn open(&self, eye: [f64; 3], ray: [f64; 3]) -> f32 {
         let slope = dot(self.up, ray);
         let far = (self.height - dot(self.up, eye)) / slope;
@@ -71,7 +71,7 @@ impl Ground {
     }
 }
 
-/// The mean of some pixels on both sides; `step` is 1 along rows, and the width along columns.
+/// Box blur with radius [`SOFT`]; `step` is 1 along rows and [`SIDE`] along columns.
 fn softened(values: &[f32], step: usize) -> Result<Vec<f32>> {
     let mut means = Vec::new();
     means.try_reserve_exact(values.len()).map_err(|_| Error::memory("a shadow"))?;

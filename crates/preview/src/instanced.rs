@@ -1,10 +1,9 @@
-//! Draws scenes with instances: some triangle by triangle ([`crate::near`]), the ones not hidden by these by ray
-//! casting, with one ray per sample.
+//! Renders scenes with instances. Some are rasterized ([`crate::near`]); the others, unless hidden by these, are
+//! ray-cast with one ray per sample.
 //!
-//! Each definition that may be seen has a tree over its triangles and segments ([`crate::geometry`]), in its own
-//! coordinates. The instances that the camera may see have trees over their boxes, which lead to these. The crate
-//! obvhs builds the trees (Meister and Bittner's PLOC); instances are split into [`GROUPS`], each with a tree, so that
-//! all threads build.
+//! Each visible definition has a BVH over its triangles and segments ([`crate::geometry`]) in local coordinates.
+//! Visible instances are split into [`GROUPS`], each with a BVH over the instance boxes, so that building runs in
+//! parallel. The crate obvhs builds the trees (PLOC by Meister and Bittner).
 
 use crate::camera::{Camera, SceneCamera, View};
 use crate::frame::{Frame, Hit, PAYLOAD_BITS, PLACES, SAMPLES};
@@ -28,43 +27,43 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Trees over instances: enough to keep some threads busy, and few for a ray to enter.
+/// Number of instance BVHs: enough to build in parallel, few enough for rays to enter.
 const GROUPS: usize = 8;
-/// The units of work of casting rays that each instance, and each corner of a definition, is granted.
+/// Work units for ray casting granted per instance, and per corner of the definitions.
 const INSTANCE_WORK: u64 = 4096;
 const CORNER_WORK: u64 = 64;
-/// Instances that a thread tests at a time.
+/// Instances per culling task.
 const TURN: usize = 16 << 10;
-/// The bit that marks payloads of [`NearLayer`].
+/// Marks payloads of [`NearLayer`].
 const NEAR: u64 = 1 << (PAYLOAD_BITS - 1);
-/// Record of rays that hit nothing in front of what was drawn.
+/// Record of rays without a hit in front of the rasterized layer.
 const NOTHING: u64 = u64::MAX;
 
-/// A scene and the instances to show.
+/// An instanced scene.
 #[derive(Clone, Copy, Debug)]
 pub struct Instanced<'a> {
-    /// Meshes, objects and materials.
+    /// Meshes, objects and materials. Its objects belong to definitions.
     pub scene: &'a Scene,
-    /// The objects of each definition.
+    /// Range of objects of each definition.
     pub definitions: &'a [Range<usize>],
-    /// All instances.
+    /// Instances to render.
     pub instances: &'a [PlacedInstance],
-    /// The textures of its materials.
+    /// Textures of the materials.
     pub textures: &'a Textures,
-    /// The scene's own camera.
+    /// The scene's camera, for [`View::Camera`].
     pub camera: Option<SceneCamera>,
 }
 
-/// A definition at a place.
+/// A definition with a transform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlacedInstance {
     /// Index into [`Instanced::definitions`].
     pub definition: u32,
-    /// Three rows of a matrix, whose last row is 0 0 0 1.
+    /// Transform to scene space: three rows, the fourth is 0 0 0 1.
     pub place: [[f32; 4]; 3],
 }
 
-/// A picture of an instanced scene in the making.
+/// An instanced scene prepared for rendering in two passes.
 pub struct InstancedDrawing<'a> {
     instanced: Instanced<'a>,
     options: &'a PreviewOptions,
@@ -75,19 +74,19 @@ pub struct InstancedDrawing<'a> {
     geometries: Vec<Geometry>,
     groups: Vec<InstanceGroup>,
     frame: Frame,
-    /// For each sample, the instance above the number of the corner.
+    /// Per sample: instance number (upper 32 bits) and corner number.
     hits: Vec<AtomicU64>,
 }
 
-/// Some of the instances that may be seen.
+/// A group of visible instances with a BVH.
 #[derive(Default)]
 struct InstanceGroup {
-    /// The numbers of its instances.
+    /// Instance numbers.
     seen: Vec<u32>,
     tree: Bvh2,
 }
 
-/// An instance that the camera may see.
+/// An instance inside the view frustum.
 #[derive(Clone, Copy)]
 pub(crate) struct SeenInstance {
     pub(crate) number: u32,
@@ -95,21 +94,21 @@ pub(crate) struct SeenInstance {
 }
 
 impl SeenInstance {
-    /// The box around it in the camera's coordinates: right, up, and forward.
+    /// Camera-space bounding box: right, up, forward.
     pub(crate) fn seen_box(&self, camera: &Camera) -> [[f64; 2]; 3] {
         let [min, max] = [self.bounds.min, self.bounds.max].map(|corner| corner.to_array());
         camera.seen_box(&Bounds { min, max })
     }
 }
 
-/// The first hit of a ray: its distance, and the instance above the number of the corner.
+/// Nearest hit of a ray: distance, and instance number above corner number.
 #[derive(Clone, Copy)]
 struct CastHit {
     distance: f32,
     record: u64,
 }
 
-/// Reused memory: the nodes to visit of trees over instances and of trees over faces.
+/// Reused traversal stacks: of the instance tree and of the geometry tree.
 #[derive(Default)]
 struct TraversalStacks {
     outer: Vec<(u32, Rows)>,
@@ -117,10 +116,10 @@ struct TraversalStacks {
 }
 
 impl<'a> InstancedDrawing<'a> {
-    /// Builds all trees.
+    /// Culls instances, rasterizes the near layer and builds all trees.
     ///
     /// # Errors
-    /// As for [`crate::preview`]; [`ErrorKind::Limit`] for 2^32 corners.
+    /// As for [`crate::preview`]; [`ErrorKind::Limit`] for 2^32 - 1 or more corners.
     pub fn new(instanced: Instanced<'a>, options: &'a PreviewOptions) -> Result<InstancedDrawing<'a>> {
         let axes = checked_axes(options, instanced.scene.axes)?;
         let work = PictureWork::new(options);
@@ -150,7 +149,7 @@ impl<'a> InstancedDrawing<'a> {
         Ok(InstancedDrawing { instanced, options, work, parts, camera, near, geometries, groups, frame, hits })
     }
 
-    /// The first picture: one sample for each pixel.
+    /// Renders a first picture with one sample per pixel.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
@@ -159,7 +158,7 @@ impl<'a> InstancedDrawing<'a> {
         self.shade()
     }
 
-    /// The picture with all samples, after [`InstancedDrawing::first`].
+    /// Renders the final picture, with all samples. Call [`InstancedDrawing::first`] before.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
@@ -168,15 +167,15 @@ impl<'a> InstancedDrawing<'a> {
         self.shade()
     }
 
-    /// Bytes per visible instance, without the caller's data.
+    /// Memory per visible instance in bytes, without the caller's data.
     pub fn instance_bytes(&self) -> usize {
         let seen = self.groups.iter().map(|group| group.seen.len()).sum::<usize>();
         let nodes = self.groups.iter().map(|group| size_of_val(&group.tree.nodes[..])).sum::<usize>();
         (nodes + seen * 2 * size_of::<u32>()).checked_div(seen).unwrap_or(0)
     }
 
-    /// Casts the rays of some samples of each pixel, within the budget of work. The first one stands for all until
-    /// these are cast.
+    /// Casts rays for a range of samples within the work budget. The first sample stands in for the others until they
+    /// are cast.
     fn cast(&self, samples: Range<usize>) -> Result<()> {
         let [width, height] = self.options.size;
         let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
@@ -193,7 +192,7 @@ impl<'a> InstancedDrawing<'a> {
         Ok(())
     }
 
-    /// Casts the rays of some samples of the pixels of a tile. Returns the units of work.
+    /// Casts rays for a range of samples of a tile. Returns the work units spent.
     fn cast_samples(
         &self,
         tile: [usize; 2],
@@ -203,11 +202,11 @@ impl<'a> InstancedDrawing<'a> {
     ) -> u64 {
         let [width, height] = self.options.size;
         let mut spent = 0;
-        // In order, since what is kept of a sample depends on those before it.
+        // Sequential: deduplication in `keep` depends on earlier samples.
         for sample in samples.clone() {
             let packet = self.cast_tile(tile, sample, granted - spent, scratch);
             spent += packet.work;
-            // Where rays end too early, the first sample is better than nothing, and than further ones.
+            // Out of budget: keeps an incomplete first sample, which is better than nothing, and drops further ones.
             if spent > granted && sample > 0 {
                 break;
             }
@@ -223,8 +222,8 @@ impl<'a> InstancedDrawing<'a> {
         spent
     }
 
-    /// Stores the hit of a ray. The payload is the index of the first sample of the pixel with the same hit, so that
-    /// equal samples are shaded once.
+    /// Stores the hit of a ray. The payload is the index of the pixel's first sample with the same hit, so that equal
+    /// samples are shaded once.
     fn keep(&self, [x, y]: [usize; 2], sample: usize, CastHit { distance, record }: CastHit) {
         let index = self.frame.index(x, y, sample);
         if record == NOTHING {
@@ -242,17 +241,17 @@ impl<'a> InstancedDrawing<'a> {
         self.frame.set(index, Some(Hit { depth: self.camera.depth(distance), payload }));
     }
 
-    /// The rays of a sample of the pixels of a tile.
+    /// Casts one ray per pixel of a tile, at one sample position.
     fn cast_tile(&self, tile: [usize; 2], sample: usize, max_work: u64, scratch: &mut TraversalStacks) -> Packet {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the line above checked that the processor supports AVX2.
+            // SAFETY: `is_x86_feature_detected` above confirmed AVX2.
             return unsafe { self.cast_tile_avx2(tile, sample, max_work, scratch) };
         }
         self.cast_tile_portable(tile, sample, max_work, scratch)
     }
 
-    /// [`InstancedDrawing::cast_tile_portable`], compiled for registers that hold a row of rays.
+    /// [`InstancedDrawing::cast_tile_portable`] compiled for AVX2, whose registers hold a row of rays.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     fn cast_tile_avx2(&self, tile: [usize; 2], sample: usize, max_work: u64, scratch: &mut TraversalStacks) -> Packet {
@@ -269,7 +268,7 @@ impl<'a> InstancedDrawing<'a> {
     ) -> Packet {
         let narrow = |values: [f64; 3]| values.map(|value| value as f32);
         let [dx, dy] = PLACES[sample].map(|place| place as f64 / 256.0);
-        // Directions reach 1 unit forward, so that distances are those in front of the camera.
+        // Directions advance 1 unit forward, so ray parameters equal forward distances.
         let direction =
             |lane: usize, row: usize| narrow(self.camera.ray([(x + lane) as f64 + dx, (y + row) as f64 + dy]));
         let mut packet = Packet::new(Vec3A::from_array(narrow(self.camera.eye())), max_work, direction);
@@ -284,7 +283,7 @@ impl<'a> InstancedDrawing<'a> {
         }
         let world = packet.moved(&Mat3A::IDENTITY, packet.origin);
         let TraversalStacks { outer, inner } = scratch;
-        // The nearest group first: what is met there shortens the rays to the others.
+        // Nearest group first: its hits shorten the rays for the others.
         let mut order: [_; GROUPS] = std::array::from_fn(|at| (packet.entry(&world, &self.groups[at].tree), at));
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, at) in order {
@@ -295,7 +294,7 @@ impl<'a> InstancedDrawing<'a> {
         packet
     }
 
-    /// Casts rays at an instance.
+    /// Transforms rays into an instance's local coordinates and casts them there.
     #[inline(always)]
     fn cast_instance(&self, number: u32, packet: &mut Packet, stack: &mut Vec<(u32, Rows)>) {
         let Some(PlacedInstance { definition, place }) = self.instanced.instances.get(number as usize) else { return };
@@ -320,7 +319,7 @@ impl<'a> InstancedDrawing<'a> {
     }
 }
 
-/// The leaves of a tree over instances.
+/// Passes the leaves of an instance tree to a packet.
 struct InstanceLeaves<'a> {
     drawing: &'a InstancedDrawing<'a>,
     seen: &'a [u32],
@@ -356,7 +355,7 @@ impl Surfaces for InstancedDrawing<'_> {
     }
 }
 
-/// Draws some of the instances; returns the others that these do not hide.
+/// Rasterizes some instances; returns the others that remain visible.
 fn draw_near<'a>(
     instanced: &Instanced<'a>,
     parts: &SceneParts<'a>,
@@ -380,7 +379,7 @@ fn draw_near<'a>(
     Ok((near, left))
 }
 
-/// The box around each definition.
+/// Bounding box of each definition.
 fn definition_bounds(parts: &SceneParts<'_>, ranges: &[Range<usize>]) -> Result<Vec<Option<Bounds>>> {
     let mut meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
     let mut bounds = Vec::new();
@@ -395,21 +394,21 @@ fn definition_bounds(parts: &SceneParts<'_>, ranges: &[Range<usize>]) -> Result<
     Ok(bounds)
 }
 
-/// The box around an instance, if it shows anything.
+/// Scene-space bounding box of an instance; `None` if empty or not finite.
 fn box_of(instance: &PlacedInstance, bounds: &[Option<Bounds>]) -> Option<Bounds> {
     let definition_bounds = (*bounds.get(instance.definition as usize)?)?;
     let moved = moved_box(&instance.place, definition_bounds);
     moved.min.iter().chain(&moved.max).all(|value| value.is_finite()).then_some(moved)
 }
 
-/// The longest side of the box around a scene.
+/// Longest side of the scene's bounding box; 1 if empty.
 fn size(bounds: &[Option<Bounds>], instanced: &Instanced<'_>) -> f64 {
     let boxes = instanced.instances.iter().filter_map(|instance| box_of(instance, bounds));
     let Some(Bounds { min, max }) = boxes.reduce(Bounds::union) else { return 1.0 };
     (0..3).map(|axis| f64::from(max[axis] - min[axis])).fold(0.0, f64::max)
 }
 
-/// The instances that the camera may see, in order.
+/// The instances inside the view frustum, in order.
 fn seen(
     instanced: &Instanced<'_>,
     bounds: &[Option<Bounds>],
@@ -444,14 +443,14 @@ fn seen(
     Ok(visible)
 }
 
-/// Whether a part of a box may be in front of the camera and in the picture: by the planes of the picture's sides.
+/// Whether a box may intersect the view frustum. Conservative.
 fn may_see(camera: &Camera, bounds: &Bounds) -> bool {
     let [right, up, [_, farthest]] = camera.seen_box(bounds);
     let [across, down] = camera.reach().map(|reach| reach * farthest);
     farthest > 0.0 && right[0] <= across && right[1] >= -across && up[0] <= down && up[1] >= -down
 }
 
-/// The geometries of the definitions that are seen.
+/// Builds the geometries of visible definitions in parallel.
 fn geometries(
     parts: &SceneParts<'_>,
     ranges: &[Range<usize>],
@@ -470,7 +469,7 @@ fn geometries(
     geometries.try_reserve_exact(ranges.len())?;
     geometries.resize_with(ranges.len(), Geometry::default);
     let size = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.elements.len()).sum::<usize>();
-    // The largest first, so that none is left when the others are done.
+    // Largest first: a large one started last would run alone.
     let mut items: Vec<_> = geometries.iter_mut().zip(ranges).zip(is_seen).filter(|(_, is_seen)| *is_seen).collect();
     items.sort_by_key(|((_, range), _)| std::cmp::Reverse(size(range)));
     let run = &options.run;
@@ -482,7 +481,7 @@ fn geometries(
     Ok(geometries)
 }
 
-/// The instances in groups of neighbors, each with a tree.
+/// Partitions instances into spatial groups and builds their trees in parallel.
 fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<InstanceGroup>> {
     let mut slices = vec![&mut seen[..]];
     while slices.len() < GROUPS {
@@ -504,7 +503,7 @@ fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<I
     Ok(groups)
 }
 
-/// Halves of instances, left and right of the middle one along the axis in which they reach farthest.
+/// Splits instances at the median along the axis with the greatest extent.
 fn halves(instances: &mut [SeenInstance]) -> [&mut [SeenInstance]; 2] {
     let center = |instance: &SeenInstance| instance.bounds.min + instance.bounds.max;
     let ends = instances.iter().map(center).fold(None, |ends: Option<(Vec3A, Vec3A)>, at| {

@@ -1,8 +1,8 @@
-//! Pictures of meshes and point clouds, the same for any number of threads.
+//! Renders preview images of meshes, point clouds and Gaussian splats. Output does not depend on the thread count.
 //!
-//! [`preview`] frames a scene (`camera`), draws its triangles, lines and points (`draw`) into samples that keep the
-//! nearest surface (`frame`), and colors these (`shade`). Each step runs on all threads. This crate opens no files and
-//! does not depend on a file format; for pictures of files, see `polyhaul::preview`.
+//! [`preview`] frames a scene (`camera`), rasterizes triangles, lines and points (`draw`) into a sample buffer with
+//! depth test (`frame`), and shades the visible samples (`shade`). Every step runs on all threads. The crate opens no
+//! files and depends on no file format; to render files, see `polyhaul::preview`.
 //!
 //! ```
 //! use polyhaul_model::{Mesh, Scene};
@@ -69,65 +69,65 @@ use splats::DrawnSplats;
 use surface::SceneSurfaces;
 use work::PictureWork;
 
-/// What a picture shows.
+/// The shading mode of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Surfaces in the light, in the colors of vertices or materials.
+    /// Lit surfaces with vertex or material colors.
     #[default]
     Shaded,
-    /// Normals in the camera's coordinates: right is red, up is green, near is blue.
+    /// Camera-space normals: right is red, up is green, toward the camera is blue.
     Normals,
-    /// Distance: near is white, far is dark.
+    /// Distance from the camera: near is white, far is dark.
     Depth,
-    /// A color for each material.
+    /// One color per material.
     Id,
     /// Texture coordinates: red is u, green is v, with a checkerboard of 8 x 8 squares.
     Uv,
-    /// Lit surfaces with the edges of their faces.
+    /// Lit surfaces with the edges of polygons.
     Wire,
 }
 
 polyhaul_model::options! {
-    /// How a picture is made.
+    /// Options for [`preview`]. Defaults are in parentheses.
     #[derive(Clone, Debug)]
     pub struct PreviewOptions {
         /// Width and height in pixels (800 x 600).
         pub size: [usize; 2] = [800, 600], with_size;
-        /// The direction that the scene is seen from (the scene's camera, or else from the front, right and above).
+        /// View direction (the scene's camera; without one, from the front, right and above).
         pub view: View = View::Camera, with_view;
-        /// What is shown (surfaces in the light).
+        /// Shading mode (lit surfaces).
         pub style: Style = Style::Shaded, with_style;
-        /// Red, green, blue (sRGB) and alpha of the background (a light gray, opaque).
+        /// Background color: red, green, blue (sRGB) and alpha (opaque light gray).
         pub background: [u8; 4] = [236, 238, 241, 255], with_background;
-        /// Whether there is a shadow on the ground below a scene (none). Scenes with instances, splats and meshes drawn
-        /// in pieces have none.
+        /// Whether to cast a shadow on a ground plane below the scene (off). Ignored for scenes with instances, splats
+        /// or streamed meshes.
         pub ground: bool = false, with_ground;
-        /// The axes that point forward and up (the scene's).
+        /// Forward and up axes (the scene's).
         pub axes: Option<Axes> = None, with_axes;
-        /// How much work it may take before it becomes coarser (more for larger scenes).
+        /// Work limit beyond which the picture becomes coarser (grows with the scene).
         pub budget: WorkBudget = WorkBudget::Proportional, with_budget;
         /// Threads and cancellation.
         pub run: RunOptions = RunOptions::default(), with_run;
     }
 }
 
-/// The longest side of a picture in pixels.
+/// Maximum width and height of a picture in pixels.
 pub const MAX_SIDE: usize = 16_384;
 
-/// The memory that drawing takes for each pixel: its samples, twice with instances, and its color.
+/// Peak memory per pixel in bytes: the sample buffer (three with instances), ambient occlusion and output color.
 pub const PIXEL_BYTES: u64 = 104;
 
-/// Draws a scene. Faces with more than three corners are drawn as fans, which is right for convex ones.
+/// Renders a scene. Polygons are drawn as triangle fans, which is correct for convex ones only.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for a size of 0 or more than [`MAX_SIDE`], or for parallel axes;
-/// [`ErrorKind::Limit`] for 2^40 corners;
-/// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture takes [`PIXEL_BYTES`] per pixel.
+/// [`ErrorKind::Usage`] for a width or height of 0 or above [`MAX_SIDE`], or for parallel axes;
+/// [`ErrorKind::Limit`] for 2^40 corners or more;
+/// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`]: a picture needs [`PIXEL_BYTES`] per pixel.
 pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     Ok(preview_textured(scene, &Textures::default(), options)?.image)
 }
 
-/// Like [`preview`], with the textures of the scene's materials, and the work that it took.
+/// Like [`preview`], with material textures; also returns the work counted.
 ///
 /// # Errors
 /// As for [`preview`].
@@ -144,7 +144,7 @@ pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOpt
     }
     let mut parts = SceneParts::from_scene(scene)?;
     let frame = Frame::from_options(options)?;
-    // Without anything to see, any camera will do.
+    // An empty scene has no bounds; any camera works.
     let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
     let camera = Camera::framing(bounds, options.view, axes, options.size);
     draw::draw(&mut parts, textures, &camera, &frame, &work)?;
@@ -153,7 +153,7 @@ pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOpt
     Ok(work.picture(shade::shade(&surfaces, &camera, ground.as_ref(), &frame, options)?))
 }
 
-/// The axes to show forward and up: the options' axes, or else the scene's.
+/// The forward and up axes: from the options, or else from the scene.
 fn checked_axes(options: &PreviewOptions, scene_axes: Axes) -> Result<Axes> {
     let axes = options.axes.unwrap_or(scene_axes);
     if camera::are_parallel(axes) {

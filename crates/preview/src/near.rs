@@ -1,10 +1,10 @@
-//! The part of a scene that is drawn triangle by triangle before rays are cast: definitions with few instances, and the
-//! instances that fill most of the picture.
+//! The rasterized layer of an instanced scene: definitions with few instances, and the instances that fill most of the
+//! picture.
 //!
-//! The time of drawing grows with the number of triangles, whatever their size. Rays are faster for a million instances
-//! of one definition, but test every box on their way: boxes of instances around the camera, and of hair as long as the
-//! scene. Drawn instances also hide many of the others, so that no tree is built over them.
-//! See [`crate::instanced`].
+//! Rasterization time grows with the number of triangles, whatever their size. Ray casting is faster for a million
+//! instances of one definition, but tests every box on the way: boxes of instances that surround the camera, or of hair
+//! as long as the scene. Rasterized instances also occlude many others, which then need no tree. See
+//! [`crate::instanced`].
 
 use crate::camera::Camera;
 use crate::draw::draw;
@@ -16,31 +16,30 @@ use crate::work::PictureWork;
 use polyhaul_model::error::Result;
 use std::ops::Range;
 
-/// Definitions with at most this many visible instances are drawn: trees do not pay off for so few.
+/// Definitions with at most this many visible instances are rasterized: a tree would not pay off.
 const FEW: u32 = 8;
-/// This many of the other instances are drawn, those that fill most of the picture: each further one hides less and
-/// takes as long.
+/// Number of other instances to rasterize, largest in the picture first: each further one costs as much and hides less.
 const LARGEST: usize = 16;
 /// Payloads have 32 bits.
 const MAX_CORNERS: usize = u32::MAX as usize - 1;
-/// The side of a block of pixels whose farthest sample is known.
+/// Side of a depth block in pixels.
 const BLOCK: usize = 16;
 
-/// The samples of what was drawn.
+/// The rasterized layer.
 pub(crate) struct NearLayer<'a> {
     pub(crate) parts: SceneParts<'a>,
     camera: Camera,
     frame: Frame,
 }
 
-/// Which instances are drawn, and which are left for rays.
+/// A partition of the instances into rasterized and ray-cast ones.
 pub(crate) struct NearSelection {
     pub(crate) drawn: Vec<u32>,
     pub(crate) left: Vec<SeenInstance>,
 }
 
 impl<'a> NearLayer<'a> {
-    /// Draws parts at places.
+    /// Rasterizes parts with transforms.
     ///
     /// # Errors
     /// If out of memory, or the job was cancelled.
@@ -58,12 +57,12 @@ impl<'a> NearLayer<'a> {
         Ok(near)
     }
 
-    /// The surface drawn at a sample: its distance, and the payload among its parts.
+    /// Forward distance and payload of the surface at a sample.
     pub(crate) fn hit(&self, index: usize) -> Option<(f32, u64)> {
         self.frame.hit(index).map(|Hit { depth, payload }| (self.camera.distance(depth), payload))
     }
 
-    /// The depths for occlusion tests.
+    /// Maximum distance per block of pixels, for occlusion tests.
     pub(crate) fn depth_blocks(&self) -> DepthBlocks {
         let [width, height] = self.frame.size();
         let blocks = [width.div_ceil(BLOCK), height.div_ceil(BLOCK)];
@@ -81,7 +80,7 @@ impl<'a> NearLayer<'a> {
     }
 }
 
-/// The distance of the farthest sample of each block of pixels.
+/// Distance of the farthest sample of each block; infinite if a sample is empty.
 pub(crate) struct DepthBlocks {
     camera: Camera,
     blocks: [usize; 2],
@@ -89,12 +88,12 @@ pub(crate) struct DepthBlocks {
 }
 
 impl DepthBlocks {
-    /// Whether a box, given in the camera's coordinates, is entirely behind what was drawn.
+    /// Whether a camera-space box lies entirely behind the rasterized layer.
     pub(crate) fn hides(&self, &[right, up, [nearest, farthest]]: &[[f64; 2]; 3]) -> bool {
         if nearest <= 0.0 {
             return false;
         }
-        // The picture's coordinates, in which a box is widest at its near side.
+        // Divides by the distance that maximizes the box's extent in the picture.
         let place = |[min, max]: [f64; 2]| {
             let by = |side: f64, is_min: bool| side / if (side < 0.0) == is_min { nearest } else { farthest };
             [by(min, true), by(max, false)]
@@ -113,8 +112,8 @@ impl DepthBlocks {
     }
 }
 
-/// Chooses what is drawn: all instances of definitions that have few, and the [`LARGEST`] of the others, as long as
-/// these have no more corners than the trees that they may spare.
+/// Chooses the instances to rasterize: all of definitions with few instances, and the [`LARGEST`] others, as long as
+/// these have no more corners than the definitions whose trees they may save.
 pub(crate) fn choose(
     seen: Vec<SeenInstance>,
     definition_of: impl Fn(&SeenInstance) -> u32,
@@ -142,7 +141,7 @@ pub(crate) fn choose(
     NearSelection { drawn: drawn.iter().map(|instance| instance.number).collect(), left }
 }
 
-/// Takes the first instances, as many as have at most `corners` corners together.
+/// Takes leading instances while their corners sum to at most `corners`.
 fn take_within(
     instances: &mut Vec<SeenInstance>,
     size_of: impl Fn(&SeenInstance) -> usize,
@@ -157,7 +156,7 @@ fn take_within(
     instances.drain(..count).collect()
 }
 
-/// Takes the [`LARGEST`] instances that fill more than half of the picture's width, the largest first.
+/// Takes up to [`LARGEST`] instances that span more than half of the picture's width, largest first.
 fn take_largest(instances: &mut Vec<SeenInstance>, camera: &Camera) -> Vec<SeenInstance> {
     let parts = instances.iter().map(|instance| part_of_picture(&instance.seen_box(camera), camera)).enumerate();
     let mut large: Vec<(usize, f64)> = parts.filter(|(_, part)| *part > 0.5).collect();
@@ -172,7 +171,7 @@ fn take_largest(instances: &mut Vec<SeenInstance>, camera: &Camera) -> Vec<SeenI
     largest
 }
 
-/// How much of the picture's width a box may fill: without an end, if it reaches behind the camera.
+/// Size of a box as a fraction of the picture's width; infinite if it extends behind the camera.
 fn part_of_picture([right, up, [nearest, _]]: &[[f64; 2]; 3], camera: &Camera) -> f64 {
     let side = (right[1] - right[0]).max(up[1] - up[0]);
     if *nearest > 0.0 { side / nearest / (2.0 * camera.reach()[0]) } else { f64::INFINITY }

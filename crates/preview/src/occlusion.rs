@@ -1,8 +1,8 @@
-//! Ambient occlusion: less light in corners and behind edges, computed from the distances in a picture alone.
+//! Screen-space ambient occlusion: darkens corners and creases, computed from the depth buffer.
 //!
-//! A pixel is compared with pairs of others on opposite sides of it: where both are nearer than the plane through it,
-//! the surface is concave there, and less light comes in. On a plane, whatever its slope, the two cancel out. It
-//! also makes shapes visible in point clouds without normals.
+//! Each pixel is compared with pairs of pixels on opposite sides. If both are nearer than the plane through the pixel,
+//! the surface is concave and receives less light; on a plane of any slope the two cancel out. The effect also makes
+//! the shapes of point clouds without normals visible.
 
 use crate::camera::Camera;
 use crate::frame::Frame;
@@ -10,7 +10,7 @@ use crate::parallel::draw_each;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
 
-/// Directions of the pairs, and how far they are, as parts of the picture's shorter side.
+/// Offsets of the pairs, as fractions of the picture's shorter side.
 const PAIRS: [[f32; 2]; 8] = [
     [0.012, 0.0],
     [0.0085, 0.0085],
@@ -21,17 +21,17 @@ const PAIRS: [[f32; 2]; 8] = [
     [-0.0115, 0.0277],
     [-0.0277, 0.0115],
 ];
-/// A pixel nearer by more than this many times its lateral distance occludes nothing: it is another object in front.
+/// Pixels nearer by more than this multiple of their lateral distance belong to another object and occlude nothing.
 const FARTHEST: f32 = 3.0;
-/// The part of the light that corners lose at most.
+/// Maximum fraction of the light that occlusion removes.
 const STRENGTH: f32 = 0.55;
 
-/// The distance of the visible surface at each pixel.
+/// Distances of the visible surface, for ambient occlusion.
 pub(crate) struct Occlusion {
     size: [usize; 2],
-    /// Infinite where nothing is seen.
+    /// Per pixel; infinite for the background.
     distances: Vec<f32>,
-    /// The width of a pixel at distance 1.
+    /// Width of a pixel at distance 1.
     pixel: f32,
 }
 
@@ -57,7 +57,7 @@ impl Occlusion {
         Ok(Occlusion { size: [width, height], distances, pixel: (1.0 / camera.focal()) as f32 })
     }
 
-    /// The part of the light that reaches a pixel.
+    /// Fraction of the ambient light that reaches a pixel.
     pub(crate) fn open(&self, x: usize, y: usize) -> f32 {
         let [width, height] = self.size;
         let here = self.distances[y * width + x];
@@ -71,7 +71,7 @@ impl Occlusion {
             let apart = ((dx * dx + dy * dy) as f32).sqrt() * self.pixel * here;
             let nearer = |sign: isize| {
                 let by = (here - self.at(x as isize + sign * dx, y as isize + sign * dy)) / apart;
-                // Silhouettes of other objects do not count, nor surfaces far behind.
+                // Ignores silhouettes of other objects, and limits the effect of surfaces far behind.
                 if by > FARTHEST || by.is_nan() { 0.0 } else { by.max(-FARTHEST) }
             };
             if apart > 0.0 {

@@ -1,6 +1,6 @@
-//! Surfaces in a payload: a normal of 20 bits and a color of 20.
+//! Payloads that contain the surface itself: a 20-bit normal and a 20-bit color.
 //!
-//! Used for triangles that are discarded as soon as they are drawn ([`crate::stream`]).
+//! For triangles that are discarded after drawing ([`crate::stream`]).
 
 use crate::camera::Camera;
 use crate::color::{encoded, linear, linear_of};
@@ -8,21 +8,21 @@ use crate::shade::{DARK_GRAY, GRAY, SeenSurface, Surfaces};
 use crate::surface::facing;
 use polyhaul_geometry::linear::{Vector, cross, scale, subtract, unit, wide};
 
-/// Bits of each of a normal's two coordinates: it is off by at most a quarter of a degree.
+/// Bits per octahedral coordinate of a normal: the error is at most a quarter of a degree.
 const NORMAL_BITS: u32 = 10;
-/// The maximum values of red, green and blue in a payload, and their shifts.
+/// Maximum values of red, green and blue in a payload, and their shifts.
 const CHANNELS: [(u32, u32); 3] = [(127, 13), (127, 6), (63, 0)];
 const COLOR_BITS: u32 = 20;
 
-/// Marks a missing normal. Read as a normal, it would equal the one with all bits 0.
+/// Marks a missing normal. As an encoded normal it would equal the code 0, which replaces it.
 const NO_NORMAL: u64 = (1 << (2 * NORMAL_BITS)) - 1;
 
-/// Surfaces that payloads hold.
+/// Decodes surfaces from payloads.
 pub(crate) struct PackedSurfaces<'a> {
     pub(crate) camera: &'a Camera,
 }
 
-/// The payload of a flat triangle. Its color is the mean of its corners'; 0 stands for none.
+/// Packs a flat triangle. The color is the mean over the corners; color code 0 means uncolored.
 pub(crate) fn packed(corners: [[f32; 3]; 3], colors: &[[u8; 4]; 3]) -> u64 {
     let [a, b, c] = corners.map(wide);
     let [x, y] = flattened(unit(cross(subtract(b, a), subtract(c, a))));
@@ -32,7 +32,7 @@ pub(crate) fn packed(corners: [[f32; 3]; 3], colors: &[[u8; 4]; 3]) -> u64 {
     normal << COLOR_BITS | u64::from(color)
 }
 
-/// The payload of a point, which has no normal. Its color is none if alpha is 0.
+/// Packs a point, which has no normal. Alpha 0 means uncolored.
 pub(crate) fn packed_point(color: [u8; 4]) -> u64 {
     let color = if color[3] == 0 { 0 } else { packed_color(&[color; 3]) };
     NO_NORMAL << COLOR_BITS | u64::from(color)
@@ -44,12 +44,11 @@ fn packed_color(colors: &[[u8; 4]; 3]) -> u32 {
         u32::from(encoded(sum / 3.0))
     };
     let part = |(channel, (max, shift)): (usize, (u32, u32))| ((mean(channel) * max + 127) / 255) << shift;
-    // Black is the darkest blue, since 0 stands for no color.
+    // Black becomes the darkest blue, since code 0 means uncolored.
     CHANNELS.into_iter().enumerate().map(part).sum::<u32>().max(1)
 }
 
-/// A direction as a point of a square: the octahedron around it, unfolded (Meyer and others, On Floating-Point Normal
-/// Vectors, 2010).
+/// Octahedral encoding of a unit vector (Meyer et al., On Floating-Point Normal Vectors, 2010).
 fn flattened([x, y, z]: Vector) -> [f64; 2] {
     let size = (x.abs() + y.abs() + z.abs()).max(f64::MIN_POSITIVE);
     let x = x / size;
@@ -63,7 +62,7 @@ fn unflattened([x, y]: [f64; 2]) -> Vector {
     unit([x - folded.copysign(x), y - folded.copysign(y), z])
 }
 
-/// A coordinate from -1 to 1 as an integer.
+/// Quantizes a coordinate from -1 to 1.
 fn steps(value: f64) -> u32 {
     const MOST: f64 = ((1 << NORMAL_BITS) - 1) as f64;
     ((value * 0.5 + 0.5) * MOST + 0.5) as u32

@@ -1,70 +1,70 @@
-//! Rays of neighboring pixels, which go through a tree together.
+//! Traverses BVHs with packets of rays from neighboring pixels.
 //!
-//! All start at the camera, so that most of the work per box or triangle is done once for all of them. Compilers turn
-//! loops over [`LANES`] into vector instructions. Rays that pass hundreds of instances before they hit something, as in
-//! a forest, take a tenth of the time of single rays.
+//! All rays start at the camera, so most of the work per box or triangle is shared by the packet. The compiler
+//! vectorizes loops over [`LANES`]. Where rays pass hundreds of instances before a hit, as in a forest, packets take a
+//! tenth of the time of single rays.
 
 use crate::scene::{PartKind, ScenePart};
 use glam::{Mat3A, Vec3A};
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
 
-/// Rays that are tested at once.
+/// Rays per row, tested at once.
 pub(crate) const LANES: usize = 8;
-/// Rows of a packet; with the bits of a [`Rows`], each of the rows that may meet something.
+/// Rows per packet; a [`Rows`] mask marks the rows that may hit something.
 pub(crate) const ROWS: usize = 32;
-/// A bit for each row.
+/// One bit per row.
 pub(crate) type Rows = u32;
-/// The units of work of a node of a tree, or an element in a leaf, and of each row of rays that may hit it.
+/// Work units per tree node or leaf element, and per row of rays that may hit it.
 const NODE_WORK: u64 = 4;
 const ROW_WORK: u64 = 4;
-/// The units of work of moving rays to other coordinates.
+/// Work units for transforming a packet.
 const MOVE_WORK: u64 = 256;
-/// Replaces smaller components of a direction: the inverse is still finite.
+/// Replaces smaller direction components, so that the inverse stays finite.
 const MIN_DIRECTION: f32 = 1e-20;
-/// Boxes are this much deeper than computed, for rounding.
+/// Factor that extends the far side of boxes, to absorb rounding.
 const SLACK: f32 = 1.000_001;
 
-/// A value for each ray of a row.
+/// One value per ray of a row.
 type RayLanes = [f32; LANES];
-/// Directions of a row of rays.
+/// Directions of a row of rays, by axis.
 type Directions = [RayLanes; 3];
 
-/// Rays from one origin.
+/// A packet of rays with a common origin.
 pub(crate) struct Packet {
     pub(crate) origin: Vec3A,
     pub(crate) directions: [Directions; ROWS],
-    /// How far each ray goes, as a multiple of its direction.
+    /// End of each ray, as a multiple of its direction: the nearest hit so far.
     pub(crate) ends: [RayLanes; ROWS],
-    /// The record of the nearest hit.
+    /// Record of the nearest hit; `u64::MAX` if none.
     pub(crate) records: [[u64; LANES]; ROWS],
-    /// The units of work that were spent, and how many there may be: nothing more is met after that.
+    /// Work units spent, and their limit: traversal stops there.
     pub(crate) work: u64,
     pub(crate) max_work: u64,
 }
 
-/// The same rays in other coordinates.
+/// A packet in local coordinates.
 pub(crate) struct LocalPacket {
     origin: Vec3A,
     directions: [Directions; ROWS],
     inverses: [Directions; ROWS],
 }
 
-/// The contents of a leaf: a part of a mesh, and the record above the payload.
+/// The part of a leaf's elements, and the record bits above the payload.
 pub(crate) struct LeafRecord<'a> {
     pub(crate) part: &'a ScenePart<'a>,
     pub(crate) record: u64,
 }
 
-/// Handles the leaves of a tree. The whole traversal is one function compiled for the processor's instructions, so
-/// methods are always inlined and there are no closures.
+/// Handles the leaves of a tree. Traversal must compile to a single function for the target's vector instructions,
+/// hence methods that are always inlined instead of closures.
 pub(crate) trait Leaves {
-    /// Tests a leaf against the rays of some rows.
+    /// Tests a leaf against the rays of the marked rows.
     fn offer(&mut self, packet: &mut Packet, local: &LocalPacket, number: u32, rows: Rows);
 }
 
 impl Packet {
-    /// Rays that met nothing yet.
+    /// A packet without hits; `direction` is called with lane and row.
     pub(crate) fn new(origin: Vec3A, max_work: u64, direction: impl Fn(usize, usize) -> [f32; 3]) -> Packet {
         let mut directions = [[[0.0; LANES]; 3]; ROWS];
         for (row, directions) in directions.iter_mut().enumerate() {
@@ -77,13 +77,13 @@ impl Packet {
         Packet { origin, directions, ends, records: [[u64::MAX; LANES]; ROWS], work: 0, max_work }
     }
 
-    /// The distance at which the first ray enters a tree.
+    /// Smallest distance at which a ray enters the tree.
     #[inline(always)]
     pub(crate) fn entry(&self, local: &LocalPacket, tree: &Bvh2) -> f32 {
         tree.nodes.first().map_or(f32::INFINITY, |root| self.rows_that_meet(local, root.aabb(), Rows::MAX).1)
     }
 
-    /// The rays in coordinates where `back` is applied to directions, and the origin is this.
+    /// Transforms the packet: applies `back` to directions; `origin` is already transformed.
     #[inline(always)]
     pub(crate) fn moved(&mut self, back: &Mat3A, origin: Vec3A) -> LocalPacket {
         self.work += MOVE_WORK;
@@ -105,7 +105,7 @@ impl Packet {
         local
     }
 
-    /// Traverses a tree, and offers its leaves to the rays that may hit them.
+    /// Traverses a tree and offers its leaves to the rays that may hit them.
     #[inline(always)]
     pub(crate) fn traverse<L: Leaves>(
         &mut self,
@@ -136,7 +136,7 @@ impl Packet {
             let right = node.first_index + 1;
             let (left_rows, left_entry) = self.rows_that_meet(local, tree.nodes[left as usize].aabb(), rows);
             let (right_rows, right_entry) = self.rows_that_meet(local, tree.nodes[right as usize].aabb(), rows);
-            // The nearer one is taken first: it may shorten the rays to the other.
+            // Nearer child first: its hits may shorten the rays for the other.
             let mut far = (right, right_rows);
             let mut near = (left, left_rows);
             if left_entry > right_entry {
@@ -151,7 +151,7 @@ impl Packet {
         }
     }
 
-    /// The rows of `among` with a ray that hits a box, and the distance of the nearest hit.
+    /// The rows of `among` with a ray that hits a box, and the smallest entry distance.
     #[inline(always)]
     fn rows_that_meet(&self, local: &LocalPacket, bounds: &Aabb, among: Rows) -> (Rows, f32) {
         let low = (bounds.min - local.origin).to_array();
@@ -188,7 +188,7 @@ impl Packet {
         (rows, nearest)
     }
 
-    /// Tests faces of a part against rays.
+    /// Tests the faces of a leaf.
     #[inline(always)]
     pub(crate) fn meet_faces(
         &mut self,
@@ -215,8 +215,9 @@ impl Packet {
         }
     }
 
-    /// Tests a triangle against rays, its corners relative to their origin. A ray is inside if it is on the same side
-    /// of the three planes through the origin and two corners: neighbors share such a plane, so nothing passes between.
+    /// Tests a triangle with corners relative to the ray origin. A ray is inside if it lies on the same side of the
+    /// three planes through the origin and an edge. Adjacent triangles share such a plane, so no ray passes between
+    /// them.
     #[inline(always)]
     fn meet_triangle(&mut self, local: &LocalPacket, [a, b, c]: [Vec3A; 3], record: u64, rows: Rows) {
         self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());
@@ -260,7 +261,7 @@ impl Packet {
         }
     }
 
-    /// Keeps the hits that are nearer than earlier ones.
+    /// Stores hits that are nearer than earlier ones.
     #[inline(always)]
     fn keep(&mut self, row: usize, distances: &RayLanes, record: u64) {
         let ends = &mut self.ends[row];
@@ -273,7 +274,7 @@ impl Packet {
         }
     }
 
-    /// Tests segments of a line against rays, each from a corner to the next one.
+    /// Tests the segments between consecutive corners of a line.
     #[inline(always)]
     pub(crate) fn meet_line(
         &mut self,
@@ -289,8 +290,8 @@ impl Packet {
         }
     }
 
-    /// Tests a segment against rays: a ray hits it if the smallest distance between them is within the segment's width,
-    /// as if the segment were a ribbon that faces the ray.
+    /// Tests a segment: a ray hits if it passes within the segment's radius, as if the segment were a ribbon facing the
+    /// ray.
     #[inline(always)]
     fn meet_segment(&mut self, local: &LocalPacket, [a, b]: [Vec3A; 2], radii: [f32; 2], record: u64, rows: Rows) {
         self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());
@@ -339,14 +340,14 @@ fn dot(a: &[f32; 3], b: &[f32; 3]) -> f32 {
 }
 
 impl LocalPacket {
-    /// A corner of a part, relative to the origin of the rays.
+    /// A corner of a part relative to the ray origin.
     #[inline(always)]
     fn corner(&self, part: &ScenePart<'_>, corner: usize) -> Vec3A {
         Vec3A::from_array(part.corner(corner)) - self.origin
     }
 }
 
-/// Whether a part has lines that rays can meet.
+/// Whether a part has lines with a width, which rays can hit.
 pub(crate) fn has_width(part: &ScenePart<'_>) -> bool {
     part.kind == PartKind::Lines && part.widths.is_some()
 }

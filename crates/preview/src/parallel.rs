@@ -1,11 +1,11 @@
-//! The parallel loop of everything that draws; traces show it as such.
+//! The parallel loop for all rendering work; traces record it as [`Phase::Draw`].
 
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
 
-/// [`try_for_each_item`] with the threads of a run: each item is drawing.
+/// [`try_for_each_item`] with the threads and cancellation of a run, each item in a draw span.
 pub(crate) fn draw_each<I, S>(
     run: &RunOptions,
     items: I,

@@ -1,28 +1,28 @@
-//! Lines with a width in the scene, as rays meet them: everything within a radius of the line. So ends are round, and
-//! pieces that meet in a bend leave no gap. See [`crate::packet`] for the rays.
+//! Rasterizes lines with a scene-space width so that they match ray casting: the set of points within a radius of the
+//! line. Ends are therefore round, and joints have no gaps. See [`crate::packet`] for the rays.
 
 use crate::brush::Brush;
 use crate::camera::Camera;
 use crate::frame::PixelCorner;
 
-/// The cosines of 1, 2 and 3 sixteenths of a circle: an angle takes one more triangle for each that it exceeds.
+/// Cosines of 1, 2 and 3 sixteenths of a circle: an arc needs one more triangle for each one exceeded.
 const SIXTEENTHS: [f32; 3] = [0.92388, std::f32::consts::FRAC_1_SQRT_2, 0.382683];
 
-/// A straight piece of a line in the picture.
+/// A line segment in the picture.
 pub(crate) struct Ribbon {
     pub(crate) start: Rim,
     pub(crate) end: Rim,
-    /// Whether each end is an end of the segment, and was not clipped.
+    /// Whether each end is the segment's own end, not a clipped one.
     pub(crate) has_end: [bool; 2],
-    /// Where it leads, of length 1.
+    /// Unit direction from start to end.
     pub(crate) direction: [f32; 2],
-    /// How long it is, in pixels.
+    /// Length in pixels.
     pub(crate) length: f32,
     pub(crate) payload: u64,
 }
 
 impl Ribbon {
-    /// Draws the piece after the one before it, if they meet. Its end is left to the next one, or to
+    /// Draws the segment and the joint with `before`, if connected. The end cap is left to the next segment or to
     /// [`Ribbon::draw_end`].
     pub(crate) fn draw(&self, before: Option<&Ribbon>, brush: &mut Brush<'_>) {
         let Ribbon { start, end, direction: [x, y], .. } = *self;
@@ -31,11 +31,11 @@ impl Ribbon {
         let [a, c, b, d] = [start.side(left), start.side(right), end.side(left), end.side(right)];
         brush.triangle([a, c, b], || self.payload);
         brush.triangle([b, c, d], || self.payload);
-        // What is shorter than it is wide does not cover the balls at its ends.
+        // A segment shorter than its width does not cover the balls at its ends.
         let is_short = self.length < start.half.max(end.half);
         match before.map(|before| before.direction) {
             Some([u, v]) if u * x + v * y > 0.0 && !is_short => {
-                // Only the side that the bend opens.
+                // Only the outer side of the bend leaves a gap.
                 let (from, to) = if turn([u, v], [x, y]) > 0.0 { ([v, -u], right) } else { ([-v, u], left) };
                 self.fan(&start, from, to, brush);
             }
@@ -51,19 +51,19 @@ impl Ribbon {
         }
     }
 
-    /// Draws the end of the last piece of a line.
+    /// Draws the cap at the end of a line.
     pub(crate) fn draw_end(&self, brush: &mut Brush<'_>) {
         self.round(&self.end, self.direction, brush);
     }
 
-    /// Draws the half of a ball that is in a direction.
+    /// Draws the half disk that faces a direction.
     fn round(&self, rim: &Rim, [x, y]: [f32; 2], brush: &mut Brush<'_>) {
         self.fan(rim, [-y, x], [x, y], brush);
         self.fan(rim, [x, y], [y, -x], brush);
     }
 
-    /// Draws the part of a ball between two directions that are at most a right angle apart, as triangles of a
-    /// 16-gon: it differs from a circle by 2 % of the radius.
+    /// Draws the sector between two directions at most a right angle apart, as triangles of a 16-gon, which differs
+    /// from a circle by 2 % of the radius.
     fn fan(&self, rim: &Rim, from: [f32; 2], to: [f32; 2], brush: &mut Brush<'_>) {
         let cosine = from[0] * to[0] + from[1] * to[1];
         let pieces = SIXTEENTHS.iter().filter(|limit| cosine < **limit).count() + 1;
@@ -79,20 +79,20 @@ impl Ribbon {
     }
 }
 
-/// Above 0 if a direction is on one side of another, and below on the other side.
+/// Cross product: positive or negative, depending on the side of the turn.
 fn turn([u, v]: [f32; 2], [x, y]: [f32; 2]) -> f32 {
     u * y - v * x
 }
 
-/// A ball in the picture: an ellipse, which is longer the farther it is from the picture's center, in that direction.
+/// The projection of a ball: an ellipse, stretched away from the picture's center.
 #[derive(Clone, Copy)]
 pub(crate) struct Rim {
     center: PixelCorner,
-    /// The short half axis, in pixels.
+    /// Semi-minor axis in pixels.
     half: f32,
-    /// How far it is from the picture's center at distance 1.
+    /// Offset from the picture's center at distance 1.
     offset: [f32; 2],
-    /// The secant of the angle from the camera's axis less 1, over the square of the offset.
+    /// (sec θ - 1) / offset², where θ is the angle from the view axis.
     stretch: f32,
 }
 
@@ -104,20 +104,21 @@ impl Rim {
         Rim { center, half, offset, stretch: 1.0 / (1.0 + secant) }
     }
 
-    /// What the ellipse makes of a direction, for a short half axis of 1.
+    /// Maps a direction from the unit circle to the ellipse with semi-minor axis 1.
     fn stretched(&self, [x, y]: [f32; 2]) -> [f32; 2] {
         let [u, v] = self.offset;
         let along = self.stretch * (u * x + v * y);
         [x + along * u, y + along * v]
     }
 
-    /// The position on the ellipse for a position on the circle.
+    /// The point on the ellipse that corresponds to a point on the unit circle.
     fn at(&self, place: [f32; 2]) -> PixelCorner {
         let [x, y] = self.stretched(place);
         [self.center[0] + self.half * x, self.center[1] + self.half * y, self.center[2]]
     }
 
-    /// The place in a direction that a line perpendicular to it passes if it touches the ellipse.
+    /// The support point in a direction: where a perpendicular tangent of the ellipse crosses the axis in that
+    /// direction.
     fn side(&self, direction: [f32; 2]) -> PixelCorner {
         let [x, y] = self.stretched(direction);
         let half = self.half * x.hypot(y);

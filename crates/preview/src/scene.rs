@@ -1,6 +1,6 @@
-//! The parts of a scene that are drawn, and the numbers of their triangles, lines and points: the payloads of samples.
+//! Splits a scene into drawable parts and assigns payloads to their triangles, lines and points.
 //!
-//! Pixels and colors are handled elsewhere.
+//! Rasterization and shading are elsewhere: [`crate::draw`], [`crate::shade`].
 
 use crate::frame::PAYLOAD_BITS;
 use crate::smooth::SmoothNormals;
@@ -17,44 +17,46 @@ use std::ops::Range;
 pub(crate) enum PartKind {
     Faces,
     Lines,
-    /// Points of the mesh by their index.
+    /// Points by index into `mesh.points`.
     Points,
-    /// All positions: a mesh without elements is a point cloud.
+    /// All positions: a mesh without elements is drawn as a point cloud.
     Positions,
 }
 
-/// Elements of a mesh that are drawn the same way.
+/// A range of elements of one kind, in one mesh, with one transform.
 #[derive(Clone, Debug)]
 pub(crate) struct ScenePart<'a> {
     pub(crate) mesh: &'a Mesh,
-    /// The transform of its positions into the scene, if it is not the identity.
+    /// Transform to scene space; `None` for the identity.
     pub(crate) place: Option<AffineRows>,
-    /// The material slots of its object, if that has any.
+    /// Material slots of the object, if any.
     pub(crate) slots: Option<&'a [Option<usize>]>,
-    /// The width of lines at each position: the vertex column `width`.
+    /// Line width per position: the vertex column `width`.
     pub(crate) widths: Option<&'a [f32]>,
     pub(crate) kind: PartKind,
     pub(crate) elements: Range<usize>,
-    /// How much of it is drawn.
+    /// Level of detail.
     pub(crate) density: Density,
-    /// The payload of corner or point 0 of the mesh, though it may not belong to the part.
+    /// Payload of corner or point 0 of the mesh, which may lie outside the part (then it wraps around).
     base: u64,
 }
 
-/// Three rows of a matrix whose last row is 0 0 0 1.
+/// An affine transform: three rows, the fourth is 0 0 0 1.
 pub(crate) type AffineRows = [[f32; 4]; 3];
 
-/// All parts of a scene.
+/// The parts of a scene.
 #[derive(Default)]
 pub(crate) struct SceneParts<'a> {
     pub(crate) parts: Vec<ScenePart<'a>>,
-    /// The first payload of each part.
+    /// First payload of each part, ascending.
     firsts: Vec<u64>,
-    /// Normals from smoothing groups of meshes without normals, by the mesh's address.
+    /// Normals computed from smoothing groups, keyed by the mesh's address.
     smooth: HashMap<usize, SmoothNormals>,
 }
 
 impl<'a> SceneParts<'a> {
+    /// Collects the parts of all objects if one has a transform, otherwise of all meshes.
+    ///
     /// # Errors
     /// [`ErrorKind::Limit`] for 2^40 corners.
     pub(crate) fn from_scene(scene: &'a Scene) -> Result<SceneParts<'a>> {
@@ -79,12 +81,12 @@ impl<'a> SceneParts<'a> {
         Ok(parts)
     }
 
-    /// The normal of a corner of a part's face that follows from smoothing groups.
+    /// The normal of a face corner computed from smoothing groups.
     pub(crate) fn smooth_normal(&self, part: &ScenePart<'_>, face: usize, corner: usize) -> Option<[f32; 3]> {
         self.smooth.get(&std::ptr::from_ref(part.mesh).addr())?.normal(part.mesh, face, corner)
     }
 
-    /// The parts of some objects, range by range: the parts of each.
+    /// Collects the parts of ranges of objects; also returns the range of parts for each.
     ///
     /// # Errors
     /// As for [`SceneParts::from_scene`].
@@ -106,7 +108,7 @@ impl<'a> SceneParts<'a> {
         Ok((parts, parts_of_ranges))
     }
 
-    /// Some of its parts at places.
+    /// Copies ranges of parts with transforms.
     ///
     /// # Errors
     /// As for [`SceneParts::from_scene`].
@@ -130,7 +132,7 @@ impl<'a> SceneParts<'a> {
         let start = object.start;
         let end = object.end;
         let ranges = [start.faces..end.faces, start.lines..end.lines, start.points..end.points];
-        // An object may name more than there is.
+        // Clamped: an object may refer to elements that do not exist.
         let counts = [mesh.faces.len(), mesh.lines.len(), mesh.points.len()];
         let elements = std::array::from_fn(|kind| {
             let end = (ranges[kind].end as usize).min(counts[kind]);
@@ -180,21 +182,21 @@ impl<'a> SceneParts<'a> {
         Ok(())
     }
 
-    /// The number of payloads.
+    /// Upper bound of all payloads.
     pub(crate) fn count(&self) -> u64 {
         let last = self.parts.last().map_or(0, |part| part.base.wrapping_add(part.corners().end as u64));
         last.max(self.firsts.last().copied().unwrap_or(0))
     }
 
-    /// The part of a payload, and the corner or point that it stands for.
+    /// The part that contains a payload, and the corner or point index.
     pub(crate) fn find(&self, payload: u64) -> Option<(&ScenePart<'a>, usize)> {
         let part = self.parts.get(self.firsts.partition_point(|&first| first <= payload).checked_sub(1)?)?;
         Some((part, payload.wrapping_sub(part.base) as usize))
     }
 
-    /// The box around all positions of the meshes that are drawn; `None` if there are none.
+    /// Bounding box of the drawn meshes; `None` without positions.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
-        // A mesh may have a million instances.
+        // Cached, since a mesh may have a million instances.
         let mut bounds_of_meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
         let boxes = self.parts.iter().filter_map(|part| {
             let bounds = *bounds_of_meshes.entry(part.mesh).or_insert_with(|| part.mesh.bounds());
@@ -204,14 +206,14 @@ impl<'a> SceneParts<'a> {
     }
 }
 
-/// The corners of some elements.
+/// The corner range of an element range.
 fn corners(elements: &Elements, range: &Range<usize>) -> Range<usize> {
     let at = |index: usize| elements.offsets.get(index).map_or(0, |&offset| offset as usize);
     at(range.start)..at(range.end)
 }
 
 impl<'a> ScenePart<'a> {
-    /// Its corners, or its points.
+    /// Range of its corners, or of its points.
     pub(crate) fn corners(&self) -> Range<usize> {
         match self.kind {
             PartKind::Faces => corners(&self.mesh.faces, &self.elements),
@@ -220,13 +222,13 @@ impl<'a> ScenePart<'a> {
         }
     }
 
-    /// The payload of a corner or a point.
+    /// Payload of a corner or point.
     #[inline]
     pub(crate) fn payload(&self, index: usize) -> u64 {
         self.base.wrapping_add(index as u64)
     }
 
-    /// The position with an index in the mesh, as it is in the scene; NaN if there is none.
+    /// Scene-space position by index; NaN if out of range.
     #[inline]
     pub(crate) fn position(&self, index: usize) -> [f32; 3] {
         let position = self.mesh.positions.get(index).copied().unwrap_or([f32::NAN; 3]);
@@ -236,14 +238,14 @@ impl<'a> ScenePart<'a> {
         }
     }
 
-    /// The position of a corner of faces or lines.
+    /// Scene-space position of a face or line corner.
     #[inline]
     pub(crate) fn corner(&self, corner: usize) -> [f32; 3] {
         let elements = if self.kind == PartKind::Lines { &self.mesh.lines } else { &self.mesh.faces };
         self.position(elements.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize))
     }
 
-    /// Half the width of a line at a corner.
+    /// Half the line width at a corner, in scene space.
     #[inline]
     pub(crate) fn radius(&self, corner: usize) -> f32 {
         let index = self.mesh.lines.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
@@ -251,13 +253,13 @@ impl<'a> ScenePart<'a> {
         0.5 * width * self.scale()
     }
 
-    /// Half the width of its lines where they are widest.
+    /// Maximum half width of its lines, in scene space.
     pub(crate) fn widest(&self) -> f32 {
         let widths = self.widths.filter(|_| self.kind == PartKind::Lines).unwrap_or_default();
         0.5 * self.scale() * widths.iter().copied().filter(|width| width.is_finite()).fold(0.0, f32::max)
     }
 
-    /// The index of the position of a point.
+    /// Position index of a point.
     #[inline]
     pub(crate) fn point(&self, index: usize) -> usize {
         match self.kind {
@@ -266,14 +268,14 @@ impl<'a> ScenePart<'a> {
         }
     }
 
-    /// The face of a corner: its index, and its first corner.
+    /// The face that contains a corner: its index and first corner.
     pub(crate) fn face_of(&self, corner: usize) -> (usize, usize) {
         let offsets = &self.mesh.faces.offsets;
         let face = offsets.partition_point(|&first| first as usize <= corner).saturating_sub(1);
         (face, offsets.get(face).map_or(0, |&first| first as usize))
     }
 
-    /// The material of a face: its index in the scene.
+    /// Material index of a face.
     pub(crate) fn material(&self, face: usize) -> Option<usize> {
         if let Some(slots) = self.slots {
             let slot = self.mesh.face_materials.get(face).copied().unwrap_or(0);
@@ -283,7 +285,7 @@ impl<'a> ScenePart<'a> {
         run.filter(|&value| value != NONE).map(|value| value as usize)
     }
 
-    /// The texture coordinates of three corners of a face, if they have any.
+    /// Texture coordinates of three face corners; `None` if one has none.
     pub(crate) fn corner_uvs(&self, corners: [usize; 3]) -> Option<[[f32; 2]; 3]> {
         let mesh = self.mesh;
         let uv = |corner: usize| {
@@ -299,24 +301,24 @@ impl<'a> ScenePart<'a> {
         Some([a?, b?, c?])
     }
 
-    /// A normal, or another direction, as it is in the scene: it stays perpendicular to its surface.
+    /// Transforms a normal to scene space. The length changes.
     pub(crate) fn direction(&self, normal: [f32; 3]) -> Vector {
         let normal = wide(normal);
         let Some(rows) = &self.place else { return normal };
-        // By the cofactors of the matrix: its inverse transposed, times its determinant.
+        // Uses the cofactor matrix: the inverse transpose times the determinant. It exists for singular matrices, too.
         let [a, b, c] = [0, 1, 2].map(|row| [rows[row][0], rows[row][1], rows[row][2]].map(f64::from));
         let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
         cofactors.map(|row| dot(row, normal))
     }
 
-    /// The largest factor by which its place makes anything longer, about.
+    /// Approximate maximum scale factor of the transform: its longest column.
     pub(crate) fn scale(&self) -> f32 {
         let Some(rows) = &self.place else { return 1.0 };
         let length = |column: usize| rows.iter().map(|row| row[column] * row[column]).sum::<f32>().sqrt();
         length(0).max(length(1)).max(length(2))
     }
 
-    /// The same part at another place.
+    /// A copy with another transform applied on top.
     pub(crate) fn placed(&self, outer: &AffineRows) -> ScenePart<'a> {
         let place = self.place.as_ref().map_or(*outer, |inner| multiplied(outer, inner));
         ScenePart { place: Some(place), elements: self.elements.clone(), ..*self }
@@ -327,13 +329,13 @@ impl<'a> ScenePart<'a> {
     }
 }
 
-/// A position after a transform.
+/// Applies a transform to a position.
 #[inline]
 pub(crate) fn moved(place: &AffineRows, [x, y, z]: [f32; 3]) -> [f32; 3] {
     place.map(|[a, b, c, d]| a * x + b * y + c * z + d)
 }
 
-/// The box around a box after a transform: around its middle, by as much as each axis adds.
+/// Bounding box of a transformed box, computed from its center and half extents.
 pub(crate) fn moved_box(place: &AffineRows, Bounds { min, max }: Bounds) -> Bounds {
     let middle = moved(place, std::array::from_fn(|axis| 0.5 * (min[axis] + max[axis])));
     let half: [f32; 3] = std::array::from_fn(|axis| 0.5 * (max[axis] - min[axis]));
@@ -344,7 +346,7 @@ pub(crate) fn moved_box(place: &AffineRows, Bounds { min, max }: Bounds) -> Boun
     }
 }
 
-/// One transform after another.
+/// Matrix product: `inner` is applied first.
 fn multiplied(outer: &AffineRows, inner: &AffineRows) -> AffineRows {
     outer.map(|row| {
         std::array::from_fn(|column| {

@@ -1,8 +1,8 @@
-//! The colors of what was drawn: for each pixel, the mean of its samples' colors.
+//! Shades the visible samples: each pixel is the mean of its samples' colors.
 //!
-//! Samples of a pixel that show the same triangle are shaded once, where their mean is. Light comes from the camera's
-//! side, so that no view is dark: a key light from the upper left, a fill light from the right, and more from above
-//! than from below. [`Surfaces`] maps payloads to surfaces.
+//! Samples of a pixel with the same payload are shaded once, at their mean position. Lights are attached to the camera,
+//! so that no view is dark: a key light from the upper left, a fill light from the right, and ambient light that is
+//! stronger from above. [`Surfaces`] maps payloads to surfaces.
 
 use crate::camera::Camera;
 use crate::color::{encoded, encoded_part, id_color, linear, linear_of};
@@ -15,46 +15,46 @@ use polyhaul_geometry::linear::{Vector, dot};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Channels, Image, Samples};
 
-/// Directions toward the lights in the camera's coordinates (right, up, near), and their strengths.
+/// Directions toward the lights in camera space (right, up, toward the camera), with intensities.
 const KEY: ([f64; 3], f64) = ([-0.45, 0.65, 0.61], 0.66);
 const FILL: ([f64; 3], f64) = ([0.8, 0.1, 0.59], 0.2);
-/// The light from all sides: its mean, and how much more there is from above.
+/// Ambient light: mean intensity, and the increase for upward normals.
 const AROUND: [f64; 2] = [0.16, 0.08];
-/// The linear gray of surfaces without a color, and of lines and points, which are not lit.
+/// Linear grays of uncolored surfaces, and of lines and points, which are unlit.
 pub(crate) const GRAY: [f32; 3] = [0.6; 3];
 pub(crate) const DARK_GRAY: [f32; 3] = [0.15; 3];
 
 /// Maps payloads to surfaces.
 pub(crate) trait Surfaces: Sync {
-    /// The surface seen at a position in the picture, in pixels.
+    /// The surface at a pixel position.
     fn surface(&self, payload: u64, place: [f64; 2]) -> SeenSurface;
 }
 
-/// The surface seen at a position in the picture.
+/// The properties of a visible surface point.
 pub(crate) struct SeenSurface {
-    /// Toward the camera, of length 1; `None` for lines and points.
+    /// Unit normal facing the camera; `None` for lines and points without one.
     pub(crate) normal: Option<Vector>,
-    /// Linear.
+    /// Linear RGB.
     pub(crate) color: [f32; 3],
-    /// Whether it is as bright as its color, whatever the light.
+    /// Whether its color ignores lighting.
     pub(crate) emits: bool,
     pub(crate) uv: Option<[f32; 2]>,
-    /// How many pixels it is from an edge.
+    /// Distance to the nearest polygon edge in pixels.
     pub(crate) edge: f32,
     pub(crate) id: [f32; 3],
 }
 
 impl SeenSurface {
-    /// A surface with the color of a number as its id.
+    /// A surface with the color of `id` for [`Style::Id`].
     pub(crate) fn new(normal: Option<Vector>, color: [f32; 3], id: u32) -> SeenSurface {
         SeenSurface { normal, color, emits: false, uv: None, edge: f32::INFINITY, id: id_color(id) }
     }
 }
 
-/// The width of the edges in [`Style::Wire`], on each side.
+/// Half the line width in [`Style::Wire`], in pixels.
 const WIRE_PIXELS: f32 = 0.4;
 
-/// Colors every pixel.
+/// Shades all pixels.
 pub(crate) fn shade(
     surfaces: &impl Surfaces,
     camera: &Camera,
@@ -66,7 +66,7 @@ pub(crate) fn shade(
     let is_lit = matches!(options.style, Style::Shaded | Style::Wire);
     let occlusion = if is_lit { Some(Occlusion::new(frame, camera, &options.run)?) } else { None };
     let shader = Shader { surfaces, camera, ground, occlusion, options };
-    // Eight bits are too few for distances.
+    // 8 bits are too coarse for depth.
     let samples = match options.style {
         Style::Depth => Samples::U16(shader.pixels(frame, |part| (65_535.0 * part).round() as u16)?.into()),
         _ => Samples::U8(shader.pixels(frame, |part| (255.0 * part).round() as u8)?.into()),
@@ -83,7 +83,7 @@ struct Shader<'a, S> {
 }
 
 impl<S: Surfaces> Shader<'_, S> {
-    /// All pixels: red, green, blue and alpha, each from 0 to 1 before it is `stored`.
+    /// RGBA of all pixels; `stored` converts each channel from 0 to 1.
     fn pixels<T: Copy + Default + Send>(&self, frame: &Frame, stored: impl Fn(f32) -> T + Sync) -> Result<Vec<T>> {
         let [width, height] = frame.size();
         let mut pixels = Vec::new();
@@ -100,7 +100,7 @@ impl<S: Surfaces> Shader<'_, S> {
         Ok(pixels)
     }
 
-    /// Red, green, blue (sRGB) and alpha of a pixel.
+    /// sRGB and alpha of a pixel.
     fn pixel(&self, frame: &Frame, x: usize, y: usize) -> [f32; 4] {
         let hits = frame.hits(x, y);
         let background = self.background(x, y);
@@ -109,7 +109,7 @@ impl<S: Surfaces> Shader<'_, S> {
             return plain;
         }
         let open = self.occlusion.as_ref().map_or(1.0, |occlusion| occlusion.open(x, y));
-        // Colors are mixed as light, by their alpha.
+        // Mixes linear colors, weighted by alpha.
         let mut sum = [0.0f32; 3];
         let mut alpha = 0.0;
         let mut mix = |color: [f32; 3], weight: f32| {
@@ -143,7 +143,7 @@ impl<S: Surfaces> Shader<'_, S> {
         [r, g, b, alpha]
     }
 
-    /// The background at a pixel: red, green, blue and alpha.
+    /// Background color of a pixel (sRGB and alpha), with the ground shadow.
     fn background(&self, x: usize, y: usize) -> [u8; 4] {
         let [r, g, b, a] = self.options.background;
         let Some(ground) = self.ground else { return [r, g, b, a] };
@@ -151,14 +151,14 @@ impl<S: Surfaces> Shader<'_, S> {
         if open >= 1.0 {
             return [r, g, b, a];
         }
-        // On a transparent background, a shadow is translucent black.
+        // On a transparent background the shadow is translucent black.
         let alpha = f32::from(a) / 255.0;
         let whole = alpha + (1.0 - alpha) * (1.0 - open);
         let [r, g, b] = [r, g, b].map(|channel| encoded(linear(channel) * open * alpha / whole));
         [r, g, b, (255.0 * whole).round() as u8]
     }
 
-    /// The linear color of a surface at a position in the picture.
+    /// Linear color of a surface at a pixel position.
     fn color(&self, payload: u64, depth: f32, place: [f64; 2], open: f32) -> [f32; 3] {
         let surface = self.surfaces.surface(payload, place);
         match self.options.style {
@@ -172,14 +172,14 @@ impl<S: Surfaces> Shader<'_, S> {
             Style::Uv => surface.uv.map_or(DARK_GRAY, checkered),
             Style::Wire => {
                 let light = self.lit(&surface, open);
-                // As wide as a line, and as soft as a pixel.
+                // As wide as a line, antialiased over a pixel.
                 let part = (WIRE_PIXELS + 0.5 - surface.edge).clamp(0.0, 1.0);
                 light.map(|channel| channel + part * (0.02 - channel))
             }
         }
     }
 
-    /// The color of a lit surface that the fraction `open` of the light reaches.
+    /// Lit color; `open` is the unoccluded fraction of the light.
     fn lit(&self, surface: &SeenSurface, open: f32) -> [f32; 3] {
         if surface.emits {
             return surface.color;
@@ -192,7 +192,7 @@ impl<S: Surfaces> Shader<'_, S> {
     }
 }
 
-/// Texture coordinates as colors: red along u, green along v, and a pattern of eight squares on each side.
+/// Visualizes texture coordinates: red is u, green is v, with an 8 x 8 checkerboard.
 fn checkered([u, v]: [f32; 2]) -> [f32; 3] {
     let x = (u - u.floor()).clamp(0.0, 1.0);
     let y = (v - v.floor()).clamp(0.0, 1.0);

@@ -1,4 +1,4 @@
-//! A contact sheet: a grid of pictures, each with lines of text below it.
+//! Contact sheets: a grid of pictures with captions.
 
 use crate::MAX_SIDE;
 use crate::font::{ADVANCE, GLYPH, columns};
@@ -6,15 +6,15 @@ use crate::frame::Frame;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Channels, Image, Samples};
 
-/// Pixels between pictures, and around them.
+/// Margin around and between pictures, in pixels.
 const GAP: usize = 8;
-/// Lines of text below each picture, and the height of one.
+/// Caption lines per picture, and the line height in pixels.
 const LINES: usize = 2;
 const LINE: usize = 10;
 
-/// Pictures of one size on their sheet.
+/// A contact sheet with cells of equal size.
 pub struct Sheet {
-    /// Width and height of a picture.
+    /// Width and height of a cell.
     cell: [usize; 2],
     columns: usize,
     size: [usize; 2],
@@ -22,16 +22,16 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// A sheet for `count` pictures of at most this size.
+    /// Allocates a white sheet for `count` pictures of at most `cell` pixels.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if it would be larger than [`MAX_SIDE`] on a side; [`ErrorKind::Memory`].
+    /// [`ErrorKind::Usage`] if a side would exceed [`MAX_SIDE`]; [`ErrorKind::Memory`].
     pub fn new(count: usize, cell: [usize; 2]) -> Result<Sheet> {
         Frame::check_size(cell)?;
-        // More would not fit, whatever their size.
+        // A larger count exceeds the limit anyway, and the clamp avoids overflow.
         let count = count.min(MAX_SIDE * MAX_SIDE);
         let [wide, high] = [cell[0] + GAP, cell[1] + GAP + LINES * LINE];
-        // About four thirds as wide as high.
+        // Aims for an aspect ratio of 4:3.
         let columns = ((count * high) as f64 * 4.0 / 3.0 / wide as f64).sqrt().round().max(1.0) as usize;
         let columns = columns.min(count.max(1));
         let size = [columns * wide + GAP, count.max(1).div_ceil(columns) * high + GAP];
@@ -46,7 +46,7 @@ impl Sheet {
         Ok(Sheet { cell, columns, size, pixels })
     }
 
-    /// Puts a picture, if there is one, into the cell with this number, and text below it. Long lines keep their end.
+    /// Fills a cell with an optional picture and a caption. Long lines are truncated at the start.
     pub fn put(&mut self, number: usize, picture: Option<&Image>, lines: &[&str]) {
         let [wide, high] = [self.cell[0] + GAP, self.cell[1] + GAP + LINES * LINE];
         let left = GAP + number % self.columns * wide;
@@ -64,7 +64,7 @@ impl Sheet {
         }
     }
 
-    /// A picture in the middle of its cell, before white.
+    /// Centers a picture in its cell, composited over white.
     fn picture(&mut self, picture: &Image, [left, top]: [usize; 2]) {
         let short;
         let samples = match &picture.samples {
@@ -110,7 +110,7 @@ impl Sheet {
         }
     }
 
-    /// The sheet as an image.
+    /// Returns the finished sheet.
     pub fn finish(self) -> Image {
         let [width, height] = self.size;
         Image { width, height, channels: Channels::Rgba, samples: Samples::U8(self.pixels.into()), ..Image::default() }
@@ -134,7 +134,7 @@ mod tests {
         let Samples::U8(pixels) = &image.samples else { panic!("not bytes") };
         let count = |color: [u8; 3]| pixels.chunks(4).filter(|pixel| pixel[..3] == color).count();
         assert_eq!(count([255, 0, 0]), 200);
-        // In the middle of the first cell.
+        // The center of the first cell.
         assert_eq!(pixels[4 * ((8 + 10) * width + 8 + 10)..][..3], [255, 0, 0]);
         assert!(count([40; 3]) > 50 && count([120; 3]) > 10);
         assert!(Sheet::new(100_000, [800, 600]).is_err());

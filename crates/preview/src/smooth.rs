@@ -1,24 +1,24 @@
-//! Normals of meshes that have smoothing groups but no normals: the mean over the faces around a position in the same
-//! smoothing group, weighted by area.
+//! Computes normals for meshes with smoothing groups but without normals: the area-weighted mean over the adjacent
+//! faces in the same group.
 //!
-//! Meshes without smoothing groups are flat. See [`crate::surface`] for normals that a mesh has.
+//! Meshes without smoothing groups are flat-shaded. Stored normals are handled in [`crate::surface`].
 
 use polyhaul_geometry::linear::{Vector, add, cross, subtract, wide};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, Result};
 use std::collections::HashMap;
 
-/// The sums of the faces' normals.
+/// Accumulated face normals per position and smoothing group.
 #[derive(Debug)]
 pub(crate) struct SmoothNormals {
-    /// For each position, the group of the first smooth face at it and the sum; group 0 if there is none.
+    /// Per position: the first smoothing group found there, and its sum; group 0 if none.
     firsts: Vec<(u32, [f32; 3])>,
-    /// The sums of further groups at a position, which are few.
+    /// Sums of the few additional groups at a position, keyed by position and group.
     others: HashMap<(u32, u32), [f32; 3]>,
 }
 
 impl SmoothNormals {
-    /// The normals of a mesh; `None` if it has normals, or no smooth faces.
+    /// Computes the normals of a mesh; `None` if it has normals or no smoothed faces.
     ///
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -56,7 +56,7 @@ impl SmoothNormals {
         }
     }
 
-    /// The normal of a corner of a face, of any length.
+    /// The unnormalized normal of a face corner.
     pub(crate) fn normal(&self, mesh: &Mesh, face: usize, corner: usize) -> Option<[f32; 3]> {
         let position = *mesh.faces.corner_positions.get(corner)?;
         let group = mesh.smoothing_group(face).filter(|&group| group != 0)?;
@@ -67,7 +67,7 @@ impl SmoothNormals {
     }
 }
 
-/// The normal of a polygon, twice as long as its area is large.
+/// Normal of a polygon; its length is twice the area.
 fn normal_of(mesh: &Mesh, corners: &[u32]) -> Vector {
     let position =
         |&corner: &u32| mesh.positions.get(corner as usize).map_or([f64::NAN; 3], |&position| wide(position));

@@ -1,9 +1,9 @@
-//! Gaussian splats: projected, sorted by depth and blended from the front to the back.
+//! Renders Gaussian splats: projects, sorts by depth and blends them front to back.
 //!
-//! As in "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl and others, 2023), whose columns
-//! these are: see [`polyhaul_model::splats`]. Spherical harmonics count up to the third degree, and colors are blended
-//! as they are stored, in sRGB. A band of rows is drawn at a time: the splats that touch it are
-//! picked in their order, then for each of its tiles.
+//! Follows "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl et al., 2023); for the columns, see
+//! [`polyhaul_model::splats`]. Spherical harmonics are evaluated up to degree 3, and colors are blended as stored, in
+//! sRGB. Bands of rows are drawn in parallel: the splats that touch a band are selected in depth order, then for each
+//! tile of the band.
 
 use crate::PreviewOptions;
 use crate::camera::Camera;
@@ -14,45 +14,45 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, Splats, opacity_of};
 use polyhaul_model::{Bounds, Channels, Image, Object, Samples, Scene};
 
-/// Pixels on each side of a tile.
+/// Tile side in pixels.
 const TILE: usize = 16;
-/// Splats that a thread projects at a time.
+/// Splats projected per task.
 const TURN: usize = 16 << 10;
-/// Added to the variance in pixels, so that no splat is smaller than a pixel.
+/// Added to the screen-space variance, so that no splat is smaller than a pixel.
 const BLUR: f64 = 0.3;
-/// Splats fainter than this are not drawn. A pixel is finished if less light than [`OPAQUE`] passes through it.
+/// Minimum opacity of splats drawn. A pixel is complete when its transmittance is at most [`OPAQUE`].
 const FAINTEST: f32 = 1.0 / 255.0;
 const OPAQUE: f32 = 1e-4;
-/// The maximum alpha of one splat at a pixel.
+/// Maximum alpha of a splat at a pixel.
 const MAX_ALPHA: f32 = 0.999;
-/// How far from the axis of view the projection is taken as straight, as a part of the picture's reach.
+/// The projection is linearized at most this far off the view axis, as a multiple of the picture's extent.
 const STRAIGHT: f64 = 1.3;
-/// The part of splats on each side along each axis that do not count for the view: captures have strays far away.
+/// Fraction of splats ignored for framing at each end of each axis: captures contain distant outliers.
 const STRAYS: f64 = 0.02;
-/// Maximum number of positions sampled for that.
+/// Maximum number of positions sampled for framing.
 const SAMPLE: usize = 100_000;
-/// The units of work of blending a splat into a tile, and those that each splat of a scene is granted.
+/// Work units for blending a splat into a tile, and those granted per splat.
 const BLEND_WORK: u64 = 256;
 const SPLAT_WORK: u64 = 8192;
 
-/// Splats to draw, of one or more meshes.
+/// The splats of a scene, by mesh.
 pub(crate) struct DrawnSplats<'a>(Vec<Splats<'a>>);
 
-/// A splat on the screen.
+/// A splat in screen space.
 #[derive(Clone, Copy)]
 struct Drawn {
     depth: f32,
     center: [f32; 2],
-    /// The inverse of the covariance: xx, xy, yy.
+    /// Inverse covariance: xx, xy, yy.
     conic: [f32; 3],
-    /// How far it is seen, in pixels right and down.
+    /// Half extents of its visible area in pixels.
     reach: [f32; 2],
     color: [f32; 3],
     opacity: f32,
 }
 
 impl<'a> DrawnSplats<'a> {
-    /// The splats of a scene that consists of nothing else, and whose objects do not move them.
+    /// The splats of a scene that contains only splats and no transforms; otherwise `None`.
     pub(crate) fn from_scene(scene: &'a Scene) -> Option<DrawnSplats<'a>> {
         let stays = |object: &Object| object.transform.is_none_or(|transform| transform == IDENTITY64);
         if !scene.objects.iter().all(stays) {
@@ -63,7 +63,7 @@ impl<'a> DrawnSplats<'a> {
         (!splats.is_empty()).then_some(DrawnSplats(splats))
     }
 
-    /// The box around almost all splats.
+    /// Bounding box without outliers.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
         let count: usize = self.0.iter().map(Splats::len).sum();
         let step = count.div_ceil(SAMPLE).max(1);
@@ -81,7 +81,7 @@ impl<'a> DrawnSplats<'a> {
         Some(bounds)
     }
 
-    /// Draws all splats, or for each tile the nearest ones, within the budget of work.
+    /// Draws all splats; within each tile only the nearest ones that the work budget allows.
     pub(crate) fn draw(&self, camera: &Camera, options: &PreviewOptions, work: &PictureWork<'_>) -> Result<Image> {
         let drawn = self.project(camera, options)?;
         let [width, height] = options.size;
@@ -101,7 +101,7 @@ impl<'a> DrawnSplats<'a> {
         Ok(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() })
     }
 
-    /// The visible splats, sorted from front to back.
+    /// Projects all splats and sorts the visible ones front to back.
     fn project(&self, camera: &Camera, options: &PreviewOptions) -> Result<Vec<Drawn>> {
         let turns = self.0.iter().flat_map(|splats| {
             let count = splats.positions.len();
@@ -120,7 +120,7 @@ impl<'a> DrawnSplats<'a> {
                 part.try_reserve(TURN)?;
                 let end = projection.splats.positions.len().min(start + TURN);
                 part.extend((start..end).filter_map(|at| projection.projected(at)));
-                // Splats at the same depth stay in order.
+                // Stable sort: the order of equal depths is deterministic.
                 part.sort_by(|a, b| a.depth.total_cmp(&b.depth));
                 Ok(())
             },
@@ -133,7 +133,7 @@ impl<'a> DrawnSplats<'a> {
     }
 }
 
-/// Splats of a mesh, as a camera sees them.
+/// Projects the splats of a mesh.
 #[derive(Clone, Copy)]
 struct ProjectedSplats<'a, 's> {
     splats: &'a Splats<'s>,
@@ -142,7 +142,7 @@ struct ProjectedSplats<'a, 's> {
 }
 
 impl ProjectedSplats<'_, '_> {
-    /// A splat on the screen, if it is seen.
+    /// Projects a splat; `None` if it is not visible.
     fn projected(&self, at: usize) -> Option<Drawn> {
         let ProjectedSplats { splats, camera, options } = *self;
         let [right, up, depth] = camera.seen(splats.positions[at]);
@@ -151,7 +151,7 @@ impl ProjectedSplats<'_, '_> {
         if depth.is_nan() || depth <= near || opacity.is_nan() || opacity < FAINTEST {
             return None;
         }
-        // Down, as pixels are counted.
+        // y points down from here on, like pixels.
         let x = right / depth;
         let y = -up / depth;
         let focal = camera.focal();
@@ -159,7 +159,7 @@ impl ProjectedSplats<'_, '_> {
         let slope_x = x.clamp(-across, across);
         let slope_y = y.clamp(-down, down);
         let covariance = self.covariance(at);
-        // Rows of the derivative of the projection: pixels right and down by right, down and forward.
+        // Jacobian rows of the projection: pixels right and down by camera-space right, down and forward.
         let rows = [[focal / depth, 0.0, -focal * slope_x / depth], [0.0, focal / depth, -focal * slope_y / depth]];
         let times = |row: [f64; 3]| -> Vector {
             std::array::from_fn(|column| (0..3).map(|k| row[k] * covariance[k][column]).sum())
@@ -170,7 +170,7 @@ impl ProjectedSplats<'_, '_> {
         let xy = dot(first, rows[1]);
         let yy = dot(second, rows[1]) + BLUR;
         let determinant = xx * yy - xy * xy;
-        // The distance in standard deviations at which the splat is as faint as `FAINTEST`.
+        // Distance in standard deviations at which alpha falls to `FAINTEST`.
         let far = (2.0 * f64::from(opacity / FAINTEST).ln()).sqrt();
         let reach = [xx, yy].map(|variance| (far * variance.sqrt()) as f32);
         let center = camera.pixel([x, -y]);
@@ -187,7 +187,7 @@ impl ProjectedSplats<'_, '_> {
         Some(Drawn { depth: depth as f32, center, conic, reach, color, opacity })
     }
 
-    /// The covariance in the camera's coordinates: right, down, forward.
+    /// Camera-space covariance: right, down, forward.
     fn covariance(&self, at: usize) -> [Vector; 3] {
         let quaternion = self.splats.rotation(at).map(f64::from);
         let length = quaternion.iter().map(|part| part * part).sum::<f64>().sqrt();
@@ -195,7 +195,7 @@ impl ProjectedSplats<'_, '_> {
         let rotation = rotation([x, y, z, w]);
         let scales = self.splats.scales.map(|scale| f64::from(scale[at]).exp());
         let [right, up, toward] = self.camera.rows();
-        // The axes of the splat as the camera sees them, each as long as its standard deviation.
+        // Principal axes in camera space, scaled by their standard deviations.
         let axes: [Vector; 3] = std::array::from_fn(|axis| {
             let world: Vector = std::array::from_fn(|row| rotation[row][axis] * scales[axis]);
             [dot(right, world), -dot(up, world), -dot(toward, world)]
@@ -203,20 +203,20 @@ impl ProjectedSplats<'_, '_> {
         std::array::from_fn(|a| std::array::from_fn(|b| axes.iter().map(|axis| axis[a] * axis[b]).sum()))
     }
 
-    /// The color that the camera sees.
+    /// View-dependent color.
     fn color(&self, at: usize) -> [f32; 3] {
         let basis = harmonics(unit(subtract(wide(self.splats.positions[at]), self.camera.eye())));
         std::array::from_fn(|channel| {
             let coefficients = self.splats.harmonics[channel].iter().zip(basis);
             let sum: f64 = coefficients.map(|(values, basis)| f64::from(values[at]) * basis).sum();
-            // Infinities and NaNs would spread to pixels beside their splat.
+            // Infinities and NaNs would spread to neighboring pixels.
             if sum.is_nan() { 0.0 } else { (sum + 0.5).clamp(0.0, 1e4) as f32 }
         })
     }
 }
 
-/// Real spherical harmonics up to the third degree (Sloan, Stupid Spherical Harmonics Tricks, 2008), with the signs of
-/// the paper's implementation.
+/// Real spherical harmonics up to degree 3 (Sloan, Stupid Spherical Harmonics Tricks, 2008), with the signs of Kerbl et
+/// al.'s implementation.
 fn harmonics([x, y, z]: Vector) -> [f64; 16] {
     let xx = x * x;
     let yy = y * y;
@@ -241,8 +241,8 @@ fn harmonics([x, y, z]: Vector) -> [f64; 16] {
     ]
 }
 
-/// Draws the rows of pixels from `top` on. Returns the units of work, which are more than the granted ones if splats
-/// were left out.
+/// Draws a band of pixel rows starting at `top`. Returns the work units spent, more than `granted` if splats were
+/// dropped.
 fn draw_band(
     drawn: &[Drawn],
     top: usize,
@@ -264,7 +264,7 @@ fn draw_band(
     let mut is_cut = false;
     for (number, left) in (0..width).step_by(TILE).enumerate() {
         options.run.cancel.check()?;
-        // What earlier tiles did not need is granted to later ones.
+        // Units unused by earlier tiles are available to later ones.
         let tiles_left = (width.div_ceil(TILE) - number) as u64;
         let until = spent + granted.saturating_sub(spent) / tiles_left;
         let mut tile = Tile::new([left, top]);
@@ -294,10 +294,10 @@ fn draw_band(
     Ok(if is_cut { spent.max(granted + 1) } else { spent.min(granted) })
 }
 
-/// The pixels of a tile.
+/// The accumulators of a tile.
 struct Tile {
     corner: [f32; 2],
-    /// Red, green, blue, and how much light still passes.
+    /// Red, green, blue (premultiplied) and transmittance.
     channels: [[[f32; TILE]; TILE]; 4],
 }
 
@@ -308,7 +308,7 @@ impl Tile {
         Tile { corner: [left as f32 + 0.5, top as f32 + 0.5], channels: [none, none, none, unobstructed] }
     }
 
-    /// Blends a splat behind all earlier ones; returns whether no light passes any more.
+    /// Blends a splat behind all earlier ones; returns whether the tile is opaque.
     fn blend_splat(&mut self, splat: &Drawn) -> bool {
         let [xx, xy, yy] = splat.conic;
         let (first, last) = self.rows_of(splat);
@@ -332,7 +332,7 @@ impl Tile {
         passes.fold(0.0, |max: f32, &value| if value > max { value } else { max }) <= OPAQUE
     }
 
-    /// The rows that a splat touches.
+    /// Range of rows that a splat touches.
     fn rows_of(&self, splat: &Drawn) -> (usize, usize) {
         let row = |y: f32| (y - self.corner[1]).clamp(0.0, TILE as f32);
         let above = splat.center[1] - splat.reach[1];
@@ -340,7 +340,7 @@ impl Tile {
         (row(above.ceil()) as usize, (row(below.floor()) as usize + 1).min(TILE))
     }
 
-    /// A pixel over a background.
+    /// A pixel composited over the background, unpremultiplied.
     fn pixel(&self, row: usize, column: usize, background: [u8; 4]) -> [u8; 4] {
         let passes = self.channels[3][row][column];
         let [r, g, b, a] = background.map(|byte| f32::from(byte) / 255.0);
@@ -354,8 +354,8 @@ impl Tile {
     }
 }
 
-/// e to a power that is not positive, to six digits: as a power of two, whose fraction is a polynomial. Without calls,
-/// so that a row is computed at once.
+/// e^`power` for a nonpositive power, to six digits: a power of two times a polynomial of the fraction. Branch-free
+/// without calls, so that loops over a row vectorize.
 #[inline(always)]
 fn exponential(power: f32) -> f32 {
     const ROUNDING: f32 = 12_582_912.0;

@@ -1,8 +1,8 @@
-//! A picture of a mesh while it is read: triangles are drawn as they arrive, without building a model.
+//! Renders a mesh while it is read: triangles are drawn as they arrive, without building a model.
 //!
-//! Surfaces are flat: what a sample keeps is the normal of its triangle and the mean of its corners' colors. The camera
-//! is placed by all positions if the format has them first, or else by a sample of them; if that turns out to miss a
-//! part of the mesh, or nothing is known, the file is read a second time ([`Streamed::Again`]).
+//! Surfaces are flat: a sample stores its triangle's normal and mean color. The camera is placed by all positions if
+//! the file starts with them, otherwise by a sample. If the sample missed part of the mesh, or there was none, the file
+//! is read again ([`Streamed::Again`]).
 
 use crate::batch::Batch;
 use crate::brush::Brush;
@@ -20,45 +20,44 @@ use polyhaul_pipeline::run::{Phase, span};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// How far a mesh may reach beyond a sample of it on each side, as a part of its size: less than the border around it
-/// in a picture, which is 4.3 %.
+/// How far a mesh may exceed its sampled bounds on each side, as a fraction of its size: less than the picture's margin
+/// of 4.3 %.
 const TOLERANCE: f32 = 0.035;
-/// The units of work of large triangles that each byte of the file is granted.
+/// Work units for large triangles granted per byte of the file.
 const BYTE_WORK: u64 = 8;
-/// Positions that a thread takes at a time.
+/// Positions per task.
 const TURN: usize = 64 << 10;
 
-/// Draws the pieces of a mesh.
+/// Renders a mesh piece by piece, as a [`MeshConsumer`].
 pub struct MeshDrawing<'a> {
     options: &'a PreviewOptions,
     axes: Axes,
     frame: Frame,
-    /// The bounds to show, if they are known from an earlier reading.
+    /// Bounds from an earlier reading.
     known_bounds: Option<Bounds>,
     camera: OnceLock<(Camera, Bounds)>,
-    /// The number of positions; 0 if unknown.
+    /// Number of positions; 0 if unknown.
     position_count: AtomicUsize,
-    /// The units of work of large triangles, and how many there may be.
+    /// Work units of large triangles, and their limit.
     work: AtomicU64,
     max_work: u64,
-    /// The bounds of the pieces drawn so far.
+    /// Bounds of the pieces so far.
     taken_bounds: Mutex<Option<Bounds>>,
 }
 
-/// The result of drawing.
+/// The outcome of [`MeshDrawing::finish`].
 #[derive(Debug)]
 pub enum Streamed {
-    /// The whole mesh is in the picture.
+    /// The complete picture.
     Picture(Image),
-    /// The mesh must be read again, by a drawing with these bounds.
+    /// The mesh must be read again into a drawing with these bounds.
     Again(Bounds),
-    /// So many triangles are large that they must be drawn from front to back, as those of a scene are.
+    /// Too many large triangles: they must be sorted front to back, as for a scene.
     Declined,
 }
 
 impl<'a> MeshDrawing<'a> {
-    /// A drawing without triangles, of a mesh with these axes in a file of `file_bytes`. `bounds` are those of the mesh
-    /// if it was read before.
+    /// Starts a drawing of a mesh from a file of `file_bytes`. Pass the `bounds` of the mesh for a second reading.
     ///
     /// # Errors
     /// As for [`crate::preview`].
@@ -83,7 +82,7 @@ impl<'a> MeshDrawing<'a> {
         })
     }
 
-    /// The picture, after the last piece.
+    /// Shades the picture, after the last piece.
     ///
     /// # Errors
     /// As for [`crate::preview`].
@@ -98,14 +97,14 @@ impl<'a> MeshDrawing<'a> {
                 let surfaces = PackedSurfaces { camera: &camera };
                 shade::shade(&surfaces, &camera, None, &self.frame, self.options).map(Streamed::Picture)
             }
-            // Without anything to see, any bounds will do.
+            // An empty mesh has no bounds; any will do.
             _ => Ok(Streamed::Again(taken.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] }))),
         }
     }
 
     fn show(&self, bounds: Bounds) {
         let camera = Camera::framing(bounds, self.options.view, self.axes, self.options.size);
-        // A damaged file is read again as a stream: the same triangles are then drawn again.
+        // Already set if a damaged file is read again as a stream: the same triangles are redrawn.
         _ = self.camera.set((camera, bounds));
     }
 
@@ -118,7 +117,7 @@ impl<'a> MeshDrawing<'a> {
     }
 }
 
-/// Whether bounds are hardly larger than others.
+/// Whether bounds exceed the shown ones by no more than [`TOLERANCE`].
 fn is_inside(taken: Bounds, shown: Bounds) -> bool {
     let size = (0..3).map(|axis| shown.max[axis] - shown.min[axis]).fold(0.0, f32::max);
     let margin = TOLERANCE * size;
@@ -142,14 +141,15 @@ impl MeshConsumer for MeshDrawing<'_> {
 
     fn take(&self, piece: &MeshPiece<'_>) -> Result<()> {
         let _span = span(Phase::Draw);
-        // If all positions are known, so are their bounds.
+        // Bounds from an earlier reading are complete.
         if matches!(piece.faces, PieceFaces::Triangles) && self.known_bounds.is_none() {
             let bounds = Bounds::of(piece.positions);
             let mut taken_bounds = self.taken_bounds.lock().unwrap_or_else(PoisonError::into_inner);
             *taken_bounds = bounds.into_iter().chain(*taken_bounds).reduce(Bounds::union);
         }
         let Some((camera, _)) = self.camera.get() else { return Ok(()) };
-        // Whether all pieces together take more does not depend on their order.
+        // Whether the total exceeds the limit does not depend on the order of the pieces, so the outcome is
+        // deterministic.
         let Some(left) = self.max_work.checked_sub(self.work.load(Ordering::Relaxed)) else { return Ok(()) };
         let mut brush = Brush::direct(&self.frame, left);
         let mut batch = Batch::new();
@@ -184,12 +184,12 @@ impl MeshConsumer for MeshDrawing<'_> {
     }
 }
 
-/// The color of a position, opaque; transparent if there is none.
+/// Opaque vertex color; all zeros if there is none.
 fn color_of(piece: &MeshPiece<'_>, position: usize) -> [u8; 4] {
     piece.colors.get(position).map_or([0; 4], |&[r, g, b, _]| [r, g, b, u8::MAX])
 }
 
-/// The bounds of positions, by several threads.
+/// Bounds of positions, computed in parallel.
 fn bounds_of_all(positions: &[[f32; 3]], threads: usize) -> Option<Bounds> {
     let all_bounds = Mutex::new(None);
     for_each_item(

@@ -1,6 +1,6 @@
-//! Surfaces of a scene: the part behind a payload, its normal and its color at a position in the picture.
+//! Resolves payloads of a scene to surfaces: normal, color and texture coordinates at a pixel position.
 //!
-//! Light and styles are in [`crate::shade`].
+//! Lighting and styles are in [`crate::shade`].
 
 use crate::camera::Camera;
 use crate::color::linear_of;
@@ -10,7 +10,7 @@ use crate::texture::{MapPurpose, Textures};
 use polyhaul_geometry::linear::{Vector, add, cross, dot, scale, subtract, unit, wide};
 use polyhaul_model::{Color, Domain, NONE, Scene};
 
-/// The surfaces of a scene.
+/// Maps the payloads of a scene to surfaces.
 pub(crate) struct SceneSurfaces<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) parts: &'a SceneParts<'a>,
@@ -28,10 +28,10 @@ impl Surfaces for SceneSurfaces<'_> {
 }
 
 impl SceneSurfaces<'_> {
-    /// The surface at a position in the picture.
+    /// The surface of a part at a pixel position.
     pub(crate) fn of_part(&self, part: &ScenePart<'_>, index: usize, place: [f64; 2]) -> SeenSurface {
         match part.kind {
-            // A point has the color of the corner that it is drawn at.
+            // A thinned face is drawn as a point, with the color at its corner.
             PartKind::Faces if part.density.step > 1 => {
                 let [x, y, _] = self.camera.project(part.corner(index));
                 self.face(part, index, [x.into(), y.into()])
@@ -53,7 +53,7 @@ impl SceneSurfaces<'_> {
         }
     }
 
-    /// The line that starts at a corner. A line with a width is a ribbon that faces the camera.
+    /// The segment that starts at a corner. With a material it is lit as a ribbon facing the camera.
     fn line(&self, part: &ScenePart<'_>, corner: usize) -> SeenSurface {
         let material = part.slots.and_then(|slots| *slots.first()?);
         let Some(number) = material else { return SeenSurface::new(None, DARK_GRAY, corner as u32) };
@@ -65,7 +65,7 @@ impl SceneSurfaces<'_> {
         SeenSurface { emits: self.emits(material), ..surface }
     }
 
-    /// A face at a place in the picture, where `corner` is the second of a triangle's.
+    /// The face of a triangle; `corner` is the triangle's second corner.
     fn face(&self, part: &ScenePart<'_>, corner: usize, place: [f64; 2]) -> SeenSurface {
         let (face, first) = part.face_of(corner);
         let corners = [first, corner, corner + 1];
@@ -73,7 +73,7 @@ impl SceneSurfaces<'_> {
         let weights = triangle.weights(place);
         let toward = scale(self.camera.ray(place), -1.0);
         let smooth = self.corner_normals(part, face, corners).map(|normals| mixed(normals, weights));
-        // A normal that points away from the camera belongs to the other side.
+        // Interpolated normals that face away belong to the other side: flip them.
         let flat = facing(triangle.normal(), toward);
         let normal = smooth.and_then(|normal| facing(normal, toward)).or(flat);
         let material = part.material(face);
@@ -87,13 +87,13 @@ impl SceneSurfaces<'_> {
         SeenSurface {
             emits: self.emits(material),
             uv: uvs.map(|uvs| mixed_uv(uvs, weights)),
-            // Edges of the polygon, without the ones that divide it into triangles.
+            // Polygon edges only, without the diagonals of the triangulation.
             edge: triangle.edge(place, [true, corner + 1 == last, corner == first + 1]),
             ..surface
         }
     }
 
-    /// The color of a material's texture.
+    /// Samples the material's color texture; the mip level follows from the texels covered per pixel.
     fn texel(
         &self,
         material: Option<usize>,
@@ -122,7 +122,7 @@ impl SceneSurfaces<'_> {
         Some([a?, b?, c?])
     }
 
-    /// The normals of three corners of a face, if the mesh has any or says how to shade it.
+    /// Normals of three face corners: stored ones, or from smoothing groups. `None` for flat shading.
     fn corner_normals(&self, part: &ScenePart<'_>, face: usize, corners: [usize; 3]) -> Option<[Vector; 3]> {
         let mesh = part.mesh;
         if mesh.face_smooth.get(face) == Some(&0) {
@@ -145,7 +145,7 @@ impl SceneSurfaces<'_> {
         Some([a?, b?, c?])
     }
 
-    /// Whether a material emits light.
+    /// Whether a material has an emission other than black.
     fn emits(&self, material: Option<usize>) -> bool {
         let material = material.and_then(|number| self.scene.materials.get(number));
         // Many exporters write an emission of 0 0 0.
@@ -153,7 +153,7 @@ impl SceneSurfaces<'_> {
         matches!(emission, Some(Color::Rgb(color)) if color.iter().any(|&channel| channel > 0.0))
     }
 
-    /// The linear color of a material.
+    /// Linear material color: diffuse, or else emission, or else gray.
     fn color_of(&self, material: Option<usize>) -> [f32; 3] {
         let material = material.and_then(|number| self.scene.materials.get(number));
         match material.and_then(|material| material.diffuse.as_ref()) {
@@ -168,13 +168,13 @@ impl SceneSurfaces<'_> {
     }
 }
 
-/// The linear color of a position, if it has one.
+/// Linear vertex color, if any.
 fn vertex_color(part: &ScenePart<'_>, position: usize) -> Option<[f32; 3]> {
     let &[r, g, b, _] = part.mesh.colors.get(position)?;
     (!r.is_nan()).then(|| [r, g, b].map(linear_of))
 }
 
-/// The direction or its opposite of length 1, whichever points to a viewer; `None` if it has no length.
+/// The unit normal, flipped to face the viewer; `None` for a zero vector.
 pub(crate) fn facing(normal: Vector, toward: Vector) -> Option<Vector> {
     let normal = unit(normal);
     let side = dot(normal, toward);
@@ -186,7 +186,7 @@ fn mixed([a, b, c]: [Vector; 3], weights: [f64; 3]) -> Vector {
     add(add(scale(a, weights[0]), scale(b, weights[1])), scale(c, weights[2]))
 }
 
-/// A triangle as the camera sees it.
+/// A triangle with its camera.
 struct SeenTriangle<'a> {
     camera: &'a Camera,
     corner: Vector,
@@ -202,7 +202,7 @@ impl SeenTriangle<'_> {
         cross(self.edges[0], self.edges[1])
     }
 
-    /// Where the ray of a place meets the triangle's plane, as weights of its corners (Möller and Trumbore, 1997).
+    /// Barycentric weights of the ray-plane intersection at a pixel position (Möller and Trumbore, 1997).
     fn weights(&self, place: [f64; 2]) -> [f64; 3] {
         let [ab, ac] = self.edges;
         let ray = self.camera.ray(place);
@@ -215,13 +215,13 @@ impl SeenTriangle<'_> {
         if (v + w).is_finite() { [1.0 - v - w, v, w] } else { [1.0 / 3.0; 3] }
     }
 
-    /// How many pixels a place is from the nearest edge of some; each is opposite to the corner of its number.
+    /// Distance in pixels to the nearest edge; `counts` selects edges by their opposite corner.
     fn edge(&self, [x, y]: [f64; 2], counts: [bool; 3]) -> f32 {
         let here = self.weights([x, y]);
         let right = self.weights([x + 1.0, y]);
         let below = self.weights([x, y + 1.0]);
         let distance = |corner: usize| {
-            // A weight is 0 at the edge, and changes by as much with each pixel.
+            // A weight is 0 at its edge; dividing by the gradient yields pixels.
             let slope = (right[corner] - here[corner]).hypot(below[corner] - here[corner]);
             if counts[corner] && slope > 0.0 { here[corner].abs() / slope } else { f64::INFINITY }
         };

@@ -1,4 +1,4 @@
-//! Pictures compared with casting a ray through every sample, and with variations that must not matter.
+//! Compares pictures with casting a ray through every sample, and with variants that must not differ.
 
 use super::*;
 use crate::frame::{PLACES, SAMPLES};
@@ -8,7 +8,7 @@ use polyhaul_model::{Color, Column, Counts, Domain, Elements, Material, Mesh, Ob
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
 use std::ops::Range;
 
-/// Numbers that are the same everywhere, from -1 to 1.
+/// Deterministic pseudorandom numbers from -1 to 1.
 struct Random(u64);
 
 impl Random {
@@ -36,7 +36,7 @@ fn scene(mesh: Mesh) -> Scene {
     Scene { meshes: vec![mesh], ..Scene::default() }
 }
 
-/// Triangles of all sizes.
+/// Random triangles of all sizes.
 fn soup(count: usize) -> Mesh {
     let mut random = Random(count as u64);
     let mut positions = Vec::new();
@@ -88,11 +88,11 @@ fn every_sample_shows_what_a_ray_meets_first() {
         }
     }
     assert_eq!(total, size[0] * size[1] * SAMPLES);
-    // Corners are rounded to 256ths of a pixel, so that edges differ.
+    // Corners are snapped to 256ths of a pixel, so edges differ.
     assert!(same as f64 > 0.999 * total as f64, "{same} of {total}");
 }
 
-/// How far along a ray a face is, by its plane and the sides of its edges.
+/// Distance of a face along a ray, from its plane and the sides of its edges.
 fn meet(parts: &SceneParts<'_>, face: usize, camera: &Camera, ray: [f64; 3]) -> Option<f64> {
     let part = &parts.parts[0];
     let [a, b, c] = [0, 1, 2].map(|corner| wide(part.corner(3 * face + corner)));
@@ -120,7 +120,7 @@ fn pictures_are_the_same_for_any_number_of_threads() {
     }
 }
 
-/// A square toward +z, of two triangles.
+/// A square of two triangles that faces +z.
 fn square() -> Mesh {
     let corner = |x: f32, y: f32| [x, y, 0.0];
     let a = corner(-1.0, -1.0);
@@ -170,7 +170,7 @@ fn colors_come_from_vertices_or_else_from_materials() {
 fn objects_are_drawn_where_their_transforms_put_them() {
     let mesh = Mesh { normals: vec![[0.0, 0.0, 1.0]; 6].into(), normal_domain: Domain::Vertex, ..square() };
     let counts = mesh.counts();
-    // Turned by a quarter around y and stretched: it faces +x.
+    // Rotated by 90 degrees around y and scaled: it faces +x.
     let transform = [[0.0, 0.0, 1.0, 5.0], [0.0, 1.0, 0.0, 0.0], [-3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let object = Object { transform: Some(transform), end: counts, ..Object::default() };
     let scene = Scene { objects: vec![object], ..scene(mesh) };
@@ -205,7 +205,7 @@ fn hostile_scenes_are_pictures_too() {
     }
 }
 
-/// No normal of a mesh without any.
+/// A normal index that is out of range.
 const NONE_OR_MORE: u32 = 77;
 
 #[test]
@@ -225,7 +225,7 @@ fn smoothing_groups_shade_what_has_no_normals() {
         let row: std::collections::BTreeSet<_> = (0..160).map(|x| pixel(&picture, x, 60)).collect();
         row.len()
     };
-    // The background and two sides, or normals that turn from one side to the other.
+    // Background and two sides; with smoothing, normals that turn from one side to the other.
     let few = colors(flat.clone());
     assert!((3..=5).contains(&few), "{few}");
     assert_eq!(colors(Mesh { smoothing_runs: vec![run(0, 0)], ..flat.clone() }), few);
@@ -275,13 +275,13 @@ fn pieces_are_drawn_as_the_model_is() {
             }
         };
         assert_eq!(readings, if number < 2 { 1 } else { 2 }, "{number}");
-        // A sample has other bounds.
+        // Sampled bounds differ.
         if number == 1 {
             continue;
         }
         let differences = bytes(&whole).iter().zip(bytes(&picture)).map(|(a, b)| a.abs_diff(*b));
         let (max, sum) = differences.fold((0, 0u64), |(max, sum), by| (by.max(max), sum + u64::from(by)));
-        // Normals have ten bits for each coordinate, and where surfaces are equally near, another may be shown.
+        // Normals are quantized to ten bits per coordinate, and among equally near surfaces a different one may win.
         assert!(sum < whole.width as u64 * whole.height as u64 / 10, "{number}: {sum} {max}");
     }
 }
@@ -309,7 +309,7 @@ fn lists_of_any_size_and_indices_out_of_range_are_drawn_or_left_out() {
     assert_eq!(pixel(&draw(&[0, 9, 2], &[0, 1]), 80, 60)[3], 0);
 }
 
-/// Objects of a soup and a line with a width, and instances of them: everything twice, and things that cannot be shown.
+/// A soup and a line with a width, instances of them, everything twice, and instances that cannot be shown.
 fn instanced() -> (Scene, Vec<Range<usize>>, Vec<PlacedInstance>) {
     let mesh = soup(400);
     let lines = Elements { offsets: vec![0, 3].into(), corner_positions: vec![0, 1, 2].into(), ..Elements::default() };
@@ -339,7 +339,7 @@ fn instanced() -> (Scene, Vec<Range<usize>>, Vec<PlacedInstance>) {
 fn instances_are_where_flattened_objects_are() {
     let (scene, definitions, mut instances) = instanced();
     instances.truncate(40);
-    // Lines have no width on a screen.
+    // Lines have no pixel width when ray-cast.
     instances.retain(|instance| instance.definition == 0);
     let instanced = Instanced {
         scene: &scene,
@@ -370,7 +370,7 @@ fn instances_are_where_flattened_objects_are() {
     let drawn = preview(&flat, &options).unwrap();
     let differing = bytes(&cast).chunks(4).zip(bytes(&drawn).chunks(4));
     let differing = differing.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 24)).count();
-    // Bounds, and so cameras, differ by rounding, and edges with them.
+    // Bounds and therefore cameras differ by rounding, and so do edges.
     assert!(differing < 160 * 120 / 50, "{differing}");
 }
 
@@ -389,7 +389,7 @@ fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile
         let drawing = InstancedDrawing::new(instanced, &options).unwrap();
         (drawing.first().unwrap().image, drawing.rest().unwrap().image)
     };
-    // From the middle of everything, mirrored.
+    // From the center of the scene, mirrored.
     let axes = [[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let inside = SceneCamera { axes, eye: [3.5, 2.5, -0.2], tangent: 1.0 };
     for camera in [None, Some(inside)] {
@@ -428,7 +428,7 @@ fn what_is_drawn_first_is_where_rays_would_meet_it() {
         let first = drawing.first().unwrap().image;
         (first, drawing.rest().unwrap().image, drawing.instance_bytes() > 0)
     };
-    // Definitions that only one instance has are drawn, and nothing is left for rays.
+    // Definitions with a single instance are rasterized, which leaves nothing to ray-cast.
     let own_definitions: Vec<_> =
         instances.iter().map(|instance| definitions[instance.definition as usize].clone()).collect();
     let own_instances: Vec<_> =
@@ -476,13 +476,13 @@ fn wide_lines_are_as_wide_as_they_say() {
     let drawing = InstancedDrawing::new(instanced, &options).unwrap();
     drawing.first().unwrap();
     let picture = drawing.rest().unwrap().image;
-    // 100 pixels are 10 units at this distance, so that the line is 5 pixels wide.
+    // 100 pixels are 10 units at this distance, so the line is 5 pixels wide.
     let covered: f64 = (0..200).map(|x| f64::from(pixel(&picture, x, 50)[3]) / 255.0).sum();
     assert!((covered - 5.0).abs() < 0.6, "{covered}");
     assert_eq!(pixel(&picture, 100, 50)[3], 255);
 }
 
-/// Splats of all shapes and colors.
+/// Splats of random shapes and colors.
 fn splats(count: usize) -> Mesh {
     let mut random = Random(99);
     let names =
@@ -503,8 +503,8 @@ fn splats(count: usize) -> Mesh {
     Mesh { positions: positions.into(), vertex_columns, ..Mesh::default() }
 }
 
-/// The colors of splats by the definition: every one of them at every pixel, in double precision, the projection's
-/// derivative by differences.
+/// Renders splats by the definition: every splat at every pixel, in double precision, with a numerical derivative of
+/// the projection.
 fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[f64; 3]> {
     let column = |name: &str, at: usize| {
         let column = mesh.vertex_columns.iter().find(|column| column.name == name).unwrap();
@@ -528,7 +528,7 @@ fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[
         let length = (w * w + x * x + y * y + z * z).sqrt();
         let w = w / length;
         let axis = [x, y, z].map(|part| part / length);
-        // Each axis of the splat, turned by the quaternion, moves the projection so far.
+        // Displacement of the projection by each rotated axis of the splat.
         let moves: Vec<[f64; 2]> = (0..3)
             .map(|number| {
                 let mut unit = [0.0; 3];

@@ -1,61 +1,60 @@
-//! The textures of a scene's materials: mip levels and color lookup.
+//! Material textures: mip-mapped images, color lookup and opacity tests.
 //!
-//! Images arrive decoded and scaled; see [`TextureImage`].
+//! Decodes and scales nothing; images arrive as mip levels in a [`TextureImage`].
 
 use crate::color::linear;
 use polyhaul_model::Array;
 use polyhaul_model::error::{Result, planted, try_push};
 
-/// An image with its mip levels, from the largest on: width and height, then red, green, blue (sRGB) and alpha of each
-/// pixel, row by row from the top.
+/// An image with mip levels, largest first: width and height, then RGBA bytes (sRGB) in rows from the top.
 #[derive(Clone, Debug, Default)]
 pub struct TextureImage {
-    /// The levels.
+    /// Mip levels: size and pixels.
     pub levels: Vec<([usize; 2], Array<u8>)>,
 }
 
-/// What a map is for.
+/// The material property that a map controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MapPurpose {
-    /// The color of the surface.
+    /// Surface color.
     #[default]
     Color,
-    /// Where there is a surface: white is opaque.
+    /// Opacity: white is opaque, black is a hole.
     Opacity,
 }
 
-/// The part of an image that an opacity map takes.
+/// The image channel that determines opacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MapChannel {
-    /// Alpha if pixels are not opaque, otherwise brightness.
+    /// Alpha if the image has transparent pixels, otherwise brightness.
     #[default]
     Auto,
-    /// Alpha.
+    /// Alpha channel.
     Alpha,
-    /// Brightness.
+    /// Mean of red, green and blue.
     Brightness,
-    /// Red, green or blue, by its number.
+    /// Red, green or blue channel by index.
     Color(usize),
-    /// None: the map makes no holes, whatever its pixels are.
+    /// Ignored: the map never makes holes.
     Nothing,
 }
 
-/// A material's map.
+/// A map of a material.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapUse {
-    /// What it is for.
+    /// Purpose of the map.
     pub kind: MapPurpose,
-    /// Which image.
+    /// Index of the image, in the order of [`Textures::push`].
     pub image: usize,
-    /// Factors of u and v.
+    /// Scale of u and v.
     pub scale: [f32; 2],
-    /// Added to u and v after that.
+    /// Offset of u and v, added after scaling.
     pub offset: [f32; 2],
-    /// Whether the image's border extends outside; otherwise the image repeats.
+    /// Whether coordinates outside the image are clamped to its border; otherwise the image repeats.
     pub clamps: bool,
-    /// Which part of the image makes holes.
+    /// Channel for opacity.
     pub channel: MapChannel,
-    /// From which value on there is a surface.
+    /// Minimum opacity of a solid surface.
     pub cutoff: f32,
 }
 
@@ -73,18 +72,18 @@ impl Default for MapUse {
     }
 }
 
-/// The textures of a scene.
+/// Textures of a scene's materials.
 #[derive(Clone, Debug, Default)]
 pub struct Textures {
     images: Vec<Option<TextureImage>>,
-    /// Whether each has pixels that are not opaque.
+    /// Whether each image has transparent pixels.
     are_open: Vec<bool>,
-    /// The color map and the opacity map of each material.
+    /// Color and opacity map per material.
     maps: Vec<[Option<MapUse>; 2]>,
 }
 
 impl Textures {
-    /// Adds a map of a material. The first one for a purpose counts.
+    /// Adds a map to a material. Later maps for the same purpose are ignored.
     ///
     /// # Errors
     /// If out of memory.
@@ -96,35 +95,35 @@ impl Textures {
         Ok(())
     }
 
-    /// Adds the next image; `None` for a missing one.
+    /// Appends an image; `None` keeps the index of a missing one.
     ///
     /// # Errors
     /// If out of memory.
     pub fn push(&mut self, image: Option<TextureImage>) -> Result<()> {
-        // An image without pixels has no color.
+        // An image with an empty level has no color.
         let is_empty = |image: &TextureImage| image.levels.iter().any(|(size, _)| size.contains(&0));
         let image = image.filter(|image| !is_empty(image));
         try_push(&mut self.are_open, image.as_ref().is_some_and(TextureImage::is_open), "textures")?;
         try_push(&mut self.images, image, "textures")
     }
 
-    /// Whether there are any.
+    /// Whether any material has a map.
     pub(crate) fn has_any(&self) -> bool {
         !self.maps.is_empty()
     }
 
-    /// A material's map, and its image.
+    /// A material's map and image for a purpose.
     pub(crate) fn find(&self, material: Option<usize>, purpose: MapPurpose) -> Option<(&MapUse, &TextureImage)> {
         let map = self.maps.get(material?)?[purpose as usize].as_ref()?;
         Some((map, self.images.get(map.image)?.as_ref().filter(|image| !image.levels.is_empty())?))
     }
 
-    /// Whether a material has holes: an opacity map, or a color map that is not opaque everywhere.
+    /// Whether a material has holes: an opacity map or a color map with transparency.
     pub(crate) fn has_holes(&self, material: Option<usize>) -> bool {
         [MapPurpose::Color, MapPurpose::Opacity].into_iter().any(|purpose| self.hole_map(material, purpose).is_some())
     }
 
-    /// A material's map that makes holes, its image, and the channel that does.
+    /// A map that makes holes, with its image and channel.
     fn hole_map(&self, material: Option<usize>, purpose: MapPurpose) -> Option<(&MapUse, &TextureImage, MapChannel)> {
         let (map, image) = self.find(material, purpose)?;
         let is_open = self.are_open.get(map.image) == Some(&true);
@@ -140,14 +139,14 @@ impl Textures {
         (has_holes && !planted("texture-holes")).then_some((map, image, channel))
     }
 
-    /// Whether there is a surface at a texture coordinate.
+    /// Whether the surface is solid at a texture coordinate.
     pub(crate) fn is_solid(&self, material: Option<usize>, uv: [f32; 2]) -> bool {
         let maps = [MapPurpose::Color, MapPurpose::Opacity].map(|purpose| self.hole_map(material, purpose));
         maps.into_iter().flatten().all(|(map, image, channel)| {
             let [r, g, b, a] = image.color(map, uv, 0.0);
             let value = match channel {
                 MapChannel::Alpha => a,
-                // About as the channels are stored.
+                // Approximates the stored sRGB value.
                 MapChannel::Color(number) => [r, g, b].get(number).map_or(1.0, |channel| channel.sqrt()),
                 _ => ((r + g + b) / 3.0).sqrt(),
             };
@@ -157,14 +156,13 @@ impl Textures {
 }
 
 impl TextureImage {
-    /// Whether a pixel is not opaque. Small levels suffice: a hole is in all of them.
+    /// Whether a pixel is transparent. Checks a small level: mip mapping keeps holes at every level.
     fn is_open(&self) -> bool {
         let level = self.levels.iter().find(|(size, _)| size[0].max(size[1]) <= 256).or(self.levels.last());
         level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))
     }
 
-    /// The linear color and the alpha at a texture coordinate, for a pixel that covers `covered` of the largest level's
-    /// pixels on each side: from the two nearest levels, each between its four nearest pixels.
+    /// Trilinear lookup: linear color and alpha. `covered` is the number of texels of the largest level per pixel.
     pub(crate) fn color(&self, map: &MapUse, uv: [f32; 2], covered: f32) -> [f32; 4] {
         let place: [f32; 2] = std::array::from_fn(|axis| uv[axis] * map.scale[axis] + map.offset[axis]);
         let last = (self.levels.len() - 1) as f32;
@@ -179,14 +177,14 @@ impl TextureImage {
         std::array::from_fn(|channel| near[channel] + part * (far[channel] - near[channel]))
     }
 
-    /// Width and height of the largest level.
+    /// Size of the largest level.
     pub(crate) fn size(&self) -> [f32; 2] {
         self.levels.first().map_or([1.0; 2], |(size, _)| size.map(|side| side as f32))
     }
 
     fn at_level(&self, level: usize, [u, v]: [f32; 2], clamps: bool) -> [f32; 4] {
         let ([width, height], pixels) = &self.levels[level];
-        // v points up, and rows go down.
+        // v points up, rows run down.
         let x = u * *width as f32 - 0.5;
         let y = (1.0 - v) * *height as f32 - 0.5;
         let left = x.floor();
@@ -249,7 +247,7 @@ mod tests {
         }
     }
 
-    /// A pixel as the only one of an image, used by a map of a material of its own.
+    /// Tests a map of its own material with a one-pixel image.
     fn is_solid(pixel: [u8; 4], map: MapUse) -> bool {
         let mut textures = Textures::default();
         textures.push(Some(TextureImage { levels: vec![([1, 1], pixel.to_vec().into())] })).unwrap();
@@ -263,7 +261,7 @@ mod tests {
         let dark = [10, 10, 10, 240];
         assert!(is_solid(dark, map(MapChannel::Auto)) && is_solid(dark, map(MapChannel::Alpha)));
         assert!(!is_solid([250, 250, 250, 20], map(MapChannel::Auto)));
-        // Without transparent pixels, an image is a mask by itself.
+        // An image without transparent pixels is itself the mask.
         assert!(!is_solid([10, 10, 10, 255], map(MapChannel::Auto)) && is_solid([200; 4], map(MapChannel::Brightness)));
         assert!(is_solid([200, 0, 0, 255], map(MapChannel::Color(0))));
         assert!(!is_solid([200, 0, 0, 255], map(MapChannel::Color(1))));

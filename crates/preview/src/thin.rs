@@ -1,6 +1,6 @@
-//! Scenes that show more elements than the budget of work allows, as a large mesh at thousands of places does.
+//! Reduces scenes with more elements than the work budget allows, such as a large mesh with thousands of objects.
 //!
-//! Parts that repeat another at the same place are left out. If that does not suffice, parts with many elements for
+//! Drops parts that repeat another at the same position. If that does not suffice, parts with many elements relative to
 //! their size in the picture are drawn as points: every n-th corner, in the color of its face.
 
 use crate::camera::Camera;
@@ -12,26 +12,26 @@ use polyhaul_model::{Bounds, Mesh};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// The units of work of a part, of a corner, of one of a line with a width, and of one that is drawn as a point.
+/// Work units per part, corner, corner of a line with a width, and corner drawn as a point.
 const PART_WORK: u64 = 256;
 const CORNER_WORK: u64 = 8;
 const RIBBON_WORK: u64 = 128;
 const POINT_WORK: u64 = 64;
-/// Points for each pixel that a part covers, at most.
+/// Maximum points per pixel covered by a part.
 const PER_PIXEL: f64 = 4.0;
-/// Their sizes in pixels.
+/// Minimum and maximum point size in pixels.
 const PIXELS: [f64; 2] = [1.5, 8.0];
-/// Shifts the corners that repeated meshes show, so that these complement each other.
+/// Shifts the sampled corners per part, so that repeated meshes show different ones.
 const SHIFT: usize = 7919;
 
-/// How much of a part is drawn.
+/// Level of detail of a part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Density {
-    /// 0 draws nothing, 1 everything, and n every n-th corner as a point.
+    /// 0 draws nothing, 1 everything, n every n-th corner as a point.
     pub(crate) step: usize,
-    /// The first of these corners.
+    /// Offset of the first sampled corner.
     skipped: usize,
-    /// The size of points in pixels.
+    /// Point size in pixels.
     pub(crate) pixels: f32,
 }
 
@@ -39,8 +39,8 @@ impl Density {
     pub(crate) const NOTHING: Density = Density { step: 0, skipped: 0, pixels: 0.0 };
     pub(crate) const WHOLE: Density = Density { step: 1, skipped: 0, pixels: 0.0 };
 
-    /// The density of the part with this number, of so many corners, with `per_pixel` points for each of the `area`
-    /// pixels that it covers.
+    /// The density of a part, by its number and corner count, for `per_pixel` points on each of the `area` pixels it
+    /// covers.
     fn new(number: usize, corners: usize, area: f64, per_pixel: f64) -> Density {
         let count = (area * per_pixel) as usize + 1;
         let step = corners / count;
@@ -53,17 +53,17 @@ impl Density {
 }
 
 impl SceneParts<'_> {
-    /// The units of work of passing all elements by, without large triangles.
+    /// Work units for processing all elements, excluding large triangles.
     pub(crate) fn drawing_work(&self) -> u64 {
         self.parts.iter().map(ScenePart::work).fold(0, u64::saturating_add)
     }
 
-    /// The number of corners and points of all meshes, each mesh counted once.
+    /// Number of corners and points, counting each mesh once.
     pub(crate) fn distinct_corners(&self) -> u64 {
         self.distinct(|part| part.corners().len() as u64)
     }
 
-    /// The sum of a value over all meshes, where each mesh has that of its largest part.
+    /// Sums a value over meshes, using each mesh's largest part.
     fn distinct(&self, value: impl Fn(&ScenePart<'_>) -> u64) -> u64 {
         let mut largest: HashMap<(*const Mesh, u8), u64> = HashMap::new();
         for part in &self.parts {
@@ -73,7 +73,7 @@ impl SceneParts<'_> {
         largest.into_values().sum()
     }
 
-    /// Chooses what is drawn of each part, within the budget of work.
+    /// Chooses the density of each part within the work budget.
     ///
     /// # Errors
     /// If out of memory.
@@ -94,7 +94,7 @@ impl SceneParts<'_> {
         Ok(())
     }
 
-    /// Leaves out parts that show the same elements at the same place as an earlier one; returns whether there are any.
+    /// Hides parts that duplicate an earlier one (same elements, same transform); returns whether there are any.
     pub(crate) fn hide_repeats(&mut self) -> Result<bool> {
         let mut has_hidden = false;
         let mut shown = HashSet::new();
@@ -110,7 +110,7 @@ impl SceneParts<'_> {
         Ok(has_hidden)
     }
 
-    /// Draws parts as points, with the greatest density within the limit.
+    /// Draws parts as points, at the highest density within the limit.
     pub(crate) fn show_points(&mut self, camera: &Camera, size: [usize; 2], limit: u64) -> Result<()> {
         let areas = self.areas(camera, size)?;
         let mut per_pixel = PER_PIXEL;
@@ -126,7 +126,7 @@ impl SceneParts<'_> {
         }
     }
 
-    /// The pixels that the box around each part covers.
+    /// Pixels covered by the bounding box of each part.
     fn areas(&self, camera: &Camera, size: [usize; 2]) -> Result<Vec<f64>> {
         let mut bounds_of_meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
         let mut areas = Vec::new();
@@ -139,7 +139,7 @@ impl SceneParts<'_> {
     }
 }
 
-/// The pixels that a box covers, about.
+/// Approximate number of pixels that a box covers.
 fn area(camera: &Camera, size: [usize; 2], bounds: &Bounds) -> f64 {
     let [right, up, [nearest, farthest]] = camera.seen_box(bounds);
     if farthest.is_nan() || farthest <= 0.0 {
@@ -153,7 +153,7 @@ fn area(camera: &Camera, size: [usize; 2], bounds: &Bounds) -> f64 {
 }
 
 impl ScenePart<'_> {
-    /// The units of work of passing its elements by.
+    /// Work units for processing its elements.
     fn work(&self) -> u64 {
         let corners = self.corners().len();
         match self.density.step {
@@ -164,7 +164,7 @@ impl ScenePart<'_> {
         }
     }
 
-    /// The elements that are drawn one by one, or the corners of which some are drawn as points.
+    /// Range of elements to draw; for a thinned part, range of corners to sample.
     pub(crate) fn drawn(&self) -> Range<usize> {
         if self.density.step == 1 {
             return self.elements.clone();
@@ -173,7 +173,7 @@ impl ScenePart<'_> {
         corners.start + self.density.skipped..corners.end
     }
 
-    /// The position of a corner or a point.
+    /// Scene-space position of a corner or point.
     pub(crate) fn corner_or_point(&self, index: usize) -> [f32; 3] {
         match self.kind {
             PartKind::Faces | PartKind::Lines => self.corner(index),
@@ -181,8 +181,8 @@ impl ScenePart<'_> {
         }
     }
 
-    /// The corner whose payload stands for an element with a corner: the second one of a triangle, or the first one of
-    /// a segment.
+    /// The corner whose payload identifies the element at a corner: the second one of a triangle, or the first one of a
+    /// segment.
     pub(crate) fn standing_for(&self, corner: usize) -> usize {
         let elements = match self.kind {
             PartKind::Faces => &self.mesh.faces,

@@ -1,8 +1,8 @@
-//! The budget of work of a picture.
+//! The work budget of a picture.
 //!
-//! Work is counted, in units of about a nanosecond of one thread, and not timed: a picture has the same bytes on every
-//! machine and for any number of threads. Counts depend on the scene alone, or are kept by one thread in a fixed order,
-//! as in a tile. What grows with the size of the scene is granted; the budget bounds what repetition and overlap add.
+//! Work is counted in units of about a nanosecond of one thread, not timed, so a picture is identical on every machine
+//! and for any number of threads. Counts depend only on the scene, or are kept by one thread in a fixed order, as
+//! within a tile. Work that grows with the scene is granted; the budget bounds the excess from repetition and overlap.
 
 use crate::PreviewOptions;
 use crate::parallel::draw_each;
@@ -13,36 +13,36 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// How much work a picture may take before it becomes coarser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkBudget {
-    /// About a second of one thread, and more in proportion to the size of the scene: pictures become coarser only if
-    /// a scene shows the same elements many times, or many large ones that hide each other.
+    /// About a second of one thread, plus time proportional to the scene: pictures become coarser only if a scene
+    /// repeats the same elements many times, or has many large ones that hide each other.
     #[default]
     Proportional,
-    /// A fraction of a second, whatever the size of the scene: pictures of large ones are coarser.
+    /// A fraction of a second, regardless of the scene: large scenes become coarser.
     Fixed,
 }
 
-/// A picture, and the work that it took.
+/// A picture with its work count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountedPicture {
     /// The picture.
     pub image: polyhaul_model::Image,
-    /// The work that was counted, in units of about a nanosecond.
+    /// Work in units of about a nanosecond.
     pub work: u64,
-    /// Whether elements were left out, or drawn as points, since they exceeded the budget.
+    /// Whether elements were dropped or drawn as points to stay within the budget.
     pub is_coarse: bool,
 }
 
-/// Units for each pixel: enough to cover all samples of the picture about a hundred times.
+/// Work units per pixel: enough to cover every sample about a hundred times.
 const PER_PIXEL: u64 = 512;
-/// Smaller pictures have the budget of one with so many pixels, the default size.
+/// Smaller pictures get the budget for this many pixels, the default size.
 const MIN_PIXELS: u64 = 800 * 600;
-/// The part of it that [`WorkBudget::Fixed`] grants.
+/// Divisor of the budget for [`WorkBudget::Fixed`].
 const FIXED_SHARE: u64 = 4;
 
-/// The work of a picture in the making.
+/// Budget and work counter of a picture.
 pub(crate) struct PictureWork<'a> {
     pub(crate) run: &'a RunOptions,
-    /// The size of the picture in pixels.
+    /// Picture size in pixels.
     pub(crate) size: [usize; 2],
     budget: WorkBudget,
     base: u64,
@@ -64,7 +64,7 @@ impl<'a> PictureWork<'a> {
         }
     }
 
-    /// The units for a task, where a scene of this size needs `linear` units.
+    /// Work limit of a task that takes `linear` units in proportion to the scene.
     pub(crate) fn limit(&self, linear: u64) -> u64 {
         match self.budget {
             WorkBudget::Proportional => self.base.saturating_add(linear),
@@ -72,17 +72,17 @@ impl<'a> PictureWork<'a> {
         }
     }
 
-    /// Counts units.
+    /// Counts work units.
     pub(crate) fn add(&self, units: u64) {
         self.done.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// Notes that something was left out.
+    /// Marks the picture as coarse.
     pub(crate) fn note_coarse(&self) {
         self.is_coarse.store(true, Ordering::Relaxed);
     }
 
-    /// The picture that this work made.
+    /// Combines an image with the counted work.
     pub(crate) fn picture(&self, image: polyhaul_model::Image) -> CountedPicture {
         CountedPicture {
             image,
@@ -91,9 +91,9 @@ impl<'a> PictureWork<'a> {
         }
     }
 
-    /// Calls `work` for items that share `limit` units, each on one thread: first with half of their shares, then, for
-    /// those that needed more, with equal shares of what is left. `work` returns the units that it took; if that is
-    /// more than it was granted, the item is unfinished.
+    /// Distributes `limit` units over items, each processed by one thread. A first pass grants every item an equal
+    /// share of half the limit; a second pass repeats unfinished items with equal shares of the rest. `work` returns
+    /// the units spent, more than granted if the item is unfinished.
     ///
     /// Returns whether all items are finished.
     pub(crate) fn share<I: Send, S>(

@@ -1,30 +1,30 @@
-//! The cost of reads on this machine when the file is in the page cache: the yardstick for buffering.
+//! Measures the cost of reads from the page cache on this machine, the reference for buffering.
 
 use crate::files::{File, Transfers};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-/// The read size of a buffer.
+/// Read size of a buffer.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// The number of blocks, and of single bytes, read in each of a few rounds.
+/// Number of blocks, and of single bytes, read per round.
 const BLOCKS: u64 = 32;
 const ROUNDS: u32 = 8;
 
-/// The cost of reads from the page cache.
+/// Cost of reads from the page cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Cached {
     /// Bytes per second in calls of 64 KiB.
     pub bytes_per_second: f64,
-    /// A call of one byte, nanoseconds.
+    /// Cost of a one-byte call in nanoseconds.
     pub call_ns: f64,
 }
 
-/// If nothing could be measured.
+/// Used if the measurement fails.
 const UNKNOWN: Cached = Cached { bytes_per_second: 4e9, call_ns: 200.0 };
 
 impl Cached {
-    /// Reads this program's own file, which is in the page cache while it runs; takes some milliseconds.
+    /// Reads this program's executable, which is in the page cache while it runs. Takes a few milliseconds.
     pub fn measure() -> Cached {
         let Ok(file) = std::fs::File::open("/proc/self/exe") else { return UNKNOWN };
         let mut block = vec![0; BLOCK_BYTES];
@@ -40,13 +40,13 @@ impl Cached {
         }
     }
 
-    /// The time of reads and writes, in seconds: as measured, and at least the cost of minimal calls.
+    /// Time of reads or writes in seconds: as measured, but at least the cost of minimal calls.
     pub fn seconds(&self, transfers: &Transfers) -> f64 {
         (transfers.time_ns as f64).max(transfers.calls as f64 * self.call_ns) / 1e9
     }
 
-    /// The time of all of a file's reads and writes, in seconds, had they been made 64 KiB at a time: the bytes at the
-    /// cached rate, plus waiting. Never more than the actual time.
+    /// Estimated time of a file's reads and writes in seconds if made in calls of 64 KiB: bytes at the cached rate,
+    /// plus waiting. At most the actual time.
     pub fn buffered_seconds(&self, file: &File) -> f64 {
         let buffered = |transfers: &Transfers| {
             let moving = transfers.bytes as f64 / self.bytes_per_second + transfers.waited_ns as f64 / 1e9;
@@ -56,7 +56,7 @@ impl Cached {
     }
 }
 
-/// The least time of a call among some rounds, by its number.
+/// Minimum over rounds of the mean time per call; `call` receives the index.
 fn best_ns(mut call: impl FnMut(u64) -> bool) -> Option<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {

@@ -1,7 +1,7 @@
-//! The first process that is watched: started, stopped until somebody watches it, then sent off.
+//! Starts the first traced process, stopped until it is traced.
 //!
-//! It uses a plain fork, because it has to wait for its watcher between fork and exec. In between it takes no memory
-//! and no lock: other threads of this program may hold some.
+//! Uses a plain fork, since the process has to wait for its tracer between fork and exec. In between it must not
+//! allocate or lock: other threads of this program may have held locks at the fork.
 
 use crate::filter::Filter;
 use crate::system;
@@ -11,41 +11,41 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 
-/// The task of the process.
+/// What the process does.
 pub enum Work {
-    /// Becoming a program, with its arguments; the first names it.
+    /// Executes a program; the first argument names it.
     Program(Vec<CString>),
-    /// Making this many calls that stop and do nothing, to measure the cost of stopping.
+    /// Makes this many traced calls without effect, to measure the cost of stopping.
     Calls(u32),
 }
 
 impl Work {
-    /// A command line; `None` if a part of it contains a zero byte.
+    /// Converts a command line; `None` if a part contains a NUL byte.
     pub fn program(command: &[OsString]) -> Option<Work> {
         let parts = command.iter().map(|part| CString::new(part.clone().into_vec()).ok());
         parts.collect::<Option<Vec<CString>>>().map(Work::Program)
     }
 }
 
-/// Why the process did not become a program.
+/// Why the process failed to execute its program.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The kernel did not take the filter.
+    /// The kernel rejected the filter.
     Filter(io::Error),
-    /// The program could not be started.
+    /// The program could not be executed.
     Program(io::Error),
 }
 
-/// A process that waits.
+/// A process waiting to be traced.
 pub struct Child {
-    /// Its id.
+    /// Process ID.
     pub pid: pid_t,
     go: PipeWriter,
     failure: PipeReader,
 }
 
 impl Child {
-    /// Starts it.
+    /// Forks the process.
     pub fn fork(work: &Work, filter: &Filter) -> io::Result<Child> {
         let (wait, go) = io::pipe()?;
         let (failure, report) = io::pipe()?;
@@ -55,7 +55,7 @@ impl Child {
         };
         let pointers: Vec<_> = program.iter().map(|part| part.as_ptr()).chain([std::ptr::null()]).collect();
         let ends = [wait.as_raw_fd(), go.as_raw_fd(), report.as_raw_fd()];
-        // SAFETY: between `fork` and `exec` or `_exit` the child runs `live` only, which makes system calls and neither
+        // SAFETY: between `fork` and `exec` or `_exit` the child runs only `live`, which makes system calls and neither
         // allocates nor takes a lock.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
@@ -64,10 +64,10 @@ impl Child {
         }
     }
 
-    /// Watches it, with these options of ptrace, and sends it off.
+    /// Traces the process with these ptrace options, and lets it continue.
     pub fn go(mut self, options: usize) -> io::Result<Departed> {
         if let Err(error) = system::ptrace(libc::PTRACE_SEIZE, self.pid, 0, options) {
-            // It finds the other end closed, and exits.
+            // The process reads end of file, and exits.
             drop(self.go);
             let _ = system::wait(self.pid, 0);
             return Err(error);
@@ -77,15 +77,15 @@ impl Child {
     }
 }
 
-/// A process that is under way.
+/// A process being traced.
 pub struct Departed {
-    /// Its id.
+    /// Process ID.
     pub pid: pid_t,
     failure: PipeReader,
 }
 
 impl Departed {
-    /// Why it did not become a program. To be asked when it is one, or has ended: waits until then.
+    /// Why it failed to execute its program, if so. Blocks until it has executed one or ended.
     pub fn refusal(mut self) -> Option<Refusal> {
         let mut words = [0; 5];
         self.failure.read_exact(&mut words).ok()?;
@@ -98,10 +98,10 @@ impl Departed {
 const FILTER: u8 = 1;
 const PROGRAM: u8 = 2;
 
-/// The life of the process, which ends here.
+/// Runs in the child; never returns.
 fn live(work: &Work, program: &[*const c_char], filter: &Filter, [wait, go, report]: [c_int; 3]) -> ! {
-    // SAFETY: `byte` is writable for the one byte that is read. `program` has pointers to strings that end with NUL,
-    // and a null at its end; both were made before the fork. `execvp` of the systems' libraries takes no lock.
+    // SAFETY: `byte` is writable for the one byte that is read. `program` contains pointers to NUL-terminated strings
+    // and a terminating null, all created before the fork. `execvp` of the supported C libraries takes no lock.
     unsafe {
         libc::close(go);
         let mut byte = 0u8;
@@ -119,7 +119,7 @@ fn live(work: &Work, program: &[*const c_char], filter: &Filter, [wait, go, repo
                 libc::_exit(0)
             }
             Work::Program(_) => {
-                // Ignored in Rust programs, and inherited by their children.
+                // Rust programs ignore SIGPIPE, and children inherit that.
                 libc::signal(libc::SIGPIPE, libc::SIG_DFL);
                 libc::execvp(program[0], program.as_ptr());
                 fail(report, PROGRAM, &io::Error::last_os_error())

@@ -1,14 +1,14 @@
-//! The time that a thread was ready to run but had no processor: not a wait for a disk.
+//! Measures scheduling delay: the time in which a thread was runnable but had no processor. It must not count as
+//! waiting for a disk.
 //!
-//! The kernel counts it for every thread (`schedstat`). It is asked only after calls that took long.
+//! The kernel counts it per thread (`schedstat`). It is only read after calls that took long.
 
 use libc::pid_t;
 
-/// The delay of a thread caused by the handover at a stop if no other program wants the processor (measured: 190 to
-/// 260).
+/// Scheduling delay per stop, caused by switching to the tracer and back, without contention (measured: 190 to 260).
 const HAND_OVER_NS: u64 = 250;
 
-/// The part of a thread's delay that was already taken into account.
+/// Delay of a thread that is already accounted for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
     seen_ns: u64,
@@ -16,8 +16,8 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// The delay of a thread (0 is this one) since the last call, without the share of its `stops` stops so far. Zero
-    /// if the kernel does not count.
+    /// Delay of a thread (0 is this one) since the last call, without the part caused by its `stops` stops so far. 0 if
+    /// the kernel does not count it.
     pub fn further(&mut self, thread: pid_t, stops: u64) -> i64 {
         let Some(delay_ns) = total(thread) else { return 0 };
         let due = stops.saturating_sub(self.stops).saturating_mul(HAND_OVER_NS);
@@ -27,7 +27,7 @@ impl Delay {
     }
 }
 
-/// All of a thread's delay.
+/// Total delay of a thread.
 fn total(thread: pid_t) -> Option<u64> {
     let path = if thread == 0 { "/proc/thread-self/schedstat".into() } else { format!("/proc/{thread}/schedstat") };
     std::fs::read_to_string(path).ok()?.split(' ').nth(1)?.parse().ok()

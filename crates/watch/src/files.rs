@@ -1,8 +1,7 @@
-//! Which file a descriptor refers to, and the calls on each file.
+//! Resolves descriptors to files and counts the calls on each file.
 //!
-//! A descriptor is looked up when it is first used and forgotten when it is closed, so its origin does not matter:
-//! opened, inherited, duplicated, received. Files with the same name are one file, whichever process uses them. The
-//! content of a file is never read.
+//! A descriptor is resolved on first use and forgotten when closed, so its origin does not matter: opened, inherited,
+//! duplicated or received. Files are identified by name across processes. File contents are never read.
 
 use crate::filter::Call;
 use crate::stacks::Stacks;
@@ -14,34 +13,34 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::rc::Rc;
 
-/// The most files that are distinguished; others are counted as one.
+/// Maximum number of files distinguished; others are combined.
 const MAX_FILES: usize = 100_000;
 
-/// The most sizes of calls counted at a time for each file.
+/// Maximum number of call sizes counted per file.
 const MAX_SIZES: usize = 12;
 
-/// Calls that took longer than this waited for a disk or a peer, nanoseconds.
+/// Calls longer than this count as waiting for a disk or peer, in nanoseconds.
 pub const WAIT_NS: u64 = 100_000;
 
-/// What a descriptor may refer to.
+/// Kind of object that a descriptor refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A plain file.
+    /// A regular file or block device.
     File,
-    /// A folder.
+    /// A directory.
     Folder,
     /// A pipe.
     Pipe,
     /// A socket.
     Socket,
-    /// A terminal or another device.
+    /// A terminal or another character device.
     Device,
-    /// Something without a name in the file system, or that no longer exists.
+    /// An object without a path, or a deleted one.
     Other,
 }
 
 impl Kind {
-    /// The name of all files of the kind.
+    /// Name for all objects of the kind.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::File => "files",
@@ -54,41 +53,41 @@ impl Kind {
     }
 }
 
-/// The size classes: each holds sizes below its limit.
+/// Upper limits of the size classes, exclusive.
 pub const LIMITS: [u64; 10] = [1, 16, 64, 256, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
 /// Reads or writes of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
-    /// Calls, including those that failed.
+    /// Number of calls, including failed ones.
     pub calls: u64,
-    /// Calls that failed.
+    /// Number of failed calls.
     pub failed: u64,
-    /// The bytes moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Time in these calls, without the cost of watching. Below zero if that was overestimated.
+    /// Time in these calls without tracing overhead. Negative if the overhead was overestimated.
     pub time_ns: i64,
-    /// The part of it that was spent waiting: calls over [`WAIT_NS`].
+    /// Time in calls longer than [`WAIT_NS`].
     pub waited_ns: u64,
-    /// Calls by size: below the limits of [`LIMITS`], and above.
+    /// Calls per size class: below each of [`LIMITS`], and above.
     pub buckets: [u64; LIMITS.len() + 1],
-    /// Sizes above 0: a new one replaces the one with the lowest count, so that a frequent one gets in and stays
-    /// whenever it appears.
+    /// Most frequent sizes above 0: a new size replaces the one with the lowest count, so a frequent one enters and
+    /// stays, whenever it appears.
     sizes: Vec<Counted>,
 }
 
-/// A size and its calls.
+/// A call size with its count.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     bytes: u64,
-    /// Calls since it got its place.
+    /// Calls since it entered.
     calls: u64,
-    /// The count of its predecessor in this place, by which its own may be too low.
+    /// Count of the size it replaced: the maximum by which its own may be too low.
     before: u64,
 }
 
 impl Transfers {
-    /// A call that ended: its result and its time.
+    /// Adds a completed call.
     pub fn add(&mut self, result: i64, time_ns: i64) {
         self.calls += 1;
         self.add_time(time_ns);
@@ -110,79 +109,79 @@ impl Transfers {
         }
     }
 
-    /// Time of a call that the kernel restarts.
+    /// Adds the time of a call that the kernel will restart.
     pub fn add_time(&mut self, time_ns: i64) {
         self.time_ns += time_ns;
         let waited = u64::try_from(time_ns).unwrap_or(0);
         self.waited_ns += if waited > WAIT_NS || planted("watch-waits") { waited } else { 0 };
     }
 
-    /// Calls that moved something.
+    /// Number of calls that transferred bytes.
     pub fn moving(&self) -> u64 {
         self.calls - self.failed - self.buckets[0]
     }
 
-    /// The size of at least nine of ten calls, except for those that moved nothing.
+    /// Size of at least 90 % of the calls that transferred bytes, if any.
     pub fn usual_size(&self) -> Option<u64> {
         let size = self.sizes.iter().max_by_key(|size| size.calls)?;
         (size.calls * 10 >= self.moving() * 9).then_some(size.bytes)
     }
 }
 
-/// The calls on one file, or on all of a kind.
+/// Calls on one file, or on all objects of a kind.
 #[derive(Debug)]
 pub struct File {
-    /// Its path as reported by the system, or the name of the kind.
+    /// Path as reported by the system, or name of the kind.
     pub name: String,
-    /// Its kind.
+    /// Kind of object.
     pub kind: Kind,
-    /// How often it was opened.
+    /// Number of opens.
     pub opens: u64,
-    /// Time of that.
+    /// Time in opens.
     pub open_ns: i64,
     /// Reads.
     pub reads: Transfers,
     /// Writes.
     pub writes: Transfers,
-    /// How often parts of it were mapped into memory.
+    /// Number of memory mappings.
     pub maps: u64,
-    /// The bytes of all mappings.
+    /// Total size of the mappings in bytes.
     pub mapped_bytes: u64,
-    /// How often a program waited for it to be on the disk.
+    /// Number of syncs.
     pub syncs: u64,
-    /// Time of that.
+    /// Time in syncs.
     pub sync_ns: i64,
-    /// The origins of the calls.
+    /// Callers, by stack.
     pub stacks: Stacks,
 }
 
-/// All files.
+/// All files used.
 #[derive(Debug, Default)]
 pub struct Files {
     list: Vec<File>,
     places: HashMap<(Kind, String), usize>,
-    /// Whether pipes and the like are distinguished too.
+    /// Whether objects without files are distinguished, too.
     all: bool,
 }
 
 impl Files {
-    /// Creates an empty set. With `has_others`, pipes, sockets and the like are distinguished; otherwise there is one
-    /// of each kind.
+    /// Creates an empty set. With `has_others`, pipes, sockets and other objects are distinguished; otherwise they are
+    /// combined by kind.
     pub fn new(has_others: bool) -> Files {
         Files { all: has_others, ..Files::default() }
     }
 
-    /// All that were used.
+    /// All files in order of first use.
     pub fn list(&self) -> &[File] {
         &self.list
     }
 
-    /// The file at a place.
+    /// A file by index.
     pub fn at(&mut self, place: usize) -> Option<&mut File> {
         self.list.get_mut(place)
     }
 
-    /// The place of the file that a thread's descriptor refers to now.
+    /// Index of the file that a thread's descriptor currently refers to.
     fn find(&mut self, thread: pid_t, descriptor: i32) -> usize {
         let link = format!("/proc/{thread}/fd/{descriptor}");
         let Ok(target) = fs::read_link(&link) else { return self.place(Kind::Other, Kind::Other.plural()) };
@@ -192,12 +191,12 @@ impl Files {
         self.place(kind, if is_told_apart { &name } else { kind.plural() })
     }
 
-    /// A plain file of this name.
+    /// The regular file with this name; added if missing.
     pub fn plain_file(&mut self, name: &str) -> Option<&mut File> {
         self.file_of_kind(Kind::File, name)
     }
 
-    /// The file with this kind and name: for reports made by hand, as in tests.
+    /// The file with this kind and name; added if missing. For constructed reports, as in tests.
     pub fn file_of_kind(&mut self, kind: Kind, name: &str) -> Option<&mut File> {
         let place = self.place(kind, name);
         self.at(place)
@@ -225,7 +224,8 @@ impl File {
         File { name, kind, opens: 0, open_ns: 0, reads, writes, maps: 0, mapped_bytes: 0, syncs: 0, sync_ns: 0, stacks }
     }
 
-    /// A call: its result, `None` if it will be restarted or never end; its mapping; its time.
+    /// Adds a call: `result` is `None` if it will be restarted or never completes; `mapped_bytes` is the size of a
+    /// mapping.
     pub fn add(&mut self, call: Call, result: Option<i64>, mapped_bytes: u64, time_ns: i64) {
         let transfers = match call {
             Call::Read | Call::Copy { .. } => &mut self.reads,
@@ -254,7 +254,7 @@ impl File {
     }
 }
 
-/// The kind of a link's target in /proc.
+/// Kind of a descriptor link in /proc.
 fn kind(link: &str, name: &str) -> Kind {
     let Ok(data) = fs::metadata(link) else { return Kind::Other };
     let kind = data.file_type();
@@ -269,17 +269,17 @@ fn kind(link: &str, name: &str) -> Kind {
     }
 }
 
-/// The descriptors of a process, or of several that have them in common.
+/// Descriptor table of a process, or of several that share it.
 #[derive(Clone, Debug, Default)]
 pub struct Descriptors(Rc<RefCell<HashMap<i32, usize>>>);
 
 impl Descriptors {
-    /// The place of the file that a descriptor refers to.
+    /// Index of the file that a descriptor refers to; resolved on first use.
     pub fn file(&self, files: &mut Files, thread: pid_t, descriptor: i32) -> usize {
         *self.0.borrow_mut().entry(descriptor).or_insert_with(|| files.find(thread, descriptor))
     }
 
-    /// A descriptor is new: whatever it stood for is gone.
+    /// Resolves a new descriptor, which replaces a previous one with its number.
     pub fn opened(&self, files: &mut Files, thread: pid_t, descriptor: i32) -> usize {
         if !planted("watch-reused") {
             self.closed(descriptor, descriptor);
@@ -287,7 +287,7 @@ impl Descriptors {
         self.file(files, thread, descriptor)
     }
 
-    /// The descriptors of a range are closed, both ends with it.
+    /// Forgets closed descriptors from `first` to `last`, inclusive.
     pub fn closed(&self, first: i32, last: i32) {
         let mut table = self.0.borrow_mut();
         if first == last {
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!((reads.usual_size(), reads.sizes.len()), (None, MAX_SIZES));
         (0..1000).for_each(|_| reads.add(3, 0));
         assert_eq!(reads.usual_size(), Some(3));
-        // The count inherited by the last of many does not count for it.
+        // The count that the last size inherited does not count for it.
         let mut reads = Transfers::default();
         (0..1000).for_each(|size| reads.add(1000 + size, 0));
         assert_eq!(reads.usual_size(), None);
@@ -384,7 +384,7 @@ mod tests {
         let file = fs::File::open(std::env::current_exe().unwrap()).unwrap();
         let folder = fs::File::open("/").unwrap();
         let before = table.file(&mut files, me, file.as_raw_fd());
-        // SAFETY: both descriptors are open, and stay so.
+        // SAFETY: both descriptors are open, and stay open.
         assert_eq!(unsafe { libc::dup2(folder.as_raw_fd(), file.as_raw_fd()) }, file.as_raw_fd());
         assert_eq!(table.file(&mut files, me, file.as_raw_fd()), before);
         let after = table.opened(&mut files, me, file.as_raw_fd());

@@ -1,33 +1,33 @@
-//! Which system calls are stopped, and the program for the kernel that picks them out.
+//! Selects the system calls to trace, with a BPF program for seccomp.
 //!
-//! The program runs in the kernel before each call of the watched program. Calls that are not in the table continue at
-//! full speed; the others stop for `trace`. Nothing is ever refused.
+//! The kernel runs the program before each system call. Calls that are not in the table proceed at full speed; the
+//! others stop for `trace`. No call is ever denied.
 
 use libc::{c_long, sock_filter};
 use polyhaul_fault::planted;
 use std::io;
 
-/// The effect of a system call on files.
+/// Effect of a system call on files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Makes a descriptor of a path.
+    /// Creates a descriptor from a path.
     Open,
     /// Reads from the descriptor in argument 0.
     Read,
     /// Writes to the descriptor in argument 0.
     Write,
-    /// Moves bytes from one descriptor to another; the numbers are positions of arguments.
+    /// Copies bytes between descriptors, given by argument index.
     Copy {
-        /// Which argument has the descriptor that is read.
+        /// Argument index of the source descriptor.
         from: usize,
-        /// Which argument has the descriptor that is written.
+        /// Argument index of the target descriptor.
         to: usize,
     },
     /// Closes the descriptor in argument 0.
     Close,
     /// Closes the descriptors from argument 0 to argument 1.
     CloseRange,
-    /// Makes argument 1 a descriptor of something else.
+    /// Replaces the descriptor in argument 1.
     Replace,
     /// Maps argument 1 bytes of the file in argument 4.
     Map,
@@ -35,20 +35,20 @@ pub enum Call {
     Sync,
     /// Waits for a lock.
     Wait,
-    /// Sets up queues through which files can be read without a call.
+    /// Sets up queues for file I/O without system calls.
     Queue,
-    /// Starts a thread, or queries the processors on which it may run.
+    /// Starts a thread or process, or accesses a thread's processor affinity.
     Spread,
 }
 
 impl Call {
-    /// Whether its end matters, not only its beginning.
+    /// Whether the call also stops on exit.
     pub fn has_end(self) -> bool {
         !matches!(self, Call::Close | Call::CloseRange | Call::Replace | Call::Queue | Call::Spread)
     }
 }
 
-/// Calls on files. `mmap` stops only if a file is mapped.
+/// Calls on files. `mmap` stops only for file mappings.
 const FILES: &[(c_long, Call)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, Call::Open),
@@ -89,10 +89,10 @@ const FILES: &[(c_long, Call)] = &[
     (libc::SYS_vfork, Call::Spread),
 ];
 
-/// Calls that wait for locks. Only the waiting operations of `futex` stop.
+/// Calls that wait for locks. `futex` stops only for waiting operations.
 const LOCKS: &[(c_long, Call)] = &[(libc::SYS_futex, Call::Wait), (libc::SYS_futex_waitv, Call::Wait)];
 
-/// The operations of `futex` that can wait; `FUTEX_LOCK_PI2` is 13.
+/// `futex` operations that can wait; 13 is `FUTEX_LOCK_PI2`.
 const WAITING: [u32; 5] = [
     libc::FUTEX_WAIT as u32,
     libc::FUTEX_LOCK_PI as u32,
@@ -101,38 +101,38 @@ const WAITING: [u32; 5] = [
     13,
 ];
 
-/// This processor's system call convention in `seccomp_data` (linux/audit.h).
+/// Architecture value in `seccomp_data` for native system calls (linux/audit.h).
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xC000_00B7;
 
-/// Offsets of fields in `seccomp_data`.
+/// Field offsets in `seccomp_data`.
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
-/// The target of a test in the program.
+/// Jump target of a test.
 #[derive(Clone, Copy)]
 enum To {
-    /// So many instructions further.
+    /// Skips this many instructions.
     Skip(u8),
-    /// The call continues.
+    /// Lets the call proceed.
     Allow,
-    /// The call stops.
+    /// Stops the call.
     Stop,
 }
 
 const NEXT: To = To::Skip(0);
 
-/// The table of calls, and the program made from it.
+/// The table of traced calls, and the BPF program built from it.
 pub struct Filter {
     calls: Vec<Option<Call>>,
     program: Vec<sock_filter>,
 }
 
 impl Filter {
-    /// Stops calls on files, and with `locks` those that wait for locks.
+    /// Traces calls on files and, with `locks`, calls that wait for locks.
     pub fn new(locks: bool) -> Filter {
         let rows = FILES.iter().chain(if locks { LOCKS } else { &[] });
         let mut calls = vec![None; 512];
@@ -144,17 +144,17 @@ impl Filter {
         Filter { calls, program: program(rows.map(|(number, _)| *number as u32)) }
     }
 
-    /// The effect of the call with this number.
+    /// Effect of a system call by number.
     pub fn call(&self, number: u64) -> Option<Call> {
         usize::try_from(number).ok().and_then(|number| *self.calls.get(number)?)
     }
 
-    /// Installs the program for all further calls of this thread and its children. Without the necessary right the
-    /// thread gives up setuid programs, as the kernel requires. Allocates nothing.
+    /// Installs the program for this thread and its future children. Without the required privilege, sets
+    /// `no_new_privs`, as the kernel demands, which disables setuid programs. Allocates nothing.
     pub fn install(&self) -> io::Result<()> {
         let program = libc::sock_fprog { len: self.program.len() as u16, filter: self.program.as_ptr().cast_mut() };
-        // SAFETY: `program` is a valid `sock_fprog` whose pointer and length are those of `self.program`; both live
-        // through the calls, which only read them.
+        // SAFETY: `program` is a valid `sock_fprog` with the pointer and length of `self.program`; both live through
+        // the calls, which only read them.
         unsafe {
             let install = || libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program);
             if install() == 0 {
@@ -168,7 +168,8 @@ impl Filter {
     }
 }
 
-/// Instructions with their targets, which become distances when all are there.
+/// Instructions with symbolic targets, resolved in [`Assembly::finish`]. Opcodes are those of linux/bpf_common.h:
+/// 0x06 RET, 0x15 JEQ, 0x20 LD, 0x35 JGE, 0x45 JSET, 0x54 AND.
 #[derive(Default)]
 struct Assembly(Vec<(u16, u32, To, To)>);
 
@@ -194,7 +195,7 @@ impl Assembly {
         self.0.push((0x45, bits, then, otherwise));
     }
 
-    /// The program: the two final targets of tests are last.
+    /// Resolves targets to distances. The final instructions allow and stop.
     fn finish(self) -> Vec<sock_filter> {
         let count = self.0.len();
         let distance = |at: usize, to: To| match to {
@@ -219,7 +220,7 @@ fn program(numbers: impl Iterator<Item = u32>) -> Vec<sock_filter> {
     code.load(ARCHITECTURE_AT);
     code.if_equal(ARCHITECTURE, NEXT, To::Allow);
     code.load(NUMBER_AT);
-    // Calls of the x32 kind have other meanings.
+    // x32 calls have different numbers.
     #[cfg(target_arch = "x86_64")]
     code.if_at_least(0x4000_0000, To::Allow, NEXT);
     let mut locks = false;
@@ -248,7 +249,7 @@ fn program(numbers: impl Iterator<Item = u32>) -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    /// Runs a program as the kernel would: whether it stops a call.
+    /// Interprets a program like the kernel; returns whether it stops a call.
     fn stops(program: &[sock_filter], architecture: u32, number: u32, arguments: [u32; 6]) -> bool {
         let word = |offset: u32| match offset {
             NUMBER_AT => number,

@@ -1,13 +1,13 @@
-//! The file accesses of any program, on Linux: calls, bytes, time, and threads that wait.
+//! Observes the file accesses of any program on Linux: calls, bytes, time, and threads waiting for locks.
 //!
-//! [`trace`] is the loop and `filter` the calls that stop; [`child`] starts the program, [`files`] knows what
-//! descriptors refer to, [`locks`] who waited, [`stacks`] with `unwind` and `symbols` who called; `near` and `delay`
-//! keep the cost of watching out of the figures, [`cached`] measures what buffered calls would take. [`report`]
-//! summarizes everything. Only [`system`] and [`child`] talk to the kernel beyond files. Nothing here prints: the
-//! command shows the report.
+//! [`trace`] is the event loop, and `filter` selects the system calls that stop. [`child`] starts the program,
+//! [`files`] resolves descriptors to files, [`locks`] records waits, and [`stacks`] records callers (with `unwind` and
+//! `symbols`). `near` and `delay` remove the overhead of tracing from the figures, and [`cached`] measures the cost of
+//! buffered calls. [`report`] summarizes the observations. Only [`system`] and [`child`] make system calls beyond file
+//! I/O. Nothing here prints: the command shows the report.
 //!
-//! The program runs under ptrace with a seccomp filter (`man 2 ptrace`, `man 2 seccomp`), so only calls on files stop
-//! it.
+//! The program runs under ptrace with a seccomp filter (`man 2 ptrace`, `man 2 seccomp`), so only the filtered calls
+//! stop it.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]

@@ -1,31 +1,31 @@
-//! Who waited for locks, and how long.
+//! Records which threads waited for locks, and how long.
 //!
-//! The waits observed are those of `futex`, on which locks, condition variables, joins and channels are built: an
-//! uncontended lock makes no call at all.
+//! Observes `futex` waits, which implement locks, condition variables, joins and channels. Uncontended locks make no
+//! system call.
 
 use crate::stacks::Stacks;
 use libc::pid_t;
 
-/// The most threads that are distinguished; the time of others is added up.
+/// Maximum number of threads distinguished; the others are combined.
 const MAX_THREADS: usize = 4096;
 
-/// The waits of one thread.
+/// Lock waits of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// The thread's latest name.
+    /// Latest name of the thread.
     pub name: String,
-    /// Its id.
+    /// Thread ID.
     pub thread: pid_t,
-    /// Waits that ended.
+    /// Number of completed waits.
     pub count: u64,
-    /// Their time.
+    /// Total time.
     pub time_ns: i64,
 }
 
 impl Waits {
-    /// A wait of a thread, or a part of one that is not over.
+    /// Adds a wait, or part of an unfinished one.
     pub fn add(&mut self, thread: pid_t, time_ns: i64, is_over: bool) {
-        // Threads get their names after they have started.
+        // Threads set their names after they start, so the name is read again at growing intervals.
         if self.count.is_power_of_two() || self.name.is_empty() {
             self.thread = thread;
             let name = std::fs::read_to_string(format!("/proc/{thread}/comm"));
@@ -36,17 +36,17 @@ impl Waits {
     }
 }
 
-/// The waits of all threads.
+/// Lock waits of all threads.
 #[derive(Debug, Default)]
 pub struct Locks {
     threads: Vec<Waits>,
     others: Waits,
-    /// The origins of the calls.
+    /// Callers, by stack.
     pub stacks: Stacks,
 }
 
 impl Locks {
-    /// The waits of a thread that has ended.
+    /// Stores the waits of a thread that ended.
     pub fn keep(&mut self, thread: pid_t, waits: Waits) {
         if waits.count == 0 && waits.time_ns <= 0 {
             return;
@@ -65,7 +65,7 @@ impl Locks {
         self.threads.sort_by_key(|waits| (std::cmp::Reverse(waits.time_ns), waits.thread));
     }
 
-    /// All threads that waited, the longest first.
+    /// Threads that waited, longest first.
     pub fn sorted(mut self) -> Vec<Waits> {
         if self.others.count > 0 {
             let others = std::mem::take(&mut self.others);
@@ -75,7 +75,7 @@ impl Locks {
         self.threads
     }
 
-    /// Waits and time of all threads.
+    /// Number and time of all waits.
     pub fn total(&self) -> (u64, i64) {
         let threads = self.threads.iter().chain([&self.others]);
         threads.fold((0, 0), |(count, time_ns), waits| (count + waits.count, time_ns + waits.time_ns.max(0)))

@@ -1,19 +1,19 @@
-//! Keeps the thread that makes most calls on one processor with its watcher, while it does.
+//! Pins the thread that makes most calls to the same processor as its tracer.
 //!
-//! Two threads that take turns on one processor hand over in a few microseconds; across processors, each of which goes
-//! to sleep in between, it takes several times as long. The kernel spreads them, so they are pinned together. The
-//! program never sees that: it is undone before any call that would reveal it (see [`Call::Spread`]), and as soon as a
-//! second thread makes calls.
+//! Two threads that alternate on one processor switch in a few microseconds; across processors, which go to sleep in
+//! between, switching takes several times as long. The scheduler spreads them, so they are pinned. The program cannot
+//! observe it: pinning is undone before any call that would reveal it (see [`Call::Spread`]), and when a second thread
+//! makes calls.
 //!
 //! [`Call::Spread`]: crate::filter::Call::Spread
 
 use crate::system::Processors;
 use libc::pid_t;
 
-/// After this many calls in a row, a thread is pinned.
+/// Consecutive calls after which a thread is pinned.
 pub const STREAK: u32 = 64;
 
-/// Who is held.
+/// The pinned thread, if any.
 #[derive(Default)]
 pub struct Near {
     last: pid_t,
@@ -23,12 +23,12 @@ pub struct Near {
 
 struct Held {
     thread: pid_t,
-    /// The processors where it may run otherwise, and those of its watcher.
+    /// Original affinity of the thread and of its tracer.
     before: [Processors; 2],
 }
 
 impl Near {
-    /// A thread makes a call.
+    /// Registers a call of a thread.
     pub fn met(&mut self, thread: pid_t) {
         if thread != self.last {
             self.spread();
@@ -48,7 +48,7 @@ impl Near {
         }
     }
 
-    /// All may run where they could before.
+    /// Restores the original affinities.
     pub fn spread(&mut self) {
         self.streak = 0;
         if let Some(held) = self.held.take() {
@@ -57,7 +57,7 @@ impl Near {
         }
     }
 
-    /// Whether this thread is held.
+    /// Whether this thread is pinned.
     pub fn holds(&self, thread: pid_t) -> bool {
         self.held.as_ref().is_some_and(|held| held.thread == thread)
     }

@@ -1,6 +1,7 @@
-//! A summary of the observations, sorted and with sums: the object of `--json`, from which `render` makes the text.
+//! Summarizes observations: sorted, with totals. The object is the output of `--json`, and `render` makes the text from
+//! it.
 //!
-//! Times are seconds of threads: two threads that read at the same time take twice the elapsed time.
+//! Times are summed over threads: two threads reading concurrently count twice the elapsed time.
 
 use crate::cached::Cached;
 use crate::files::{File, Kind, LIMITS, Transfers};
@@ -12,177 +13,177 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Stacks reported for a file, and for locks.
+/// Maximum number of stacks reported per file, and for locks.
 const MAX_STACKS: usize = 32;
 
-/// A file is called slow if buffering would save this much, and half of its time.
+/// A file is slow if buffering would save more than this, and more than half of its time.
 const WORTH_SECONDS: f64 = 0.000_5;
 
-/// Opening a file is reported separately if it took this long.
+/// Minimum time of opens for a file to be shown that was only opened.
 const SLOW_OPEN_SECONDS: f64 = 0.000_1;
 
-/// All of it.
+/// The report.
 #[derive(Serialize)]
 pub struct Watched {
-    /// The program and its arguments.
+    /// Program and arguments.
     pub program: Vec<String>,
-    /// The program's exit code; `null` if a signal ended it.
+    /// Exit code; `null` if ended by a signal.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended it.
     pub signal: Option<i32>,
-    /// From the start of the program until all its children had ended.
+    /// Time from the start until all children ended.
     pub run_seconds: f64,
-    /// Processes, and the threads of all of them.
+    /// Number of processes.
     pub processes: u64,
-    /// Threads of all processes.
+    /// Number of threads of all processes.
     pub threads_seen: u64,
-    /// About how much longer the program took because it was watched.
+    /// Approximate tracing overhead.
     pub watch_seconds: f64,
-    /// How often a thread was stopped for that.
+    /// Number of stops.
     pub stops: u64,
-    /// Whether reads and writes through queues (io_uring, aio) may be missing here.
+    /// Whether queues (io_uring, aio) were set up, whose reads and writes are not observed.
     pub has_queues: bool,
-    /// Opens that failed.
+    /// Number of failed opens.
     pub failed_opens: u64,
-    /// The rate of a buffer reading from the page cache.
+    /// Rate of buffered reads from the page cache.
     pub cached_bytes_per_second: f64,
-    /// All plain files that were used, and their sums.
+    /// Number of regular files used.
     pub file_count: u64,
-    /// The sums.
+    /// Totals over these files.
     pub total: Sum,
-    /// The worst files first.
+    /// Files, worst first.
     pub files: Vec<Row>,
-    /// Pipes, terminals and the like.
+    /// Pipes, terminals and other objects.
     pub others: Vec<Row>,
-    /// The number of used ones that are not listed.
+    /// Number of used other objects that are not listed.
     #[serde(skip)]
     pub further_others: u64,
-    /// Waits for locks, if requested.
+    /// Lock waits, if requested.
     pub locks: Option<Locked>,
 }
 
-/// The sum over files.
+/// Totals over files.
 #[derive(Default, Serialize)]
 pub struct Sum {
-    /// Calls that read.
+    /// Number of reads.
     pub reads: u64,
-    /// Bytes that they read.
+    /// Bytes read.
     pub bytes_read: u64,
-    /// Calls that write.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes that they wrote.
+    /// Bytes written.
     pub bytes_written: u64,
-    /// Calls that wait for the disk.
+    /// Number of syncs.
     pub syncs: u64,
     /// Seconds in all calls.
     pub seconds: f64,
-    /// Seconds that buffered calls would take.
+    /// Estimated seconds with buffered calls.
     pub buffered_seconds: f64,
 }
 
-/// One file.
+/// Calls on one file.
 #[derive(Serialize)]
 pub struct Row {
-    /// The path, as the program opened it.
+    /// Path, relative to the working directory if below it.
     pub file: String,
-    /// How often it was opened.
+    /// Number of opens.
     pub opens: u64,
-    /// Reading.
+    /// Reads.
     pub reads: Moved,
-    /// Writing.
+    /// Writes.
     pub writes: Moved,
-    /// How often it was mapped.
+    /// Number of memory mappings.
     pub maps: u64,
-    /// Bytes that were mapped.
+    /// Total size of the mappings in bytes.
     pub mapped_bytes: u64,
-    /// Calls that wait for the disk.
+    /// Number of syncs.
     pub syncs: u64,
-    /// Seconds in those.
+    /// Seconds in syncs.
     pub sync_seconds: f64,
-    /// Opening, reading, writing and syncing.
+    /// Seconds in opens, reads, writes and syncs.
     pub seconds: f64,
-    /// Reading and writing, had that been in calls of 64 KiB.
+    /// Estimated seconds of reads and writes in calls of 64 KiB.
     pub buffered_seconds: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    /// Which functions made the calls, the slowest first.
+    /// Callers by stack, slowest first.
     pub stacks: Vec<Stack>,
     #[serde(skip)]
-    /// Its kind.
+    /// Kind of object.
     pub kind: Kind,
 }
 
 /// Reads or writes.
 #[derive(Serialize)]
 pub struct Moved {
-    /// The number of calls.
+    /// Number of calls.
     pub calls: u64,
-    /// The number that failed.
+    /// Number of failed calls.
     pub failed: u64,
-    /// Bytes in all.
+    /// Total bytes.
     pub bytes: u64,
-    /// Seconds in all.
+    /// Total seconds.
     pub seconds: f64,
-    /// The part of it in calls of more than a tenth of a millisecond.
+    /// Seconds in calls longer than 0.1 ms.
     pub waited_seconds: f64,
-    /// The bytes of nine calls in ten.
+    /// Size of at least 90 % of the calls, if any.
     pub usual_bytes: Option<u64>,
-    /// The calls by size.
+    /// Calls by size class.
     pub sizes: Vec<Size>,
 }
 
-/// Calls of at least some size, in bytes, and below another; `null` for no upper end.
+/// Number of calls in a size class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// The smallest size.
+    /// Lower limit in bytes, inclusive.
     pub from: u64,
-    /// The upper end, exclusive; `None` if there is none.
+    /// Upper limit in bytes, exclusive; `None` for no limit.
     pub below: Option<u64>,
-    /// Calls of these sizes.
+    /// Number of calls.
     pub calls: u64,
 }
 
-/// Calls that came from one place.
+/// Calls with the same stack.
 #[derive(Serialize)]
 pub struct Stack {
-    /// Calls from there.
+    /// Number of calls.
     pub calls: u64,
-    /// Seconds in those.
+    /// Total seconds.
     pub seconds: f64,
-    /// The innermost first.
+    /// Frames, innermost first.
     pub frames: Vec<String>,
 }
 
 /// Waits for locks.
 #[derive(Serialize)]
 pub struct Locked {
-    /// The number of waits.
+    /// Number of waits.
     pub waits: u64,
-    /// Seconds in all.
+    /// Total seconds.
     pub seconds: f64,
-    /// The threads that waited longest.
+    /// Threads, longest wait first.
     pub threads: Vec<Waiting>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    /// Which functions waited, the longest first.
+    /// Callers by stack, longest wait first.
     pub stacks: Vec<Stack>,
 }
 
-/// A thread that waited.
+/// Lock waits of a thread.
 #[derive(Serialize)]
 pub struct Waiting {
-    /// The name of the thread.
+    /// Thread name.
     pub name: String,
-    /// Its number.
+    /// Thread ID.
     pub thread: i32,
-    /// How often it waited.
+    /// Number of waits.
     pub waits: u64,
-    /// Seconds in all.
+    /// Total seconds.
     pub seconds: f64,
-    /// The share of the run, 0 to 1.
+    /// Share of the run time, 0 to 1.
     pub share: f64,
 }
 
 impl Watched {
-    /// Summarizes what was observed; at most `top` files and threads.
+    /// Summarizes observations, with at most `top` files and threads.
     pub fn new(program: Vec<String>, seen: Seen, cached: Cached, locks: bool, top: usize) -> Watched {
         let mut names = Names { shelf: &seen.shelf, symbols: HashMap::new() };
         let here = std::env::current_dir().ok();
@@ -234,13 +235,13 @@ impl Watched {
     }
 }
 
-/// Whether it is listed among files; folders have no bytes and are left out like other kinds.
+/// Whether the kind is listed as a file. Folders transfer no bytes and are listed with the others.
 fn is_listed(kind: Kind) -> bool {
     kind == Kind::File
 }
 
-/// The one with the larger saving comes first, then the one that took longer, then the one with more bytes; unused ones
-/// are last. Savings that cannot be measured reliably are ignored.
+/// Sort order: larger savings first, then longer times, then more bytes; unused files last. Savings too small to be
+/// measured reliably are ignored.
 fn worse(left: &Row, right: &Row) -> std::cmp::Ordering {
     let tenths = |seconds: f64| (seconds * 1e4).round() as u64;
     let bytes = |row: &Row| row.reads.bytes + row.writes.bytes + row.mapped_bytes;
@@ -274,22 +275,22 @@ impl Row {
         }
     }
 
-    /// Whether it is shown to people: it was used for more than opening, or that took long.
+    /// Whether to show it: it was used beyond opening, or opening took long.
     pub fn is_used(&self) -> bool {
         !self.is_opened_only() || self.opens > 0 && self.seconds >= SLOW_OPEN_SECONDS
     }
 
-    /// Whether it was only opened.
+    /// Whether it was opened but not used.
     pub fn is_opened_only(&self) -> bool {
         self.reads.calls + self.writes.calls + self.maps + self.syncs == 0
     }
 
-    /// The saving by buffering.
+    /// Seconds saved by buffering.
     fn saved_seconds(&self) -> f64 {
         (self.reads.seconds + self.writes.seconds - self.buffered_seconds).max(0.0)
     }
 
-    /// Whether buffering would be worth it.
+    /// Whether buffering is worthwhile.
     pub fn is_slow(&self) -> bool {
         let saved = self.saved_seconds();
         saved > WORTH_SECONDS && saved > 0.5 * (self.reads.seconds + self.writes.seconds)
@@ -340,7 +341,7 @@ fn seconds(time_ns: i64) -> f64 {
     time_ns.max(0) as f64 / 1e9
 }
 
-/// Finds names for frames.
+/// Resolves frames to names.
 struct Names<'a> {
     shelf: &'a Shelf,
     symbols: HashMap<u32, Symbols>,
@@ -356,7 +357,7 @@ impl Names<'_> {
         worst.map(stack).collect()
     }
 
-    /// `libc.so.6 pread64+0x14`, or the address alone if it has no name.
+    /// Formats a frame: `libc.so.6 pread64+0x14`, or the address if there is no symbol.
     fn frame(&mut self, module: u32, address: u64) -> String {
         let path = self.shelf.modules.get(module as usize).map_or("", String::as_str);
         let name = self.symbols.entry(module).or_insert_with(|| Symbols::from_file(path)).name(address);

@@ -1,7 +1,7 @@
-//! Who made a call: the functions on a thread's stack, as places in modules.
+//! Records call stacks as addresses within modules.
 //!
-//! Frames are followed using the compilers' tables (`unwind`), and by frame pointers if there are none. Names are
-//! looked up at the end (`symbols`). Nothing is written to the watched process.
+//! Frames are unwound with the compiler's tables (`unwind`), or by frame pointer if there are none. Names are resolved
+//! at the end (`symbols`). The traced process is never written to.
 
 use crate::system::Registers;
 use crate::unwind::{self, Memory, Rule, Saved};
@@ -9,40 +9,40 @@ use libc::pid_t;
 use std::collections::HashMap;
 use std::fs;
 
-/// Frames of a stack that are kept.
+/// Maximum frames per stack.
 const MAX_FRAMES: usize = 32;
 
-/// The most different stacks that are kept; others are counted as one without frames.
+/// Maximum number of distinct stacks; others are combined without frames.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Rules of a process that are kept.
+/// Maximum number of cached unwind rules per process.
 const MAX_RULES: usize = 1 << 16;
 
-/// Different stacks of one file that are kept.
+/// Maximum number of distinct stacks per file.
 const MAX_OF_A_FILE: usize = 1 << 10;
 
-/// A place in a module.
+/// A code address in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The module's place in [`Shelf::modules`].
+    /// Index into [`Shelf::modules`].
     pub module: u32,
-    /// The address relative to the module's file; the address in memory if there is no module.
+    /// Address relative to the module's file; in memory if there is no module.
     pub address: u64,
 }
 
-/// How often each stack occurred, and the time under it.
+/// Calls and time by stack.
 #[derive(Debug, Default)]
 pub struct Stacks(HashMap<u32, (u64, i64)>);
 
 impl Stacks {
-    /// A call under a stack, with its time.
+    /// Adds a call with its stack.
     pub fn add(&mut self, stack: u32, time_ns: i64) {
         let stack = if self.0.len() < MAX_OF_A_FILE || self.0.contains_key(&stack) { stack } else { OTHERS };
         let entry = self.0.entry(stack).or_default();
         *entry = (entry.0 + 1, entry.1 + time_ns);
     }
 
-    /// Stack, calls and time, the most time first.
+    /// Stack, calls and time, longest time first.
     pub fn sorted(&self) -> Vec<(u32, u64, i64)> {
         let mut stacks: Vec<_> = self.0.iter().map(|(stack, (calls, time_ns))| (*stack, *calls, *time_ns)).collect();
         stacks.sort_by_key(|(stack, calls, time_ns)| (std::cmp::Reverse((*time_ns, *calls)), *stack));
@@ -50,13 +50,13 @@ impl Stacks {
     }
 }
 
-/// The number of the stack that has no frames.
+/// Number of the stack without frames.
 const OTHERS: u32 = 0;
 
-/// All stacks and modules that were met, once each.
+/// Interned stacks and modules.
 #[derive(Debug)]
 pub struct Shelf {
-    /// Names of modules: paths, or a name in brackets.
+    /// Module names: paths, or names in brackets.
     pub modules: Vec<String>,
     places: HashMap<String, u32>,
     stacks: Vec<Vec<Frame>>,
@@ -72,7 +72,7 @@ impl Default for Shelf {
 }
 
 impl Shelf {
-    /// The frames of a stack, the innermost first.
+    /// Frames of a stack, innermost first.
     pub fn frames(&self, stack: u32) -> &[Frame] {
         self.stacks.get(stack as usize).map_or(&[], Vec::as_slice)
     }
@@ -101,24 +101,24 @@ impl Shelf {
     }
 }
 
-/// Code that is mapped from a file.
+/// Code mapped from a file.
 #[derive(Debug)]
 pub struct Module {
     name: String,
     start: u64,
     end: u64,
-    /// The difference between an address and the file's.
+    /// Difference between addresses in memory and in the file.
     bias: u64,
-    /// The address of its table of frames.
+    /// Address of its unwind table (`.eh_frame_hdr`).
     pub frames: Option<u64>,
 }
 
-/// The code in a process's memory, sorted.
+/// Code mappings of a process, sorted by address.
 #[derive(Debug, Default)]
 pub struct Modules(Vec<Module>);
 
 impl Modules {
-    /// The current mappings.
+    /// Reads the current mappings.
     pub fn from_process(process: pid_t) -> Modules {
         let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -138,14 +138,14 @@ impl Modules {
         Modules(modules)
     }
 
-    /// The module in which an address lies.
+    /// The module that contains an address.
     pub fn find(&self, address: u64) -> Option<&Module> {
         let module = self.0.get(self.0.partition_point(|module| module.end <= address))?;
         (module.start <= address).then_some(module)
     }
 }
 
-/// A line of `maps`: start, end, whether it is code, offset in the file, name.
+/// Parses a line of `maps`: start, end, whether executable, file offset, name.
 fn mapping(line: &str) -> Option<(u64, u64, bool, u64, &str)> {
     let mut parts = line.splitn(6, ' ');
     let (start, end) = parts.next()?.split_once('-')?;
@@ -156,11 +156,11 @@ fn mapping(line: &str) -> Option<(u64, u64, bool, u64, &str)> {
     Some((number(start)?, number(end)?, rights.contains('x'), number(offset)?, name))
 }
 
-/// Out of the ELF header that lies at an address: how far the module lies from where its file wants
-/// it, and its table of frames.
+/// Reads the ELF header mapped at `base`: load bias, and address of the unwind table.
 fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
     const LOAD: u32 = 1;
     const FRAMES: u32 = 0x6474_E550;
+    // 64-bit little-endian ELF: e_phoff at 32, e_phnum at 56; p_type at 0 and p_vaddr at 16 of each program header.
     if memory.read(base)? != *b"\x7FELF\x02\x01" {
         return None;
     }
@@ -181,7 +181,7 @@ fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
     Some((bias, frames.map(|address| bias.wrapping_add(address))))
 }
 
-/// What is known about a process's memory.
+/// Cached modules and unwind rules of a process.
 #[derive(Debug, Default)]
 pub struct Space {
     modules: Option<Modules>,
@@ -189,14 +189,14 @@ pub struct Space {
 }
 
 impl Space {
-    /// The number of a stopped thread's current stack.
+    /// Unwinds a stopped thread; returns the number of its stack.
     pub fn walk(&mut self, thread: pid_t, registers: &Registers, shelf: &mut Shelf) -> u32 {
         let mut memory = Memory::new(thread);
         let mut at = Cursor::new(registers);
         let mut frames = Vec::new();
         let mut may_look_again = self.modules.is_some();
         while frames.len() < MAX_FRAMES {
-            // A return address may be past the end of its function.
+            // A return address may lie past the end of its function.
             let pc = if frames.is_empty() { at.pc } else { at.pc - 1 };
             if self.modules.as_ref().is_none_or(|modules| may_look_again && modules.find(pc).is_none()) {
                 may_look_again = false;
@@ -221,7 +221,7 @@ impl Space {
     }
 }
 
-/// The state of a walk.
+/// Unwinding state.
 struct Cursor {
     pc: u64,
     sp: u64,
@@ -234,7 +234,7 @@ impl Cursor {
         Cursor { pc: registers.pc, sp: registers.sp, fp: registers.fp, link: registers.link }
     }
 
-    /// One function outward. `None` at the end, and if nothing plausible is found.
+    /// Steps to the caller. `None` at the outermost frame, or if the result is implausible.
     fn caller(&self, memory: &mut Memory, rule: Option<Rule>) -> Option<Cursor> {
         let rule = rule.unwrap_or(BY_FRAME_POINTER);
         let base = if rule.by_frame_pointer { self.fp } else { self.sp };
@@ -248,14 +248,15 @@ impl Cursor {
             Saved::At(offset) => memory.word(frame.checked_add_signed(offset)?)?,
             Saved::Same | Saved::Gone => self.fp,
         };
-        // Some processors sign return addresses above the bits that addresses have.
+        // Some processors sign return addresses in the unused upper bits.
         let pc = pc & 0x0000_FFFF_FFFF_FFFF;
+        // Frames must move up the stack, otherwise a damaged one could form a cycle.
         let goes_up = frame > self.sp || frame == self.sp && self.link.is_some();
         (goes_up && pc > 0xFFF).then_some(Cursor { pc, sp: frame, fp, link: None })
     }
 }
 
-/// The rule for functions with a frame pointer, if there is no other.
+/// Fallback rule for functions with a frame pointer.
 const BY_FRAME_POINTER: Rule = Rule { by_frame_pointer: true, offset: 16, link: Saved::At(-8), fp: Saved::At(-16) };
 
 #[cfg(test)]
@@ -294,7 +295,7 @@ mod tests {
         let at = Cursor { pc: 5, sp: base - 8, fp: base, link: None };
         let caller = at.caller(&mut memory, None).unwrap();
         assert_eq!((caller.pc, caller.sp, caller.fp), (0x5000, base + 16, 0));
-        // A frame that does not lie further up would go on forever.
+        // A frame that does not lie further up would loop forever.
         assert!(Cursor { pc: 5, sp: base + 16, fp: base, link: None }.caller(&mut memory, None).is_none());
     }
 }

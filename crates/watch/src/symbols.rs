@@ -1,36 +1,35 @@
-//! Names of functions in a module's file: the symbols that ELF files have.
+//! Resolves function names from the symbol tables of ELF files.
 //!
-//! Only tables of symbols are read, and only when the report is written. A file without them, or
-//! that is no such file, has no names.
+//! Only symbol tables are read, when the report is written. Files without them have no names.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Larger tables are not read.
+/// Maximum size of tables to read.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Kinds of sections.
+/// ELF section types.
 const SYMBOLS: u32 = 2;
 const DYNAMIC_SYMBOLS: u32 = 11;
 
 const SECTION_BYTES: u64 = 64;
 const SYMBOL_BYTES: usize = 24;
 
-/// The functions of a file.
+/// Functions of a file.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    /// Address, size and start of the name, sorted.
+    /// Address, size and name offset, sorted.
     functions: Vec<(u64, u64, usize)>,
     names: Vec<u8>,
 }
 
 impl Symbols {
-    /// The functions of the file at a path.
+    /// Reads the functions of a file; none if it cannot be read.
     pub fn from_file(path: &str) -> Symbols {
         Symbols::read(path).unwrap_or_default()
     }
 
-    /// The function at an address, and how far into it that is.
+    /// Function at an address, and the offset into it.
     pub fn name(&self, address: u64) -> Option<(String, u64)> {
         let after = self.functions.partition_point(|(start, _, _)| *start <= address);
         let (start, size, name) = self.functions.get(after.checked_sub(1)?)?;
@@ -50,6 +49,8 @@ impl Symbols {
         if !head.starts_with(b"\x7FELF\x02\x01") {
             return None;
         }
+        // ELF header: e_shoff at 40, e_shnum at 60. Section headers: sh_type at 4, sh_offset at 24, sh_size at 32,
+        // sh_link at 40.
         let at = number::<8>(&head, 40)?;
         let count = number::<2>(&head, 60)?;
         let sections = bytes(&file, at, count.checked_mul(SECTION_BYTES)?)?;
@@ -59,7 +60,7 @@ impl Symbols {
         };
         let kind =
             |kind| (0..count).filter_map(section).find(|section| number::<4>(section, 4) == Some(u64::from(kind)));
-        // Dynamic symbols are in stripped files too, but are not all.
+        // Stripped files keep dynamic symbols, which are a subset.
         let table = kind(SYMBOLS).or_else(|| kind(DYNAMIC_SYMBOLS))?;
         let content = |section| bytes(&file, number::<8>(section, 24)?, number::<8>(section, 32)?);
         let names = content(section(number::<4>(table, 40)?)?)?;
@@ -67,14 +68,14 @@ impl Symbols {
     }
 }
 
-/// The functions of a table, sorted by address.
+/// Functions of a symbol table, sorted by address.
 fn functions(table: &[u8]) -> Option<Vec<(u64, u64, usize)>> {
     let mut functions = Vec::new();
     functions.try_reserve_exact(table.len() / SYMBOL_BYTES).ok()?;
     for symbol in table.chunks_exact(SYMBOL_BYTES) {
         let kind = number::<1>(symbol, 4)? & 0xF;
         let address = number::<8>(symbol, 8)?;
-        // Functions, and those that are chosen when the program starts.
+        // Functions and indirect functions (STT_FUNC, STT_GNU_IFUNC).
         if matches!(kind, 2 | 10) && address > 0 {
             functions.push((address, number::<8>(symbol, 16)?, usize::try_from(number::<4>(symbol, 0)?).ok()?));
         }

@@ -1,36 +1,36 @@
-//! The system's calls for watching, as safe functions: ptrace, waiting, registers, foreign memory.
+//! Safe wrappers of system calls for tracing: ptrace, waiting, registers, memory of other processes.
 //!
-//! Nothing here knows what is watched or why.
+//! Contains no tracing logic: see [`crate::trace`].
 
 use libc::{c_int, pid_t};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The type of requests, which differs between libraries of C.
+/// Type of ptrace requests, which differs between C libraries.
 #[cfg(target_env = "musl")]
 pub type Request = c_int;
-/// The type of requests.
+/// Type of ptrace requests.
 #[cfg(not(target_env = "musl"))]
 pub type Request = libc::c_uint;
 
-/// Queries or resumes a stopped thread. `data` is a number or an address, depending on the request.
+/// Queries or resumes a stopped thread. `data` is a number or address, depending on the request.
 pub fn ptrace(request: Request, thread: pid_t, address: usize, data: usize) -> io::Result<()> {
-    // SAFETY: all callers pass numbers, which the kernel checks, but for `message` and `registers`: they pass the
-    // address of a local variable that the kernel may write, of the size that the request has.
+    // SAFETY: callers pass numbers, which the kernel checks, except `message` and `registers`: they pass the address of
+    // a local variable that the kernel may write, of the size that the request requires.
     let result = unsafe { libc::ptrace(request, thread, address as *mut c_void, data as *mut c_void) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The number that belongs to an event: the former thread at an exec.
+/// Message of a ptrace event: the new thread at a clone or fork, the former thread ID at an exec.
 pub fn message(thread: pid_t) -> io::Result<u64> {
     let mut number: libc::c_ulong = 0;
     ptrace(libc::PTRACE_GETEVENTMSG, thread, 0, (&raw mut number) as usize)?;
     Ok(number)
 }
 
-/// Waits for the next change of this process, or of any with -1: the thread and its status. `None` if there is nothing
-/// left to wait for, or with the flag `WNOHANG` nothing yet.
+/// Waits for a state change of this process, or of any if -1; returns thread and status. `None` if there is nothing
+/// left to wait for or, with the flag `WNOHANG`, no change yet.
 pub fn wait(process: pid_t, flags: c_int) -> io::Result<Option<(pid_t, c_int)>> {
     loop {
         let mut status = 0;
@@ -47,32 +47,32 @@ pub fn wait(process: pid_t, flags: c_int) -> io::Result<Option<(pid_t, c_int)>> 
     }
 }
 
-/// Registers of a stopped thread: those of a call, and those for walking a stack.
+/// Registers of a stopped thread, for system calls and unwinding.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
-    /// The number of the call.
+    /// System call number.
     pub number: u64,
-    /// Its arguments.
+    /// System call arguments.
     pub arguments: [u64; 6],
-    /// Its result, if it has ended: below 0 an error number.
+    /// Result of a completed call; negative error number on failure.
     pub result: i64,
-    /// The next instruction.
+    /// Program counter.
     pub pc: u64,
-    /// The top of the stack.
+    /// Stack pointer.
     pub sp: u64,
-    /// The frame pointer.
+    /// Frame pointer.
     pub fp: u64,
-    /// The return address, if it is in a register.
+    /// Return address, if in a register.
     pub link: Option<u64>,
 }
 
-/// The registers of a stopped thread.
+/// Reads the registers of a stopped thread.
 pub fn registers(thread: pid_t) -> io::Result<Registers> {
     let mut user_registers = MaybeUninit::<libc::user_regs_struct>::zeroed();
     let mut place = libc::iovec { iov_base: user_registers.as_mut_ptr().cast(), iov_len: size_of_val(&user_registers) };
     ptrace(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, (&raw mut place) as usize)?;
-    // SAFETY: zeroed above, and filled as far as the kernel had registers; `user_regs_struct` has only integers,
-    // from_user_registers which zeros are values.
+    // SAFETY: zeroed above, and filled as far as the kernel had registers; `user_regs_struct` contains only integers,
+    // for which zeros are valid.
     Ok(from_user_registers(&unsafe { user_registers.assume_init() }))
 }
 
@@ -110,17 +110,17 @@ fn from_user_registers(user_registers: &libc::user_regs_struct) -> Registers {
     }
 }
 
-/// Reads memory of another process: how many bytes are there, from the first one on.
+/// Reads memory of another process; returns the number of bytes read.
 pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
     let here = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let there = libc::iovec { iov_base: address as *mut c_void, iov_len: into.len() };
-    // SAFETY: `here` is all of `into`, which is borrowed exclusively. The kernel checks `there`, an address of another
+    // SAFETY: `here` is all of `into`, which is borrowed exclusively. The kernel checks `there`, an address in another
     // process.
     let count = unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
     usize::try_from(count).unwrap_or(0)
 }
 
-/// Whether two processes share their descriptors; `false` if the kernel does not say.
+/// Whether two processes share their descriptor table; `false` if the kernel does not support the query.
 pub fn share_descriptors(left: pid_t, right: pid_t) -> bool {
     /// `KCMP_FILES` of linux/kcmp.h.
     const FILES: c_int = 2;
@@ -128,31 +128,31 @@ pub fn share_descriptors(left: pid_t, right: pid_t) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, left, right, FILES, 0, 0) == 0 }
 }
 
-/// Lets a signal pass by this program.
+/// Makes this program ignore a signal.
 pub fn ignore(signal: c_int) {
     // SAFETY: `SIG_IGN` installs no handler, so that no code runs on a signal.
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
-/// The processors on which a thread may run; 0 is the calling thread.
+/// Processors on which a thread may run; thread 0 is the calling thread.
 #[derive(Clone, Copy)]
 pub struct Processors(libc::cpu_set_t);
 
 impl Processors {
-    /// Those of a thread; `None` if the system does not say, or there are more than the type holds.
+    /// Affinity of a thread; `None` if unknown, or if there are more processors than the type holds.
     pub fn from_thread(thread: pid_t) -> Option<Processors> {
         let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-        // SAFETY: `set` has the size that is passed, and lives through the call; a `cpu_set_t` has only integers, of
-        // which zeros are values.
+        // SAFETY: `set` has the size that is passed, and lives through the call; a `cpu_set_t` contains only integers,
+        // for which zeros are valid.
         unsafe {
             let result = libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), set.as_mut_ptr());
             (result == 0).then(|| Processors(set.assume_init()))
         }
     }
 
-    /// The one on which this program runs now, if it is among these and not the only one.
+    /// The processor running this thread, if it is in the set and not its only one.
     pub fn current(&self) -> Option<Processors> {
-        // SAFETY: `number` was checked against `CPU_SETSIZE` before the set is indexed; the sets are local variables or
+        // SAFETY: `number` is checked against `CPU_SETSIZE` before the set is indexed; the sets are local variables or
         // `self`.
         unsafe {
             let number = usize::try_from(libc::sched_getcpu()).ok()?;
@@ -166,7 +166,7 @@ impl Processors {
         }
     }
 
-    /// Restricts a thread to these; returns whether that worked.
+    /// Restricts a thread to these processors; returns whether it succeeded.
     pub fn assign(&self, thread: pid_t) -> bool {
         // SAFETY: pointer and size are those of `self.0`, which the call only reads.
         unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const self.0) == 0 }

@@ -1,10 +1,10 @@
-//! The loop that watches: every stop of every thread, by ptrace.
+//! The tracing loop: handles every stop of every thread with ptrace.
 //!
-//! A call of the table stops twice, before it begins and when it has ended; closing stops once. Everything else runs at
-//! full speed. The time of a call is that between the two stops, less the cost of stopping (`trial`). Threads that stop
-//! while others are being handled each get a turn before any of those gets its next. Threads are identified by their
-//! ids; their shared state is their process. The program's behavior is not changed, and if this program dies, the
-//! kernel ends those it watches.
+//! Filtered calls stop twice, on entry and exit; closing calls stop only on entry. Everything else runs at full speed.
+//! The time of a call is the time between its stops minus the cost of stopping (`trial`). Threads that stop during
+//! handling are all handled before any of them gets another turn. Threads are identified by ID; state shared between
+//! them is in their process. The behavior of the program does not change, and if this program dies, the kernel kills
+//! the traced processes.
 
 use crate::child::{Child, Departed, Refusal, Work};
 use crate::delay::Delay;
@@ -21,7 +21,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// The options for every thread and its children.
+/// Ptrace options for all threads and their children.
 const OPTIONS: c_int = libc::PTRACE_O_EXITKILL
     | libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_TRACESYSGOOD
@@ -30,44 +30,44 @@ const OPTIONS: c_int = libc::PTRACE_O_EXITKILL
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC;
 
-/// A stop that is not a separate event: a thread is new, stopped by job control, or resumed after that.
+/// Stop without a separate event: a new thread, a job control stop, or resumption after one.
 const EVENT_STOP: c_int = 128;
 
-/// The signal of a stop before or after a call.
+/// Signal of a stop on entry or exit of a call.
 const CALL_STOP: c_int = libc::SIGTRAP | 0x80;
 
 /// Results of calls that the kernel restarts after a signal.
 const AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
 
-/// What to observe besides files.
+/// What to observe in addition to files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// Pipes, sockets and the like are distinguished.
+    /// Distinguish pipes, sockets and other objects.
     pub all: bool,
-    /// Who made the calls.
+    /// Record call stacks.
     pub stacks: bool,
-    /// Waits for locks.
+    /// Record lock waits.
     pub locks: bool,
 }
 
-/// The cost of stopping, from a trial with calls that do nothing.
+/// Cost of stopping, measured with calls that do nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StopCost {
-    /// The excess in the time of a call.
+    /// Overhead in the measured time of a call.
     pub call_ns: i64,
-    /// The total cost of a stop.
+    /// Total cost of a stop.
     pub stop_ns: i64,
 }
 
-/// The cost for threads that are not pinned near their watcher, and for the one that is (`near`).
+/// Costs for threads that are not pinned to the tracer's processor, and for the one that is (`near`).
 pub type StopCosts = [StopCost; 2];
 
 /// How the first process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with a code.
+    /// Exited with a code.
     Code(c_int),
-    /// By a signal.
+    /// Killed by a signal.
     Signal(c_int),
 }
 
@@ -76,41 +76,41 @@ pub enum End {
 pub struct Seen {
     /// How the program ended.
     pub end: End,
-    /// The time from its start until all its children had ended.
+    /// Time from its start until all children ended.
     pub run_ns: u64,
-    /// Its use of files.
+    /// Calls on files.
     pub files: Files,
-    /// Its waits for locks.
+    /// Lock waits.
     pub locks: Locks,
-    /// Its stacks.
+    /// Call stacks.
     pub shelf: Shelf,
-    /// Processes, the first with them.
+    /// Number of processes, including the first.
     pub processes: u64,
-    /// Threads of all of them.
+    /// Number of threads of all processes.
     pub threads: u64,
-    /// Files that were not there, or could not be opened.
+    /// Number of failed opens.
     pub failed_opens: u64,
-    /// Whether it set up queues (io_uring, aio), whose reads and writes are not seen.
+    /// Whether queues (io_uring, aio) were set up, whose reads and writes are not observed.
     pub has_queues: bool,
-    /// Stops.
+    /// Number of stops.
     pub stops: u64,
-    /// The approximate cost of watching.
+    /// Approximate tracing overhead.
     pub cost_ns: u64,
 }
 
 /// Why nothing was observed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The system does not let us watch.
+    /// The system does not permit tracing.
     Forbidden(io::Error),
     /// The program could not be started.
     Program(io::Error),
-    /// Something else that the system refused.
+    /// Another system call failed.
     System(io::Error),
 }
 
-/// Watches a program until it and all its children have ended. `hand_over` receives its process, to which signals
-/// should go, and whenever that has ended another one that is alive, if any.
+/// Traces a program until it and all its children have ended. `hand_over` receives the process to which signals should
+/// go: the program, and after it has ended another live one, if any.
 pub fn watch(work: &Work, request: Wanted, costs: StopCosts, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
     let filter = Filter::new(request.locks);
     let child = Child::fork(work, &filter).map_err(Failure::System)?;
@@ -145,7 +145,7 @@ pub fn trial() -> Result<StopCosts, Failure> {
     Ok(if near < calls.len() { costs } else { [costs[0]; 2] })
 }
 
-/// A call of a trial: its time, when it ended, and whether its thread was held.
+/// A call of a trial: duration, end time, and whether its thread was pinned.
 struct Trial {
     time_ns: i64,
     end_ns: i64,
@@ -158,36 +158,36 @@ fn median(values: impl Iterator<Item = i64>) -> i64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// The shared state of the threads of a process.
+/// State shared by the threads of a process.
 #[derive(Debug, Default)]
 struct Process {
     descriptors: RefCell<Descriptors>,
     space: RefCell<Space>,
 }
 
-/// A thread.
+/// State of a thread.
 #[derive(Debug, Default)]
 struct Thread {
     process: Rc<Process>,
-    /// The call it is in.
+    /// The call in progress.
     call: Option<Pending>,
     waits: Waits,
     stops: u64,
     delay: Delay,
 }
 
-/// A call between its stops.
+/// A call between entry and exit.
 #[derive(Debug)]
 struct Pending {
     call: Call,
-    /// The files involved: the one that is read or written, and for [`Call::Copy`] the one that is written.
+    /// Indices of the files involved; for [`Call::Copy`], source and target.
     files: [Option<usize>; 2],
     bytes: u64,
     stack: Option<u32>,
     start: Instant,
 }
 
-/// The time during which stops went unnoticed: while the threads that had stopped were handled.
+/// Interval in which stops were not noticed, because other threads were being handled.
 #[derive(Clone, Copy)]
 struct Blind {
     from: Instant,
@@ -200,22 +200,22 @@ struct Tracer<'a> {
     costs: StopCosts,
     near: Near,
     root: pid_t,
-    /// The process to which signals go; `None` if that has ended and no other is known yet.
+    /// Process to which signals go; `None` if it has ended and no other is known.
     front: Option<pid_t>,
     hand_over: &'a dyn Fn(pid_t),
     threads: HashMap<pid_t, Thread>,
-    /// Whether the first process is a program yet; before that its calls are ours.
+    /// Whether the first process has executed its program; before that, its calls are our own.
     is_program: bool,
-    /// Times of calls, in a trial.
+    /// Calls of a trial.
     trial: Option<Vec<Trial>>,
     start: Instant,
-    /// The interval in which the thread being handled may have stopped; `None` if its stop was waited for.
+    /// Interval in which the current thread may have stopped unnoticed; `None` if its stop was waited for.
     blind: Option<Blind>,
-    /// Time that was spent on walking stacks.
+    /// Time spent on unwinding stacks.
     walk_ns: u64,
     /// Stops of threads that are not pinned, and of the one that is.
     stops: [u64; 2],
-    /// The delay of this thread.
+    /// Scheduling delay of this thread.
     delay: Delay,
     end: Option<End>,
     run_ns: u64,
@@ -258,13 +258,13 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Runs until everything watched has ended. This process may have other children, from before it became this
+    /// Runs until all traced threads have ended. Other children may exist, from before this process executed this
     /// program.
     fn run(&mut self) -> io::Result<()> {
         let mut changes = Vec::new();
         let mut looked = Instant::now();
         while !self.threads.is_empty() {
-            // With one thread there are no others to be fair to.
+            // A single thread needs no fairness.
             if self.threads.len() > 1 {
                 self.blind = Some(Blind { from: looked, to: Instant::now() });
                 while let Some(change) = system::wait(-1, libc::WNOHANG)? {
@@ -302,7 +302,7 @@ impl<'a> Tracer<'a> {
             });
         }
         let stopped = self.stops.iter().zip(self.costs).map(|(stops, cost)| stops * cost.stop_ns.unsigned_abs());
-        // Threads that are stopped at the same time wait concurrently.
+        // Threads stopped at the same time wait concurrently.
         let cost_ns = (self.walk_ns + stopped.sum::<u64>()).min(self.run_ns);
         Ok(Seen {
             end: self.end.unwrap_or(End::Code(0)),
@@ -319,12 +319,12 @@ impl<'a> Tracer<'a> {
         })
     }
 
-    /// A thread is gone, and its call will not end.
+    /// Removes a thread that ended; a pending call will not complete.
     fn ended(&mut self, id: pid_t, status: c_int, now: Instant) {
         match self.threads.remove(&id) {
             Some(thread) => self.retire(id, thread, now),
             None if id == self.root => {}
-            // Not one of those that are watched.
+            // Not a traced thread.
             None => return,
         }
         self.run_ns = nanoseconds(self.start, now);
@@ -343,7 +343,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Signals go to this process from now on.
+    /// Makes this process the target of signals.
     fn advance(&mut self, process: pid_t) {
         self.front = Some(process);
         (self.hand_over)(process);
@@ -364,7 +364,7 @@ impl<'a> Tracer<'a> {
         match event {
             libc::PTRACE_EVENT_SECCOMP => self.entered(id),
             0 if signal == CALL_STOP => self.left(id, now),
-            // A signal is delivered to its target.
+            // Deliver the signal.
             0 => resume(libc::PTRACE_CONT, id, signal),
             EVENT_STOP if is_stopping(signal) => resume(libc::PTRACE_LISTEN, id, 0),
             libc::PTRACE_EVENT_EXEC => {
@@ -372,7 +372,7 @@ impl<'a> Tracer<'a> {
                 resume(libc::PTRACE_CONT, id, 0);
             }
             libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
-                // Registered before its own first stop: its parent may end sooner.
+                // Register before its first stop: its parent may end sooner.
                 system::message(id).into_iter().for_each(|new| self.adopt(new as pid_t));
                 resume(libc::PTRACE_CONT, id, 0);
             }
@@ -380,7 +380,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Gets to know a thread that was started by one that is watched, unless it is known, or gone already.
+    /// Registers a thread started by a traced one, unless already known or gone.
     fn adopt(&mut self, id: pid_t) {
         if self.threads.contains_key(&id) {
             return;
@@ -402,7 +402,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A process is another program now, and of its threads there is only one, which has the id of the first.
+    /// Handles an exec: of the process's threads only one remains, with the ID of the first.
     fn became_program(&mut self, id: pid_t, now: Instant) {
         self.is_program = true;
         self.near.spread();
@@ -420,7 +420,7 @@ impl<'a> Tracer<'a> {
         self.threads.insert(id, thread);
     }
 
-    /// Before a call.
+    /// Handles the entry of a call.
     fn entered(&mut self, id: pid_t) {
         let Some(thread) = self.threads.get_mut(&id) else { return resume(libc::PTRACE_CONT, id, 0) };
         thread.stops += 2;
@@ -455,7 +455,7 @@ impl<'a> Tracer<'a> {
         resume(libc::PTRACE_SYSCALL, id, 0);
     }
 
-    /// After a call.
+    /// Handles the exit of a call.
     fn left(&mut self, id: pid_t, now: Instant) {
         let registers = system::registers(id);
         if let Some(mut thread) = self.threads.remove(&id) {
@@ -474,8 +474,8 @@ impl<'a> Tracer<'a> {
         resume(libc::PTRACE_CONT, id, 0);
     }
 
-    /// The time of a call without the cost of stopping, and without time in which other programs had its processor. If
-    /// it may have ended while others were handled, the time of that is not counted.
+    /// Duration of a call without the cost of stopping, and without time in which other programs had its processor.
+    /// Excludes time in which it may have ended unnoticed.
     fn time_ns(&mut self, thread: &mut Thread, id: pid_t, start: Instant, now: Instant) -> i64 {
         let StopCost { call_ns, .. } = self.costs[usize::from(self.near.holds(id))];
         let blind_ns = self.blind.map_or(0, |blind| nanoseconds(start.max(blind.from), blind.to).cast_signed());
@@ -489,7 +489,7 @@ impl<'a> Tracer<'a> {
         time_ns.saturating_sub(lost_ns).max(0)
     }
 
-    /// A call of a thread: its result, its place, and its time.
+    /// Records a call; `result` is `None` if it did not complete.
     fn record(&mut self, thread: &mut Thread, id: pid_t, pending: &Pending, result: Option<i64>, time_ns: i64) {
         let result = result.filter(|result| !AGAIN.contains(result));
         if pending.call == Call::Wait {
@@ -516,7 +516,7 @@ impl<'a> Tracer<'a> {
                 file.stacks.add(stack, time_ns);
             }
         }
-        // The time of a copy is that of its source.
+        // The time of a copy counts for its source.
         if let Some(result) = result
             && let Some(target) = pending.files[1].and_then(|place| self.files.at(place))
         {
@@ -526,9 +526,9 @@ impl<'a> Tracer<'a> {
 }
 
 impl Process {
-    /// Descriptors are closed, or become others.
+    /// Updates the table for a call that closes or replaces descriptors.
     fn close(&self, call: Call, arguments: &[u64; 6]) {
-        /// Flags of `close_range`: the process gets its own table; the range is only closed at an exec.
+        /// Flags of `close_range`: the process gets its own table; the range is closed at an exec only.
         const UNSHARE: u64 = 2;
         const AT_EXEC: u64 = 4;
         let [first, last, flags, ..] = *arguments;
@@ -543,17 +543,17 @@ impl Process {
     }
 }
 
-/// Resumes a thread. One that was killed meanwhile is reported separately.
+/// Resumes a thread. If it was killed meanwhile, that is reported separately.
 fn resume(how: system::Request, thread: pid_t, signal: c_int) {
     let _ = system::ptrace(how, thread, 0, signal as usize);
 }
 
-/// Whether a signal stops a process rather than ending it.
+/// Whether a signal stops a process instead of ending it.
 fn is_stopping(signal: c_int) -> bool {
     [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal)
 }
 
-/// The first thread of a thread's process, and the process that started that.
+/// Thread group and parent process of a thread.
 fn relatives(thread: pid_t) -> Option<[pid_t; 2]> {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());

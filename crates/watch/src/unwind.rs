@@ -1,13 +1,13 @@
-//! Finding a function's caller: the call frame information that compilers leave in programs.
+//! Unwinds stacks with the call frame information that compilers emit.
 //!
-//! The bytes are read from the memory of the watched process, where they are next to the code, so it does not matter
-//! which file they came from. The format is that of `.eh_frame` (Linux Standard Base, DWARF 5 section 6.4). Only the
-//! registers needed to continue are kept: stack pointer, frame pointer, return address.
+//! It is read from the memory of the traced process, where it is mapped next to the code, so the file of origin does
+//! not matter. The format is `.eh_frame` (Linux Standard Base, DWARF 5 section 6.4). Tracks only the registers needed
+//! to continue: stack pointer, frame pointer, return address.
 
 use crate::system;
 use libc::pid_t;
 
-/// Numbers of registers in the format.
+/// DWARF register numbers.
 #[cfg(target_arch = "x86_64")]
 const FP: u64 = 6;
 #[cfg(target_arch = "x86_64")]
@@ -17,11 +17,11 @@ const FP: u64 = 29;
 #[cfg(target_arch = "aarch64")]
 const SP: u64 = 31;
 
-/// Steps of an unwinding program, and of one entry's bytes: real ones have fewer.
+/// Maximum instructions of an unwind program, and maximum bytes of an entry: real ones are smaller.
 const MAX_STEPS: usize = 4096;
 const MAX_BYTES: usize = 1 << 16;
 
-/// Reads of another process's memory, one piece of it kept.
+/// Reads memory of another process, with a one-block cache.
 pub struct Memory {
     process: pid_t,
     base: u64,
@@ -31,12 +31,12 @@ pub struct Memory {
 const PIECE_BYTES: usize = 4096;
 
 impl Memory {
-    /// The memory of a stopped process.
+    /// Accesses the memory of a stopped process.
     pub fn new(process: pid_t) -> Memory {
         Memory { process, base: 0, piece: Vec::new() }
     }
 
-    /// This many bytes from an address on; `None` if they do not exist.
+    /// Reads N bytes; `None` if not mapped.
     pub fn read<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
         if let Some(bytes) = self.kept(address) {
             return Some(bytes);
@@ -53,7 +53,7 @@ impl Memory {
         self.piece.get(start..start.checked_add(N)?)?.try_into().ok()
     }
 
-    /// A word.
+    /// Reads a 64-bit word.
     pub fn word(&mut self, address: u64) -> Option<u64> {
         self.read(address).map(u64::from_le_bytes)
     }
@@ -68,32 +68,32 @@ impl Memory {
     }
 }
 
-/// Where a frame's caller left a value.
+/// Where the caller's value of a register is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// In its register still.
+    /// Still in its register.
     Same,
-    /// So far from the frame's address.
+    /// At this offset from the frame address.
     At(i64),
-    /// Nowhere: there is no caller.
+    /// Undefined: there is no caller.
     Gone,
 }
 
-/// How to find the caller of a function at some instruction.
+/// Unwind rule at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The frame's address is counted from the frame pointer, or else from the stack pointer.
+    /// Whether the frame address is relative to the frame pointer instead of the stack pointer.
     pub by_frame_pointer: bool,
-    /// So far from there.
+    /// Offset of the frame address.
     pub offset: i64,
-    /// The return address.
+    /// Location of the return address.
     pub link: Saved,
-    /// The caller's frame pointer.
+    /// Location of the caller's frame pointer.
     pub fp: Saved,
 }
 
-/// The rule for an instruction, from the table of frames (`.eh_frame_hdr`) at an address. `None` if there is none, or
-/// it uses features that this module does not support.
+/// Finds the rule for an instruction in the table (`.eh_frame_hdr`) at an address. `None` if there is none, or it uses
+/// unsupported features.
 pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
     let place = find(memory, table, pc)?;
     let entry = Entry::read(memory, place)?;
@@ -106,9 +106,9 @@ pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
     row.run_after(&entry.program, pc - entry.start)
 }
 
-/// Looks the function up in the sorted table.
+/// Finds the entry of a function by binary search.
 fn find(memory: &mut Memory, table: u64, pc: u64) -> Option<u64> {
-    // Version 1, and the encodings that all linkers use.
+    // Version 1, with the encodings that all linkers use: pcrel | sdata4, udata4, datarel | sdata4.
     if memory.read(table)? != [1u8, 0x1B, 0x03, 0x3B] {
         return None;
     }
@@ -126,19 +126,19 @@ fn find(memory: &mut Memory, table: u64, pc: u64) -> Option<u64> {
     Some(place(memory.half(table + 12 + 8 * low.checked_sub(1)? + 4)?))
 }
 
-/// The shared part of entries (a CIE).
+/// The shared part of entries (CIE).
 struct Shared {
     code_step: u64,
     data_step: i64,
     link_register: u64,
-    /// The encoding of addresses.
+    /// Encoding of addresses.
     encoding: u8,
-    /// Whether entries have a part for languages.
+    /// Whether entries contain augmentation data.
     has_extra: bool,
     program: Vec<u8>,
 }
 
-/// The entry of one function (an FDE).
+/// The entry of a function (FDE).
 struct Entry {
     shared: Shared,
     start: u64,
@@ -194,10 +194,10 @@ impl Shared {
     }
 }
 
-/// Before any instruction: nothing is known.
+/// Rule before the first instruction.
 const FIRST: Rule = Rule { by_frame_pointer: false, offset: 0, link: Saved::Same, fp: Saved::Same };
 
-/// A rule that becomes another from instruction to instruction.
+/// State of an unwind program: the current rule.
 struct Row<'a> {
     rule: Rule,
     link_register: u64,
@@ -205,7 +205,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Runs the entry's own program up to the instruction `target` bytes into the function.
+    /// Runs the program of an entry up to `target` bytes into the function.
     fn run_after(mut self, program: &[u8], target: u64) -> Option<Rule> {
         self.run(program, target)?;
         Some(self.rule)
@@ -220,28 +220,35 @@ impl Row<'_> {
             let Some(code) = bytes.byte() else { return Some(()) };
             let low = u64::from(code & 0x3F);
             let step = match (code >> 6, code) {
+                // DW_CFA_advance_loc
                 (1, _) => low,
+                // DW_CFA_offset
                 (2, _) => {
                     let at = self.scaled(bytes.unsigned()?)?;
                     self.save(low, Saved::At(at));
                     continue;
                 }
+                // DW_CFA_restore
                 (3, _) => {
                     self.restore(low, initial);
                     continue;
                 }
+                // DW_CFA_advance_loc1, 2 and 4
                 (_, 0x02) => u64::from(bytes.byte()?),
                 (_, 0x03) => u64::from(u16::from_le_bytes(bytes.take()?)),
                 (_, 0x04) => u64::from(bytes.half()?),
+                // DW_CFA_restore_extended
                 (_, 0x06) => {
                     let register = bytes.unsigned()?;
                     self.restore(register, initial);
                     continue;
                 }
+                // DW_CFA_remember_state
                 (_, 0x0A) => {
                     saved.push(self.rule);
                     continue;
                 }
+                // DW_CFA_restore_state
                 (_, 0x0B) => {
                     self.rule = saved.pop()?;
                     continue;
@@ -259,43 +266,49 @@ impl Row<'_> {
         None
     }
 
-    /// The instructions that change the rule immediately.
+    /// Executes an instruction other than advancing or remembering.
     fn change(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Option<()> {
         match code {
-            // No operation; signed return addresses; the size of arguments.
+            // DW_CFA_nop, DW_CFA_AARCH64_negate_ra_state and DW_CFA_GNU_args_size
             0x00 | 0x2D => {}
             0x2E => drop(bytes.unsigned()?),
+            // DW_CFA_offset_extended
             0x05 => {
                 let register = bytes.unsigned()?;
                 let offset = bytes.unsigned()?;
                 let at = self.scaled(offset)?;
                 self.save(register, Saved::At(at));
             }
+            // DW_CFA_offset_extended_sf
             0x11 => {
                 let register = bytes.unsigned()?;
                 let offset = bytes.signed()?;
                 self.save(register, Saved::At(offset.checked_mul(self.shared.data_step)?));
             }
+            // DW_CFA_undefined
             0x07 => {
                 let register = bytes.unsigned()?;
                 self.save(register, Saved::Gone);
             }
+            // DW_CFA_same_value
             0x08 => {
                 let register = bytes.unsigned()?;
                 self.save(register, Saved::Same);
             }
+            // DW_CFA_def_cfa, def_cfa_register and def_cfa_offset
             0x0C => {
                 self.count_from(bytes.unsigned()?)?;
                 self.rule.offset = bytes.unsigned()?.cast_signed();
             }
             0x0D => self.count_from(bytes.unsigned()?)?,
             0x0E => self.rule.offset = bytes.unsigned()?.cast_signed(),
+            // DW_CFA_def_cfa_sf and def_cfa_offset_sf
             0x12 => {
                 self.count_from(bytes.unsigned()?)?;
                 self.rule.offset = bytes.signed()?.checked_mul(self.shared.data_step)?;
             }
             0x13 => self.rule.offset = bytes.signed()?.checked_mul(self.shared.data_step)?,
-            // A value by an expression, of a register that leads nowhere.
+            // DW_CFA_expression and DW_CFA_val_expression: ignored for registers that are not tracked.
             0x10 | 0x16 => {
                 let register = bytes.unsigned()?;
                 let count = bytes.unsigned()?;
@@ -335,7 +348,7 @@ impl Row<'_> {
     }
 }
 
-/// Bytes that are read from the front.
+/// Reads values from the front of a byte slice.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -359,7 +372,7 @@ impl<'a> Bytes<'a> {
         Some(head)
     }
 
-    /// Text up to a zero byte.
+    /// Reads NUL-terminated text.
     fn text(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
         let text = self.skip(end as u64)?;
@@ -377,7 +390,7 @@ impl<'a> Bytes<'a> {
         Some((if is_negative { value | u64::MAX << bits } else { value }).cast_signed())
     }
 
-    /// A number in pieces of 7 bits, with how many bits it had and its last byte.
+    /// Reads a LEB128 number; returns the value, its bit count and the last byte.
     fn leb(&mut self) -> Option<(u64, u32, u8)> {
         let mut value = 0;
         let mut bits = 0;
@@ -392,7 +405,7 @@ impl<'a> Bytes<'a> {
         None
     }
 
-    /// An address stored at `here`, decoded.
+    /// Decodes an address stored at `here`.
     fn address(&mut self, encoding: u8, here: u64) -> Option<u64> {
         let value = match encoding & 0x0F {
             0x00 | 0x04 | 0x0C => u64::from_le_bytes(self.take()?),
@@ -409,7 +422,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The encoding of addresses of functions, from the augmentation string.
+    /// Encoding of function addresses, from the augmentation string.
     fn encoding(&mut self, letters: &[u8]) -> Option<u8> {
         let mut encoding = 0;
         for letter in letters {
@@ -418,7 +431,7 @@ impl<'a> Bytes<'a> {
                 b'L' => drop(self.byte()?),
                 b'P' => {
                     let how = self.byte()?;
-                    // Only its length matters here.
+                    // Skips it; only its length matters.
                     self.address(how & 0x0F, 0)?;
                 }
                 b'z' | b'S' | b'B' => {}
@@ -433,7 +446,8 @@ impl<'a> Bytes<'a> {
 mod tests {
     use super::*;
 
-    /// A CIE as compilers write it on x86-64: the frame is 8 above the stack pointer, the return address 8 below it.
+    /// A CIE as compilers emit it on x86-64: the frame address is 8 above the stack pointer, the return address 8 below
+    /// it.
     #[cfg(target_arch = "x86_64")]
     const SHARED: &[u8] = b"\0\0\0\0\x01zR\0\x01\x78\x10\x01\x1B\x0C\x07\x08\x90\x01";
 
@@ -442,7 +456,7 @@ mod tests {
     fn a_prologue_is_followed() {
         let shared = Shared::parse(SHARED).unwrap();
         assert_eq!((shared.code_step, shared.data_step, shared.link_register, shared.encoding), (1, -8, 16, 0x1B));
-        // push rbp at 1; mov rbp, rsp at 4; leave at 0x30, and back for what follows.
+        // push rbp at 1; mov rbp, rsp at 4; leave at 0x30, with the state restored for the code after it.
         let program = b"\x41\x0E\x10\x86\x02\x43\x0D\x06\x6C\x0A\x0C\x07\x08\xC6\x41\x0B\0\0";
         let at = |target| {
             let mut row = Row { rule: FIRST, link_register: 16, shared: &shared };
@@ -478,7 +492,7 @@ mod tests {
         assert_eq!(memory.word((&raw const value) as u64), Some(77));
     }
 
-    /// The tables of this program itself, of every function on the way to here.
+    /// Unwinds this program itself, through every function on the call path.
     #[test]
     fn our_own_frames_have_rules() {
         let maps = crate::stacks::Modules::from_process(std::process::id() as pid_t);

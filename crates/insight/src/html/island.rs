@@ -1,7 +1,7 @@
-//! The data of the charts, as `page.js` takes it: numbers in flat arrays, since there are many.
+//! Serializes chart data for `page.js` as flat arrays of numbers, for compactness.
 //!
-//! Times are integers relative to the first thing that is shown. Names of files are shortened, and dropped if they
-//! would be most of the page. Nothing is drawn here.
+//! Times are integers relative to the start of the recording. File names are shortened, and dropped if they would
+//! dominate the page. Nothing is drawn here.
 
 use super::HtmlJob;
 use crate::json::Json;
@@ -9,15 +9,15 @@ use crate::shown::{Bar, MAX_LEVELS, What};
 use crate::words::{phase_words, plain};
 use polyhaul_trace::{Lane, Phase, Sample};
 
-/// Maximum length of a file's name in characters, and of all names together.
+/// Maximum length of a file name in characters, and of all names in total.
 const NAME_CHARS: usize = 80;
 const NAMES_CHARS: usize = 150_000;
-/// Maximum number of samples shown.
+/// Maximum number of samples on a page.
 const MAX_SAMPLES: usize = 1500;
-/// Maximum number of sections shown.
+/// Maximum number of sections on a page.
 const MAX_SECTIONS: usize = 500;
 
-/// The data.
+/// Chart data of a page, as JSON.
 pub(super) fn island(job: &HtmlJob<'_>) -> String {
     let unit_ns = unit(job.extent.length_ns());
     let mut names = Names::default();
@@ -39,7 +39,7 @@ pub(super) fn island(job: &HtmlJob<'_>) -> String {
     json.take()
 }
 
-/// A power of ten, so that the longest time has at most nine digits.
+/// Time unit in nanoseconds: a power of ten that limits the longest time to eight digits.
 fn unit(length_ns: u64) -> u64 {
     (0..20).map_while(|power| 10_u64.checked_pow(power)).find(|unit| length_ns / unit < 100_000_000).unwrap_or(1)
 }
@@ -54,9 +54,9 @@ fn words(json: &mut Json) {
     json.key("lanes").array(|json| Lane::ALL.iter().for_each(|lane| json.string(lane.name())));
 }
 
-/// The bars of a thread: an array per level, five numbers per bar: time since the end of the previous bar, length,
-/// phase + 32 * lane + 128 if it is merged, file or percent covered, and bytes, chunk or spans; files and chunks are
-/// counted from 1, and 0 is none.
+/// The bars of a thread: an array per level, five numbers per bar: time since the end of the previous bar; length;
+/// phase + 32 * lane, + 128 if merged; file, or percentage covered; and bytes, chunk or span count. Files and chunks
+/// are numbered from 1; 0 means none.
 fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
     let units = |at_ns: u64| at_ns.saturating_sub(job.extent.start_ns) / unit_ns;
     json.array(|json| {
@@ -81,7 +81,7 @@ fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &m
     });
 }
 
-/// The files that bars name.
+/// File names referenced by bars.
 #[derive(Default)]
 struct Names {
     list: Vec<String>,
@@ -90,7 +90,7 @@ struct Names {
 }
 
 impl Names {
-    /// The index of a file's name, from 1; 0 if there were too many.
+    /// One-based index of a file's name; 0 if the limit is reached.
     fn number(&mut self, job: &HtmlJob<'_>, file: u32) -> u64 {
         if let Some(number) = self.numbers.get(&file) {
             return *number;
@@ -104,7 +104,7 @@ impl Names {
     }
 }
 
-/// The end of a name, which is more informative than its beginning.
+/// The end of a name, which is more informative than its start.
 pub(super) fn shortened(name: &str, max_chars: usize) -> String {
     let chars = name.chars().count();
     if chars <= max_chars {
@@ -142,7 +142,8 @@ fn steps(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     });
 }
 
-/// Samples, thinned out if there are many: counters are cumulative, so nothing is lost; of memory the maximum is kept.
+/// Writes samples, thinned to [`MAX_SAMPLES`]. Counters are cumulative, so thinning loses no totals; for memory the
+/// maximum is kept.
 fn samples(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     let recorded = &job.recording.samples;
     let mut thinned = Vec::new();
@@ -163,7 +164,7 @@ fn samples(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     });
 }
 
-/// The dashed lines: chart, name, bytes per second.
+/// Ceilings, drawn as dashed lines: chart, name, bytes per second.
 fn ceilings(json: &mut Json, job: &HtmlJob<'_>) {
     let Some(ceilings) = job.ceilings else { return };
     for (chart, is_output) in [("read", false), ("write", true)] {

@@ -1,9 +1,9 @@
-//! The report of a job: one self-contained HTML file.
+//! Generates the report of a job: one self-contained HTML file.
 //!
-//! Everything to be read (verdict, phases, files) is HTML written here, so it is there without scripts; everything
-//! drawn (threads, rates, memory) is data that `page.js` draws. Text from outside enters the page only through
-//! [`escaped`] and [`Json`](super::json::Json). `tables` has the text, `island` the data, `shown` (next to this folder)
-//! the reduction for a screen.
+//! Text (verdict, phases, files) is static HTML, readable without scripts; charts (threads, rates, memory) are data
+//! drawn by `page.js`. Untrusted text enters the page only through [`escaped`] and [`Json`](super::json::Json).
+//! `tables` generates the text, `island` the data, and `shown` (in the parent folder) reduces recordings to screen
+//! resolution.
 
 mod island;
 mod tables;
@@ -22,27 +22,27 @@ use crate::verdict::Verdict;
 use polyhaul_trace::{Phase, Recording, Sample};
 use std::fmt::Write;
 
-/// Disk traffic below this is unrelated to the job and not shown.
+/// Disk traffic below this is assumed to be unrelated to the job and hidden.
 const FEW_BYTES: u64 = 64 << 10;
-/// Maximum number of bars of threads on a page.
+/// Maximum number of thread bars on a page.
 const MAX_BARS: usize = 20_000;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The title of the page or the picture of a job.
+/// Heading of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heading {
-    /// The job in words, such as the command line.
+    /// Description of the job, such as its command line.
     pub command: String,
-    /// The machine in words; if empty, the ceilings' machine is named.
+    /// Description of the machine; if empty, taken from the ceilings.
     pub machine: String,
-    /// When the job began, in seconds since 1970.
+    /// Start time of the job, in seconds since 1970.
     pub began_unix_s: Option<u64>,
 }
 
-/// The input of a page.
+/// Input of the page generators.
 pub(super) struct HtmlJob<'a> {
     recording: &'a Recording,
     heading: &'a Heading,
@@ -53,12 +53,13 @@ pub(super) struct HtmlJob<'a> {
     steps: Steps,
 }
 
-/// The report of a job: a self-contained HTML file of less than 1 MB, for light and dark screens, phones and paper.
+/// Generates the report of a job: a self-contained HTML file of less than 1 MB, for light and dark screens, phones and
+/// print.
 ///
-/// It has the verdict, the time of each phase, the activity of each thread over time, the cores in use, bytes read and
-/// written in steps of 10 ms or less next to the ceilings of the machine, memory, and the calls on each file. The
-/// charts over time need a trace with [spans](polyhaul_trace::Detail::Spans), and samples for cores, disks and memory
-/// as counted by the system. Spans too short to be visible are merged, and the page notes it.
+/// Shows the verdict, time per phase, activity per thread, cores in use, read and write rates in steps of 10 ms or less
+/// next to the machine's ceilings, memory, and the calls on each file. Time charts need a trace with
+/// [spans](polyhaul_trace::Detail::Spans); the system's figures for cores, disks and memory need samples. Spans too
+/// short to be visible are merged, which the page notes.
 ///
 /// ```
 /// use polyhaul_insight::{Heading, html};
@@ -96,7 +97,7 @@ pub fn html(
     })
 }
 
-/// A text with every `{{name}}` replaced by `value(name)`, which is not expanded again.
+/// Replaces every `{{name}}` by `value(name)`. Replacements are not expanded again.
 fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
     let mut parts = text.split("{{");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -108,7 +109,7 @@ fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
     out
 }
 
-/// The colors of the phases, as variables of the style.
+/// CSS variables for the phase colors.
 fn colors() -> String {
     let of = |theme: usize| {
         let colors = Phase::ALL.iter().map(|&phase| (phase as usize, chart::color(phase)));
@@ -125,7 +126,7 @@ fn colors() -> String {
     )
 }
 
-/// The charts, empty: their heights are known, so nothing moves when they are drawn.
+/// Empty chart canvases. Their heights are fixed, so the layout does not shift when they are drawn.
 fn charts(job: &HtmlJob<'_>) -> String {
     let mut out = String::new();
     let recording = job.recording;
@@ -169,7 +170,7 @@ fn charts(job: &HtmlJob<'_>) -> String {
     filled(include_str!("charts.html"), |name| if name == "figures" { out.clone() } else { tables::about_steps(job) })
 }
 
-/// The height of a thread's row in pixels; `page.js` divides what it gets.
+/// Row height of a thread in pixels; `page.js` divides the canvas height evenly.
 fn row_height(rows: usize) -> usize {
     match rows {
         0..=8 => 40,
@@ -192,12 +193,12 @@ fn figure(out: &mut String, id: &str, title: &str, height: usize, keys: &str, ab
     );
 }
 
-/// A line of a legend, if its item occurs.
+/// A legend entry; empty if the item does not occur.
 fn key(class: &str, name: &str, is_there: bool) -> String {
     if is_there { format!("<span class=key><i class=\"{class}\"></i>{name}</span>") } else { String::new() }
 }
 
-/// The phases that the bars have, to pick one of them.
+/// Legend of the phases that occur, as buttons to highlight one.
 fn legend(job: &HtmlJob<'_>) -> String {
     let mut seen = [false; polyhaul_trace::PHASE_COUNT];
     job.rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);

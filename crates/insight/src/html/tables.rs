@@ -1,6 +1,6 @@
-//! The text of a page: the verdict, the phases, the files, the ceilings, and captions of charts.
+//! Generates the text of a page: verdict, phases, files, ceilings and chart captions.
 //!
-//! All of it is there without scripts. Long lists are shortened, with a note. Only sums are computed here.
+//! Needs no scripts. Long lists are truncated with a note. Computes nothing beyond sums.
 
 use super::HtmlJob;
 use super::island::shortened;
@@ -10,17 +10,17 @@ use crate::words::{bytes, count, date, escaped, phase_words, rate, seconds, shar
 use polyhaul_trace::{FileUse, Phase, Recording};
 use std::fmt::Write;
 
-/// The number of files shown initially, and in total.
+/// Number of files shown initially, and in total.
 const FIRST_FILES: usize = 8;
 const MAX_FILES: usize = 200;
-/// Characters of a file's name.
+/// Maximum length of a file name in characters.
 const NAME_CHARS: usize = 120;
-/// Calls that move less on average are small, if there are more than a few.
+/// Calls are flagged as small if their mean size is below this and there are more than a few.
 const SMALL_CALL_BYTES: u64 = 64 * 1024;
 const FEW_CALLS: u64 = 16;
 
-/// What limited a job and how far it was from the machine's best: `Limited by parsing, 2.0× slower than this machine's
-/// best`.
+/// The bottleneck of a job and its distance from the machine's best: `Limited by parsing, 2.0× slower than this
+/// machine's best`.
 pub(crate) fn headline(verdict: &Verdict) -> String {
     let cause = match verdict.bound {
         _ if !verdict.is_telling() => "Too short to judge".to_owned(),
@@ -28,13 +28,13 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
         _ => format!("Limited by {}", verdict.limit),
     };
     let distance = verdict.distance().filter(|_| verdict.is_telling());
-    // The time is among the figures.
+    // Drops the time in parentheses, which the figures contain.
     let distance =
         distance.map(|distance| distance.rsplit_once(" (").map_or(distance.clone(), |(words, _)| words.to_owned()));
     distance.map_or(cause.clone(), |distance| format!("{cause}, {distance}"))
 }
 
-/// The phase whose color a cause has.
+/// The phase whose color represents a cause.
 fn phase_of(bound: Bound) -> Phase {
     match bound {
         Bound::Read | Bound::CachedRead => Phase::Read,
@@ -56,7 +56,7 @@ fn phase_of(bound: Bound) -> Phase {
     }
 }
 
-/// When and where: the line under the title.
+/// The line below the title: date, machine, disk, threads.
 pub(super) fn facts(job: &HtmlJob<'_>) -> String {
     let machine = match job.ceilings {
         Some(ceilings) if job.heading.machine.is_empty() => &ceilings.machine,
@@ -74,7 +74,7 @@ pub(super) fn facts(job: &HtmlJob<'_>) -> String {
     shown.map(|label| format!("<span>{}</span>", escaped(label))).collect::<Vec<_>>().join(" ")
 }
 
-/// The verdict: its words, figures, causes and advice. Without one, a summary of the work.
+/// The verdict: headline, figures, causes and advice. Without one, total time and bytes.
 pub(super) fn verdict(job: &HtmlJob<'_>) -> String {
     let Some(verdict) = job.verdict else {
         let words = "<p class=verdict id=verdict>No verdict</p>";
@@ -122,7 +122,7 @@ fn moved_bytes(job: &HtmlJob<'_>) -> String {
     out
 }
 
-/// All causes, as one bar, in whole percent that add up to 100.
+/// A stacked bar of all causes, in whole percentages that add up to 100.
 fn causes(out: &mut String, verdict: &Verdict) {
     let percents = verdict.percents();
     if percents.len() < 2 {
@@ -143,7 +143,7 @@ fn causes(out: &mut String, verdict: &Verdict) {
     out.push_str("</p>");
 }
 
-/// The phases, those with most time first.
+/// Table of phases, longest first.
 pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
     let total_ns = totals.sum();
@@ -185,7 +185,7 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     out
 }
 
-/// The calls on each file, those with the longest waits first.
+/// Table of files with their calls, longest wait first.
 pub(super) fn files(job: &HtmlJob<'_>) -> String {
     let mut files: Vec<_> = job.recording.files.iter().filter(|file| file.calls.calls > 0).collect();
     files.sort_by_key(|file| std::cmp::Reverse((file.calls.waiting_ns, file.calls.calls)));
@@ -248,7 +248,7 @@ fn file_row(out: &mut String, file: &FileUse, with_sizes: bool) {
     );
 }
 
-/// Calls by size, a column per class.
+/// Histogram of call sizes, one column per size class.
 fn histogram(file: &FileUse) -> String {
     let classes: Vec<_> = file.calls.histogram().collect();
     let place = |size: u64| u64::from(u64::BITS - size.leading_zeros());
@@ -288,7 +288,7 @@ fn range(smallest: u64, largest: u64) -> String {
     }
 }
 
-/// The best rates of the machine, if known.
+/// Table of the machine's ceilings; empty if unknown.
 pub(super) fn ceilings(job: &HtmlJob<'_>) -> String {
     let Some(ceilings) = job.ceilings else { return String::new() };
     let mut out = String::from("<details><summary>Ceilings of this machine</summary><table class=ceilings><tbody>");
@@ -315,7 +315,7 @@ fn measured(ceilings: &Ceilings) -> String {
     format!("Measured {when}: {machine}, {disk}.")
 }
 
-/// What the page does not show, or shows differently.
+/// Notes about merged or omitted data.
 pub(super) fn notes(job: &HtmlJob<'_>) -> String {
     let recording = job.recording;
     let rows = &job.rows;
@@ -342,12 +342,12 @@ pub(super) fn notes(job: &HtmlJob<'_>) -> String {
     notes
 }
 
-/// An explanation of the charts' steps.
+/// Note on the step size of the charts.
 pub(super) fn about_steps(job: &HtmlJob<'_>) -> String {
     format!("Rates and cores are shown in steps of {}.", time(job.steps.step_ns))
 }
 
-/// The threads in words.
+/// Caption of the thread chart.
 pub(super) fn about_threads(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
     let mut phases: Vec<_> = Phase::ALL.into_iter().map(|phase| (totals.total(phase), phase_words(phase))).collect();
@@ -357,7 +357,7 @@ pub(super) fn about_threads(job: &HtmlJob<'_>) -> String {
     format!("{threads} threads over {}, mostly {}.", time(job.extent.length_ns()), longest.join(", "))
 }
 
-/// The cores in words.
+/// Caption of the core chart.
 pub(super) fn about_cores(job: &HtmlJob<'_>) -> String {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let computing = mean(&job.steps.computing);
@@ -366,7 +366,7 @@ pub(super) fn about_cores(job: &HtmlJob<'_>) -> String {
     format!("On average {computing:.1} of {threads} threads were computing and {calling:.1} reading or writing.")
 }
 
-/// A rate over time in words.
+/// Caption of a rate chart.
 pub(super) fn about_rates(job: &HtmlJob<'_>, steps: &[f64]) -> String {
     let max_rate = steps.iter().copied().fold(0.0, f64::max) * 1e9 / job.steps.step_ns as f64;
     format!(
@@ -377,7 +377,7 @@ pub(super) fn about_rates(job: &HtmlJob<'_>, steps: &[f64]) -> String {
     )
 }
 
-/// The memory in words.
+/// Caption of the memory chart.
 pub(super) fn about_memory(job: &HtmlJob<'_>) -> String {
     format!("At most {} resident.", bytes(most_memory(job.recording) as f64))
 }

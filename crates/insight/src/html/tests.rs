@@ -1,4 +1,4 @@
-//! Pages of all kinds of recordings: whole, small, and without any unescaped text from outside.
+//! Pages of all kinds of recordings: complete, small, and without unescaped untrusted text.
 
 use super::*;
 use crate::svg;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 const MS: u64 = 1_000_000;
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>{{script}}<!--\"'\u{202e}\u{1b}\n";
 
-/// One of each thing that a recording has, to be changed.
+/// A template of each record type.
 fn templates() -> (SpanRecord, FileUse, Section) {
     let trace = Trace::new(Detail::Spans);
     trace::within(Some(&trace), 1, || {
@@ -34,7 +34,7 @@ fn span(phase: Phase, start_ns: u64, end_ns: u64, value: u64) -> SpanRecord {
     span
 }
 
-/// Threads with these spans and the totals of the spans.
+/// Threads with these spans and their totals.
 fn recording(threads: Vec<Vec<SpanRecord>>) -> Recording {
     let mut recording = Recording::default();
     recording.wanted_threads = threads.len();
@@ -75,7 +75,7 @@ fn heading() -> Heading {
     Heading { command: HOSTILE.into(), machine: HOSTILE.into(), began_unix_s: Some(0) }
 }
 
-/// The page, after checks that apply to all of them, and the data in it.
+/// Generates a page and runs the checks that apply to all pages; also returns its data.
 fn page(recording: &Recording) -> (String, String) {
     let page = html(recording, &heading(), Some(&verdict()), Some(&ceilings()));
     let bare = html(recording, &Heading::default(), None, None);
@@ -89,7 +89,7 @@ fn page(recording: &Recording) -> (String, String) {
     (page, data)
 }
 
-/// The data in a page, which is small.
+/// Extracts the data of a page and checks its size.
 fn data_of(page: &str) -> String {
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
     let (_, data) = page.split_once("id=\"data\">").unwrap();
@@ -99,10 +99,10 @@ fn data_of(page: &str) -> String {
     data
 }
 
-/// Every element is closed, in the right order.
+/// Checks that every element is closed, in the right order.
 fn balanced(text: &str) {
     const VOID: [&str; 3] = ["meta", "link", "!doctype"];
-    /// Elements whose end tag HTML allows to omit.
+    /// Elements with an optional end tag.
     const LOOSE: [&str; 2] = ["th", "td"];
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text;
@@ -125,7 +125,7 @@ fn balanced(text: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-/// Brackets and quotes are balanced, and no comma is superfluous.
+/// Checks that brackets and quotes are balanced, without trailing commas.
 fn valid_json(text: &str) {
     let mut open = Vec::new();
     let mut chars = text.chars();
@@ -151,7 +151,7 @@ fn valid_json(text: &str) {
     assert!(open.is_empty());
 }
 
-/// The numbers of the list after a key.
+/// Numbers of the list after a key.
 fn numbers(data: &str, key: &str) -> Vec<f64> {
     let (_, list) = data.split_once(&format!("\"{key}\":[")).unwrap();
     let list = list.split_once(']').unwrap().0;
@@ -183,7 +183,7 @@ fn nothing_from_elsewhere_is_asked_for() {
 fn many_spans_make_a_small_page() {
     let row = |thread: u64| {
         let short = |index: u64| span(Phase::ALL[(index % 7) as usize], 20 * index, 20 * index + 10 + thread, index);
-        // Some that can be seen among them.
+        // Some long enough to be visible.
         let long = |index: u64| span(Phase::Build, 3_000_000 + 2 * index * MS, 3_000_000 + (2 * index + 1) * MS, index);
         (0..125_000).map(short).chain((0..500).map(long)).collect::<Vec<_>>()
     };
@@ -300,7 +300,7 @@ fn the_innermost_span_gives_a_thread_its_colour() {
     let spans = vec![nested(0, Phase::Other, 0, 90), nested(2, Phase::Write, 20, 60), nested(1, Phase::Format, 10, 80)];
     let job = recording(vec![spans]);
     let (page, _) = page(&job);
-    // Later drawings cover earlier ones of the same height.
+    // Later bars cover earlier ones of the same height.
     assert!(page.contains("return [box.top + row * height + gap / 2, height - gap];"));
     let picture = svg(&job, &Heading::default(), None, None);
     let at = |phase: Phase| {
@@ -323,7 +323,7 @@ fn charts_without_anything_in_them_are_not_there() {
     let (text, _) = page(&job);
     let ids = ["threads", "cpu", "read", "write", "memory"].map(|id| text.contains(&format!("<canvas id={id} ")));
     assert_eq!(ids, [true, true, true, false, false]);
-    // Samples of nothing, and spans of no length.
+    // Samples without values, and spans of length 0.
     let mut job = recording(vec![vec![span(Phase::Parse, 5, 5, 1)]]);
     job.samples = vec![Sample::default(); 3];
     assert!(!page(&job).0.contains("<canvas"));

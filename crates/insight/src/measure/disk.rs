@@ -1,7 +1,7 @@
-//! Files of one folder: writing, making durable, reading out of the system's memory and from the disk, small reads.
+//! Disk figures of a folder: writing, syncing, cached reads, cold reads, small reads.
 //!
-//! The bytes are such that no file system can compress or deduplicate them. A file is unlinked as soon as it is
-//! created, so that nothing is left whatever happens. No other file is touched.
+//! The data is incompressible and cannot be deduplicated by the file system. Files are unlinked right after creation,
+//! so that none remains after a crash. Touches no other files.
 
 use super::system;
 use super::system::read_at;
@@ -16,40 +16,40 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The number of figures: sizes that are written, and reads.
+/// Number of figures: write sizes and reads.
 pub(super) const FIGURES: u64 = SHARES.len() as u64 + 4;
 
-/// The files that are written, as shares of the largest.
+/// Divisors of the largest file size, for the sizes to write.
 const SHARES: [u64; 4] = [256, 16, 4, 1];
 
-/// Bytes per call: rates do not grow beyond.
+/// Bytes per call; larger calls are not faster.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Alignment that suffices for direct I/O on every disk.
+/// Alignment sufficient for direct I/O on any disk.
 const ALIGNMENT_BYTES: usize = 4096;
 
-/// The size of a small read: a pixel.
+/// Bytes per small read: an RGB pixel.
 const SMALL_BYTES: usize = 3;
 
-/// Small reads in a round.
+/// Small reads per round.
 const SMALL_COUNT: u64 = 20_000;
 
-/// The distance of small reads: never twice the same page in a row.
+/// Distance between small reads, so that consecutive reads touch different pages.
 const STRIDE_BYTES: u64 = 8_191;
 
-/// A file may take at most one of this many parts of the free space on the disk, and of the free memory.
+/// A file may occupy at most this fraction (1/8) of the free disk space and of the free memory.
 const ROOM_SHARE: u64 = 8;
 
-/// Why the rate of cold reads is unknown.
+/// Note if cold reads cannot be verified.
 const UNSAID: &str = "this system does not report whether data came from the disk";
 
-/// How much of a cold file must have come from the disk, in percent.
+/// Minimum percentage of a cold read that must come from the disk.
 const COLD_PERCENT: u64 = 95;
 
-/// Measures the disk of `folder`.
+/// Measures the disk of `folder` into `ceilings`.
 pub(super) fn measure(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Result<()> {
     let scratch = write_sizes(bench, folder, ceilings)?;
-    // The smallest file fits into the core's caches: 7.3 GB/s, compared with 4.3 to 4.8 for files of 16 to 256 MiB.
+    // The smallest file fits into CPU caches: 7.3 GB/s, compared with 4.3 to 4.8 for files of 16 to 256 MiB.
     let counted = match ceilings.writes.as_slice() {
         [_, larger @ ..] if !larger.is_empty() => larger,
         sizes => sizes,
@@ -67,7 +67,7 @@ pub(super) fn measure(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings)
     Ok(())
 }
 
-/// Writes files of several sizes, from small to large as far as there is room for them, and returns the last one.
+/// Writes files of increasing size while there is room; returns the last one.
 fn write_sizes(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Result<Scratch> {
     let mut block = incompressible();
     let mut last: Option<Scratch> = None;
@@ -95,13 +95,13 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Res
     Ok(last)
 }
 
-/// Writes files of one size; the last one is kept.
+/// Measures writing at one size; returns the last file.
 fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) -> Result<(Written, Scratch)> {
     let mut write = Vec::new();
     let mut write_sync = Vec::new();
     let mut last = None;
     bench.rounds(|| {
-        // The previous one is removed first: two at once would need twice the room.
+        // Remove the previous file first: two would need twice the space.
         last = None;
         let mut scratch = Scratch::new(folder)?;
         let start = Instant::now();
@@ -114,12 +114,12 @@ fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) ->
         Ok(())
     })?;
     let size = Written { bytes, write: median(&mut write), write_sync: median(&mut write_sync) };
-    // A round that does not fail leaves one.
+    // Every successful round leaves a file.
     last.map(|scratch| (size, scratch)).ok_or_else(Error::cancelled)
 }
 
-/// The rate of reading the file from the disk, or why it is unknown. The better of two ways counts: through the
-/// system's memory, and past it if the file system allows that.
+/// Cold read rate, or why it is unknown. The better of two methods counts: through the page cache, and direct I/O if
+/// supported.
 fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::result::Result<f64, &'static str>> {
     bench.start_figure();
     if fetched_bytes().is_none() {
@@ -128,16 +128,16 @@ fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::res
     let through = cold_rounds(bench, scratch, threads)?;
     let past = if system::set_direct(&scratch.file, true) { cold_rounds(bench, scratch, threads) } else { Ok(None) };
     system::set_direct(&scratch.file, false);
-    // Some file systems allow it, and then fail to read.
+    // Some file systems accept direct I/O, then fail to read.
     let past = past.unwrap_or_default();
     bench.check()?;
     let best = [through, past].into_iter().flatten().reduce(f64::max);
-    // Emulated systems may not count anything.
+    // Emulated systems may count nothing.
     let counts = fetched_bytes() != Some(0);
     Ok(best.ok_or(if counts { "the file system is in memory" } else { UNSAID }))
 }
 
-/// The rate of some rounds; `None` if the bytes did not come from the disk.
+/// Median rate of cold reads; `None` if data did not come from the disk.
 fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<Option<f64>> {
     let mut rates = Vec::new();
     let mut is_cold = true;
@@ -157,20 +157,20 @@ fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<O
     Ok(is_cold.then(|| median(&mut rates)))
 }
 
-/// Bytes that this process has had fetched from disks so far.
+/// Bytes fetched from disks by this process so far.
 fn fetched_bytes() -> Option<u64> {
     Usage::now()?.disk_read_bytes
 }
 
-/// A file of ours without a name.
+/// An unlinked temporary file.
 struct Scratch {
     file: File,
     bytes: u64,
-    /// The time of writing and syncing it.
+    /// Duration of writing and syncing.
     took: Duration,
-    /// In which folder, for messages.
+    /// Its folder, for error messages.
     folder: PathBuf,
-    /// Its path, if it could not be removed while open.
+    /// Path to delete on drop, if it could not be unlinked while open.
     left: Option<PathBuf>,
 }
 
@@ -210,7 +210,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Why no file of this size should be written after this one.
+    /// Reason not to write a file of this size next, if any.
     fn why_not(&self, bytes: u64) -> Option<&'static str> {
         let is_too_much = |free: Option<u64>| free.is_some_and(|free| bytes > free / ROOM_SHARE);
         if is_too_much(system::free_bytes(&self.file)) {
@@ -224,7 +224,7 @@ impl Scratch {
         }
     }
 
-    /// Reads all of it, in blocks, with this many threads.
+    /// Reads the whole file in blocks, on `threads` threads.
     fn read(&self, bench: &Bench<'_>, threads: usize) -> Result<u64> {
         let blocks = self.bytes.div_ceil(BLOCK_BYTES as u64);
         try_for_each_item(threads, &bench.options.cancel, 0..blocks, room, |room, index| {
@@ -235,7 +235,7 @@ impl Scratch {
         Ok(self.bytes)
     }
 
-    /// Requests whole blocks, also at the end, as direct I/O requires.
+    /// Always requests whole blocks, even at the end of the file: direct I/O requires it.
     fn read_block(&self, out: &mut [u8], offset: u64, length: usize) -> io::Result<()> {
         let mut count = 0;
         while count < length {
@@ -249,7 +249,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Reads a few bytes many times, and returns how often.
+    /// Reads a few bytes many times; returns the number of reads.
     fn small_reads(&self) -> Result<u64> {
         let mut pixel = [0; SMALL_BYTES];
         let places = self.bytes.saturating_sub(SMALL_BYTES as u64).max(1);
@@ -269,18 +269,18 @@ impl Drop for Scratch {
     }
 }
 
-/// Room for a block that can be aligned in it.
+/// A buffer with space to align a block.
 fn room() -> Vec<u8> {
     vec![0; BLOCK_BYTES + ALIGNMENT_BYTES]
 }
 
-/// The block in its room.
+/// The aligned block in a buffer.
 fn aligned(room: &mut [u8]) -> &mut [u8] {
     let start = room.as_ptr().align_offset(ALIGNMENT_BYTES).min(ALIGNMENT_BYTES);
     room.get_mut(start..start + BLOCK_BYTES).unwrap_or_default()
 }
 
-/// A block that cannot be compressed: the SplitMix64 generator.
+/// An incompressible block, generated with SplitMix64.
 fn incompressible() -> Vec<u8> {
     let word = |index: usize| {
         let mut x = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -291,7 +291,7 @@ fn incompressible() -> Vec<u8> {
     (1..=BLOCK_BYTES / 8).flat_map(|index| word(index).to_le_bytes()).collect()
 }
 
-/// Makes the pages of a block different from all others: disks that store equal pages only once exist.
+/// Makes every page of a block unique to its offset, since some disks deduplicate pages.
 fn stamp(block: &mut [u8], offset: u64) {
     for page in block.chunks_exact_mut(ALIGNMENT_BYTES) {
         if let Some(first) = page.first_chunk_mut::<8>() {
@@ -300,7 +300,7 @@ fn stamp(block: &mut [u8], offset: u64) {
     }
 }
 
-/// Whether the error is a full disk, or a limit on the size of files.
+/// Whether the error is a full disk, exceeded quota or file size limit.
 fn is_no_room(error: &Error) -> bool {
     let kind = error.io_error().map(io::Error::kind);
     matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))

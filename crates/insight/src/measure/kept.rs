@@ -1,7 +1,7 @@
-//! The file where ceilings stay, one for each machine and disk, in the user's folder for caches.
+//! Stores ceilings in the user's cache folder, one file per machine and disk.
 //!
-//! It is plain text, a line for each figure. A file that is damaged, or of another version, is ignored, and so are
-//! unknown lines. The other modules measure; reading the file never measures and never fails.
+//! Plain text, one line per figure. Damaged files and files of another version are ignored, as are unknown lines.
+//! Loading never measures and never fails.
 
 use super::place;
 use crate::ceilings::{Ceilings, Kernel, Unpacking, Written};
@@ -13,14 +13,14 @@ use std::ffi::OsString;
 use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
 
-/// The first line. The number changes where figures would mean something else.
+/// First line. Increment the number if the meaning of a figure changes.
 const HEAD: &str = "polyhaul ceilings 1";
-/// The last line, which shows that a file is complete.
+/// Last line; proves that the file is complete.
 const END: &str = "end";
-/// Maximum size of a file of ceilings; larger files are ignored.
+/// Maximum size of a ceilings file; larger files are ignored.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The ceilings stored for this machine and the disk of `folder`, if any. They may be of any age: see
+/// Loads the stored ceilings of this machine and the disk of `folder`. They may be of any age: see
 /// [`Ceilings::measured_unix_s`].
 pub fn kept(folder: &Path) -> Option<Ceilings> {
     let machine = place::machine();
@@ -29,9 +29,9 @@ pub fn kept(folder: &Path) -> Option<Ceilings> {
     (stored.machine == machine && stored.disk == disk).then_some(stored)
 }
 
-/// The ceilings stored for the disks of a recording: reading has the figures of the disk of the largest input, writing
-/// those of the disk of the largest output. If those are two disks, [`Ceilings::disk`] names both, and figures missing
-/// for one of them are unknown. Without any file, uses the disk of the current folder.
+/// Loads the stored ceilings for the disks of a recording: read figures for the disk of the largest input, write
+/// figures for the disk of the largest output. If the disks differ, [`Ceilings::disk`] names both, and missing figures
+/// are unknown. Without files, uses the disk of the current folder.
 pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     match [false, true].map(|is_output| folder_of(seen, is_output)) {
         [Some(input), Some(output)] => {
@@ -45,22 +45,22 @@ pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     }
 }
 
-/// The folder of the input or output with the most bytes; for one that was removed, the folder it was in.
+/// The folder of the largest input or output, or its nearest existing ancestor.
 fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
-    // Standard input has no name.
+    // Standard input has no path.
     let is_named = |name: &Path| name.is_file() || name.parent().is_some_and(Path::is_dir);
     let is_one = |file: &&FileUse| file.is_file && file.is_output == is_output;
-    // Checking for a file accesses the disk: of thousands only the largest are checked.
+    // Checking accesses the disk: sort first, so that few of thousands of files are checked.
     let mut files: Vec<&FileUse> = seen.files.iter().filter(is_one).collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.calls.bytes));
     let largest = files.into_iter().find(|file| is_output || is_named(Path::new(&file.name)))?;
-    // A name without a folder lies in the working folder.
+    // A bare file name is in the working directory.
     let here = |folder| if folder == Path::new("") { Path::new(".") } else { folder };
     let mut folders = Path::new(&largest.name).ancestors().skip(1).map(here);
     folders.find(|folder| folder.is_dir()).map(PathBuf::from)
 }
 
-/// Reading from one disk and writing to another. The machine's own figures are in both.
+/// Combines read figures of one disk with write figures of another. Either includes the machine's figures.
 fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings> {
     Some(match (reading, writing) {
         (Some(reading), Some(writing)) => Ceilings {
@@ -79,8 +79,8 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
     })
 }
 
-/// Stores ceilings for later jobs, replacing earlier ones of the same machine and disk. Returns the file; `None` if the
-/// user has no cache folder: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
+/// Stores ceilings, replacing earlier ones of the same machine and disk. Returns the path; `None` without a cache
+/// folder, if neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be written.
@@ -91,7 +91,7 @@ pub fn keep(ceilings: &Ceilings) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// Removes the ceilings stored for this machine and the disk of `folder`; `false` if there were none.
+/// Deletes the stored ceilings of this machine and the disk of `folder`; `false` if there were none.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be removed.
@@ -105,7 +105,7 @@ pub fn forget(folder: &Path) -> Result<bool> {
     }
 }
 
-/// Our folder among the user's caches, which need not exist yet; `None` as for [`keep`].
+/// The cache folder of polyhaul, which may not exist yet; `None` as for [`keep`].
 pub fn caches() -> Option<PathBuf> {
     cache_folder(variable)
 }
@@ -114,8 +114,8 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Our folder among the user's caches. Relative paths are ignored, as the XDG Base Directory Specification requires:
-/// they would mean a different folder everywhere.
+/// The cache folder of polyhaul. Ignores relative paths, as the XDG Base Directory Specification requires: they depend
+/// on the working directory.
 fn cache_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = if cfg!(windows) {
@@ -128,7 +128,7 @@ fn cache_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> 
     caches.map(|caches| caches.join("polyhaul"))
 }
 
-/// The file for a machine and a disk.
+/// Path of the file for a machine and disk.
 fn file(folder: &Path, machine: &str, disk: &str) -> PathBuf {
     folder.join(format!("ceilings-{:016x}.txt", xxh3_64(format!("{machine}\n{disk}").as_bytes())))
 }
@@ -149,7 +149,7 @@ fn read(path: &Path) -> Option<Ceilings> {
     parse(std::str::from_utf8(bytes.get(..count)?).ok()?)
 }
 
-/// The lines of the file. Floats are written with the fewest digits that read back as the same number.
+/// Serializes ceilings. Floats are written with the shortest digits that round-trip.
 fn text(ceilings: &Ceilings) -> String {
     let Ceilings { machine, disk, measured_unix_s, cores, writes, kernels, notes, cold_read, .. } = ceilings;
     let mut text = format!("{HEAD}\n");
@@ -185,7 +185,7 @@ fn text(ceilings: &Ceilings) -> String {
     text
 }
 
-/// The figures that are there always, by their names in the file.
+/// Required figures by name.
 fn figures(ceilings: &mut Ceilings) -> [(&'static str, &mut f64); 8] {
     [
         ("cores_side_by_side", &mut ceilings.cores_side_by_side),
@@ -199,7 +199,7 @@ fn figures(ceilings: &mut Ceilings) -> [(&'static str, &mut f64); 8] {
     ]
 }
 
-/// The content of the file; `None` if it is damaged or of another version.
+/// Parses a ceilings file; `None` if it is damaged or of another version.
 fn parse(text: &str) -> Option<Ceilings> {
     let body = text.strip_prefix(HEAD)?.strip_prefix('\n')?.strip_suffix('\n')?;
     let (body, end) = body.rsplit_once('\n')?;
@@ -230,7 +230,7 @@ fn parse(text: &str) -> Option<Ceilings> {
     is_whole.then_some(ceilings)
 }
 
-/// A number that a figure can be.
+/// Parses a positive finite number.
 fn figure(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
@@ -315,7 +315,7 @@ mod tests {
             assert!(sound.contains(from), "{from}");
             assert_eq!(parse(&sound.replace(from, to)), None, "{from} {to}");
         }
-        // No beginning of it is one, and each figure must be there.
+        // Every truncated file is rejected, and every figure is required.
         assert!((0..sound.len()).all(|end| parse(&sound[..end]).is_none()));
         for (name, _) in figures(&mut sample()) {
             assert_eq!(parse(&sound.replace(&format!("\n{name} "), "\nother ")), None, "{name}");
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!((merged.cold_read, merged.cached_read), (sample().cold_read, sample().cached_read));
         assert_eq!((merged.write, merged.write_sync, merged.measured_unix_s), (5.0, 6.0, 7));
         assert!(merged.disk.contains(&sample().disk) && merged.disk.contains("another"));
-        // One disk's figures say nothing about the other.
+        // Figures of one disk do not apply to the other.
         let reading = both(Some(sample()), None).unwrap();
         assert_eq!((reading.cached_read, reading.write, reading.write_sync), (sample().cached_read, 0.0, 0.0));
         let writing = both(None, Some(other)).unwrap();
@@ -371,7 +371,7 @@ mod tests {
                 Source::open(path).unwrap().read_at(0, &mut [0; 20]).unwrap();
             }
             Source::memory(vec![0; 5000]).read_at(0, &mut [0; 5000]).unwrap();
-            // A device lies on no disk.
+            // A device is not on a disk.
             #[cfg(unix)]
             Sink::file(Path::new("/dev/null"), FileOptions::default()).unwrap().write_all(&[0; 9000]).unwrap();
         });

@@ -1,23 +1,23 @@
-//! How much other programs use the cores during a measurement, according to Linux.
+//! Measures the CPU load of other programs, on Linux only.
 //!
-//! Elsewhere nothing is known and the machine counts as quiet. Nothing here measures rates, or judges the load: that is
-//! [`crate::ceilings::Ceilings::is_quiet`].
+//! On other systems the load is unknown and the machine counts as quiet. Rates are measured elsewhere, and
+//! [`crate::ceilings::Ceilings::is_quiet`] evaluates the load.
 
-/// Seconds that cores worked until now.
+/// CPU seconds used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct CoreTime {
-    /// All cores of the machine, for all programs; for a virtual machine including the time taken by its host.
+    /// By all programs on all cores; on virtual machines including steal time.
     busy: f64,
-    /// This process.
+    /// By this process.
     own_process: f64,
-    /// The number of cores of the machine.
+    /// Number of cores of the machine.
     cores: usize,
 }
 
-/// Ticks of the counters per second: Linux reports them so on every machine.
+/// Counter ticks per second: 100 on every Linux machine.
 const TICKS: f64 = 100.0;
 
-/// The time used so far; `None` if the system does not report it.
+/// CPU time used so far; `None` if the system does not report it.
 pub(super) fn now() -> Option<CoreTime> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     if !cfg!(target_os = "linux") {
@@ -26,23 +26,23 @@ pub(super) fn now() -> Option<CoreTime> {
     parse(&read("/proc/stat")?, &read("/proc/self/stat")?)
 }
 
-/// How many cores others used between two moments, this many seconds apart, beyond those that a process with
-/// `wanted_cores` cores leaves to them.
+/// Cores used by other programs between two moments `seconds` apart, beyond the cores that a process with
+/// `wanted_cores` cores leaves free.
 pub(super) fn others(start: CoreTime, end: CoreTime, seconds: f64, wanted_cores: usize) -> f64 {
     let used = (end.busy - start.busy) - (end.own_process - start.own_process);
     let spare = end.cores.saturating_sub(wanted_cores) as f64;
     if seconds > 0.0 { (used / seconds - spare).max(0.0) } else { 0.0 }
 }
 
-/// Reads proc_stat(5) and proc_pid_stat(5).
+/// Parses proc_stat(5) and proc_pid_stat(5).
 fn parse(stat: &str, own_stat: &str) -> Option<CoreTime> {
     let is_core =
         |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let ticks: Vec<f64> =
         stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    // User, nice, system, (idle, waiting for disks,) interrupts of two kinds, and steal time.
+    // User, nice, system, (idle, iowait,) irq, softirq, and steal time.
     let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&index| ticks.get(index)).sum();
-    // The program's name may contain blanks and brackets.
+    // The program name may contain spaces and parentheses.
     let fields = own_stat.rsplit_once(')')?.1.split_whitespace();
     let mut fields = fields.skip(11).map_while(|field| field.parse::<f64>().ok());
     let user = fields.next()?;
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn others_are_what_is_neither_ours_nor_spare() {
         let at = |busy, own_process, cores| CoreTime { busy, own_process, cores };
-        // Ten seconds on two cores, of which this process had 15 s and others 4 s.
+        // Ten seconds on two cores: 15 s used by this process and 4 s by others.
         assert_eq!(others(at(100.0, 5.0, 2), at(119.0, 20.0, 2), 10.0, 2), 0.4);
-        // On eight cores, of which it may use two, there is room for the others.
+        // On eight cores, of which the process may use two, the others have enough.
         assert_eq!(others(at(100.0, 5.0, 8), at(119.0, 20.0, 8), 10.0, 2), 0.0);
         assert_eq!(others(at(100.0, 5.0, 2), at(100.0, 5.0, 2), 0.0, 2), 0.0);
     }

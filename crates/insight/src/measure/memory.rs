@@ -1,6 +1,6 @@
-//! Memory and cores: copying, pages that were not in use before, and how many cores really run in parallel.
+//! Memory and core figures: copying, fresh pages, and how many cores really run in parallel.
 //!
-//! No file is touched. The pipeline starts the threads.
+//! Touches no files. The pipeline starts the threads.
 
 use super::{Bench, median, per_second};
 use crate::ceilings::Ceilings;
@@ -10,13 +10,13 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The number of figures.
+/// Number of figures.
 pub(super) const FIGURES: u64 = 3;
 
-/// Steps of the compute loop between two reads of the clock.
+/// Iterations of the compute loop between clock reads.
 const STEPS: u64 = 10_000;
 
-/// How many times longer than a figure the cores are watched: systems that schedule time slices of 0.1 s must show it.
+/// Duration of the core figure, as a multiple of others: covers schedulers with time slices of 0.1 s.
 const WATCHED: u32 = 2;
 
 /// Measures memory and cores.
@@ -37,7 +37,7 @@ fn copy(bench: &Bench<'_>, bytes: usize) -> Result<f64> {
     })
 }
 
-/// Memory that was written once. Allocators return blocks of this size untouched.
+/// Allocates and writes memory. Allocators return blocks of this size as fresh pages.
 fn fresh(bytes: usize) -> Result<Vec<u8>> {
     let mut memory = Vec::new();
     memory.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
@@ -46,7 +46,7 @@ fn fresh(bytes: usize) -> Result<Vec<u8>> {
     Ok(memory)
 }
 
-/// The work of `threads` threads relative to one: in turns, so that both find the machine in the same state.
+/// Throughput of `threads` threads relative to one. Rounds alternate, so that both see the machine in the same state.
 fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
     bench.start_figure();
     if threads <= 1 {
@@ -63,7 +63,7 @@ fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
     Ok(median(&mut together) / median(&mut alone))
 }
 
-/// The total steps per second of this many threads.
+/// Total iterations per second on `threads` threads.
 fn computed(threads: usize, time: Duration) -> f64 {
     let start = Instant::now();
     let steps = AtomicU64::new(0);

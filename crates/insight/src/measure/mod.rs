@@ -1,10 +1,9 @@
-//! The best rates of this machine and one of its disks, measured once and stored.
+//! Measures the maximum rates of this machine and a disk, and stores them.
 //!
-//! [`ceilings`] measures, which takes about twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] handle the
-//! file that stores the figures. `disk` is about files, `memory` about memory and cores, `kernels` about our own
-//! parsers, writers and codecs on the input made by `data`, and `load` about other programs. `place` identifies the
-//! machine and the disk, and `system` has the calls specific to Linux. The use of the figures is described in
-//! [`crate`]. Nothing here judges a job.
+//! [`ceilings`] measures, in about twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] manage the file of
+//! stored figures. `disk` measures files, `memory` memory and cores, and `load` the load of other programs; the caller
+//! supplies parsers, writers and codecs as [`Kernels`]. `place` identifies machine and disk, and `system` wraps system
+//! calls. Evaluates no job; see [`crate`] for the use of the figures.
 
 mod disk;
 mod kept;
@@ -24,40 +23,40 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Minimum number of rounds of a figure, unless they take very long.
+/// Minimum rounds per figure, unless they take too long.
 const MIN_ROUNDS: usize = 3;
-/// Maximum number of rounds of a figure.
+/// Maximum rounds per figure.
 const MAX_ROUNDS: usize = 100;
-/// A figure gets no more rounds once they took this long in total.
+/// Total duration after which a figure gets no more rounds.
 const LONG: Duration = Duration::from_secs(3);
 
 polyhaul_model::options! {
-    /// Options for measuring. The defaults yield figures that suit large jobs.
+    /// Options for [`ceilings`]. The defaults suit large jobs.
     #[derive(Clone, Debug)]
     pub struct MeasureOptions {
-        /// The largest file that is written, in bytes (256 MiB). It is smaller if the disk or the memory has little
-        /// room, or the disk is slow.
+        /// Maximum size of the files written, in bytes (256 MiB). Smaller if disk space or memory is scarce, or the
+        /// disk is slow.
         pub file_bytes: u64 = 256 << 20, with_file_bytes;
-        /// The approximate amount of text for our own components, in bytes (64 MiB); images have a quarter of it. With
-        /// less, much of the time goes into memory that large jobs reuse.
+        /// Approximate amount of text for [`Kernels`], in bytes (64 MiB); a quarter of it for images. With less, much
+        /// of the time is spent on fresh memory, which large jobs reuse.
         pub data_bytes: usize = 64 << 20, with_data_bytes;
-        /// How long each figure is measured; there are at least three rounds (0.3 s).
+        /// Duration per figure, with at least three rounds (0.3 s).
         pub figure_time: Duration = Duration::from_millis(300), with_figure_time;
-        /// Ask for a stop.
+        /// Cancellation.
         pub cancel: Cancel = Cancel::default(), with_cancel;
-        /// Called before each figure with the number of finished ones and the total.
+        /// Called before each figure with the number of completed figures and the total.
         pub progress: Option<Progress> = None, with_progress;
     }
 }
 
-/// Measures the machine, the disk of `folder`, in which nothing is left, and `kernels`.
+/// Measures the machine, the disk of `folder` and the `kernels`. Leaves no files behind.
 ///
-/// All cores are used for figures about all cores. Other programs that run at the same time worsen the figures, so this
-/// is for an idle machine: [`Ceilings::other_load`] is what they used, and [`Ceilings::is_quiet`] whether that matters.
+/// Figures for all cores use all cores. Other programs degrade the figures, so run this on an idle machine:
+/// [`Ceilings::other_load`] is their load, and [`Ceilings::is_quiet`] whether it is acceptable.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) if no file can be created in `folder`, or there is no room
-/// for one; `Memory`; `Cancelled`.
+/// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) if no file can be created in `folder`, or the disk is full;
+/// `Memory`; `Cancelled`.
 pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> Result<Ceilings> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mut ceilings = Ceilings {
@@ -81,9 +80,9 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> R
     Ok(ceilings)
 }
 
-/// Asks the system to drop what it has of a file in memory, after all of it is on the disk; `false` if that is not
-/// possible (all systems but Linux), or the file cannot be opened. It is a hint: whether it was followed shows when the
-/// file is read ([`polyhaul_trace::Recording::used`]).
+/// Syncs a file and asks the system to drop it from the page cache; `false` if that is not supported (all systems
+/// except Linux) or the file cannot be opened. The request is a hint: only reading the file shows whether it was
+/// followed ([`polyhaul_trace::Recording::used`]).
 pub fn forget_cached(file: &Path) -> bool {
     let Ok(file) = std::fs::File::open(file) else { return false };
     let _ = file.sync_data();
@@ -91,25 +90,25 @@ pub fn forget_cached(file: &Path) -> bool {
     cfg!(target_os = "linux")
 }
 
-/// The number of figures of the machine and the disk; the figures of [`Kernels`] are added to it.
+/// Number of figures for machine and disk, excluding [`Kernels`].
 pub const FIGURES: u64 = disk::FIGURES + memory::FIGURES;
 
-/// Measures parsers, writers and codecs: they are above this crate, so the caller passes them in.
+/// Measures parsers, writers and codecs. Passed in by the caller, since those crates depend on this one.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
-    /// The number of figures.
+    /// Number of figures.
     pub figures: u64,
     /// Fills in [`Ceilings::kernels`] and [`Ceilings::unpacking`].
     pub measure: fn(&Bench<'_>, &mut Ceilings) -> Result<()>,
 }
 
-/// One run of [`ceilings`]: the time per figure, cancellation, and progress.
+/// State of one [`ceilings`] run: options and progress.
 #[derive(Debug)]
 pub struct Bench<'a> {
     options: &'a MeasureOptions,
-    /// The number of figures.
+    /// Number of figures.
     total: u64,
-    /// The number of figures started.
+    /// Number of figures started.
     started: Cell<u64>,
 }
 
@@ -124,12 +123,12 @@ impl<'a> Bench<'a> {
         self.options
     }
 
-    /// The number of figures started.
+    /// Number of figures started.
     pub fn started(&self) -> u64 {
         self.started.get()
     }
 
-    /// Counts a figure as started, and reports progress.
+    /// Counts a figure as started and reports progress.
     pub fn start_figure(&self) {
         let started = self.started.get();
         self.started.set(started + 1);
@@ -138,12 +137,12 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An error if the caller requested a stop.
+    /// Fails if cancelled.
     fn check(&self) -> Result<()> {
         self.options.cancel.check()
     }
 
-    /// Repeats `round` until it ran long enough.
+    /// Repeats `round` for the configured duration.
     pub fn rounds(&self, mut round: impl FnMut() -> Result<()>) -> Result<()> {
         let start = Instant::now();
         for count in 1..=MAX_ROUNDS {
@@ -157,8 +156,8 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// A figure: the amount per second of `round`, which returns its amount. It is the median of some rounds: few jobs
-    /// ever reach the best one.
+    /// Measures a figure: amount per second, where `round` returns the amount. Takes the median, since jobs rarely
+    /// reach the maximum.
     pub fn rate(&self, mut round: impl FnMut() -> Result<u64>) -> Result<f64> {
         self.start_figure();
         let mut rates = Vec::new();
@@ -172,12 +171,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// This amount in this time, per second. Always finite.
+/// Rate per second. Always finite.
 pub fn per_second(count: u64, elapsed: Duration) -> f64 {
     count as f64 / elapsed.as_secs_f64().max(1e-9)
 }
 
-/// The median; 0 for none.
+/// Median, the upper one of two; 0 if empty.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -187,7 +186,7 @@ pub fn median(values: &mut [f64]) -> f64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// An empty folder, which is removed on drop.
+    /// A temporary folder, removed on drop.
     pub(crate) struct Folder(pub(crate) std::path::PathBuf);
 
     impl Folder {

@@ -1,17 +1,17 @@
-//! Which machine this is, and which disk a folder lies on, in words that stay the same from run to run.
+//! Identifies the machine and the disk of a folder in words that are stable between runs.
 //!
-//! They are the key of the stored figures. It reads what the system reports, never measures and never fails: missing
-//! information is left out.
+//! They are the key of stored figures. Only reads system information; never measures and never fails: missing parts are
+//! omitted.
 
 use polyhaul_model::printable::printable;
 use polyhaul_pipeline::machine::cores;
 use std::io::Read;
 use std::path::Path;
 
-/// How much of a list of processors is read.
+/// Maximum length read from `/proc/cpuinfo`.
 const HEAD_BYTES: u64 = 4096;
 
-/// The processor, the cores that this process may use, and the name of the machine.
+/// Processor, available cores and host name.
 pub(super) fn machine() -> String {
     let text = head("/proc/cpuinfo").unwrap_or_default();
     let processor = processor(&text).unwrap_or(std::env::consts::ARCH);
@@ -24,21 +24,21 @@ pub(super) fn machine() -> String {
     words.trim_end_matches([',', ' ']).to_owned()
 }
 
-/// The first processor's part of the file is enough, and the whole takes long on systems with many.
+/// Reads the start of a file: the first processor suffices, and the list is slow to read on systems with many.
 fn head(path: &str) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(HEAD_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The name of the processor in `/proc/cpuinfo`. Arm has numbers instead of a name.
+/// Processor name in `/proc/cpuinfo`. Arm has part numbers instead.
 fn processor(text: &str) -> Option<&str> {
     let of = |key: &str| text.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key);
     let (_, name) = of("model name").or_else(|| of("CPU part"))?;
     Some(name.trim()).filter(|name| !name.is_empty())
 }
 
-/// The device that `folder` lies on, and the kind of its file system.
+/// Device and file system type of `folder`.
 #[cfg(target_os = "linux")]
 pub(super) fn disk(folder: &Path) -> String {
     use std::os::linux::fs::MetadataExt;
@@ -52,7 +52,7 @@ pub(super) fn disk(folder: &Path) -> String {
     }
 }
 
-/// As written in mountinfo.
+/// Device numbers in the notation of mountinfo.
 #[cfg(any(target_os = "linux", test))]
 fn device_numbers(device: u64) -> String {
     let major = (device >> 8 & 0xfff) | (device >> 32 & 0xffff_f000);
@@ -60,8 +60,8 @@ fn device_numbers(device: u64) -> String {
     format!("{major}:{minor}")
 }
 
-/// The kind and the source of the file system with these numbers; otherwise of the one whose mount point is the nearest
-/// above `folder`, since subvolumes of btrfs have their own numbers.
+/// Type and source of the file system with these device numbers; otherwise of the nearest mount point above `folder`,
+/// since btrfs subvolumes have their own numbers.
 #[cfg(any(target_os = "linux", test))]
 fn mount<'a>(mounts: &'a str, numbers: &str, folder: &Path) -> Option<(&'a str, &'a str)> {
     let lines = || mounts.lines().filter_map(mounted);
@@ -70,7 +70,7 @@ fn mount<'a>(mounts: &'a str, numbers: &str, folder: &Path) -> Option<(&'a str, 
     by_numbers.or_else(above).map(|mount| (mount.kind, mount.source))
 }
 
-/// A line of mountinfo (proc_pid_mountinfo(5)).
+/// Fields of a mountinfo line (proc_pid_mountinfo(5)).
 #[cfg(any(target_os = "linux", test))]
 struct Mounted<'a> {
     numbers: &'a str,
@@ -79,7 +79,7 @@ struct Mounted<'a> {
     source: &'a str,
 }
 
-/// A line of mountinfo: `27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw`.
+/// Parses a mountinfo line: `27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw`.
 #[cfg(any(target_os = "linux", test))]
 fn mounted(line: &str) -> Option<Mounted<'_>> {
     let (head, tail) = line.split_once(" - ")?;
@@ -90,14 +90,14 @@ fn mounted(line: &str) -> Option<Mounted<'_>> {
     Some(Mounted { numbers, point, kind: tail.next()?, source: tail.next()? })
 }
 
-/// The device that `folder` lies on.
+/// Device of `folder`.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub(super) fn disk(folder: &Path) -> String {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(folder).map_or_else(|_| unknown(), |metadata| format!("device {}", metadata.dev()))
 }
 
-/// The volume or the share that `folder` lies on.
+/// Volume or network share of `folder`.
 #[cfg(not(unix))]
 pub(super) fn disk(folder: &Path) -> String {
     let whole = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
@@ -111,7 +111,7 @@ fn unknown() -> String {
     "unknown".to_owned()
 }
 
-/// On one line, without blanks around it.
+/// Makes text printable on one line and trims it.
 fn one_line(text: &str) -> String {
     printable(text.trim(), ' ').into_owned()
 }
@@ -134,7 +134,7 @@ a line that is none
         assert_eq!(mount(MOUNTS, "0:99", Path::new("/database")), Some(("ext4", "/dev/vda")));
         assert_eq!(mount("", "254:0", Path::new("/")), None);
         assert_eq!(device_numbers(0xfe00), "254:0");
-        // Glibc's makedev(0x12345, 0x6789a).
+        // glibc's makedev(0x12345, 0x6789a).
         assert_eq!(device_numbers(0x0001_2000_6783_459a), format!("{}:{}", 0x12345, 0x6789a));
     }
 

@@ -1,10 +1,10 @@
-//! System calls for measuring beyond the standard library. Linux has all of them; elsewhere the result is unknown, and
-//! the figure is left out.
+//! System calls beyond the standard library. All are implemented on Linux; elsewhere the result is unknown and the
+//! figure is omitted.
 
 use std::fs::File;
 use std::io;
 
-/// Reads at `offset` without moving the position; may return less than requested.
+/// Reads at `offset` without changing the file position; may return less than requested.
 #[cfg(unix)]
 pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, out, offset)
@@ -16,7 +16,7 @@ pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<us
     std::os::windows::fs::FileExt::seek_read(file, out, offset)
 }
 
-/// A browser has no files.
+/// Unsupported: browsers have no files.
 #[cfg(not(any(unix, windows)))]
 pub(super) fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
@@ -27,17 +27,17 @@ mod linux {
     use std::fs::File;
     use std::os::fd::AsRawFd;
 
-    /// Asks the system to drop its cached pages of the file; data that is not on the disk yet stays.
+    /// Asks the system to drop cached pages of the file. Dirty pages stay.
     pub(crate) fn forget_cached(file: &File) {
-        // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes numbers only. It is advice:
+        // SAFETY: the descriptor stays open while `file` is borrowed, and the call takes only numbers. It is advice:
         // whether it was followed shows when the file is read.
         let _ = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
-    /// Makes reads of the file bypass the system's memory from now on; `false` if the file system refuses.
+    /// Switches direct I/O, which bypasses the page cache; `false` if the file system refuses.
     pub(crate) fn set_direct(file: &File, direct: bool) -> bool {
         let descriptor = file.as_raw_fd();
-        // SAFETY: the descriptor is open as long as `file` is borrowed; `F_GETFL` and `F_SETFL` take and return
+        // SAFETY: the descriptor stays open while `file` is borrowed; `F_GETFL` and `F_SETFL` take and return only
         // numbers.
         unsafe {
             let flags = libc::fcntl(descriptor, libc::F_GETFL);
@@ -46,11 +46,11 @@ mod linux {
         }
     }
 
-    /// Bytes that this user can still write to the file system of the file.
+    /// Bytes available to this user on the file's file system.
     pub(crate) fn free_bytes(file: &File) -> Option<u64> {
         let mut stats = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-        // SAFETY: the descriptor is open as long as `file` is borrowed. `stats` is a writable `statvfs`, which the call
-        // fills as a whole if it returns 0; only then it is read.
+        // SAFETY: the descriptor stays open while `file` is borrowed. `stats` is a writable `statvfs` that the call
+        // fills completely if it returns 0, and it is read only in that case.
         let stats = unsafe {
             if libc::fstatvfs(file.as_raw_fd(), stats.as_mut_ptr()) != 0 {
                 return None;

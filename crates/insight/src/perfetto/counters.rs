@@ -1,19 +1,19 @@
-//! Counters over time in a trace: bytes, chunks, cores, memory, threads.
+//! Exports time series of a trace as counters: bytes, chunks, cores, memory, threads.
 //!
-//! Bytes and chunks come from the spans, at the ends of the calls; the rest comes from the samples. It adds up and
-//! judges nothing.
+//! Bytes and chunks come from spans, at the end of each call; the rest comes from samples. Computes sums, evaluates
+//! nothing.
 
 use super::Events;
 use polyhaul_trace::{FileUse, Phase, Recording, Sample, SpanRecord};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Values of a counter are at least this part of the recording apart: finer than a screen.
+/// Minimum distance of counter values, as a fraction of the recording: finer than screen resolution.
 const STEPS: u64 = 10_000;
-/// The number of files with their own counters.
+/// Number of files with counters of their own.
 const FILES: usize = 8;
 
-/// Writes all counters that are ever more than 0.
+/// Writes all counters that ever exceed 0.
 pub(super) fn write(events: &mut Events<'_>, recording: &Recording) -> io::Result<()> {
     let spans = || recording.threads.iter().flat_map(|thread| &thread.spans);
     let end_ns = spans().map(|span| span.end_ns).max().unwrap_or(recording.elapsed_ns);
@@ -40,7 +40,7 @@ pub(super) fn write(events: &mut Events<'_>, recording: &Recording) -> io::Resul
     counters.sampled("lock waiters", |sample| u64::from(sample.lock_waiters))
 }
 
-/// The direction of a file's bytes.
+/// Direction in which a file's bytes move.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum BytesDirection {
     In,
@@ -58,7 +58,7 @@ impl BytesDirection {
     }
 }
 
-/// The files with the most bytes: files with the same name and use count as one.
+/// The files with the most bytes. Files with the same name, phase and direction are combined.
 fn largest(files: &[FileUse]) -> Vec<(&str, Phase, BytesDirection)> {
     let mut sums: BTreeMap<(&str, Phase, BytesDirection), u64> = BTreeMap::new();
     for file in files {
@@ -76,7 +76,7 @@ struct Counters<'a, 'b> {
 }
 
 impl Counters<'_, '_> {
-    /// The sum of the bytes that calls on some files moved.
+    /// Writes the cumulative bytes of calls on the selected files.
     fn moved(&mut self, name: &str, is_one: impl Fn(&FileUse) -> bool) -> io::Result<()> {
         let chosen: Vec<bool> = self.recording.files.iter().map(is_one).collect();
         let is_chosen = |index: u32| chosen.get(index as usize).copied().unwrap_or(false);
@@ -89,13 +89,13 @@ impl Counters<'_, '_> {
         self.show(name, points)
     }
 
-    /// The number of the chunk with which a phase was done last.
+    /// Writes the number of the chunk that last completed a phase.
     fn chunks(&mut self, name: &str, phase: Phase) -> io::Result<()> {
         let points = self.points(|span| span.phase == phase);
         self.show(name, points)
     }
 
-    /// The ends and values of some spans, in order.
+    /// End times and values of the selected spans, in order.
     fn points(&self, is_one: impl Fn(&SpanRecord) -> bool) -> Vec<(u64, u64)> {
         let spans = self.recording.threads.iter().flat_map(|thread| &thread.spans);
         let mut points: Vec<_> = spans.filter(|span| is_one(span)).map(|span| (span.end_ns, span.value)).collect();
@@ -108,7 +108,7 @@ impl Counters<'_, '_> {
         self.show(name, points)
     }
 
-    /// The number of busy cores between two samples, from the first of them on.
+    /// Writes the number of busy cores between consecutive samples.
     fn cores(&mut self) -> io::Result<()> {
         let busy = |pair: &[Sample]| match pair {
             [one, next] if next.at_ns > one.at_ns => {

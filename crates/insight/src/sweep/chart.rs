@@ -1,7 +1,7 @@
-//! The chart of a sweep: seconds over rates, both logarithmic, a panel for each thread count.
+//! Chart of a sweep: seconds over rate, both logarithmic, a panel per thread count.
 //!
-//! Measured curves are lines with dots, predicted ones dashed; the system's memory without a rate has its own column on
-//! the right, and the disk another. Only positions are computed here.
+//! Measured curves are lines with dots, predicted ones are dashed. The unthrottled page cache and the disk have columns
+//! of their own on the right. Only positions are computed here.
 
 use super::{Device, Sweep};
 use crate::chart::{Anchor, Picture, log_marks};
@@ -9,13 +9,13 @@ use crate::words::{bytes, rate, time};
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 32.0;
-/// Room for the marks of a panel.
+/// Space for axis labels.
 const LEFT: f64 = 76.0;
 const PLOT_HEIGHT: f64 = 400.0;
 const PANEL_HEIGHT: f64 = PLOT_HEIGHT + 110.0;
-/// The width of a column without a rate.
+/// Width of a column for a device without a rate.
 const COLUMN: f64 = 76.0;
-/// The height of a line of advice, and how many fit below a panel.
+/// Height and length of a line of advice below a panel.
 const ADVICE_HEIGHT: f64 = 17.0;
 const ADVICE_CHARS: usize = 75;
 
@@ -24,10 +24,10 @@ const INK: &str = "#1c1f24";
 const SOFT: &str = "#626a75";
 const LINE: &str = "#e2e4e7";
 const MARK: &str = "#8b929c";
-/// They differ in lightness as well as in hue.
+/// Colors that differ in lightness as well as hue.
 const COLORS: [&str; 6] = ["#1c1f24", "#d1622b", "#2f6fb7", "#1a936f", "#b5509c", "#e0a21b"];
 
-/// The whole picture.
+/// Draws the chart.
 pub(super) fn svg(sweep: &Sweep) -> String {
     let threads = sweep.threads();
     let columns = threads.len().clamp(1, 2);
@@ -51,7 +51,7 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     picture.finish()
 }
 
-/// The meaning of colors and lines.
+/// Draws the legend of colors and line styles.
 fn legend(picture: &mut Picture, sweep: &Sweep) {
     let mut x = MARGIN;
     for (index, stored) in sweep.stored.iter().enumerate() {
@@ -73,23 +73,23 @@ fn color(stored: usize) -> &'static str {
     COLORS[stored % COLORS.len()]
 }
 
-/// The curves of a thread count, and where places of it are.
+/// A panel: the curves of one thread count, and its scales.
 struct Panel<'a> {
     picture: &'a mut Picture,
     sweep: &'a Sweep,
     threads: usize,
-    /// Left, top and right of the plot.
+    /// Left, top and right edge of the plot.
     edges: [f64; 3],
-    /// The slowest and the fastest rate.
+    /// Minimum and maximum rate of the axis.
     rates: [f64; 2],
-    /// The shortest and the longest time in seconds, in round numbers.
+    /// Minimum and maximum time of the axis, in seconds.
     seconds: [f64; 2],
-    /// Devices without a rate.
+    /// Devices without a rate, one column each.
     columns: Vec<Device>,
 }
 
 impl<'a> Panel<'a> {
-    /// `None` if there is nothing to show.
+    /// Returns `None` if no cell has a time.
     fn new(picture: &'a mut Picture, sweep: &'a Sweep, threads: usize, edges: [f64; 3]) -> Option<Panel<'a>> {
         let mut rates = [f64::INFINITY, 0.0];
         let mut seconds = [f64::INFINITY, 0.0];
@@ -104,7 +104,7 @@ impl<'a> Panel<'a> {
         if seconds[1] <= 0.0 {
             return None;
         }
-        // The axis ends a little beyond the values, and its ends differ.
+        // Margins keep the ends distinct and values off the border.
         let seconds = [seconds[0] * 0.8, seconds[1] * 1.25];
         let rates = if rates[1] <= 0.0 { [1e6, 1e9] } else { [rates[0] * 0.9, rates[1] * 1.1] };
         let columns = sweep.devices().into_iter().filter(|device| !matches!(device, Device::Rate(_))).collect();
@@ -129,7 +129,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// The boundary between rates and columns without a rate.
+    /// Right end of the rate axis, where the columns start.
     fn end(&self) -> f64 {
         self.edges[2] - self.columns.len() as f64 * COLUMN
     }
@@ -166,7 +166,7 @@ impl<'a> Panel<'a> {
         for value in log_marks(self.rates) {
             let x = self.x(Device::Rate(value as u64));
             self.picture.line([x, top, x, bottom], LINE, "");
-            // Names that would touch each other are dropped.
+            // Skip labels that would overlap.
             if x >= free {
                 self.picture.text([x, bottom + 20.0], Anchor::Middle, 12.0, SOFT, &rate(value));
                 free = x + 66.0;
@@ -180,7 +180,7 @@ impl<'a> Panel<'a> {
         self.picture.line([end, top, end, bottom], MARK, "stroke-dasharray=\"2 4\"");
     }
 
-    /// A curve with its dots; columns have dots, or dashes for predictions.
+    /// Draws a curve with dots; in columns, dots for measurements and dashes for predictions.
     fn curve(&mut self, stored: usize, is_model: bool) {
         let seconds = |device| self.sweep.cell(stored, self.threads, device)?.seconds(is_model);
         let places = self.sweep.devices().into_iter().filter_map(|device| Some((device, seconds(device)?)));
@@ -199,7 +199,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Where the original crosses others.
+    /// Draws crossings of the original with other variants.
     fn crossings(&mut self) {
         let bottom = self.edges[1] + PLOT_HEIGHT;
         for crossing in self.sweep.crossings(self.threads) {
@@ -222,7 +222,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// Advice in lines that fit, broken between words.
+/// Wraps advice between words.
 fn lines(advice: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in advice.split(' ') {
@@ -243,7 +243,7 @@ mod tests {
     fn the_chart_has_every_curve_and_crossing() {
         let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000, 4_000_000_000]);
         let text = svg(&sweep);
-        // A measured and a predicted curve each.
+        // One measured and one predicted curve each.
         assert_eq!(text.matches("<polyline").count(), 4);
         assert!(text.contains("island.pbrt") && text.contains("2 threads") && text.contains("unlimited"));
         assert!(text.contains("store it as zstd below 670 MB/s, as is above"), "{text}");

@@ -1,44 +1,44 @@
-//! Attributes every moment of each thread to one cause.
+//! Attributes the time of every thread to causes.
 //!
-//! A job's thread-seconds are its duration times its threads. The time of a thread working in parallel belongs to that
-//! work. The time of serial work for all (reading ahead, an ordered part, work before others started) includes the time
-//! of the threads waiting for it. Time that nothing accounts for stays unknown.
+//! A job's total is its duration times its threads. Time of a thread working in parallel belongs to that work. Serial
+//! work (reading ahead, ordered parts, work before other threads start) also includes the time of the threads waiting
+//! for it. Time without a known cause stays unattributed.
 
 use super::{Bound, Facts};
 use polyhaul_bytes::BLOCK_BYTES;
 use polyhaul_model::error::planted;
 use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
 
-/// If less than this share of the bytes of files came from a disk, they are said to have been in memory.
+/// Minimum share of file bytes from a disk; below it, files count as cached.
 const FROM_DISK: f64 = 0.1;
-/// A host whose calls return less than a block is called more often than needed; this many times more is too often.
+/// Calls count as small reads if there are more than this multiple of the calls needed with full blocks.
 const MANY_CALLS: u64 = 2;
-/// From this share of its CPU time on, a container has used it up: the rest is lost at the ends of its periods.
+/// Share of its CPU quota from which on a container counts as exhausted: the rest is lost at the ends of scheduling
+/// periods.
 const USED_UP: f64 = 0.9;
-/// Time lost to other programs is noise below this share of the work's time.
+/// Time lost to other programs below this share of the work's time is noise.
 const NOISE: f64 = 0.1;
 
-/// The time of each cause, in nanoseconds of threads.
+/// Thread time per cause, in nanoseconds.
 #[derive(Debug, Default)]
 pub(super) struct Account {
     causes: Vec<(Bound, f64)>,
-    /// All of it.
+    /// Total thread time.
     whole: f64,
-    /// Threads that the job was to use.
+    /// Threads requested for the job.
     pub(super) threads: usize,
-    /// The share of the bytes of files that came from a disk rather than memory, as far as known; 0 if that is next to
-    /// nothing.
+    /// Share of file bytes read from a disk instead of the page cache, as far as known; 0 if negligible.
     pub(super) cold: f64,
-    /// The share of the time in which threads were at work, rather than waiting or in calls.
+    /// Share of the time in which threads computed, as opposed to waiting or being in calls.
     pub(super) at_work: f64,
-    /// Requested waiting of reads and of writes: throttling.
+    /// Requested delays (throttling) of reads and of writes.
     pub(super) throttled: [f64; 2],
 }
 
-/// Causes that a phase is divided among, by their shares.
+/// Shares of causes in the time of a phase.
 type CauseShares = Vec<(Bound, f64)>;
 
-/// How phases with more than one cause are divided.
+/// Cause shares of phases with more than one cause.
 struct Divided {
     reading: CauseShares,
     throttled: CauseShares,
@@ -82,7 +82,7 @@ impl Account {
         account
     }
 
-    /// Each cause and its share, largest first; unknown comes after causes of equal size.
+    /// Causes with shares, largest first; unattributed time comes after causes of equal size.
     pub(super) fn shares(&self) -> Vec<(Bound, f64)> {
         if self.whole <= 0.0 {
             return vec![(Bound::Unknown, 1.0)];
@@ -90,7 +90,7 @@ impl Account {
         let mut shares: Vec<_> = self.causes.iter().map(|&(bound, ns)| (bound, ns / self.whole)).collect();
         shares.retain(|(bound, share)| *bound != Bound::Unknown && *share > 0.0);
         let attributed: f64 = shares.iter().map(|(_, share)| share).sum();
-        // A sum above the total is due to rounding and overlapping clocks.
+        // Rounding and overlapping clocks can make the sum exceed the total.
         shares.iter_mut().for_each(|(_, share)| *share /= attributed.max(1.0));
         if attributed < 1.0 {
             shares.push((Bound::Unknown, 1.0 - attributed));
@@ -99,7 +99,7 @@ impl Account {
         shares
     }
 
-    /// The share of a cause.
+    /// Share of a cause.
     pub(super) fn share(&self, bound: Bound) -> f64 {
         self.causes.iter().find(|(cause, _)| *cause == bound).map_or(0.0, |(_, ns)| ns / self.whole.max(1.0))
     }
@@ -111,7 +111,7 @@ impl Account {
         }
     }
 
-    /// Attributes time to the cause of a phase.
+    /// Attributes time of a phase to its causes.
     fn give(&mut self, phase: Phase, ns: f64, divided: &Divided) {
         match phase {
             Phase::Read => self.divide(ns, &divided.reading),
@@ -126,7 +126,7 @@ impl Account {
         parts.iter().for_each(|&(bound, share)| self.add(bound, ns * share));
     }
 
-    /// Attributes the time of serial work, and of the threads it holds up.
+    /// Attributes the time of serial work, including the time of threads blocked by it.
     fn one_for_all(&mut self, totals: &Totals, lane: Lane, held: f64, divided: &Divided) {
         let own_ns = own(totals, lane);
         let others = (self.threads - 1) as f64;
@@ -140,15 +140,15 @@ impl Account {
                 self.give(phase, time + waited, divided);
                 continue;
             }
-            // While others wait the thread's own time is spent for want of them, too.
+            // While others wait, the time of the thread itself is also a cost of serialization.
             let serial = if others > 0.0 { (waited / (others * time)).min(1.0) } else { 0.0 };
             self.add(Bound::Serial, waited + serial * time);
             self.give(phase, (1.0 - serial) * time, divided);
         }
     }
 
-    /// Moves the time that threads were ready but had no core from the work to that cause. More threads than cores take
-    /// cores from each other; no other program is involved. A container that used up its CPU time gets no core either.
+    /// Moves time in which threads were runnable without a core from work to other causes: an exhausted container
+    /// quota, or other programs. More threads than cores compete with each other and do not count.
     fn take_stolen(&mut self, seen: &Recording, totals: &Totals, facts: &Facts) {
         let Some(used) = seen.used else { return };
         let elapsed_ns = seen.elapsed_ns as f64;
@@ -166,32 +166,33 @@ impl Account {
     }
 }
 
-/// All phases in which a thread does something.
+/// Phases other than waiting.
 fn phases() -> impl Iterator<Item = Phase> {
     Phase::ALL.into_iter().filter(|phase| !phase.is_wait())
 }
 
-/// The idle time of cores that could have worked, in nanoseconds: a missing thread does not matter if all cores work.
-/// `None` if the system does not report it.
+/// Idle time of available cores in nanoseconds: missing threads do not matter if all cores are busy. `None` if the
+/// system does not report it.
 fn resting(seen: &Recording, threads: usize, cores: usize) -> Option<f64> {
     let available_ns = threads.min(cores.max(1)) as f64 * seen.elapsed_ns as f64;
     Some((available_ns - seen.used?.cpu_ns as f64).max(0.0))
 }
 
-/// The time of threads that a core is for.
+/// Thread time that needs a core.
 fn work(totals: &Totals) -> f64 {
     phases().filter(|phase| !phase.is_io()).map(|phase| totals.total(phase) as f64).sum()
 }
 
-/// The time in which threads did something on behalf of a lane.
+/// Thread time spent in a lane, excluding waits.
 fn own(totals: &Totals, lane: Lane) -> f64 {
     phases().map(|phase| totals.get(lane, phase) as f64).sum()
 }
 
-/// The time that others were held up by serial work, by its lane. `idle` is the time of threads that were not there.
+/// Time of threads blocked by serial work, by lane. `idle` is the time of missing threads.
 ///
-/// One thread can hold up no more than all others. A waiting thread records the reason when it starts, which may change
-/// before it wakes up: so the rest of the waiting counts for lanes that could have held up more.
+/// One thread can block at most all others. A waiting thread records the reason when it starts to wait, but the reason
+/// may change before it wakes up, so waiting beyond that maximum is distributed over lanes that could have blocked
+/// more.
 fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
     let max_ns = |lane| (threads - 1) as f64 * own(totals, lane);
     let waits = [
@@ -208,7 +209,7 @@ fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
     held
 }
 
-/// The cause of a phase, if it depends on nothing else.
+/// Cause of a phase with a single cause.
 fn cause(phase: Phase) -> Bound {
     match phase {
         Phase::Write | Phase::Sync => Bound::Write,
@@ -225,7 +226,7 @@ fn cause(phase: Phase) -> Bound {
     }
 }
 
-/// Ordered work belongs to reading or to writing, like the work around it.
+/// Ordered work counts as building or formatting, in proportion to reading and writing work.
 fn place(totals: &Totals) -> CauseShares {
     let sum = |phases: &[Phase]| phases.iter().map(|&phase| totals.total(phase) as f64).sum::<f64>();
     let reading = sum(&[Phase::Cut, Phase::Parse, Phase::Build, Phase::Decode]);
@@ -234,12 +235,12 @@ fn place(totals: &Totals) -> CauseShares {
     vec![(Bound::Build, share), (Bound::Format, 1.0 - share)]
 }
 
-/// The time of calls on files that pass, summed over threads.
+/// Call time on selected files, summed over threads.
 fn waiting(seen: &Recording, passes: impl Fn(&FileUse) -> bool) -> f64 {
     seen.files.iter().filter(|file| passes(file)).map(|file| file.calls.waiting_ns as f64).sum()
 }
 
-/// The share of the bytes of files that came from a disk. If the system does not report it, all of them.
+/// Share of file bytes that came from a disk; 1 if the system does not report it.
 fn cold(seen: &Recording) -> f64 {
     let from_disk = seen.used.and_then(|used| used.disk_read_bytes);
     let files = seen.files.iter().filter(|file| !file.is_output && file.is_file);
@@ -252,7 +253,7 @@ fn cold(seen: &Recording) -> f64 {
     if share < FROM_DISK { 0.0 } else { share }
 }
 
-/// Whether reading waited mostly for pipes and sockets rather than files.
+/// Whether reads waited mostly for pipes and sockets instead of files.
 pub(super) fn is_piped(seen: &Recording) -> bool {
     let of = |is_pipe: bool| {
         waiting(seen, |file| !file.is_output && file.phase == Phase::Read && !file.is_memory && file.is_file != is_pipe)
@@ -260,7 +261,7 @@ pub(super) fn is_piped(seen: &Recording) -> bool {
     of(true) > of(false)
 }
 
-/// Reading is from the disk, a pipe, or memory.
+/// Divides reading into cached reads, and disk or pipe.
 fn reading(seen: &Recording, is_cold: bool) -> CauseShares {
     let is_cached = |file: &FileUse| file.is_memory || file.is_file && !is_cold;
     let cached = waiting(seen, |file| file.phase == Phase::Read && is_cached(file));
@@ -269,7 +270,7 @@ fn reading(seen: &Recording, is_cold: bool) -> CauseShares {
     vec![(Bound::CachedRead, share), (Bound::Read, 1.0 - share)]
 }
 
-/// How much of the throttling is reading, and how much writing.
+/// Shares of reads and writes in throttling.
 fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
     let held = |is_output| -> u64 {
         let files = seen.files.iter().filter(|file| file.is_output == is_output);
@@ -278,13 +279,13 @@ fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
     let [input, output] = [false, true].map(|is_output| held(is_output) as f64);
     match input + output {
         sum if sum > 0.0 => [input / sum, output / sum],
-        // It is not in any file's time: only ordered parts write.
+        // No file has it: only ordered parts write.
         _ if totals.get(Lane::Turn, Phase::Throttle) > 0 => [0.0, 1.0],
         _ => [1.0, 0.0],
     }
 }
 
-/// The time of the host's calls by cause: calls that return little, waiting for each other, or the work itself.
+/// Divides host calls into small reads, waiting for each other, and the work itself.
 fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> CauseShares {
     let total_ns = totals.total(Phase::Host) as f64;
     if total_ns <= 0.0 {
@@ -295,18 +296,18 @@ fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Caus
     vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
 }
 
-/// Whether a host returned much less than the requested blocks, so that reading took many more calls.
+/// Whether a host returned much less than the requested blocks, which required many more calls.
 pub(super) fn has_small_reads(file: &FileUse) -> bool {
     let needed = file.calls.bytes / BLOCK_BYTES as u64 + 1;
     let with_bytes = file.calls.calls - file.calls.calls_by_size[0];
     file.phase == Phase::Host && !file.is_output && with_bytes > MANY_CALLS * needed + 1
 }
 
-/// The time that the host's calls waited for each other, including the calls that they waited for, in nanoseconds.
+/// Time of host calls that waited for each other, including the calls they waited for, in nanoseconds.
 ///
-/// A call that starts while no other runs takes its own time. If calls that start alongside others take longer without
-/// using a core, they queue for something exclusive. If there are more threads than cores, they queue for cores, and
-/// nothing can be concluded.
+/// A call that starts while no other runs takes its normal time. If calls that overlap others take longer without using
+/// a core, they queue for an exclusive resource. With more threads than cores they queue for cores, and nothing can be
+/// concluded.
 fn queued(seen: &Recording, threads: usize, cores: usize) -> f64 {
     let alone = seen.host_alone;
     let beside = seen.host_beside;

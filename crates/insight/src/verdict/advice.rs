@@ -1,7 +1,7 @@
-//! What would help a job, and by how much; and what would not.
+//! Generates advice for a job: changes that would help, with the gain, and changes that would not.
 //!
-//! Gains are computed by the model of `best` with one thing changed, and mentioned if they are worth it. Assumptions
-//! (the compression ratio of data) are mentioned with them. Nothing here decides what limited a job.
+//! Gains are computed with the model of `best` and one thing changed; small gains are omitted. Assumptions (compression
+//! ratios) are stated. The bottleneck itself is determined elsewhere.
 
 use super::accounting::{Account, has_small_reads, is_piped};
 use super::best::{Cost, Model};
@@ -13,18 +13,18 @@ use crate::words::{count, rate, time};
 use polyhaul_bytes::{BLOCK_BYTES, Codec};
 use polyhaul_trace::{Phase, Recording};
 
-/// Gains of less than this factor are not worth mentioning.
+/// Minimum speedup worth mentioning.
 const WORTH: f64 = 1.1;
-/// Typical compression ratios of scenes and tables in text form, at the codecs' fast levels.
+/// Typical compression ratios of text scenes and tables, at the codecs' fast levels.
 const PACKED: [(Codec, f64); 3] = [(Codec::Zstd, 0.30), (Codec::Gzip, 0.32), (Codec::Lz4, 0.45)];
-/// The size of binary data relative to the same as text.
+/// Size of binary data relative to text.
 const BINARY: f64 = 0.5;
-/// From this share of the time on cores are at work.
+/// Share of the time from which on cores count as busy.
 const AT_WORK: f64 = 0.8;
-/// From this share of the machine's rate on, writing is said to be at it.
+/// Share of the machine's rate from which on writing counts as limited by it.
 const AT_RATE: f64 = 0.5;
 
-/// What is known about a job.
+/// Input for advice about a job.
 struct AdviceJob<'a> {
     seen: &'a Recording,
     facts: &'a Facts,
@@ -33,24 +33,24 @@ struct AdviceJob<'a> {
     seconds: f64,
 }
 
-/// Reading or writing.
+/// Direction of I/O.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Read,
     Write,
 }
 
-/// A requested limit that slowed a job down.
+/// A requested limit that slowed a job.
 struct Paced<'a> {
-    /// The option of the command that requests it.
+    /// Command-line option that requested it.
     option: &'static str,
-    /// The rate, if that took the time.
+    /// Rate limit, if it was the cause.
     bytes_per_second: Option<u64>,
-    /// The latency, if that did, and the number of calls with it.
+    /// Latency, if it was the cause, with the number of calls delayed.
     latency: Option<(&'a Pace, u64)>,
 }
 
-/// What limited a job, in words.
+/// The bottleneck of a job in words.
 pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Account) -> String {
     let job = AdviceJob { seen, facts, account, model: None, seconds: seen.elapsed_ns as f64 / 1e9 };
     let way = match bound {
@@ -71,7 +71,7 @@ pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Acc
     }
 }
 
-/// The advice for a job that was limited by `bound`.
+/// Advice for a job with bottleneck `bound`.
 pub(super) fn remedies(
     bound: Bound,
     seen: &Recording,
@@ -111,7 +111,7 @@ pub(super) fn remedies(
     said
 }
 
-/// Suggests measuring ceilings that are unknown.
+/// Folder to measure if required ceilings are unknown.
 fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static str> {
     let Some(ceilings) = ceilings else { return Some("") };
     let unknown = |list: &[Moved], rate: f64| !list.is_empty() && rate <= 0.0;
@@ -122,45 +122,45 @@ fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static s
 }
 
 impl AdviceJob<'_> {
-    /// How much faster the job becomes if something that took `now` seconds takes `then`, if that is worth mentioning.
+    /// Speedup of the job if a part that took `now` seconds takes `then`; `None` if too small.
     fn gain(&self, now: f64, then: f64) -> Option<f64> {
         let left = (self.seconds - now).max(0.0) + then;
         let gain = if left > 0.0 { self.seconds / left } else { 0.0 };
         (gain >= WORTH).then_some(gain)
     }
 
-    /// The same if a share of the cores' time shrinks to `then` times itself.
+    /// Speedup if a share of the cores' time shrinks by the factor `then`.
     fn gain_of_share(&self, share: f64, then: f64) -> Option<f64> {
         self.gain(share * self.seconds, share * then * self.seconds)
     }
 
-    /// The time of the parts with this name, in seconds.
+    /// Total duration of sections with this name, in seconds.
     fn part_seconds(&self, name: &str) -> f64 {
         let parts = self.seen.sections.iter().filter(|part| part.name == name);
         let ns: u64 = parts.map(|part| part.end_ns.saturating_sub(part.start_ns)).sum();
         (ns as f64 / 1e9).min(self.seconds)
     }
 
-    /// What is known about reading: the model, the cost, and the seconds that it took.
+    /// Model, estimated cost and actual duration of reading.
     fn reading(&self) -> Option<(&Model<'_>, Cost, f64)> {
         let model = self.model.as_ref()?;
         let seconds = self.part_seconds("read");
         Some((model, model.read(&self.facts.reads)?, seconds)).filter(|_| seconds > 0.0)
     }
 
-    /// How much faster the job becomes if reading has another cost.
+    /// Speedup of the job if reading had this cost.
     fn gain_of_cost(&self, cost: Cost) -> Option<f64> {
         let (model, _, seconds) = self.reading()?;
         self.gain(seconds, cost.at(model.speed(self.account.threads)))
     }
 
-    /// Whether being throttled took most of the time of calls one way.
+    /// Whether most of the throttling was in this direction.
     fn is_throttled(&self, way: Direction) -> bool {
         let calls = self.seen.totals().total(Phase::Throttle) as f64;
         calls > 0.0 && self.account.throttled[way as usize] >= 0.5 * calls
     }
 
-    /// What throttled one direction, if the caller stated its request.
+    /// The requested limit that throttled a direction, if known.
     fn paced(&self, way: Direction) -> Option<Paced<'_>> {
         let is_read = way == Direction::Read;
         let pace = if is_read { &self.facts.read_pace } else { &self.facts.write_pace };
@@ -182,7 +182,7 @@ impl AdviceJob<'_> {
         })
     }
 
-    /// A note that a job was throttled on request, and its time without that.
+    /// Note on requested throttling, with the speedup without it.
     fn held(&self, way: Direction) -> Option<String> {
         let is_read = way == Direction::Read;
         let (doing, part) = if is_read { ("reading", "read") } else { ("writing", "write") };
@@ -224,7 +224,7 @@ impl AdviceJob<'_> {
         rate(sum_of_bytes(list) / seconds)
     }
 
-    /// A note that the program at the other end of a pipe is the slow one.
+    /// Note that the program writing to the pipe is the bottleneck.
     fn producer(&self) -> Option<String> {
         let list = &self.facts.reads;
         let seconds = self.part_seconds("read");
@@ -236,7 +236,7 @@ impl AdviceJob<'_> {
         Some(format!("the program that writes to the pipe delivered {}{faster}", self.rate_of(list, seconds)))
     }
 
-    /// Whether uncompressed text would load faster compressed, at the rate at which it came.
+    /// Advice to compress text, at the observed device rate.
     fn codec(&self, load: &str) -> Option<String> {
         let (model, cost, seconds) = self.reading()?;
         let is_text = |moved: &&Moved| moved.codec.is_none() && moved.format.is_some_and(is_text);
@@ -258,7 +258,7 @@ impl AdviceJob<'_> {
         Some(format!("a faster disk would make it up to {gain:.1}× faster"))
     }
 
-    /// How near writing is to the machine's rate.
+    /// Note on how close writing is to the machine's rate.
     fn write_rate(&self) -> Option<String> {
         let model = self.model.as_ref()?;
         let list = &self.facts.writes;
@@ -281,7 +281,7 @@ impl AdviceJob<'_> {
         list.map(|moved| if moved.codec == Some(codec) { change(moved) } else { moved.clone() }).collect()
     }
 
-    /// Whether members that are decompressed in parallel would help.
+    /// Advice to store members that decompress in parallel.
     fn members(&self) -> Option<String> {
         let (model, cost, _) = self.reading()?;
         let codec = self.facts.reads.iter().max_by_key(|moved| moved.stream_bytes)?.codec?;
@@ -292,7 +292,7 @@ impl AdviceJob<'_> {
         ))
     }
 
-    /// Whether the plain bytes would come faster.
+    /// Advice to store uncompressed data.
     fn no_codec(&self) -> Option<String> {
         let (model, ..) = self.reading()?;
         let packed = self.facts.reads.iter().filter(|moved| moved.codec.is_some());
@@ -305,7 +305,7 @@ impl AdviceJob<'_> {
         Some(format!("without {codec} it would be up to {gain:.1}× faster, at {more:.1}× the size"))
     }
 
-    /// Whether more threads would help work done in parallel.
+    /// Advice on the number of threads, for parallel work.
     fn threads(&self, bound: Bound) -> Option<String> {
         let threads = self.account.threads;
         let cores = self.facts.cores.max(1);
@@ -320,7 +320,7 @@ impl AdviceJob<'_> {
         Some(format!("{cores} threads instead of {threads} would make it up to {gain:.1}× faster"))
     }
 
-    /// Whether the same meshes would be read faster as bytes.
+    /// Advice to store meshes as binary.
     fn binary(&self) -> Option<String> {
         let (model, ..) = self.reading()?;
         let half = |moved: &Moved| Moved::new("ply", (moved.plain_bytes as f64 * BINARY) as u64);
@@ -332,7 +332,7 @@ impl AdviceJob<'_> {
         Some(format!("as binary PLY, at about half the size, it would be read up to {gain:.1}× faster"))
     }
 
-    /// How much a memory limit that suits all threads would help.
+    /// Advice on the memory limit.
     fn memory(&self) -> Option<String> {
         let wanted_threads = self.account.threads.min(self.facts.cores.max(1)) as f64;
         let missing = self.seen.starved_ns as f64 / self.seen.elapsed_ns.max(1) as f64;
@@ -356,7 +356,7 @@ impl AdviceJob<'_> {
         })
     }
 
-    /// How much a buffer around the host's calls would help, if each call takes the same time.
+    /// Advice to buffer host calls, assuming constant time per call.
     fn small_reads(&self) -> Option<String> {
         let small = self.seen.files.iter().filter(|file| has_small_reads(file));
         let (calls, bytes) =
@@ -389,13 +389,13 @@ fn sum_of_bytes(list: &[Moved]) -> f64 {
     list.iter().map(|moved| moved.bytes).sum::<u64>() as f64
 }
 
-/// CPU time per second, in words: `1.5 cores`.
+/// CPU quota in words: `1.5 cores`.
 fn quota(cores: f64) -> String {
     let shown = (cores * 100.0).round() / 100.0;
     format!("{shown} core{}", if shown == 1.0 { "" } else { "s" })
 }
 
-/// The latency of a pace, in words.
+/// Latency in words.
 fn duration(pace: &Pace) -> String {
     time(u64::try_from(pace.latency.as_nanos()).unwrap_or(u64::MAX))
 }

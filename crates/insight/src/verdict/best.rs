@@ -1,7 +1,7 @@
-//! The best that a machine could do with the bytes of a job, by its ceilings.
+//! Estimates the best time of a machine for the bytes of a job, from its ceilings.
 //!
-//! The cost and time of a part of a job are up to `model.rs`. For each resource the files of all formats and codecs are
-//! summed. Parts follow each other. If a rate is unknown, so is the result.
+//! Cost and time of a stage come from `model.rs`. Costs are summed per resource over all formats and codecs; stages are
+//! sequential. An unknown rate makes the result unknown.
 
 use super::Facts;
 use super::accounting::Account;
@@ -11,17 +11,17 @@ use crate::model::{Reading, kernel_seconds, over, speed};
 use crate::moved::Moved;
 use polyhaul_trace::{Lane, Phase, Recording};
 
-/// Jobs whose best time is less are not compared, in seconds: their time is not due to their bytes.
+/// Minimum best time in seconds: faster jobs are not compared, since their time does not depend on bytes.
 const SMALL: f64 = 0.001;
-/// Work without a kernel may take this share of the time.
+/// Maximum share of the time for work without a kernel.
 const UNKNOWN_WORK: f64 = 0.1;
 
-/// The best rates of a machine applied to bytes.
+/// Applies the ceilings of a machine to bytes.
 pub(super) struct Model<'a> {
     pub(super) ceilings: &'a Ceilings,
-    /// The share of the input that comes from a disk.
+    /// Share of the input that comes from a disk.
     cold: f64,
-    /// The observed share of decompressing that was serial.
+    /// Observed share of decompression that was serial.
     lone: f64,
 }
 
@@ -30,15 +30,14 @@ impl<'a> Model<'a> {
         Model { ceilings, cold: account.cold, lone: lone(seen) }
     }
 
-    /// The work of this many threads, in cores.
+    /// Combined throughput of `threads` threads, in cores.
     pub(super) fn speed(&self, threads: usize) -> f64 {
         speed(self.ceilings, threads)
     }
 
-    /// Reading; `None` if a rate is unknown.
+    /// Cost of reading; `None` if a rate is unknown.
     ///
-    /// Streams are decompressed in parallel as far as that was observed: it is unknown which of the others could have
-    /// been.
+    /// Streams count as parallel as far as that was observed: which others could have been is unknown.
     pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
         let reading = Reading::from_moved(list, self.ceilings)?;
         let bytes = list.iter().map(|moved| moved.bytes).sum();
@@ -46,7 +45,7 @@ impl<'a> Model<'a> {
         Some(reading.cost(reading.streams.min(self.lone * reading.unpack), disk))
     }
 
-    /// Writing; `None` if a rate is unknown.
+    /// Cost of writing; `None` if a rate is unknown.
     pub(super) fn write(&self, list: &[Moved]) -> Option<Cost> {
         let mut sum = Cost::default();
         for moved in list {
@@ -61,7 +60,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The share of decompressing that was serial; all of it if there was none.
+/// Share of decompression that was serial; 1 without decompression.
 fn lone(seen: &Recording) -> f64 {
     let totals = seen.totals();
     match totals.total(Phase::Decompress) {
@@ -84,7 +83,7 @@ fn writer(format: &str) -> Option<&'static str> {
     })
 }
 
-/// The share of the time spent changing models, or drawing them. Serial work counts as a whole.
+/// Share of the time spent transforming or drawing models. Serial work counts fully.
 fn transform(seen: &Recording, account: &Account) -> f64 {
     let totals = seen.totals();
     let changes = [Phase::Transform, Phase::Draw];
@@ -93,8 +92,8 @@ fn transform(seen: &Recording, account: &Account) -> f64 {
     (alone + side / account.threads as f64) / seen.elapsed_ns.max(1) as f64
 }
 
-/// The best time for everything that was moved, in seconds; `None` if it is unknown or too small to compare. Since the
-/// actual time was possible, it is at most that.
+/// Best time for all bytes moved, in seconds; `None` if unknown or too short to compare. Capped at the actual time,
+/// which was evidently possible.
 pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilings: &Ceilings) -> Option<f64> {
     if transform(seen, account) > UNKNOWN_WORK {
         return None;

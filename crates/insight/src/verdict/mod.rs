@@ -1,8 +1,8 @@
-//! What limited a job, how far it was from this machine's best, and what would help.
+//! Determines the bottleneck of a job, its distance from the machine's best, and what would help.
 //!
-//! `accounting` attributes every moment of each thread to one cause; `best` is the machine's best time for the same
-//! bytes; `advice` computes by the same model what would change it. Pure: a recording, facts and ceilings go in, words
-//! and numbers come out; nothing is measured here. The rules, for users, are in docs/guide/verdict.md.
+//! `accounting` attributes thread time to causes; `best` estimates the machine's best time for the same bytes; `advice`
+//! computes the effect of changes with the same model. Pure: recording, facts and ceilings in, words and numbers out;
+//! measures nothing. The rules are documented for users in docs/guide/verdict.md.
 
 mod accounting;
 mod advice;
@@ -18,65 +18,65 @@ use polyhaul_trace::Recording;
 use std::fmt;
 use std::time::Duration;
 
-/// A cause with this share of the time leads, whatever the others have.
+/// Share from which on a cause leads regardless of others.
 const CLEAR: f64 = 0.40;
-/// A cause with this share leads if it exceeds the next by [`LEAD`].
+/// Share from which on a cause leads if it exceeds the next one by [`LEAD`].
 const FAIR: f64 = 0.25;
-/// How many times the share of the next cause is a lead.
+/// Ratio to the next cause that counts as a lead.
 const LEAD: f64 = 1.3;
-/// Jobs shorter than this are not judged, in seconds: starting threads takes as long.
+/// Minimum duration of a job to evaluate, in seconds: starting threads takes as long.
 const SHORT: f64 = 0.001;
-/// A verdict is worth a line from this time on, in seconds, and where its causes have this share of the time together.
+/// Minimum duration in seconds, and minimum share of attributed time, for a meaningful verdict.
 const TELLING_SECONDS: f64 = 0.01;
 const TELLING: f64 = 0.25;
-/// How many causes are named if none leads.
+/// Number of causes named if none leads.
 const NAMED: usize = 3;
-/// Below this a job is as fast as the machine allows.
+/// Ratio to the best time below which a job counts as optimal.
 const AT_BEST: f64 = 1.05;
 
-/// What limited a job.
+/// The bottleneck of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Bound {
-    /// Reading: the disk, the network behind it, or the pipe.
+    /// Reading from the disk, the network behind it, or a pipe.
     Read,
-    /// Reading from the page cache: no disk was involved.
+    /// Reading from the page cache; no disk is involved.
     CachedRead,
-    /// Writing to the disk, or making it durable.
+    /// Writing to the disk, or syncing.
     Write,
-    /// Decompressing.
+    /// Decompression.
     Decompress,
-    /// Compressing.
+    /// Compression.
     Compress,
-    /// Turning text or bytes into values.
+    /// Parsing text or bytes to values.
     Parse,
-    /// Putting values into the arrays of a model.
+    /// Storing values into the arrays of a model.
     Build,
-    /// Turning stored bytes into pixels.
+    /// Decoding stored bytes to pixels.
     Decode,
-    /// Turning pixels into stored bytes or blocks.
+    /// Encoding pixels to stored bytes or blocks.
     Encode,
-    /// Turning values into text or bytes.
+    /// Formatting values as text or bytes.
     Format,
-    /// One model into another.
+    /// Transforming a model.
     Transform,
-    /// Drawing pictures.
+    /// Rendering pictures.
     Draw,
-    /// Work that one thread did while the others could not.
+    /// Work of one thread while the others had to wait.
     Serial,
-    /// The memory limit, which backed fewer threads than there were.
+    /// The memory limit, which allowed fewer threads than requested.
     Memory,
-    /// Locks.
+    /// Lock contention.
     Locks,
-    /// The host's own calls.
+    /// Calls of the host.
     Host,
-    /// The host's own calls, because each returned few bytes.
+    /// Calls of the host that returned few bytes each.
     SmallReads,
-    /// The CPU time of the container, which was used up.
+    /// The container's CPU quota, which was exhausted.
     Container,
-    /// Other programs, which had the cores.
+    /// Other programs that used the cores.
     OtherPrograms,
-    /// Unattributed.
+    /// No single cause, or unattributed time.
     Unknown,
 }
 
@@ -100,51 +100,51 @@ pub enum Bound {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What limited it most.
+    /// The bottleneck.
     pub bound: Bound,
-    /// The same in words: `parsing`, `piped input`, `the read latency of 5 ms`.
+    /// The bottleneck in words: `parsing`, `piped input`, `the read latency of 5 ms`.
     pub limit: String,
-    /// The share of the cores' time that this took, 0 to 1; 0 if no cause leads.
+    /// Its share of the cores' time, 0 to 1; 0 if no cause leads.
     pub share: f64,
-    /// The duration of the job in seconds.
+    /// Duration of the job in seconds.
     pub seconds: f64,
-    /// Plain bytes per second: those read or those written, whichever are more.
+    /// Uncompressed bytes per second, read or written, whichever are more.
     pub bytes_per_second: f64,
-    /// The minimum time that this machine needs for the same bytes, in seconds; `None` if its ceilings are unknown, and
-    /// for jobs too small to compare.
+    /// Best time of this machine for the same bytes, in seconds; `None` if its ceilings are unknown or the job is too
+    /// small to compare.
     pub best_possible_seconds: Option<f64>,
-    /// How many times longer than that it took.
+    /// Ratio of the duration to the best time.
     pub times_off: Option<f64>,
-    /// What would help, and by how much; and what would not. Sentences without a period.
+    /// Advice on what would help, by how much, and what would not. Sentences without a period.
     pub advice: Vec<String>,
-    /// The share of every cause, largest first; they add up to 1, with [`Bound::Unknown`] for what is unattributed.
+    /// All causes with shares, largest first. Shares add up to 1, with [`Bound::Unknown`] for unattributed time.
     pub causes: Vec<(Bound, f64)>,
 }
 
-/// What a job moved, and where it ran.
+/// Bytes moved by a job, and its environment.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// The bytes it read, by format and codec.
+    /// Bytes read, by format and codec.
     pub reads: Vec<Moved>,
-    /// The bytes it wrote, by format and codec.
+    /// Bytes written, by format and codec.
     pub writes: Vec<Moved>,
-    /// Cores that the process may use.
+    /// Cores available to the process.
     pub cores: usize,
-    /// The limits of the container that the process runs in.
+    /// Limits of the process's container.
     pub container: Container,
-    /// The requested throttling of reads.
+    /// Requested throttling of reads.
     pub read_pace: Option<Pace>,
-    /// The requested throttling of writes.
+    /// Requested throttling of writes.
     pub write_pace: Option<Pace>,
 }
 
 /// A requested rate and latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
-    /// In bytes per second, if limited.
+    /// Bytes per second, if limited.
     pub bytes_per_second: Option<u64>,
-    /// What is added to each call.
+    /// Delay added to each call.
     pub latency: Duration,
 }
 
@@ -155,13 +155,13 @@ impl From<&Throttle> for Pace {
 }
 
 impl Facts {
-    /// The facts of jobs that moved this, on this machine.
+    /// Facts of a job on this machine.
     pub fn new(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
         let cores = machine::cores();
         Facts { reads, writes, cores, container: Container::this(), read_pace: None, write_pace: None }
     }
 
-    /// The same for a job that was throttled on request.
+    /// Adds requested throttling.
     #[must_use]
     pub fn throttled(self, read: Option<&Throttle>, write: Option<&Throttle>) -> Facts {
         Facts { read_pace: read.map(Pace::from), write_pace: write.map(Pace::from), ..self }
@@ -174,7 +174,7 @@ impl Facts {
 }
 
 impl Verdict {
-    /// Judges a recording of jobs that moved the bytes in `facts`, relative to the machine's best rates.
+    /// Evaluates a recording of jobs that moved the bytes in `facts`, relative to the machine's ceilings.
     ///
     /// The recording must cover only these jobs: see [`Recording::since`].
     pub fn from_recording(seen: &Recording, facts: &Facts, ceilings: Option<&Ceilings>) -> Verdict {
@@ -197,18 +197,17 @@ impl Verdict {
         }
     }
 
-    /// Whether it is meaningful: the job was long enough to judge, and more than a few percent of it is attributed.
+    /// Whether the verdict is meaningful: the job was long enough, and enough of its time is attributed.
     pub fn is_telling(&self) -> bool {
         self.seconds >= TELLING_SECONDS && attributed(&self.causes) >= TELLING
     }
 
-    /// The share of every cause in whole percent, largest first; they add up to 100, and causes that round to 0 are
-    /// left out.
+    /// Causes in whole percent that add up to 100, largest first. Causes that round to 0 are omitted.
     pub fn percents(&self) -> Vec<(Bound, u32)> {
         let mut parts: Vec<_> = self.causes.iter().map(|&(bound, share)| (bound, share * 100.0)).collect();
         let whole = |part: f64| part.max(0.0) as u32;
         let missing = 100_u32.saturating_sub(parts.iter().map(|&(_, part)| whole(part)).sum()) as usize;
-        // Those with the largest fractions are rounded up.
+        // Largest remainder method: round up the largest fractions.
         parts.sort_by(|a, b| b.1.fract().total_cmp(&a.1.fract()).then(a.0.cmp(&b.0)));
         let round = |(index, &(bound, part)): (usize, &(Bound, f64))| (bound, whole(part) + u32::from(index < missing));
         let mut percents: Vec<_> = parts.iter().enumerate().map(round).filter(|(_, percent)| *percent > 0).collect();
@@ -216,7 +215,7 @@ impl Verdict {
         percents
     }
 
-    /// What limited it, in words: `limited by parsing (82 % of the cores' time)`.
+    /// The bottleneck in words: `limited by parsing (82 % of the cores' time)`.
     pub fn cause(&self) -> String {
         if self.seconds < SHORT {
             return format!("too short to judge ({:.2} ms)", self.seconds * 1e3);
@@ -237,7 +236,7 @@ impl Verdict {
         format!("no single cause: {}", parts.collect::<Vec<_>>().join(", "))
     }
 
-    /// Its distance from the machine's best: `1.3× slower than this machine's best (210 ms)`.
+    /// Distance from the machine's best: `1.3× slower than this machine's best (210 ms)`.
     pub fn distance(&self) -> Option<String> {
         let times = self.times_off?;
         let best = seconds(self.best_possible_seconds?);
@@ -249,12 +248,12 @@ impl Verdict {
     }
 }
 
-/// The share of all causes that have a name.
+/// Total share of attributed causes.
 fn attributed(causes: &[(Bound, f64)]) -> f64 {
     causes.iter().filter(|(bound, _)| *bound != Bound::Unknown).map(|(_, share)| share).sum()
 }
 
-/// The cause that leads clearly.
+/// The cause that clearly leads, if any.
 fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
     let mut causes = causes.iter().filter(|(bound, _)| *bound != Bound::Unknown);
     let &(bound, share) = causes.next()?;
@@ -262,7 +261,8 @@ fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
     (share > CLEAR || share > FAIR && share > LEAD * next).then_some((bound, share))
 }
 
-/// One line: `390 MB/s, limited by parsing (82 % of the cores' time); 1.3× slower than this machine's best (210 ms)`.
+/// One line:
+/// `390 MB/s, limited by parsing (82 % of the cores' time); 1.3× slower than this machine's best (210 ms)`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.bytes_per_second > 0.0 && self.seconds >= SHORT {
@@ -274,7 +274,7 @@ impl fmt::Display for Verdict {
 }
 
 impl Bound {
-    /// Its name, for programs: `small-reads`.
+    /// Machine-readable name: `small-reads`.
     pub fn name(self) -> &'static str {
         match self {
             Bound::Read => "read",
@@ -300,7 +300,7 @@ impl Bound {
         }
     }
 
-    /// In words: `parsing`.
+    /// Name in words: `parsing`.
     pub fn words(self) -> &'static str {
         match self {
             Bound::Read => "reading",
@@ -326,7 +326,7 @@ impl Bound {
         }
     }
 
-    /// Whether it is work of ours on a core.
+    /// Whether it is CPU work of the library.
     fn is_work(self) -> bool {
         use Bound::{Build, Compress, Decode, Decompress, Draw, Encode, Format, Parse, Serial, Transform};
         matches!(self, Build | Compress | Decode | Decompress | Draw | Encode | Format | Parse | Serial | Transform)

@@ -1,4 +1,4 @@
-//! The rules, one by one, on recordings made by hand.
+//! Tests the rules individually, on constructed recordings.
 
 use super::*;
 use crate::ceilings::Kernel;
@@ -7,7 +7,7 @@ use polyhaul_trace::{self as trace, Detail, FileUse, Lane, Phase, Section, Threa
 
 const MS: u64 = 1_000_000;
 
-/// A recording of `ms` milliseconds on this many threads.
+/// A recording of `ms` milliseconds on `threads` threads.
 fn job(threads: usize, ms: u64) -> Recording {
     let mut seen = Recording::default();
     seen.elapsed_ns = ms * MS;
@@ -26,7 +26,7 @@ fn with(threads: usize, ms: u64, times: &[(Lane, Phase, u64)]) -> Recording {
     seen
 }
 
-/// A file and a part of a job, to be changed.
+/// Templates of a file and a section.
 fn samples() -> (FileUse, Section) {
     let trace = Trace::new(Detail::Totals);
     trace::within(Some(&trace), 1, || {
@@ -48,7 +48,7 @@ fn file(phase: Phase, is_file: bool, bytes: u64, calls: u64, waiting_ms: u64) ->
     file
 }
 
-/// A part of the job over `ms` milliseconds.
+/// A section of `ms` milliseconds.
 fn part(name: &'static str, ms: u64) -> Section {
     let (_, mut section) = samples();
     section.name = name;
@@ -64,7 +64,7 @@ fn used(cpu_ms: u64, disk_read_bytes: Option<u64>) -> Option<Usage> {
     Some(used)
 }
 
-/// Facts of a machine of four cores.
+/// Facts for a machine with four cores.
 fn moved(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
     Facts { reads, writes, cores: 4, container: Container::default(), read_pace: None, write_pace: None }
 }
@@ -77,7 +77,7 @@ fn judge(seen: &Recording) -> Verdict {
     Verdict::from_recording(seen, &facts(None, None), None)
 }
 
-/// The cause that is found, and its share in percent.
+/// The leading cause, and its share in percent.
 fn found(seen: &Recording) -> (Bound, u32) {
     let verdict = judge(seen);
     let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
@@ -107,7 +107,7 @@ fn work_side_by_side_is_what_it_is() {
     ] {
         assert_eq!(side(phase), (bound, 80), "{phase:?}");
     }
-    // A single thread waits for no other, and no other for it.
+    // A single thread waits for no other, and blocks none.
     assert_eq!(found(&with(1, 100, &[(Alone, Phase::Parse, 90)])), (Bound::Parse, 90));
     assert_eq!(found(&with(1, 100, &[(Alone, Phase::Other, 90)])).0, Bound::Unknown);
 }
@@ -123,7 +123,7 @@ fn who_waits_for_calls_or_codecs_waits_for_what_they_are() {
     assert_eq!(found(&with(4, 100, &turn)), (Bound::Write, 85));
     let turn = [(Turn, Phase::Place, 90), (Side, Phase::Parse, 60), (Side, Phase::WaitTurn, 250)];
     assert_eq!(found(&with(4, 100, &turn)).0, Bound::Serial);
-    // Two lanes in the same place share the waiting threads in proportion.
+    // Two phases of one lane share the waiting threads in proportion.
     let both = [(Input, Phase::Read, 75), (Input, Phase::Decompress, 25), (Side, Phase::WaitInput, 200)];
     let causes = judge(&with(3, 100, &both)).causes;
     assert_eq!(causes, [(Bound::Read, 0.75), (Bound::Decompress, 0.25)]);
@@ -152,19 +152,19 @@ fn threads_that_the_memory_limit_forbids_are_its_own() {
     assert_eq!(found(&seen), (Bound::Memory, 86));
     let advice = &judge(&seen).advice[0];
     assert!(advice.contains("allowed 1.1 of 8 threads; a higher one would make it up to 3.5× faster"), "{advice}");
-    // More than were idle cannot have been missing.
+    // No more threads can be missing than were idle.
     seen.starved_ns = u64::MAX / 2;
     assert_eq!(found(&seen).0, Bound::Memory);
 }
 
 #[test]
 fn threads_without_a_core_are_not_missed() {
-    // Five of nine are backed, and four cores are at work.
+    // The limit allows five of nine threads, and four cores are busy.
     let mut seen = with(9, 100, &[(Lane::Side, Phase::Parse, 490)]);
     seen.starved_ns = 4 * 98 * MS;
     seen.used = used(400, None);
     assert_eq!(found(&seen), (Bound::Parse, 96));
-    // Two of nine are backed: two cores rest, for which two more threads would be.
+    // The limit allows two of nine threads: two cores are idle, enough for two more threads.
     let mut seen = with(9, 100, &[(Lane::Side, Phase::Parse, 195)]);
     seen.starved_ns = 7 * 100 * MS;
     seen.used = used(195, None);
@@ -179,7 +179,7 @@ fn reading_is_of_the_disk_where_bytes_came_from_it() {
         seen.used = used(90, disk);
         assert_eq!(found(&seen).0, bound, "{disk:?}");
     }
-    // A pipe is waited for, and memory is not.
+    // Reads from pipes wait, reads from memory do not.
     seen.used = used(90, Some(0));
     seen.files[0].is_file = false;
     assert_eq!(found(&seen).0, Bound::Read);
@@ -193,7 +193,7 @@ fn being_throttled_is_reading_or_writing() {
     let mut written = file(Phase::Write, true, 1_000_000, 10, 185);
     written.is_output = true;
     written.calls.throttled_ns = 180 * MS;
-    // Others take their time, too, which is none of being held back.
+    // Other files take time, too, but are not throttled.
     seen.files = vec![file(Phase::Read, true, 5_000_000, 10, 1000), written];
     assert_eq!(found(&seen), (Bound::Write, 95));
     let mut facts = facts(None, Some(Moved::new("obj", 5_000_000)));
@@ -220,7 +220,7 @@ fn a_host_that_brings_little_at_a_time_is_told_from_a_slow_one() {
         seen.files = vec![file(Phase::Host, false, 1_000_000, calls, 95)];
         assert_eq!(found(&seen), (Bound::Host, 95), "{calls}");
     }
-    // Time outside of a file's calls is a resolver's.
+    // Time outside of calls on files belongs to a resolver.
     seen.files = vec![file(Phase::Host, false, 1_000_000, 10_000, 10)];
     assert_eq!(found(&seen).0, Bound::Host);
 }
@@ -236,15 +236,15 @@ fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
     seen.host_beside.idle_ns = 388 * MS;
     assert_eq!(found(&seen).0, Bound::Locks);
     assert!(judge(&seen).advice[0].contains("take 4.0× as long"), "{:?}", judge(&seen).advice);
-    // As long as alone: the calls are slow, independently of each other.
+    // As slow as alone: the calls do not depend on each other.
     seen.host_alone.idle_ns = 8 * MS;
     assert_eq!(found(&seen), (Bound::Host, 98));
-    // Four threads on two cores wait for these.
+    // Four threads on two cores wait for cores.
     seen.host_alone.idle_ns = 2 * MS;
     assert_eq!(found(&seen).0, Bound::Locks);
     let verdict = Verdict::from_recording(&seen, &Facts { cores: 2, ..facts(None, None) }, None);
     assert_eq!(verdict.bound, Bound::Host);
-    // With a core all the time: they work.
+    // On a core all the time: the calls compute.
     seen.host_alone.idle_ns = 0;
     seen.host_beside.idle_ns = 0;
     assert_eq!(found(&seen).0, Bound::Host);
@@ -257,7 +257,7 @@ fn work_without_a_core_is_that_of_other_programs() {
     assert_eq!(found(&seen), (Bound::OtherPrograms, 65));
     seen.used = used(180, None);
     assert_eq!(found(&seen), (Bound::Parse, 95));
-    // A container that had its CPU time used it up; one that had less time than that was not the cause.
+    // A container that used its whole quota was exhausted; one that did not get its quota was not the cause.
     let in_container = |cpu_ms, cores| {
         let mut container = Container::default();
         container.cores = Some(cores);
@@ -274,11 +274,11 @@ fn work_without_a_core_is_that_of_other_programs() {
     let verdict = in_container(190, 2.0);
     assert_eq!(verdict.bound, Bound::Parse);
     assert_eq!(verdict.advice[0], "more threads would not help: all 2 cores of the container are busy");
-    // Sixteen threads on four cores take them from each other.
+    // Sixteen threads on four cores compete with each other.
     let mut seen = with(16, 100, &[(Lane::Side, Phase::Parse, 1590)]);
     seen.used = used(390, None);
     assert_eq!(found(&seen).0, Bound::Parse);
-    // Waiting takes no core.
+    // Waiting uses no core.
     let mut seen = with(1, 100, &[(Lane::Alone, Phase::Host, 95)]);
     seen.used = used(1, None);
     assert_eq!(found(&seen).0, Bound::Host);
@@ -340,15 +340,15 @@ fn the_best_is_the_slowest_resource_of_each_part() {
     let mut seen = with(4, 5000, &[(Lane::Side, Phase::Parse, 7000)]);
     let obj = || Moved::new("obj", 400_000_000);
     let best = |seen: &Recording, read, write| beside_machine(seen, &facts(read, write)).best_possible_seconds;
-    // One core parses for a second and copies for a twentieth.
+    // Parsing takes 1 s of a core, copying 0.05 s.
     is_near(best(&seen, Some(obj()), None), 1.05 / 3.0);
-    // Formatting takes 0.4 s of a core, the system's pages 0.2 s of one.
+    // Formatting takes 0.4 s of a core, writing to the page cache 0.2 s.
     is_near(best(&seen, None, Some(obj())), 0.6 / 3.0);
     is_near(best(&seen, Some(obj()), Some(obj())), 1.65 / 3.0);
     is_near(best(&seen, None, Some(Moved { durable: true, ..obj() })), 2.0);
     let packed = || Moved::new("obj", 100_000_000).compressed(Codec::Gzip, 400_000_000);
     is_near(best(&seen, Some(packed()), None), (1.0 + 0.8 + 0.0125) / 3.0);
-    // A stream is one core's, whether or not others were there.
+    // A stream uses one core, whether or not others were available.
     let stream = || Moved::new("obj", 100_000_000).streamed(Codec::Gzip, 400_000_000);
     is_near(best(&seen, Some(stream()), None), 0.8);
     add(&mut seen, Lane::Input, Phase::Decompress, 900);
@@ -357,10 +357,10 @@ fn the_best_is_the_slowest_resource_of_each_part() {
     is_near(best(&seen, Some(Moved::new("png", 20_000_000)), None), 0.1);
     seen.files = vec![file(Phase::Read, true, 400_000_000, 400, 1)];
     is_near(best(&seen, Some(obj()), None), 4.0);
-    // Half of it was in memory.
+    // Half of it was cached.
     seen.used = used(100, Some(200_000_000));
     is_near(best(&seen, Some(obj()), None), 2.0);
-    // Without a rate, or for small jobs, the best time is unknown.
+    // Without a rate, and for small jobs, the best time is unknown.
     assert_eq!(best(&seen, Some(Moved::new("psd", 400_000_000)), None), None);
     assert_eq!(best(&seen, None, Some(Moved::new("obj", 1000))), None);
     let mut alone = seen.clone();
@@ -399,7 +399,7 @@ fn the_line_has_rate_cause_and_distance() {
 
 #[test]
 fn advice_is_computed_by_the_same_model() {
-    // 400 MB from a disk in four seconds, with work for 350 ms.
+    // 400 MB from a disk in four seconds, with 350 ms of work.
     let mut seen = with(4, 4000, &[(Lane::Input, Phase::Read, 3900), (Lane::Side, Phase::WaitInput, 11_000)]);
     seen.sections = vec![part("read", 4000)];
     seen.files = vec![file(Phase::Read, true, 400_000_000, 400, 3900)];
@@ -416,7 +416,7 @@ fn advice_is_computed_by_the_same_model() {
     let png = facts(Some(Moved::new("png", 400_000_000)), None);
     assert!(!beside_machine(&seen, &png).advice.iter().any(|sentence| sentence.contains("zstd")));
 
-    // One stream of gzip.
+    // One gzip stream.
     let mut seen = with(4, 1000, &[(Lane::Input, Phase::Decompress, 980), (Lane::Side, Phase::WaitInput, 2500)]);
     seen.sections = vec![part("read", 1000)];
     let packed = facts(Some(Moved::new("obj", 100_000_000).streamed(Codec::Gzip, 400_000_000)), None);
@@ -425,7 +425,7 @@ fn advice_is_computed_by_the_same_model() {
     assert!(verdict.advice[0].contains("gzip in independent members"), "{:?}", verdict.advice);
     assert!(verdict.advice[1].starts_with("without gzip it would be up to 2.9× faster, at 4.0× the size"));
 
-    // One thread of four cores.
+    // One thread on four cores.
     let mut seen = with(1, 1000, &[(Lane::Alone, Phase::Parse, 950)]);
     seen.sections = vec![part("read", 1000)];
     let verdict = beside_machine(&seen, &obj);
@@ -455,20 +455,20 @@ fn files_of_several_formats_and_codecs_are_a_sum() {
     };
     let list = [Moved::new("obj", 400_000_000), Moved::new("ply", 800_000_000), Moved::new("mtl", 4_000_000)];
     is_near(best(&seen, &list, &[]), (1.05 + 0.5 + 0.0105) / 3.0);
-    // Formatting takes 0.4 s of a core and the system 0.2 s; the disk has half of it.
+    // Formatting takes 0.4 s of a core and the page cache 0.2 s; half of it is synced to the disk.
     let list = [Moved::new("obj", 400_000_000), Moved { durable: true, ..Moved::new("obj", 400_000_000) }];
     is_near(best(&seen, &[], &list), 2.2);
-    // One missing rate makes all of it unknown.
+    // One unknown rate makes the result unknown.
     assert_eq!(best(&seen, &[Moved::new("obj", 400_000_000), Moved::new("psd", 1)], &[]), None);
 
-    // Streams follow each other unless something else was observed.
+    // Streams are sequential unless parallelism was observed.
     let stream = || Moved::new("obj", 100_000_000).streamed(Codec::Gzip, 400_000_000);
     let streams = [stream(), Moved::new("ply", 100_000_000).streamed(Codec::Zstd, 300_000_000)];
     add(&mut seen, Lane::Input, Phase::Decompress, 900);
     is_near(best(&seen, &streams, &[]), 0.8 + 0.2);
     add(&mut seen, Lane::Side, Phase::Decompress, 100);
     is_near(best(&seen, &streams, &[]), 0.9);
-    // Parallel members say nothing about a stream.
+    // Parallel members do not make a stream parallel.
     let members = Moved::new("ply", 100_000_000).compressed(Codec::Zstd, 300_000_000);
     is_near(best(&seen, &[stream(), members], &[]), 0.8);
     let mut apart = with(4, 5000, &[(Lane::Side, Phase::Decompress, 900)]);
@@ -500,7 +500,7 @@ fn a_rate_that_is_not_known_leaves_the_best_unknown() {
 
 #[test]
 fn advice_to_compress_is_about_text() {
-    // 400 MB of text and as many of meshes from a disk in eight seconds.
+    // 400 MB each of text and meshes from a disk in eight seconds.
     let mut seen = with(4, 8000, &[(Lane::Input, Phase::Read, 7900), (Lane::Side, Phase::WaitInput, 23_000)]);
     seen.sections = vec![part("read", 8000)];
     seen.files = vec![file(Phase::Read, true, 800_000_000, 400, 7900)];
@@ -512,7 +512,7 @@ fn advice_to_compress_is_about_text() {
 
 #[test]
 fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
-    // As slow as the disk, and from memory.
+    // As slow as the disk, but from memory.
     let mut seen = with(4, 4000, &[(Lane::Input, Phase::Throttle, 3900), (Lane::Side, Phase::WaitInput, 11_000)]);
     seen.sections = vec![part("read", 4000)];
     seen.files = vec![file(Phase::Read, true, 400_000_000, 400, 3900)];
@@ -528,7 +528,7 @@ fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
             "zstd would make a load at that rate 3.3× faster if its text compresses to 30 %",
         ]
     );
-    // A disk that is not faster than the requested rate does not help either.
+    // A disk no faster than the requested rate does not help either.
     seen.used = used(1000, None);
     assert_eq!(beside_machine(&seen, &obj).advice[0], "reading was throttled to 100 MB/s on request");
 }
@@ -558,7 +558,7 @@ fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
     use Lane::Side;
     let three = |ms| with(1, 100, &[(Side, Phase::Parse, ms), (Side, Phase::Build, ms), (Side, Phase::Format, ms)]);
     let many: Vec<_> = Phase::ALL.into_iter().filter(|phase| !phase.is_wait()).map(|phase| (Side, phase, 7)).collect();
-    // More than the total, as clocks of several threads may yield.
+    // More than the total, as can result from clocks of several threads.
     for seen in [three(33), three(29), three(60), with(3, 100, &many), with(7, 11, &many), Recording::default()] {
         let verdict = judge(&seen);
         let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
@@ -571,7 +571,7 @@ fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
         words.strip_prefix("no single cause: ").unwrap().split(", ").map(|percent| percent.rsplit(' ').nth(1).unwrap());
     assert_eq!(named.map(|percent| percent.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
     assert!(words.ends_with("unattributed 1 %"), "{words}");
-    // Causes that are not named are summed up.
+    // Unnamed causes are combined.
     let words = judge(&with(3, 100, &many)).to_string();
     assert!(words.contains(", other causes ") && words.contains(", unattributed "), "{words}");
 }
@@ -587,7 +587,7 @@ fn a_pipe_is_not_a_disk() {
     assert!(verdict.to_string().starts_with("100 MB/s, limited by piped input ("), "{verdict}");
     let producer = "the program that writes to the pipe delivered 100 MB/s; reading could be up to 11.4× faster";
     assert_eq!(verdict.advice, [producer]);
-    // A small file in the page cache changes nothing.
+    // A small cached file changes nothing.
     seen.used = used(1000, Some(0));
     seen.files.push(file(Phase::Read, true, 1_000_000, 1, 50));
     assert_eq!(beside_machine(&seen, &obj).advice, [producer]);
@@ -611,7 +611,7 @@ fn a_latency_is_named_and_not_a_rate() {
     let rate = of(Some(10_000_000), 0);
     assert_eq!(rate.limit, "the read rate of 10 MB/s");
     assert_eq!(rate.advice[0], "reading was throttled to 10 MB/s because of `--read-rate 10MB/s`");
-    // Of the two, the one that takes longer counts.
+    // The longer of the two counts.
     assert_eq!(of(Some(1_000_000_000), 5).limit, latency.limit);
     assert_eq!(of(Some(11_000_000), 1).limit, "the read rate of 11 MB/s");
 }
