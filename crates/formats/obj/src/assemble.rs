@@ -1,4 +1,4 @@
-//! Statements whose meaning depends on their order: objects, groups, materials, smoothing, curves, polypaint.
+//! Processes statements whose meaning depends on their order: objects, groups, materials, smoothing, curves, polypaint.
 //!
 //! Statements arrive one by one with the element counts before them; each remains in effect until the next one. Numbers
 //! and corners are handled elsewhere.
@@ -19,7 +19,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 #[derive(Default)]
 pub(super) struct Assembler {
     objects: Vec<Object>,
-    /// A group statement that no position or element followed yet, and the number of its name, or [`NONE`].
+    /// A group statement without a position or element after it, and the number of its name, or [`NONE`].
     open_group: Option<(Counts, u32)>,
     materials: ObjNames,
     material_runs: Vec<Run>,
@@ -29,7 +29,7 @@ pub(super) struct Assembler {
     smoothing_runs: Vec<Run>,
     libraries: Vec<Reference>,
     curves: CurveBuilder,
-    /// Whether any statement was about curves, even if it made none.
+    /// Whether there was any curve statement, even if no curve resulted.
     states_curves: bool,
     paint: Vec<Paint>,
 }
@@ -37,15 +37,15 @@ pub(super) struct Assembler {
 /// Distinct names, numbered by first appearance.
 #[derive(Default)]
 struct ObjNames {
-    /// By hash, so that names are stored once, in `names`. If two names share a hash, the second is under the next
-    /// number that is free: a search follows the same numbers.
+    /// Numbers by hash, so that names are stored once, in `names`. On a collision the next free hash is used (linear
+    /// probing).
     numbers: HashMap<u64, u32, BuildHasherDefault<KeyHasher>>,
     names: Vec<String>,
-    /// Seeded, so that a file cannot choose names that share a hash.
+    /// Randomly seeded, so that a file cannot provoke collisions.
     hasher: RandomState,
 }
 
-/// Uses a key that is a hash already as its own hash.
+/// Hasher for keys that are already hashes.
 #[derive(Default)]
 struct KeyHasher(u64);
 
@@ -63,20 +63,20 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// A block of `#MRGB` colors, which belong to the positions before `end`.
+/// A block of `#MRGB` colors for the positions before `end`.
 struct Paint {
     end: u32,
     colors: Vec<[u8; 3]>,
 }
 
-/// The bytes that 8 hexadecimal digits write.
+/// Decodes 8 hexadecimal digits.
 fn hex_bytes(digits: &[u8; 8]) -> Option<[u8; 4]> {
     let values = digits.map(|digit| HEX_DIGITS[usize::from(digit)]);
     let is_valid = values.iter().fold(0, |bits, value| bits | value) <= 0xF;
     is_valid.then(|| std::array::from_fn(|at| values[2 * at] << 4 | values[2 * at + 1]))
 }
 
-/// The value of each character as a hexadecimal digit, or `u8::MAX`.
+/// Value of each hexadecimal digit; `u8::MAX` for other bytes.
 static HEX_DIGITS: [u8; 256] = {
     let mut table = [u8::MAX; 256];
     let mut byte = 0;
@@ -89,7 +89,7 @@ static HEX_DIGITS: [u8; 256] = {
     table
 };
 
-/// The result of the statements.
+/// Result of all ordered statements.
 pub(super) struct Sections {
     pub(super) objects: Vec<Object>,
     pub(super) materials: Vec<Material>,
@@ -152,7 +152,7 @@ impl Assembler {
         }
     }
 
-    /// Ends the section before and begins another.
+    /// Ends the current object and starts another.
     fn open(&mut self, name: &str, kind: ObjectKind, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let limit = statement.limits().objects;
@@ -192,8 +192,8 @@ impl Assembler {
         Ok(())
     }
 
-    /// Positions follow a group statement: the group becomes a section, because some programs write `g` instead of `o`.
-    /// Right after an `o` it does not.
+    /// Turns the open group into an object when positions follow, because some programs write `g` instead of `o`. Right
+    /// after an `o` the group remains a group.
     fn positions_follow(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let Some((group_at, number)) = self.open_group.take() else { return Ok(()) };
@@ -216,13 +216,13 @@ impl Assembler {
         try_push(&mut self.material_runs, Run { at: statement.at, value }, "statements")
     }
 
-    /// Whether there is anything that needs what precedes a part of a file.
+    /// Whether any statement depends on earlier parts of the file.
     pub(super) fn looks_back(&self) -> bool {
         !self.paint.is_empty() || self.states_curves
     }
 
-    /// `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of consecutive lines
-    /// belongs to the positions right before it.
+    /// Decodes `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of
+    /// consecutive lines colors the positions right before it.
     fn polypaint(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let end = statement.at.positions;
         if self.paint.last().is_none_or(|paint| paint.end != end) {
@@ -249,7 +249,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Ends all sections at `counts` and returns the result.
+    /// Ends all objects at `counts` and returns the result.
     pub(super) fn finish(
         mut self,
         mesh: &mut Mesh,
@@ -306,10 +306,10 @@ mod tests {
     use super::*;
     use polyhaul_model::limits::Limits;
 
-    /// Small text must not require much memory: the bounds that `Limits` and the guide document.
+    /// Small text must not need much memory: checks the bounds documented in `Limits` and the guide.
     #[test]
     fn statements_take_what_is_documented() {
-        // The minimum size of an allocation, such as a name.
+        // Minimum size of an allocation, for example a name.
         const NAME: usize = 32;
         assert!(size_of::<Object>() + NAME <= 320);
         assert_eq!(size_of::<Run>(), 32);

@@ -1,6 +1,6 @@
-//! Free-form curves: the B-spline statements `cstype`, `deg`, `curv`, `parm` and `end`.
+//! Reads free-form curves: the B-spline statements `cstype`, `deg`, `curv`, `parm` and `end`.
 //!
-//! Other kinds of curves and all surfaces are reported and left out.
+//! Other kinds of curves and all surfaces are reported and skipped.
 
 use super::ordered::OrderedStatement;
 use super::parsed::EventKind;
@@ -10,19 +10,19 @@ use polyhaul_model::{Counts, Curve};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 
-/// The curves so far, and the one that is being defined.
+/// The curves so far, and the one being defined.
 #[derive(Default)]
 pub(super) struct CurveBuilder {
     curves: Vec<Curve>,
     kind: ObjCurvesKind,
     degree: u32,
     rational: bool,
-    /// The counts at the start of the curve's part of the file: at its `cstype`, or at the end of the previous curve.
+    /// Counts at the start of the curve's part of the file: at its `cstype`, or at the end of the previous curve.
     begun: Counts,
-    /// Whether the body that is open is left out.
+    /// Whether the open body is skipped.
     skipping: bool,
     open: Option<Curve>,
-    /// The message in case the open curve never ends.
+    /// Message in case the open curve has no `end`.
     never_ended: Option<Diagnostic>,
 }
 
@@ -34,7 +34,7 @@ enum ObjCurvesKind {
     Other,
 }
 
-/// The error is what was expected.
+/// The error is the expected syntax.
 type ObjCurvesParse = std::result::Result<(), &'static str>;
 
 impl CurveBuilder {

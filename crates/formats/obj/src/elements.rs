@@ -1,4 +1,4 @@
-//! Faces, lines and points as text, and the state lines between them.
+//! Writes faces, lines and points, and the state lines between them.
 
 use super::plan::{ObjKey, ObjPlanned, ObjSection, since, state_runs};
 use super::text::ObjText;
@@ -11,14 +11,14 @@ use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::{IndexLine, Page};
 use std::ops::Range;
 
-/// The state lines of a mesh, for a pass over some of its elements.
+/// Writes the state lines of a mesh during a pass over some of its elements.
 struct StateLines<'a> {
     text: &'a ObjText<'a>,
     section: ObjSection<'a>,
     key: ObjKey,
-    /// The state in effect in the text so far.
+    /// State in effect in the text so far.
     now: ObjHeld,
-    /// The index of the next element before which a run begins.
+    /// Index of the next element with a run before it.
     next_change: u32,
 }
 
@@ -46,8 +46,8 @@ impl<'a> StateLines<'a> {
         Ok(())
     }
 
-    /// Returns the values of the state lines before element `index`: those of the runs that begin there, or the current
-    /// state if the text so far implies another.
+    /// Returns the values of the state lines before element `index`: of the runs that start there, or the current state
+    /// if the text so far implies another.
     fn stated(&self, state: usize, next: &ObjHeld, index: u32) -> impl Iterator<Item = u32> + use<'a> {
         let runs = state_runs(self.section.mesh)[state];
         let now = self.now.runs[state];
@@ -61,7 +61,7 @@ impl<'a> StateLines<'a> {
     }
 }
 
-/// Writes a state line if the options ask for it.
+/// Writes a state line if the options enable it.
 fn state_line(text: &ObjText<'_>, section: &ObjSection<'_>, state: usize, value: u32, out: &mut Out) -> Result<()> {
     let options = text.options.own;
     match state {
@@ -90,7 +90,7 @@ fn material(text: &ObjText<'_>, section: &ObjSection<'_>, value: u32, out: &mut 
     Ok(())
 }
 
-/// Writes the state lines at the end of a mesh, which no element follows.
+/// Writes the state lines after the last element of a mesh.
 pub(super) fn trailing(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut Out) -> Result<()> {
     let Some(trailing) = section.trailing() else { return Ok(()) };
     for (state, runs) in state_runs(section.mesh).into_iter().enumerate() {
@@ -101,7 +101,7 @@ pub(super) fn trailing(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut O
     Ok(())
 }
 
-/// Writes the group statements that directly precede the one that is the object's header.
+/// Writes the group statements directly before the one that is the object's header.
 pub(super) fn groups_before_header(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut Out) -> Result<()> {
     section.groups_before_header().iter().try_for_each(|run| state_line(text, section, GROUP, run.value, out))
 }
@@ -112,7 +112,7 @@ pub(super) fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {
     page.byte(b'\n');
 }
 
-/// Writes a keyword, a blank and a name; without a name the blank stays, as in Blender's files, unless `bare`.
+/// Writes a keyword, a blank and a name. Without a name the blank remains, as in Blender's files, unless `bare`.
 pub(super) fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
     page.bytes(keyword);
     if !bare {
@@ -170,7 +170,7 @@ fn each(state: &mut StateLines<'_>, corners: &CornerText<'_>, range: Range<u32>,
     Ok(())
 }
 
-/// The text form of a mesh's corners.
+/// Writes the corners of a mesh.
 struct CornerText<'a> {
     elements: &'a Elements,
     has_uvs: bool,
@@ -195,7 +195,7 @@ impl<'a> CornerText<'a> {
     }
 }
 
-/// The lines for each form of a corner, made once.
+/// Line templates for each form of a corner, created once.
 pub(super) struct CornerForms<'a> {
     add: [u32; 3],
     joined: IndexLine<'a>,
@@ -204,14 +204,15 @@ pub(super) struct CornerForms<'a> {
 }
 
 impl<'a> CornerForms<'a> {
-    /// Creates forms that begin with `keyword` and add offsets to the indices of positions, uvs and normals; sums wrap.
+    /// Creates templates that start with `keyword` and add offsets to the indices of positions, uvs and normals; sums
+    /// wrap.
     pub(super) fn new(keyword: &'a [u8], add: [u32; 3]) -> Self {
         let position_normal = IndexLine::new(keyword).double_joint(b'/');
         CornerForms { add, joined: IndexLine::new(keyword), position_normal, keyword }
     }
 
-    /// Writes the line of an element with `count` corners that all have the same of position, uv and normal. Returns
-    /// `false` if it does not fit.
+    /// Writes the line of an element with `count` corners that all have the same kinds of indices. Returns `false` if
+    /// it does not fit.
     #[inline]
     pub(super) fn complete(
         &self,
@@ -254,7 +255,7 @@ impl<'a> CornerForms<'a> {
         self.complete(page, positions.len(), index_in(positions), uv, normal)
     }
 
-    /// Corners that do not all have the same indices.
+    /// Writes an element whose corners do not all have the same kinds of indices.
     fn mixed(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) {
         page.bytes(self.keyword);
         for (corner, position) in positions.iter().enumerate() {
@@ -278,7 +279,7 @@ impl<'a> CornerForms<'a> {
     }
 }
 
-/// Returns the index of each corner in a stream.
+/// Returns a function from corners to indices in a stream.
 #[inline]
 fn index_in(stream: &[u32]) -> impl Fn(usize) -> u32 {
     |corner| stream.get(corner).copied().unwrap_or(NONE)
@@ -294,7 +295,7 @@ fn fitted(page: &mut Page<'_>, before: usize) -> bool {
     fitted
 }
 
-/// Whether all indices are there, none is, or, `None`, some are.
+/// Whether all indices are present or none is; `None` for a mixture.
 #[inline]
 fn present(indices: &[u32]) -> Option<bool> {
     let missing = indices.iter().filter(|&&index| index == NONE).count();

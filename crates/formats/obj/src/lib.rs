@@ -1,25 +1,25 @@
-//! Wavefront OBJ.
+//! Reads and writes Wavefront OBJ and its MTL material libraries.
 //!
-//! How polyhaul interprets an OBJ file if the specification (Wavefront Advanced Visualizer, appendix B1) is silent or
-//! files in the wild differ:
+//! Interpretation where the specification (Wavefront Advanced Visualizer, appendix B1) is silent or files in the wild
+//! differ:
 //!
-//! - Positions, uvs and normals are numbered over the whole file; an element can refer to later ones.
+//! - Positions, uvs and normals are numbered across the whole file; an element can refer to later ones.
 //! - `v` has 3 numbers, 4 (a weight), 6 (a color) or 7 (a color with alpha). `#MRGB` lines color the positions right
 //!   before them.
-//! - `o` begins an object. So does a `g` right before positions (some programs write `g` instead of `o`); any other `g`
-//!   is a group of the elements after it. `usemtl`, `g` and `s` remain in effect until the next one, even past an `o`.
-//!   All of them are kept and written again, including several in a row and those that no element follows; before an
-//!   element they are written in the order `s`, `g`, `usemtl`.
-//! - An object without elements is kept.
-//! - A backslash before a newline joins lines, in comments only if no statement follows (with a warning). A newline is
+//! - `o` starts an object. So does a `g` right before positions (some programs write `g` instead of `o`); any other `g`
+//!   names the group of the elements after it. `usemtl`, `g` and `s` remain in effect until the next one, even past an
+//!   `o`. All of them are kept and written back, including several in a row and ones with no element after them; before
+//!   an element they are written in the order `s`, `g`, `usemtl`.
+//! - Objects without elements are kept.
+//! - A backslash before a newline joins lines; in comments, only if no statement follows (with a warning). Newlines are
 //!   LF, CR LF or CR.
-//! - An index of a uv or normal that does not exist counts as none (with a warning). If reading continues past errors,
-//!   a skipped line keeps its number, and elements that use it are dropped.
-//! - `usemtl (null)` without a definition, and `usemtl` alone, mean no material.
-//! - The corners of an element can have different kinds of indices (with a warning). A slash without an index after it
-//!   counts as none (with a warning).
-//! - Free-form curves are read if they are B-splines; other free-form statements, display attributes and unknown
-//!   statements are skipped, each with a warning.
+//! - Out-of-range uv and normal indices are dropped with a warning. If reading continues past errors, a skipped line
+//!   keeps its number, and elements that refer to it are dropped.
+//! - `usemtl (null)` without a definition and a bare `usemtl` both mean no material.
+//! - The corners of an element can have different sets of indices (with a warning). A trailing slash without an index
+//!   means no index (with a warning).
+//! - B-spline curves are read. Other free-form statements, display attributes and unknown statements are skipped, each
+//!   with a warning.
 //!
 //! Reading starts in `reader`, writing in `writer`; materials are in `mtl`.
 

@@ -1,7 +1,7 @@
-//! Warnings about everything in a scene that OBJ cannot store; changes nothing.
+//! Warns about everything in a scene that OBJ cannot store; changes nothing.
 //!
-//! One pass over the arrays finds values that are not finite, and scenes so small that the digits of positions are
-//! coarse for them. Warnings about materials are issued where the library is written: see `save`.
+//! One pass over the arrays finds non-finite values, and scenes so small that the digits of positions are coarse.
+//! Warnings about materials are issued where the library is written: see `save`.
 
 use crate::text::ObjDigits;
 use polyhaul_geometry::losses;
@@ -20,15 +20,15 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// Values per parallel step.
 const PIECE: usize = 1 << 18;
 
-/// The bits of a float without its sign; from this value on it is not finite.
+/// Bits of infinity; floats with these or larger bits, ignoring the sign, are not finite.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
-/// Positions are coarse if they are rounded by more than this share of the largest coordinate: with six decimals, in
-/// scenes smaller than 0.005.
+/// Maximum rounding error relative to the largest coordinate; positions beyond it are coarse. With six decimals, this
+/// affects scenes smaller than 0.005.
 const COARSE: f64 = 1e-4;
 
-/// Warns about everything that OBJ cannot store; `output` is the file's name, and `materials` are those of the scene,
-/// and the same with distinct names.
+/// Warns about everything OBJ cannot store. `output` is the file name; `materials` are the scene's materials, then the
+/// same with distinct names.
 pub fn note_left_out(
     scene: &Scene,
     materials: [&[Material]; 2],
@@ -41,10 +41,10 @@ pub fn note_left_out(
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
     let not_finite = if not_finite > 0 { not_finite - beyond_floats(scene) } else { 0 };
     let largest = f64::from(largest) * enlarged(scene, options);
-    // Exact positions have the digits that they need.
+    // Exact positions have as many digits as they need.
     let digits = |mesh: &Mesh| ObjDigits::new(options).of_positions(mesh);
     let coarse = sum(&|mesh| if is_coarse(largest, digits(mesh)) { mesh.positions.len() } else { 0 });
-    // Smoothing group numbers express sharp edges, flags do not.
+    // Numbered and bit groups express sharp edges, on/off flags do not.
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let kinds = [
         ("left-out-normals", "point normals", sum(&point_normals)),
@@ -86,11 +86,11 @@ pub fn note_left_out(
     Ok(())
 }
 
-/// The result of one pass over the numbers of a scene.
+/// Result of the pass over the numbers of a scene.
 struct ObjExtent {
-    /// The number of values that are NaN or infinite.
+    /// Number of NaN and infinite values.
     not_finite: u64,
-    /// The largest coordinate of a position, without its sign.
+    /// Largest absolute coordinate of a position.
     largest: f32,
 }
 
@@ -116,15 +116,15 @@ fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
     Ok(ObjExtent { not_finite: not_finite.into_inner(), largest: f32::from_bits(largest.into_inner()) })
 }
 
-/// The number of finite coordinates in double precision that are infinite as 32-bit floats.
+/// Number of finite double-precision coordinates that become infinite as 32-bit floats.
 fn beyond_floats(scene: &Scene) -> u64 {
     let coordinates = scene.meshes.iter().flat_map(|mesh| mesh.exact_positions.as_flattened());
     coordinates.filter(|value| value.is_finite() && (**value as f32).is_infinite()).count() as u64
 }
 
-/// Returns the number of values that are not finite, and the bits of the largest of the others without its sign.
+/// Returns the number of non-finite values, and the bits of the largest finite absolute value.
 ///
-/// Bits of floats without a sign are ordered as the floats are, and integers are compared in vectors.
+/// Without their signs, the bits of floats are ordered like the floats, and integer comparisons vectorize.
 fn extent_of(values: &[f32]) -> (u32, u32) {
     let mut count = 0;
     let mut largest = 0;
@@ -145,7 +145,7 @@ fn is_coarse(largest: f64, digits: Digits) -> bool {
     }
 }
 
-/// Returns by how much object transforms can enlarge meshes in the file.
+/// Largest factor by which object transforms and the global scale enlarge meshes.
 fn enlarged(scene: &Scene, options: FormatOptions<'_, ObjWriteOptions>) -> f64 {
     let transforms = scene.objects.iter().filter_map(|object| object.transform.as_ref());
     let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f64::max);
@@ -156,13 +156,13 @@ fn largest_of(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()))
 }
 
-/// Whether there are objects that are written as Blender writes evaluated ones.
+/// Whether any object is written as an evaluated mesh.
 fn is_evaluated(scene: &Scene) -> bool {
     scene.objects.iter().any(|object| scene.is_evaluated(object))
 }
 
-/// Returns how many names are written with other characters: names in Blender's dialect have no blanks, and those of
-/// materials must be unique. A missing material without a name counts as no material.
+/// Returns how many names are changed: names in Blender's dialect have no blanks, and material names must be unique. A
+/// missing material without a name counts as no material.
 fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     let is_evaluated = is_evaluated(scene);
     let written = |name| if is_evaluated { names::joined(name) } else { names::written(name) };
@@ -176,13 +176,13 @@ fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     (objects.count() + materials.count()) as u64
 }
 
-/// Normals of vertices that no face has.
+/// Number of normals of vertices in meshes without faces.
 fn point_normals(mesh: &Mesh) -> usize {
     let is_lost = mesh.normal_domain == Domain::Vertex && mesh.faces.is_empty();
     if is_lost { mesh.normals.len() } else { 0 }
 }
 
-/// Returns how many colors are not opaque.
+/// Number of colors that are not opaque.
 fn translucent(mesh: &Mesh) -> usize {
     let is_translucent = |color: &&[f32; 4]| color[3] != 1.0 && !color.iter().all(|channel| channel.is_nan());
     mesh.colors.iter().filter(is_translucent).count()

@@ -1,4 +1,4 @@
-//! A statement whose meaning depends on the order, with everything needed to process it: position, limits and the log.
+//! Context of a statement that is processed in file order: its text, location, limits and warnings.
 
 use super::parsed::ObjEvent;
 use polyhaul_model::Counts;
@@ -9,7 +9,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::Placer;
 
-/// A name in the text, and its position.
+/// A name in the file, and its location.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The name as in the file.
@@ -19,13 +19,13 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// A diagnostic that points at the name.
+    /// Creates a diagnostic that points at the name.
     pub fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
         Diagnostic { place: self.place.clone(), excerpt: self.excerpt.clone(), ..Diagnostic::new(message) }
     }
 }
 
-/// A statement, its position, and the log of complaints.
+/// A statement with its context.
 pub(super) struct OrderedStatement<'a, 'p> {
     pub(super) event: &'a ObjEvent,
     pub(super) name: &'a [u8],
@@ -35,13 +35,13 @@ pub(super) struct OrderedStatement<'a, 'p> {
     pub(super) warnings: &'a mut Warnings,
 }
 
-/// The number of references that keep their line for messages.
+/// Number of references that keep their line for messages.
 const EXCERPTS: usize = 100;
 
 impl<'a> OrderedStatement<'a, '_> {
-    /// The statement's text.
+    /// Decodes the statement's text.
     pub(super) fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
-        // Finding the place of each of many statements would take longer than all else that is done in order.
+        // Locating many statements would dominate the time of the ordered step.
         match std::str::from_utf8(self.name) {
             Ok(name) => Ok(name.into()),
             Err(_) => names::decode(self.name, &self.place(), self.options.faults, self.warnings),
@@ -56,7 +56,7 @@ impl<'a> OrderedStatement<'a, '_> {
         &self.options.limits
     }
 
-    /// A reference to the name, which is the `count`-th of its kind.
+    /// Creates a reference to the name, the `count`-th of its kind.
     pub(super) fn reference(&mut self, name: &str, count: usize) -> Result<Reference> {
         let excerpt = (count < EXCERPTS).then(|| self.placer.excerpt(self.event.token));
         Ok(Reference { name: try_string(name)?, place: self.place(), excerpt })
@@ -71,7 +71,7 @@ impl<'a> OrderedStatement<'a, '_> {
         }
     }
 
-    /// Checks that one more than `count` objects or materials is within the limit.
+    /// Fails if one more than `count` objects or materials exceeds the limit.
     pub(super) fn check_count(&mut self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
         if (count as u64) < limit {
             return Ok(());
@@ -83,13 +83,13 @@ impl<'a> OrderedStatement<'a, '_> {
         Err(error.with_hint(limit_hint(limit_name)))
     }
 
-    /// The statement is skipped.
+    /// Reports that the statement is skipped.
     pub(super) fn broken(&mut self, message: &str, expected: Option<&str>) -> Result<()> {
         let what = self.diagnostic(message, expected);
         self.warnings.broken(self.options.faults, "malformed", what)
     }
 
-    /// The statement is not supported, or was repaired.
+    /// Notes that the statement is unsupported or was repaired.
     pub(super) fn note(&mut self, code: &'static str, message: &str) -> Result<()> {
         let what = self.diagnostic(message, None);
         self.warnings.note(self.options.faults, code, what)

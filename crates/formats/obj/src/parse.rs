@@ -1,9 +1,9 @@
-//! Parses a chunk of OBJ text into [`ObjParsed`](super::parsed::ObjParsed): runs of plain lines together, blank lines
-//! and comments skipped together, all other statements one by one.
+//! Parses a chunk of OBJ text into [`ObjParsed`](super::parsed::ObjParsed): runs of plain lines in batches, blank lines
+//! and comments in batches, all other statements one by one.
 //!
-//! Each window of the index is first tried as a run of rows. The kernels never interpret a line: they stop at a line
-//! that is not plain, and [`Statement`], which knows every rule, parses that line. The result therefore depends neither
-//! on where a run ends nor on the CPU's instruction set.
+//! Each window of the index is first tried as a run of rows. The kernels never interpret a line: they stop at any line
+//! that is not plain, and [`Statement`], the slow path, parses it. The result therefore depends neither on where a run
+//! ends nor on the CPU's instruction set.
 
 use super::parsed::{EventKind, ObjParsed};
 use super::rows::rows;
@@ -15,7 +15,7 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::scan::Index;
 
-/// The parameters for parsing every chunk.
+/// Parameters for parsing every chunk.
 pub(super) struct ObjParser<'a> {
     pub(super) options: &'a ParseOptions,
     pub(super) level: Level,
@@ -30,7 +30,7 @@ impl ObjParser<'_> {
         out.loss = self.options.precision.loss();
         let mut at = text.start;
         while at < text.end {
-            // The newline after the text ends a last line that has none.
+            // A newline after the text terminates an unterminated last line.
             index.scan(text.padded, at, text.end + 1, self.level);
             let next =
                 if index.lines().is_empty() { self.statement(text, at, out)? } else { self.window(text, index, out)? };
@@ -56,7 +56,7 @@ impl ObjParser<'_> {
             let taken = rows(window, line, start, text, self.options.precision, out)?;
             line += taken;
             if taken > 0 {
-                // The text will be read again.
+                // The file will be reread in double precision.
                 out.over |= out.loss.short > 0 && self.options.precision.is_over_at_loss();
                 if out.over {
                     return Ok(index.line_start(line));
@@ -86,7 +86,7 @@ impl ObjParser<'_> {
         Ok(index.next_start())
     }
 
-    /// Parses the line of a name if its keyword and its end are plain to see: some programs have a group and a material
+    /// Parses a statement with a name if its keyword and line end are plain: some programs write a group and a material
     /// every few faces. Without this, reading such files takes 1.05 times as long (`read style groups`).
     fn name(&self, window: Window<'_>, line: usize, text: ObjChunkText<'_>, out: &mut ObjParsed) -> Result<bool> {
         let start = window.index.line_start(line);
@@ -98,7 +98,7 @@ impl ObjParser<'_> {
             [b'u', b's', b'e', b'm', b't', b'l', b' ' | b'\t', ..] => (EventKind::Material, start..start + 6),
             _ => return Ok(false),
         };
-        // The line may go on after a backslash.
+        // A backslash may continue the line.
         if bytes.contains(&b'\\') {
             return Ok(false);
         }
@@ -107,17 +107,17 @@ impl ObjParser<'_> {
         Ok(true)
     }
 
-    /// Parses the logical line at `start`, which can be any statement; returns the offset of the next one.
+    /// Parses the logical line at `start`, any statement; returns the offset of the next one.
     fn statement(&self, text: ObjChunkText<'_>, start: usize, out: &mut ObjParsed) -> Result<usize> {
         let line = ObjLine::find(text.padded, start, text.end);
         Statement { text, line, options: self.options, out }.parse()?;
-        // The newline after a last line that has none is skipped too.
+        // Also skip the newline after an unterminated last line.
         Ok(if line.end == text.end { text.end + 1 } else { line.next })
     }
 }
 
-/// Returns the offset of the first line, from the one at `start` on, that is neither blank nor a plain comment.
-/// Significant comments (`#MRGB`, or a backslash at the end) are left to [`Statement`].
+/// Returns the offset of the first line from `start` on that is neither blank nor a plain comment. Significant comments
+/// (`#MRGB`, or a backslash at the end) are left to [`Statement`].
 fn skip_blank(text: ObjChunkText<'_>, start: usize) -> usize {
     let bytes = &text.padded[..text.end];
     let mut at = start;
@@ -136,10 +136,10 @@ fn skip_blank(text: ObjChunkText<'_>, start: usize) -> usize {
     }
 }
 
-/// Returns the offset of the first line that is not blank, from `at` on.
+/// Returns the offset of the first line from `at` on that is not blank.
 fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
     let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
-    // Whole blocks without a branch, which become vector instructions.
+    // Whole blocks without a branch vectorize.
     let (blocks, _) = bytes[at..].as_chunks::<64>();
     let whole = blocks.iter().take_while(|block| block.iter().fold(true, |blank, byte| blank & is_blank(byte))).count();
     let tail = at + 64 * whole;
@@ -154,7 +154,7 @@ fn skip_comment(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes[newline - 1] != b'\\').then_some(newline + 1 + usize::from(is_pair))
 }
 
-/// Returns how many lines end between the start of the index and `next`, without the newline after the text.
+/// Counts the line ends between the start of the index and `next`, without the newline after the text.
 fn lines_until(text: ObjChunkText<'_>, index: &Index, next: usize) -> u64 {
     let behind = index.lines().last().is_some_and(|line| line.newline as usize == text.end);
     let indexed = index.lines().len() - usize::from(behind);

@@ -1,7 +1,7 @@
-//! The parsed contents of a chunk of OBJ text: arrays, and everything that must be processed in order.
+//! Parsed contents of a chunk of OBJ text: arrays, and statements that must be processed in order.
 //!
-//! Indices, counts and offsets are relative to the chunk; [`super::reader`] makes them absolute when it is the chunk's
-//! turn. Memory is pooled: clearing keeps it.
+//! Indices, counts and offsets are relative to the chunk; [`super::reader`] makes them absolute in file order. Memory
+//! is pooled: clearing keeps the capacity.
 
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Error, Excerpt, Result, try_push};
@@ -12,8 +12,8 @@ use polyhaul_text::parse::positions::DigitLoss;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Reused memory: `items` is always initialized, and the first `used` are values. Kernels can therefore write past the
-/// values in use without unsafe code.
+/// Reusable buffer: all `items` are initialized, the first `used` are values. Kernels can write past the used part
+/// without unsafe code.
 #[derive(Default)]
 pub(super) struct Pool<T> {
     items: Vec<T>,
@@ -21,13 +21,13 @@ pub(super) struct Pool<T> {
 }
 
 impl<T: Copy + Default> Pool<T> {
-    /// Returns at least `room` places after the values in use. Grows once to the size that a chunk needs.
+    /// Returns at least `room` slots after the used values, growing the buffer if needed.
     pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
         grow(&mut self.items, self.used + room)?;
         Ok(&mut self.items[self.used..])
     }
 
-    /// Takes the first `count` spare places into use.
+    /// Marks the first `count` spare slots as used.
     pub(super) fn advance(&mut self, count: usize) {
         self.used = (self.used + count).min(self.items.len());
     }
@@ -63,7 +63,7 @@ impl<T: Copy + Default> Pool<T> {
     }
 }
 
-/// The kinds of elements that have corners.
+/// Kinds of elements with corners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ElementKind {
     Face,
@@ -75,7 +75,7 @@ impl ElementKind {
     pub(super) const ALL: [ElementKind; 3] = [ElementKind::Face, ElementKind::Line, ElementKind::Point];
 }
 
-/// The array that a corner's index refers to.
+/// The array a corner index refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObjStream {
     Position,
@@ -91,25 +91,25 @@ impl ObjStream {
     }
 }
 
-/// A run of elements whose corners are written in one form.
+/// A run of elements whose corners have the same form.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ObjSegment {
-    /// Values per corner: position; position and uv; or all three.
+    /// Values per corner: 1 (position), 2 (position and uv) or 3 (all).
     pub(super) stride: u8,
-    /// Whether there are uvs and normals among the values.
+    /// Whether the corners have positions, uvs and normals.
     pub(super) has: [bool; 3],
     pub(super) rows: u32,
     pub(super) values: u32,
-    /// The offset of the first row in the chunk's text; the others follow line by line.
+    /// Offset of the first row in the chunk's text; the others are on the lines after it.
     pub(super) line_offset: u32,
 }
 
 /// Elements of one kind.
 #[derive(Default)]
 pub(super) struct ObjParsedCorners {
-    /// 1-based indices as in the text, 0 for none; `stride` of them per corner.
+    /// 1-based indices as in the text, 0 for none; `stride` per corner.
     pub(super) values: Pool<u32>,
-    /// Per row: how many values of its segment come before its end.
+    /// End of each row, in values from the start of its segment.
     pub(super) row_ends: Pool<u32>,
     pub(super) segments: Vec<ObjSegment>,
 }
@@ -134,32 +134,32 @@ impl ObjParsedCorners {
     }
 }
 
-/// An index that counts backwards: its value is relative to the chunk's start until the turn of the chunk.
+/// A single negative index; its value is relative to the chunk's start until the chunk is placed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relative {
     pub(super) kind: ElementKind,
     pub(super) stream: ObjStream,
-    /// Which of the values of `kind`.
+    /// Offset in the values of `kind`.
     pub(super) value: u32,
-    /// 1-based and relative to the count before the chunk; can be negative.
+    /// 1-based, relative to the count before the chunk; can be negative.
     pub(super) local: i64,
-    /// Its location in the chunk's text.
+    /// Location in the chunk's text: offset and length.
     pub(super) token: (u32, u32),
 }
 
-/// A run of faces whose indices all count backwards: until the turn of the chunk, the values are the bits of `i32`s
-/// that are 1-based and relative to the count before the chunk.
+/// A run of faces with only negative indices. Until the chunk is placed, the values are the bits of `i32`s, 1-based and
+/// relative to the count before the chunk.
 #[derive(Clone, Debug)]
 pub(super) struct RelativeRun {
-    /// Which of the values of faces.
+    /// Range in the values of faces.
     pub(super) values: Range<usize>,
     /// Values per corner.
     pub(super) stride: usize,
-    /// Which streams the corners have; values of the others are 0.
+    /// The streams that corners have; the other values are 0.
     pub(super) has: [bool; 3],
-    /// The lowest value of each stream.
+    /// Minimum value per stream.
     pub(super) lowest: [i32; 3],
-    /// The offset of the first face in the chunk's text; the others follow line by line.
+    /// Offset of the first face in the chunk's text; the others are on the lines after it.
     pub(super) line_offset: u32,
 }
 
@@ -171,7 +171,7 @@ pub(super) enum EventKind {
     Smoothing(u32),
     Material,
     Library,
-    /// Positions follow: a group before them opens a section.
+    /// Positions after a group statement, which turn the group into an object.
     Positions,
     /// `#MRGB`: colors of the positions before it.
     Polypaint,
@@ -185,15 +185,15 @@ pub(super) enum EventKind {
 #[derive(Clone, Debug)]
 pub(super) struct ObjEvent {
     pub(super) kind: EventKind,
-    /// The counts before it, relative to the chunk.
+    /// Element counts before the statement, relative to the chunk.
     pub(super) at: Counts,
-    /// Its text in [`ObjParsed::names`].
+    /// Range of its text in [`ObjParsed::names`].
     pub(super) name: Range<usize>,
-    /// The location of the statement in the chunk's text.
+    /// Location in the chunk's text: offset and length.
     pub(super) token: (u32, u32),
 }
 
-/// A message about the text, with its location in the chunk.
+/// A message about the text, and its location in the chunk.
 #[derive(Clone, Debug)]
 pub(super) struct ObjComplaint {
     pub(super) weight: Weight,
@@ -201,53 +201,53 @@ pub(super) struct ObjComplaint {
     pub(super) message: String,
     pub(super) expected: Option<&'static str>,
     pub(super) hint: Option<&'static str>,
-    /// The location in the chunk's text: start and size.
+    /// Location in the chunk's text: offset and length.
     pub(super) token: (u32, u32),
     pub(super) excerpt: Excerpt,
 }
 
-/// The color of one position.
+/// A position's index and color.
 pub(super) type Tint = (u32, [f32; 4]);
 
-/// All of a chunk.
+/// Everything parsed from one chunk.
 #[derive(Default)]
 pub(super) struct ObjParsed {
     pub(super) positions: Pool<[f32; 3]>,
-    /// The positions in double precision, if they are wanted.
+    /// Positions in double precision; empty unless requested.
     pub(super) exact: Pool<[f64; 3]>,
-    /// What positions lose as 32-bit floats.
+    /// Precision that positions lose as 32-bit floats.
     pub(super) loss: DigitLoss,
     pub(super) weights: Vec<(u32, f32)>,
     pub(super) colors: Vec<Tint>,
     pub(super) uvs: Pool<[f32; 2]>,
     pub(super) uv_depths: Vec<(u32, f32)>,
     pub(super) normals: Pool<[f32; 3]>,
-    /// Faces, lines, points.
+    /// Indexed by [`ElementKind`].
     pub(super) elements: [ObjParsedCorners; 3],
-    /// The `v`, `vt` and `vn` lines that were skipped, in order: each has a value that is taken out at the end.
+    /// Skipped `v`, `vt` and `vn` lines, in order: their placeholder values are removed at the end.
     pub(super) skipped: Vec<(ObjStream, u32)>,
     pub(super) relatives: Vec<Relative>,
     pub(super) relative_runs: Vec<RelativeRun>,
     pub(super) events: Vec<ObjEvent>,
     pub(super) names: Vec<u8>,
-    /// The first complaints; further ones are only counted.
+    /// The first complaints; the rest are only counted, in `uncounted`.
     pub(super) complaints: Vec<ObjComplaint>,
     pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
-    /// Whether a complaint ends the reading, so that nothing after it matters.
+    /// Whether a complaint ends the reading; the rest of the chunk is then irrelevant.
     pub(super) over: bool,
-    /// Whether a line that was parsed alone starts with a keyword of the format.
+    /// Whether a line parsed by `Statement` starts with an OBJ keyword.
     pub(super) has_known_keyword: bool,
-    /// The number of lines that end in the chunk.
+    /// Number of line ends in the chunk.
     pub(super) line_count: u64,
-    /// Whether no position or element came after the last group statement.
+    /// Whether no position or element has followed the last group statement.
     pub(super) group_pending: bool,
-    /// The number of lines whose numbers are converted one by one before the fast kernel is tried again. It only
-    /// affects speed, and is kept from chunk to chunk.
+    /// Number of lines to convert one number at a time before the fast kernel is retried. Affects only speed; kept
+    /// across chunks.
     pub(super) long_rows: usize,
 }
 
 impl ObjParsed {
-    /// Whether the meaning of any index depends on what precedes the chunk, or changes at the end of the file.
+    /// Whether any index depends on earlier chunks, or changes at the end of the file.
     pub(super) fn depends_on_others(&self) -> bool {
         !self.relatives.is_empty() || !self.relative_runs.is_empty() || !self.skipped.is_empty()
     }
@@ -275,7 +275,7 @@ impl ObjParsed {
         self.group_pending = true;
     }
 
-    /// Returns the number of elements of each kind in the chunk so far. Curves are counted in order, not here.
+    /// Element counts of the chunk so far. Curves are not included: they are counted in order.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             positions: self.positions.len() as u32,
@@ -288,12 +288,12 @@ impl ObjParsed {
         }
     }
 
-    /// Whether there is any statement of the format, even one that is not supported or malformed.
+    /// Whether the chunk has any OBJ statement, even an unsupported or malformed one.
     pub(super) fn has_statement(&self) -> bool {
         self.has_known_keyword || self.counts() != Counts::default() || !self.events.is_empty()
     }
 
-    /// Whether there is more that a picture shows than positions and faces.
+    /// Whether the chunk has visible content other than positions and faces.
     pub(super) fn has_more(&self) -> bool {
         let is_more = |event: &ObjEvent| {
             !matches!(event.kind, EventKind::Object | EventKind::Group | EventKind::Smoothing(_) | EventKind::Positions)
@@ -304,7 +304,7 @@ impl ObjParsed {
             || self.events.iter().any(is_more)
     }
 
-    /// Notes that positions come after a group statement and before any element.
+    /// Records that positions directly follow a group statement.
     pub(super) fn positions_follow(&mut self, at: Counts, offset: usize) -> Result<()> {
         self.group_pending = false;
         self.event(EventKind::Positions, b"", (offset as u32, 1))?;
@@ -314,7 +314,7 @@ impl ObjParsed {
         Ok(())
     }
 
-    /// Notes a statement with its text.
+    /// Records a statement and its text.
     pub(super) fn event(&mut self, kind: EventKind, text: &[u8], token: (u32, u32)) -> Result<()> {
         let start = self.names.len();
         self.names.try_reserve(text.len()).map_err(|_| Error::memory("names"))?;
@@ -323,7 +323,7 @@ impl ObjParsed {
         try_push(&mut self.events, event, "statements")
     }
 
-    /// Keeps a complaint, or only counts it if there are many already.
+    /// Stores a complaint; after the first ones, only counts it.
     pub(super) fn complain(&mut self, complaint: ObjComplaint, options: &ParseOptions) -> Result<()> {
         self.over |= match complaint.weight {
             Weight::Note => options.faults.refuses(complaint.code),

@@ -1,7 +1,7 @@
-//! The order of writing: pieces of one kind each, cut into chunks of about equal size.
+//! Plans the order of writing: pieces of one kind each, cut into chunks of about equal size.
 //!
 //! The plan depends only on the scene and the options, so chunk boundaries and state lines do not depend on threads. It
-//! contains no text except names: the writer formats the pieces.
+//! contains no text: the writer formats the pieces.
 
 use super::text::{GROUP, ObjHeld, ObjWritten};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -15,11 +15,11 @@ use std::ops::Range;
 pub(super) struct ObjPlanPiece {
     pub(super) kind: PieceKind,
     pub(super) object: u32,
-    /// Indices into the arrays of the object's mesh.
+    /// Range in the arrays of the object's mesh.
     pub(super) range: Range<u32>,
-    /// About how many bytes an element takes, or for faces and lines a corner.
+    /// Estimated bytes per element; for faces and lines, per corner.
     cost: u32,
-    /// The cost of all pieces before this one.
+    /// Cost of all pieces before this one.
     start: u64,
 }
 
@@ -34,12 +34,12 @@ pub(super) enum PieceKind {
     Lines,
     Points,
     Curves,
-    /// State lines that no element follows, at the end of a mesh.
+    /// State lines after the last element of a mesh.
     Trailing,
 }
 
 impl PieceKind {
-    /// Returns the key that positions runs among the elements of the kind, if state lines can occur between them.
+    /// Returns the key that locates runs among the elements of the kind, if state lines can occur between them.
     fn key(self) -> Option<ObjKey> {
         match self {
             PieceKind::Faces => Some(|at| at.faces),
@@ -50,29 +50,29 @@ impl PieceKind {
     }
 }
 
-/// Offsets from an object's indices to the file's, which start at 1 and run through the whole file.
+/// Offsets from a mesh's indices to the file's, which start at 1 and continue through the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bases {
     /// Added to a mesh's indices of positions, uvs and normals. Wraps.
     pub(super) add: [u32; 3],
 }
 
-/// The value of a group of another mesh: groups are numbered per mesh.
+/// Value of a group of another mesh: groups are numbered per mesh.
 const OTHER_GROUP: u32 = NONE - 1;
 
 /// A value that no run has.
 const UNKNOWN: u32 = NONE - 2;
 
-/// The runs of a mesh in the order of [`ObjHeld`]: smoothing, groups, materials.
+/// Returns the runs of a mesh in the order of [`ObjHeld`]: smoothing, groups, materials.
 pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
     [&mesh.smoothing_runs, &mesh.group_runs, &mesh.material_runs]
 }
 
-/// An object in the plan. Small, since there may be very many.
+/// An object in the plan. Small, because there may be very many.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObjPlanned {
     pub(super) bases: Bases,
-    /// The state before its first element, including the effect of its header.
+    /// State before its first element, including the effect of its header.
     pub(super) entering: ObjHeld,
     /// Whether no object follows.
     pub(super) is_last: bool,
@@ -87,12 +87,12 @@ pub(super) struct ObjSection<'a> {
 }
 
 impl ObjSection<'_> {
-    /// The positions that are written inside of one of its curves.
+    /// Returns the positions that are written within a curve.
     pub(super) fn curve_positions(&self, curve: usize) -> Range<u32> {
         curve_positions(self.object, self.mesh, curve)
     }
 
-    /// A curve can use only positions that precede it in the file.
+    /// Fails if a curve uses positions that do not precede it in the file.
     fn check_curves(&self) -> Result<()> {
         for curve in self.object.start.curves as usize..self.object.end.curves as usize {
             let written = self.curve_positions(curve).end;
@@ -104,7 +104,7 @@ impl ObjSection<'_> {
         Ok(())
     }
 
-    /// Returns the state after its faces.
+    /// State after the object's faces.
     pub(super) fn after_faces(&self) -> ObjHeld {
         match self.object.end.faces {
             end if end > self.object.start.faces => ObjHeld::at(self.mesh, |at| at.faces, end - 1),
@@ -112,7 +112,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// Returns the state after its lines.
+    /// State after the object's lines.
     pub(super) fn after_lines(&self) -> ObjHeld {
         match self.object.end.lines {
             end if end > self.object.start.lines => ObjHeld::at(self.mesh, |at| at.lines, end - 1),
@@ -120,7 +120,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// Returns the state after its points.
+    /// State after the object's points.
     fn after_points(&self) -> ObjHeld {
         match self.object.end.points {
             end if end > self.object.start.points => ObjHeld::at(self.mesh, |at| at.points, end - 1),
@@ -128,7 +128,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// Returns the state after the whole object.
+    /// State after the whole object.
     fn after(&self) -> ObjHeld {
         let mut held = self.after_points();
         if let Some(trailing) = self.trailing() {
@@ -142,8 +142,8 @@ impl ObjSection<'_> {
         held
     }
 
-    /// Returns the runs that no element follows, if the object is the last one and ends with its mesh. Before another
-    /// object they would be read back as that object's.
+    /// Returns the runs after the last element, if the object is the last one and ends with its mesh. Before another
+    /// object they would be read back as part of that object.
     pub(super) fn trailing(&self) -> Option<[Range<u32>; 3]> {
         let end = self.object.end;
         if !self.planned.is_last || end != self.mesh.counts() {
@@ -160,7 +160,7 @@ impl ObjSection<'_> {
         trailing.iter().any(|runs| !runs.is_empty()).then_some(trailing)
     }
 
-    /// Returns the group statements that directly precede the one that is the object's header.
+    /// Returns the group statements directly before the one that is the object's header.
     pub(super) fn groups_before_header(&self) -> &[Run] {
         match header_run(self.object, self.mesh) {
             Some(header) => {
@@ -174,7 +174,7 @@ impl ObjSection<'_> {
     }
 }
 
-/// Returns the first of the consecutive runs up to `run`, without an element between them, after the run `written`.
+/// Returns the first of the consecutive runs up to `run` with no element between them, excluding runs up to `written`.
 pub(super) fn since(runs: &[Run], run: u32, written: Option<u32>) -> u32 {
     let at = runs[run as usize].at;
     let mut first = run;
@@ -184,7 +184,7 @@ pub(super) fn since(runs: &[Run], run: u32, written: Option<u32>) -> u32 {
     first
 }
 
-/// The run of the group statement that is an object's header.
+/// Returns the run of the group statement that is an object's header.
 fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
     if object.kind != ObjectKind::Group {
         return None;
@@ -193,7 +193,7 @@ fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
     (mesh.group_runs[last].at == object.start).then_some(last)
 }
 
-/// Returns the positions that are written with a curve of an object: those up to the next curve.
+/// Returns the positions that are written within a curve of an object: those up to the next curve.
 pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Range<u32> {
     let start_of = |curve: usize| mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
     let start = if curve == object.start.curves as usize { object.start.positions } else { start_of(curve) };
@@ -206,14 +206,14 @@ pub(super) struct ObjPlan<'a> {
     options: FormatOptions<'a, ObjWriteOptions>,
     objects: &'a [Object],
     planned: Vec<ObjPlanned>,
-    /// The cost of all objects before each, and at last of all.
+    /// Cost of all objects before each one, followed by the total.
     starts: Vec<u64>,
-    /// The size of the names in each mesh's state lines, up to each run.
+    /// Size of the names in each mesh's state lines, up to each run.
     names: Vec<NameCosts>,
     written: ObjWritten,
 }
 
-/// The bytes of a mesh's state lines before each run: groups and materials. Names can be longer than everything else.
+/// Bytes of a mesh's group and material lines before each run. Names can be longer than everything else.
 struct NameCosts {
     groups: Vec<u64>,
     materials: Vec<u64>,
@@ -227,7 +227,7 @@ impl NameCosts {
     }
 }
 
-/// The sums of `size` before each run, and of all.
+/// Returns the sums of `size` before each run, followed by the total.
 fn sums(runs: &[Run], size: impl Fn(&Run) -> usize) -> Result<Vec<u64>> {
     let mut result = Vec::new();
     result.try_reserve_exact(runs.len() + 1).map_err(|_| Error::memory("the plan"))?;
@@ -240,16 +240,16 @@ fn sums(runs: &[Run], size: impl Fn(&Run) -> usize) -> Result<Vec<u64>> {
     Ok(result)
 }
 
-/// Which count of a run places it among the elements of a kind.
+/// Selects the count that locates a run among the elements of a kind.
 pub(super) type ObjKey = fn(&Counts) -> u32;
 
-/// The run that holds for element `index`.
+/// Returns the run in effect at element `index`.
 pub(super) fn held(runs: &[Run], key: ObjKey, index: u32) -> Option<u32> {
     runs.partition_point(|run| key(&run.at) <= index).checked_sub(1).map(|run| run as u32)
 }
 
 impl ObjHeld {
-    /// Returns the state for element `index`.
+    /// Returns the state at element `index`.
     pub(super) fn at(mesh: &Mesh, key: ObjKey, index: u32) -> ObjHeld {
         let mut result = ObjHeld::default();
         for (state, runs) in state_runs(mesh).into_iter().enumerate() {
@@ -271,12 +271,12 @@ impl ObjHeld {
         self
     }
 
-    /// Returns a state that no element has, so that the next element writes all state lines.
+    /// Returns a state that no element has, so that the next one writes all state lines.
     pub(super) fn unknown() -> ObjHeld {
         ObjHeld { runs: [None; 3], values: [UNKNOWN; 3] }
     }
 
-    /// Returns the same state as seen from another mesh.
+    /// Converts the state for use with another mesh.
     fn in_another_mesh(mut self) -> ObjHeld {
         self.runs = [None; 3];
         if self.values[GROUP] != NONE {
@@ -326,7 +326,7 @@ impl<'a> ObjPlan<'a> {
         Ok(plan)
     }
 
-    /// Returns the file's contents after these objects.
+    /// Returns the counts and state after these objects.
     pub(super) fn written(&self) -> ObjWritten {
         self.written
     }
@@ -337,14 +337,14 @@ impl<'a> ObjPlan<'a> {
         ObjSection { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
     }
 
-    /// Returns the pieces of an object, in order; some may be empty.
+    /// Returns the pieces of an object in order; some may be empty.
     fn pieces(&self, number: u32) -> [ObjPlanPiece; 9] {
         let section = self.section(number);
         let ObjSection { object, mesh, .. } = section;
         let Object { start, end, kind, .. } = object;
         let options = self.options;
         let range_if = |is_written: bool, range: Range<u32>| if is_written { range } else { 0..0 };
-        // The positions of a curve are written inside of it.
+        // Positions of curves are written within the curves.
         let has_curves = options.own.curves && end.curves > start.curves;
         let header_bytes = (object.name.len() as u32).saturating_add(8);
         let parts = [
@@ -370,8 +370,8 @@ impl<'a> ObjPlan<'a> {
         if piece.range.is_empty() { 0 } else { self.cost_before(piece, piece.range.end) }
     }
 
-    /// Estimates the bytes of a piece before its element `index`. Corners and names are counted exactly, so that one
-    /// element with very many corners becomes a chunk.
+    /// Estimates the bytes of a piece before its element `index`. Corners and names are counted exactly, so that an
+    /// element with very many corners becomes a chunk of its own.
     fn cost_before(&self, piece: &ObjPlanPiece, index: u32) -> u64 {
         let object = &self.objects[piece.object as usize];
         let mesh = &self.scene.meshes[object.mesh];
@@ -403,7 +403,7 @@ impl<'a> ObjPlan<'a> {
         groups + materials + object_names
     }
 
-    /// The elements of a piece that begin in a share of the costs.
+    /// Returns the elements of a piece that start in a range of costs.
     fn part(&self, piece: &ObjPlanPiece, share: &Range<u64>) -> Option<ObjPlanPiece> {
         let elements = piece.range.start as usize..piece.range.end as usize;
         let first_at = |cost: u64| {
@@ -414,15 +414,15 @@ impl<'a> ObjPlan<'a> {
         (range.start < range.end).then(|| ObjPlanPiece { range, ..piece.clone() })
     }
 
-    /// About how many bytes the text takes.
+    /// Estimated text bytes.
     pub(super) fn cost(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The parts of pieces that lie in the share of chunk `number` when a chunk takes `chunk_cost`.
+    /// Returns the pieces, or parts of them, in chunk `number`, with `chunk_cost` per chunk.
     pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = ObjPlanPiece> {
         let share = number.saturating_mul(chunk_cost)..(number + 1).saturating_mul(chunk_cost);
-        // An object without cost precedes the next one that has some.
+        // The last object that starts before the chunk may extend into it.
         let first = self.starts.partition_point(|&start| start < share.start).saturating_sub(1);
         let end = share.end;
         let objects = (first..self.objects.len()).take_while(move |&object| self.starts[object] < end);
@@ -431,15 +431,15 @@ impl<'a> ObjPlan<'a> {
     }
 }
 
-/// Returns the size of a corner, at about 8 bytes per index.
+/// Estimated bytes of a corner, at 8 bytes per index.
 fn bytes_per_corner(elements: &Elements) -> u32 {
     8 * (1 + u32::from(!elements.corner_uvs.is_empty()) + u32::from(!elements.corner_normals.is_empty()))
 }
 
-/// Computes the offsets from an object's indices to the file's, and counts what it writes.
+/// Computes the offsets from an object's indices to the file's, and adds the object's counts to `written`.
 ///
-/// If the objects of a mesh cover it completely, its arrays are written once and in order, and any object can use any
-/// of them. Otherwise each object writes its own elements.
+/// If the objects of a mesh cover it completely, its arrays are written once and in order, and any object can use all
+/// of them. Otherwise each object can use only its own elements.
 fn bases(object: &Object, options: FormatOptions<'_, ObjWriteOptions>, written: &mut ObjWritten) -> Result<Bases> {
     let start = streams(object.start);
     let end = streams(object.end);
@@ -453,7 +453,7 @@ fn streams(counts: Counts) -> [u32; 3] {
     [counts.positions, counts.uvs, counts.normals]
 }
 
-/// Returns for each mesh whether its objects cover it without gaps, in order.
+/// Returns for each mesh whether its objects cover it in order and without gaps.
 fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
     let mut next = vec![Some((Counts::default(), false)); scene.meshes.len()];
     let mut last = None;
@@ -471,7 +471,7 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
             return Err(Error::new(ErrorKind::Usage, message));
         }
         let slot = &mut next[object.mesh];
-        // Sections of a mesh must be adjacent: another mesh between them would break the numbering.
+        // Objects of a mesh must be consecutive: another mesh between them would break the numbering.
         let together = last == Some(object.mesh) || *slot == Some((Counts::default(), false));
         *slot = slot.filter(|(at, _)| *at == object.start && together).map(|_| (object.end, true));
         last = Some(object.mesh);
@@ -480,7 +480,7 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
     Ok(next.iter().zip(&scene.meshes).map(covers).collect())
 }
 
-/// Checks that an object that is written separately uses only its own elements.
+/// Fails if an object of an incompletely covered mesh uses elements outside of its ranges.
 fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
     let inside = |indices: &[u32], corners: Range<usize>, range: Range<u32>| {
         indices.get(corners).is_none_or(|indices| indices.iter().all(|i| *i == NONE || range.contains(i)))

@@ -1,4 +1,4 @@
-//! The final arrays of a mesh, and the copying of a chunk's values to their places in them.
+//! The final arrays of a mesh, and copying of chunks into their ranges of them.
 
 use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjStream};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The arrays of a mesh while chunks fill them.
 pub(super) struct ObjColumns {
     positions: Column<[f32; 3]>,
-    /// Empty unless doubles are wanted.
+    /// Empty unless doubles are requested.
     exact: Column<[f64; 3]>,
     weights: Sparse<f32>,
     colors: Sparse<[f32; 4]>,
@@ -29,29 +29,29 @@ struct ElementColumns {
     normals: Sparse<u32>,
 }
 
-/// A column that begins with the first chunk that needs it; gaps before that and later contain `missing`.
+/// A column that starts with the first chunk that needs it; earlier and later gaps are filled with `missing`.
 struct Sparse<T> {
     column: Column<T>,
     missing: T,
-    /// The number of places assigned. Only the ordered part changes it.
+    /// Number of slots reserved. Changed only in the ordered step.
     placed: AtomicUsize,
 }
 
-/// A chunk's places in a [`Sparse`] column: a gap to fill, then its own.
+/// A chunk's range in a [`Sparse`] column, and the gap before it to fill.
 #[derive(Clone, Debug, Default)]
 struct SparsePlace {
     gap: Range<usize>,
     range: Range<usize>,
 }
 
-/// The destination of a chunk's values.
+/// A chunk's ranges in all columns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjPlaces {
     pub(super) start: Counts,
     pub(super) end: Counts,
     pub(super) corners_start: [u32; 3],
     pub(super) corners_end: [u32; 3],
-    /// Lines that ended before the chunk.
+    /// Number of line ends before the chunk.
     pub(super) first_line: u64,
     weights: SparsePlace,
     colors: SparsePlace,
@@ -61,7 +61,7 @@ pub(super) struct ObjPlaces {
 }
 
 impl ObjPlaces {
-    /// The counts before and after a chunk, without places.
+    /// Computes the counts before and after a chunk, without reserving anything.
     pub(super) fn ends(start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
         let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
@@ -72,7 +72,7 @@ impl ObjPlaces {
         Ok(ObjPlaces { start, end, corners_start: corners, corners_end, ..ObjPlaces::default() })
     }
 
-    /// Returns how many positions, uvs and normals there are up to the chunk's end.
+    /// Counts of positions, uvs and normals at the chunk's end.
     pub(super) fn counts_at_end(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
     }
@@ -83,7 +83,7 @@ impl<T: Copy + Send> Sparse<T> {
         Sparse { column: Column::new(name), missing, placed: AtomicUsize::new(0) }
     }
 
-    /// Reserves the positions `range`, and the gap before them, if `is_needed` or if an earlier chunk needed any.
+    /// Reserves `range` and the gap before it if `is_needed` or if an earlier chunk used the column.
     fn place(&self, range: Range<usize>, is_needed: bool) -> Result<SparsePlace> {
         let placed = self.placed.load(Ordering::Relaxed);
         if range.is_empty() || !is_needed && placed == 0 {
@@ -94,30 +94,30 @@ impl<T: Copy + Send> Sparse<T> {
         Ok(SparsePlace { gap: placed..range.start, range })
     }
 
-    /// Fills a chunk's places: the gap with `missing`, its own by `fill`, which fills all of them.
+    /// Fills the gap with `missing` and the chunk's range with `fill`, which must initialize every slot.
     ///
     /// # Safety
-    /// No other thread uses the places in `place`: [`Sparse::place`] returned it to the caller's chunk.
+    /// No other thread uses the slots of `place`: [`Sparse::place`] returned it to the caller's chunk.
     unsafe fn write(&self, place: &SparsePlace, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
-        // SAFETY: the gap and the chunk's own places are the caller's alone, this function's condition.
+        // SAFETY: the gap and the range belong to the caller alone, by this function's contract.
         unsafe {
             self.column.fill(place.gap.clone(), self.missing)?;
             self.column.write(place.range.clone(), fill)
         }
     }
 
-    /// Returns the finished array: empty if no chunk needed it, otherwise `total` long.
+    /// Returns the finished array: empty if no chunk needed it, otherwise of length `total`.
     ///
     /// # Safety
-    /// All places that were handed out were written.
+    /// All reserved slots were written.
     unsafe fn finish(self, total: usize) -> Result<Vec<T>> {
         let placed = self.placed.into_inner();
         if placed == 0 {
             return Ok(Vec::new());
         }
         self.column.reserve(total)?;
-        // SAFETY: `self` is owned, so that no other thread is left. All up to `placed` was written, this function's
-        // condition, and the rest is filled here.
+        // SAFETY: `self` is owned, so that no other thread is left. All slots up to `placed` were written, by this
+        // function's contract, and the rest is filled here.
         unsafe {
             self.column.fill(placed..total, self.missing)?;
             Ok(self.column.finish(total))
@@ -136,10 +136,10 @@ impl ElementColumns {
     }
 
     /// # Safety
-    /// All places that were handed out were written, for `rows` rows and `corners` corners.
+    /// All reserved slots were written, for `rows` rows and `corners` corners.
     unsafe fn finish(self, rows: u32, corners: u32, has_offsets: bool) -> Result<Elements> {
         let offsets = if rows > 0 && has_offsets { rows as usize + 1 } else { 0 };
-        // SAFETY: places were assigned for all corners and rows, and for the 0 before the first row; all were written,
+        // SAFETY: slots were reserved for all corners and rows, and for the 0 before the first row; all were written,
         // by this function's contract.
         unsafe {
             Ok(Elements {
@@ -166,29 +166,29 @@ impl ObjColumns {
         }
     }
 
-    /// The places of a chunk of which positions alone are kept, or nothing.
+    /// Reserves the positions of a chunk, for readings that keep only positions or nothing.
     pub(super) fn place_positions(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let places = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(places.end.positions as usize)?;
         Ok(places)
     }
 
-    /// Copies a chunk's positions to their places.
+    /// Copies a chunk's positions into their range.
     pub(super) fn publish_positions(&self, parsed: &ObjParsed, places: &ObjPlaces) -> Result<()> {
-        // SAFETY: `ObjColumns::place_positions`, called in order, assigned these places to this chunk alone.
+        // SAFETY: `ObjColumns::place_positions`, called in order, reserved this range for this chunk alone.
         unsafe { self.positions.copy(places.start.positions as usize, parsed.positions.as_slice()) }
     }
 
-    /// The positions.
+    /// Returns the positions.
     ///
     /// # Safety
-    /// Every chunk that was placed was published.
+    /// Every placed chunk was published.
     pub(super) unsafe fn into_positions(self, counts: Counts) -> Vec<[f32; 3]> {
-        // SAFETY: the condition is this function's.
+        // SAFETY: by this function's contract.
         unsafe { self.positions.finish(counts.positions as usize) }
     }
 
-    /// Hands out places for a chunk. Called in order, and after the limits were checked.
+    /// Reserves a chunk's ranges. Must be called in file order, after the limits were checked.
     pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let ObjPlaces { end, corners_end, .. } = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(end.positions as usize)?;
@@ -230,10 +230,10 @@ impl ObjColumns {
         Ok(())
     }
 
-    /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
+    /// Copies a chunk's values into their ranges; returns the largest index of each stream, 1-based.
     pub(super) fn publish(&self, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
-        // SAFETY: `ObjColumns::place`, called in order, assigned `places` to this chunk alone; the parsed arrays are
-        // as long as the places.
+        // SAFETY: `ObjColumns::place`, called in order, reserved `places` for this chunk alone; the parsed arrays are
+        // as long as their ranges.
         unsafe {
             self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
             self.exact.copy(places.start.positions as usize, parsed.exact.as_slice())?;
@@ -251,7 +251,7 @@ impl ObjColumns {
         Ok(largest)
     }
 
-    /// Copies the elements of one kind; returns the largest index of each stream.
+    /// Copies the elements of one kind; returns the largest index of each stream, 1-based.
     fn publish_elements(&self, kind: ElementKind, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
         let k = kind as usize;
         let columns = &self.elements[k];
@@ -259,7 +259,7 @@ impl ObjColumns {
         let start = places.corners_start[k] as usize;
         let range = start..places.corners_end[k] as usize;
         let mut largest = [0; 3];
-        // SAFETY: `ObjColumns::place`, called in order, gave these places to this chunk alone. The place before the
+        // SAFETY: `ObjColumns::place`, called in order, reserved these ranges for this chunk alone. The slot before the
         // first row belongs to the only chunk whose rows start at 0.
         unsafe {
             if kind != ElementKind::Point && corners.rows() > 0 {
@@ -279,25 +279,25 @@ impl ObjColumns {
         Ok(largest)
     }
 
-    /// The positions in double precision.
+    /// Takes the positions in double precision.
     ///
     /// # Safety
-    /// Every chunk that was placed was published, and all had them.
+    /// Every placed chunk was published, with doubles.
     pub(super) unsafe fn take_exact(&mut self, counts: Counts) -> Vec<[f64; 3]> {
         let exact = std::mem::replace(&mut self.exact, Column::new("exact positions"));
-        // SAFETY: the condition is this function's.
+        // SAFETY: by this function's contract.
         unsafe { exact.finish(counts.positions as usize) }
     }
 
-    /// The mesh.
+    /// Returns the mesh.
     ///
     /// # Safety
-    /// Every chunk that was placed was published.
+    /// Every placed chunk was published.
     pub(super) unsafe fn finish(self, counts: Counts, corners: [u32; 3]) -> Result<Mesh> {
         let [faces, lines, points] = self.elements;
         let positions = counts.positions as usize;
         let uvs = counts.uvs as usize;
-        // SAFETY: `counts` and `corners` are the sums of the assigned places, all of which were written, by this
+        // SAFETY: `counts` and `corners` are the sums of all reserved ranges, all of which were written, by this
         // function's contract.
         unsafe {
             Ok(Mesh {
@@ -316,7 +316,7 @@ impl ObjColumns {
     }
 }
 
-/// The faces of a chunk on their way to a consumer.
+/// Buffers for a chunk's faces on their way to a consumer.
 #[derive(Default)]
 pub(super) struct ObjPieceFaces {
     offsets: Vec<u32>,
@@ -324,8 +324,8 @@ pub(super) struct ObjPieceFaces {
 }
 
 impl ObjPieceFaces {
-    /// Hands a chunk's faces over; returns the largest index of each stream, 1-based. `first_face` is the number of
-    /// faces before the chunk.
+    /// Sends a chunk's faces to the consumer; returns the largest index of each stream, 1-based. `first_face` is the
+    /// number of faces before the chunk.
     pub(super) fn hand_over(
         &mut self,
         faces: &ObjParsedCorners,
@@ -343,7 +343,7 @@ impl ObjPieceFaces {
         offsets.push(0);
         write_offsets(&mut offsets.spare_capacity_mut()[..rows], faces, 0);
         let largest = write_stream(&mut corners.spare_capacity_mut()[..count], faces, ObjStream::Position);
-        // SAFETY: both functions fill all places that they are given, which are as many as were reserved.
+        // SAFETY: both functions initialize every slot they get, and as many were reserved.
         unsafe {
             offsets.set_len(rows + 1);
             corners.set_len(count);
@@ -356,7 +356,7 @@ impl ObjPieceFaces {
 }
 
 impl ObjParsedCorners {
-    /// The largest index of a stream, 1-based.
+    /// Largest index of a stream, 1-based.
     fn largest(&self, stream: ObjStream) -> u32 {
         let mut values = self.values.as_slice();
         let mut largest = 0;
@@ -365,7 +365,7 @@ impl ObjParsedCorners {
             values = rest;
             if segment.has[stream as usize] {
                 let stride = usize::from(segment.stride);
-                // Of two values per corner, the second is the uv or the normal.
+                // The minimum only keeps the index in bounds: with a stride of 2 there are no normals.
                 let groups = segment_values.chunks_exact(stride).map(|group| group[(stream as usize).min(stride - 1)]);
                 largest = groups.fold(largest, u32::max);
             }
@@ -374,7 +374,7 @@ impl ObjParsedCorners {
     }
 }
 
-/// Fills all slots with `missing`, and some with values.
+/// Fills all slots with `missing`, then writes the given values.
 fn scatter<T: Copy>(slots: &mut [MaybeUninit<T>], missing: T, values: &[(u32, T)]) {
     slots.fill(MaybeUninit::new(missing));
     for &(index, value) in values {
@@ -384,14 +384,14 @@ fn scatter<T: Copy>(slots: &mut [MaybeUninit<T>], missing: T, values: &[(u32, T)
     }
 }
 
-/// Writes where each row ends, in corners.
+/// Writes the end of each row, in corners.
 fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, mut corner: u32) {
     let mut slots = slots.iter_mut();
     let mut ends = corners.row_ends.as_slice().iter();
     for segment in &corners.segments {
         let rows = ends.by_ref().take(segment.rows as usize).zip(slots.by_ref());
         let base = corner;
-        // One loop per stride: a division by a constant is a multiplication.
+        // One loop per stride: division by a constant compiles to a multiplication.
         match segment.stride {
             1 => rows.for_each(|(end, slot)| _ = slot.write(base + end)),
             2 => rows.for_each(|(end, slot)| _ = slot.write(base + end / 2)),
@@ -401,7 +401,7 @@ fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, mut
     }
 }
 
-/// Writes one of the index streams, 0-based, and returns the largest index, 1-based.
+/// Writes one index stream, 0-based, and returns its largest index, 1-based.
 fn write_stream(mut slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, stream: ObjStream) -> u32 {
     let mut values = corners.values.as_slice();
     let mut largest = 0;
@@ -424,7 +424,7 @@ fn write_stream(mut slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, 
     largest
 }
 
-/// Every `S`-th value from `first` on, less one.
+/// Writes every `S`-th value from `first` on, minus 1; returns the largest value.
 fn pick<const S: usize>(slots: &mut [MaybeUninit<u32>], values: &[u32], first: usize) -> u32 {
     let mut largest = 0;
     for (slot, group) in slots.iter_mut().zip(values.chunks_exact(S)) {

@@ -1,8 +1,8 @@
-//! OBJ text to a mesh: the job that the pipeline runs, chunk by chunk.
+//! Reads OBJ text into a mesh, as a chunked pipeline job.
 //!
-//! Parsing is parallel ([`super::parse`]). The ordered part assigns positions in the final arrays and resolves state
-//! that crosses chunk boundaries ([`super::assemble`]). Copying to those positions is parallel again
-//! ([`super::publish`]).
+//! Parsing is parallel ([`super::parse`]). The ordered step reserves ranges in the final arrays and resolves state that
+//! crosses chunk boundaries ([`super::assemble`]). Copying into the arrays is parallel again ([`super::publish`]).
+//! Libraries are not opened here: their names are returned.
 
 use super::assemble::{Assembler, Sections};
 use super::ordered::Reference;
@@ -30,20 +30,20 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::scan::{Index, PADDING};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
+/// Text bytes per chunk: text and values of a chunk fit in a core's private cache (2 MiB here).
 const CHUNK_BYTES: usize = 256 << 10;
-/// The size of a slot as a multiple of its chunk: text, values, and spare capacity.
+/// Slot size as a multiple of the chunk size: text, values and spare capacity.
 const SLOT_FACTOR: usize = 4;
 
-/// The result of reading an OBJ: a scene without materials, and references to the libraries that have them.
+/// Result of reading an OBJ file: a scene whose materials have only names, and references to libraries.
 pub struct Obj {
     pub scene: Scene,
-    /// `mtllib` statements in order, each with its place.
+    /// `mtllib` statements in file order.
     pub libraries: Vec<Reference>,
-    /// The first use of each material, in the order of the scene's materials.
+    /// First use of each material, in the order of the scene's materials.
     pub uses: Vec<Reference>,
     pub warnings: Warnings,
-    /// Line ends in the text.
+    /// Number of line ends in the text.
     pub lines: u64,
     pub threads: usize,
 }
@@ -54,19 +54,19 @@ struct ObjSlot {
     index: Box<Index>,
     parsed: ObjParsed,
     places: ObjPlaces,
-    /// Reused memory for handing faces over.
+    /// Reusable buffers for faces on their way to a consumer.
     faces: ObjPieceFaces,
 }
 
-/// What a reading keeps.
+/// What to keep of the file.
 #[derive(Clone, Copy)]
 enum ObjKeeps<'a> {
     Model,
-    /// A model of a part of a file.
+    /// A model of one part of a file.
     Part,
-    /// Positions alone.
+    /// Only positions.
     Positions,
-    /// Nothing: faces go to a consumer, with these positions.
+    /// Nothing: faces go to a consumer, together with these positions.
     Pieces(&'a dyn MeshConsumer, &'a [[f32; 3]]),
 }
 
@@ -80,7 +80,7 @@ struct ObjJob<'s, 'o> {
     slot_bytes: usize,
 }
 
-/// The result of the ordered parts.
+/// State of the ordered step.
 struct ObjState {
     counts: Counts,
     corners: [u32; 3],
@@ -89,30 +89,29 @@ struct ObjState {
     warnings: Warnings,
     watch: PrecisionWatch,
     skipped: SkippedLines,
-    /// Whether there was any statement of the format.
+    /// Whether there was any OBJ statement.
     has_statement: bool,
     progress: ProgressSteps,
 }
 
-/// A limit that is passed at an offset of a chunk's text.
+/// An exceeded limit, and the offset in the chunk's text where it is exceeded.
 struct Excess {
     offset: u32,
     message: String,
     hint: String,
 }
 
-/// Reads OBJ text.
+/// Reads OBJ text. Faults are errors or warnings, depending on `options`.
 pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     read_as(text, options, ObjKeeps::Model)
 }
 
-/// Reads a part of a file, from the start of a line, whose corners may refer to vertices in other parts. Their indices
-/// are those of the whole file, and the caller checks them.
+/// Reads a part of a file that starts at a line start. Its corners may refer to vertices in other parts: indices are
+/// those of the whole file, and the caller checks them.
 ///
 /// # Errors
-/// As for [`read`], and [`ErrorKind::Unsupported`] for statements that need the parts before it: indices that count
-/// backwards, polypaint and curves; also for coordinates that need double precision, which the other parts have to
-/// have, too.
+/// As for [`read`], and [`ErrorKind::Unsupported`] for statements that depend on earlier parts (negative indices,
+/// polypaint, curves) and for coordinates that need double precision, which then must apply to all parts.
 pub fn read_part(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     let alone = || Error::new(ErrorKind::Unsupported, "all parts need double precision, not only this one");
     read_as(text, options, ObjKeeps::Part).map_err(|error| if asks_for_doubles(&error) { alone() } else { error })
@@ -123,18 +122,19 @@ fn read_as(text: TextChunks<'_>, options: &ParseOptions, keeps: ObjKeeps) -> Res
     finish(job, state, threads)
 }
 
-/// The result of handing over a mesh.
+/// Result of streaming a mesh.
 pub struct ObjPieces {
-    /// What was found on the way.
+    /// Warnings of the reading.
     pub warnings: Warnings,
-    /// The threads that read.
+    /// Number of reader threads.
     pub threads: usize,
 }
 
-/// Hands the faces of a mesh over to a consumer. Declines if it has more that matters than positions and faces, or
-/// positions in double precision: materials, colors, lines, points or curves.
+/// Streams the faces of a mesh to a consumer. Declines if the file has other content that matters (materials,
+/// colors, lines, points, curves) or positions in double precision.
 ///
-/// The text is read twice, as `text` gives it: once for the positions, which faces may precede.
+/// Reads the text twice, from two calls of `text`: faces may precede their positions, so the first pass reads
+/// positions.
 pub fn pieces<'s>(
     text: impl Fn() -> TextChunks<'s>,
     options: &ParseOptions,
@@ -149,7 +149,7 @@ pub fn pieces<'s>(
         }
         result => result?,
     };
-    // SAFETY: the run ended without an error, so every chunk that was placed was also published.
+    // SAFETY: the run finished without an error, so every placed chunk was also published.
     let positions = unsafe { job.columns.into_positions(state.counts) };
     consumer.start(KnownPositions::All(&positions))?;
     let keeps = ObjKeeps::Pieces(consumer, &positions);
@@ -159,13 +159,13 @@ pub fn pieces<'s>(
     Ok(Attempt::Done(ObjPieces { warnings: state.warnings, threads }))
 }
 
-/// The error of a part that cannot be read alone.
+/// Error for a part that depends on earlier parts.
 fn looks_back() -> Error {
     let message = "this part of a file has indices that count backwards, polypaint or curves: it cannot be read alone";
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// The message of an error that ends a reading, and that no caller sees.
+/// Message of an internal error that stops the reading; callers never see it.
 const HAS_MORE: &str = "this file must be read as a scene";
 
 fn run_job<'s, 'o>(
@@ -230,7 +230,7 @@ impl ChunkJob for ObjJob<'_, '_> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    /// Fills the arrays, now that all earlier counts are known.
+    /// Copies values to the arrays, now that all earlier counts are known.
     fn publish(&self, slot: &mut ObjSlot) -> Result<()> {
         self.fill(slot)
     }
@@ -241,7 +241,7 @@ impl ChunkJob for ObjJob<'_, '_> {
         self.parser.parse(text, index, parsed)
     }
 
-    /// Resolves state that crosses chunk boundaries and assigns the chunk's positions in the arrays.
+    /// Resolves state that crosses chunk boundaries and reserves the chunk's ranges in the arrays.
     fn place(&self, state: &mut ObjState, slot: &mut ObjSlot) -> Result<()> {
         let end = slot.text.offset + slot.text.len() as u64;
         let parsed = &slot.parsed;
@@ -296,7 +296,7 @@ impl ObjJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns the reason, other than complaints, to stop in this chunk: a limit, and where it is exceeded.
+    /// Returns the limit that this chunk exceeds, and where, apart from complaints.
     fn excess(&self, state: &ObjState, slot: &ObjSlot) -> Option<Excess> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let text = slot.text.bytes();
@@ -323,8 +323,7 @@ impl ObjJob<'_, '_> {
 }
 
 impl ObjState {
-    /// Files the complaints and takes the statements of a chunk, both in the order of the text, so
-    /// that the first error is the first by position.
+    /// Reports complaints and processes statements of a chunk in text order, so that the first error by position wins.
     fn settle(&mut self, slot: &ObjSlot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
         let file = job.chunks.name();
         let mut placer = Placer::new(slot.text.bytes(), slot.text.offset, self.lines, file);
@@ -375,7 +374,7 @@ impl ObjState {
     }
 }
 
-/// The warning about indices of uvs or normals that do not exist; `first` describes the first.
+/// Warning about out-of-range uv or normal indices; `first` describes the first one.
 fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnostic {
     let noun = stream.noun();
     let words = [
@@ -386,7 +385,7 @@ fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnost
     Diagnostic { message, ..first }
 }
 
-/// Checks everything that depends on the end of the file, and assembles the scene.
+/// Runs the checks that need the whole file, and assembles the scene.
 fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
     let ObjState { counts, corners, lines, assembler, watch, skipped, has_statement, mut warnings, .. } = state;
     if matches!(job.keeps, ObjKeeps::Part) && assembler.looks_back() {
@@ -399,13 +398,13 @@ fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Ob
         return Err(Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed));
     }
     let precision = job.options.precision;
-    // SAFETY: as below; all chunks have doubles, or none.
+    // SAFETY: as below; either all chunks have doubles or none has.
     let exact = if precision.has_doubles() { unsafe { job.columns.take_exact(counts) } } else { Vec::new() };
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     let index_faults = suspects.check(counts, file, job.options, &mut warnings)?;
-    // SAFETY: the run ended without an error, so every chunk that was placed was also published; `counts` and `corners`
-    // are the last chunk's ends.
+    // SAFETY: the run finished without an error, so every placed chunk was also published; `counts` and `corners` are
+    // the last chunk's ends.
     let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
     let bounds = if watch.wants_bounds() { mesh.bounds() } else { None };
     if watch.finish(precision, bounds, job.options.faults, file, &mut warnings)? {

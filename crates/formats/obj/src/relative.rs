@@ -1,7 +1,8 @@
-//! Indices that count backwards: relative to their chunk while that is parsed, and given their values in order.
+//! Resolves negative indices, which count backward from the statement: relative to the chunk during parsing, to
+//! absolute values in file order.
 //!
-//! Usually all indices of a file do, and [`rows`](super::rows) parses whole runs of such faces; single ones come from
-//! [`Statement`](super::statement::Statement).
+//! A file usually has only negative indices or none. [`rows`](super::rows) parses whole runs of such faces;
+//! [`Statement`](super::statement::Statement) parses single ones.
 
 use super::parsed::{ElementKind, ObjComplaint, ObjParsed, ObjStream, RelativeRun};
 use super::suspects::{BEFORE_START, place_in_run};
@@ -11,9 +12,8 @@ use polyhaul_model::{Counts, NONE};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::excerpt;
 
-/// Makes the values of a run, which are the bits of negative `i32`s, relative to the chunk: 1 is the first element in
-/// it, 0 the last one before it. `before` is how many of each stream precede the run in the chunk. Returns the lowest
-/// value of each stream.
+/// Rebases a run of negative `i32`s (as bits) to the chunk: 1 is the first element in it, 0 the last one before it.
+/// `before` counts the elements of each stream in the chunk before the run. Returns the minimum per stream.
 pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: [u32; 3]) -> [i32; 3] {
     let mut lowest = [i32::MAX; 3];
     for corner in values.chunks_exact_mut(stride) {
@@ -26,9 +26,10 @@ pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: 
     lowest
 }
 
-/// Computes all backward indices of a chunk, given the counts `before` it. An index before the start of the file is
-/// broken: it deliberately gets a value out of range, so that its element is removed at the end, unless the first such
-/// index of a position ends the reading here.
+/// Makes all negative indices of a chunk absolute, given the counts `before` it.
+///
+/// An index before the start of the file deliberately becomes an out-of-range value, so that its element is dropped at
+/// the end, unless the first such position index ends the reading here.
 pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], options: &ParseOptions) -> Result<()> {
     let before = [before.positions, before.uvs, before.normals];
     let broken = [resolve_each(parsed, before), resolve_runs(parsed, before, text)];
@@ -41,17 +42,17 @@ pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], optio
     Ok(())
 }
 
-/// Moves the last complaint to its place by offset; the others are in order. (A stable sort would allocate.)
+/// Moves the last complaint to its slot by offset; the others are sorted. (A stable sort would allocate.)
 fn order_last(complaints: &mut [ObjComplaint]) {
     let Some((last, others)) = complaints.split_last() else { return };
     let at = others.partition_point(|complaint| complaint.token.0 <= last.token.0);
     complaints[at..].rotate_right(1);
 }
 
-/// The location of an index in the chunk's text.
+/// Location of an index in the chunk's text: offset and length.
 type ObjIndexPlace = (u32, u32);
 
-/// Resolves single indices; returns the first broken one of a position.
+/// Resolves single indices; returns the location of the first invalid position index.
 fn resolve_each(parsed: &mut ObjParsed, before: [u32; 3]) -> Option<ObjIndexPlace> {
     let mut broken = None;
     for relative in &parsed.relatives {
@@ -66,7 +67,7 @@ fn resolve_each(parsed: &mut ObjParsed, before: [u32; 3]) -> Option<ObjIndexPlac
     broken
 }
 
-/// Resolves runs of faces; returns the first broken index of a position.
+/// Resolves runs of faces; returns the location of the first invalid position index.
 fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option<ObjIndexPlace> {
     let mut broken = None;
     let values = parsed.elements[ElementKind::Face as usize].values.as_mut_slice();
@@ -87,7 +88,7 @@ fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option
     broken
 }
 
-/// Resolves a run in which some indices are broken; returns the first one of a position.
+/// Resolves a run with invalid indices; returns the offset in `values` of the first invalid position index.
 fn resolve_broken_run(run: &RelativeRun, values: &mut [u32], before: [u32; 3]) -> Option<usize> {
     let mut broken = None;
     for (at, local) in values.iter_mut().enumerate().filter(|(at, _)| run.has[at % run.stride]) {

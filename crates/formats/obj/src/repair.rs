@@ -1,14 +1,14 @@
-//! Repairs a mesh with invalid references: nonexistent uvs and normals are dropped from
-//! corners, elements without their vertices are dropped, and values of skipped lines are taken out.
+//! Repairs a mesh after reading: clears out-of-range uv and normal indices, drops elements with missing vertices, and
+//! removes the values of skipped lines.
 //!
-//! A skipped line is still counted until here, so that later indices keep their meaning.
+//! Skipped lines keep placeholder values until then, so later indices remain valid.
 
 use super::parsed::ObjStream;
 use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Array, Counts, Elements, Mesh, NONE, Object, ObjectKind};
 
-/// The indices of skipped `v`, `vt` and `vn` lines, in order.
+/// Indices of skipped `v`, `vt` and `vn` lines, ascending per stream.
 #[derive(Debug, Default)]
 pub(super) struct SkippedLines([Vec<u32>; 3]);
 
@@ -28,12 +28,12 @@ impl SkippedLines {
         self.0[stream].binary_search(&index).is_ok()
     }
 
-    /// How many of a stream precede `index`.
+    /// Returns the number of skipped lines of a stream before `index`.
     fn before(&self, stream: ObjStream, index: u32) -> u32 {
         self.0[stream as usize].partition_point(|&skipped| skipped < index) as u32
     }
 
-    /// Takes the values of skipped lines out of an array that has one for each line, or none at all.
+    /// Removes the values of skipped lines from an array that is empty or has one value per line.
     fn take_from<T: Copy>(&self, stream: ObjStream, values: &mut Array<T>) -> Result<()> {
         let skipped = &self.0[stream as usize];
         if skipped.is_empty() || values.is_empty() {
@@ -49,7 +49,7 @@ impl SkippedLines {
         Ok(())
     }
 
-    /// The index of a value after the removal of those before it.
+    /// Returns the index of a value after earlier skipped values are removed; keeps [`NONE`].
     fn moved(&self, stream: ObjStream, index: u32) -> u32 {
         if index == NONE { NONE } else { index - self.before(stream, index) }
     }
@@ -61,7 +61,7 @@ impl SkippedLines {
     }
 }
 
-/// Drops the indices of uvs or normals that do not exist; returns how many.
+/// Clears out-of-range uv or normal indices; returns how many.
 pub(super) fn drop_missing(mesh: &mut Mesh, stream: ObjStream) -> Result<u64> {
     let Mesh { faces, lines, uvs, normals, .. } = mesh;
     let count = if stream == ObjStream::Uv { uvs.len() } else { normals.len() };
@@ -80,15 +80,15 @@ pub(super) fn drop_missing(mesh: &mut Mesh, stream: ObjStream) -> Result<u64> {
     Ok(dropped)
 }
 
-/// A stream that no corner uses is empty.
+/// Empties a stream in which no corner has an index.
 fn clear_unused(corners: &mut Vec<u32>) {
     if corners.iter().all(|&index| index == NONE) {
         corners.clear();
     }
 }
 
-/// Drops all elements with a position out of range, or with a value of a skipped line; and these values. Keeps objects
-/// and runs right.
+/// Drops elements that use an out-of-range position or a skipped line, then the skipped values, and updates the ranges
+/// of objects and runs.
 pub(super) fn drop_broken(
     mesh: &mut Mesh,
     objects: &mut Vec<Object>,
@@ -132,7 +132,7 @@ pub(super) fn drop_broken(
     Ok(())
 }
 
-/// Takes out the values of skipped lines, which no element uses any more.
+/// Removes the values of skipped lines, which elements no longer use, and renumbers all indices.
 fn take_skipped(mesh: &mut Mesh, skipped: &SkippedLines) -> Result<()> {
     if skipped.is_empty() {
         return Ok(());
@@ -160,7 +160,7 @@ fn take_skipped(mesh: &mut Mesh, skipped: &SkippedLines) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the whole elements; returns the new index of each old element, and of the end.
+/// Drops incomplete elements; returns the new index of each old element, followed by the new count.
 fn compact(elements: &mut Elements, is_whole: impl Fn(usize, u32) -> bool) -> Result<Vec<u32>> {
     let in_range = |number: usize, stream: &[u32], range: std::ops::Range<usize>| {
         stream.get(range).is_none_or(|indices| indices.iter().all(|&index| index == NONE || is_whole(number, index)))

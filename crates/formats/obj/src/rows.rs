@@ -1,8 +1,7 @@
-//! Runs of lines that the kernels of `polyhaul_text` take, to [`ObjParsed`].
+//! Parses runs of plain lines with the kernels of `polyhaul_text` into [`ObjParsed`].
 //!
-//! The kernels never interpret a line: a line that they do not take is left to
-//! [`Statement`](super::statement::Statement), which gives the same values more slowly. Called by
-//! [`parse`](super::parse).
+//! The kernels never interpret a line: lines they reject are left to [`Statement`](super::statement::Statement), which
+//! gives the same values more slowly. Called by [`parse`](super::parse).
 
 use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
 use super::relative::relate;
@@ -12,7 +11,7 @@ use polyhaul_pipeline::precision::PrecisionPass;
 use polyhaul_text::parse::positions::position_rows;
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 
-/// Parses the run of lines of one kind that begins at `line`; returns how many lines it took.
+/// Parses the run of lines of one kind that starts at `line`; returns the number of lines parsed.
 pub(super) fn rows(
     window: Window<'_>,
     line: usize,
@@ -25,7 +24,7 @@ pub(super) fn rows(
     // readable.
     match [text.padded[start], text.padded[start + 1]] {
         [b'v', b' ' | b'\t'] => {
-            // A `g` right before positions begins an object (see the module of the format).
+            // A `g` right before positions starts an object (see the crate documentation).
             let mark = out.group_pending.then(|| out.counts());
             let taken = positions(window, line, precision.has_doubles(), out)?;
             if let Some(at) = mark
@@ -51,18 +50,18 @@ pub(super) fn rows(
     }
 }
 
-/// Room for the rows from `line` on: small files should not pay for a window that is full.
+/// Number of lines from `line` on: small files should not reserve for a full window.
 fn lines_from(window: Window<'_>, line: usize) -> usize {
     window.index.lines().len() - line
 }
 
-/// The maximum number of lines to convert one number at a time before the fast kernel is tried again.
+/// Maximum number of lines to convert one number at a time before the fast kernel is retried.
 const MAX_LONG: usize = 64;
-/// The number of lines per batch if their values must be split.
+/// Lines per batch if their values must be split.
 const PARTED: usize = 64;
 
-/// Parses rows of `N` numbers: many together while they are plain, otherwise one by one for some lines. `long`, the
-/// number of such lines, grows while plain rows are rare, so that failed attempts cost no measurable time.
+/// Parses rows of `N` numbers: in batches while they are plain, otherwise one by one for `long` lines. `long` doubles
+/// while plain rows are rare, so that failed attempts cost no measurable time.
 fn any_rows<const N: usize>(
     window: Window<'_>,
     line: usize,
@@ -100,7 +99,7 @@ fn positions(window: Window<'_>, line: usize, has_doubles: bool, out: &mut ObjPa
     }
 }
 
-/// Parses rows of `N` numbers: positions, and colors that `color` makes of the other numbers.
+/// Parses rows of `N` numbers: positions, and colors that `color` computes from the other numbers.
 fn colored<const N: usize>(
     window: Window<'_>,
     line: usize,
@@ -129,7 +128,7 @@ fn colored<const N: usize>(
     Ok(taken)
 }
 
-/// Texture coordinates of two numbers, or three.
+/// Parses texture coordinates of two or three numbers.
 fn uvs(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
     if window.tokens(line).len() != 4 {
         let taken = any_rows(window, line, b"vt", out.uvs.spare(lines_from(window, line))?, &mut out.long_rows);

@@ -1,4 +1,4 @@
-//! Parses one statement of any kind and notation: the path that knows every rule and reports every fault.
+//! Parses one statement in any notation: the slow path, with all rules and all error messages.
 
 use super::parsed::{ElementKind, EventKind, ObjComplaint, ObjParsed, ObjSegment, ObjStream, Relative};
 use super::tokens::{ObjChunkText, ObjLine, ObjToken, ObjTokens, unescaped};
@@ -17,14 +17,14 @@ pub(super) struct Statement<'a, 'o> {
     pub(super) out: &'o mut ObjParsed,
 }
 
-/// A fault in a statement, which is skipped as a whole.
+/// A fault that makes the whole statement invalid.
 struct ObjBroken {
     token: ObjToken,
     message: String,
     expected: &'static str,
 }
 
-/// How many values and relative indices precede a statement.
+/// Lengths of the value and relative-index arrays before a statement.
 struct ElementMarks {
     values: usize,
     relatives: usize,
@@ -32,7 +32,7 @@ struct ElementMarks {
 
 type ObjStatementParse<T> = std::result::Result<T, ObjBroken>;
 
-/// Free-form geometry and display attributes: parts of the format that are not supported. Each is a warning.
+/// Unsupported keywords, each skipped with a warning: free-form geometry and display attributes.
 const NOT_READ: [&[u8]; 32] = [
     b"vp",
     b"curv2",
@@ -68,7 +68,7 @@ const NOT_READ: [&[u8]; 32] = [
     b"sphere",
 ];
 
-/// Whether a word is a keyword of the format, supported or not.
+/// Whether a word is an OBJ keyword, supported or not.
 fn is_keyword(word: &[u8]) -> bool {
     const READ: [&[u8]; 17] = [
         b"v", b"vt", b"vn", b"f", b"fo", b"l", b"p", b"o", b"g", b"usemtl", b"mtllib", b"s", b"cstype", b"deg",
@@ -78,7 +78,7 @@ fn is_keyword(word: &[u8]) -> bool {
 }
 
 impl Statement<'_, '_> {
-    /// Parses the statement into `out`, which also receives complaints: the only errors are memory errors.
+    /// Parses the statement into `out`, including complaints. Fails only if out of memory.
     pub(super) fn parse(mut self) -> Result<()> {
         let mut tokens = self.line.tokens(self.text.padded);
         let Some(word) = tokens.next_word() else { return Ok(()) };
@@ -111,7 +111,7 @@ impl Statement<'_, '_> {
         self.close(outcome)
     }
 
-    /// Gives a skipped line a value, so that later ones keep their numbers.
+    /// Adds a placeholder value for a skipped line, so that later lines keep their numbers.
     fn keep_number(&mut self, keyword: &[u8]) -> Result<()> {
         let (stream, index) = match keyword {
             b"v" => {
@@ -137,7 +137,7 @@ impl Statement<'_, '_> {
         try_push(&mut self.out.skipped, (stream, index as u32), "statements")
     }
 
-    /// As [`Statement::parse`], for a line whose keyword `word` is known to be that of `kind`.
+    /// Like [`Statement::parse`], for a line that starts with `word`, the keyword of `kind`.
     pub(super) fn parse_name(mut self, kind: EventKind, word: ObjToken) -> Result<()> {
         let tokens = ObjLine { start: word.end, ..self.line }.tokens(self.text.padded);
         let outcome = self.named(kind, word, tokens)?;
@@ -177,7 +177,7 @@ impl Statement<'_, '_> {
         Ok(Ok(()))
     }
 
-    /// Adds a position in double precision if it is wanted, and what its numbers lose as 32-bit floats.
+    /// Records the precision that a position loses as 32-bit floats, and stores it in double precision if requested.
     fn exact_position(&mut self, words: ObjTokens<'_>) -> Result<()> {
         let mut exact = [0.0; 3];
         let mut words = words;
@@ -209,7 +209,7 @@ impl Statement<'_, '_> {
         }
     }
 
-    /// Parses `min_count` to `N` numbers and nothing after them.
+    /// Parses `min_count` to `N` numbers; fails if more follow, except that rows of three drop them with a note.
     fn floats<const N: usize>(
         &mut self,
         mut tokens: ObjTokens<'_>,
@@ -265,7 +265,7 @@ impl Statement<'_, '_> {
         Ok(Ok(()))
     }
 
-    /// A statement that is resolved in order: its text is kept unchanged.
+    /// Records a statement that is processed later, in file order; its text is kept unchanged.
     fn named(&mut self, kind: EventKind, word: ObjToken, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         self.out.group_pending |= kind == EventKind::Group;
         let rest = tokens.rest();
@@ -305,8 +305,7 @@ impl Statement<'_, '_> {
             let message = format!("`{}` is not supported: statement skipped", shown(text));
             return self.note("unsupported-statement", word, message).map(Ok);
         }
-        // ZBrush ends its files with such a line.
-        // Programs of DOS end them with Ctrl-Z.
+        // ZBrush ends its files with NUL bytes, DOS programs with Ctrl-Z.
         if text.iter().all(|&byte| matches!(byte, 0 | 0x1a)) {
             return Ok(Ok(()));
         }
@@ -352,7 +351,7 @@ impl Statement<'_, '_> {
 
 /// Faces, lines and points.
 impl Statement<'_, '_> {
-    /// An element with its corners, each `position`, `position/uv`, `position//normal` or all three.
+    /// Parses an element with its corners, each `v`, `v/vt`, `v//vn` or `v/vt/vn`.
     fn element(&mut self, kind: ElementKind, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         let before = self.element_marks(kind);
         let outcome = self.corners(kind, tokens)?;
@@ -367,13 +366,13 @@ impl Statement<'_, '_> {
         ElementMarks { values: self.out.elements[kind as usize].values.len(), relatives: self.out.relatives.len() }
     }
 
-    /// Undoes the effects of a broken statement.
+    /// Removes the values of an invalid statement.
     fn forget(&mut self, kind: ElementKind, marks: ElementMarks) {
         self.out.elements[kind as usize].values.truncate(marks.values);
         self.out.relatives.truncate(marks.relatives);
     }
 
-    /// Parses corners; returns whether they are enough for the element.
+    /// Parses corners; returns whether there are enough for the element.
     fn corners(&mut self, kind: ElementKind, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<bool>> {
         let (min_count, expected) = match kind {
             ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
@@ -381,7 +380,7 @@ impl Statement<'_, '_> {
             ElementKind::Point => (1, "at least one position"),
         };
         let at = self.out.counts();
-        // Without a slash there are positions alone: a third of the values, which long lines feel.
+        // Without a slash there are only positions: a third of the values, which saves time on long lines.
         let has_slash = memchr::memchr(b'/', &self.text.padded[self.line.start..self.line.end]).is_some();
         let stride = if has_slash { 3 } else { 1 };
         let mut count = 0u32;
@@ -431,7 +430,7 @@ impl Statement<'_, '_> {
         Ok(Ok(true))
     }
 
-    /// One corner: pushes `stride` values and returns which of them are there.
+    /// Parses one corner: pushes `stride` values and returns which indices it has.
     fn corner(
         &mut self,
         kind: ElementKind,
@@ -473,7 +472,8 @@ impl Statement<'_, '_> {
         Ok(Ok(has))
     }
 
-    /// One index: its 1-based value, or 0 and a [`Relative`] for one that counts backwards.
+    /// Parses one index: returns its 1-based value, or records a [`Relative`] and returns a placeholder if it is
+    /// negative.
     fn index(
         &mut self,
         kind: ElementKind,
@@ -510,11 +510,11 @@ impl Statement<'_, '_> {
             token: local(self.text, &part),
         };
         try_push(&mut self.out.relatives, relative, "statements")?;
-        // Any value that is not "none": it is replaced when the chunk's turn has come.
+        // A placeholder other than "none", replaced when the chunk is placed.
         Ok(Ok(1))
     }
 
-    /// Ends an element with the corners just pushed; each point of a statement is an element.
+    /// Closes an element over the corners just pushed; each point of a statement is an element.
     fn close_element(&mut self, kind: ElementKind, count: u32, stride: u32, has: [bool; 3]) -> Result<()> {
         let elements = &mut self.out.elements[kind as usize];
         let line_offset = (self.line.start - self.text.start) as u32;
@@ -531,12 +531,12 @@ fn broken(token: ObjToken, message: &str, expected: &'static str) -> ObjBroken {
     ObjBroken { token, message: message.to_owned(), expected }
 }
 
-/// A token's place in the chunk's text.
+/// Location of a token in the chunk's text: offset and length.
 fn local(text: ObjChunkText<'_>, token: &ObjToken) -> (u32, u32) {
     ((token.start - text.start.min(token.start)) as u32, token.len() as u32)
 }
 
-/// Returns a token for a message: short and printable.
+/// Formats a token for messages: short and printable.
 fn shown(token: &[u8]) -> String {
     let text: String =
         String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();

@@ -1,7 +1,7 @@
-//! Indices that point past the elements read so far: only the end of the file decides whether they are wrong.
+//! Forward references: indices larger than the counts so far. Only the end of the file decides whether they are valid.
 //!
-//! OBJ files can refer to later elements. If a chunk's largest index exceeds the counts at its end, the chunk is
-//! searched once, in order, while its text is still available; the findings are kept here.
+//! If a chunk's largest index exceeds the counts at its end, the chunk is searched once, in order, while its text is
+//! still in memory; the findings are kept here.
 
 use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjSegment, ObjStream, RelativeRun};
 use super::publish::ObjPlaces;
@@ -15,47 +15,47 @@ use polyhaul_pipeline::place::{Placer, excerpt};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The value of an index that counts backwards past the start of the file.
+/// Value of a negative index that points before the start of the file.
 pub(super) const BEFORE_START: u32 = u32::MAX - 1;
 
-/// A corner's index that exceeds the current count. There may be one for every corner of a file.
+/// A corner index that exceeds the counts so far. There may be one for every corner of a file.
 struct Suspect {
     stream: ObjStream,
     /// 1-based.
     index: u32,
-    /// The line's number, from 1.
+    /// Line number, from 1.
     line: u64,
-    /// The offset of the index in the file.
+    /// Offset of the index in the file.
     offset: u64,
-    /// Its line in [`ChunkSuspects::text`].
+    /// Its line, in [`ChunkSuspects::text`]: offset and length.
     text: (u32, u32),
-    /// The location in its line: start and size.
+    /// Location in its line: offset and length.
     token: (u32, u32),
 }
 
-/// The findings in a chunk.
+/// Findings in a chunk.
 #[derive(Default)]
 pub(super) struct ChunkSuspects {
     list: Vec<Suspect>,
-    /// The lines with suspects, each once. Which of them are shown is known at the end of the file only: a number
-    /// of excerpts per chunk would make warnings depend on the size of chunks.
+    /// The lines with suspects, each once. Which of them are shown is decided only at the end of the file: a limit per
+    /// chunk would make warnings depend on the chunk size.
     text: Vec<u8>,
-    /// The offset in the chunk of the last line of `text`.
+    /// Offset in the chunk of the last line of `text`.
     last_line: Option<usize>,
 }
 
-/// The findings in all chunks, and the largest index of each stream.
+/// Findings in all chunks, and the largest index of each stream.
 #[derive(Default)]
 pub(super) struct Suspects {
     chunks: Vec<ChunkSuspects>,
     largest: [u32; 3],
 }
 
-/// Indices that do not exist.
+/// Out-of-range indices.
 pub(super) struct ObjIndexFaults {
-    /// Whether there are any of positions.
+    /// Whether any position index is out of range.
     pub(super) has_positions: bool,
-    /// The first of uvs, and the first of normals.
+    /// The first out-of-range uv index, and the first out-of-range normal index.
     pub(super) first_missing: [Option<Diagnostic>; 2],
 }
 
@@ -68,8 +68,8 @@ impl Suspects {
         if chunk.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, chunk, "forward references") }
     }
 
-    /// Reports the first index of a position that does not exist as the error, or all as warnings if the caller
-    /// continues past errors. Indices of uvs and normals that do not exist are no error: the first is described.
+    /// Reports the first out-of-range position index as an error, or all as warnings if the caller continues past
+    /// errors. Out-of-range uv and normal indices are not errors: the first of each is returned.
     pub(super) fn check(
         mut self,
         counts: Counts,
@@ -79,7 +79,7 @@ impl Suspects {
     ) -> Result<ObjIndexFaults> {
         let totals = [counts.positions, counts.uvs, counts.normals];
         let totals = totals.map(|total| total.saturating_add(planted("obj-index").into()));
-        // Chunks do not overlap.
+        // Chunks do not overlap, so the first offset orders them.
         self.chunks.sort_unstable_by_key(|chunk| chunk.list.first().map(|suspect| suspect.offset));
         let mut first_missing = [None, None];
         for chunk in &self.chunks {
@@ -98,7 +98,7 @@ impl Suspects {
 }
 
 impl Suspect {
-    /// Describes the fault; `text` is that of its chunk's suspects.
+    /// Describes the fault; `text` is [`ChunkSuspects::text`] of its chunk.
     fn diagnostic(&self, total: u32, file: &Arc<str>, text: &[u8]) -> Diagnostic {
         let noun = self.stream.noun();
         let (start, size) = self.text;
@@ -125,9 +125,10 @@ impl Suspect {
     }
 }
 
-/// Finds the corners of a chunk whose index exceeds the counts at its end. Where only the first wrong one matters (of
-/// uvs and normals, and of positions if it ends the reading), only indices larger than all earlier ones of their stream
-/// are listed: it is one of them.
+/// Finds the corners of a chunk whose index exceeds the counts at its end.
+///
+/// If only the first invalid index of a stream matters (always for uvs and normals; for positions if it ends the
+/// reading), lists only indices larger than all earlier ones of the stream: the first invalid one is among them.
 pub(super) fn find(text: &Text, parsed: &ObjParsed, places: &ObjPlaces, first_only: bool) -> Result<ChunkSuspects> {
     let file: Arc<str> = "".into();
     let mut suspects = ChunkSuspects::default();
@@ -141,14 +142,14 @@ pub(super) fn find(text: &Text, parsed: &ObjParsed, places: &ObjPlaces, first_on
     Ok(suspects)
 }
 
-/// A walk through the rows of a chunk and their text, side by side.
+/// Walks through the rows of a chunk and their text in parallel.
 struct ObjWalk<'a, 'f> {
     text: &'a [u8],
     placer: Placer<'a>,
     suspects: &'f mut ChunkSuspects,
 }
 
-/// The position of a walk in a segment.
+/// Position of a walk in a segment.
 struct ObjCursor<'a> {
     row: usize,
     line: ObjLine,
@@ -187,7 +188,7 @@ impl<'a> ObjWalk<'a, '_> {
                     threshold[stream as usize] = value;
                 }
                 let first = if row == 0 { 0 } else { ends[row - 1] as usize };
-                // The points of one statement are rows of one line.
+                // The points of one statement are rows on one line.
                 let (line, corner) = if kind == ElementKind::Point { (0, row) } else { (row, (at - first) / stride) };
                 self.suspect(&mut cursor, segment, line, corner, stream, value)?;
             }
@@ -195,7 +196,7 @@ impl<'a> ObjWalk<'a, '_> {
         Ok(())
     }
 
-    /// Lists corner `corner` of line `row` of a segment. Rows and corners come in order.
+    /// Lists corner `corner` of line `row` of a segment. Must be called in ascending order.
     fn suspect(
         &mut self,
         cursor: &mut Option<ObjCursor<'a>>,
@@ -207,7 +208,7 @@ impl<'a> ObjWalk<'a, '_> {
     ) -> Result<()> {
         let cursor = cursor.get_or_insert_with(|| ObjCursor::at(self.text, segment.line_offset as usize));
         cursor.go_to(self.text, row, corner);
-        // Several indices of one corner may be requested: the tokens stay before it.
+        // A corner may be requested once per index: the cursor stays before it.
         let token = cursor.tokens.clone().next().unwrap_or(cursor.line.start..cursor.line.start + 1);
         let part = part_of(&self.text[token.clone()], stream as usize);
         let span = ((token.start + part.start) as u32, part.len() as u32);
@@ -224,7 +225,7 @@ impl<'a> ObjWalk<'a, '_> {
         try_push(&mut self.suspects.list, suspect, "forward references")
     }
 
-    /// Keeps the line that starts at `start`; returns its range in [`ChunkSuspects::text`].
+    /// Stores the line that starts at `start`; returns its range in [`ChunkSuspects::text`].
     fn keep_line(&mut self, start: usize) -> Result<(u32, u32)> {
         let suspects = &mut *self.suspects;
         if suspects.last_line == Some(start)
@@ -268,7 +269,7 @@ fn after_keyword(line: ObjLine, text: &[u8]) -> ObjTokens<'_> {
     tokens
 }
 
-/// Returns the location in the chunk's text of the index that is value `at` of a run.
+/// Returns the location in the chunk's text of value `at` of a run.
 pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u32) {
     let mut corner = at / run.stride;
     let mut from = run.line_offset as usize;
@@ -288,7 +289,7 @@ pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u
     }
 }
 
-/// The byte range of one of the parts that slashes separate.
+/// Byte range of a slash-separated part of a token.
 fn part_of(token: &[u8], part: usize) -> Range<usize> {
     let mut start = 0;
     for (at, text) in token.split(|&byte| byte == b'/').enumerate() {
@@ -300,8 +301,8 @@ fn part_of(token: &[u8], part: usize) -> Range<usize> {
     0..token.len()
 }
 
-/// Finds where in a chunk the count of a kind exceeds `limit`: the offset of the statement. Skipped statements, whose
-/// offsets `broken` gives in order, do not count.
+/// Returns the offset of the statement in a chunk at which the count of a kind exceeds `limit`. Skipped statements, at
+/// the ascending offsets `broken`, do not count.
 pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before: Counts, limit: u64) -> u32 {
     let mut broken = broken.peekable();
     let mut counts = before.to_array().map(u64::from);
@@ -314,7 +315,7 @@ pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before
             Some(b"v") => (0, 1),
             Some(b"vt") => (1, 1),
             Some(b"vn") => (2, 1),
-            // Those with too few corners are left out with a note.
+            // Elements with too few corners are dropped with a note.
             Some(b"f" | b"fo") => (3, u64::from(tokens.count() >= 3)),
             Some(b"l") => (4, u64::from(tokens.count() >= 2)),
             Some(b"p") => (5, tokens.count() as u64),

@@ -1,4 +1,4 @@
-//! Shared by all parts of the OBJ writer: options, counts of written elements, rows of numbers, chunk sizes.
+//! Shared parts of the OBJ writer: options, counts of written elements, rows of numbers, chunk sizes.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::{Dialect, Digits, FormatOptions, ObjWriteOptions};
@@ -7,13 +7,13 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::{FixedLine, MAX_FIXED_F64, NumberLines, Page, Real};
 
-/// About how many bytes of text a chunk has: one `write` call each.
+/// Approximate text bytes per chunk, and thus per `write` call.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Text can be longer than planned; the budget of a slot allows for that.
+/// Slot size as a multiple of the chunk size: text can be longer than estimated.
 const SLOT_FACTOR: usize = 4;
 
-/// The context for formatting.
+/// Formatting context: materials, options and digits.
 #[derive(Clone, Copy)]
 pub(super) struct ObjText<'a> {
     pub(super) materials: &'a [Material],
@@ -21,13 +21,13 @@ pub(super) struct ObjText<'a> {
     pub(super) digits: ObjDigits,
 }
 
-/// The name in `usemtl` that ends the effect of the one before. Programs that print a missing name as C does made it a
-/// convention; some importers reject the keyword without a name.
+/// The `usemtl` name that ends the current material. A convention since programs printed missing names as C prints a
+/// null pointer; some importers reject a bare `usemtl`.
 pub const NO_MATERIAL: &str = "(null)";
 
 impl ObjText<'_> {
-    /// The name of a material in a `usemtl` line; `None` for no line: its name is missing, and no other was stated
-    /// before.
+    /// Name of a material in its `usemtl` line; `None` for no line: the material has no name, and no other was in
+    /// effect.
     pub(super) fn stated_material<'n>(&self, name: &'n str) -> Option<&'n str> {
         let is_named = !name.is_empty() || self.options.scene.dialect == Dialect::Blender;
         let has_names = || self.materials.iter().any(|material| !material.name.is_empty());
@@ -35,11 +35,11 @@ impl ObjText<'_> {
     }
 }
 
-/// The digits of each attribute.
+/// Digits per attribute.
 #[derive(Clone, Copy)]
 pub(super) struct ObjDigits {
     pub(super) positions: Digits,
-    /// Whether `positions` was chosen by the caller.
+    /// Whether the caller chose the digits of `positions`.
     are_requested: bool,
     pub(super) uvs: Digits,
     pub(super) normals: Digits,
@@ -52,13 +52,13 @@ impl ObjDigits {
         ObjDigits { positions, are_requested: options.own.sets_position_digits(options.scene), uvs, normals, colors }
     }
 
-    /// The digits of a mesh's positions: exact ones keep their values unless the caller chose the digits.
+    /// Digits of a mesh's positions: shortest for double precision, unless the caller chose digits.
     pub(super) fn of_positions(&self, mesh: &Mesh) -> Digits {
         if mesh.is_exact() && !self.are_requested { Digits::Shortest } else { self.positions }
     }
 }
 
-/// How much of each array is in the file so far, and the current state lines.
+/// Element counts written so far, and the state lines in effect.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ObjWritten {
     /// Positions, uvs, normals.
@@ -67,7 +67,7 @@ pub(super) struct ObjWritten {
 }
 
 impl ObjWritten {
-    /// Adds an object's counts; indices are 32-bit numbers.
+    /// Adds an object's counts. Fails if they exceed 32-bit indices.
     pub(super) fn add(&mut self, counts: [usize; 3]) -> Result<()> {
         for (sum, count) in self.counts.iter_mut().zip(counts) {
             *sum += count as u64;
@@ -80,17 +80,17 @@ impl ObjWritten {
     }
 }
 
-/// About how many bytes of text a chunk has.
+/// Approximate text bytes per chunk.
 pub(super) fn chunk_bytes(options: &RunOptions) -> usize {
     options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30)
 }
 
-/// The budget of a slot.
+/// Memory budget of a slot.
 pub(super) fn slot_bytes(chunk_bytes: usize) -> usize {
     SLOT_FACTOR * chunk_bytes.max(CHUNK_BYTES / 4)
 }
 
-/// A line for each row: the prefix, then the numbers.
+/// Writes a line per row: the prefix, then the numbers.
 pub(super) fn rows<const N: usize, R: ObjCoordinate>(
     out: &mut Out,
     prefix: &[u8],
@@ -111,9 +111,9 @@ pub(super) fn rows<const N: usize, R: ObjCoordinate>(
     }
 }
 
-/// Lines whose numbers have the fewest digits, many numbers at a time.
+/// Writes rows with shortest round-trip digits, batch-wise.
 fn shortest<const N: usize, R: ObjCoordinate>(out: &mut Out, prefix: &[u8], rows: &[[R; N]]) -> Result<()> {
-    // What is between two lines ends one and starts the next.
+    // The separator between rows ends one line and starts the next.
     let mut between = [b'\n'; 8];
     let between = &mut between[..1 + prefix.len()];
     between[1..].copy_from_slice(prefix);
@@ -130,14 +130,14 @@ fn shortest<const N: usize, R: ObjCoordinate>(out: &mut Out, prefix: &[u8], rows
         }
         written += page.shortest_lines(&lines, written, &values[written..]);
         if is_between(written) {
-            // The start of one more.
+            // Remove the prefix of a row that does not follow.
             page.truncate(page.len() - prefix.len());
         }
         written == values.len()
     })
 }
 
-/// A blank before each number.
+/// Writes each number after a blank.
 pub(super) fn numbers<R: ObjCoordinate>(page: &mut Page<'_>, values: &[R], digits: Digits) {
     for &value in values {
         page.byte(b' ');
@@ -174,22 +174,22 @@ impl ObjCoordinate for f64 {
     }
 }
 
-/// The state lines of a place in the text: smoothing, group, material.
+/// State lines in effect at a point of the text: smoothing, group, material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObjHeld {
-    /// Which run of the mesh holds.
+    /// Current run of the mesh.
     pub(super) runs: [Option<u32>; 3],
-    /// The values in the text so far.
+    /// Values in effect in the text.
     pub(super) values: [u32; 3],
 }
 
-/// Indices of entries in [`ObjHeld`].
+/// Indices into the arrays of [`ObjHeld`].
 pub(super) const SMOOTHING: usize = 0;
 pub(super) const GROUP: usize = 1;
 pub(super) const MATERIAL: usize = 2;
 
 impl Default for ObjHeld {
-    /// The state at the start of a file: smoothing is off, and there is neither group nor material.
+    /// The state at the start of a file: smoothing off, no group, no material.
     fn default() -> Self {
         ObjHeld { runs: [None; 3], values: [0, NONE, NONE] }
     }

@@ -1,4 +1,4 @@
-//! One logical line as tokens: white space, escaped newlines and comments are seen to here.
+//! Splits a logical line into tokens; handles white space, escaped newlines and comments.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_text::scan::is_space;
@@ -13,26 +13,26 @@ pub(super) struct ObjChunkText<'a> {
 }
 
 impl<'a> ObjChunkText<'a> {
-    /// The text alone.
+    /// The text without padding.
     pub(super) fn bytes(&self) -> &'a [u8] {
         &self.padded[self.start..self.end]
     }
 }
 
-/// A logical line: its content, and the offset of the next one.
+/// A logical line, and the offset of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObjLine {
     pub(super) start: usize,
-    /// The end of the content: a newline that no backslash escapes, or the end of the text.
+    /// End of the content: an unescaped newline, or the end of the text.
     pub(super) end: usize,
     pub(super) next: usize,
-    /// Whether an escaped newline lies inside.
+    /// Whether the line contains an escaped newline.
     pub(super) continued: bool,
 }
 
 impl ObjLine {
-    /// The logical line that begins at `start` of `text`, which ends at `limit`. A comment does not swallow a statement
-    /// after a backslash at its end, which many programs write without meaning it.
+    /// Finds the logical line that starts at `start`; `text` ends at `limit`. A backslash at the end of a comment does
+    /// not join a statement to it: many programs write such comments unintentionally.
     pub(super) fn find(text: &[u8], start: usize, limit: usize) -> ObjLine {
         let mut from = start;
         let mut continued = false;
@@ -61,7 +61,7 @@ fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().first() == Some(&b'#')
 }
 
-/// Whether a text starts with a usual statement, or a blank line or a comment.
+/// Whether a text starts with a common statement, a blank line or a comment.
 fn starts_statement(mut text: &[u8]) -> bool {
     const KEYWORDS: [&[u8]; 18] = [
         b"v", b"vt", b"vn", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib", b"usemap", b"cstype",
@@ -69,7 +69,8 @@ fn starts_statement(mut text: &[u8]) -> bool {
     ];
     loop {
         let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
-        // The keyword, or a blank line before it, may itself be continued. After a line that is not, the chunk may end.
+        // The keyword may itself be continued, even after a continued blank line. Never look past an unescaped newline:
+        // a chunk may end there.
         let (line, is_continued) = match text[..end].strip_suffix(b"\\") {
             Some(line) => (line, true),
             None => (&text[..end], false),
@@ -84,7 +85,7 @@ fn starts_statement(mut text: &[u8]) -> bool {
     }
 }
 
-/// The tokens of a line, as offsets into the text.
+/// Iterator over the tokens of a line, as offsets into the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObjTokens<'a> {
     text: &'a [u8],
@@ -92,7 +93,7 @@ pub(super) struct ObjTokens<'a> {
     end: usize,
 }
 
-/// A token: its start and end.
+/// Byte range of a token.
 pub(super) type ObjToken = std::ops::Range<usize>;
 
 impl<'a> ObjTokens<'a> {
@@ -109,7 +110,7 @@ impl<'a> ObjTokens<'a> {
         }
     }
 
-    /// The next token up to white space, whatever it begins with.
+    /// Returns the next token up to white space, even if it starts a comment.
     pub(super) fn next_word(&mut self) -> Option<ObjToken> {
         self.skip_space();
         let start = self.at;
@@ -119,8 +120,8 @@ impl<'a> ObjTokens<'a> {
         (start < self.at).then_some(start..self.at)
     }
 
-    /// The next token of a line of numbers, up to white space or a comment. A `#` between a point and a capital
-    /// letter belongs to a number: `1.#QNAN`.
+    /// Returns the next token of a line of numbers, up to white space or a comment. A `#` between a point and a capital
+    /// letter is part of the number: `1.#QNAN`.
     pub(super) fn next_number(&mut self) -> Option<ObjToken> {
         let token = self.next()?;
         let word = &self.text[token.clone()];
@@ -138,7 +139,7 @@ impl<'a> ObjTokens<'a> {
         self.text[self.at] == b'\\' && escaped_newline(&self.text[self.at..self.end]).is_some()
     }
 
-    /// Everything that is left, without the white space and escaped newlines around it.
+    /// Returns the rest of the line, without surrounding white space and escaped newlines.
     pub(super) fn rest(mut self) -> ObjToken {
         self.skip_space();
         let mut end = self.end;
@@ -148,7 +149,7 @@ impl<'a> ObjTokens<'a> {
         self.at..end
     }
 
-    /// Whether the byte before `end` is a backslash before a newline, or the text's last byte.
+    /// Whether the byte before `end` is a backslash before a newline, or the last byte of the text.
     fn ends_in_escape(&self, end: usize) -> bool {
         let after = self.text.get(end).filter(|_| end < self.end);
         self.text[end - 1] == b'\\'
@@ -160,7 +161,7 @@ impl<'a> ObjTokens<'a> {
         &self.text[token.clone()]
     }
 
-    /// Returns the end of the line as the location of a missing token.
+    /// Returns the empty range at the end of the line, without white space: the location of a missing token.
     pub(super) fn end(&self) -> ObjToken {
         let mut end = self.end;
         while end > self.at && is_space(self.text[end - 1]) {
@@ -170,7 +171,7 @@ impl<'a> ObjTokens<'a> {
     }
 }
 
-/// The tokens up to a comment.
+/// Yields tokens up to a comment.
 impl Iterator for ObjTokens<'_> {
     type Item = ObjToken;
 
@@ -184,7 +185,7 @@ impl Iterator for ObjTokens<'_> {
     }
 }
 
-/// The size of the backslash and newline that `text` begins with. A backslash that ends the text counts.
+/// Length of the escaped newline that `text` starts with. A backslash at the end of the text counts.
 fn escaped_newline(text: &[u8]) -> Option<usize> {
     match text {
         [b'\\', b'\r', b'\n', ..] => Some(3),
@@ -194,7 +195,7 @@ fn escaped_newline(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// `name` with each escaped newline turned into a blank.
+/// Replaces each escaped newline in `name` by a blank.
 pub(super) fn unescaped(name: &[u8]) -> Result<Cow<'_, [u8]>> {
     if memchr::memchr2(b'\n', b'\r', name).is_none() {
         return Ok(name.into());

@@ -1,7 +1,7 @@
-//! A scene to OBJ text in Blender's dialect: the job that the pipeline runs, chunk by chunk.
+//! Writes a scene as OBJ text, as a chunked pipeline job.
 //!
 //! [`super::plan`] determines the order, [`super::elements`] writes state lines and corners; this module writes
-//! numbers, headers and curves.
+//! numbers, headers and curves. Objects that are written as evaluated meshes are in [`super::evaluated`].
 
 use super::plan::{ObjPlan, ObjPlanPiece, ObjSection, PieceKind};
 use super::text::{ObjCoordinate, ObjDigits, ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
@@ -26,7 +26,7 @@ struct ObjPageSlot {
     out: Out,
 }
 
-/// Writes `scene` as OBJ text; `materials` are those that its runs and slots refer to, and `library` is the file in the
+/// Writes `scene` as OBJ text. The runs and slots of its meshes refer to `materials`; `library` is the file name in the
 /// `mtllib` line.
 pub fn write(
     scene: &Scene,
@@ -41,7 +41,7 @@ pub fn write(
     writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
     let text = ObjText { materials, options, digits: ObjDigits::new(options) };
     let mut written = ObjWritten::default();
-    // Blender's way and as it was read: neighbours of a kind go together.
+    // Batches of consecutive objects that are all evaluated, or all written as they are.
     let flags = scene.evaluated_meshes(&objects)?;
     let evaluated = |object: &Object| flags[object.mesh];
     for batch in objects.chunk_by(|a, b| evaluated(a) == evaluated(b)) {
@@ -54,7 +54,7 @@ pub fn write(
     Ok(())
 }
 
-/// About how many bytes of text an object takes: for progress.
+/// Estimated text bytes of an object, for progress.
 fn about_bytes(scene: &Scene, object: &Object) -> u64 {
     let Some(mesh) = scene.meshes.get(object.mesh) else { return 0 };
     let faces = u64::from(object.end.faces.saturating_sub(object.start.faces));
@@ -63,7 +63,7 @@ fn about_bytes(scene: &Scene, object: &Object) -> u64 {
     64 * rows + 21 * corners
 }
 
-/// Writes objects as they are in their meshes' arrays.
+/// Writes objects as stored in the arrays of their meshes.
 fn as_read(
     scene: &Scene,
     objects: &[Object],
@@ -114,7 +114,7 @@ impl Pages for ObjPages<'_> {
     }
 }
 
-/// The lines before the first object. Comments come from other formats: the OBJ reader keeps none.
+/// Formats the lines before the first object. Comments come from other formats: the OBJ reader keeps none.
 fn file_header(scene: &Scene, library: Option<&str>) -> Result<Vec<u8>> {
     let library = library.map(names::written);
     let mut head = Vec::new();
@@ -136,7 +136,7 @@ fn file_header(scene: &Scene, library: Option<&str>) -> Result<Vec<u8>> {
 }
 
 impl ObjText<'_> {
-    /// Formats a part of a piece.
+    /// Formats a piece.
     fn piece(&self, piece: &ObjPlanPiece, section: ObjSection<'_>, out: &mut Out) -> Result<()> {
         let mesh = section.mesh;
         let range = piece.range.start as usize..piece.range.end as usize;
@@ -179,7 +179,7 @@ impl ObjText<'_> {
         }
     }
 
-    /// Returns whether colors follow positions.
+    /// Whether colors follow positions.
     pub(super) fn has_colors(&self, mesh: &Mesh) -> bool {
         self.options.scene.colors && !mesh.colors.is_empty()
     }
@@ -199,7 +199,7 @@ impl ObjText<'_> {
             page.byte(b'v');
             numbers(page, &position, self.digits.of_positions(mesh));
             if let Some(&[red, green, blue, _]) = color {
-                // Six numbers, as Blender writes. `save` counts the alpha that is dropped.
+                // Six numbers, like Blender. `save` counts the dropped alphas.
                 numbers(page, &[red, green, blue], self.digits.colors);
             } else if let Some(weight) = weight {
                 numbers(page, &[weight], self.digits.positions);
@@ -218,7 +218,7 @@ impl ObjText<'_> {
             out.whole(|page| {
                 page.bytes(b"vt");
                 numbers(page, &mesh.uvs[index], digits);
-                // Not `-0`, which is another number.
+                // A depth of 0 can be omitted, `-0` cannot.
                 if depth.to_bits() != 0 {
                     numbers(page, &[depth], digits);
                 }
@@ -228,7 +228,7 @@ impl ObjText<'_> {
         Ok(())
     }
 
-    /// A curve with its positions, which it names by counting backwards, as Blender writes it.
+    /// Writes a curve and its positions, to which it refers with negative indices, as Blender does.
     fn curve(&self, section: ObjSection<'_>, index: usize, out: &mut Out) -> Result<()> {
         let curve = &section.mesh.curves[index];
         let positions = section.curve_positions(index);

@@ -1,6 +1,6 @@
-//! The arrays that the rows of an OFF file become, and the scene of them.
+//! Final arrays of an OFF file's rows, and the scene built from them.
 //!
-//! Ordered parts assign positions, and chunks fill them in parallel. Nothing here knows text.
+//! Slots are reserved in order and filled by chunks in parallel. Nothing here parses text.
 
 use super::header::{OffForm, OffHeader};
 use super::rows::{NO_ALPHA, OffRows};
@@ -12,18 +12,18 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use std::ops::Range;
 
-/// Colors with a value from here on are from 0 to 255, and from 0 to 1 otherwise.
+/// If any color value is at least this, all are from 0 to 255, otherwise from 0 to 1.
 pub(super) const MIN_BYTE_COLOR: f32 = 2.0;
 
-/// The destination of a file's rows.
+/// Destination of a file's rows.
 pub(super) struct OffArrays {
     positions: Column<[f32; 3]>,
-    /// The positions in double precision, if the file has them.
+    /// Positions in double precision, if the file has them.
     exact: Column<[f64; 3]>,
     normals: Column<[f32; 3]>,
     colors: Column<[f32; 4]>,
     uvs: Column<[f32; 2]>,
-    /// The end of each face's corners, after a leading 0.
+    /// End of each face's corners, after a leading 0.
     offsets: Column<u32>,
     corners: Column<u32>,
     lines: Column<[u32; 2]>,
@@ -58,7 +58,7 @@ impl OffCounts {
 pub(super) struct OffColors {
     /// Whether they are from 0 to 255.
     pub(super) are_bytes: bool,
-    /// Whether alpha is missing somewhere.
+    /// Whether any color lacks alpha.
     pub(super) lack_alpha: bool,
 }
 
@@ -77,8 +77,8 @@ impl OffArrays {
         }
     }
 
-    /// Makes room for the declared counts, as far as a text of `size` bytes can contain them: each number takes at
-    /// least two.
+    /// Reserves the declared counts, limited to what a text of `size` bytes can contain: each number takes at least
+    /// two.
     pub(super) fn expect(&self, header: &OffHeader, size: u64) -> Result<()> {
         let min_vertex_bytes = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
         let Some(rest) = size.checked_add(1).and_then(|size| size.checked_sub(min_vertex_bytes)) else { return Ok(()) };
@@ -103,7 +103,7 @@ impl OffArrays {
         Ok(())
     }
 
-    /// Makes room for these counts.
+    /// Reserves slots for these counts.
     pub(super) fn reserve(&self, form: OffForm, counts: OffCounts) -> Result<()> {
         self.reserve_vertices(form, counts.vertices)?;
         if counts.faces > 0 {
@@ -114,12 +114,12 @@ impl OffArrays {
         self.points.reserve(counts.points)
     }
 
-    /// Fills the places of a chunk, which come after `before`.
+    /// Fills the slots of a chunk, which follow `before`.
     ///
     /// # Safety
-    /// [`OffArrays::reserve`] made room for them, and they belong to the caller's chunk alone.
+    /// [`OffArrays::reserve`] reserved them, and they belong to the caller's chunk alone.
     pub(super) unsafe fn publish(&self, form: OffForm, before: OffCounts, rows: &OffRows) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe {
             self.publish_vertices(form, before.vertices..before.vertices + rows.vertices, rows)?;
             if before.faces == 0 && !rows.ends.is_empty() {
@@ -146,7 +146,7 @@ impl OffArrays {
         if !rows.exact().is_empty() {
             self.exact.reserve(places.end)?;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe {
             self.exact.copy(places.start, rows.exact())?;
             if width == 3 {
@@ -166,19 +166,19 @@ impl OffArrays {
         Ok(())
     }
 
-    /// The box around the positions.
+    /// Returns the bounds of the positions.
     ///
     /// # Safety
-    /// All places before `count` were filled.
+    /// All slots before `count` were filled.
     pub(super) unsafe fn bounds(&mut self, count: usize) -> Option<Bounds> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         Bounds::of(unsafe { self.positions.written(count) })
     }
 
     /// Adds the mesh to a scene, with positions in double precision if `is_exact`.
     ///
     /// # Safety
-    /// All places before `counts` were filled, with doubles if `is_exact`.
+    /// All slots before `counts` were filled, with doubles if `is_exact`.
     pub(super) unsafe fn finish(
         self,
         form: OffForm,
@@ -190,7 +190,7 @@ impl OffArrays {
     ) -> Result<()> {
         let has_vertices = counts.vertices > 0;
         let mut mesh = Mesh::default();
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe {
             mesh.positions = self.positions.finish(counts.vertices).into();
             if is_exact {
@@ -242,7 +242,7 @@ unsafe fn take<const N: usize>(
     at: usize,
 ) -> Result<()> {
     let vectors = values.chunks_exact(width).filter_map(|row| row.get(at..)?.first_chunk::<N>());
-    // SAFETY: no other thread uses these places, by this function's contract; there is a row for each place.
+    // SAFETY: no other thread uses these slots, by this function's contract; there is a row for each slot.
     unsafe {
         column.write(places, |slots| {
             for (slot, vector) in slots.iter_mut().zip(vectors) {
@@ -252,7 +252,7 @@ unsafe fn take<const N: usize>(
     }
 }
 
-/// Scales all colors to 0 to 1, and sets missing alpha.
+/// Scales all colors to 0 to 1, and sets missing alpha to 1.
 fn settle_colors(colors: &mut [[f32; 4]], kinds: OffColors, run: &RunOptions) {
     if !kinds.are_bytes && !kinds.lack_alpha {
         return;

@@ -1,33 +1,33 @@
-//! Faults of OFF lines, and parts of them that are dropped: found in parallel, reported in order.
+//! Faults of OFF lines, and dropped parts of them: found in parallel, reported in order.
 //!
-//! A flaw stores its location in the chunk and little else, since there may be many. Only reported flaws become text.
-//! `rows` finds flaws.
+//! A flaw stores little more than its location in the chunk, since there may be many. Only reported flaws are
+//! formatted. `rows` finds flaws.
 
 use super::header::OffHeader;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::warnings::{KEPT, Warnings};
 
-/// Something about a line.
+/// A fault in a line, or a dropped part of it.
 #[derive(Clone, Debug)]
 pub(super) struct OffFlaw {
     pub(super) what: OffFault,
-    /// The offset of the word in the chunk's text, and its size.
+    /// Location of the word in the chunk's text: offset and length.
     pub(super) token: (u32, u32),
-    /// Which vertex or face the line is.
+    /// Number of the line's vertex or face.
     pub(super) row: u64,
 }
 
-/// The kind of a flaw.
+/// Kind of a flaw.
 #[derive(Clone, Debug)]
 pub(super) enum OffFault {
     /// Not a row: always an error. The message, and what was expected.
     Wrong(Box<(String, String)>),
-    /// A malformed row, skipped because the caller continues past errors.
+    /// A malformed row, skipped because reading continues past errors. The message, and what was expected.
     Skipped(Box<(String, String)>),
-    /// The faces up to this one have more corners than the limit.
+    /// The faces up to this one have more corners than this limit.
     Corners(u64),
-    /// A vertex that does not exist, as its number is written.
+    /// An out-of-range vertex index, as in the file.
     Index(i64),
     /// A face without vertices.
     Short,
@@ -35,26 +35,26 @@ pub(super) enum OffFault {
     Decimal,
     /// This many values more than a row has; whether the row is a vertex.
     Extra { count: u64, is_vertex: bool },
-    /// A color of a face.
+    /// A face color.
     Color,
     /// A line after the last row.
     Data,
 }
 
-/// Kinds of flaws that are counted if they are not kept.
+/// Codes of flaws that are counted if they are not kept.
 const COUNTED: [&str; 5] = ["index-out-of-range", "short-face", "extra-value", "decimal-integer", "malformed"];
 
-/// The flaws of a chunk.
+/// Flaws of a chunk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OffFlaws {
-    /// In the order of the text.
+    /// In text order.
     pub(super) kept: Vec<OffFlaw>,
-    /// The number of flaws of each kind in [`COUNTED`].
+    /// Number of flaws per code in [`COUNTED`].
     counts: [u64; COUNTED.len()],
 }
 
 impl OffFault {
-    /// Which of the kinds it is that are counted.
+    /// Returns the index of its code in [`COUNTED`].
     fn counted(&self) -> Option<usize> {
         match self {
             OffFault::Index(_) => Some(0),
@@ -66,7 +66,7 @@ impl OffFault {
         }
     }
 
-    /// The kind of warning that it is.
+    /// Warning code.
     pub(super) fn code(&self) -> &'static str {
         match self {
             OffFault::Wrong(_) | OffFault::Skipped(_) | OffFault::Corners(_) => "malformed",
@@ -97,7 +97,7 @@ impl OffFlaws {
         self.counts = [0; COUNTED.len()];
     }
 
-    /// Keeps a flaw, unless there are too many of its kind; the warning log keeps no more either.
+    /// Keeps a flaw, unless there are too many with its code; the warning log keeps no more either.
     pub(super) fn push(&mut self, flaw: OffFlaw) -> Result<()> {
         if let Some(kind) = flaw.what.counted() {
             self.counts[kind] += 1;
@@ -120,7 +120,7 @@ impl OffFlaws {
 }
 
 impl OffFlaw {
-    /// Returns its message, without the location.
+    /// Creates the message, without the location.
     pub(super) fn describe(&self, header: &OffHeader) -> Diagnostic {
         let row = self.row;
         let with = |message: String, expected: Option<String>| Diagnostic { expected, ..Diagnostic::new(message) };
@@ -154,7 +154,7 @@ impl OffFlaw {
         }
     }
 
-    /// Reports it as an error or a warning with this message.
+    /// Reports the flaw as an error or a warning.
     pub(super) fn file(&self, said: Diagnostic, faults: FaultPolicy, warnings: &mut Warnings) -> Result<()> {
         match self.what {
             OffFault::Wrong(_) => Err(said.into_error(ErrorKind::Malformed)),

@@ -1,6 +1,6 @@
-//! The header of OFF: the keyword, and how many vertices and faces follow.
+//! Parses the OFF header: the keyword, and the numbers of vertices and faces.
 //!
-//! It is found line by line, as chunks of text come, in order. Where the rows begin, it ends: see `rows`.
+//! Processes chunks of text in order, line by line, up to the first row; `rows` continues from there.
 
 use super::lines;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
@@ -12,46 +12,46 @@ use polyhaul_text::parse::number;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The values of vertices other than positions.
+/// The values of vertices besides positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OffForm {
     /// `nx ny nz`, after the position.
     pub(super) has_normals: bool,
-    /// `r g b a`, after that.
+    /// `r g b a`, next.
     pub(super) has_colors: bool,
-    /// `s t`, after that.
+    /// `s t`, last.
     pub(super) has_uvs: bool,
     /// Whether colors precede normals, as in MeshLab's `NCOFF`.
     pub(super) is_color_first: bool,
 }
 
 impl OffForm {
-    /// Returns how many numbers a vertex has, including alpha.
+    /// Number of values per vertex, including alpha.
     pub(super) fn width(self) -> usize {
         self.uv() + 2 * usize::from(self.has_uvs)
     }
 
-    /// Returns the index of its normal among them.
+    /// Index of the normal among them.
     pub(super) fn normal(self) -> usize {
         if self.is_color_first { 7 } else { 3 }
     }
 
-    /// Returns the index of its color among them.
+    /// Index of the color among them.
     pub(super) fn color(self) -> usize {
         if self.is_color_first { 3 } else { 3 + 3 * usize::from(self.has_normals) }
     }
 
-    /// Returns the index of its uv among them.
+    /// Index of the uv among them.
     pub(super) fn uv(self) -> usize {
         3 + 3 * usize::from(self.has_normals) + 4 * usize::from(self.has_colors)
     }
 
-    /// Returns the minimum number of values of a vertex: alpha can be missing.
+    /// Minimum number of values per vertex: alpha can be missing.
     pub(super) fn least_width(self) -> usize {
         self.width() - usize::from(self.has_colors)
     }
 
-    /// The keyword of files whose vertices have this.
+    /// Returns the keyword for files with these vertices.
     pub(super) fn keyword(self) -> String {
         let part = |is_there: bool, part| if is_there { part } else { "" };
         let uvs = part(self.has_uvs, "ST");
@@ -71,7 +71,7 @@ impl OffForm {
     }
 }
 
-/// The declarations of a file.
+/// Contents of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OffHeader {
     pub(super) form: OffForm,
@@ -79,7 +79,7 @@ pub(super) struct OffHeader {
     pub(super) faces: u64,
 }
 
-/// The kind of a row.
+/// Kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OffRow {
     Vertex,
@@ -87,7 +87,7 @@ pub(super) enum OffRow {
 }
 
 impl OffHeader {
-    /// Returns the kind of row `row`, and how many rows of that kind there are from it on; `None` after the last.
+    /// Returns the kind of row `row`, and the number of rows of that kind from there on; `None` after the last.
     pub(super) fn row(&self, row: u64) -> Option<(OffRow, u64)> {
         match self.vertices.checked_sub(row) {
             Some(left) if left > 0 => Some((OffRow::Vertex, left)),
@@ -95,7 +95,7 @@ impl OffHeader {
         }
     }
 
-    /// Returns the total number of rows.
+    /// Total number of rows.
     pub(super) fn rows(&self) -> u64 {
         self.vertices + self.faces
     }
@@ -107,18 +107,18 @@ pub(super) struct Keyword<'a> {
     form: OffForm,
     /// `4` or `n`, which are not supported.
     dimensions: Option<&'static str>,
-    /// The digits that follow without a blank.
+    /// Digits that follow without a blank.
     rest: &'a [u8],
 }
 
-/// `word` after a part of a keyword. The letters before `OFF` depend on their case: `n` is not `N`.
+/// Strips a part of a keyword from `word`. Case matters only for the letters before `OFF`: `n` is not `N`.
 fn strip_prefix<'w>(word: &'w [u8], part: &[u8]) -> Option<&'w [u8]> {
     let (start, rest) = word.split_at_checked(part.len())?;
     (start == part || part == b"OFF" && start.eq_ignore_ascii_case(part)).then_some(rest)
 }
 
 impl<'a> Keyword<'a> {
-    /// The keyword that a word is or begins with, before digits.
+    /// Parses a keyword at the start of a word, alone or before digits.
     pub(super) fn of(word: &'a [u8]) -> Option<Keyword<'a>> {
         let mut rest = word;
         let [uvs, colors, normals, late_colors, late_uvs, four, any, is_keyword] =
@@ -129,7 +129,7 @@ impl<'a> Keyword<'a> {
                 }
                 None => false,
             });
-        // MeshLab has another order: `NCSTOFF`.
+        // MeshLab uses a different order: `NCSTOFF`.
         let is_twice = uvs && late_uvs || colors && late_colors || uvs && late_colors;
         let form = OffForm {
             has_normals: normals,
@@ -146,7 +146,7 @@ impl<'a> Keyword<'a> {
         is_keyword.then_some(Keyword { form, dimensions, rest })
     }
 
-    /// The attributes of vertices, in three dimensions.
+    /// Returns the vertex attributes; `None` unless there are three dimensions.
     pub(super) fn form(self) -> Option<OffForm> {
         self.dimensions.is_none().then_some(self.form)
     }
@@ -157,12 +157,12 @@ impl<'a> Keyword<'a> {
     }
 }
 
-/// Finds the header.
+/// Incremental parser of the header.
 #[derive(Default)]
 pub(super) struct OffHead {
-    /// The form given by the keyword, once it is known and the counts are not.
+    /// Form declared by the keyword, between the keyword and the counts.
     form: Option<OffForm>,
-    /// Ends of lines before the next line.
+    /// Number of line ends before the next line.
     lines: u64,
     pub(super) comments: Vec<String>,
 }
@@ -171,15 +171,15 @@ pub(super) struct OffHead {
 struct HeaderLine<'a> {
     text: &'a [u8],
     range: Range<usize>,
-    /// The offset of the text in the file.
+    /// Offset of the text in the file.
     offset: u64,
     number: u64,
     file: &'a Arc<str>,
 }
 
 impl OffHead {
-    /// Parses the next part of the text, which is at `offset`: returns the header, and the start of the line after it
-    /// in the text; `None` if it is not complete.
+    /// Parses the next part of the text, at `offset`; returns the header and the start of the line after it in the
+    /// text, or `None` if the header is incomplete.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -201,7 +201,7 @@ impl OffHead {
         Ok(None)
     }
 
-    /// Keeps the comment of a line.
+    /// Stores the comment of a line.
     fn comment(&mut self, line: &HeaderLine<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
         let Some(comment) = lines::comment(line.text, line.range.clone()) else { return Ok(()) };
         let place = line.place(comment.start);
@@ -236,7 +236,7 @@ impl OffHead {
         Ok(None)
     }
 
-    /// Returns the error if the file ends inside the header, after `end` bytes.
+    /// Creates the error for a file that ends in the header, after `end` bytes.
     pub(super) fn unfinished(&self, lines: u64, end: u64, file: &Arc<str>) -> Error {
         let message = if end == 0 { "the file is empty" } else { "unexpected end of file in the header" };
         let expected = match self.form {
@@ -248,7 +248,7 @@ impl OffHead {
         diagnostic.into_error(ErrorKind::Malformed)
     }
 
-    /// The scene to be, with the comments of the header.
+    /// Starts the scene, with the comments of the header.
     pub(super) fn scene(self) -> Scene {
         Scene { comments: self.comments, ..Scene::default() }
     }
@@ -266,7 +266,7 @@ impl HeaderLine<'_> {
         Diagnostic { place: self.place(word.start), excerpt, ..Diagnostic::new(message) }
     }
 
-    /// Returns the error that a word is not the expected one.
+    /// Creates the error for an unexpected word.
     fn wrong(&self, word: Range<usize>, what: &str, expected: &str) -> Error {
         let shown = String::from_utf8_lossy(&self.text[word.start..word.end.min(word.start + 400)]);
         let message = format!("`{}` is not {what}", names::shown(&shown));
@@ -274,7 +274,7 @@ impl HeaderLine<'_> {
         diagnostic.into_error(ErrorKind::Malformed)
     }
 
-    /// Fails if the header is longer than the caller allows.
+    /// Fails if the header exceeds the caller's limit.
     fn check_size(&self, options: &ParseOptions) -> Result<()> {
         let limit = options.limits.header_bytes;
         if self.offset + self.range.end as u64 <= limit {
@@ -285,7 +285,7 @@ impl HeaderLine<'_> {
         Err(error.with_hint(limit_hint("header_bytes")))
     }
 
-    /// Fails where vertices have other than three dimensions.
+    /// Fails unless vertices have three dimensions.
     fn check_dimensions(&self, keyword: &Keyword<'_>, word: Range<usize>) -> Result<()> {
         let what = match keyword.dimensions {
             None => return Ok(()),

@@ -1,30 +1,30 @@
-//! OFF, the object file format of Geomview: vertices, then faces by the indices of their vertices, as text.
+//! Reads and writes OFF, the object file format of Geomview: vertices, then faces as vertex indices, as text.
 //!
-//! How polyhaul interprets an OFF file if the manual of Geomview is silent or files in the wild differ:
+//! Interpretation where the manual of Geomview is silent or files in the wild differ:
 //!
-//! - The file begins with a keyword: `OFF`, with the optional prefixes `ST`, `C`, `N`, `4` and `n`, in this order.
+//! - The file starts with a keyword: `OFF`, with the optional prefixes `ST`, `C`, `N`, `4` and `n`, in this order.
 //!   Without a keyword, the file is a plain `OFF`. The numbers of vertices, faces and edges are on the same or on the
-//!   next line; the first can follow `OFF` without a blank, as in ModelNet's files. The number of edges is not used,
-//!   and can be missing.
-//! - Each vertex is a line, and so is each face; a file whose numbers are on other lines is read again, with a warning,
-//!   if they are exactly the declared rows. Blank lines, and text after a `#` on a line, are ignored; comments
-//!   before the first vertex become comments of the scene.
+//!   next line; the first can follow `OFF` without a blank, as in ModelNet's files. The number of edges is ignored, and
+//!   can be missing.
+//! - Each vertex is a line, and so is each face; a file with other line breaks is read again, with a warning, if its
+//!   numbers are exactly the declared rows. Blank lines, and text after a `#` on a line, are ignored; comments before
+//!   the first vertex become comments of the scene.
 //! - A vertex has `x y z`, with `N` a normal, with `C` red, green, blue and optionally alpha, with `ST` texture
 //!   coordinates, in this order; the keywords `NCOFF` and `NCSTOFF`, which MeshLab writes, have the color before the
 //!   normal. Additional values on the line are dropped, with a warning.
 //! - Colors are from 0 to 255 if any of their values is 2 or more, and from 0 to 1 otherwise. This is decided for the
-//!   file as a whole, since a 1 could be either.
-//! - A face with two vertices is a line, and one with a single vertex a point. A face without vertices is dropped, with
+//!   whole file, since a 1 could be either.
+//! - A face with two vertices is a line, and one with a single vertex a point. Faces without vertices are dropped with
 //!   a warning. So are the colors of faces.
 //! - Messages count vertices and faces from 0, like indices. Data after the last face is dropped with a warning.
-//! - Files of four (`4`) or any number of dimensions (`n`), and binary ones, are not supported.
+//! - Files with four (`4`) or any number of dimensions (`n`), and binary ones, are not supported.
 //! - OFF does not define an up axis, so the scene keeps the default axes: positions are converted to other formats
 //!   unchanged.
 //!
-//! Reading: `reader` (the job that the pipeline runs), `reflow` (rows that are not one per line), `repair` (vertices
-//! that are skipped), `header`, `lines` (which lines count), `rows` (lines to values),
-//! `flaw` (their faults), `arrays` (their destination). Writing: `plan` (what is written), `split` (one normal and one
-//! uv per vertex), `losses` (what is dropped), `writer` (pages of text). Nothing here knows another format.
+//! Reading: `reader` (the pipeline job), `reflow` (rows that are not one per line), `repair` (skipped vertices),
+//! `header`, `lines` (lines that count), `rows` (lines to values), `flaw` (their faults), `arrays` (their destination).
+//! Writing: `plan` (rows to write), `split` (one normal and one uv per vertex), `losses` (warnings), `writer` (pages of
+//! text).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -44,7 +44,7 @@ mod writer;
 pub use reader::{OffFound, read};
 pub use writer::write;
 
-/// Returns whether text begins like an OFF file with a keyword, after blank lines and comments.
+/// Whether text starts like an OFF file with a keyword, after blank lines and comments.
 ///
 /// ```
 /// use polyhaul_off::looks_like_off;

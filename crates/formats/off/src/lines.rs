@@ -1,26 +1,26 @@
-//! Lines of OFF text: their locations, which of them count, and their words without comments.
+//! Splits OFF text into lines and words, without comments; counts lines that are rows.
 //!
 //! `header` and `rows` interpret the words.
 
 use polyhaul_text::scan::is_space;
 use std::ops::Range;
 
-/// The numbers of lines in a text.
+/// Line counts of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LineCounts {
-    /// Ends of lines.
+    /// Line ends.
     pub(super) ends: u64,
-    /// Lines that are neither blank nor comments. A last one without an end counts.
+    /// Lines that are neither blank nor comments, including an unterminated last one.
     pub(super) rows: u64,
 }
 
-/// Bytes whose lines are counted in numbers of 8 bits: wider counters halve the speed of vectors, and more.
+/// Bytes per 8-bit counter: wider counters at least halve the speed of vectorized loops.
 const PIECE: usize = 192;
 
-/// Counts the lines of a text that starts at the beginning of one.
+/// Counts the lines of a text that starts at a line start.
 ///
-/// Files usually contain only rows, and then counting line endings without a branch suffices. If a line begins with
-/// white space or a comment, each line is examined.
+/// Files usually contain only rows; then counting line ends without branches suffices. If any line starts with white
+/// space or a comment, each line is examined.
 pub(super) fn count(text: &[u8]) -> LineCounts {
     let ends = polyhaul_text::lines::count(text) as u64;
     let Some(last) = text.last() else { return LineCounts::default() };
@@ -32,7 +32,7 @@ pub(super) fn count(text: &[u8]) -> LineCounts {
     LineCounts { ends, rows }
 }
 
-/// Returns whether a line begins with white space or a comment, or is empty.
+/// Whether any line starts with white space or a comment, or is empty.
 fn has_odd_line(text: &[u8]) -> bool {
     if text.first().is_some_and(|&first| is_odd(first)) {
         return true;
@@ -40,7 +40,7 @@ fn has_odd_line(text: &[u8]) -> bool {
     let next_bytes = text.get(1..).unwrap_or_default();
     let mut pieces = text.chunks(PIECE).zip(next_bytes.chunks(PIECE));
     pieces.any(|(bytes, next)| {
-        // A line feed after a carriage return belongs to the same line ending.
+        // An LF after a CR belongs to the same line end.
         let is_odd_start = |(&byte, &next): (&u8, &u8)| {
             (byte == b'\n') & is_odd(next) | (byte == b'\r') & is_odd(next) & (next != b'\n')
         };
@@ -57,7 +57,7 @@ fn is_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// The lines of a text without their ends.
+/// Iterates over the lines of a text, without their ends.
 pub(super) fn ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -74,7 +74,7 @@ pub(super) fn behind(text: &[u8], end: usize) -> usize {
     if text.get(end..).is_some_and(|rest| rest.starts_with(b"\r\n")) { end + 2 } else { end + 1 }
 }
 
-/// Where the comment of a line starts. Microsoft's C library writes NaN as `1.#QNAN`, and the like.
+/// Returns the start of a line's comment. Microsoft's C library writes NaN as `1.#QNAN`, and the like.
 fn comment_start(bytes: &[u8]) -> Option<usize> {
     let is_special = |at: usize| {
         let is_behind =
@@ -84,7 +84,7 @@ fn comment_start(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'#', bytes).find(|&at| !is_special(at))
 }
 
-/// The words of a line, up to a comment.
+/// Iterates over the words of a line, up to a comment.
 pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.get(line.clone()).unwrap_or_default();
     let end = line.start + comment_start(bytes).unwrap_or(bytes.len());
@@ -97,7 +97,7 @@ pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Ran
     })
 }
 
-/// Returns the comment of a line, without the blank after the `#`; `None` if it has none.
+/// Returns the comment of a line, without the blank after the `#`.
 pub(super) fn comment(text: &[u8], line: Range<usize>) -> Option<Range<usize>> {
     let start = line.start + comment_start(text.get(line.clone())?)? + 1;
     let blank = usize::from(text.get(start) == Some(&b' ') && start < line.end);
@@ -108,7 +108,7 @@ pub(super) fn comment(text: &[u8], line: Range<usize>) -> Option<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// Counts the same, one byte after another.
+    /// Reference implementation, byte by byte.
     fn slowly(text: &[u8]) -> LineCounts {
         let text = String::from_utf8_lossy(text).replace("\r\n", "\n").replace('\r', "\n");
         let rows = text.split('\n').filter(|line| {

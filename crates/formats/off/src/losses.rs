@@ -1,4 +1,4 @@
-//! Warnings about everything in a scene that OFF cannot store; changes nothing.
+//! Warns about everything in a scene that OFF cannot store; changes nothing.
 
 use super::writer::OffScene;
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
@@ -11,13 +11,13 @@ use polyhaul_model::{Domain, Mesh};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OffChannels {
     pub(super) any: bool,
-    /// Colors that the source left open.
+    /// Number of colors that the source left undefined.
     missing: u64,
-    /// Colors that do not fit into 0 to 1.
+    /// Number of colors outside 0 to 1.
     outside: u64,
-    /// Colors that are not bytes.
+    /// Number of colors that are not exact as bytes.
     rounded: u64,
-    /// Whether a color is more than one step above 0, as bytes.
+    /// Whether any byte of a color is larger than 1; whether the largest byte of any color is 1.
     has_large_bytes: bool,
     has_small_bytes: bool,
 }
@@ -32,7 +32,7 @@ impl OffChannels {
                 channels.missing += u64::from(color.iter().any(|channel| channel.is_nan()));
                 channels.outside += u64::from(color.iter().any(is_outside));
                 channels.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
-                // One that is missing is white.
+                // Missing channels are white.
                 let byte = |channel: &f32| if channel.is_nan() { 255 } else { color_byte(*channel) };
                 let largest = color.iter().map(byte).fold(0, u8::max);
                 channels.has_large_bytes |= largest > 1;
@@ -42,24 +42,24 @@ impl OffChannels {
         channels
     }
 
-    /// Whether bytes would be taken for values from 0 to 1.
+    /// Whether bytes would be mistaken for values from 0 to 1.
     pub(super) fn is_ambiguous(&self) -> bool {
         self.has_small_bytes && !self.has_large_bytes
     }
 }
 
-/// A channel as the nearest of 256 steps.
+/// Rounds a channel to the nearest of 256 steps.
 pub(super) fn color_byte(channel: f32) -> u8 {
     (channel * 255.0 + 0.5) as u8
 }
 
-/// Warns of everything that OFF cannot store.
+/// Warns about everything that OFF cannot store.
 pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Warnings) {
     let job = off.job;
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let face_normals = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { mesh.normals.len() } else { 0 };
     let has_normals = job.options.scene.normals;
-    // Points are faces of one corner.
+    // Points are written as faces of one corner.
     let kinds = homeless(job.parts, job.materials).into_iter().filter(|kind| kind.code != "left-out-points");
     let others = [
         ("left-out-normals", "face normals", if has_normals { sum(&face_normals) } else { 0 }),

@@ -1,4 +1,4 @@
-//! The rows of an OFF file, piece by piece: the values of each line, and their sources.
+//! Plans the rows of an OFF file, piece by piece: the values of each line, and their sources.
 //!
 //! A piece is a part's vertices, faces, lines or points. `writer` formats the text.
 
@@ -15,22 +15,22 @@ use std::ops::Range;
 pub(super) struct OffPiece<'a> {
     pub(super) source: OffSource<'a>,
     pub(super) rows: usize,
-    /// Approximate bytes of text before it.
+    /// Estimated bytes of text before it.
     pub(super) start: u64,
 }
 
-/// The source of rows. `base` is the number of the part's first vertex.
+/// Source of rows. `base` is the number of the part's first vertex.
 #[derive(Clone, Copy)]
 pub(super) enum OffSource<'a> {
     Vertices(OffVertices<'a>),
-    /// Faces whose corners `offsets` gives.
+    /// Faces; `offsets` delimit their corners.
     Faces {
         offsets: &'a [u32],
         corners: &'a [u32],
         base: u32,
         is_mirrored: bool,
     },
-    /// Edges of the polylines whose corners `offsets` gives.
+    /// Edges of polylines; `offsets` delimit their corners.
     Edges {
         offsets: &'a [u32],
         corners: &'a [u32],
@@ -47,19 +47,19 @@ pub(super) enum OffSource<'a> {
 pub(super) struct OffVertices<'a> {
     pub(super) part: &'a Part<'a>,
     pub(super) split: Option<&'a OffSplit>,
-    /// The values of a row.
+    /// Values of a row.
     pub(super) form: OffForm,
-    /// Whether colors are numbers from 0 to 255.
+    /// Whether colors are written as 0 to 255.
     pub(super) as_bytes: bool,
 }
 
-/// Approximate bytes of a number with its separator.
+/// Estimated bytes of a number with its separator.
 const NUMBER_BYTES: u64 = 10;
-/// Bytes of an index likewise.
+/// Estimated bytes of an index with its separator.
 const INDEX_BYTES: u64 = 8;
 
 impl OffPiece<'_> {
-    /// Returns the approximate bytes of text before a row.
+    /// Estimated bytes of text before a row.
     pub(super) fn cost_before(&self, row: usize) -> u64 {
         let row = row as u64;
         match &self.source {
@@ -77,19 +77,19 @@ impl OffPiece<'_> {
         self.start + self.cost_before(self.rows)
     }
 
-    /// Returns the first row that begins at or after `cost`.
+    /// Returns the first row that starts at or after `cost`.
     pub(super) fn first_at(&self, cost: u64) -> usize {
         partition_point(0..self.rows, |row| self.start + self.cost_before(row) < cost)
     }
 }
 
-/// The elements of a range, and how many there are.
+/// Returns the offsets of a range of elements.
 pub(super) fn offsets_of(elements: &Elements, range: Range<usize>) -> &[u32] {
     elements.offsets.get(range.start..=range.end).unwrap_or_default()
 }
 
 impl OffVertices<'_> {
-    /// Returns how many there are.
+    /// Number of vertices.
     pub(super) fn count(&self) -> usize {
         self.part.mesh.positions.len() + self.split.map_or(0, |split| split.more.len())
     }
@@ -119,18 +119,18 @@ impl OffVertices<'_> {
         }
     }
 
-    /// The position of a vertex in double precision.
+    /// Returns the position of a vertex in double precision.
     pub(super) fn exact_position(&self, row: usize) -> [f64; 3] {
         self.part.mesh.exact_position(self.position(row)).unwrap_or_default()
     }
 
-    /// The position of a vertex.
+    /// Returns the position index of a vertex.
     fn position(&self, row: usize) -> usize {
         let more = row.checked_sub(self.part.mesh.positions.len());
         more.and_then(|more| self.split?.more.get(more)).map_or(row, |&position| position as usize)
     }
 
-    /// The place of a vertex's value: its own or its position's.
+    /// Returns the index of a vertex's value, by vertex or by position.
     fn value(&self, row: usize, domain: Domain, listed: &[u32]) -> Option<usize> {
         match domain {
             Domain::Vertex => Some(self.position(row)),

@@ -1,9 +1,8 @@
-//! OFF text to a scene: the job that the pipeline runs, chunk by chunk.
+//! Reads OFF text into a scene, as a chunked pipeline job.
 //!
-//! The row of a line depends on all lines before it. So a chunk's lines are counted first; an ordered part determines
-//! which rows they are, and the first chunks yield the header. Lines are then parsed in parallel ([`super::rows`]),
-//! receive positions in order, and are copied there in parallel ([`super::arrays`]). This module does not interpret
-//! lines.
+//! The row number of a line depends on all lines before it. So a chunk's lines are counted first; an ordered step
+//! numbers them, and finds the header in the first chunks. Lines are then parsed in parallel ([`super::rows`]), get
+//! slots in order, and are copied there in parallel ([`super::arrays`]). This module does not interpret lines.
 
 use super::arrays::{OffArrays, OffColors, OffCounts};
 use super::flaw::{OffFault, OffFlaw};
@@ -29,18 +28,18 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache.
+/// Text bytes per chunk: text and values of a chunk fit in a core's private cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// The size of a slot as a multiple of its chunk: a vertex with single digits takes twice its text.
+/// Slot size as a multiple of the chunk size: a vertex with single digits takes twice its text.
 const SLOT_FACTOR: usize = 5;
 
-/// The result of reading.
+/// Result of reading.
 pub struct OffFound {
-    /// One mesh, the comments of the header.
+    /// One mesh, and the comments of the header.
     pub scene: Scene,
-    /// Dropped and unusual parts of the file.
+    /// Warnings about dropped and unusual parts of the file.
     pub warnings: Warnings,
-    /// The most threads that worked.
+    /// Maximum number of threads used.
     pub threads: usize,
 }
 
@@ -48,36 +47,36 @@ pub struct OffFound {
 struct OffSlot {
     text: Text,
     counts: LineCounts,
-    /// The start of the rows in the padded text.
+    /// Start of the rows in the padded text.
     body: usize,
-    /// Ends of lines and rows before the chunk.
+    /// Line ends and rows before the chunk.
     first_line: u64,
     first_row: u64,
     index: Box<Index>,
     rows: OffRows,
-    /// The counts before the chunk's own.
+    /// Element counts before the chunk.
     before: OffCounts,
 }
 
-/// The state of the ordered parts.
+/// State of the ordered steps.
 #[derive(Default)]
 struct OffState {
     head: OffHead,
-    /// Ends of lines and rows so far.
+    /// Line ends and rows so far.
     lines: u64,
     rows: u64,
     counts: OffCounts,
-    /// The skipped vertices.
+    /// Skipped vertices.
     bad_vertices: Vec<u64>,
     colors: OffColors,
-    /// The number of faces with colors, and the message about the first.
+    /// Number of faces with colors, and the message about the first.
     colored: u64,
     color: Option<Diagnostic>,
     /// Whether data after the last row was reported.
     is_noted: bool,
-    /// The line of the first row that has more values than it should.
+    /// Line of the first row with extra values.
     wide_line: Option<u64>,
-    /// The end of the text so far.
+    /// End of the text so far.
     end: u64,
     watch: PrecisionWatch,
     progress: ProgressSteps,
@@ -129,7 +128,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     }
 }
 
-/// Reads text that is not one row per line after reflowing it. If that fails, too, returns the original `error`.
+/// Rewrites text whose rows are not one per line, and reads it. If that fails, too, returns the original `error`.
 fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<OffFound> {
     let changed = Arc::new(AtomicU64::new(0));
     let name = source.name().to_owned();
@@ -157,7 +156,7 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     Ok(reflowed_text)
 }
 
-/// Reads text with one row a line; leaves out lines that are no rows if `skips_rows`.
+/// Reads text with one row per line; skips malformed lines if `skips_rows`.
 fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) -> Result<OffFound> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
@@ -261,7 +260,7 @@ impl ChunkJob for OffJob<'_, '_> {
 
     fn publish(&self, slot: &mut OffSlot) -> Result<()> {
         let Some(header) = self.header.get() else { return Ok(()) };
-        // SAFETY: `place` gave these places to this chunk alone, and made room for them.
+        // SAFETY: `place` assigned these slots to this chunk alone, and reserved them.
         unsafe { self.arrays.publish(header.form, slot.before, &slot.rows)? };
         slot.rows.shrink(self.slot_bytes);
         slot.text.shrink(self.slot_bytes);
@@ -270,7 +269,7 @@ impl ChunkJob for OffJob<'_, '_> {
 }
 
 impl OffJob<'_, '_> {
-    /// Searches for the header; the chunk keeps the rows after it.
+    /// Searches for the header; rows after it remain in the chunk.
     fn find_header(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
         slot.body = slot.text.end;
         slot.counts.rows = 0;
@@ -289,7 +288,7 @@ impl OffJob<'_, '_> {
         Ok(())
     }
 
-    /// Parses the rows of a chunk, whose faces can have `corners` corners in all.
+    /// Parses the rows of a chunk, whose faces can have up to `corners` corners in total.
     fn parse_rows(&self, corners: u64, slot: &mut OffSlot) -> Result<()> {
         let Some(header) = self.header.get() else { return Ok(()) };
         let chunk = OffChunk {
@@ -311,12 +310,12 @@ impl OffJob<'_, '_> {
         self.options.limits.elements.min(u64::from(NONE) - 1)
     }
 
-    /// Reports the findings of a chunk, and assigns positions to its rows.
+    /// Reports the findings of a chunk, and reserves slots for its rows.
     fn settle(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
         if let Some(header) = self.header.get() {
             let room = self.most_corners().saturating_sub(state.counts.corners as u64);
             if slot.rows.corners.len() as u64 > room {
-                // Now it is known at which face the limit is exceeded: faults before it are reported first.
+                // Parse again with the actual limit: faults before the face that exceeds it are reported first.
                 self.parse_rows(room, slot)?;
             }
             let rows = &slot.rows;
@@ -334,7 +333,7 @@ impl OffJob<'_, '_> {
             self.arrays.reserve(header.form, state.counts)?;
         }
         if !slot.text.is_empty() || slot.text.too_long {
-            // A share in which no line ends has no text.
+            // A chunk in which no line ends has no text.
             state.end = state.end.max(slot.text.offset + slot.text.len() as u64);
         }
         if slot.text.too_long {
@@ -344,7 +343,7 @@ impl OffJob<'_, '_> {
         Ok(())
     }
 
-    /// Files the flaws of a chunk, in the order of the text.
+    /// Reports the flaws of a chunk in text order.
     fn file(&self, state: &mut OffState, slot: &OffSlot, header: &OffHeader) -> Result<()> {
         let text = slot.text.bytes();
         let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
@@ -354,7 +353,7 @@ impl OffJob<'_, '_> {
             let said = Diagnostic { excerpt: Some(placer.excerpt(*token)), ..flaw.describe(header) };
             let said = Diagnostic { place, ..said };
             match what {
-                // All of them are one warning, at the end.
+                // All face colors are one warning, at the end.
                 OffFault::Color if !self.options.faults.refuses(what.code()) => _ = state.color.get_or_insert(said),
                 OffFault::Data if state.is_noted => {}
                 _ => {
@@ -377,7 +376,7 @@ impl OffJob<'_, '_> {
         self.chunks.too_long(placer.place(text.len() as u32))
     }
 
-    /// Checks that the header and all rows are present.
+    /// Fails if the header or rows are missing.
     fn check_end(&self, state: &OffState) -> Result<OffHeader> {
         let file = self.chunks.name();
         let Some(&header) = self.header.get() else { return Err(state.head.unfinished(state.lines, state.end, file)) };
@@ -392,7 +391,7 @@ impl OffJob<'_, '_> {
     }
 }
 
-/// Adds to an error that an earlier line had too many values, which may have been several rows.
+/// Adds a hint that an earlier line had too many values, which may have been several rows.
 fn explained(error: Error, wide_line: Option<u64>) -> Error {
     match wide_line {
         Some(line) if error.kind() == ErrorKind::Malformed => {

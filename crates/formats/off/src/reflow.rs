@@ -1,8 +1,8 @@
-//! Rewrites text so that each row is on one line. Only white space is replaced.
+//! Rewrites text so that each row is on its own line. Replaces only white space.
 //!
 //! Numbers may be separated by any white space; only the color of a face ends with its line. Lines are joined until
-//! they form exactly one row, and split if they form exactly several. Anything else is an error: a missing number
-//! must not shift all others.
+//! they form exactly one row, and split if they form exactly several. Anything else is an error: a missing number must
+//! not shift all others.
 
 use super::header::{Keyword, OffForm};
 use super::lines;
@@ -13,19 +13,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const BLOCK_BYTES: usize = 64 << 10;
 /// Maximum number of values in a face color.
 const MAX_COLOR_VALUES: usize = 4;
 /// Minimum number of corners of faces that share a line: fewer could be a color.
 const MIN_SHARED_CORNERS: u64 = 3;
 
-/// The part of the file that a line belongs to.
+/// Part of the file.
 #[derive(Clone, Copy)]
 enum ReflowPart {
-    /// The keyword has not been read.
+    /// Before the keyword.
     Start,
-    /// The keyword has been read, but not the counts.
+    /// Between the keyword and the counts.
     Counts,
     Vertices(u64),
     Faces(u64),
@@ -38,9 +38,9 @@ pub(super) struct Reflow<'a> {
     offset: u64,
     is_over: bool,
     max_line_bytes: usize,
-    /// Input that does not yet form a whole line.
+    /// Input that does not form a complete line yet.
     input: Vec<u8>,
-    /// Finished lines, from `start` on. An incomplete row starts at `row`.
+    /// Output: complete rows from `start` on, and an incomplete one from `row` on.
     out: Vec<u8>,
     start: usize,
     row: usize,
@@ -50,7 +50,7 @@ pub(super) struct Reflow<'a> {
     /// Whether the row started on an earlier line, and the number of its words on earlier lines.
     is_joined: bool,
     earlier_words: usize,
-    /// The number of rows that were joined or split.
+    /// Number of rows that were joined or split.
     changed: Arc<AtomicU64>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Reflow<'a> {
         }
     }
 
-    /// Reads on, and takes all lines that are whole.
+    /// Reads more input, and processes all complete lines.
     fn advance(&mut self) -> io::Result<()> {
         let filled = self.input.len();
         self.input.try_reserve(BLOCK_BYTES).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -111,7 +111,7 @@ impl<'a> Reflow<'a> {
         Ok(())
     }
 
-    /// Takes a line, whose content ends at `end`.
+    /// Processes a line, whose content ends at `end`.
     fn line(&mut self, line: &[u8], end: usize) -> io::Result<()> {
         let at = self.out.len();
         self.is_joined = self.row < at;
@@ -125,14 +125,14 @@ impl<'a> Reflow<'a> {
             self.earlier_words = 0;
         } else {
             self.earlier_words = words.len();
-            // Behind the last word, where a comment may be.
+            // Blank out a comment after the last word.
             let from = words.last().map_or(at, |word| word.end);
             self.out[from..].fill(b' ');
         }
         Ok(())
     }
 
-    /// Takes the words of a row so far; whether it is complete.
+    /// Processes the words of a row so far; returns whether it is complete.
     fn take(&mut self, words: &[Range<usize>]) -> io::Result<bool> {
         match self.part {
             ReflowPart::Start => self.keyword(words),
@@ -155,7 +155,7 @@ impl<'a> Reflow<'a> {
         self.count_line(&words[1..])
     }
 
-    /// The counts of vertices, faces and edges, and any vertices after them.
+    /// Processes the numbers of vertices, faces and edges, and any vertices after them.
     fn count_line(&mut self, words: &[Range<usize>]) -> io::Result<bool> {
         let has_keyword = Keyword::of(&self.out[words[0].clone()]).is_some_and(|keyword| !keyword.has_count());
         if has_keyword {
@@ -164,7 +164,7 @@ impl<'a> Reflow<'a> {
         let numbers = words.iter().take(2).map(|word| number::u64(&self.out[word.clone()]).ok());
         let numbers: Vec<u64> = numbers.collect::<Option<_>>().ok_or_else(|| misfit("a count is not a number"))?;
         let [vertices, faces] = numbers[..] else { return Ok(false) };
-        // The number of edges may be on a line of its own, or missing.
+        // The number of edges may be on its own line, or missing.
         let waits = self.is_joined && words.len() == 2;
         if waits {
             return Ok(false);
@@ -212,7 +212,7 @@ impl<'a> Reflow<'a> {
             words.len().is_multiple_of(*width) || left > 1 && words.len() >= all_rows
         };
         let Some(width) = widths.into_iter().find(is_whole) else {
-            // A joined row must fit; a line of its own may have further values.
+            // A joined row must fit; a row on its own line may have extra values.
             return if words.len() < width { Ok(false) } else { self.lone_vertex(left) };
         };
         while words.len() > width && left > 1 {
@@ -233,7 +233,7 @@ impl<'a> Reflow<'a> {
         Ok(true)
     }
 
-    /// A vertex with further values, which are dropped later.
+    /// Accepts a vertex with extra values, which are dropped later.
     fn lone_vertex(&mut self, left: u64) -> io::Result<bool> {
         if self.is_joined {
             return Err(misfit("lines do not form a vertex"));
@@ -265,7 +265,7 @@ impl<'a> Reflow<'a> {
         }
     }
 
-    /// Whether words are up to `left` whole faces.
+    /// Whether words form up to `left` complete faces.
     fn are_faces(&self, mut words: &[Range<usize>], left: u64) -> bool {
         let mut count = 0;
         while let Some(first) = words.first() {

@@ -1,9 +1,9 @@
-//! Removes malformed vertices if the caller continues past errors.
+//! Removes malformed vertices if reading continues past errors.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Array, Domain, Elements, Mesh};
 
-/// Removes vertices, by their sorted indices, and the elements that use them; returns the number of removed elements.
+/// Removes vertices, by their sorted indices, and the elements that use them; returns how many elements.
 pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<u64> {
     let is_bad = |vertex: u32| vertices.binary_search(&u64::from(vertex)).is_ok();
     let new_number = |vertex: u32| vertex - vertices.partition_point(|&bad| bad < u64::from(vertex)) as u32;
@@ -29,7 +29,7 @@ pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<u64> {
     Ok(dropped)
 }
 
-/// Retains the values of valid vertices.
+/// Keeps the values of valid vertices.
 fn keep<T: Copy>(values: &mut Array<T>, is_bad: impl Fn(u32) -> bool) -> Result<()> {
     let mut vertex = 0;
     values.to_mut()?.retain(|_| {
@@ -39,7 +39,7 @@ fn keep<T: Copy>(values: &mut Array<T>, is_bad: impl Fn(u32) -> bool) -> Result<
     Ok(())
 }
 
-/// Removes elements that use a bad vertex; returns the number of removed elements.
+/// Removes elements that use a bad vertex; returns how many.
 fn drop_elements(elements: &mut Elements, is_bad: impl Fn(u32) -> bool) -> Result<u64> {
     if !elements.corner_positions.iter().any(|&corner| is_bad(corner)) {
         return Ok(0);

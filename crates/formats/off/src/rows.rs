@@ -1,7 +1,7 @@
-//! Parses a chunk of OFF text to values: runs of plain lines together, all others word by word.
+//! Parses a chunk of OFF text to values: runs of plain lines in batches, all others word by word.
 //!
-//! Which row a line is, and with it whether it is a vertex or a face, is known before. Values go to their places when
-//! these are known: see `arrays`.
+//! The row number of each line, and thus its kind, is known beforehand. Values are copied to the final arrays once
+//! their slots are reserved: see `arrays`.
 
 use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
@@ -21,78 +21,78 @@ use polyhaul_text::parse::tokens;
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
-/// Stands for the alpha of a vertex without one; no text parses to this NaN.
+/// Marks a missing alpha; no text parses to this NaN.
 pub(super) const NO_ALPHA: f32 = f32::from_bits(0x7FC0_0FF0);
 
 /// Maximum number of values in a face color.
 const MAX_COLOR_VALUES: usize = 4;
 
-/// The rows of a chunk to parse.
+/// A chunk of rows to parse.
 #[derive(Clone, Copy)]
 pub(super) struct OffChunk<'a> {
     pub(super) header: &'a OffHeader,
     pub(super) faults: FaultPolicy,
     pub(super) precision: PrecisionPass,
     pub(super) padded: &'a [u8],
-    /// The start of the chunk's text, and the range of its rows.
+    /// Start of the chunk's text, and the range of its rows.
     pub(super) origin: usize,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The row that the first line is.
+    /// Row number of the first line.
     pub(super) first_row: u64,
     /// Whether malformed rows are skipped.
     pub(super) skips_rows: bool,
-    /// How many corners its faces can have, and the limit behind that.
+    /// Maximum number of corners of its faces, and the limit to report.
     pub(super) corners: (u64, u64),
 }
 
-/// The parsed lines of a chunk. Its memory is pooled.
+/// Parsed lines of a chunk. The memory is pooled.
 #[derive(Default)]
 pub(super) struct OffRows {
-    /// The numbers of all vertices, row by row, and room for more.
+    /// Numbers of all vertices, row by row, and spare capacity.
     values: Vec<f32>,
-    /// The positions in double precision, and room for more; empty unless they are wanted.
+    /// Positions in double precision, and spare capacity; empty unless requested.
     exact: Vec<[f64; 3]>,
-    /// What positions lose as 32-bit floats.
+    /// Precision that positions lose as 32-bit floats.
     pub(super) loss: DigitLoss,
     pub(super) vertices: usize,
-    /// The end of each face's corners in `corners`.
+    /// End of each face's corners in `corners`.
     pub(super) ends: Vec<u32>,
     pub(super) corners: Vec<u32>,
     pub(super) lines: Vec<[u32; 2]>,
     pub(super) points: Vec<u32>,
     pub(super) flaws: OffFlaws,
-    /// The skipped vertices.
+    /// Skipped vertices.
     pub(super) bad_vertices: Vec<u64>,
-    /// The number of faces with colors.
+    /// Number of faces with colors.
     pub(super) colored: u64,
-    /// Whether a flaw ends the reading, or the rows are over.
+    /// Whether the reading ends here: after a fatal flaw, or after the last row.
     is_over: bool,
-    /// Integers of a window, and which of its tokens they are.
+    /// Integers of a window, and the range of its tokens they cover.
     integers: Vec<i32>,
     known: Range<usize>,
-    /// Numbers of vertices whose alpha is missing.
+    /// Numbers of vertices without alpha.
     short_rows: Vec<f32>,
     /// Numbers of vertices in double precision.
     doubles: Vec<f64>,
-    /// Whether alpha is missing anywhere, and whether any color shows that all are from 0 to 255.
+    /// Whether any alpha is missing, and whether any color shows that all are from 0 to 255.
     pub(super) lack_alpha: bool,
     pub(super) are_bytes: bool,
 }
 
 impl OffRows {
-    /// The numbers of the vertices.
+    /// Returns the numbers of the vertices.
     pub(super) fn values(&self, form: OffForm) -> &[f32] {
         self.values.get(..self.vertices * form.width()).unwrap_or_default()
     }
 
-    /// The box around the vertices.
+    /// Returns the bounds of the vertices.
     pub(super) fn bounds(&self, form: OffForm) -> Option<Bounds> {
         let rows = self.values(form).chunks_exact(form.width());
         rows.filter_map(|row| Bounds::of(&[[row[0], row[1], row[2]]])).reduce(Bounds::union)
     }
 
-    /// The positions in double precision; empty unless they are wanted.
+    /// Returns the positions in double precision; empty unless requested.
     pub(super) fn exact(&self) -> &[[f64; 3]] {
         self.exact.get(..self.vertices).unwrap_or_default()
     }
@@ -130,7 +130,7 @@ impl OffRows {
         let mut at = chunk.start;
         let mut row = chunk.first_row;
         while at < chunk.end && !self.is_over {
-            // The newline after the text ends a last line that has none.
+            // A newline after the text terminates an unterminated last line.
             index.scan(chunk.padded, at, chunk.end + 1, level);
             if index.lines().is_empty() {
                 let rest = &chunk.padded[at..chunk.end];
@@ -140,7 +140,7 @@ impl OffRows {
             } else {
                 at = self.window(chunk, Window { padded: chunk.padded, index, level }, &mut row)?;
             }
-            // The text will be read again.
+            // The file will be reread in double precision.
             self.is_over |= self.loss.short > 0 && chunk.precision.is_over_at_loss();
         }
         self.are_bytes = self.has_byte_colors(chunk.header.form);
@@ -153,7 +153,7 @@ impl OffRows {
         let line_count = index.lines().len();
         let is_plain = !window.has_slash(0..window.tokens(line_count - 1).end);
         self.known = 0..0;
-        // Lines from here on that have as many words.
+        // `alike` counts the lines from here on with the same number of words.
         let mut line = 0;
         let mut alike = 0;
         while line < line_count && index.line_start(line) < chunk.end && !self.is_over {
@@ -184,7 +184,7 @@ impl OffRows {
         Ok(index.line_start(line))
     }
 
-    /// Parses lines with as many words each as vertices, from the first on, while all words are plain numbers.
+    /// Parses lines that have as many words as a vertex, while all words are plain numbers.
     fn plain_vertices(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         let form = chunk.header.form;
         if lines.is_empty() {
@@ -225,7 +225,7 @@ impl OffRows {
         Ok(rows)
     }
 
-    /// Parses face lines from the first on, while all words are plain integers in range.
+    /// Parses face lines while all words are plain integers in range.
     fn plain_faces(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         let first = window.tokens(lines.start).start;
         let last = window.tokens(lines.end - 1).end;
@@ -250,7 +250,7 @@ impl OffRows {
             else {
                 break;
             };
-            // The first face with a color has a place.
+            // The first face with a color is left to the line parser, which locates it.
             let is_odd_color = !color.is_empty() && (color.len() > MAX_COLOR_VALUES || self.colored == 0);
             let is_whole = indices.iter().fold(true, |is_whole, &index| is_whole & ((index as u32) < vertices));
             if !is_whole || is_odd_color || self.corners.len() + indices.len() > room {
@@ -290,14 +290,14 @@ impl OffRows {
         Ok(true)
     }
 
-    /// Notes a flaw of a row.
+    /// Records a flaw of a row.
     fn flaw(&mut self, chunk: OffChunk<'_>, what: OffFault, word: Range<usize>, row: u64) -> Result<()> {
         self.is_over |= what.is_final(chunk.faults);
         let token = ((word.start - chunk.origin) as u32, word.len() as u32);
         self.flaws.push(OffFlaw { what, token, row })
     }
 
-    /// Records the fault of a word or a line, which ends reading unless malformed rows are skipped.
+    /// Records the fault of a word or a line, which ends the reading unless malformed rows are skipped.
     fn wrong(
         &mut self,
         chunk: OffChunk<'_>,
@@ -378,7 +378,7 @@ impl OffRows {
         }
     }
 
-    /// Adds the position of a vertex in double precision if it is wanted, and what its numbers lose as 32-bit floats.
+    /// Records the precision that a position loses as 32-bit floats, and stores it in double precision if requested.
     fn exact_vertex(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>) -> Result<()> {
         let mut exact = [0.0; 3];
         for (value, word) in exact.iter_mut().zip(words) {
@@ -416,7 +416,7 @@ impl OffRows {
                 Some(index) if u64::try_from(index).is_ok_and(|index| index < vertices) => {
                     try_push(&mut self.corners, index as u32, "corners")?;
                 }
-                // One for each face, which is left out as a whole.
+                // Report one index per face; the whole face is dropped.
                 Some(_) if !is_whole => {}
                 Some(index) => {
                     is_whole = false;
@@ -442,7 +442,7 @@ impl OffRows {
         self.add_face(chunk, start, first, row)
     }
 
-    /// An integer, which may be written as a decimal.
+    /// Parses an integer, possibly written as a decimal.
     fn integer(&mut self, chunk: OffChunk<'_>, word: &Range<usize>, row: u64) -> Result<Option<i64>> {
         const MAX: f64 = 9_007_199_254_740_992.0;
         let text = &chunk.padded[word.clone()];
@@ -482,7 +482,7 @@ impl OffRows {
         Ok(true)
     }
 
-    /// Ends a face with the corners from `start` on, or a line or point if there are fewer than three.
+    /// Completes a face with the corners from `start` on, or a line or point if there are fewer than three.
     fn add_face(&mut self, chunk: OffChunk<'_>, start: usize, first: Range<usize>, row: u64) -> Result<()> {
         match self.corners[start..] {
             [] => return self.flaw(chunk, OffFault::Short, first, row),
@@ -499,20 +499,20 @@ impl OffRows {
 }
 
 impl OffChunk<'_> {
-    /// A word as messages show it.
+    /// Formats a word for messages.
     fn shown(&self, word: &Range<usize>) -> String {
         let text = String::from_utf8_lossy(&self.padded[word.start..word.end.min(word.start + 400)]);
         names::shown(&text).into_owned()
     }
 }
 
-/// From the first of some words to the end of the last.
+/// Returns the range from the first to the last of some words.
 fn span(mut words: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     let first = words.next().unwrap_or_default();
     first.start..words.last().map_or(first.end, |last| last.end)
 }
 
-/// Returns how many lines from `line` on have the same number of words as vertices do.
+/// Returns how many lines from `line` on have as many words as a vertex.
 fn alike_lines(form: OffForm, window: Window<'_>, line: usize) -> usize {
     let count = window.tokens(line).len();
     if !(form.least_width()..=form.width()).contains(&count) {

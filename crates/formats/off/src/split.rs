@@ -1,9 +1,9 @@
-//! One normal and one uv per vertex, where corners have more.
+//! Splits vertices whose corners have different normals or uvs.
 //!
-//! An OFF vertex has one value of each attribute, so a position whose corners differ becomes several vertices.
-//! Positions keep their numbers and the values of their first corner; the other combinations follow after all
-//! positions. So references to positions (lines, points) remain valid, and loose positions stay.
-//! [`polyhaul_geometry::vertices`] distinguishes the vertices.
+//! An OFF vertex has one value per attribute, so a position whose corners differ becomes several vertices. Positions
+//! keep their numbers and the values of their first corner; the other combinations follow after all positions. So
+//! references to positions (lines, points) remain valid, and loose positions remain. [`polyhaul_geometry::vertices`]
+//! distinguishes the vertices.
 
 use polyhaul_geometry::corners::face_of_corners;
 use polyhaul_geometry::vertices::{Vertices, VerticesStream};
@@ -14,22 +14,22 @@ use polyhaul_pipeline::options::RunOptions;
 
 /// The vertices of a mesh whose corners have their own normals or uvs.
 pub(super) struct OffSplit {
-    /// The position of each vertex past the positions.
+    /// Position of each vertex after the positions.
     pub(super) more: Vec<u32>,
-    /// Per vertex the index of its normal, [`NONE`] for none; empty if normals are not per corner.
+    /// Index of each vertex's normal, [`NONE`] for none; empty if normals are not per corner.
     pub(super) normals: Vec<u32>,
-    /// The same for uvs.
+    /// Index of each vertex's uv, likewise.
     pub(super) uvs: Vec<u32>,
-    /// Per corner: its vertex.
+    /// Vertex of each corner.
     pub(super) corners: Vec<u32>,
 }
 
-/// An attribute of corners.
+/// A corner attribute.
 #[derive(Clone, Copy)]
 struct CornerSource<'a> {
-    /// The keys that distinguish corners.
+    /// Keys that distinguish corners.
     stream: VerticesStream<'a>,
-    /// Per corner the index of its value; `None` if it is the corner's own.
+    /// Index of each corner's value; `None` if each corner has its own.
     places: Option<&'a [u32]>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> CornerSource<'a> {
 }
 
 impl OffSplit {
-    /// `None` where each position has one of each already.
+    /// Splits the vertices of a mesh; `None` if neither normals nor uvs are per corner.
     pub(super) fn of(mesh: &Mesh, options: &SceneWriteOptions, run: &RunOptions) -> Result<Option<OffSplit>> {
         let faces = &mesh.faces;
         let has_normals = has_vertex_normals(mesh, options);
@@ -88,7 +88,7 @@ impl OffSplit {
     }
 }
 
-/// Whether a mesh has normals that vertices can have, and they are asked for.
+/// Whether normals are requested and the mesh has any that vertices can have.
 pub(super) fn has_vertex_normals(mesh: &Mesh, options: &SceneWriteOptions) -> bool {
     options.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face
 }

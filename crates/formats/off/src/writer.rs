@@ -1,4 +1,4 @@
-//! Meshes to OFF: the header, and the pages of lines that the pipeline makes.
+//! Writes meshes as OFF: the header, then pages of lines.
 //!
 //! All vertices come first, then all faces, then lines and points as faces with two corners and one. `plan` determines
 //! the lines; this module formats them.
@@ -20,17 +20,17 @@ use polyhaul_pipeline::write::{Pages, Writing};
 use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page};
 use std::ops::Range;
 
-/// About how many bytes a page has: one `write` call each.
+/// Approximate bytes per page, and thus per `write` call.
 const PAGE_BYTES: usize = 512 << 10;
-/// Vertices that become text together.
+/// Vertices per batch.
 const BLOCK: usize = 128;
-/// The most numbers of a vertex.
+/// Maximum number of values per vertex.
 const MAX_VALUES: usize = 12;
 
 /// A scene to write as OFF.
 pub(crate) type Job<'a> = parts::PartsJob<'a, ()>;
 
-/// Writes the meshes of a scene as one.
+/// Writes all meshes of a scene as one.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] for more vertices or faces than indices can number, [`ErrorKind::Unsupported`] for losses if
@@ -48,7 +48,7 @@ pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnin
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 
-/// Returns how the corners of each mesh split its positions, once per mesh even if several objects use it.
+/// Computes how the corners of each mesh split its positions, once per mesh even if several objects use it.
 fn splits(job: &Job<'_>) -> Result<Vec<Option<OffSplit>>> {
     let mut splits = Vec::new();
     splits.try_reserve_exact(job.scene.meshes.len())?;
@@ -61,7 +61,7 @@ fn splits(job: &Job<'_>) -> Result<Vec<Option<OffSplit>>> {
     Ok(splits)
 }
 
-/// The vertices of a part, and the number of the first.
+/// The vertices of a part, and the number of the first one.
 struct OffHome<'a> {
     vertices: OffVertices<'a>,
     base: u32,
@@ -74,7 +74,7 @@ pub(super) struct OffScene<'a> {
     /// Whether colors are written as bytes.
     pub(super) as_bytes: bool,
     homes: Vec<OffHome<'a>>,
-    /// For each part, the index of its home.
+    /// Index of each part's home.
     home_of_part: Vec<usize>,
     vertex_count: u64,
 }
@@ -135,7 +135,7 @@ impl<'a> OffScene<'a> {
         self.job.parts.iter().zip(self.home_of_part.iter().map(|&home| &self.homes[home]))
     }
 
-    /// The keyword, the comments, and how many vertices and faces there are.
+    /// Formats the keyword, the comments, and the numbers of vertices and faces.
     fn header(&self) -> Result<Vec<u8>> {
         let is_row = |source: &OffSource<'_>| !matches!(source, OffSource::Vertices(_));
         let faces = self.sources()?.iter().filter(|(source, _)| is_row(source)).map(|(_, rows)| *rows as u64).sum();
@@ -161,12 +161,12 @@ fn check_count(count: u64, what: &str) -> Result<()> {
     Err(Error::new(ErrorKind::Limit, format!("cannot write OFF files with more than 2^32 - 2 {what}")))
 }
 
-/// All rows, in pages.
+/// Pages with all rows.
 struct OffWritePages<'a> {
     pieces: Vec<OffPiece<'a>>,
     digits: Digits,
     as_bytes: bool,
-    /// About how many bytes there are in all, and in a page.
+    /// Estimated bytes of the file, and per page.
     cost: u64,
     page_cost: u64,
 }
@@ -191,12 +191,12 @@ impl<'a> OffWritePages<'a> {
         Ok(pages)
     }
 
-    /// Returns the budget of a slot: its text can be longer than planned, and its memory grows by doubling.
+    /// Memory budget of a slot: its text can be longer than estimated, and its memory grows by doubling.
     fn slot_bytes(&self) -> usize {
         usize::try_from(3 * self.page_cost.max(PAGE_BYTES as u64 / 2)).unwrap_or(usize::MAX)
     }
 
-    /// The rows that begin in page `number`, piece by piece.
+    /// Returns the rows that start in page `number`, piece by piece.
     fn shares(&self, number: u64) -> impl Iterator<Item = (&OffPiece<'a>, Range<usize>)> {
         let share = number.saturating_mul(self.page_cost)..(number + 1).saturating_mul(self.page_cost);
         let first = self.pieces.partition_point(|piece| piece.end() <= share.start);
@@ -246,7 +246,7 @@ impl Pages for OffWritePages<'_> {
 }
 
 impl OffWritePages<'_> {
-    /// Lines of vertices whose positions have double precision; `values` has the other numbers.
+    /// Writes vertices whose positions have double precision; `values` has the other numbers.
     fn exact(&self, vertices: &OffVertices<'_>, rows: Range<usize>, values: &[f32], out: &mut Out) -> Result<()> {
         let form = vertices.form;
         let colors = form.color()..form.color() + 4;
@@ -272,7 +272,7 @@ impl OffWritePages<'_> {
         Ok(())
     }
 
-    /// Lines of vertices.
+    /// Writes vertices.
     fn vertices(&self, vertices: &OffVertices<'_>, rows: Range<usize>, out: &mut Out) -> Result<()> {
         let width = vertices.form.width();
         let mut tile = [0.0; BLOCK * MAX_VALUES];
@@ -296,7 +296,7 @@ impl OffWritePages<'_> {
     }
 }
 
-/// Formats lines of numbers with the fewest digits; bytes are numbers without a point.
+/// Writes lines of numbers with shortest digits; bytes are numbers without a point.
 fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(width, b' ', [b"\n"]);
     let mut written = 0;
@@ -306,7 +306,7 @@ fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     })
 }
 
-/// Formats lines of numbers with `digits` digits after the point.
+/// Writes lines of numbers with `digits` decimals.
 fn fixed(values: &[f32], width: usize, digits: usize, out: &mut Out) -> Result<()> {
     macro_rules! by_width {
         ($($count:literal)+) => {
@@ -328,7 +328,7 @@ fn fixed_rows<const N: usize>(values: &[f32], digits: usize, out: &mut Out) -> R
     })
 }
 
-/// Same as `fixed`, with colors as bytes.
+/// Like `fixed`, with colors as bytes.
 fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<()> {
     let colors = form.color()..form.color() + 4;
     let mut rows = values.chunks_exact(form.width()).peekable();
@@ -352,7 +352,7 @@ fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<
     })
 }
 
-/// Formats lines of faces, whose corners `offsets` gives.
+/// Writes faces; `offsets` delimit their corners.
 fn faces(offsets: &[u32], corners: &[u32], base: u32, is_mirrored: bool, out: &mut Out) -> Result<()> {
     let three = IndexLine::new(b"3");
     let four = IndexLine::new(b"4");
@@ -375,7 +375,7 @@ fn faces(offsets: &[u32], corners: &[u32], base: u32, is_mirrored: bool, out: &m
     })
 }
 
-/// A line of a face with any number of corners. The first corner of a mirrored face stays the first.
+/// Writes a face with any number of corners. Mirroring reverses the corners except the first.
 fn polygon(page: &mut Page<'_>, face: &[u32], base: u32, is_mirrored: bool) {
     page.u32(face.len() as u32);
     let mut corner = |corner: u32| {
@@ -385,7 +385,7 @@ fn polygon(page: &mut Page<'_>, face: &[u32], base: u32, is_mirrored: bool) {
     };
     let Some((&first, others)) = face.split_first() else { return page.byte(b'\n') };
     corner(first);
-    // A page that is full takes no more of a long face.
+    // Stop at a full page, in case the face is long.
     if is_mirrored {
         others.iter().rev().all(|&other| corner(other));
     } else {
@@ -394,7 +394,7 @@ fn polygon(page: &mut Page<'_>, face: &[u32], base: u32, is_mirrored: bool) {
     page.byte(b'\n');
 }
 
-/// Lines of `N` indices each.
+/// Writes lines of `N` indices each.
 fn index_lines<const N: usize>(
     line: &IndexLine<'_>,
     rows: impl Iterator<Item = [u32; N]>,

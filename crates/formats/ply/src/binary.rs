@@ -1,10 +1,10 @@
-//! Binary rows, element by element, to the sinks.
+//! Reads binary rows, element by element, into the sinks.
 //!
-//! Rows of one size are found without looking at earlier ones: every worker reads and parses its own share of a
-//! positioned source. Members of compressed data are read whole, and a row shared by two is passed on. Bytes read after
+//! Rows of one size are located without reading earlier ones: every worker reads and parses its own share of a
+//! positioned source. Pieces of compressed data are read whole, and a row that spans two is relayed. Bytes read after
 //! the last row of that size are kept, so that no byte is read twice. Rows with lists are assumed to be like the first
-//! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked in
-//! order ([`WalkRowsJob`]), and only parsing them is parallel.
+//! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked
+//! sequentially ([`WalkRowsJob`]), and only parsing them is parallel.
 
 use super::delivery::PlyPieces;
 use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
@@ -28,12 +28,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of rows per chunk: they stay in a core's private cache until they are parsed.
 const CHUNK_BYTES: usize = 512 << 10;
-/// What the error names if there is no memory for it.
+/// Name of this memory in out-of-memory errors.
 pub(super) const ROWS: &str = "a chunk of rows";
-/// How far to search for the end of the first row, as a model for all rows.
+/// Bytes to search for the end of the first row, the model for all rows.
 const FIRST_ROW_BYTES: u64 = 64 << 10;
 
-/// The context for reading the rows of all elements.
+/// Context for reading the rows of all elements.
 pub(super) struct PlyReader<'a, 'o> {
     pub(super) feed: Feed<'a>,
     pub(super) options: &'o ParseOptions,
@@ -45,9 +45,9 @@ pub(super) struct PlyReader<'a, 'o> {
 /// A chunk in flight.
 struct PlyBinarySlot {
     bytes: Vec<u8>,
-    /// How many of them are rows.
+    /// Number of bytes that are rows.
     size: usize,
-    /// Their offset in the file.
+    /// Offset in the file.
     offset: u64,
     first_row: u64,
     rows: usize,
@@ -55,12 +55,12 @@ struct PlyBinarySlot {
     totals: Vec<u64>,
     scratch: PlyScratch,
     findings: SinkFound,
-    /// The faces of the chunk, if a consumer takes them, and how many of them are what they seem.
+    /// The chunk's faces on their way to a consumer, and how many of them matched the shape.
     faces: Option<PlySink>,
     faces_known: usize,
 }
 
-/// The state of the ordered part.
+/// State of the ordered step.
 struct PlyBinaryState {
     outcome: PlyOutcome,
     mismatch: Option<u64>,
@@ -99,7 +99,7 @@ impl PlyReader<'_, '_> {
         Ok(outcome)
     }
 
-    /// Returns the shape that all rows may have; `None` if they cannot have one.
+    /// Returns the shape of the first row, if all rows may have it.
     fn shape(&mut self, target: PlyRowsTarget<'_>) -> Result<Option<PlyShape>> {
         let layout = &target.sink.layout;
         let at = self.feed.at();
@@ -130,13 +130,13 @@ impl PlyReader<'_, '_> {
 
     fn crew(&mut self, bytes: u64, slot_bytes: usize) -> Crew {
         let run = &self.options.run;
-        // Findings about rows, and the starts of lists, come on top of their bytes.
+        // Findings about rows, and the starts of lists, need memory besides the rows.
         let crew = Crew::for_chunks(bytes.div_ceil(slot_bytes.max(1) as u64), slot_bytes + (64 << 10), run);
         self.threads = self.threads.max(crew.threads);
         crew
     }
 
-    /// Reads rows of one size; returns how many there are: all of them if the shape is right.
+    /// Reads rows of one size; returns how many matched: all of them if the shape is right.
     fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
         let rows = target.element.count;
         let row_bytes = shape.row_bytes;
@@ -161,7 +161,7 @@ impl PlyReader<'_, '_> {
         let mut unused = std::mem::take(&mut state.unused);
         unused.extend(relay.into_rests());
         let (mut outcome, mismatch) = self.settled(state);
-        // An error after a row of another shape does not count.
+        // Ignore errors after a row of another shape.
         if mismatch.is_none() {
             result?;
         }
@@ -176,7 +176,7 @@ impl PlyReader<'_, '_> {
         Ok((rows_read, outcome))
     }
 
-    /// Reads rows from `row` on in order.
+    /// Reads rows from `row` on sequentially.
     fn walk(&mut self, target: PlyRowsTarget<'_>, row: u64, outcome: PlyOutcome) -> Result<PlyOutcome> {
         let options = self.options;
         let common = self.common(target, options);
@@ -224,13 +224,13 @@ impl PlyReader<'_, '_> {
     }
 }
 
-/// The warning about so many bytes after the last row.
+/// Creates the warning about `extra` bytes after the last row.
 pub(super) fn extra_data(extra: u64, place: Place) -> Diagnostic {
     let plural = if extra == 1 { "" } else { "s" };
     Diagnostic { place, ..Diagnostic::new(format!("{extra} extra byte{plural} after the last row")) }
 }
 
-/// Returns the counts of the lists of the row at `at`, if it ends within reach.
+/// Returns the list counts of the row at `at`, if it is short enough and complete.
 pub(super) fn first_counts(feed: &Feed<'_>, at: u64, layout: &PlyLayout) -> Result<Option<Vec<u32>>> {
     if layout.lists.is_empty() {
         return Ok(Some(Vec::new()));
@@ -238,7 +238,7 @@ pub(super) fn first_counts(feed: &Feed<'_>, at: u64, layout: &PlyLayout) -> Resu
     layout.counts(&first_bytes(feed, at)?)
 }
 
-/// Whether the lists of the first of so many rows at `at` all have the lengths of those of the first.
+/// Whether the first rows at `at` all have the list lengths of the first row; checks at most `rows` rows.
 pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &PlyLayout) -> Result<bool> {
     if layout.lists.is_empty() {
         return Ok(true);
@@ -257,7 +257,7 @@ pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &Ply
     Ok(agree)
 }
 
-/// The first bytes of rows at `at`.
+/// Reads the first bytes of rows at `at`.
 fn first_bytes(feed: &Feed<'_>, at: u64) -> Result<Vec<u8>> {
     let remaining = feed.size().unwrap_or(0).saturating_sub(at);
     let mut first = buffer(remaining.min(FIRST_ROW_BYTES) as usize)?;
@@ -287,7 +287,7 @@ impl<'a> Common<'a> {
         }
     }
 
-    /// Distributes the rows of a slot to the arrays.
+    /// Publishes the rows of a slot to the arrays.
     fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
         let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, findings, faces, .. } = slot;
         let first_row = *first_row;
@@ -303,7 +303,7 @@ impl<'a> Common<'a> {
         Ok(())
     }
 
-    /// Hands the faces of a slot to a consumer, if there is one.
+    /// Sends the faces of a slot to the consumer, if there is one.
     fn hand_over(&self, slot: &mut PlyBinarySlot) -> Result<()> {
         match (self.target.pieces, &mut slot.faces) {
             // SAFETY: `parse` stored the slot's rows, and `place` found how many of them are faces.
@@ -325,27 +325,27 @@ impl<'a> Common<'a> {
     }
 }
 
-/// Rows of one size, each chunk independently.
+/// Reads rows of one size; chunks are independent.
 struct EvenRowsJob<'a, 'f> {
     common: Common<'a>,
     feed: &'a Feed<'f>,
-    /// The offset of the first row.
+    /// Offset of the first row.
     start: u64,
     shape: PlyShape,
     chunk_rows: usize,
     /// The piece with the first row, if the source has pieces: these are then the chunks.
     first_piece: Option<u64>,
     taken: Mutex<Taken>,
-    /// Rows that are cut off at the end of a piece.
+    /// Relays rows that span two pieces.
     relay: Relay<FeedPart>,
 }
 
-/// Which chunks were taken.
+/// The chunks taken so far.
 #[derive(Default)]
 struct Taken {
-    /// One past the highest number.
+    /// One more than the highest number.
     end: u64,
-    /// Whether a row has another shape: nothing after the rows taken matters.
+    /// Whether a row has another shape: chunks not yet taken are irrelevant.
     stop: bool,
 }
 
@@ -353,6 +353,7 @@ struct Taken {
 fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
     feed.piece_bytes()?;
     let ends_behind = |number: u64| feed.piece(number).is_none_or(|piece| piece.end > start);
+    // The number of pieces is unknown: exponential search, then binary search.
     let mut low = 0;
     let mut high = 1;
     while !ends_behind(high - 1) {
@@ -364,7 +365,7 @@ fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
 }
 
 impl EvenRowsJob<'_, '_> {
-    /// Returns whether a chunk must still be taken. It must be if a later one was, so that reading leaves no gaps.
+    /// Whether a chunk must be read: always if a later one was taken, so that reading leaves no gaps.
     fn is_wanted(&self, number: u64) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.stop && number >= taken.end {
@@ -374,7 +375,7 @@ impl EvenRowsJob<'_, '_> {
         true
     }
 
-    /// Takes the rows of a chunk.
+    /// Reads the rows of a chunk.
     fn take_rows(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
         let left = self.common.target.element.count - first;
         slot.rows = left.min(self.chunk_rows as u64) as usize;
@@ -385,7 +386,7 @@ impl EvenRowsJob<'_, '_> {
         self.read(*offset, &mut bytes[..*size])
     }
 
-    /// Takes a piece: the rows that end in it; passes on the start of the next row.
+    /// Reads a piece, for the rows that end in it; relays the start of the next row.
     fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut PlyBinarySlot) -> Result<()> {
         let row_bytes = self.shape.row_bytes as u64;
         let end = self.start + self.common.target.element.count * row_bytes;
@@ -401,6 +402,7 @@ impl EvenRowsJob<'_, '_> {
         grow_exact(&mut slot.bytes, have, ROWS)?;
         self.read(from, &mut slot.bytes[carried..have])?;
         let rest_at = slot.offset + slot.size as u64;
+        // If a row ends in this piece, the rest does not depend on the piece before: pass it on without waiting.
         if slot.rows > 0 {
             handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
         }
@@ -414,7 +416,7 @@ impl EvenRowsJob<'_, '_> {
         Ok(())
     }
 
-    /// Sets the numbers of the rows and values before a row.
+    /// Sets the offset of a slot, and the numbers of rows and values before it.
     fn place_slot(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
         slot.first_row = first;
         slot.offset = self.start + first * self.shape.row_bytes as u64;
@@ -429,7 +431,7 @@ impl EvenRowsJob<'_, '_> {
     }
 }
 
-/// Reads rows that the source must have.
+/// Reads rows; fails if the source is too short.
 pub(super) fn read_rows(feed: &Feed<'_>, offset: u64, out: &mut [u8]) -> Result<()> {
     let have = feed.read_at(offset, out)?;
     if have == out.len() { Ok(()) } else { Err(shorter()) }
@@ -499,29 +501,29 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
     }
 }
 
-/// The progress of walking rows.
+/// Progress of walking rows.
 struct PlyBinaryLine<'a, 'f> {
     feed: &'a mut Feed<'f>,
-    /// The row that begins at the feed's position.
+    /// Number of the row at the feed's position.
     row: u64,
-    /// The number of values of each list before that row.
+    /// Number of values of each list before that row.
     bases: Vec<u64>,
-    /// The number of values of each list in the rows taken.
+    /// Number of values of each list in the current slot's rows.
     totals: Vec<u64>,
 }
 
-/// Rows in order.
+/// Walks rows sequentially; parses them in parallel.
 struct WalkRowsJob<'a, 'f> {
     source: Source<'f>,
     common: Common<'a>,
     line: Mutex<PlyBinaryLine<'a, 'f>>,
 }
 
-/// Finds rows in order, for somebody who parses them.
+/// Walks rows for a caller that parses them.
 pub(super) struct PlyWalk<'a, 'f>(WalkRowsJob<'a, 'f>);
 
 impl<'a, 'f> PlyWalk<'a, 'f> {
-    /// Begins with the first row, where the feed is.
+    /// Starts at the feed's position, the first row.
     pub(super) fn new(
         target: PlyRowsTarget<'a>,
         feed: &'a mut Feed<'f>,
@@ -535,7 +537,7 @@ impl<'a, 'f> PlyWalk<'a, 'f> {
         Ok(PlyWalk(WalkRowsJob { source, common, line: Mutex::new(line) }))
     }
 
-    /// Takes the next rows; `false` after the last.
+    /// Reads the next rows; returns `false` after the last.
     pub(super) fn take(&self, slot: &mut RowsSlot) -> Result<bool> {
         let mut binary_slot = PlyBinarySlot { bytes: std::mem::take(&mut slot.bytes), ..self.0.common.slot() };
         let is_taken = self.0.next(&mut self.0.line(), &mut binary_slot)?;
@@ -550,21 +552,21 @@ impl<'a, 'f> PlyWalk<'a, 'f> {
         Ok(is_taken)
     }
 
-    /// Where the last row ends, if it was taken.
+    /// Returns the offset after the last row, once it was taken.
     pub(super) fn end(&self) -> Option<u64> {
         let line = self.0.line();
         (line.row == self.0.common.target.element.count).then(|| line.feed.at())
     }
 }
 
-/// Why no more rows are taken.
+/// Reason for the end of a chunk.
 enum PlyStop {
-    /// There are enough.
+    /// Enough rows.
     Done,
     Row(RowEnd),
-    /// The lists have too many values.
+    /// Too many list values.
     Values,
-    /// The row is too long.
+    /// A row that is too long.
     Length,
 }
 
@@ -573,7 +575,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next rows; `false` after the last.
+    /// Reads the next rows; returns `false` after the last.
     fn next(&self, line: &mut PlyBinaryLine<'_, '_>, slot: &mut PlyBinarySlot) -> Result<bool> {
         if line.row >= self.common.target.element.count {
             return Ok(false);
@@ -608,12 +610,12 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         Ok(true)
     }
 
-    /// The most bytes of a row.
+    /// Maximum bytes per row.
     fn longest(&self) -> u64 {
         self.common.options.limits.line_bytes.min(1 << 30)
     }
 
-    /// Returns how many bytes to read first: few for few rows, since the excess is put back.
+    /// Number of bytes to read first: few for few rows, since the excess is put back.
     fn first_bytes(&self, line: &PlyBinaryLine<'_, '_>) -> usize {
         let Common { target, chunk_bytes, .. } = &self.common;
         let row_bytes = target.sink.layout.least_row_bytes() as u64;
@@ -621,7 +623,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
     }
 
-    /// Returns how many of `bytes` are whole rows, and how many rows these are.
+    /// Returns the bytes of complete rows at the start of `bytes`, their number, and the reason to stop.
     fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
         let layout = &self.common.target.sink.layout;
         let rows_left = self.common.target.element.count - line.row;
@@ -642,8 +644,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         let bases = &line.bases;
         let totals = &mut line.totals;
         while rows < rows_left {
-            // A count is checked before its numbers are available, so that the result does not depend on how much has
-            // been read.
+            // Check a count before its numbers are available, so that the result does not depend on how much has been
+            // read.
             let mut verdict = None;
             let end = layout.walk(bytes, at, |Walked { list, start, count }| {
                 totals[list] += u64::from(count);
@@ -666,19 +668,19 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
                 (None, RowEnd::Cut(_)) => PlyStop::Row(end),
                 (None, _) => PlyStop::Length,
             };
-            // The part of the row before its end was counted.
+            // The incomplete row was partly counted.
             self.uncount(bytes, at, totals);
             return (at, rows, stop);
         }
         (at, rows, PlyStop::Done)
     }
 
-    /// Undoes the counts for the row at `at`.
+    /// Subtracts the counts of the row at `at`.
     fn uncount(&self, bytes: &[u8], at: usize, totals: &mut [u64]) {
         self.common.target.sink.layout.walk(bytes, at, |walked| totals[walked.list] -= u64::from(walked.count));
     }
 
-    /// Continues reading for an incomplete row, or returns the error that prevents it.
+    /// Reads more of an incomplete row, or returns the error that prevents it.
     fn go_on(&self, line: &mut PlyBinaryLine<'_, '_>, offset: u64, stop: PlyStop) -> Result<()> {
         let Common { target, options, size, .. } = &self.common;
         let place = |offset: u64| self.common.place(offset);
@@ -743,7 +745,7 @@ impl ChunkJob for WalkRowsJob<'_, '_> {
     fn place(&self, state: &mut PlyBinaryState, slot: &mut PlyBinarySlot) -> Result<()> {
         self.common.settle(state, slot)?;
         if slot.bytes.len() > 4 * self.common.chunk_bytes.max(64 << 10) {
-            // An uncommonly long row took it.
+            // Grown by an unusually long row.
             slot.bytes = Vec::new();
         }
         slot.faces_known = slot.rows;

@@ -1,4 +1,4 @@
-//! Faces on their way to a consumer: stored chunk by chunk, then handed over as pieces.
+//! Sends faces to a consumer: stores a chunk's faces, then hands them over as pieces.
 
 use super::sink::{PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use super::store::PlyStore;
@@ -7,10 +7,10 @@ use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Number of points in a piece.
+/// Points per piece.
 const POINTS: usize = 64 << 10;
 
-/// Hands a consumer the faces of a mesh, with its vertices.
+/// Sends the faces of a mesh, with its vertices, to a consumer.
 #[derive(Clone, Copy)]
 pub(super) struct PlyPieces<'a> {
     pub(super) consumer: &'a dyn MeshConsumer,
@@ -19,7 +19,7 @@ pub(super) struct PlyPieces<'a> {
 }
 
 impl PlyPieces<'_> {
-    /// Stores the faces in the rows of a block, to be handed over once they are checked; `faces` is reused memory.
+    /// Stores the faces in the rows of a block, to be sent once they are checked; `faces` is reused memory.
     pub(super) fn store(
         block: &PlySinkBlock<'_>,
         sink: &PlySink,
@@ -37,14 +37,14 @@ impl PlyPieces<'_> {
         stored.reserve_rows(block.rows as u64)?;
         stored.reserve_values(&[total])?;
         let first_row = block.first_row;
-        // SAFETY: the arrays belong to this chunk alone, and there is room for its rows and their values.
+        // SAFETY: the arrays belong to this chunk alone, and slots for its rows and their values are reserved.
         let mut findings = unsafe { stored.publish(&PlySinkBlock { first_row: 0, bases: &[], ..*block }, scratch)? };
         findings.mismatch = findings.mismatch.map(|row| row + first_row);
         findings.flaws.iter_mut().for_each(|flaw| flaw.row += first_row);
         Ok(findings)
     }
 
-    /// Hands over the first `rows` faces that were stored.
+    /// Sends the first `rows` stored faces.
     ///
     /// # Safety
     /// They were stored by [`PlyPieces::store`], without an error.
@@ -52,7 +52,7 @@ impl PlyPieces<'_> {
         let Some((list, true)) = faces.lists.first_mut().map(|list| (list, rows > 0)) else { return Ok(()) };
         let PlyStore::Bytes4(values) = &mut list.values else { return Ok(()) };
         // SAFETY: the offsets of `rows` rows and the 0 before them were written, by this function's contract, and as
-        // many values as the last of them says.
+        // many values as the last offset says.
         let (offsets, corners) = unsafe {
             let offsets = list.offsets.written(rows + 1);
             (offsets, values.written(offsets.last().map_or(0, |&end| end as usize)))
@@ -67,7 +67,7 @@ impl PlyPieces<'_> {
         })
     }
 
-    /// Hands over all positions as points.
+    /// Sends all positions as points.
     pub(super) fn points(&self, options: &ParseOptions) -> Result<()> {
         let threads = options.run.worker_threads();
         let cancel = &options.run.cancel;

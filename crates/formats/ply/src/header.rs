@@ -1,18 +1,18 @@
-//! The header of a PLY file (Greg Turk's description of the format): its encoding, its elements and their properties.
+//! The header of a PLY file (Greg Turk's description of the format): its encoding, elements and properties.
 //!
 //! Lines of words; only the first two lines have a fixed position.
 //!
-//! | line | |
+//! | line | meaning |
 //! |---|---|
 //! | `ply` | |
 //! | `format` ENCODING `1.0` | `ascii`, `binary_little_endian` or `binary_big_endian` |
-//! | `comment` TEXT, `obj_info` TEXT | anywhere behind the format |
-//! | `element` NAME COUNT | as many rows, of the properties that follow |
+//! | `comment` TEXT, `obj_info` TEXT | anywhere after the format |
+//! | `element` NAME COUNT | COUNT rows with the properties that follow |
 //! | `property` TYPE NAME | a number |
 //! | `property list` COUNT-TYPE TYPE NAME | a count, then as many numbers |
-//! | `end_header` | the rows start behind its line end |
+//! | `end_header` | the rows start after its line end |
 //!
-//! Checks everything that does not require the rows. No memory is reserved for a declared count.
+//! Checks everything that does not require the rows. Never reserves memory for a declared count.
 
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
@@ -23,10 +23,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The mark of UTF-8 text, which some programs put before the header or before text rows.
+/// UTF-8 byte order mark, which some programs write before the header or before text rows.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// The encoding of the rows.
+/// Encoding of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlyHeaderEncoding {
     Ascii,
@@ -35,7 +35,7 @@ pub enum PlyHeaderEncoding {
 }
 
 impl PlyHeaderEncoding {
-    /// Returns its name.
+    /// Name of the encoding, for messages.
     pub fn title(self) -> &'static str {
         match self {
             PlyHeaderEncoding::Ascii => "PLY ascii",
@@ -45,18 +45,18 @@ impl PlyHeaderEncoding {
     }
 }
 
-/// The contents of a header.
+/// Contents of a header.
 #[derive(Clone, Debug)]
 pub struct PlyHeader {
-    /// The encoding of numbers.
+    /// Encoding of the rows.
     pub encoding: PlyHeaderEncoding,
-    /// Elements in the order of the file.
+    /// Elements in file order.
     pub elements: Vec<Element>,
-    /// The text after each `comment`.
+    /// Text after each `comment`.
     pub comments: Vec<String>,
-    /// The text after each `obj_info`.
+    /// Text after each `obj_info`.
     pub infos: Vec<String>,
-    /// Offset of the rows in bytes.
+    /// Offset of the rows in the file.
     pub(super) body: u64,
 }
 
@@ -66,29 +66,29 @@ pub struct Element {
     pub name: String,
     pub count: u64,
     pub properties: Vec<Property>,
-    /// The location of its declaration.
+    /// Location of its declaration.
     pub(super) place: Place,
 }
 
-/// A number of a row, or a list of numbers.
+/// A number in each row, or a list of numbers.
 #[derive(Clone, Debug)]
 pub struct Property {
-    /// The name.
+    /// Name in the header.
     pub name: String,
-    /// The type of a number, or of the items of a list.
+    /// Type of the number, or of the items of the list.
     pub item: Scalar,
-    /// The type of the count before the numbers of a list.
+    /// Type of the list's count; `None` for a number.
     pub count: Option<Scalar>,
 }
 
 impl Element {
-    /// The property of that name.
+    /// Returns the index of the property with this name.
     pub(super) fn property(&self, name: &str) -> Option<usize> {
         self.properties.iter().position(|property| property.name == name)
     }
 }
 
-/// Returns the type with a given name, in either style. The published format has no 64-bit integers, but some programs
+/// Returns the type with this name, in either style. The published format has no 64-bit integers, but some programs
 /// write them.
 fn scalar(name: &[u8]) -> Option<Scalar> {
     Some(match name {
@@ -106,23 +106,23 @@ fn scalar(name: &[u8]) -> Option<Scalar> {
     })
 }
 
-/// The line ending of a header, determined by its first line.
+/// Line ending of a header, determined by its first line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Newline {
-    /// LF, or CR LF.
+    /// LF or CR LF.
     LineFeed,
-    /// CR alone: any character after it belongs to the next line.
+    /// CR; any character after it belongs to the next line.
     Return,
 }
 
-/// The result of parsing so far.
+/// Result of parsing the bytes so far.
 pub(super) enum PlyHeaderParsed {
     Header(PlyHeader),
     /// More bytes are needed.
     More,
 }
 
-/// A header while its bytes arrive.
+/// Incremental parser of a header.
 pub(super) struct PlyParser<'a> {
     file: Arc<str>,
     options: &'a ParseOptions,
@@ -135,7 +135,7 @@ pub(super) struct PlyParser<'a> {
     properties: usize,
     comments: Vec<String>,
     infos: Vec<String>,
-    /// Names of elements, and names of the last element's properties.
+    /// Element names, and property names of the last element.
     element_names: HashSet<String>,
     names: HashSet<String>,
 }
@@ -143,7 +143,7 @@ pub(super) struct PlyParser<'a> {
 /// A line and its words.
 struct PlyHeaderLine<'a> {
     bytes: &'a [u8],
-    /// Its offset in the file.
+    /// Offset in the file.
     start: usize,
     number: u64,
     file: &'a Arc<str>,
@@ -182,7 +182,7 @@ impl<'a> PlyHeaderLine<'a> {
         self.diagnostic(word, message.into(), Some(expected)).into_error(ErrorKind::Malformed)
     }
 
-    /// Returns the error that a word is not the expected one, or that it is missing.
+    /// Creates the error for a wrong or missing word.
     fn wrong(&self, word: Option<Range<usize>>, expected: &str) -> Error {
         let end = self.bytes.len();
         match word {
@@ -235,7 +235,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// Returns the end of the next line, and the start of the one after it.
+    /// Returns the end of the next line and the start of the one after it.
     fn line_end(&mut self, bytes: &[u8], ended: bool) -> Result<Option<(usize, usize)>> {
         if self.lines == 0 && self.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
             self.at = BYTE_ORDER_MARK.len();
@@ -304,7 +304,7 @@ impl<'a> PlyParser<'a> {
         Err(diagnostic.into_error(ErrorKind::Limit).with_hint(hint))
     }
 
-    /// Processes a line; returns `true` if it ends the header.
+    /// Processes a line; returns whether it ends the header.
     fn line(&mut self, line: &PlyHeaderLine<'_>, warnings: &mut Warnings) -> Result<bool> {
         if let Some(nul) = memchr::memchr(0, line.bytes) {
             return Err(line.error(nul..nul + 1, "the header contains a NUL byte", "text"));
@@ -446,7 +446,7 @@ impl<'a> PlyParser<'a> {
         Err(error.with_hint(limit_hint("properties")))
     }
 
-    /// An element that has rows must have properties: otherwise any number of rows takes no bytes.
+    /// Fails if an element has rows but no properties: any number of such rows would take no bytes.
     fn check_last(&self, line: &PlyHeaderLine<'_>) -> Result<()> {
         match self.elements.last() {
             Some(last) if last.properties.is_empty() && last.count > 0 => {

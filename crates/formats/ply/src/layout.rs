@@ -1,7 +1,7 @@
-//! The layout of an element's rows in memory: numbers, and lists of numbers after their counts.
+//! The layout of an element's rows: numbers, and lists of numbers after their counts.
 //!
-//! A row without lists has a fixed size. A row with lists is walked from count to count, unless all counts are
-//! presumed; it then has a fixed size too ([`PlyShape`]). Nothing is moved here.
+//! A row without lists has a fixed size. A row with lists is walked from count to count, unless all counts are assumed
+//! to be equal; then it has a fixed size too ([`PlyShape`]). Nothing is moved here.
 
 use super::header::Element;
 use polyhaul_model::Scalar;
@@ -18,29 +18,29 @@ pub(super) struct ListType {
 /// be empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyLayout {
-    /// The bytes of each gap; one more than there are lists.
+    /// Bytes of each gap; one more than there are lists.
     pub(super) gaps: Vec<usize>,
     pub(super) lists: Vec<ListType>,
-    /// Whether the bytes of a number are the other way round than this machine has them.
+    /// Whether the file's byte order differs from this machine's.
     pub(super) swap: bool,
 }
 
-/// The end of a row: where it is truncated, or its fault.
+/// Outcome of walking a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowEnd {
-    /// It ends at this offset.
+    /// The row ends at this offset.
     Whole(usize),
-    /// It extends at least to this offset, which is not available.
+    /// The row extends at least to this offset, which is not available.
     Cut(u64),
     /// The count of this list, at this offset, is negative.
     Negative(usize, usize),
 }
 
-/// A list as it was walked past.
+/// A list passed during a walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walked {
     pub(super) list: usize,
-    /// The start of its numbers.
+    /// Offset of its numbers.
     pub(super) start: usize,
     pub(super) count: u32,
 }
@@ -49,20 +49,20 @@ pub(super) struct Walked {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlyShape {
     pub(super) row_bytes: usize,
-    /// The offset of each gap in a row.
+    /// Offset of each gap in a row.
     pub(super) gap_starts: Vec<usize>,
-    /// The offset and value of each count.
+    /// Offset and value of each count.
     pub(super) counts: Vec<(usize, u32)>,
 }
 
 impl PlyShape {
-    /// How many of the first rows in `bytes` have lists with these counts. The shape is a guess from the first row of
-    /// an element; only this check confirms it for the others.
+    /// Returns how many of the first rows in `bytes` have these counts. The shape is a guess from the first row of an
+    /// element; only this check confirms it for the others.
     pub(super) fn agreeing(&self, layout: &PlyLayout, bytes: &[u8], rows: usize) -> usize {
         self.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
             let size = list.count.bytes();
             let mut count_bytes = u64::from(count).to_ne_bytes();
-            // The count as in the file. It was read from there, so it fits.
+            // The count in the file's byte order. It was read from there, so it fits.
             if cfg!(target_endian = "big") {
                 count_bytes.rotate_left(size);
             }
@@ -74,7 +74,7 @@ impl PlyShape {
             match *count_bytes {
                 [byte] => {
                     let differs = |row: &usize| bytes[start(*row)] != byte;
-                    // Without a branch for each row: compilers make one wide step of it.
+                    // No branch per row, so that the loop vectorizes.
                     let any = (0..rows).fold(false, |any, row| any | differs(&row));
                     if any { (0..rows).find(differs).unwrap_or(rows) } else { rows }
                 }
@@ -83,14 +83,14 @@ impl PlyShape {
         })
     }
 
-    /// The number of values of each list in so many rows.
+    /// Returns the number of values of each list in this many rows.
     pub(super) fn totals(&self, rows: u64) -> impl Iterator<Item = u64> {
         self.counts.iter().map(move |&(_, count)| u64::from(count).saturating_mul(rows))
     }
 }
 
 impl PlyLayout {
-    /// The layout of an element's rows; `swap` as in [`PlyLayout::swap`].
+    /// Computes the layout of an element's rows; `swap` as in [`PlyLayout::swap`].
     pub(super) fn from_element(element: &Element, swap: bool) -> Result<PlyLayout> {
         let mut layout = PlyLayout { gaps: Vec::new(), lists: Vec::new(), swap };
         let room = element.properties.iter().filter(|property| property.count.is_some()).count();
@@ -110,12 +110,12 @@ impl PlyLayout {
         Ok(layout)
     }
 
-    /// The bytes of a row whose lists are all empty.
+    /// Bytes of a row whose lists are all empty.
     pub(super) fn least_row_bytes(&self) -> usize {
         self.gaps.iter().sum::<usize>() + self.lists.iter().map(|list| list.count.bytes()).sum::<usize>()
     }
 
-    /// Returns the shape of rows whose lists have these counts; `None` if a row would be larger than any file.
+    /// Returns the shape of rows with these list counts; `None` if a row would be larger than any file.
     pub(super) fn shape(&self, counts: &[u32]) -> Result<Option<PlyShape>> {
         let mut shape = PlyShape::default();
         shape.gap_starts.try_reserve_exact(self.gaps.len())?;
@@ -134,7 +134,7 @@ impl PlyLayout {
         Ok(Some(shape))
     }
 
-    /// Returns the counts of the lists of the row at the start of `bytes`, if it is complete.
+    /// Returns the list counts of the row at the start of `bytes`, if it is complete.
     pub(super) fn counts(&self, bytes: &[u8]) -> Result<Option<Vec<u32>>> {
         let mut counts = Vec::new();
         counts.try_reserve_exact(self.lists.len()).map_err(|_| Error::memory("lists"))?;
@@ -142,8 +142,8 @@ impl PlyLayout {
         Ok(matches!(end, RowEnd::Whole(_)).then_some(counts))
     }
 
-    /// Walks the row that begins at `at`. Calls `on_list` for each list whose count is there, whether its numbers are
-    /// or not.
+    /// Walks the row that starts at `at`. Calls `on_list` for each list whose count is available, even if its numbers
+    /// are not.
     #[inline]
     pub(super) fn walk(&self, bytes: &[u8], at: usize, mut on_list: impl FnMut(Walked)) -> RowEnd {
         let mut at = at;
@@ -164,8 +164,8 @@ impl PlyLayout {
     }
 }
 
-/// The count of a list. A count that does not fit 32 bits becomes the largest number of 32 bits: no file has as many
-/// numbers, so the row is found to be cut.
+/// Decodes the count of a list. Counts of more than 32 bits become `u32::MAX`: no file has as many numbers, so the row
+/// counts as truncated.
 #[inline(always)]
 fn count(scalar: Scalar, field: &[u8], swap: bool) -> Option<u32> {
     match (scalar, field) {

@@ -1,7 +1,7 @@
-//! Lines of text to rows, if every line is a row: many numbers together.
+//! Parses text lines to rows, many numbers at a time, as long as every line is a row.
 //!
-//! Parses a chunk as far as its lines are rows of the elements that they must belong to, and reports where it stopped
-//! but not why; [`super::words`] continues from there.
+//! Parses a chunk up to the first line that is not a row of the expected element, and reports where but not why;
+//! [`super::words`] continues from there.
 
 use super::header::Element;
 use super::layout::PlyLayout;
@@ -17,21 +17,21 @@ use polyhaul_text::parse::tokens::{self, TokenPrecision};
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
-/// The rows at a time whose f64s are compared with their f32s, until one differs.
+/// Rows per step while f64s are compared with their f32s, until one differs.
 const PROBED_ROWS: usize = 64;
 
-/// The rows of a file, one element after the other.
+/// The order of rows in a file: element by element.
 pub(super) struct PlyLinesOrder {
-    /// The number of rows up to the end of each element.
+    /// Number of rows up to the end of each element.
     ends: Vec<u64>,
     forms: Vec<PlyForm>,
 }
 
-/// The form of an element's lines.
+/// Form of an element's lines.
 enum PlyForm {
-    /// So many f32s.
+    /// This many f32s.
     Floats(usize),
-    /// Numbers of these types. `narrows`: those that are f64s are stored as f32s only.
+    /// Numbers of these types. `narrows`: f64s are stored only as f32s.
     Numbers { columns: Vec<Scalar>, narrows: bool },
     /// A list of integers.
     List { count: Scalar, item: Scalar },
@@ -43,46 +43,46 @@ enum PlyForm {
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlySegment {
     pub(super) element: usize,
-    /// The number of the first row in its element.
+    /// Number of the first row in its element.
     pub(super) first_row: u64,
     pub(super) rows: usize,
-    /// Their range in the chunk's rows.
+    /// Range in the chunk's rows.
     pub(super) bytes: Range<usize>,
-    /// The offset of the first row in the chunk's text.
+    /// Offset of the first row in the chunk's text.
     pub(super) text_start: usize,
-    /// The offset of each row in the text, if it begins there; empty if each row has a line of its own.
+    /// Offset of each row in the text, `u32::MAX` if it starts in an earlier chunk; empty if each row has its own line.
     pub(super) starts: Vec<u32>,
-    /// The number of values of each list, and the number before them.
+    /// Number of values of each list, and the number before them.
     pub(super) totals: Vec<u64>,
     pub(super) bases: Vec<u64>,
-    /// Whether it is known that a number is rounded when it is stored.
+    /// Whether a number is already known to be rounded.
     rounded: bool,
 }
 
-/// Room for the numbers of a window, kept for the next one.
+/// Reusable buffers for the numbers of a window.
 #[derive(Default)]
 pub(super) struct PlyNumbers {
     floats: Vec<f32>,
     doubles: Vec<f64>,
     marks: Vec<u8>,
     integers: Vec<i32>,
-    /// Up to this line of the window, lines have as many tokens as a row: found once, however often kernels stop.
+    /// Lines of the window up to here have as many tokens as a row: checked once, however often kernels stop.
     even_lines: usize,
 }
 
-/// The result of parsing lines.
+/// Result of parsing lines.
 #[derive(Default)]
 pub(super) struct PlyLinesParsed {
     pub(super) rows: Vec<u8>,
     pub(super) segments: Vec<PlySegment>,
-    /// The start of the first line that is not a row.
+    /// Start of the first line that is not a row.
     pub(super) stop: Option<usize>,
-    /// The start of the text after the last row.
+    /// Start of the text after the last row.
     pub(super) rest: Option<usize>,
     pub(super) decimals: PlyDecimals,
 }
 
-/// Integers that are written as decimals.
+/// Integers written as decimals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyDecimals {
     pub(super) count: u64,
@@ -99,8 +99,8 @@ impl PlyDecimals {
 }
 
 impl PlySegment {
-    /// Creates an empty segment for rows of an element from `first_row` on. `at` is where they will be in the chunk's
-    /// rows, and in its text.
+    /// Creates an empty segment for rows of an element from `first_row` on. `at` is its offset in the chunk's rows, and
+    /// in its text.
     pub(super) fn new(
         element: usize,
         first_row: u64,
@@ -115,7 +115,7 @@ impl PlySegment {
         Ok(segment)
     }
 
-    /// Counts one more row, with the values of its lists.
+    /// Counts one more row, and the values of its lists.
     pub(super) fn count(&mut self, layout: &PlyLayout, row: &[u8]) {
         self.rows += 1;
         layout.walk(row, 0, |walked| self.totals[walked.list] += u64::from(walked.count));
@@ -134,12 +134,12 @@ impl PlyLinesOrder {
         Ok(order)
     }
 
-    /// Returns the total number of rows.
+    /// Total number of rows.
     pub(super) fn total(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The element of a row, its number there, and how many rows of the element there are from it on.
+    /// Returns the element of a row, the row's number in it, and the number of its rows from there on.
     pub(super) fn find(&self, row: u64) -> Option<(usize, u64, u64)> {
         let element = self.ends.partition_point(|&end| end <= row);
         let end = *self.ends.get(element)?;
@@ -173,7 +173,7 @@ impl PlyForm {
     }
 }
 
-/// The text of a chunk, and the row that its first line is.
+/// The text of a chunk, and the row number of its first line.
 #[derive(Clone, Copy)]
 pub(super) struct PlyLines<'a> {
     pub(super) order: &'a PlyLinesOrder,
@@ -195,7 +195,7 @@ impl PlyLinesParsed {
 }
 
 impl PlyLines<'_> {
-    /// Parses as many lines as are rows into `out`, which is empty.
+    /// Parses lines into `out`, which is empty, until one is not a row.
     pub(super) fn parse(self, index: &mut Index, numbers: &mut PlyNumbers, out: &mut PlyLinesParsed) -> Result<()> {
         let mut at = self.start;
         let mut row = self.first_row;
@@ -233,7 +233,7 @@ impl PlyLines<'_> {
         let PlyLinesParsed { rows, decimals, .. } = out;
         let level = Level::best();
         while at < self.end && (segment.rows as u64) < left {
-            // The newline after the text ends a last line that has none.
+            // A newline after the text terminates an unterminated last line.
             index.scan(self.padded, at, self.end + 1, level);
             if index.lines().is_empty() {
                 let size = memchr::memchr2(b'\n', b'\r', &self.padded[at..self.end]);
@@ -335,7 +335,7 @@ impl PlyLines<'_> {
             PlyForm::Numbers { columns, narrows } => {
                 numbers.make_room()?;
                 let same = numbers.even(window, lines, columns.len());
-                // Once it is known that something was rounded, the digits that only tell this do not matter.
+                // Once a number is known to be rounded, further digits that only show rounding are irrelevant.
                 let is_known = *narrows && segment.rounded || !columns.contains(&Scalar::F64);
                 let precision = if is_known { TokenPrecision::Single } else { TokenPrecision::Double };
                 let max_rows = if *narrows && !is_known { same.min(PROBED_ROWS) } else { same };
@@ -347,7 +347,7 @@ impl PlyLines<'_> {
                 numbers.make_room()?;
                 let out = &mut numbers.integers[..(last - first).min(MAX_ENDS)];
                 let plain = tokens::integers(window, first, out);
-                // Once for all: the largest count and items, which are fewer than the tokens.
+                // Reserve once: the widest count and items, fewer than the tokens.
                 rows.try_reserve(8 * (last - first)).map_err(|_| Error::memory("rows"))?;
                 let mut taken = 0;
                 for line in lines {
@@ -374,8 +374,7 @@ fn after_newline(text: &[u8], at: usize, end: usize) -> usize {
     }
 }
 
-/// Appends a list and returns how many numbers it has. Returns `None` and appends nothing if the words do not form a
-/// list.
+/// Appends a list and returns its length. Returns `None` and appends nothing if the words do not form a list.
 #[inline]
 fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> Option<u64> {
     let (&size, items) = words.split_first()?;
@@ -386,7 +385,7 @@ fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> 
         && count == Scalar::U8
         && item == Scalar::I32
     {
-        // A triangle as most programs declare it, in one piece: reading a mesh of them takes 0.93 of the time
+        // Fast path for the usual type of triangle lists: reading such a mesh takes 0.93 of the time
         // (`read ply style blender`).
         let [[a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]] = [a, b, c].map(|item| item.to_ne_bytes());
         rows.extend_from_slice(&[3, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3]);
@@ -420,7 +419,7 @@ impl PlyNumbers {
         Ok(())
     }
 
-    /// The number of lines from the first of `lines` on that have so many tokens.
+    /// Returns how many lines from the first of `lines` on have `count` tokens.
     fn even(&mut self, window: Window<'_>, lines: Range<usize>, count: usize) -> usize {
         let counted = self.even_lines.clamp(lines.start, lines.end);
         let more = (counted..lines.end).take_while(|&line| window.tokens(line).len() == count).count();
@@ -428,14 +427,14 @@ impl PlyNumbers {
         self.even_lines - lines.start
     }
 
-    /// Whether one of the last `rows` rows has an f64 that is no f32.
+    /// Whether any of the first `rows` rows has an f64 that is not an f32.
     fn are_rounded(&self, columns: &[Scalar], rows: usize) -> bool {
         let is_rounded = |value: f64| f64::from(value as f32) != value && !value.is_nan();
         let in_row = |row: &[f64]| columns.iter().zip(row).any(|(&of, &value)| of == Scalar::F64 && is_rounded(value));
         self.doubles.chunks(columns.len().max(1)).take(rows).any(in_row)
     }
 
-    /// Appends up to `most` rows of numbers of these types, from token `first` on; returns how many.
+    /// Appends up to `max_rows` rows of numbers of these types, from token `first` on; returns how many.
     fn rows(
         &mut self,
         window: Window<'_>,
@@ -472,7 +471,7 @@ impl PlyNumbers {
     }
 }
 
-/// Writes numbers, each to the beginning of its place, until one is none of the type: how many.
+/// Writes numbers to the start of their slots until one is invalid for the type; returns how many.
 fn fill<'a>(scalar: Scalar, numbers: impl Iterator<Item = ((&'a f64, &'a u8), &'a mut [u8])>) -> usize {
     macro_rules! fill {
         ($type:ty, $convert:expr) => {{

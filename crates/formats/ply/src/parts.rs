@@ -1,7 +1,7 @@
-//! Tables of a binary file that are used while they are read: some rows at a time.
+//! Reads the tables of a binary file in parts, some rows at a time.
 //!
-//! For files whose rows can be found without reading all of them: those with any place in reach, and lists that are all
-//! like the first in each element but the last. Others are read as a whole ([`super::reader`]).
+//! Only for files whose rows can be located without reading all of them: seekable, with lists of constant length in
+//! each element except the last. Others are read as a whole ([`super::reader`]).
 
 use super::binary::{PlyWalk, ROWS, extra_data, first_counts, first_rows_agree, read_rows};
 use super::header::{Element, PlyHeaderEncoding};
@@ -20,19 +20,19 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::table_parts::{RowsSlot, TableSource, unlike};
 
-/// How the tables of a file were read part by part.
+/// Result of reading the tables of a file in parts.
 pub struct PlyPartsRead {
     /// Warnings about the file.
     pub warnings: Warnings,
-    /// The threads that read.
+    /// Number of reader threads.
     pub threads: usize,
 }
 
-/// Reads the tables of a file, about `part_bytes` at a time, with `read`, which returns how many threads it had, or
-/// declines. Declines, too, if the file must be read as a whole.
+/// Reads the tables of a file in parts of about `part_bytes` with `read`, which returns its number of threads or
+/// declines. Also declines if the file must be read as a whole.
 ///
 /// # Errors
-/// Those of `read` and of the header.
+/// Errors of `read` and of the header.
 pub fn parts(
     feed: Feed<'_>,
     options: &ParseOptions,
@@ -54,8 +54,8 @@ pub fn parts(
     let size = feed.size().unwrap_or(0);
     let end = places.last().map_or(0, |place| place.end);
     let has_lists = |element: &Element| element.properties.iter().any(|property| property.count.is_some());
-    // Data may follow the rows. If an element before the last has lists, whether all of them are like the first is only
-    // known where the rows end exactly with the file.
+    // Data may follow the rows. If an element before the last has lists, their lengths are confirmed only if the rows
+    // end exactly with the file.
     let may_be_followed = !elements[..elements.len() - 1].iter().any(has_lists);
     let is_end = |end: u64| end == size || end < size && may_be_followed;
     if !has_lists(last) && !is_end(end) {
@@ -69,7 +69,8 @@ pub fn parts(
     walked.seek(places.last().map_or(0, |place| place.start));
     let (layout, _) = sink(last, swap, |_| false)?;
     let target = PlyRowsTarget { element: last, sink: &layout, pieces: None };
-    // Lists of other lengths may add up to this size too: then a part of them is found to be unlike the first.
+    // Lists of different lengths may add up to the same size: then a part of them turns out to differ from the first
+    // row.
     let is_even = end == size && first_rows_agree(&walked, walked.at(), last.count, &layout.layout)?;
     let walk = if is_even { None } else { Some(PlyWalk::new(target, &mut walked, options, part_bytes)?) };
     let remarks = [&header.comments[..], &header.infos];
@@ -99,11 +100,11 @@ struct PlyTableSource<'a, 'f> {
     swap: bool,
     is_little: bool,
     part_bytes: usize,
-    /// Finds the rows of the last element, if their lists differ in length.
+    /// Locates the rows of the last element, if their lists differ in length.
     walk: Option<PlyWalk<'a, 'f>>,
 }
 
-/// Where the rows of an element are, if all are like the first.
+/// Location of an element's rows, if all are like the first.
 struct PlyPlace {
     start: u64,
     end: u64,
@@ -112,7 +113,7 @@ struct PlyPlace {
 }
 
 impl<'a, 'f> PlyTableSource<'a, 'f> {
-    /// How the rows of an element are found, if they are not all of one size.
+    /// Returns the walk that locates the rows of a table, if their sizes differ.
     fn walk(&self, table: usize) -> Option<&PlyWalk<'a, 'f>> {
         self.walk.as_ref().filter(|_| table + 1 == self.elements.len())
     }
@@ -171,7 +172,7 @@ impl TableSource for PlyTableSource<'_, '_> {
 
     fn check(&self, table: usize, slot: &RowsSlot) -> Result<()> {
         let PlyPlace { layout, shape, .. } = &self.places[table];
-        // Rows that were walked are whole.
+        // Walked rows are complete.
         let is_like = self.walk(table).is_some() || shape.agreeing(layout, &slot.bytes, slot.rows) == slot.rows;
         if is_like { Ok(()) } else { Err(unlike()) }
     }
@@ -190,17 +191,17 @@ impl TableSource for PlyTableSource<'_, '_> {
         let bytes = &slot.bytes[..slot.size];
         let rows = slot.rows;
         let block = PlySinkBlock { bytes, rows, first_row: 0, bases: &[], totals: &outcome.totals, shape };
-        // SAFETY: nobody else has the sink.
+        // SAFETY: no other thread has the sink.
         let findings = unsafe { sink.publish(&block, &mut PlyScratch::default())? };
         if findings.mismatch.is_some() {
             return Err(unlike());
         }
-        // SAFETY: all rows were published, without a mismatch, and `outcome` has the numbers of values.
+        // SAFETY: all rows were published without a mismatch, and `outcome` has the numbers of values.
         unsafe { table(&part, sink, &homes, &outcome) }
     }
 }
 
-/// Where the rows of each element are if those before it are all like the first ones; `None` if that cannot be.
+/// Locates the rows of each element, assuming that all rows are like the first; `None` if that is impossible.
 fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOptions) -> Result<Option<Vec<PlyPlace>>> {
     let mut start = feed.at();
     let mut places = Vec::new();
@@ -233,7 +234,7 @@ fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOpti
     Ok(Some(places))
 }
 
-/// A table of an element's columns and number of rows.
+/// Returns a table with an element's columns and row count, without values.
 fn without_values(element: &Element, place: &PlyPlace) -> Result<Table> {
     let mut columns = Vec::new();
     let mut counts = place.shape.counts.iter();

@@ -1,6 +1,6 @@
-//! A mesh that a consumer takes while it is read: its positions are kept, its faces are not.
+//! Streams a mesh to a consumer while it is read: positions are kept, faces are not.
 //!
-//! For binary files that have vertices, then faces or nothing, and little that a consumer would miss; all others are
+//! Only for binary files with vertices, then faces or nothing, and no other content that consumers need; others are
 //! read as scenes ([`super::scene`]).
 
 use super::binary::PlyReader;
@@ -24,27 +24,27 @@ use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::read::Extent;
 
-/// The result of reading, apart from the pieces.
+/// Result of streaming, apart from the pieces.
 pub struct PlyPiecesRead {
-    /// What was found on the way.
+    /// Warnings of the reading.
     pub warnings: Warnings,
-    /// The threads that read.
+    /// Number of reader threads.
     pub threads: usize,
 }
 
-/// The stores of a vertex that are read.
+/// Stores for the vertices.
 struct PlyVertexPlan {
     sink: PlySink,
     has_colors: bool,
 }
 
-/// What is kept of vertices.
+/// Vertices kept in memory.
 struct PlyVertices {
     positions: Vec<[f32; 3]>,
     colors: Vec<[u8; 4]>,
 }
 
-/// Reads a mesh to a consumer; declines if the file must be read as a scene.
+/// Streams a mesh to a consumer; declines if the file must be read as a scene.
 pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsumer) -> Result<Attempt<PlyPiecesRead>> {
     let opened = read_header(feed, options)?;
     let swap = opened.swap();
@@ -68,7 +68,7 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     let progress = ProgressSteps::default();
     let mut reader = PlyReader { feed, options, warnings: &mut warnings, threads: 1, progress };
     reader.element(PlyRowsTarget { element: vertices, sink: &sink, pieces: None })?;
-    // SAFETY: all rows were read without an error, so that each store has an item for each.
+    // SAFETY: all rows were read without an error, so each store has an item for each.
     let PlyVertices { positions, colors } = unsafe { arrays(sink, vertices.count as usize, has_colors)? };
     consumer.start(KnownPositions::All(&positions))?;
     let pieces = PlyPieces { consumer, positions: &positions, colors: &colors };
@@ -85,18 +85,18 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     Ok(Attempt::Done(PlyPiecesRead { warnings, threads }))
 }
 
-/// Whether vertices are points without normals, and no splats.
+/// Whether vertices are points without normals, and not splats.
 fn is_plain_cloud(vertices: &Element) -> bool {
     ["nx", "scale_0", "f_dc_0"].iter().all(|name| vertices.property(name).is_none())
 }
 
-/// Whether an element is `face` with one list.
+/// Whether an element is `face` with a single list.
 fn has_corners_alone(faces: &Element) -> bool {
     let lists = faces.properties.iter().filter(|property| property.count.is_some()).count();
     faces.name == "face" && corners(faces).is_some() && lists == 1
 }
 
-/// The positions and the colors of vertices, as far as these are bytes; `None` if a consumer would miss some.
+/// Plans stores for positions and for byte colors; `None` if a consumer would lack other values.
 fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>> {
     let channels: Vec<usize> =
         colors(element).into_iter().flat_map(|(rgb, alpha)| rgb.into_iter().chain(alpha)).collect();
@@ -104,13 +104,13 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
     let has_lists = element.properties.iter().any(|property| property.count.is_some());
     let axes = group(element, &["x", "y", "z"]).filter(|_| channels.iter().all(is_byte) && !has_lists);
     let is_double = |&axis: &usize| element.properties[axis].item == Scalar::F64;
-    // Whether they need double precision is not known before all are read.
+    // Whether positions need double precision is known only after reading all of them.
     let Some(axes) = axes.filter(|axes| !axes.iter().all(is_double)) else { return Ok(None) };
     let mut builder = PlyBuilder::new(element, swap)?;
     let positions = builder.store(PlyStore::Triples(Column::new("positions")))?;
     let has_colors = !channels.is_empty();
     let bytes = builder.store(PlyStore::Bytes4(Column::new("colors")))?;
-    // Opaque black, which the channels of the file are put into.
+    // Opaque black, overwritten by the channels in the file.
     builder.fill(bytes, 0, f32::from_ne_bytes([0, 0, 0, u8::MAX]))?;
     for (at, property) in element.properties.iter().enumerate() {
         let place = |properties: &[usize]| properties.iter().position(|&property| property == at);
@@ -130,7 +130,7 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
     Ok(Some(PlyVertexPlan { sink: builder.sink, has_colors }))
 }
 
-/// The arrays of vertices.
+/// Finishes the arrays of vertices.
 ///
 /// # Safety
 /// The first `rows` items of each store were written.
@@ -139,7 +139,7 @@ unsafe fn arrays(sink: PlySink, rows: usize, has_colors: bool) -> Result<PlyVert
     let mut stores = stores.into_iter().flatten();
     let positions = stores.next();
     let colors = stores.next().filter(|_| has_colors);
-    // SAFETY: the condition is this function's.
+    // SAFETY: by this function's contract.
     let (positions, colors) = unsafe {
         (positions.map(|store| store.finish::<[f32; 3]>(rows)), colors.map(|store| store.finish::<u32>(rows)))
     };

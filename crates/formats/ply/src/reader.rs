@@ -1,7 +1,7 @@
-//! Reading PLY: the header, then all rows into the sinks that somebody makes for its elements.
+//! Reads PLY: the header, then all rows into the sinks of its elements.
 //!
-//! There are two builders: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh. Both use the
-//! same core for rows: [`super::binary`] or [`super::text`], and [`super::sink`].
+//! There are two ways to build sinks: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh.
+//! Both share the code for rows: [`super::binary`] or [`super::text`], and [`super::sink`].
 
 use super::binary;
 use super::header::{PlyHeader, PlyHeaderEncoding, PlyHeaderParsed, PlyParser};
@@ -15,7 +15,7 @@ use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::read::Extent;
 
-/// The result of reading, apart from the rows.
+/// Result of reading, apart from the rows.
 pub struct Read<T> {
     pub content: T,
     pub header: PlyHeader,
@@ -29,11 +29,11 @@ pub(super) struct PlyOpened<'a, 'o> {
     pub(super) header: PlyHeader,
     pub(super) options: &'o ParseOptions,
     pub(super) warnings: Warnings,
-    /// Whether binary rows may be damaged because each LF became CR LF.
+    /// Whether binary rows may be damaged by conversion of each LF to CR LF.
     may_be_converted: bool,
 }
 
-/// The state of the rows after reading.
+/// State after reading all rows.
 pub(super) struct PlyReaderRows {
     pub(super) header: PlyHeader,
     pub(super) outcomes: Vec<PlyOutcome>,
@@ -57,11 +57,11 @@ pub(super) fn read_header<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions)
     }
 }
 
-/// So many CR LF and no LF alone among the first rows prove that a program converted the file as if it were text: by
-/// chance, one LF in 256 follows a CR.
+/// This many CR LF and no other LF among the first rows prove that a program converted the file as text: by chance, one
+/// LF in 256 follows a CR.
 const MIN_PAIRS: usize = 4;
 
-/// The number of CR LF in the first bytes of binary rows, if their header has these line ends and no LF is alone.
+/// Counts CR LF in the first bytes of binary rows; 0 if the header has other line ends or any LF has no CR before it.
 fn converted_pairs(bytes: &[u8], header: &PlyHeader) -> usize {
     let is_binary = header.encoding != PlyHeaderEncoding::Ascii;
     let rows = usize::try_from(header.body).ok().and_then(|body| bytes.get(body..)).unwrap_or_default();
@@ -74,7 +74,7 @@ fn converted_pairs(bytes: &[u8], header: &PlyHeader) -> usize {
     if pairs == memchr::memchr_iter(b'\n', rows).count() { pairs } else { 0 }
 }
 
-/// The error about rows in which each LF became CR LF.
+/// Error for rows in which each LF became CR LF.
 fn converted(feed: &Feed<'_>, body: u64) -> Error {
     let message = "the binary data does not match the header: every LF was replaced by CR LF";
     let hint = "a text-mode transfer damaged the file: transfer the original again in binary mode";
@@ -82,8 +82,7 @@ fn converted(feed: &Feed<'_>, body: u64) -> Error {
 }
 
 impl PlyOpened<'_, '_> {
-    /// Whether the bytes of a number are the other way round than this machine has them. Text becomes rows as this
-    /// machine has them.
+    /// Whether the file's byte order differs from this machine's. Text is parsed to rows in this machine's order.
     pub(super) fn swap(&self) -> bool {
         match self.header.encoding {
             PlyHeaderEncoding::Ascii => false,
@@ -92,7 +91,7 @@ impl PlyOpened<'_, '_> {
         }
     }
 
-    /// Reads all rows, each element's to its sink.
+    /// Reads all rows, each element's into its sink.
     pub(super) fn rows(self, sinks: &[PlySink]) -> Result<PlyReaderRows> {
         let PlyOpened { mut feed, mut header, options, mut warnings, may_be_converted } = self;
         let targets = targets(&header.elements, sinks)?;
@@ -152,8 +151,8 @@ impl PlyOpened<'_, '_> {
         let PlyReaderRows { header, outcomes, warnings, threads } = self.rows(&sinks)?;
         let mut content = Vec::new();
         for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
-            // SAFETY: `self.rows` returned no error, so that all rows of all elements were published to their sinks,
-            // and `outcome` has their counts.
+            // SAFETY: `self.rows` returned no error, so all rows of all elements were published to their sinks, and
+            // `outcome` has their counts.
             let table = unsafe { table(element, sink, homes, outcome)? };
             try_push(&mut content, table, "tables")?;
         }

@@ -1,11 +1,10 @@
-//! Removes invalid faces and edges if the caller continues past errors.
+//! Removes invalid faces and edges if reading continues past errors.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Array, Column, Domain, Elements, Mesh, NONE, Values};
 use std::ops::Range;
 
-/// Removes faces with fewer than three corners, and those with an index out of range, along with their rows in
-/// `columns`; returns how many.
+/// Removes faces with fewer than three corners or an out-of-range index, and their rows in `columns`; returns how many.
 pub(super) fn drop_faces<'a>(
     faces: &mut Elements,
     columns: impl Iterator<Item = &'a mut Column>,
@@ -16,7 +15,7 @@ pub(super) fn drop_faces<'a>(
     Ok(dropped(&keep))
 }
 
-/// Removes lines with an index out of range, along with their rows in `columns`; returns how many.
+/// Removes lines with an out-of-range index, and their rows in `columns`; returns how many.
 pub(super) fn drop_lines<'a>(
     lines: &mut Elements,
     columns: impl Iterator<Item = &'a mut Column>,
@@ -27,7 +26,7 @@ pub(super) fn drop_lines<'a>(
     Ok(dropped(&keep))
 }
 
-/// Removes rows of columns; returns how many are left of `count`.
+/// Removes rows of columns; returns how many of `count` remain.
 pub(super) fn drop_rows<'a>(
     columns: impl Iterator<Item = &'a mut Column>,
     rows: &[u64],
@@ -38,7 +37,7 @@ pub(super) fn drop_rows<'a>(
     Ok(keep.iter().filter(|&&is_kept| is_kept).count())
 }
 
-/// Marks the corners at `vertices`, which will be removed, as indices out of range.
+/// Marks the corners at `vertices`, which will be removed, as out of range.
 pub(super) fn mark_corners(corners: &mut Array<u32>, vertices: &[u64]) -> Result<()> {
     for corner in corners.to_mut()? {
         if vertices.binary_search(&u64::from(*corner)).is_ok() {
@@ -70,7 +69,7 @@ pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Marks which of `count` rows to keep.
+/// Returns which of `count` rows to keep: all except `rows`.
 fn all_but(rows: &[u64], count: usize) -> Result<Vec<bool>> {
     let mut keep = Vec::new();
     keep.try_reserve_exact(count).map_err(|_| Error::memory("the repair"))?;
@@ -107,7 +106,7 @@ fn dropped(keep: &[bool]) -> u64 {
     keep.iter().filter(|&&is_kept| !is_kept).count() as u64
 }
 
-/// Returns for each element whether it is valid.
+/// Returns whether each element is valid.
 fn valid(elements: &Elements, min_corners: usize, positions: u32) -> Result<Vec<bool>> {
     let mut keep = Vec::new();
     keep.try_reserve_exact(elements.len()).map_err(|_| Error::memory("the repair"))?;
@@ -159,7 +158,7 @@ fn with_array(values: &mut Values, work: &mut impl PlyWork) -> Result<()> {
     Ok(())
 }
 
-/// Keeps some of the lists.
+/// Removes the lists that are not in `keep`.
 fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, keep: &[bool]) {
     let mut lists = 0;
     let mut end = 0;
@@ -169,7 +168,7 @@ fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, keep: &[bo
         items.copy_within(corners, end);
         end += size;
         lists += 1;
-        // Never after the list that was just read.
+        // Never past the list just read, so this overwrites no offset still needed.
         offsets[lists] = end as u32;
     }
     items.truncate(end);

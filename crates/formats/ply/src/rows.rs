@@ -1,6 +1,4 @@
-//! The rows of a file in any encoding: the input and the outcome of reading them.
-//!
-//! [`super::binary`] and [`super::text`] bring rows to the sinks; this module has what both report.
+//! Reading rows in any encoding: targets, outcomes and errors shared by [`super::binary`] and [`super::text`].
 
 use super::delivery::PlyPieces;
 use super::header::Element;
@@ -13,27 +11,27 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 use std::ops::Range;
 
-/// The outcome for an element's rows.
+/// Outcome of reading an element's rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyOutcome {
-    /// The total number of values of each list.
+    /// Total number of values of each list.
     pub(super) totals: Vec<u64>,
-    /// Whether a row has a flaw that is only noted: the caller leaves it out.
+    /// Whether a row has a flaw that is only noted: the caller drops it.
     pub(super) broken: bool,
     /// Whether a number was rounded.
     pub(super) rounded: bool,
-    /// The rows that are not what the header declares, in order: zeros and empty lists are in their place.
+    /// Skipped rows in ascending order: zeros and empty lists take their place.
     pub(super) left_out: Vec<u64>,
-    /// How many rows there are, if the file ends before the last.
+    /// Number of rows, if the file ends before the last.
     pub(super) row_count: Option<u64>,
 }
 
-/// An element that is read, and where its rows go.
+/// An element and the sink for its rows.
 #[derive(Clone, Copy)]
 pub(super) struct PlyRowsTarget<'a> {
     pub(super) element: &'a Element,
     pub(super) sink: &'a PlySink,
-    /// Takes the faces that the rows are, in place of the sink.
+    /// Receives the rows as faces, instead of the sink.
     pub(super) pieces: Option<PlyPieces<'a>>,
 }
 
@@ -45,7 +43,7 @@ impl PlyOutcome {
         Ok(PlyOutcome { totals, ..PlyOutcome::default() })
     }
 
-    /// Reports the findings of publishing a block, in the order of the rows. `place` returns the location of a flaw.
+    /// Reports the findings of publishing a block, in row order. `place` returns the location of a flaw.
     pub(super) fn file(
         &mut self,
         target: PlyRowsTarget<'_>,
@@ -101,14 +99,14 @@ impl PlyRowsTarget<'_> {
         }
     }
 
-    /// The error that the rows end too early: `rows` of them are whole.
+    /// Error for a file that ends after `rows` complete rows.
     pub(super) fn truncated(&self, rows: u64, place: Place) -> Error {
         let Element { name, count, .. } = self.element;
         let message = format!("unexpected end of file in `{}`: found {rows} of {count} rows", names::shown(name));
         Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
     }
 
-    /// The error that the lists of a property have too many values in all.
+    /// Error for a list property with too many values in total.
     pub(super) fn too_many_values(&self, row: u64, limit: u64, place: Place) -> Error {
         let name = names::shown(&self.element.name);
         let message =
@@ -117,7 +115,7 @@ impl PlyRowsTarget<'_> {
         error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
     }
 
-    /// The error that a row is longer than the limit.
+    /// Error for a row longer than the limit.
     pub(super) fn too_long(&self, row: u64, limit: u64, place: Place) -> Error {
         let name = names::shown(&self.element.name);
         let message = format!("row {row} of `{name}` is longer than the limit of {limit} bytes (line_bytes)");
@@ -125,13 +123,13 @@ impl PlyRowsTarget<'_> {
         error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }
 
-    /// The property of list `list`.
+    /// Name of the property of list `list`.
     pub(super) fn list_name(&self, list: usize) -> &str {
         let lists = self.element.properties.iter().filter(|property| property.count.is_some());
         lists.map(|property| property.name.as_str()).nth(list).unwrap_or("")
     }
 
-    /// Returns which word of a row a flaw is about. `words` starts with the row's first word.
+    /// Returns the word of a row with a flaw. `words` starts with the row's first word.
     pub(super) fn word_of<'t>(
         &self,
         flaw: &Flaw,
@@ -159,7 +157,7 @@ impl PlyRowsTarget<'_> {
     }
 }
 
-/// Returns an index as in the file, if it is still known.
+/// Returns an index as in the file, if it can be recovered.
 fn shown(value: u32, check: &Check) -> Option<i64> {
     match (check.scalar, value) {
         (Scalar::I32, value) => Some(i64::from(value as i32)),

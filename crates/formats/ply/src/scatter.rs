@@ -1,36 +1,36 @@
-//! The tight loops that take numbers out of rows: copied, byte-swapped, or converted.
+//! Inner loops that copy, byte-swap or convert numbers from rows to arrays.
 //!
-//! A loop takes one number, or a few adjacent ones, from many rows, and stores them in one array. [`super::sink`]
-//! decides which numbers go where; nothing here accesses more than the numbers it moves.
+//! A loop moves one number, or a few adjacent ones, from many rows to one array. [`super::sink`] decides which numbers
+//! go where; nothing here accesses more than the numbers it moves.
 
 use polyhaul_model::Scalar;
 
-/// What happens to numbers on their way.
+/// Operation on the numbers being moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PlyOp {
-    /// Bytes that are copied as they are.
+    /// Copies this many bytes unchanged.
     Copy(usize),
-    /// Numbers of a width in bytes, each byte-swapped.
+    /// Byte-swaps `count` numbers of `width` bytes each.
     Swap { width: usize, count: usize },
-    /// Converts one number to 4 bytes, swapping its bytes first if `swap`.
+    /// Converts one number to 4 bytes, after swapping its bytes if `swap`.
     Convert { from: Scalar, to: PlyScatterTarget, swap: bool },
-    /// Takes nothing from the row, and stores these 4 bytes.
+    /// Reads nothing, and writes these 4 bytes.
     Fill(f32),
 }
 
-/// The target type of a conversion.
+/// Target type of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyScatterTarget {
-    /// The nearest f32.
+    /// Nearest f32.
     Float,
-    /// A part of one: the largest number of the type is 1. Floats stay as they are.
+    /// f32 with integers scaled so that the largest number of the type is 1; floats are not scaled.
     Unit,
-    /// An index: -1 becomes the largest 32-bit number, other values that do not fit the one before it.
+    /// u32 index: -1 becomes `u32::MAX`, any other value that does not fit `u32::MAX - 1`.
     Index,
 }
 
 impl PlyOp {
-    /// Returns the operation that moves a number of type `from` to an array of the same type.
+    /// Returns the operation that stores a number of type `from` unconverted.
     pub(super) fn same(from: Scalar, swap: bool) -> PlyOp {
         match from.bytes() {
             width if swap && width > 1 => PlyOp::Swap { width, count: 1 },
@@ -48,7 +48,7 @@ impl PlyOp {
         }
     }
 
-    /// Returns how many bytes it takes from a row.
+    /// Number of bytes read from a row.
     pub(super) fn source_bytes(self) -> usize {
         match self {
             PlyOp::Copy(bytes) => bytes,
@@ -58,7 +58,7 @@ impl PlyOp {
         }
     }
 
-    /// Returns the operation for `count` adjacent numbers, if one step can do it.
+    /// Returns the operation for `count` adjacent numbers, if a single one can do it.
     pub(super) fn times(self, count: usize) -> Option<PlyOp> {
         match self {
             PlyOp::Copy(bytes) => bytes.checked_mul(count).map(PlyOp::Copy),
@@ -68,7 +68,7 @@ impl PlyOp {
         }
     }
 
-    /// Returns how many bytes it writes.
+    /// Number of bytes written.
     pub(super) fn target_bytes(self) -> usize {
         match self {
             PlyOp::Copy(_) | PlyOp::Swap { .. } => self.source_bytes(),
@@ -76,7 +76,7 @@ impl PlyOp {
         }
     }
 
-    /// Joins this with the operation for the following numbers, if one step can do both.
+    /// Merges this with the operation for the next numbers, if a single one can do both.
     pub(super) fn joined(self, next: PlyOp) -> Option<PlyOp> {
         match (self, next) {
             (PlyOp::Copy(a), PlyOp::Copy(b)) => Some(PlyOp::Copy(a + b)),
@@ -104,7 +104,7 @@ pub(super) struct Even {
     pub(super) step: usize,
 }
 
-/// Rows of any size.
+/// Rows at arbitrary starts.
 #[derive(Clone, Copy)]
 pub(super) struct PlyListed<'a>(pub(super) &'a [u32]);
 
@@ -118,36 +118,36 @@ impl Starts for Even {
 impl Starts for PlyListed<'_> {
     #[inline(always)]
     unsafe fn row(self, row: usize) -> usize {
-        // SAFETY: there is a row `row`, this function's condition, and the slice has an element for each.
+        // SAFETY: there is a row `row`, by this function's contract, and the slice has an element for each.
         unsafe { *self.0.get_unchecked(row) as usize }
     }
 }
 
-/// The source of numbers.
+/// Source of numbers.
 #[derive(Clone, Copy)]
 pub(super) struct From<S> {
     pub(super) bytes: *const u8,
     pub(super) starts: S,
-    /// The offset of a number in its row.
+    /// Offset of the number in its row.
     pub(super) at: usize,
     pub(super) rows: usize,
 }
 
-/// The destination: items `step` bytes apart.
+/// Destination: items `step` bytes apart.
 #[derive(Clone, Copy)]
 pub(super) struct PlyTo {
     pub(super) bytes: *mut u8,
     pub(super) step: usize,
 }
 
-/// Moves a number of each row. Returns `true` if one of them was rounded.
+/// Moves a number of each row. Returns whether any was rounded.
 ///
 /// # Safety
 /// - For each row, `op.source_bytes()` bytes are readable from its start plus `from.at` on.
 /// - For each row, `op.target_bytes()` bytes are writable at its item, and no other thread uses them.
 pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool {
-    // SAFETY: each arm reads `source_bytes` and writes `target_bytes` of its operation, once for each row: this
-    // function's conditions.
+    // SAFETY: each arm reads `source_bytes` and writes `target_bytes` of its operation once per row, by this function's
+    // contract.
     unsafe {
         match op {
             PlyOp::Copy(1) => each::<1, 1, S>(from, to, |bytes| bytes),
@@ -179,7 +179,7 @@ pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool
     false
 }
 
-/// Moves `count` adjacent numbers, or groups of them: those of a list. Returns `true` if one was rounded.
+/// Moves `count` adjacent numbers, or groups of them, of a list. Returns whether any was rounded.
 ///
 /// # Safety
 /// `count * op.source_bytes()` bytes are readable at `source`, `count * op.target_bytes()` writable at `target`. The
@@ -187,11 +187,11 @@ pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool
 #[inline]
 pub(super) unsafe fn items(op: PlyOp, source: *const u8, count: usize, target: *mut u8) -> bool {
     // SAFETY: a copy and a swap read and write the same number of bytes, `source_bytes` for each of `count` items;
-    // `run` has an item for each row. An array of bytes has an alignment of 1.
+    // `run` has an item per row. An array of bytes has an alignment of 1.
     unsafe {
         match op {
             PlyOp::Copy(4) => {
-                // Lists are short: a call would take longer than the loop.
+                // Lists are short: a call to `memcpy` would take longer than the loop.
                 for item in 0..count {
                     target.cast::<[u8; 4]>().add(item).write(source.cast::<[u8; 4]>().add(item).read());
                 }
@@ -223,7 +223,7 @@ unsafe fn each<const N: usize, const M: usize, S: Starts>(
     mut convert: impl FnMut([u8; N]) -> [u8; M],
 ) {
     for row in 0..from.rows {
-        // SAFETY: `N` bytes are readable at the row's number and `M` writable at its item, this function's conditions.
+        // SAFETY: `N` bytes are readable at the row's number and `M` writable at its item, by this function's contract.
         // An array of bytes has an alignment of 1.
         unsafe {
             let bytes = from.bytes.add(from.starts.row(row) + from.at).cast::<[u8; N]>().read();
@@ -246,7 +246,7 @@ fn words_reversed<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     bytes
 }
 
-/// Runs `each` over numbers of a type, given as they are.
+/// Runs `each` over numbers of a type, decoded.
 macro_rules! each_number {
     ($scalar:expr, $swap:expr, $from:expr, $to:expr, $number:ident => $convert:expr, [$($name:ident: $type:ty),+]) => {
         match $scalar {
@@ -266,8 +266,8 @@ unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo
     unsafe {
         each_number!(scalar, swap, from, to, number => {
             let float = number as f32;
-            // NaN is unequal to itself, and stays NaN. Beyond 2^53 an f64 may be wrong about integers, but those are
-            // not f32s either, except for powers of two.
+            // NaN is unequal to itself, and stays NaN. Beyond 2^53 the conversion to f64 may be inexact for integers,
+            // but those are not f32s either, except for powers of two.
             rounded |= f64::from(float) != number as f64 && !float.is_nan();
             float
         }, [I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64]);
@@ -298,7 +298,7 @@ unsafe fn indices<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyT
     // SAFETY: `each` reads the bytes of `scalar` and writes 4, as the conversion does.
     unsafe {
         each_number!(scalar, swap, from, to, number => {
-            // A fraction is no index.
+            // Fractions are invalid as indices.
             let is_whole = number as i128 as f64 == number as f64;
             match number as i128 {
                 -1 if is_whole => u32::MAX,
@@ -320,7 +320,7 @@ mod tests {
         let starts = [0, step as u32];
         let bytes = bytes.as_ptr();
         let to = PlyTo { bytes: out.as_mut_ptr(), step: size };
-        // SAFETY: two rows of `step` bytes, and two items.
+        // SAFETY: `bytes` has two rows of `step` bytes, and `to` two items.
         let rounded = unsafe { run(op, From { bytes, starts: Even { first: 0, step }, at, rows: 2 }, to) };
         let mut listed = vec![0; 2 * size];
         let to = PlyTo { bytes: listed.as_mut_ptr(), step: size };

@@ -1,6 +1,7 @@
-//! A PLY file as a scene: vertices, faces, strips and edges become a mesh, all else stays a table.
+//! Reads a PLY file as a scene: vertices, faces, strips and edges become a mesh, other elements become tables.
 //!
-//! Names and types alone determine the role of each element and property, before any row is read ([`plan`]).
+//! The role of each element and property depends only on names and types, and is determined before any row is read
+//! ([`plan`]).
 
 use super::header::{Element, PlyHeader};
 use super::packed::{self, is_packed};
@@ -23,17 +24,17 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::precision::PrecisionWatch;
 use std::sync::Arc;
 
-/// The role of an element.
+/// Role of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlyRole {
     Table,
-    /// The stores of positions, normals, uvs and colors.
+    /// Stores of positions, normals, uvs and colors.
     Vertices([Option<usize>; 4]),
-    /// The list of corners, and that of two texture coordinates for each.
+    /// Lists of corners, and of two texture coordinates per corner.
     Faces(usize, Option<usize>),
-    /// The list of positions.
+    /// List of positions.
     Strips(usize),
-    /// The store of pairs.
+    /// Store of position pairs.
     Edges(usize),
 }
 
@@ -44,11 +45,11 @@ struct PlyPlanned {
     role: PlyRole,
 }
 
-/// The element of edges, and its properties with the numbers of vertices.
+/// Name of the element of edges.
 pub(super) const EDGE: &str = "edge";
 pub(super) const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
-/// Names that programs give to the list of corners.
+/// Names that programs use for the list of corners.
 const CORNERS: [&str; 8] = [
     "vertex_indices",
     "vertex_index",
@@ -60,7 +61,7 @@ const CORNERS: [&str; 8] = [
     "vertex_list",
 ];
 
-/// Reads a scene.
+/// Reads a file as a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let file = feed.name().clone();
     let opened = read_header(feed.kept()?, options)?;
@@ -76,7 +77,7 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let PlyReaderRows { mut header, outcomes, mut warnings, threads } = opened.rows(&sinks)?;
     let mut made = PlyMade::default();
     for (((element, sink), (homes, role)), outcome) in header.elements.iter().zip(sinks).zip(&roles).zip(&outcomes) {
-        // SAFETY: `opened.rows` returned no error, so that all rows of all elements were published to their sinks, and
+        // SAFETY: `opened.rows` returned no error, so all rows of all elements were published to their sinks, and
         // `outcome` has their counts.
         unsafe { made.element(element, sink, homes, *role, outcome)? };
         if outcome.rounded {
@@ -131,13 +132,13 @@ pub(super) fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Opt
     Some(numbers)
 }
 
-/// The list that names the corners of faces and strips.
+/// Returns the list with the corners of faces or strips.
 pub(super) fn corners(element: &Element) -> Option<usize> {
     let is_list = |&at: &usize| element.properties[at].count.is_some();
     CORNERS.iter().find_map(|name| element.property(name).filter(is_list))
 }
 
-/// Warns of elements that make no mesh although their names say so, and of unusual lists of corners.
+/// Warns about elements that do not become part of the mesh despite their names, and about unusual corner lists.
 fn note_unusable(header: &PlyHeader, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
     let has_vertices = header.elements.iter().any(is_vertices);
     for element in &header.elements {
@@ -193,18 +194,18 @@ fn plan_table(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Table })
 }
 
-/// Floats are colors from 0 to 255 if one is at least this; brighter light than that is no color.
+/// Minimum for fractional float colors to be read as 0 to 255; HDR colors are not expected to be that bright.
 const MIN_BYTE_COLOR: f32 = 64.0;
-/// The names that texture coordinates have.
+/// Property names of texture coordinates.
 const UVS: [[&str; 2]; 4] = [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
-/// The names of color properties.
+/// Property names of colors.
 const COLORS: [[&str; 4]; 3] = [
     ["red", "green", "blue", "alpha"],
     ["diffuse_red", "diffuse_green", "diffuse_blue", "diffuse_alpha"],
     ["r", "g", "b", "a"],
 ];
 
-/// Returns the red, green, blue and, if present, alpha of vertices.
+/// Returns the red, green and blue of vertices, and the alpha if present.
 pub(super) fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
     let is_channel =
         |&at: &usize| matches!(element.properties[at].item, Scalar::U8 | Scalar::U16 | Scalar::F32 | Scalar::F64);
@@ -214,7 +215,7 @@ pub(super) fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
     })
 }
 
-/// The texture coordinates of vertices.
+/// Returns the texture coordinates of vertices.
 pub(super) fn uvs(element: &Element) -> Option<[usize; 2]> {
     UVS.iter().find_map(|names| group(element, names))
 }
@@ -222,7 +223,7 @@ pub(super) fn uvs(element: &Element) -> Option<[usize; 2]> {
 fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     let element = builder.element;
     let swap = builder.sink.layout.swap;
-    // For each property: its store, the offset in the store's items, and the operation.
+    // Per property: its store, the offset in the store's items, and the operation.
     let mut places = Vec::new();
     places.try_reserve_exact(element.properties.len())?;
     places.resize(element.properties.len(), None);
@@ -274,7 +275,7 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Vertices(stores) })
 }
 
-/// Returns the check of indices of a type.
+/// Creates the check for indices of a type.
 pub(super) fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check {
     let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
     // Negative values in the file are large here.
@@ -286,7 +287,7 @@ pub(super) fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check
 fn plan_faces(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlanned> {
     let element = builder.element;
     let Some(corners) = corners(element) else { return plan_table(builder) };
-    // Vertices that have uvs need no others.
+    // `texcoord` is unneeded if vertices have uvs.
     let texcoord = element.property("texcoord").filter(|&at| {
         let property = &element.properties[at];
         property.count.is_some() && property.item == Scalar::F32 && uvs(vertices).is_none()
@@ -332,25 +333,25 @@ fn plan_edges(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlan
     Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Edges(store) })
 }
 
-/// A scene in the making.
+/// A scene under construction.
 #[derive(Default)]
 struct PlyMade {
     scene: Scene,
     mesh: Option<Mesh>,
-    /// Texture coordinates of corners, as a column of faces.
+    /// Texture coordinates of corners, as a face column.
     texcoord: Option<Column>,
-    /// Further columns of edges.
+    /// Other columns of edges.
     edge_columns: Vec<Column>,
     /// Whether faces, strips or lines have flaws.
     broken: [bool; 3],
-    /// Rows of vertices that are left out.
+    /// Vertex rows to remove.
     bad_vertices: Vec<u64>,
-    /// Strips, while the positions are not known.
+    /// Strips, until the positions are known.
     strips: Option<(Vec<u32>, Vec<u32>)>,
 }
 
 impl PlyMade {
-    /// Takes an element's data.
+    /// Adds an element's data.
     ///
     /// # Safety
     /// All rows of the element were published to the sink, with as many list values as `outcome` counts.
@@ -362,8 +363,8 @@ impl PlyMade {
         role: PlyRole,
         outcome: &PlyOutcome,
     ) -> Result<()> {
-        // SAFETY: everything that is finished here has its `rows` items, or its `total` list values and offsets,
-        // written: this function's condition.
+        // SAFETY: everything finished here has its `rows` items, or its `total` list values and offsets, written, by
+        // this function's contract.
         unsafe {
             if role == PlyRole::Table {
                 return try_push(&mut self.scene.tables, table(element, sink, homes, outcome)?, "tables");
@@ -415,7 +416,7 @@ impl PlyMade {
         Ok(())
     }
 
-    /// Scales colors that are numbers from 0 to 255 although they are floats.
+    /// Scales float colors from 0 to 255 to the range 0 to 1.
     fn scale_colors(&mut self, header: &PlyHeader, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
         let Some(mesh) = &mut self.mesh else { return Ok(()) };
         let Some(element) = header.elements.iter().find(|element| is_vertices(element)) else { return Ok(()) };
@@ -443,7 +444,7 @@ impl PlyMade {
         warnings.note(options.faults, "odd-property", diagnostic)
     }
 
-    /// Decides whether positions in double precision stay: if they are 32-bit floats, these suffice.
+    /// Drops double-precision positions unless requested, or needed in automatic mode.
     fn settle_positions(&mut self, options: &ParseOptions, file: &Arc<str>, warnings: &mut Warnings) -> Result<()> {
         let Some(mesh) = &mut self.mesh else { return Ok(()) };
         match options.precision.precision {
@@ -463,7 +464,7 @@ impl PlyMade {
         Ok(())
     }
 
-    /// The scene.
+    /// Completes the scene.
     fn finish(mut self, warnings: &mut Warnings) -> Result<Scene> {
         let Some(mut mesh) = self.mesh else { return Ok(self.scene) };
         let positions = mesh.positions.len() as u32;
@@ -517,7 +518,7 @@ unsafe fn take_vertices(
 ) -> Result<()> {
     let [positions, normals, uvs, colors] =
         store_numbers.map(|at| at.and_then(|at| stores.get_mut(at)).and_then(Option::take));
-    // SAFETY: each store has `rows` items written, this function's condition.
+    // SAFETY: each store has `rows` items written, by this function's contract.
     unsafe {
         if let Some(store) = positions {
             take_positions(mesh, store, rows)?;
@@ -540,7 +541,7 @@ unsafe fn take_vertices(
 /// # Safety
 /// The first `rows` items of the store were written.
 unsafe fn take_positions(mesh: &mut Mesh, store: PlyStore, rows: usize) -> Result<()> {
-    // SAFETY: the condition is this function's.
+    // SAFETY: by this function's contract.
     unsafe {
         if matches!(store, PlyStore::ExactTriples(_)) {
             return mesh.set_exact_positions(store.finish::<[f64; 3]>(rows));
@@ -553,13 +554,13 @@ unsafe fn take_positions(mesh: &mut Mesh, store: PlyStore, rows: usize) -> Resul
 /// # Safety
 /// The first `total` values were written, and if `rows` is not 0, the first `rows + 1` offsets.
 unsafe fn take_elements(list: ListSink, rows: usize, total: usize) -> Result<Elements> {
-    // SAFETY: both conditions are this function's.
+    // SAFETY: both conditions are part of this function's contract.
     let (offsets, corners) = unsafe { (offsets(list.offsets, rows)?, list.values.finish::<u32>(total)) };
     let offsets = if rows == 0 { Vec::new() } else { offsets };
     Ok(Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() })
 }
 
-/// Three floats per face become face normals, if vertices have no normals; our writer stores such normals in this way.
+/// Turns three floats per face into face normals, if vertices have no normals; our writer stores face normals this way.
 fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
     let count = mesh.faces.len();
     let is_axis = |column: &Column, name: &str| {
@@ -583,7 +584,7 @@ fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Two numbers per corner of every face become uvs; otherwise the column stays a column.
+/// Turns two numbers per corner of every face into uvs; other columns stay columns.
 fn take_texcoord(mesh: &mut Mesh, column: Column) -> Result<()> {
     let offsets = column.offsets.as_deref().unwrap_or(&[]);
     let faces = &mesh.faces.offsets;

@@ -1,12 +1,14 @@
 //! Stores the numbers of an element from blocks of rows.
 //!
-//! Blocks are published in parallel: each has its own places in the arrays, assigned beforehand. The builder of a sink
-//! gives the rows a meaning: [`super::tables`] keeps everything as it is, [`super::scene`] makes meshes.
+//! Blocks are published in parallel: each has its own slots in the arrays, reserved beforehand. The builder of a sink
+//! decides what rows mean: [`super::tables`] keeps everything as it is, [`super::scene`] makes meshes.
 //!
-//! Three invariants hold for every sink, and the unsafe code here relies on them. A [`Move`] reads inside its gap and
-//! writes inside an item of its store, since `tables::Builder` adds up their sizes. The items of a list's values have
-//! the size that its operation writes. The values of a list are at most 2^32 - 2 in all, which the jobs check before
-//! they assign places.
+//! Three invariants hold for every sink, and the unsafe code here relies on them:
+//!
+//! - A [`Move`] reads inside its gap and writes inside an item of its store, since `tables::PlyBuilder` adds up their
+//!   sizes.
+//! - The items of a list's values have the size that its operation writes.
+//! - A list property has at most 2^32 - 2 values in total, which the jobs check before they reserve slots.
 
 use super::layout::{PlyLayout, PlyShape, RowEnd};
 use super::scatter::{Even, From, PlyListed, PlyOp, PlyScatterTarget, PlyTo, Starts, items, run};
@@ -17,36 +19,36 @@ use polyhaul_model::warnings::is_kept;
 use polyhaul_pipeline::column::Column;
 use std::ops::Range;
 
-/// The destination of an element's rows.
+/// Destination of an element's rows.
 pub(super) struct PlySink {
     pub(super) layout: PlyLayout,
-    /// Arrays of one item per row.
+    /// Arrays with one item per row.
     pub(super) stores: Vec<PlyStore>,
-    /// The numbers of a row outside of lists.
+    /// Moves of the numbers outside of lists.
     pub(super) moves: Vec<Move>,
-    /// The lists of a row.
+    /// Lists of a row.
     pub(super) lists: Vec<ListSink>,
     pub(super) check: Option<Check>,
 }
 
-/// A step: some numbers of a row to an item of a store.
+/// Moves adjacent numbers of a row into an item of a store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {
-    /// Which of the row's gaps, and where in it.
+    /// Index of the gap, and offset in it.
     pub(super) gap: usize,
     pub(super) at: usize,
-    /// Which store, and where in its items.
+    /// Index of the store, and offset in its items.
     pub(super) store: usize,
     pub(super) to: usize,
     pub(super) op: PlyOp,
 }
 
-/// The destination of a property's lists.
+/// Destination of a list property.
 pub(super) struct ListSink {
-    /// The end of each list, after a leading 0.
+    /// End of each list, after a leading 0.
     pub(super) offsets: Column<u32>,
     pub(super) values: PlyStore,
-    /// The operation on a number.
+    /// Operation on each number.
     pub(super) op: PlyOp,
 }
 
@@ -54,74 +56,74 @@ pub(super) struct ListSink {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
     pub(super) of: PlyChecked,
-    /// The type that they have in the file.
+    /// Type of the indices in the file.
     pub(super) scalar: Scalar,
-    /// The number of elements that indices refer to.
+    /// Number of elements that indices refer to.
     pub(super) limit: u32,
-    /// Whether -1 is special.
+    /// Whether -1 is a valid restart marker.
     pub(super) restarts: bool,
-    /// The fewest numbers of a list that are no flaw.
+    /// Minimum length of a valid list.
     pub(super) least: u32,
 }
 
-/// Which numbers.
+/// The numbers to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyChecked {
-    /// The indices of a list.
+    /// Indices in a list.
     List(usize),
-    /// The pairs of a store.
+    /// Pairs in a store.
     Pairs(usize),
 }
 
-/// Rows of an element, one after the other.
+/// Consecutive rows of an element.
 pub(super) struct PlySinkBlock<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) rows: usize,
-    /// The number of the first one in its element.
+    /// Number of the first row in its element.
     pub(super) first_row: u64,
-    /// The number of values of each list before the block.
+    /// Number of values of each list before the block.
     pub(super) bases: &'a [u64],
-    /// The number of values in the block. For rows of a known shape.
+    /// Number of values of each list in the block. Unused if `shape` is known.
     pub(super) totals: &'a [u64],
     pub(super) shape: Option<&'a PlyShape>,
 }
 
-/// The findings of publishing.
+/// Findings of publishing.
 #[derive(Debug, Default)]
 pub(super) struct SinkFound {
-    /// The first row whose lists do not have the shape's counts: it and all later rows are still to be published.
+    /// First row whose list counts differ from the shape: it and all later rows are still to be published.
     pub(super) mismatch: Option<u64>,
     /// Whether a number was rounded.
     pub(super) rounded: bool,
-    /// The first flaws of rows.
+    /// First flaws of rows.
     pub(super) flaws: Vec<Flaw>,
-    /// The number of further rows that have an index out of range, or are too short.
+    /// Number of further rows with an out-of-range index, and of further rows that are too short.
     pub(super) more: [u64; 2],
 }
 
-/// Something wrong with a row.
+/// An invalid value in a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flaw {
     pub(super) row: u64,
-    /// The start of the number, or the row, in the block.
+    /// Start of the number, or of the row, in the block.
     pub(super) at: usize,
-    /// Which number of the list or the pair it is.
+    /// Index of the number in the list or pair.
     pub(super) item: u32,
     pub(super) kind: FlawKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlawKind {
-    /// An index out of range: as it was converted.
+    /// An out-of-range index, as converted.
     Index(u32),
-    /// A list of so few numbers.
+    /// A list of too few numbers: its length.
     Short(u32),
 }
 
-/// The starts of lists and gaps in rows of varying size; reused memory.
+/// Starts of lists and gaps in rows of varying size; reused memory.
 #[derive(Default)]
 pub(super) struct PlyScratch {
-    /// Rows that there is room for.
+    /// Maximum number of rows.
     capacity: usize,
     gaps: Vec<u32>,
     starts: Vec<u32>,
@@ -131,11 +133,11 @@ pub(super) struct PlyScratch {
 /// Bytes of rows per pass. Each number of a row is moved in a pass of its own, so the rows must stay in the L1 cache;
 /// 24 KiB leave space in it for the output.
 const TURN_BYTES: usize = 24 << 10;
-/// The most rows of a turn that are walked.
+/// Maximum number of walked rows per pass.
 const TURN_ROWS: usize = 512;
 
 impl PlySink {
-    /// A sink for the same lists without any rows, and without arrays of one item per row.
+    /// Creates an empty sink for the same lists, without stores.
     pub(super) fn of_lists(&self) -> Result<PlySink> {
         let layout = self.layout.clone();
         let check = self.check;
@@ -149,14 +151,14 @@ impl PlySink {
         Ok(PlySink { layout, stores: Vec::new(), moves: Vec::new(), lists, check })
     }
 
-    /// Makes room for this total number of rows.
+    /// Reserves slots for this total number of rows.
     pub(super) fn reserve_rows(&self, rows: u64) -> Result<()> {
         let rows = usize::try_from(rows).map_err(|_| Error::memory("rows"))?;
         self.stores.iter().try_for_each(|store| store.reserve(rows))?;
         self.lists.iter().try_for_each(|list| list.offsets.reserve(rows + 1))
     }
 
-    /// Makes room for these total numbers of list values.
+    /// Reserves slots for these total numbers of list values.
     pub(super) fn reserve_values(&self, totals: &[u64]) -> Result<()> {
         for (list, &total) in self.lists.iter().zip(totals) {
             list.values.reserve(usize::try_from(total).map_err(|_| Error::memory("lists"))?)?;
@@ -164,7 +166,7 @@ impl PlySink {
         Ok(())
     }
 
-    /// Whether a number at `at` of a row without lists is stored as nothing but an f32.
+    /// Whether a number at `at` of a row without lists is stored only as f32.
     pub(super) fn narrows(&self, at: usize) -> bool {
         let takes = |step: &&Move| (step.at..step.at + step.op.source_bytes()).contains(&at);
         let is_float = |step: &Move| {
@@ -173,13 +175,13 @@ impl PlySink {
         self.moves.iter().filter(takes).all(is_float)
     }
 
-    /// Stores a block's numbers in the arrays, which must have room for them.
+    /// Stores a block's numbers in the arrays; slots must have been reserved.
     ///
     /// # Safety
-    /// No other thread may use the places of the block's rows, or those of its lists' values (from `bases` on), while
+    /// No other thread may use the slots of the block's rows, or those of its lists' values (from `bases` on), while
     /// this runs.
     pub(super) unsafe fn publish(&self, block: &PlySinkBlock<'_>, scratch: &mut PlyScratch) -> Result<SinkFound> {
-        // SAFETY: all three have this function's condition.
+        // SAFETY: all three calls require what this function's contract ensures.
         let turns = unsafe {
             let mut turns = Turns::new(self, block, scratch)?;
             match block.shape {
@@ -192,7 +194,7 @@ impl PlySink {
     }
 }
 
-/// A block on its way.
+/// A block being published.
 struct Turns<'a, 's> {
     sink: &'a PlySink,
     block: &'a PlySinkBlock<'a>,
@@ -202,12 +204,12 @@ struct Turns<'a, 's> {
     findings: SinkFound,
 }
 
-/// The places of a block in a list's arrays.
+/// A block's slots in a list's arrays.
 struct HeldList<'a> {
     /// From the end of the block's first list on.
     offsets: polyhaul_pipeline::column::pin::PinnedColumn<'a, u32>,
     values: Pinned<'a>,
-    /// The number of values so far, in earlier blocks and this one.
+    /// Number of values: in earlier blocks, published of this block, and total of this block.
     base: u64,
     done: u64,
     total: u64,
@@ -220,7 +222,7 @@ fn range(start: u64, count: u64) -> Result<Range<usize>> {
     Ok(start as usize..end)
 }
 
-/// An internal error: the announced and the actual counts differ.
+/// Internal error: the announced and the actual counts differ.
 fn internal() -> Error {
     Error::new(ErrorKind::Internal, "a block of rows differs from its announcement")
 }
@@ -234,7 +236,7 @@ impl<'a, 's> Turns<'a, 's> {
         let mut lists = Vec::new();
         stores.try_reserve_exact(sink.stores.len())?;
         for store in &sink.stores {
-            // SAFETY: these are places of the block's rows.
+            // SAFETY: these are slots of the block's rows.
             stores.push(unsafe { store.pin(rows.clone()) }?);
         }
         lists.try_reserve_exact(sink.lists.len())?;
@@ -244,11 +246,11 @@ impl<'a, 's> Turns<'a, 's> {
                 Some(shape) => u64::from(shape.counts[number].1) * block.rows as u64,
                 None => block.totals.get(number).copied().unwrap_or(0),
             };
-            // SAFETY: these are places of the block's rows and of their values.
+            // SAFETY: these are slots of the block's rows and of their values.
             let (offsets, values) =
                 unsafe { (list.offsets.pin(rows.start + 1..rows.end + 1)?, list.values.pin(range(base, total)?)?) };
             if rows.start == 0 {
-                // SAFETY: `offsets` begins at place 1 here, so place 0 is before it, in the same allocation. It belongs
+                // SAFETY: `offsets` starts at slot 1 here, so slot 0 is before it, in the same allocation. It belongs
                 // to the first row, which is this block's.
                 unsafe { offsets.start().sub(1).write(0) };
             }
@@ -258,7 +260,7 @@ impl<'a, 's> Turns<'a, 's> {
         Ok(Turns { sink, block, scratch, stores, lists, findings: SinkFound::default() })
     }
 
-    /// Rows of one size.
+    /// Publishes rows of one size.
     ///
     /// # Safety
     /// As for [`PlySink::publish`].
@@ -274,7 +276,7 @@ impl<'a, 's> Turns<'a, 's> {
             let first = row * step;
             let rows = shape.agreeing(&self.sink.layout, &self.block.bytes[first..], announced);
             // SAFETY: `rows * step == bytes.len()` was checked for all rows, so these are inside `bytes`; `agreeing`
-            // found the shape's counts in each. The places belong to this block alone.
+            // found the shape's counts in each. The slots belong to this block alone.
             unsafe {
                 for step in &self.sink.moves {
                     let starts = Even { first: first + shape.gap_starts[step.gap], step: shape.row_bytes };
@@ -295,13 +297,13 @@ impl<'a, 's> Turns<'a, 's> {
     }
 
     /// # Safety
-    /// `starts` names `rows` rows whose gap `step.gap` is inside the block, and `row + rows` is at most the block's
+    /// `starts` yields `rows` rows whose gap `step.gap` is inside the block, and `row + rows` is at most the block's
     /// rows.
     unsafe fn go<S: Starts>(&mut self, step: &Move, starts: S, row: usize, rows: usize) {
         let item = self.sink.stores[step.store].item_bytes();
         let from = From { bytes: self.block.bytes.as_ptr(), starts, at: step.at, rows };
-        // SAFETY: the store is pinned for the block's rows, so that items `row` to `row + rows` are held. A `Move`
-        // stays inside its gap and its item (see the head of the file), and the places are this block's alone.
+        // SAFETY: the store is pinned for the block's rows, which include items `row` to `row + rows`. A `Move` stays
+        // inside its gap and its item (see the module documentation), and the slots belong to this block alone.
         unsafe {
             let to = PlyTo { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
             self.findings.rounded |= run(step.op, from, to);
@@ -319,8 +321,8 @@ impl<'a, 's> Turns<'a, 's> {
         let wide = count as usize * held.item_bytes;
         let bytes = self.block.bytes.as_ptr();
         let starts = Even { first: start, step: shape.row_bytes };
-        // SAFETY: the numbers of each list are inside its row, this function's condition. The pinned values are `count`
-        // for each row of the block, and the pinned offsets one, so that `row + rows` of both are held.
+        // SAFETY: the numbers of each list are inside its row, by this function's contract. The pinned values are
+        // `count` for each row of the block, and the pinned offsets one, so `row + rows` of both are pinned.
         unsafe {
             let target = held.values.start().add(row * wide);
             match list.op.times(count as usize) {
@@ -345,7 +347,7 @@ impl<'a, 's> Turns<'a, 's> {
         held.done += u64::from(count) * rows as u64;
     }
 
-    /// Rows of any size.
+    /// Publishes rows of any size.
     ///
     /// # Safety
     /// As for [`PlySink::publish`].
@@ -357,8 +359,8 @@ impl<'a, 's> Turns<'a, 's> {
             let rows = self.scratch.capacity.min(self.block.rows - row);
             at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
             let scratch = std::mem::take(self.scratch);
-            // SAFETY: `walk` found each row whole, so gaps and lists are inside `bytes`; the scratch has `capacity`
-            // places for each gap, and `rows` is at most that. The places belong to this block alone.
+            // SAFETY: `walk` found each row complete, so gaps and lists are inside `bytes`; the scratch has `capacity`
+            // entries for each gap, and `rows` is at most that. The slots belong to this block alone.
             unsafe {
                 for step in &self.sink.moves {
                     self.go(step, PlyListed(scratch.gaps_of(step.gap)), row, rows);
@@ -383,7 +385,7 @@ impl<'a, 's> Turns<'a, 's> {
     }
 
     /// # Safety
-    /// `scratch` holds the starts and counts of the block's rows `row` to `row + rows`, which are whole.
+    /// `scratch` has the starts and counts of the block's rows `row` to `row + rows`, which are complete.
     unsafe fn walked_lists(&mut self, number: usize, scratch: &PlyScratch, row: usize, rows: usize) -> Result<()> {
         let list = &self.sink.lists[number];
         let held = &mut self.lists[number];
@@ -396,7 +398,7 @@ impl<'a, 's> Turns<'a, 's> {
         }
         let bytes = self.block.bytes.as_ptr();
         // SAFETY: `done + added <= total` was checked, and `total` values are pinned. The numbers of each list are
-        // inside `bytes`, as they were walked, and `row + rows` offsets are pinned.
+        // inside `bytes`, since they were walked, and `row + rows` offsets are pinned.
         unsafe {
             let mut target = held.values.start().add(held.done as usize * held.item_bytes);
             let mut end = (held.base + held.done) as u32;
@@ -411,7 +413,7 @@ impl<'a, 's> Turns<'a, 's> {
         Ok(())
     }
 
-    /// Checks rows that were just written for flaws. `at` returns the start of a list's count, or of a row.
+    /// Checks the rows just written for flaws. `at` returns the start of a list's count, or of a row.
     fn check(&mut self, row: usize, rows: usize, at: impl Fn(usize, usize) -> usize) -> Result<()> {
         let Some(check) = self.sink.check else { return Ok(()) };
         let bytes = |number: usize| self.sink.layout.lists[number].item.bytes();
@@ -425,9 +427,9 @@ impl<'a, 's> Turns<'a, 's> {
                 let ends = &ends[row..];
                 let from = u64::from(first) - held.base;
                 let written = ends.last().map_or(0, |end| (end - first) as usize);
-                // SAFETY: `written` values from `from` on were written with these rows, and are pinned. A check of
-                // lists belongs to a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2
-                // values), so `from` did not wrap.
+                // SAFETY: `written` values from `from` on were written with these rows, and are pinned. Checked lists
+                // have a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2 values), so `from`
+                // did not wrap.
                 let values = unsafe {
                     std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
                 };
@@ -477,19 +479,19 @@ impl<'a, 's> Turns<'a, 's> {
 }
 
 impl Check {
-    /// Returns whether an index is valid.
+    /// Whether an index is valid.
     fn fits(&self, value: u32) -> bool {
         value < self.limit || self.restarts && value == u32::MAX
     }
 
     fn all_fit(&self, values: &[u32]) -> bool {
-        // One comparison and no branch for each. Adding 1 turns -1 (all bits set) into 0, which always fits.
+        // One comparison and no branch per value. Adding 1 turns -1 (all bits set) into 0, which always fits.
         let turned = u32::from(self.restarts);
         let largest = values.iter().fold(0, |largest, value| value.wrapping_add(turned).max(largest));
         values.is_empty() || largest < self.limit.saturating_add(turned)
     }
 
-    /// Returns the flaw of a row of numbers and its index; for the row as a whole, the largest number.
+    /// Returns the flaw of a list and the index of the number at fault, `u32::MAX` for the list as a whole.
     fn flaw(&self, values: &[u32]) -> Option<(u32, FlawKind)> {
         if (values.len() as u64) < u64::from(self.least) {
             return Some((u32::MAX, FlawKind::Short(values.len() as u32)));
@@ -500,7 +502,7 @@ impl Check {
 }
 
 impl FlawKind {
-    /// The kind of warning.
+    /// Warning code.
     pub(super) fn code(&self) -> &'static str {
         match self {
             FlawKind::Index(_) => "index-out-of-range",

@@ -1,6 +1,7 @@
-//! Arrays of any type that rows are spread into, known only by the size of their items.
+//! Arrays of any type that rows are scattered into, known only by the size of their items.
 //!
-//! Numbers are written as bytes, whatever their type; only the finished array is typed. Nothing here knows PLY.
+//! Numbers are written as bytes, whatever their type; only the finished array is typed. Nothing here is specific to
+//! PLY.
 
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scalar, Values};
@@ -9,7 +10,7 @@ use polyhaul_pipeline::column::pin::PinnedColumn;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 
-/// An array that many threads fill: one of numbers of 1 to 8 bytes, of 2 to 4 numbers of 4 bytes, or of 3 of 8 bytes.
+/// An array that several threads fill. Items are numbers of 1 to 8 bytes, 2 to 4 numbers of 4 bytes, or 3 of 8 bytes.
 pub(super) enum PlyStore {
     Bytes1(Column<u8>),
     Bytes2(Column<u16>),
@@ -21,7 +22,7 @@ pub(super) enum PlyStore {
     ExactTriples(Column<[u64; 3]>),
 }
 
-/// A part of a [`PlyStore`] that does not move.
+/// A pinned part of a [`PlyStore`].
 pub(super) enum Pinned<'a> {
     Bytes1(PinnedColumn<'a, u8>),
     Bytes2(PinnedColumn<'a, u16>),
@@ -33,7 +34,7 @@ pub(super) enum Pinned<'a> {
     ExactTriples(PinnedColumn<'a, [u64; 3]>),
 }
 
-/// Runs `$body` with `$inner` bound to the contents of a store, or a pinned one, whatever its type.
+/// Runs `$body` with `$inner` bound to the contents of a store, or a pinned one, of any type.
 macro_rules! with {
     ($type:ident, $store:expr, $inner:pat => $body:expr) => {
         match $store {
@@ -60,7 +61,7 @@ impl PlyStore {
         }
     }
 
-    /// A store for items of the same type, without any.
+    /// Creates an empty store for items of the same type.
     pub(super) fn emptied(&self) -> PlyStore {
         const NAME: &str = "lists";
         match self {
@@ -75,7 +76,7 @@ impl PlyStore {
         }
     }
 
-    /// The bytes of an item.
+    /// Bytes per item.
     pub(super) fn item_bytes(&self) -> usize {
         match self {
             PlyStore::Bytes1(_) => 1,
@@ -88,17 +89,17 @@ impl PlyStore {
         }
     }
 
-    /// Makes room for `total` items in all.
+    /// Reserves slots for `total` items.
     pub(super) fn reserve(&self, total: usize) -> Result<()> {
         with!(PlyStore, self, column => column.reserve(total))
     }
 
-    /// Holds a range that there is room for.
+    /// Pins a reserved range.
     ///
     /// # Safety
     /// As for [`Column::pin`].
     pub(super) unsafe fn pin(&self, range: Range<usize>) -> Result<Pinned<'_>> {
-        // SAFETY: the condition is this function's.
+        // SAFETY: by this function's contract.
         Ok(unsafe {
             match self {
                 PlyStore::Bytes1(column) => Pinned::Bytes1(column.pin(range)?),
@@ -113,21 +114,22 @@ impl PlyStore {
         })
     }
 
-    /// The finished array: `total` items as `T`. Empty if `T` does not have the size and the alignment of the items.
+    /// Returns the finished array: `total` items as `T`. Empty if `T` does not have the size and the alignment of the
+    /// items.
     ///
     /// # Safety
     /// The first `total` items were all written.
     pub(super) unsafe fn finish<T: PlyWord>(self, total: usize) -> Vec<T> {
-        // SAFETY: `Column::finish` has this function's condition.
+        // SAFETY: `Column::finish` requires this function's contract.
         unsafe { with!(PlyStore, self, column => recast(column.finish(total))) }
     }
 
-    /// The finished array as numbers of a type, whose size must be that of the items.
+    /// Returns the finished array as numbers of a type of the items' size.
     ///
     /// # Safety
     /// The first `total` items were all written.
     pub(super) unsafe fn values(self, scalar: Scalar, total: usize) -> Values {
-        // SAFETY: `finish` has this function's condition, and only one arm runs.
+        // SAFETY: `finish` requires this function's contract, and only one arm runs.
         unsafe {
             match scalar {
                 Scalar::I8 => Values::I8(self.finish(total).into()),
@@ -152,7 +154,7 @@ impl Pinned<'_> {
     }
 }
 
-/// A type for which any bytes are a valid value.
+/// A type for which all bytes are valid.
 ///
 /// # Safety
 /// Every bit pattern is valid, and there is no padding.
@@ -172,7 +174,8 @@ words!(
     [f32; 4], [f64; 3]
 );
 
-/// Returns the same array as another type. Empty if the types differ in size or alignment, which no caller requests.
+/// Reinterprets an array as another type. Returns an empty one if the types differ in size or alignment, which no
+/// caller requests.
 pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     if size_of::<A>() != size_of::<B>() || align_of::<A>() != align_of::<B>() {
         debug_assert!(false, "items of other sizes");
@@ -188,7 +191,7 @@ pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     unsafe { Vec::from_raw_parts(start, len, capacity) }
 }
 
-/// Returns numbers as pairs; an odd last one is dropped.
+/// Reinterprets numbers as pairs; drops an odd last one.
 pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
     numbers.truncate(numbers.len() / 2 * 2);
     polyhaul_spill::shrink(&mut numbers);
@@ -197,8 +200,8 @@ pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
         let start = numbers.as_mut_ptr().cast();
         let len = numbers.len() / 2;
         let capacity = numbers.capacity() / 2;
-        // SAFETY: a pair has the alignment of a number and twice its size, and capacity and length are even, so that
-        // their halves describe the same allocation. `ManuallyDrop` keeps the old vector from freeing it.
+        // SAFETY: a pair has the alignment of a number and twice its size, and capacity and length are even, so their
+        // halves describe the same allocation. `ManuallyDrop` keeps the old vector from freeing it.
         return Ok(unsafe { Vec::from_raw_parts(start, len, capacity) });
     }
     let mut pairs = Vec::new();
@@ -215,7 +218,7 @@ mod tests {
     fn items_keep_their_bytes() {
         let store = PlyStore::from_scalar(Scalar::F32, "numbers");
         store.reserve(2).unwrap();
-        // SAFETY: two items of four bytes are held, by this thread alone.
+        // SAFETY: two items of four bytes are pinned, by this thread alone.
         unsafe {
             let pinned = store.pin(0..2).unwrap();
             pinned.start().cast::<[f32; 2]>().write_unaligned([1.5, -2.0]);

@@ -1,15 +1,16 @@
-//! Triangle strips, cut into triangles.
+//! Splits triangle strips into triangles.
 //!
 //! Each number of a strip forms a triangle with the two before it; every second triangle is flipped, so that all have
-//! the same orientation. -1 begins a new strip. A triangle that uses a position twice only joins others and is dropped.
+//! the same orientation. -1 restarts the strip. Triangles that use a position twice only connect others and are
+//! dropped.
 
 use polyhaul_model::Elements;
 use polyhaul_model::error::{Error, Result};
 
-/// The index at which a strip restarts.
+/// Index at which a strip restarts.
 const RESTART: u32 = u32::MAX;
 
-/// Returns the triangles of strips, without those with an index out of range and those that a restart splits.
+/// Returns the triangles of strips, without those that contain a restart or an out-of-range index.
 pub(super) fn triangles(offsets: &[u32], values: &[u32], positions: u32) -> Result<Elements> {
     let mut count = 0;
     each(offsets, values, positions, |_| count += 1);
@@ -34,7 +35,7 @@ fn each(offsets: &[u32], values: &[u32], positions: u32, mut take: impl FnMut([u
     }
 }
 
-/// Elements of `size` corners each.
+/// Creates elements of `size` corners each.
 pub(super) fn rows_of(corners: Vec<u32>, size: usize) -> Result<Elements> {
     let mut offsets = Vec::new();
     if !corners.is_empty() {

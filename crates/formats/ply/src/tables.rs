@@ -1,4 +1,4 @@
-//! A PLY file as tables: every element with all of its columns, unconverted.
+//! Reads a PLY file as tables: every element with all of its columns, unconverted.
 
 use super::header::{Element, Property};
 use super::layout::PlyLayout;
@@ -10,14 +10,14 @@ use super::store::PlyStore;
 use polyhaul_model::error::{Result, try_push, try_string};
 use polyhaul_model::{Column, Table};
 
-/// Where a property is stored while it is read.
+/// Where a property is stored during reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyTablesHome {
-    /// A store of the sink.
+    /// In a store of the sink.
     Store(usize),
-    /// A list of the sink.
+    /// In a list of the sink.
     List(usize),
-    /// A part of something that its maker knows.
+    /// Nowhere, or in a shared store that the planner tracks.
     Elsewhere,
 }
 
@@ -25,9 +25,9 @@ pub(super) enum PlyTablesHome {
 pub(super) struct PlyBuilder<'a> {
     pub(super) element: &'a Element,
     pub(super) sink: PlySink,
-    /// For each property so far.
+    /// Home of each property so far.
     pub(super) homes: Vec<PlyTablesHome>,
-    /// Which gap the next number is in, and where.
+    /// Gap of the next number, and the offset in it.
     gap: usize,
     at: usize,
 }
@@ -39,13 +39,13 @@ impl<'a> PlyBuilder<'a> {
         Ok(PlyBuilder { element, sink, homes: Vec::new(), gap: 0, at: 0 })
     }
 
-    /// Adds a store; returns its number.
+    /// Adds a store; returns its index.
     pub(super) fn store(&mut self, store: PlyStore) -> Result<usize> {
         try_push(&mut self.sink.stores, store, "columns")?;
         Ok(self.sink.stores.len() - 1)
     }
 
-    /// Stores the next property in a column of its own, unchanged.
+    /// Stores the next property in its own column, unchanged.
     pub(super) fn keep(&mut self, property: &Property) -> Result<()> {
         let op = PlyOp::same(property.item, self.sink.layout.swap);
         if property.count.is_some() {
@@ -56,19 +56,19 @@ impl<'a> PlyBuilder<'a> {
         try_push(&mut self.homes, PlyTablesHome::Store(store), "columns")
     }
 
-    /// The next property is a part of the items of a store.
+    /// Stores the next property as a part of the items of a store.
     pub(super) fn part(&mut self, property: &Property, store: usize, to: usize, op: PlyOp) -> Result<()> {
         self.scalar(property, store, to, op)?;
         try_push(&mut self.homes, PlyTablesHome::Elsewhere, "columns")
     }
 
-    /// The next property, which is no list, is not stored.
+    /// Skips the next property, which must not be a list.
     pub(super) fn skip(&mut self, property: &Property) -> Result<()> {
         self.at += property.item.bytes();
         try_push(&mut self.homes, PlyTablesHome::Elsewhere, "columns")
     }
 
-    /// The next property is a list whose values go to `values`.
+    /// Stores the next property, a list, with its values in `values`.
     pub(super) fn list(&mut self, values: PlyStore, op: PlyOp) -> Result<()> {
         let offsets = polyhaul_pipeline::column::Column::new("list offsets");
         try_push(&mut self.sink.lists, ListSink { offsets, values, op }, "columns")?;
@@ -77,7 +77,7 @@ impl<'a> PlyBuilder<'a> {
         try_push(&mut self.homes, PlyTablesHome::List(self.sink.lists.len() - 1), "columns")
     }
 
-    /// Each item of a store has `value` at `to`.
+    /// Fills offset `to` of all items of a store with `value`.
     pub(super) fn fill(&mut self, store: usize, to: usize, value: f32) -> Result<()> {
         let step = Move { gap: 0, at: 0, store, to, op: PlyOp::Fill(value) };
         try_push(&mut self.sink.moves, step, "columns")
@@ -99,7 +99,7 @@ impl<'a> PlyBuilder<'a> {
     }
 }
 
-/// The sink that keeps the wanted columns of an element, and all lists.
+/// Creates a sink for the requested columns of an element, and all lists.
 pub(super) fn sink(
     element: &Element,
     swap: bool,
@@ -113,7 +113,7 @@ pub(super) fn sink(
     Ok((builder.sink, builder.homes))
 }
 
-/// Returns the columns of an element that have stores and lists of their own, in the file's order.
+/// Returns the columns of an element that have stores and lists of their own, in file order.
 ///
 /// # Safety
 /// All rows of the element were published to these stores and lists, with as many list values as `outcome` counts.
@@ -130,15 +130,15 @@ pub(super) unsafe fn columns(
         let (values, offsets) = match *home {
             PlyTablesHome::Elsewhere => continue,
             PlyTablesHome::Store(store) => match stores.get_mut(store).and_then(Option::take) {
-                // SAFETY: a value for each of the `rows` rows was written, a part of this function's condition.
+                // SAFETY: a value for each of the `rows` rows was written, by this function's contract.
                 Some(store) => (unsafe { store.values(property.item, rows) }, None),
                 None => continue,
             },
             PlyTablesHome::List(list) => match lists.get_mut(list).and_then(Option::take) {
                 Some(sink) => {
                     let total = outcome.totals.get(list).copied().unwrap_or(0) as usize;
-                    // SAFETY: `total` values, and an offset for each row with the 0 before them, were written, a part
-                    // of this function's condition.
+                    // SAFETY: `total` values, and an offset for each row with the 0 before them, were written, by this
+                    // function's contract.
                     let (values, offsets) =
                         unsafe { (sink.values.values(property.item, total), offsets(sink.offsets, rows)?) };
                     (values, Some(offsets.into()))
@@ -151,7 +151,7 @@ pub(super) unsafe fn columns(
     Ok(columns)
 }
 
-/// The offsets of `rows` lists.
+/// Returns the offsets of `rows` lists.
 ///
 /// # Safety
 /// If `rows` is not 0, the first `rows + 1` offsets were written.
@@ -161,11 +161,11 @@ pub(super) unsafe fn offsets(column: polyhaul_pipeline::column::Column<u32>, row
         try_push(&mut none, 0, "list offsets")?;
         return Ok(none);
     }
-    // SAFETY: `rows` is not 0 here, so `rows + 1` offsets were written, this function's condition.
+    // SAFETY: `rows` is not 0 here, so `rows + 1` offsets were written, by this function's contract.
     Ok(unsafe { column.finish(rows + 1) })
 }
 
-/// The stores and the lists of a sink, each to be taken once.
+/// Stores and lists of a sink, each to be taken once.
 pub(super) type PlyParts = (Vec<Option<PlyStore>>, Vec<Option<ListSink>>);
 
 /// Splits a sink into its parts.
@@ -179,7 +179,7 @@ pub(super) fn parts(sink: PlySink) -> Result<PlyParts> {
     Ok((stores, lists))
 }
 
-/// An element as a table.
+/// Returns an element as a table.
 ///
 /// # Safety
 /// All of its rows were published.
@@ -190,7 +190,7 @@ pub(super) unsafe fn table(
     outcome: &PlyOutcome,
 ) -> Result<Table> {
     let (mut stores, mut lists) = parts(sink)?;
-    // SAFETY: `columns` has this function's condition, for the same stores and lists.
+    // SAFETY: `columns` requires this function's contract, for the same stores and lists.
     let mut columns = unsafe { columns(element, &mut stores, &mut lists, homes, outcome)? };
     let mut row_count = element.count as usize;
     if !outcome.left_out.is_empty() {
@@ -199,7 +199,7 @@ pub(super) unsafe fn table(
     Ok(Table { name: try_string(&element.name)?, row_count, columns })
 }
 
-/// The targets of elements and their sinks.
+/// Pairs elements with their sinks.
 pub(super) fn targets<'a>(elements: &'a [Element], sinks: &'a [PlySink]) -> Result<Vec<PlyRowsTarget<'a>>> {
     let mut targets = Vec::new();
     targets.try_reserve_exact(elements.len())?;

@@ -1,13 +1,12 @@
-//! Rows of text to the sinks: the job that the pipeline runs, chunk by chunk.
+//! Reads text rows into the sinks, as a chunked pipeline job.
 //!
-//! The row of a line depends on all lines before it. So a chunk's lines are counted first; an ordered part determines
-//! which rows they are; they are then parsed ([`super::lines`]); another ordered part assigns positions to the values
-//! of lists; and the rows are distributed like binary ones.
+//! The row number of a line depends on all lines before it. So a chunk's lines are counted first; an ordered step
+//! numbers them; they are parsed ([`super::lines`]); another ordered step reserves slots for list values; and the rows
+//! are published like binary ones.
 //!
-//! Rows are words, and line ends have no meaning in the format. From the first line on that is not a row, words are
-//! processed one by one and in order ([`super::words`]), which is slow, and rare. It stays sequential because the end
-//! of a row depends on every earlier word, including the counts of lists: counting words in parallel would not reveal
-//! it.
+//! In the format itself rows are words, and line ends have no meaning. From the first line that is not a row on, words
+//! are processed sequentially ([`super::words`]), which is slow but rare. It cannot be parallel because the end of a
+//! row depends on every earlier word, including list counts: counting words in parallel would not reveal it.
 
 mod damaged;
 
@@ -36,99 +35,99 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of text per chunk: text and rows of a chunk stay in a core's own cache.
+/// Text bytes per chunk: text and rows of a chunk fit in a core's private cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// The size of a slot as a multiple of its chunk: a row of small numbers takes twice its text.
+/// Slot size as a multiple of the chunk size: a row of small numbers takes twice its text.
 const SLOT_FACTOR: usize = 5;
-/// Marks the start of a row that is in an earlier chunk.
+/// Start of a row that is in an earlier chunk.
 const CARRIED: u32 = u32::MAX;
 
 /// A chunk in flight.
 struct PlyTextSlot {
     text: Text,
-    /// The start of the rows in it, and in the padded text.
+    /// Start of the rows in the padded text.
     body: usize,
     index: Box<Index>,
     numbers: PlyNumbers,
-    /// Line ends in the text, and lines of rows.
+    /// Line ends in the text, and lines that should be rows.
     lines: u64,
     rows: u64,
-    /// The counts before it.
+    /// Counts before the chunk.
     first_line: u64,
     first_row: u64,
     parsed: PlyLinesParsed,
-    /// The location of the first row, if it began in an earlier chunk.
+    /// Location of the first row, if it started in an earlier chunk.
     carried: Option<(Place, Excerpt)>,
     scratch: PlyScratch,
     findings: Vec<SinkFound>,
-    /// What follows everything that was parsed: an error, or words after the last row.
+    /// After everything that was parsed: an error, or the offset of words after the last row.
     error: Option<Error>,
     extra: Option<usize>,
     damage: PlyDamage,
 }
 
-/// Words in order, from the first line on that is no row.
+/// State of sequential parsing, from the first line that is not a row on.
 struct Serial {
     progress: words::PlyWordsProgress,
-    /// The next or incomplete row, counted over all elements.
+    /// Number of the next or incomplete row, over all elements.
     row: u64,
-    /// The incomplete row's bytes, and its location.
+    /// Bytes of the incomplete row, and its location.
     partial: Vec<u8>,
     place: Option<(Place, Excerpt)>,
     /// Whether several rows were on one line.
     has_shared_line: bool,
 }
 
-/// The state of the ordered parts.
+/// State of the ordered steps.
 struct PlyTextState {
     lines: u64,
     rows: u64,
-    /// Rows that were parsed.
+    /// Number of rows parsed.
     done: u64,
     serial: Option<Serial>,
-    /// Whether an error was found, so that nothing after it matters.
+    /// Whether an error was found; the rest of the file is then irrelevant.
     over: bool,
     /// Whether words after the last row were reported.
     noted: bool,
-    /// Integers that are written as decimals: how many, and the first. They are reported at the end, so that the order
-    /// of warnings does not depend on chunks.
+    /// Integers written as decimals: the number, and the first one. Reported at the end, so that the order of warnings
+    /// does not depend on chunks.
     decimals: (u64, Option<Diagnostic>),
-    /// Rows that were left out and values that were dropped, likewise.
+    /// Skipped rows and dropped values, likewise.
     left_out: (u64, Option<Diagnostic>),
     dropped: (u64, Option<Diagnostic>),
-    /// An explanation for errors after a line with more values than the header declares.
+    /// Explanation for errors after a line with the wrong number of values.
     wide_line: Option<WideLine>,
-    /// The end of the text so far.
+    /// End of the text so far.
     end: u64,
     outcomes: Vec<PlyOutcome>,
     warnings: Warnings,
     progress: ProgressSteps,
 }
 
-/// The kinds of warnings that are reported at the end.
+/// Codes of the warnings reported at the end.
 const AT_THE_END: [&str; 3] = ["decimal-integer", "malformed", "extra-value"];
 
 struct PlyTextJob<'s, 'a> {
     chunks: TextChunks<'s>,
-    /// The offset of the rows in the file.
+    /// Offset of the rows in the file.
     body: u64,
     targets: &'a [PlyRowsTarget<'a>],
     /// Shapes of elements without lists.
     shapes: Vec<Option<PlyShape>>,
     order: PlyLinesOrder,
     options: &'a ParseOptions,
-    /// Whether words are taken in order: no need to parse lines.
+    /// Whether sequential parsing has started: lines need not be parsed in parallel.
     serial: AtomicBool,
     rows_of: RowsOf,
     slot_bytes: usize,
 }
 
-/// How words form rows, from the first line on that is not one.
+/// How words form rows, from the first line that is not a row on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowsOf {
-    /// Whatever their lines.
+    /// Regardless of lines.
     Words,
-    /// Line by line, without what is no row: see [`damaged`].
+    /// By line, skipping lines that are not rows: see [`damaged`].
     Lines,
     /// Each line is a row, whatever follows the row on it.
     EachLine,
@@ -136,7 +135,8 @@ enum RowsOf {
 
 /// Reads the rows of all elements.
 ///
-/// Past errors, rows are those of words if that leads to no error, then those of lines.
+/// When continuing past errors, tries rows regardless of lines first, then rows by line, and, if a line has the wrong
+/// number of values, each line as a row. A stream can be read only once: there, rows by line.
 pub(super) fn read(
     feed: Feed<'_>,
     body: u64,
@@ -168,22 +168,22 @@ pub(super) fn read(
     }
 }
 
-/// Why rows cannot be read.
+/// Reason why rows cannot be read.
 struct RowsError {
     error: Error,
-    /// Whether a line has more values than a row.
+    /// Whether a line has a different number of values than a row.
     has_wide_line: bool,
 }
 
-/// A line that does not have as many values as a row.
+/// A line whose number of values differs from that of a row.
 struct WideLine {
     line: u64,
     why: String,
 }
 
 impl WideLine {
-    /// Adds the explanation to an error at this line or after it. How much was read when an error before it was found
-    /// depends on chunks.
+    /// Adds the explanation to an error at this line or after it. Earlier errors are left alone: how far reading was
+    /// ahead of them depends on chunks.
     fn explain(&self, error: Error) -> Error {
         if error.place().line.is_some_and(|line| line >= self.line) { error.with_hint(&self.why) } else { error }
     }
@@ -258,7 +258,7 @@ fn read_rows(
     Ok((state.outcomes, crew.threads))
 }
 
-/// Makes room for as many rows as the text can have: each number takes at least two bytes.
+/// Reserves space for as many rows as the text can hold: each number takes at least two bytes.
 fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Result<()> {
     let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
     for target in targets {
@@ -272,7 +272,7 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
 }
 
 impl PlyTextState {
-    /// Sets how many rows there are: as many as were found.
+    /// Sets the row counts to the number of rows found.
     fn end_early(&mut self, order: &PlyLinesOrder) {
         let Some((last, row, _)) = order.find(self.done) else { return };
         for (number, outcome) in self.outcomes.iter_mut().enumerate().skip(last) {
@@ -280,7 +280,7 @@ impl PlyTextState {
         }
     }
 
-    /// Warns of what was counted.
+    /// Reports the counted warnings.
     fn note_at_the_end(&mut self, options: &ParseOptions) -> Result<()> {
         let counted = [&mut self.decimals, &mut self.left_out, &mut self.dropped].map(std::mem::take);
         for (code, (count, first)) in AT_THE_END.into_iter().zip(counted) {
@@ -372,7 +372,7 @@ impl PlyTextJob<'_, '_> {
         slot.rows = polyhaul_text::lines::count(rows) as u64;
         slot.lines = slot.rows + polyhaul_text::lines::count(header) as u64;
         slot.lines -= u64::from(planted("ply-lines") && slot.rows > 1);
-        // A carriage return at the end of one and a line feed at the start of the other form one line ending.
+        // A CR at the end of one chunk and an LF at the start of the next form one line end.
         let is_open = rows.last().is_some_and(|last| !matches!(last, b'\n' | b'\r'));
         slot.rows += u64::from(is_open);
     }
@@ -393,7 +393,7 @@ impl PlyTextJob<'_, '_> {
         lines.parse(&mut slot.index, &mut slot.numbers, &mut slot.parsed)
     }
 
-    /// Assigns positions; processes words if lines are not rows.
+    /// Counts the chunk's rows and reserves their slots; parses words sequentially if lines are not rows.
     fn settle(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         slot.carried = None;
         slot.error = None;
@@ -403,7 +403,7 @@ impl PlyTextJob<'_, '_> {
             slot.parsed.clear();
             return Ok(());
         }
-        // A share in which no line begins has no text.
+        // A chunk in which no line starts has no text.
         state.end = state.end.max(slot.text.offset + slot.text.len() as u64);
         if state.serial.is_none() {
             state.done += slot.parsed.segments.iter().map(|segment| segment.rows as u64).sum::<u64>();
@@ -440,7 +440,7 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// The place of an offset in a chunk's padded text, and the line there.
+    /// Returns the location of a word in a chunk's padded text, and an excerpt.
     fn placed(&self, slot: &PlyTextSlot, word: Range<usize>) -> (Place, Excerpt) {
         let text = slot.text.bytes();
         let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
@@ -448,7 +448,7 @@ impl PlyTextJob<'_, '_> {
         (placer.place(token.0), placer.excerpt(token))
     }
 
-    /// Processes the text from `from` on, in order.
+    /// Parses the text from `from` on sequentially.
     fn take_serially(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         match self.rows_of {
             RowsOf::Words => self.take_words(serial, from, slot),
@@ -456,14 +456,14 @@ impl PlyTextJob<'_, '_> {
         }
     }
 
-    /// Processes the words from `from` on, one by one.
+    /// Parses the words from `from` on one by one.
     fn take_words(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         let mut parsed = std::mem::take(&mut slot.parsed);
         let mut row_start = parsed.rows.len();
         parsed.rows.try_reserve(serial.partial.len()).map_err(|_| Error::memory("a row"))?;
         parsed.rows.append(&mut serial.partial);
         let mut segment: Option<PlySegment> = None;
-        // The first word of the incomplete row, if it is in this chunk.
+        // First word of the incomplete row, if it is in this chunk.
         let mut begun: Option<Range<usize>> = None;
         for word in words(slot.text.padded(), from, slot.text.end) {
             let Some((number, row, _)) = self.order.find(serial.row) else {
@@ -510,8 +510,8 @@ impl PlyTextJob<'_, '_> {
         self.carry(serial, row_start, begun, slot)
     }
 
-    /// Keeps the row that the share ends in, whose values begin at `row_start` and whose first word is `begun`, for the
-    /// next share.
+    /// Stores the incomplete row at the end of a chunk for the next chunk. Its values start at `row_start`, and its
+    /// first word is `begun`.
     fn carry(
         &self,
         serial: &mut Serial,
@@ -529,8 +529,8 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, does not have as
-    /// many values as a row of its element: words are taken as rows, whatever their lines.
+    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, has a different
+    /// number of values than a row of its element: from there on, rows are formed regardless of lines.
     fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<WideLine> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
@@ -560,7 +560,7 @@ impl PlyTextJob<'_, '_> {
         (values != expected).then(|| WideLine { line, why: why() })
     }
 
-    /// Returns the error for a word that is not the expected one.
+    /// Creates the error for an unexpected word.
     fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::PlyFault, row: u64) -> Error {
         self.fault_diagnostic(slot, word, fault, row).into_error(ErrorKind::Malformed)
     }
@@ -573,7 +573,7 @@ impl PlyTextJob<'_, '_> {
         Diagnostic { place, expected, excerpt: Some(excerpt), ..Diagnostic::new(message) }
     }
 
-    /// Assigns positions to the rows of a chunk.
+    /// Reserves slots for the rows of a chunk and for their list values.
     fn hand_out(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let mut cut = None;
@@ -643,15 +643,15 @@ impl PlyTextJob<'_, '_> {
                 totals: &segment.totals,
                 shape: self.shapes[segment.element].as_ref(),
             };
-            // SAFETY: `hand_out` (or `cut_short`) gave the segment its rows in order and its `bases` as the values of
-            // all segments before, so that no two segments share places.
+            // SAFETY: `hand_out` (or `cut_short`) assigned the segment its rows in order, and as its `bases` the values
+            // of all earlier segments, so that no two segments share slots.
             let findings = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
             try_push(&mut slot.findings, findings, "complaints")?;
         }
         Ok(())
     }
 
-    /// Reports the findings, in the order of the text.
+    /// Reports the findings in text order.
     fn file(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         for (segment, findings) in slot.parsed.segments.iter().zip(&slot.findings) {
             let place = |flaw: &Flaw| self.place_of_flaw(slot, segment, flaw);
@@ -678,7 +678,7 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Counts integers that are written as decimals; the first has its place.
+    /// Counts integers written as decimals; locates the first one.
     fn count_decimals(&self, state: &mut PlyTextState, slot: &PlyTextSlot) {
         let PlyDecimals { count, first: Some(word) } = slot.parsed.decimals.clone() else { return };
         state.decimals.0 += count;
@@ -700,13 +700,13 @@ impl PlyTextJob<'_, '_> {
         let is_misread = hint.is_some() && (self.rows_of == RowsOf::Words || shares_lines);
         let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
         if is_misread {
-            // The values of a line were taken as several rows, and now too many are left.
+            // The values of a line were parsed as several rows, so that some are left over.
             return Err(diagnostic.into_error(ErrorKind::Malformed));
         }
         state.warnings.note(self.options.faults, "extra-data", diagnostic)
     }
 
-    /// Returns the location of a flaw: the word, if the row has a line of its own, otherwise the start of the row.
+    /// Returns the location of a flaw: the word, if the row has its own line, otherwise the start of the row.
     fn place_of_flaw(&self, slot: &PlyTextSlot, segment: &PlySegment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
         let row = (flaw.row - segment.first_row) as usize;
         if !segment.starts.is_empty() {
@@ -736,7 +736,7 @@ impl PlyTextJob<'_, '_> {
         (place, Some(excerpt))
     }
 
-    /// Checks that no row is missing.
+    /// Fails if rows are missing.
     fn check_end(&self, state: &PlyTextState) -> Result<()> {
         let Some((element, row, _)) = self.order.find(state.done) else { return Ok(()) };
         let line = Some(state.lines + 1);
@@ -746,13 +746,13 @@ impl PlyTextJob<'_, '_> {
     }
 }
 
-/// Adds to a number, of which the first has a message.
+/// Adds to a count, and keeps the first diagnostic.
 fn count(total: &mut (u64, Option<Diagnostic>), count: u64, first: &mut Option<Diagnostic>) {
     total.0 += count;
     total.1 = total.1.take().or_else(|| first.take());
 }
 
-/// Ends a segment at `end` of the rows.
+/// Closes a segment at `end` of the rows; keeps it if it has rows.
 fn close(segment: &mut Option<PlySegment>, end: usize, segments: &mut Vec<PlySegment>) -> Result<()> {
     match segment.take() {
         Some(mut segment) if segment.rows > 0 => {
@@ -763,7 +763,7 @@ fn close(segment: &mut Option<PlySegment>, end: usize, segments: &mut Vec<PlySeg
     }
 }
 
-/// Returns the start of the line that is `lines` lines after the one at `from`.
+/// Returns the start of the line `lines` lines after the one at `from`.
 fn line_start(text: &[u8], from: usize, end: usize, lines: usize) -> usize {
     let mut at = from;
     for _ in 0..lines {

@@ -9,12 +9,12 @@ use polyhaul_model::names::DistinctNames;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Color, Column, MapKind, Material, Scene, TextureMap, Values};
 
-/// The word before the name of a texture in a comment, in lower case.
+/// Keyword of texture comments, in lower case.
 const TEXTURE_WORD: &str = "texturefile";
-/// The property with the number of a face's texture.
+/// Property with the number of a face's texture.
 pub(super) const TEXTURE_NUMBER: &str = "texnumber";
 
-/// The name of the texture that a comment names.
+/// Returns the texture named in a comment.
 pub(super) fn texture_name(comment: &str) -> Option<&str> {
     let (word, name) = comment.trim_start().split_once([' ', '\t'])?;
     let name = name.trim();
@@ -22,18 +22,18 @@ pub(super) fn texture_name(comment: &str) -> Option<&str> {
     Some(unquoted.unwrap_or(name)).filter(|name| !name.is_empty() && word.eq_ignore_ascii_case(TEXTURE_WORD))
 }
 
-/// The comment that names a texture.
+/// Formats the comment for a texture.
 pub(super) fn texture_comment(file: &str) -> String {
     format!("TextureFile {file}")
 }
 
-/// The name of the material that reading makes of a texture: that of the file without folders and extension.
+/// Returns the name of a texture's material: the file name without folders and extension.
 pub(super) fn material_name(file: &str) -> &str {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
-/// Makes materials of the textures that comments name, and takes these comments.
+/// Turns texture comments into materials, and removes them.
 pub(super) fn take_materials(
     scene: &mut Scene,
     comments: &mut Vec<String>,
@@ -76,7 +76,7 @@ pub(super) fn take_materials(
     Ok(())
 }
 
-/// A white material with a texture.
+/// Creates a white material with a texture.
 fn material(file: &str, names: &mut DistinctNames) -> Result<Material> {
     let mut maps = Vec::new();
     let map = TextureMap { kind: MapKind::Diffuse, file: try_string(file)?, ..TextureMap::default() };
@@ -85,7 +85,7 @@ fn material(file: &str, names: &mut DistinctNames) -> Result<Material> {
     Ok(Material { name, diffuse: Some(Color::Rgb([1.0; 3])), maps, ..Material::default() })
 }
 
-/// The numbers of textures; -1 for those that are no such number.
+/// Converts texture numbers to integers; negative and invalid ones become -1.
 fn whole_numbers(values: &Values) -> Result<Vec<i32>> {
     fn whole<T: Copy + Into<f64>>(values: &[T]) -> Result<Vec<i32>> {
         let mut numbers = Vec::new();
@@ -110,7 +110,7 @@ fn whole_numbers(values: &Values) -> Result<Vec<i32>> {
     }
 }
 
-/// The numbers of textures of 64-bit integers.
+/// Converts 64-bit texture numbers.
 fn wide<T: Copy>(values: &[T], number: impl Fn(T) -> i32) -> Result<Vec<i32>> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(values.len()).map_err(|_| Error::memory("materials"))?;

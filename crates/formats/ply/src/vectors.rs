@@ -1,29 +1,29 @@
-//! Vertex attributes of several numbers, under the names that glTF has for them: one property a number.
+//! Vertex attributes with several components, written as one property per component under the names glTF reserves.
 //!
-//! Lists in `vertex` would be the other form, but common readers (Blender's, for one) refuse a file with them. Only
-//! names that glTF reserves are joined again, as `scale_0` and its like are columns of their own.
+//! Lists in `vertex` would be the alternative, but common readers (Blender's, for one) reject files with them. Only the
+//! reserved names are joined again, because `scale_0` and the like are columns of their own.
 
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::{Column, Values};
 
-/// The most numbers of an attribute: those of a matrix of four rows.
+/// Maximum number of components: a 4×4 matrix.
 const MAX_WIDTH: usize = 16;
-/// Attributes that glTF numbers.
+/// Attribute names that glTF numbers.
 const NUMBERED: [&str; 4] = ["TEXCOORD_", "COLOR_", "JOINTS_", "WEIGHTS_"];
 
-/// Whether an attribute of this name is written as one property a number, and read back.
+/// Whether an attribute with this name is written as one property per component, and joined by the reader.
 fn is_attribute(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     let is_numbered = || NUMBERED.iter().any(|start| name.strip_prefix(start).is_some_and(is_number));
     name == "TANGENT" || name.len() > 1 && name.starts_with('_') || is_numbered()
 }
 
-/// The name of a number of an attribute.
+/// Returns the property name of a component.
 pub(super) fn component_name(name: &str, at: usize) -> String {
     format!("{name}_{at}")
 }
 
-/// How many numbers each list of an attribute has, except for empty ones; `None` if it stays a list.
+/// Returns the number of components per list, ignoring empty lists; `None` if the column stays a list.
 pub(super) fn width(column: &Column) -> Option<usize> {
     let offsets = column.offsets.as_deref().filter(|_| is_attribute(&column.name))?;
     let sizes = || offsets.windows(2).map(|ends| ends[1].wrapping_sub(ends[0])).filter(|&size| size > 0);
@@ -32,12 +32,12 @@ pub(super) fn width(column: &Column) -> Option<usize> {
     usize::try_from(width).ok().filter(|width| is_alike && (2..=MAX_WIDTH).contains(width))
 }
 
-/// How many lists of an attribute are empty.
+/// Number of empty lists.
 pub(super) fn empty_lists(column: &Column) -> u64 {
     column.offsets.as_deref().unwrap_or_default().windows(2).filter(|ends| ends[0] == ends[1]).count() as u64
 }
 
-/// Joins columns that are the numbers of attributes.
+/// Joins columns that are the components of attributes.
 pub(super) fn join(columns: &mut Vec<Column>) -> Result<()> {
     let mut at = 0;
     while at < columns.len() {
@@ -52,7 +52,7 @@ pub(super) fn join(columns: &mut Vec<Column>) -> Result<()> {
     Ok(())
 }
 
-/// The name of the attribute whose first number is the first of some columns, and how many there are.
+/// Returns the name and the number of components of the attribute that starts with the first of these columns.
 fn attribute_at(columns: &[Column]) -> Option<(&str, usize)> {
     let first = columns.first()?;
     let name = first.name.strip_suffix("_0").filter(|name| is_attribute(name))?;

@@ -1,8 +1,7 @@
-//! Words of text to rows as this machine has them in memory, one word after the other.
+//! Parses text to rows word by word: the slow path that accepts everything, and describes faults.
 //!
-//! This path accepts everything: rows over several lines, any notation, any type. It describes the fault of a word.
-//! Runs of plain lines go through [`super::lines`]. Both produce the bytes of a binary file in this machine's byte
-//! order, so that a single path leads from rows to arrays.
+//! Accepts rows over several lines, any notation and any type. Runs of plain lines go through [`super::lines`]. Both
+//! produce the bytes of a binary file in this machine's byte order, so that all rows reach the arrays in the same way.
 
 use super::header::{Element, Property};
 use polyhaul_model::Scalar;
@@ -12,23 +11,23 @@ use polyhaul_text::parse::number::{self, IntegerError};
 use polyhaul_text::scan::is_space;
 use std::ops::Range;
 
-/// A row in the making.
+/// Progress in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlyWordsProgress {
-    /// The property whose word comes next.
+    /// Index of the next word's property.
     property: usize,
-    /// The remaining numbers of its list, once its count is known.
+    /// Remaining numbers of its list, once its count is known.
     left: Option<u64>,
     /// Whether the last word was an integer written as a decimal.
     pub(super) was_decimal: bool,
 }
 
-/// The meaning of a word.
+/// The role of a word.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fed {
     /// A part of a row.
     Part,
-    /// The last one of a row.
+    /// The last word of a row.
     Last,
 }
 
@@ -40,7 +39,7 @@ pub(super) struct PlyFault {
 }
 
 impl PlyWordsProgress {
-    /// Whether the next word begins a row.
+    /// Whether the next word starts a row.
     pub(super) fn is_fresh(&self) -> bool {
         self.property == 0 && self.left.is_none()
     }
@@ -126,14 +125,14 @@ fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result
     Ok(0)
 }
 
-/// An integer that is written as a decimal, as some programs write colors: `255.0`, `2.55e2`.
+/// Parses an integer written as a decimal, as some programs write colors: `255.0`, `2.55e2`.
 fn whole(word: &[u8]) -> Option<i64> {
     const MAX: f64 = 9_007_199_254_740_992.0;
     let value = number::f64(word)?;
     (value.fract() == 0.0 && value.abs() <= MAX).then_some(value as i64)
 }
 
-/// Whether a word is an integer for `scalar`, but written as a decimal.
+/// Whether a word for the integer type `scalar` is written as a decimal.
 pub(super) fn is_decimal(scalar: Scalar, word: &[u8]) -> bool {
     !matches!(scalar, Scalar::F32 | Scalar::F64) && word.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
 }
@@ -176,7 +175,7 @@ fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool,
     PlyFault { message, expected: range_of(scalar, is_count) }
 }
 
-/// Which numbers a type has.
+/// Describes the range of a type.
 fn range_of(scalar: Scalar, is_count: bool) -> String {
     let (low, high) = match scalar {
         Scalar::I8 => (i128::from(i8::MIN), i128::from(i8::MAX)),
@@ -192,7 +191,7 @@ fn range_of(scalar: Scalar, is_count: bool) -> String {
     format!("an integer from {} to {high}", if is_count { 0 } else { low })
 }
 
-/// The words of `text[from..to]`.
+/// Iterates over the words of `text[from..to]`.
 pub(super) fn words(text: &[u8], from: usize, to: usize) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = from;
     let end = to.min(text.len());

@@ -1,7 +1,7 @@
-//! Elements with their properties to PLY: the header, and the pages that the pipeline makes.
+//! Writes elements with their properties as PLY: the header, then pages of rows.
 //!
-//! `scene` or tables describe the output as columns. `fields` turns them into binary rows, and `text` formats those as
-//! lines. A binary page is exactly as large as planned; pages are formatted in parallel and written in order.
+//! `scene` or `tables` describe the output as columns. `fields` turns them into binary rows, and `text` formats those
+//! as lines. A binary page is exactly as large as planned; pages are formatted in parallel and written in order.
 
 mod fields;
 mod scene;
@@ -29,22 +29,22 @@ use text::{PlyKind, PlyTextForm};
 pub use scene::write as write_scene;
 pub use tables::{PlyPartText, PlyTableParts, write as write_tables};
 
-/// About how many bytes a page has: one `write` call each.
+/// Approximate bytes per page, and thus per `write` call.
 const PAGE_BYTES: usize = 512 << 10;
-/// Bytes of text assumed per byte of a binary row, in the sizes of pages and slots.
+/// Estimated bytes of text per byte of a binary row, for the sizes of pages and slots.
 const TEXT_FACTOR: u64 = 3;
 
 /// An element to write.
 struct PlyElement<'a> {
     name: Cow<'a, str>,
     properties: Vec<PlyProperty<'a>>,
-    /// The types of the properties.
+    /// Types of the properties.
     kinds: Vec<PlyKind>,
-    /// The rows, in order.
+    /// Rows, in order.
     pieces: Vec<PlyFieldsRows<'a>>,
 }
 
-/// A property of each row of an element.
+/// A property of an element.
 #[derive(Clone)]
 struct PlyProperty<'a> {
     name: Cow<'a, str>,
@@ -58,7 +58,7 @@ struct Remarks<'a> {
 }
 
 impl<'a> PlyElement<'a> {
-    /// Creates an element; properties without names are given one.
+    /// Creates an element; generates names for properties without one.
     fn new(name: &'a str, mut properties: Vec<PlyProperty<'a>>, pieces: Vec<PlyFieldsRows<'a>>) -> Result<Self> {
         let mut taken = HashSet::new();
         taken.try_reserve(properties.len())?;
@@ -79,7 +79,7 @@ impl<'a> PlyProperty<'a> {
     }
 }
 
-/// Warns of comments that a header cannot have as they are. Text of several lines becomes several.
+/// Warns about comments that a header cannot store unchanged. Each line of a comment becomes a comment.
 pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnings) {
     let lines = remarks.into_iter().flatten().flat_map(|remark| remark.split(['\n', '\r']));
     let count = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
@@ -104,7 +104,7 @@ fn write(
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 
-/// Returns PLY's name of the type; 64-bit integers are written as the 32 bits that hold them.
+/// Returns PLY's name of a type; 64-bit integers are written as 32 bits, which hold their values.
 fn type_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "char",
@@ -135,12 +135,12 @@ fn unique<'a>(what: &str, names: impl ExactSizeIterator<Item = &'a str>) -> Resu
     Ok(())
 }
 
-/// Text that is being put together.
+/// A header under construction.
 #[derive(Default)]
 struct PlyWriterHeader(Vec<u8>);
 
 impl PlyWriterHeader {
-    /// Appends a line of these words.
+    /// Appends a line with these words.
     fn line(&mut self, words: &[&str]) -> Result<()> {
         self.0.try_reserve(words.iter().map(|word| word.len() + 1).sum()).map_err(|_| Error::memory("the header"))?;
         for (place, word) in words.iter().enumerate() {
@@ -162,7 +162,7 @@ impl PlyWriterHeader {
         }
     }
 
-    /// Appends lines that begin with a keyword: text of several lines becomes as many.
+    /// Appends remarks with a keyword, one line per line of a remark.
     fn remarks(&mut self, keyword: &str, remarks: &[String]) -> Result<()> {
         for remark in remarks {
             for line in remark.split(['\n', '\r']).filter(|line| !line.is_empty() || remark.is_empty()) {
@@ -175,7 +175,7 @@ impl PlyWriterHeader {
     }
 }
 
-/// The encoding of numbers in a file.
+/// Encoding of numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlyEncoding {
     Ascii,
@@ -214,7 +214,7 @@ fn header(elements: &[PlyElement<'_>], remarks: &Remarks<'_>, encoding: PlyEncod
     Ok(header.0)
 }
 
-/// All rows of all elements, in pages.
+/// Pages with the rows of all elements.
 struct PlyPages<'a> {
     pieces: Vec<PlyPiece<'a>>,
     cost: u64,
@@ -223,10 +223,10 @@ struct PlyPages<'a> {
     form: PlyTextForm,
 }
 
-/// Rows, and the bytes written before them.
+/// Rows, and the cost of all rows before them.
 struct PlyPiece<'a> {
     rows: &'a PlyFieldsRows<'a>,
-    /// The contents of a row, in order.
+    /// Contents of a row, in order.
     kinds: &'a [PlyKind],
     start: u64,
 }
@@ -261,7 +261,7 @@ impl<'a> PlyPages<'a> {
         Ok(pages)
     }
 
-    /// About how many bytes there will be, for progress.
+    /// Estimated bytes of the file, for progress.
     fn about_bytes(&self) -> u64 {
         match self.encoding {
             PlyEncoding::Ascii => self.cost.saturating_mul(TEXT_FACTOR),
@@ -269,13 +269,13 @@ impl<'a> PlyPages<'a> {
         }
     }
 
-    /// The budget of a slot: rows and, for text, its lines, which can be longer than planned.
+    /// Memory budget of a slot: rows and, for text, its lines, which can be longer than estimated.
     fn slot_bytes(&self) -> usize {
         let factor = if self.encoding == PlyEncoding::Ascii { 2 * TEXT_FACTOR + 1 } else { 1 };
         usize::try_from(factor * self.page_cost.max(PAGE_BYTES as u64 / 8)).unwrap_or(usize::MAX)
     }
 
-    /// The rows that begin in page `number`, piece by piece.
+    /// Returns the rows that start in page `number`, piece by piece.
     fn shares(&self, number: u64) -> impl Iterator<Item = (&PlyPiece<'a>, Range<usize>)> {
         let share = number.saturating_mul(self.page_cost)..(number + 1).saturating_mul(self.page_cost);
         let first = self.pieces.partition_point(|piece| piece.end() <= share.start);
@@ -283,7 +283,7 @@ impl<'a> PlyPages<'a> {
         pieces.map(move |piece| {
             let start = piece.first_at(share.start);
             let end = piece.first_at(share.end);
-            // A row that is in no page.
+            // A planted fault: a row that is in no page.
             let lost = usize::from(planted("ply-pages") && start > 0 && start < end);
             (piece, start + lost..end)
         })
@@ -291,7 +291,7 @@ impl<'a> PlyPages<'a> {
 }
 
 impl PlyPiece<'_> {
-    /// Returns the cost before a row: its bytes plus one, since rows can be empty.
+    /// Cost of the rows before a row: their bytes plus one each, since rows can be empty.
     fn cost_before(&self, row: usize) -> u64 {
         self.rows.bytes_before(row) + row as u64
     }
@@ -300,7 +300,7 @@ impl PlyPiece<'_> {
         self.start + self.cost_before(self.rows.count)
     }
 
-    /// The first row that begins at or after `cost`.
+    /// Returns the first row that starts at or after `cost`.
     fn first_at(&self, cost: u64) -> usize {
         partition_point(0..self.rows.count, |row| self.start + self.cost_before(row) < cost)
     }
@@ -314,7 +314,7 @@ impl PlyPageSlot {
         }
     }
 
-    /// Appends rows.
+    /// Appends binary rows.
     fn rows(&mut self, rows: &PlyFieldsRows<'_>, range: Range<usize>, is_big: bool) -> Result<()> {
         let bytes = rows.bytes_before(range.end) - rows.bytes_before(range.start);
         let end = usize::try_from(bytes).ok().and_then(|bytes| self.len.checked_add(bytes));
@@ -330,7 +330,7 @@ impl PlyPageSlot {
         Ok(())
     }
 
-    /// Makes lines of rows.
+    /// Formats rows as lines.
     fn lines(&mut self, piece: &PlyPiece<'_>, range: Range<usize>, form: PlyTextForm) -> Result<()> {
         for start in range.clone().step_by(BLOCK) {
             let block = start..range.end.min(start + BLOCK);

@@ -1,8 +1,8 @@
-//! STL as text: chunks of lines, parsed side by side.
+//! Reads text STL, in chunks of lines that are parsed in parallel.
 //!
-//! A chunk can begin inside a triangle. The statements up to the first one that does not depend on earlier ones
-//! (`StlWord::starts_anew`) are kept and resolved in order; all others are resolved directly. Triangles that take seven
-//! lines each are parsed many together ([`polyhaul_text::parse::facets`]), all others statement by statement.
+//! A chunk can start inside a triangle. The statements up to the first one that does not depend on earlier ones
+//! (`StlWord::starts_anew`) are kept and processed in order; all others are processed directly. Triangles of seven
+//! lines each are parsed in batches ([`polyhaul_text::parse::facets`]), all others statement by statement.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::machine::{Machine, StlStep, StlTriangle};
@@ -31,13 +31,13 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of text per chunk.
+/// Text bytes per chunk.
 const CHUNK_BYTES: usize = 256 << 10;
-/// The size of a slot as a multiple of its chunk: text and triangles.
+/// Slot size as a multiple of the chunk size: text and triangles.
 const SLOT_FACTOR: usize = 3;
-/// The kind of warnings about statements that deviate from the format without harm.
+/// Code of warnings about harmless deviations from the format.
 const ODD_STATEMENT: &str = "odd-statement";
-/// The number of triangles per batch.
+/// Triangles per batch.
 const TOGETHER: usize = 32;
 
 struct StlTextJob<'a, 'o> {
@@ -50,38 +50,38 @@ struct StlTextSlot {
     text: Text,
     index: Box<Index>,
     parsed: StlParsed,
-    /// The triangle that began in a chunk before.
+    /// A triangle that started in an earlier chunk.
     first: Option<StlTriangle>,
     places: StlPlaces,
     room: StlRoom,
 }
 
-/// The parsed contents of a chunk.
+/// Parsed contents of a chunk.
 #[derive(Default)]
 struct StlParsed {
     /// Statements that depend on earlier chunks.
     head: Vec<StlStatement>,
     facets: Vec<StlReadFacet>,
-    /// Their corners in double precision, if these are wanted.
+    /// Corners in double precision, if requested.
     exact: Vec<ExactCorners>,
     has_doubles: bool,
-    /// What their corners lose as 32-bit floats.
+    /// Precision that the corners lose as 32-bit floats.
     loss: DigitLoss,
     solids: Vec<LocalSolid>,
     complaints: Vec<StlComplaint>,
-    /// Complaints that are only counted: faults, and habits.
+    /// Complaints that are only counted: faults, and harmless deviations.
     more_complaints: [u64; 2],
-    /// The state of the last triangle; `None` if it depends on earlier chunks.
+    /// State of the last triangle; `None` if it depends on earlier chunks.
     machine: Option<Machine>,
     /// Whether a solid is open at the end; `None` if it depends on earlier chunks.
     is_open: Option<bool>,
     lines: u64,
 }
 
-/// Memory for triangles that are parsed together.
+/// Buffers for a batch of triangles.
 struct StlBatch {
     facets: [StlReadFacet; TOGETHER],
-    /// Empty unless doubles are wanted.
+    /// Empty unless doubles are requested.
     exact: Vec<ExactCorners>,
 }
 
@@ -92,20 +92,20 @@ impl StlBatch {
     }
 }
 
-/// A solid that begins in a chunk, after a number of its triangles.
+/// A solid that starts in a chunk, after `first` of its triangles.
 struct LocalSolid {
     name: Range<u32>,
     first: usize,
 }
 
-/// A misplaced or invalid statement, or one with a habit.
+/// A misplaced, invalid or deviating statement.
 #[derive(Clone, Copy)]
 struct StlComplaint {
     expected: &'static str,
-    /// How a statement was read that deviates from the format without harm.
+    /// For a harmless deviation: how the statement was read.
     habit: Option<&'static str>,
     token: (u32, u32),
-    /// The number of the chunk's triangles before it.
+    /// Number of the chunk's triangles before it.
     facets: usize,
 }
 
@@ -122,7 +122,7 @@ struct StlTextState {
     warnings: Warnings,
 }
 
-/// Reads STL text, into a model or to a consumer.
+/// Reads text STL, into a model or to a consumer.
 pub fn read(
     text: TextChunks<'_>,
     options: &ParseOptions<StlReadOptions>,
@@ -144,8 +144,8 @@ pub fn read(
     let precision = options.precision;
     let (bounds, exact) = match consumer {
         Some(_) => (None, Vec::new()),
-        // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
-        // triangles.
+        // SAFETY: the run finished without an error, so every chunk was placed and published; `count` is the sum of
+        // their triangles.
         None => unsafe { job.facets.take_exact(count, precision.has_doubles()) },
     };
     let is_exact = watch.finish(precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
@@ -158,7 +158,7 @@ pub fn read(
         solids.try_reserve(1)?;
         solids.insert(0, Solid { name: String::new(), first: 0 });
     }
-    // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
+    // SAFETY: the run finished without an error, so every chunk was placed and published; `count` is the sum of their
     // triangles.
     let scene = unsafe { job.facets.finish(count, exact, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
@@ -177,7 +177,7 @@ impl StlParsed {
         self.lines = 0;
     }
 
-    /// Parses a chunk; only up to the first complaint if that ends the reading.
+    /// Parses a chunk; if `stops`, only up to the first complaint.
     fn parse(&mut self, text: &Text, index: &mut Index, stops: bool, precision: PrecisionPass) -> Result<()> {
         self.clear();
         self.loss = precision.loss();
@@ -186,7 +186,7 @@ impl StlParsed {
         let mut at = text.start + self.head(text.bytes())?;
         let mut room = StlBatch::new(precision.has_doubles())?;
         while at < text.end {
-            // The newline after the text ends a last line that has none.
+            // A newline after the text terminates an unterminated last line.
             index.scan(text.padded(), at, text.end + 1, Level::best());
             let goes_on = if index.lines().is_empty() {
                 let size = memchr::memchr2(b'\n', b'\r', &text.padded()[at..text.end]);
@@ -205,8 +205,8 @@ impl StlParsed {
         Ok(())
     }
 
-    /// Keeps the statements that depend on earlier chunks, up to the first one that begins a triangle or a solid, or
-    /// ends one; returns their end. [`StlTextState::settle`] processes them in order.
+    /// Stores the statements that depend on earlier chunks, up to the first one that starts a triangle, or starts or
+    /// ends a solid; returns their end. [`StlTextState::settle`] processes them in order.
     fn head(&mut self, text: &[u8]) -> Result<usize> {
         let mut statements = Statements::new(text);
         for statement in statements.by_ref() {
@@ -224,8 +224,8 @@ impl StlParsed {
         Ok(statements.at())
     }
 
-    /// Parses the lines of a window, many triangles together if they have seven lines each; returns `false` if a
-    /// complaint ends the reading.
+    /// Parses the lines of a window, in batches if triangles have seven lines each; returns `false` if a complaint ends
+    /// the reading.
     fn window(&mut self, text: &Text, index: &Index, room: &mut StlBatch, stops: bool) -> Result<bool> {
         let window = Window { padded: text.padded(), index, level: Level::best() };
         let mut line = 0;
@@ -255,7 +255,7 @@ impl StlParsed {
         Ok(true)
     }
 
-    /// Parses a line, which is at `line` of the padded text; returns `false` if a complaint ends the reading.
+    /// Parses a line, at `line` of the padded text; returns `false` if a complaint ends the reading.
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;
@@ -290,7 +290,7 @@ impl StlParsed {
         try_push(&mut self.facets, triangle.facet, "triangles")
     }
 
-    /// Notes whether a solid is open now.
+    /// Records the start or end of a solid.
     #[inline]
     fn open(&mut self, word: &StlWord) -> Result<()> {
         match word {
@@ -318,7 +318,7 @@ impl StlParsed {
 }
 
 impl StlTextState {
-    /// Resolves what depends on earlier chunks; returns the triangle that ends in the chunk's head.
+    /// Processes what depends on earlier chunks; returns the triangle that ends in the chunk's head.
     fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlTriangle>> {
         let StlTextSlot { text, parsed, .. } = slot;
         let file = job.chunks.name();
@@ -390,7 +390,7 @@ impl StlTextState {
         }
         let name = names::decode(bytes, &placer.place(start), options.faults, &mut self.warnings)?.into_owned();
         match self.solids.last_mut().filter(|last| last.first == first) {
-            // There could be very many in little text.
+            // Empty solids are replaced: little text could declare very many.
             Some(last) => {
                 let message = format!("the solid `{}` before this one has no triangles", names::shown(&last.name));
                 let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
@@ -460,7 +460,7 @@ impl StlTextState {
         self.warnings.note(options.faults, ODD_STATEMENT, diagnostic)
     }
 
-    /// Observes the precision of a chunk's corners.
+    /// Adds the precision of a chunk's corners.
     fn watch_chunk(&mut self, slot: &StlTextSlot, precision: PrecisionPass) -> Result<()> {
         let mut loss = slot.parsed.loss;
         slot.first.iter().for_each(|triangle| loss.extend(triangle.loss));
@@ -471,7 +471,7 @@ impl StlTextState {
         self.watch.place(precision, loss, bounds, slot.text.offset + slot.text.len() as u64)
     }
 
-    /// Checks that require the end of the file.
+    /// Runs the checks that need the whole file.
     fn end(&mut self, job: &StlTextJob<'_, '_>) -> Result<()> {
         let file: &Arc<str> = job.chunks.name();
         let place = Place { file: file.clone(), line: Some(self.lines + 1), offset: Some(self.end), column: None };
@@ -489,7 +489,7 @@ impl StlTextState {
 }
 
 impl StlComplaint {
-    /// Returns the same complaint with `facets` more triangles before it.
+    /// Returns the complaint with `facets` more triangles before it.
     fn after(&self, facets: usize) -> StlComplaint {
         StlComplaint { facets: self.facets + facets, ..*self }
     }
@@ -533,7 +533,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
         let StlTextSlot { first, parsed, places, room, .. } = slot;
         let first_facet = first.iter().map(|triangle| &triangle.facet);
         let facets = first_facet.chain(&parsed.facets).map(|facet| (*facet, 0));
-        // SAFETY: `place` stored the places that `Facets::place` returned for this chunk alone.
+        // SAFETY: `place` stored the slots that `Facets::place` returned for this chunk alone.
         unsafe {
             if self.options.precision.has_doubles() {
                 let first_corners = first.iter().map(|triangle| &triangle.corners);

@@ -1,4 +1,4 @@
-//! Binary STL: blocks of whole triangles, each read to its own place.
+//! Reads binary STL in blocks of whole triangles, each into its own slots.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::reader::StlFound;
@@ -16,13 +16,13 @@ use polyhaul_pipeline::run::{Crew, run};
 use std::array::from_fn;
 use std::sync::Arc;
 
-/// Triangles of a block: 256 KB, which stay in a core's own cache.
+/// Triangles per block: 256 KB, which stay in a core's private cache.
 const BLOCK_FACETS: usize = 5243;
 
 struct StlBinaryJob<'a, 'o> {
     blocks: Blocks<'a>,
     block_facets: usize,
-    /// The number of triangles according to the header.
+    /// Number of triangles to read.
     count: u64,
     size: Option<u64>,
     facets: Facets<'o>,
@@ -38,14 +38,14 @@ struct StlBinarySlot {
     room: StlRoom,
 }
 
-/// The state of reading.
+/// State of the ordered step.
 #[derive(Default)]
 struct StlBinaryState {
     bytes: u64,
     progress: ProgressSteps,
 }
 
-/// Reads the triangles after a header that counts `count` of them.
+/// Reads the triangles after a header that declares `count` of them.
 pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
@@ -61,10 +61,10 @@ pub fn read(
     let declared = count;
     let counted = counted_by_size(declared, size);
     let count = counted.unwrap_or(u64::from(declared));
-    // A stand-in for a count says nothing; a size does.
+    // A placeholder says nothing about the number of triangles; the size does.
     let by_size = size.map(|size| size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64);
     check_count(if is_placeholder(declared) { by_size.unwrap_or(0).min(count) } else { count }, options)?;
-    // A known size is reliable; a header that counts more is not.
+    // A known size is reliable; a header that declares more is not.
     let known_count = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
     if let Some(consumer) = consumer {
         start(consumer, &source, known_count)?;
@@ -89,24 +89,24 @@ pub fn read(
     };
     let mut solids = Vec::new();
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
-    // SAFETY: the run ended without an error, so every block was placed and published; `whole` is at most the number of
-    // their triangles.
+    // SAFETY: the run finished without an error, so every block was placed and published; `whole` is at most the number
+    // of their triangles.
     let scene = unsafe { job.facets.finish(whole as usize, Vec::new(), solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
-/// Whether a header's count may stand for a count that its writer did not know.
+/// Whether a header's count is one that programs write if they do not know it yet.
 fn is_placeholder(declared: u32) -> bool {
     matches!(declared, 0 | 0x7fff_ffff | u32::MAX)
 }
 
-/// Whether triangles are read up to the end of a stream.
+/// Whether to read triangles up to the end of a stream.
 fn is_open(declared: u32, size: Option<u64>) -> bool {
     size.is_none() && is_placeholder(declared)
 }
 
-/// The number of triangles if the size of the file says it instead of a header without a count; `None` if the header
-/// does.
+/// Returns the number of triangles by file size, if the header has a placeholder; `None` if the header's count applies.
+/// For a stream it is the maximum.
 fn counted_by_size(declared: u32, size: Option<u64>) -> Option<u64> {
     if is_open(declared, size) {
         return Some(u64::from(u32::MAX));
@@ -117,7 +117,7 @@ fn counted_by_size(declared: u32, size: Option<u64>) -> Option<u64> {
     (is_placeholder(declared) && is_whole && count != u64::from(declared)).then_some(count)
 }
 
-/// The number of triangles of a stream that ended.
+/// Returns the number of triangles of a stream that ended.
 fn settle_open(
     state: &StlBinaryState,
     declared: u32,
@@ -136,7 +136,7 @@ fn settle_open(
     Ok(count)
 }
 
-/// Warns of a header without a count.
+/// Warns about a header without a valid count.
 fn note_count(
     declared: u32,
     count: u64,
@@ -149,9 +149,9 @@ fn note_count(
     warnings.note(options.faults, "wrong-count", Diagnostic::at(name, offset, message))
 }
 
-/// Shows a consumer some positions, from up to 1024 places of a file: a millisecond, and so few reads that there are
-/// fewer than one per 64 KiB with those of the blocks. Places at equal distances may all be in the same columns of a
-/// grid; those at multiples of the golden ratio are not.
+/// Sends sample positions to a consumer, from up to 1024 locations in the file: a millisecond, and, together with the
+/// blocks, fewer than one read per 64 KiB. Equally spaced locations may all be in the same columns of a grid; multiples
+/// of the golden ratio are not.
 fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
     const TOGETHER: usize = 32;
     let Some(count) = count.filter(|_| source.is_positioned()) else {
@@ -161,12 +161,12 @@ fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
     let mut bytes = [0; TOGETHER * FACET_BYTES];
     let mut sample = Vec::new();
     for place in 0..places {
-        // The golden ratio's fraction in 64 bits.
+        // Fraction of the golden ratio, as 64 bits.
         let fraction = place.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let room = u128::from(count.saturating_sub(TOGETHER as u64));
         let first = ((u128::from(fraction) * room) >> 64) as u64;
         let at = HEADER_BYTES as u64 + first * FACET_BYTES as u64;
-        // What follows the last triangle is none.
+        // Do not sample data after the last triangle.
         let run = &mut bytes[..TOGETHER.min(count as usize) * FACET_BYTES];
         let have = ask(source, || source.read_at(at, run))?;
         sample.try_reserve(3 * TOGETHER)?;
@@ -175,7 +175,7 @@ fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
     consumer.start(KnownPositions::Sample(&sample))
 }
 
-/// Compares the triangles found with the header's count; returns how many are complete.
+/// Compares the number of triangles with the header's count; returns how many are complete.
 fn settle(
     state: &StlBinaryState,
     count: u64,
@@ -207,10 +207,10 @@ fn settle(
     Ok(facet_count.min(count))
 }
 
-/// The triangles of some bytes.
+/// Decodes the triangles in some bytes.
 fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
     bytes.as_chunks::<FACET_BYTES>().0.iter().map(|facet| {
-        // Whole arrays at constant places become wide loads; a loop over the twelve numbers does not.
+        // Array reads at constant offsets compile to wide loads; a loop over the twelve numbers does not.
         let number = |at: usize| f32::from_le_bytes([facet[at], facet[at + 1], facet[at + 2], facet[at + 3]]);
         let values = from_fn(|row| from_fn(|column| number(4 * (3 * row + column))));
         (values, u16::from_le_bytes([facet[48], facet[49]]))
@@ -218,7 +218,7 @@ fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
 }
 
 impl StlBinaryJob<'_, '_> {
-    /// The bytes of a block that are triangles of the file.
+    /// Returns the bytes of a block that belong to triangles of the file.
     fn facet_bytes<'a>(&self, slot: &'a StlBinarySlot) -> &'a [u8] {
         let left = self.count.saturating_sub(slot.number.saturating_mul(self.block_facets as u64));
         let max_bytes = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
@@ -246,7 +246,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
 
     fn take(&self, number: u64, slot: &mut StlBinarySlot) -> Result<bool> {
         slot.number = number;
-        // In a stream, only reading further reveals whether data follows; for a file the size does.
+        // In a stream, only reading on reveals whether data follows; for a file the size does.
         let end = if self.blocks.in_order() { self.count + 1 } else { self.count };
         Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
     }
@@ -259,7 +259,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
 
     fn publish(&self, slot: &mut StlBinarySlot) -> Result<()> {
         let mut room = std::mem::take(&mut slot.room);
-        // SAFETY: `place` stored the places that `Facets::place` returned for this block alone.
+        // SAFETY: `place` stored the slots that `Facets::place` returned for this block alone.
         let published = unsafe { self.facets.publish(&slot.places, facets(self.facet_bytes(slot)), &mut room) };
         slot.room = room;
         published
@@ -275,7 +275,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
     }
 }
 
-/// The error of a file that is too short for its header.
+/// Error for a file that is too short for its header.
 pub(super) fn short(bytes: u64, name: &Arc<str>) -> Error {
     let message = "not an STL file: a binary file has at least 84 bytes, and a text file starts with `solid`";
     fault(name, bytes, message)

@@ -1,4 +1,4 @@
-//! Where triangles go: into the arrays of a model, or to a consumer.
+//! Destination of triangles: the arrays of a model, or a consumer.
 
 use polyhaul_geometry::dedup::{number_joined, number_rows};
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
@@ -18,29 +18,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A triangle: its normal, then its positions.
 pub(super) type StlReadFacet = [[f32; 3]; 4];
 
-/// The destination of a file's triangles.
+/// Destination of a file's triangles.
 pub(super) struct Facets<'a> {
-    /// Takes them in place of the arrays.
+    /// Receives the triangles instead of the arrays.
     consumer: Option<&'a dyn MeshConsumer>,
     positions: Column<[[f32; 3]; 3]>,
-    /// The positions in double precision, if the file has them.
+    /// Positions in double precision, if the file has them.
     exact: Column<ExactCorners>,
     normals: Column<[f32; 3]>,
     attributes: Column<u16>,
-    /// Whether there are attributes. Only the ordered part changes it.
+    /// Whether any attribute is not 0. Changed only in the ordered step.
     has_attributes: AtomicBool,
 }
 
-/// The places of some triangles.
+/// Slots reserved for some triangles.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StlPlaces {
     pub(super) facets: Range<usize>,
-    /// The places of the attributes before them, where these are the first that are not 0.
+    /// Attribute slots before them, to be filled if these triangles have the first attributes that are not 0.
     gap: Range<usize>,
     has_attributes: bool,
 }
 
-/// Reused memory for the triangles of a piece.
+/// Reusable buffers for the triangles of a piece.
 #[derive(Default)]
 pub(super) struct StlRoom {
     positions: Vec<[[f32; 3]; 3]>,
@@ -48,7 +48,7 @@ pub(super) struct StlRoom {
     attributes: Vec<u16>,
 }
 
-/// A solid of the file: its name, and how many triangles came before it.
+/// A solid in the file: its name, and the number of triangles before it.
 pub(super) struct Solid {
     pub(super) name: String,
     pub(super) first: usize,
@@ -66,12 +66,12 @@ impl<'a> Facets<'a> {
         }
     }
 
-    /// Whether the arrays depend on attributes: a consumer gets them in any case.
+    /// Whether attributes are kept in arrays. A consumer receives them in any case.
     pub(super) fn keeps_attributes(&self) -> bool {
         self.consumer.is_none()
     }
 
-    /// Assigns places, in order; `needs_attributes` if any attribute is not 0.
+    /// Reserves slots. Must be called in order; `needs_attributes` if any attribute is not 0.
     pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
         if self.consumer.is_some() {
             return Ok(StlPlaces { facets, ..StlPlaces::default() });
@@ -89,7 +89,7 @@ impl<'a> Facets<'a> {
         Ok(places)
     }
 
-    /// Makes room for as many triangles as there will be.
+    /// Reserves the final number of triangles.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
         if self.consumer.is_some() {
             return Ok(());
@@ -98,7 +98,7 @@ impl<'a> Facets<'a> {
         self.normals.reserve(count)
     }
 
-    /// Fills places, or hands the triangles over; `room` is reused memory for that.
+    /// Fills reserved slots, or sends the triangles to the consumer, using `room` as buffers.
     ///
     /// # Safety
     /// [`Facets::place`] returned `places` to the caller alone.
@@ -113,8 +113,9 @@ impl<'a> Facets<'a> {
             return consumer.take(&room.piece(places.facets.start as u64));
         }
         let range = || places.facets.clone();
-        // SAFETY: `place` assigns each range once and in order, so no other thread uses these places, by this
-        // function's contract. The gap is 0 or all places before the first attribute, whose chunks write none.
+        // SAFETY: `place` reserves each range once and in order, so no other thread uses these slots, by this
+        // function's contract. The gap is either empty or all slots before the first attribute, whose chunks write
+        // none.
         unsafe {
             self.positions.write(range(), |slots| fill(slots, facets.clone().map(|([_, a, b, c], _)| [a, b, c])))?;
             self.normals.write(range(), |slots| fill(slots, facets.clone().map(|([normal, ..], _)| normal)))?;
@@ -126,7 +127,7 @@ impl<'a> Facets<'a> {
         Ok(())
     }
 
-    /// Fills places with positions in double precision.
+    /// Fills reserved slots with positions in double precision.
     ///
     /// # Safety
     /// As for [`Facets::publish`].
@@ -136,27 +137,27 @@ impl<'a> Facets<'a> {
         corners: impl Iterator<Item = ExactCorners>,
     ) -> Result<()> {
         self.exact.reserve(places.facets.end)?;
-        // SAFETY: the condition is this function's.
+        // SAFETY: by this function's contract.
         unsafe { self.exact.write(places.facets.clone(), |slots| fill(slots, corners)) }
     }
 
-    /// The box around all positions, and those in double precision if `has_exact`.
+    /// Returns the bounds of all positions, and the positions in double precision if `has_exact`.
     ///
     /// # Safety
-    /// The places `0..count` were all handed out and published, if `has_exact` also in double precision.
+    /// The slots `0..count` were all reserved and published, if `has_exact` also in double precision.
     pub(super) unsafe fn take_exact(&mut self, count: usize, has_exact: bool) -> (Option<Bounds>, Vec<[f64; 3]>) {
         let exact = std::mem::replace(&mut self.exact, Column::new("exact positions"));
-        // SAFETY: the condition is this function's.
+        // SAFETY: by this function's contract.
         unsafe {
             let bounds = Bounds::of(self.positions.written(count).as_flattened());
             (bounds, if has_exact { exact.finish(count).into_flattened() } else { Vec::new() })
         }
     }
 
-    /// The scene; empty if a consumer took its triangles.
+    /// Returns the scene; it is empty if a consumer received the triangles.
     ///
     /// # Safety
-    /// The places `0..count` were all handed out and published.
+    /// The slots `0..count` were all reserved and published.
     pub(super) unsafe fn finish(
         self,
         count: usize,
@@ -169,8 +170,8 @@ impl<'a> Facets<'a> {
             return Ok(scene);
         }
         let has_attributes = self.has_attributes.into_inner();
-        // SAFETY: positions and normals of `0..count` were published, this function's condition. From the first
-        // attribute on every chunk writes its own, and the gap of that chunk is all places before.
+        // SAFETY: positions and normals of `0..count` were published, by this function's contract. From the first
+        // attribute on every chunk writes its own, and the gap of that chunk covers all slots before.
         let has_exact = !exact.is_empty();
         // SAFETY: as above.
         let mut rest = unsafe {
@@ -181,7 +182,7 @@ impl<'a> Facets<'a> {
                 attributes: if has_attributes { self.attributes.finish(count) } else { Vec::new() },
             }
         };
-        // From the end on, so that each triangle is moved once. Most files have one solid.
+        // Backward, so that each triangle is moved once. Most files have one solid.
         for solid in solids.iter().rev() {
             let facets = match solid.first {
                 0 => std::mem::take(&mut rest),
@@ -206,7 +207,7 @@ impl<'a> Facets<'a> {
     }
 }
 
-/// The triangles of a solid. `attributes` is empty if there are none.
+/// Triangles of a solid. `attributes` is empty if all are 0.
 #[derive(Default)]
 struct FacetArrays {
     /// Empty if positions have single precision.
@@ -242,7 +243,7 @@ impl StlRoom {
     }
 }
 
-/// Fills all places; with zeros if there were too few values, which cannot happen.
+/// Fills all slots, with zeros if there were too few values, which cannot happen.
 fn fill<T: Copy + Default>(slots: &mut [MaybeUninit<T>], mut values: impl Iterator<Item = T>) {
     slots.iter_mut().for_each(|slot| _ = slot.write(values.next().unwrap_or_default()));
 }
@@ -257,7 +258,7 @@ pub(super) fn too_many() -> Error {
     Error::new(ErrorKind::Limit, "more than 2^32 - 2 corners")
 }
 
-/// The elements from `at` on.
+/// Splits off the values from `at` on.
 fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
     let mut end = Vec::new();
     let tail = values.get(at..).unwrap_or_default();
@@ -267,7 +268,7 @@ fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
     Ok(end)
 }
 
-/// Creates the mesh of triangles with positions of their own.
+/// Creates a mesh; triangles share no positions unless they are welded.
 fn mesh(facets: FacetArrays, options: &ParseOptions<StlReadOptions>) -> Result<Mesh> {
     let FacetArrays { exact, positions, normals, attributes } = facets;
     let threads = options.run.worker_threads();
@@ -294,22 +295,28 @@ fn mesh(facets: FacetArrays, options: &ParseOptions<StlReadOptions>) -> Result<M
     Ok(mesh)
 }
 
-/// Positions, and which of them each corner has.
+/// Welded positions, and the index of each corner's position.
 struct StlWelded {
     exact: Vec<[f64; 3]>,
     positions: Vec<[f32; 3]>,
     corners: Vec<u32>,
 }
 
-/// The distinct positions, by their first appearance, and which of them each has.
+/// Deduplicates positions, numbered by first appearance.
 fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<StlWelded> {
     let threads = run.worker_threads();
     let mut numbers = number_rows(positions, None, threads, &run.cancel)?;
-    if !exact.is_empty() {
-        // Of exact positions with the same nearest floats, the lower halves of equal ones are equal.
-        for axis in [0, 1, 2] {
-            let low = |item: usize| Some(exact[item][axis].to_bits() as u32);
+    for axis in 0..3 {
+        // Different doubles with the same nearest float differ in their lower 32 bits, unless that float is 0, subnormal or
+        // infinite.
+        let low = |item: usize| exact.get(item).map(|position| position[axis].to_bits() as u32);
+        let high = |item: usize| exact.get(item).map(|position| (position[axis].to_bits() >> 32) as u32);
+        let is_coarse = |position: &[f64; 3]| position[axis] != 0.0 && !(position[axis] as f32).is_normal();
+        if !exact.is_empty() {
             numbers = number_joined(&numbers.of_item, numbers.first.len(), low, threads, &run.cancel)?;
+        }
+        if exact.iter().any(is_coarse) {
+            numbers = number_joined(&numbers.of_item, numbers.first.len(), high, threads, &run.cancel)?;
         }
     }
     Ok(StlWelded {
@@ -319,7 +326,7 @@ fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<
     })
 }
 
-/// The values at some places; none if there are no values.
+/// Gathers values by index; empty if there are no values.
 fn picked<T: Copy>(values: &[T], places: &[u32]) -> Result<Vec<T>> {
     let mut picked = Vec::new();
     if !values.is_empty() {
@@ -329,7 +336,7 @@ fn picked<T: Copy>(values: &[T], places: &[u32]) -> Result<Vec<T>> {
     Ok(picked)
 }
 
-/// Fails if the triangles exceed the caller's limit, or the range of indices.
+/// Fails if the number of triangles exceeds the caller's limit, or the range of indices.
 pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) -> Result<()> {
     let limit = options.limits.elements.min(u64::from(NONE) - 1);
     if count.saturating_mul(3) <= limit {
@@ -337,4 +344,21 @@ pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) ->
     }
     let message = format!("more positions than the limit of {limit} (elements)");
     Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_doubles_are_welded_only_if_they_are_equal() {
+        let tiny = 2f64.powi(-200);
+        for (a, b) in [(tiny, 2.0 * tiny), (1e300, 1e301), (1e-310, -1e-310), (0.1, 0.1 + f64::EPSILON)] {
+            let exact = [[a, 1.0, 0.0], [b, 1.0, 0.0], [a, 1.0, 0.0]];
+            let positions = exact.map(|position| position.map(|value| value as f32));
+            let welded = weld(&positions, &exact, &RunOptions::default()).unwrap();
+            assert_eq!(welded.corners, [0, 1, 0], "{a} {b}");
+            assert_eq!(welded.exact, exact[..2]);
+        }
+    }
 }

@@ -1,8 +1,8 @@
-//! STL: triangles, as text or 50 bytes each (3D Systems' StereoLithography interface).
+//! Reads and writes STL: triangles, as text or in 50 bytes each (3D Systems' StereoLithography interface).
 //!
 //! A binary file, little-endian:
 //!
-//! | offset | bytes | |
+//! | offset | bytes | contents |
 //! |---|---|---|
 //! | 0 | 80 | a comment |
 //! | 80 | 4 | number of triangles |
@@ -10,20 +10,19 @@
 //!
 //! The layout of text is in [`polyhaul_text::parse::facets`].
 //!
-//! How polyhaul interprets an STL file where programs differ:
+//! Interpretation where programs differ:
 //!
 //! - A file is binary if its size matches the number of triangles in its header, whatever its first word is. Otherwise,
-//!   or if the size is unknown, it is text if it begins with `solid` followed by text.
+//!   or if the size is unknown, it is text if it starts with `solid` followed by text.
 //! - Each triangle has three positions of its own, and its normal is a face normal, as in the file. Welding is optional
 //!   ([`polyhaul_model::options::StlReadOptions`]).
 //! - The two bytes after a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
-//!   header becomes a comment. If a file is longer than its triangles and they are followed by as many bytes as their
-//!   attributes say, these bytes are dropped, with a warning.
-//! - Text can have any case and white space, several statements on a line, and several solids: each is an object.
+//!   header becomes a comment. If the attributes are byte counts, and that many bytes after each triangle add up to the
+//!   size of the file, these bytes are dropped with a warning.
+//! - Text can have any case and white space, several statements per line, and several solids: each is an object.
 //!
-//! `reader`: which kind a file is. `binary`, `ascii`: the jobs that the pipeline runs. `payload`: bytes of attributes.
-//! `facets`: the arrays they fill.
-//! `statement`, `machine`: words, and the order they must come in. `writer`: both kinds.
+//! `reader`: detects the kind of a file. `binary`, `ascii`: pipeline jobs. `payload`: attribute bytes. `facets`: the
+//! arrays they fill. `statement`, `machine`: words, and their required order. `writer`: both kinds.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -41,16 +40,16 @@ pub use writer::write;
 
 /// Bytes before the first triangle.
 const HEADER_BYTES: usize = 84;
-/// Bytes of a triangle: normal, three positions, attribute.
+/// Bytes per triangle: normal, three positions, attribute.
 const FACET_BYTES: usize = 50;
 
-/// Whether a byte may follow text to the end of the file, as NUL and Ctrl-Z do in files of some programs.
+/// Whether a byte may fill the end of a text file, as NUL and Ctrl-Z do in files of some programs.
 fn is_filler(byte: u8) -> bool {
     matches!(byte, 0 | 0x1a)
 }
 
-/// Returns whether bytes begin like an STL file: text after the word `solid`, or as many triangles as the header
-/// counts. The size of a stream is unknown.
+/// Whether bytes start like an STL file: with the word `solid` and text, or with a header whose count matches `size`.
+/// The size of a stream is unknown.
 pub fn looks_like_stl(head: &[u8], size: Option<u64>) -> bool {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let is_word = text.get(5).is_some_and(u8::is_ascii_whitespace);

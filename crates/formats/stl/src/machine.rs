@@ -1,23 +1,23 @@
-//! The order in which the statements of a triangle must come.
+//! Checks the order of the statements of a triangle.
 
 use super::facets::StlReadFacet;
 use super::statement::StlWord;
 use polyhaul_text::parse::facets::ExactCorners;
 use polyhaul_text::parse::positions::DigitLoss;
 
-/// The state of a triangle.
+/// Progress in a triangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum StlState {
-    /// There is none.
+    /// Between triangles.
     #[default]
     Outside,
-    /// It has its normal.
+    /// After the normal.
     Begun,
-    /// It has this many positions.
+    /// In the loop, after this many positions.
     Loop(usize),
-    /// It has all of them.
+    /// After the loop.
     Closed,
-    /// It is broken; the rest of it is ignored.
+    /// After an error; the rest of the triangle is ignored.
     Broken,
 }
 
@@ -26,34 +26,34 @@ enum StlState {
 pub(super) struct StlTriangle {
     pub(super) facet: StlReadFacet,
     pub(super) corners: ExactCorners,
-    /// What the corners lose as 32-bit floats.
+    /// Precision that the corners lose as 32-bit floats.
     pub(super) loss: DigitLoss,
 }
 
-/// A triangle that is being read.
+/// State machine for the triangle being read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Machine {
     state: StlState,
     triangle: StlTriangle,
 }
 
-/// The outcome of a statement.
+/// Outcome of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum StlStep {
     Fine,
-    /// The triangle is whole.
+    /// The triangle is complete.
     Whole(StlTriangle),
-    /// It is misplaced: this was expected.
+    /// The statement is misplaced: what was expected.
     Wrong(&'static str),
 }
 
 impl Machine {
-    /// Whether a triangle is begun.
+    /// Whether a triangle is open.
     pub(super) fn is_inside(&self) -> bool {
         matches!(self.state, StlState::Begun | StlState::Loop(_) | StlState::Closed)
     }
 
-    /// Processes a statement. A broken triangle is reported once.
+    /// Processes a statement. Reports an invalid triangle once.
     #[inline]
     pub(super) fn step(&mut self, word: &StlWord) -> StlStep {
         match (self.state, word) {
@@ -99,7 +99,7 @@ impl Machine {
         match word {
             StlWord::Facet(normal) => self.start_facet(*normal),
             StlWord::Solid(_) | StlWord::EndSolid => self.state = StlState::Outside,
-            // Text between triangles that is not a statement breaks none of them.
+            // Text between triangles that is not a statement invalidates none of them.
             StlWord::Broken(_) if self.state == StlState::Outside => {}
             _ => self.state = StlState::Broken,
         }

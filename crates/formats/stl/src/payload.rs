@@ -1,7 +1,7 @@
-//! Binary STL files that use the attribute byte count: each triangle is followed by that number of attribute bytes.
+//! Binary STL files that use the attribute as a byte count: each triangle is followed by that many attribute bytes.
 //!
-//! Most programs store 0 or a color in the count. A file with attribute bytes is longer than its triangles. It is
-//! recognized if the triangles and the bytes after them end exactly at the end of the file.
+//! Most programs store 0 or a color there. A file with attribute bytes is longer than its triangles. It is recognized
+//! if the triangles and their attribute bytes end at the end of the file.
 
 use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_bytes::Source;
@@ -9,22 +9,22 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::read::ask;
 use std::io::{self, Read};
 
-/// Bytes read at a time.
+/// Bytes per read.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// The attribute bytes of a file.
+/// Attribute bytes of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StlPayload {
-    /// The number of triangles with attribute bytes.
+    /// Number of triangles with attribute bytes.
     pub(super) facets: u64,
     pub(super) bytes: u64,
 }
 
-/// A source that is read sequentially in blocks.
+/// Reads a source sequentially in blocks.
 struct FacetBlocks<'a> {
     source: Source<'a>,
     block: Vec<u8>,
-    /// The unread part of the block, and the offset after the block.
+    /// Start of the unread part of the block, and the offset after the block.
     start: usize,
     offset: u64,
 }
@@ -34,7 +34,7 @@ impl<'a> FacetBlocks<'a> {
         FacetBlocks { source, block: Vec::new(), start: 0, offset }
     }
 
-    /// The next triangle; `None` at the end.
+    /// Reads the next triangle; `None` at the end.
     fn facet(&mut self) -> io::Result<Option<[u8; FACET_BYTES]>> {
         while self.block.len() - self.start < FACET_BYTES {
             self.block.drain(..self.start);
@@ -60,13 +60,13 @@ impl<'a> FacetBlocks<'a> {
         self.start += count.min(pending);
     }
 
-    /// The offset of the next byte.
+    /// Offset of the next byte.
     fn at(&self) -> u64 {
         self.offset - (self.block.len() - self.start) as u64
     }
 }
 
-/// The number of attribute bytes after a triangle.
+/// Number of attribute bytes after a triangle.
 fn payload_bytes(facet: &[u8; FACET_BYTES]) -> usize {
     usize::from(u16::from_le_bytes([facet[FACET_BYTES - 2], facet[FACET_BYTES - 1]]))
 }
@@ -96,17 +96,17 @@ impl StlPayload {
     }
 }
 
-/// A reader that omits attribute bytes and sets their counts to 0.
+/// A reader that drops attribute bytes and sets their counts to 0.
 pub(super) struct BareFacets<'a> {
     header: Vec<u8>,
     blocks: FacetBlocks<'a>,
     facet: [u8; FACET_BYTES],
-    /// The part of the triangle that was returned.
+    /// Bytes of the triangle that were already returned.
     taken: usize,
 }
 
 impl<'a> BareFacets<'a> {
-    /// `header` is the header of the source.
+    /// Starts with `header`, the header of the source.
     pub(super) fn new(source: Source<'a>, header: Vec<u8>) -> BareFacets<'a> {
         let blocks = FacetBlocks::new(source, header.len() as u64);
         BareFacets { header, blocks, facet: [0; FACET_BYTES], taken: FACET_BYTES }

@@ -1,4 +1,4 @@
-//! Which kind of STL a file is, and reading it as that.
+//! Detects the kind of an STL file, and reads it.
 
 use super::payload::{BareFacets, StlPayload};
 use super::{FACET_BYTES, HEADER_BYTES, ascii, binary, is_filler};
@@ -14,18 +14,18 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Garbage, ask, kept};
 use std::sync::Arc;
 
-/// The number of bytes examined to determine the kind of a file.
+/// Bytes examined to detect the kind of a file.
 const HEAD_BYTES: usize = 1024;
 
-/// The result of reading.
+/// Result of reading.
 pub struct StlFound {
     pub scene: Scene,
     pub warnings: Warnings,
     pub threads: usize,
 }
 
-/// Reads STL of either kind, into a model or to a consumer, so that the scene is empty. `garbage` records data after
-/// compressed data.
+/// Reads STL of either kind, into a model or to a consumer; the scene is empty in the latter case. `garbage` records
+/// data after compressed data.
 pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
@@ -36,7 +36,7 @@ pub fn read(
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];
-    // The reader of text says what is wrong with it.
+    // The text reader reports what is wrong with UTF-16.
     let is_utf16 = (head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF")) && !fits(head, source.len());
     if is_utf16 || is_text(head, source.len()) || has_facets(head, source.len()) {
         return ascii::read(TextChunks::new(source).tolerant(garbage), options, consumer);
@@ -61,7 +61,7 @@ pub fn read(
     Ok(result)
 }
 
-/// Reads a binary file without the bytes of attributes after its triangles.
+/// Reads a binary file without the attribute bytes after its triangles.
 fn read_bare(
     source: Source<'_>,
     head: &[u8],
@@ -81,20 +81,20 @@ fn read_bare(
     binary::read(Source::reader(Box::new(facets), name), None, count, options, consumer, warnings)
 }
 
-/// The text of a header: up to the first NUL, without white space around it.
+/// Returns the text of a header: up to the first NUL, trimmed.
 pub(super) fn title_of(header: &[u8]) -> Result<String> {
     names::latin1_or_utf8(header.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii())
 }
 
-/// Whether a file has the size of the triangles that its header counts.
+/// Whether the size of a file matches the number of triangles in its header.
 pub fn fits(head: &[u8], size: Option<u64>) -> bool {
     let count = head.get(80..HEADER_BYTES).and_then(|count| count.first_chunk());
     let facets = count.map(|count| u64::from(u32::from_le_bytes(*count)));
     size.is_some() && size == facets.map(|facets| HEADER_BYTES as u64 + facets * FACET_BYTES as u64)
 }
 
-/// Returns whether a file with these first bytes is text; `size` is the file's size, if known. A binary file can begin
-/// with `solid` too, so its size is decisive.
+/// Whether a file with these first bytes is text; `size` is the file's size, if known. A binary file can also start
+/// with `solid`, so the size is decisive.
 pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     if fits(head, size) {
         return false;
@@ -104,7 +104,7 @@ pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     starts_as_text && is_plain(head)
 }
 
-/// Names can have any encoding, but no text has other bytes than these, except at its end.
+/// Whether bytes can be text, ignoring fillers at the end. Names can have any encoding.
 fn is_plain(head: &[u8]) -> bool {
     let end = head.iter().rposition(|&byte| !is_filler(byte) && !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
     head[..end].iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c))
@@ -130,7 +130,7 @@ mod tests {
         let text = b"  SoLiD caf\xe9\r\n facet normal 0 0 1\n";
         assert!(is_text(text, None) && is_text(text, Some(35)));
         assert!(!is_text(b"facet normal 0 0 1", None) && !is_text(b"", None));
-        // Printable bytes can be a count that fits the size.
+        // Printable bytes can form a count that matches the size.
         let mut odd = [b'a'; 100];
         odd[..5].copy_from_slice(b"solid");
         let size = 84 + 50 * u64::from(u32::from_le_bytes(*b"aaaa"));

@@ -1,4 +1,4 @@
-//! Words of STL text to statements: a keyword with its arguments, which are on the same line.
+//! Splits STL text into statements: a keyword with its arguments, all on the same line.
 
 use super::is_filler;
 use polyhaul_text::parse::number;
@@ -10,16 +10,16 @@ use std::ops::Range;
 pub(super) struct StlVertex {
     pub(super) single: [f32; 3],
     pub(super) exact: [f64; 3],
-    /// What the numbers lose as 32-bit floats.
+    /// Precision that the numbers lose as 32-bit floats.
     pub(super) loss: DigitLoss,
 }
 
-/// The meaning of a statement.
+/// Meaning of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StlWord {
-    /// A solid begins; the range of its name in the text.
+    /// Start of a solid; the range of its name in the text.
     Solid(Range<u32>),
-    /// A triangle begins, with its normal.
+    /// Start of a triangle, with its normal.
     Facet([f32; 3]),
     Loop,
     Vertex(StlVertex),
@@ -33,7 +33,7 @@ pub(super) enum StlWord {
 }
 
 impl StlWord {
-    /// Returns whether the following statements do not depend on earlier ones.
+    /// Whether the following statements do not depend on earlier ones.
     pub(super) fn starts_anew(&self) -> bool {
         matches!(self, StlWord::Solid(_) | StlWord::Facet(_) | StlWord::EndSolid)
     }
@@ -43,22 +43,22 @@ impl StlWord {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StlStatement {
     pub(super) word: StlWord,
-    /// The start of the token, and its size.
+    /// Location of the token: offset and length.
     pub(super) token: (u32, u32),
-    /// How a deviation from the format that does not change the meaning was read.
+    /// For a harmless deviation from the format: how it was read.
     pub(super) habit: Option<&'static str>,
 }
 
-/// The first words of statements.
+/// First words of statements.
 const KEYWORDS: [&[u8]; 8] = [b"solid", b"facet", b"outer", b"vertex", b"end", b"endloop", b"endfacet", b"endsolid"];
 
-/// `text` after a word that it starts with, whatever the case.
+/// Strips a leading word from `text`, ignoring case.
 fn after_word<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
     let (start, rest) = text.split_at_checked(word.len())?;
     start.eq_ignore_ascii_case(word).then_some(rest)
 }
 
-/// The statements of a text.
+/// Iterator over the statements of a text.
 pub(super) struct Statements<'a> {
     text: &'a [u8],
     at: usize,
@@ -69,12 +69,12 @@ impl<'a> Statements<'a> {
         Statements { text, at: 0 }
     }
 
-    /// Iterates over the statements of a line of a text; locations are relative to the text's start.
+    /// Iterates over the statements on a line of a text; locations are relative to the text's start.
     pub(super) fn of_line(text: &'a [u8], line: Range<usize>) -> Self {
         Statements { text: text.get(..line.end).unwrap_or(text), at: line.start }
     }
 
-    /// Returns the start of the next one, or of the blanks before it.
+    /// Offset of the next statement, or of the blanks before it.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -100,7 +100,7 @@ impl<'a> Statements<'a> {
         &self.text[start..self.at]
     }
 
-    /// Returns the range of a token.
+    /// Returns the location of the token just read.
     fn span(&self, token: &[u8]) -> (u32, u32) {
         ((self.at - token.len()) as u32, token.len() as u32)
     }
@@ -116,7 +116,7 @@ impl<'a> Statements<'a> {
         (start + blank) as u32..(start + blank + line.trim_ascii().len()) as u32
     }
 
-    /// The name of a solid: the rest of the line, or up to the first triangle on it.
+    /// Returns the name of a solid: the rest of the line, or up to the first triangle on it.
     fn name(&mut self) -> Range<u32> {
         const FACET: &[u8] = b"facet normal ";
         let start = self.at;
@@ -145,7 +145,7 @@ impl<'a> Statements<'a> {
         Ok(vertex)
     }
 
-    /// A statement whose numbers follow.
+    /// Parses a statement with three numbers.
     fn with_numbers(&mut self, token: (u32, u32), word: fn(StlVertex) -> StlWord) -> StlStatement {
         match self.numbers() {
             Ok(values) => self.ended(word(values), token, None),
@@ -153,7 +153,7 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// A triangle's start. Some programs write no normal.
+    /// Parses the start of a triangle. Some programs write no normal.
     fn facet(&mut self, token: (u32, u32)) -> StlStatement {
         let start = self.at;
         let next = self.token();
@@ -173,7 +173,7 @@ impl<'a> Statements<'a> {
         StlStatement { word: StlWord::Broken(expected), token, habit: None }
     }
 
-    /// A statement that is complete here. Anything else on the line that is no statement is skipped.
+    /// Completes a statement. Skips the rest of the line unless a statement or a comment follows.
     fn ended(&mut self, word: StlWord, token: (u32, u32), habit: Option<&'static str>) -> StlStatement {
         let start = self.at;
         let next = self.token();
@@ -187,7 +187,7 @@ impl<'a> Statements<'a> {
         StlStatement { word, token, habit: Some("followed by more text, which is skipped") }
     }
 
-    /// `end` and the word after it, which belongs to it.
+    /// Parses `end` and the next word, which belongs to it.
     fn end(&mut self, token: (u32, u32)) -> StlStatement {
         let next = self.token();
         let span = self.span(next);
@@ -203,7 +203,7 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// A statement whose first word is not one of the format's.
+    /// Parses a statement whose first word is not a keyword of the format.
     fn unusual(&mut self, word: &[u8], token: (u32, u32)) -> StlStatement {
         let apart = Some("read as two words");
         if is_comment(word) {

@@ -1,4 +1,4 @@
-//! Triangles to STL, as 50 bytes each or as text, in pages.
+//! Writes triangles as STL, binary or as text, in pages.
 
 use super::reader::title_of;
 use super::{FACET_BYTES, HEADER_BYTES};
@@ -19,9 +19,9 @@ use polyhaul_text::format::{FixedLine, NumberLines, Page};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// About how many bytes a page has.
+/// Approximate bytes per page.
 const PAGE_BYTES: usize = 512 << 10;
-/// About how many bytes of text a triangle takes.
+/// Estimated bytes of text per triangle.
 const TEXT_BYTES: usize = 240;
 
 /// A scene to write as STL.
@@ -47,7 +47,7 @@ pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
 fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let is_blenders = job.options.scene.dialect == Dialect::Blender;
-    // Blender computes those of faces, too.
+    // Blender also computes the normals of faces.
     let by_corner = |mesh: &Mesh| {
         let is_kept = mesh.normal_domain == Domain::Face && !is_blenders;
         if is_kept { 0 } else { mesh.normals.len() }
@@ -78,7 +78,7 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     Ok(())
 }
 
-/// Returns the column with the two bytes after each triangle.
+/// Returns the attributes of the triangles, if the mesh has them.
 fn attributes(mesh: &Mesh) -> Option<&[u16]> {
     let column = mesh.face_columns.iter().find(|column| is_attribute(column))?;
     match &column.values {
@@ -87,12 +87,12 @@ fn attributes(mesh: &Mesh) -> Option<&[u16]> {
     }
 }
 
-/// Whether a column has the two bytes after each triangle.
+/// Whether a column has attributes of triangles.
 fn is_attribute(column: &Column) -> bool {
     column.name == "attribute" && column.offsets.is_none() && matches!(column.values, Values::U16(_))
 }
 
-/// The header of the file that the scene was read from, unless its text was changed.
+/// Returns the header of the file that the scene was read from, unless its text was changed.
 fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     let Some(&header) = scene.header.first_chunk().filter(|_| scene.header.len() == HEADER_BYTES - 4) else {
         return Ok(None);
@@ -101,7 +101,7 @@ fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     Ok(is_same.then_some(header))
 }
 
-/// Returns the header of a binary file: the first comment, as far as it fits, and the number of triangles.
+/// Formats the header of a binary file: the first comment, truncated to fit, and the number of triangles.
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
         .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
@@ -110,7 +110,7 @@ fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     }
     let default_title = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
     let comment = scene.comments.first().map_or(default_title, String::as_str);
-    // With this word, many readers would take the file for text.
+    // A header that starts with `solid` would make many readers take the file for text.
     let is_word = comment.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
     let title = if is_word { default_title } else { comment };
     let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
@@ -128,7 +128,7 @@ struct StlPiece<'a> {
     normals: Option<&'a Array<[f32; 3]>>,
     attributes: Option<&'a [u16]>,
     is_blenders: bool,
-    /// The number of triangles before it.
+    /// Number of triangles before it.
     start: u64,
 }
 
@@ -143,7 +143,7 @@ impl<'a> StlPiece<'a> {
         StlPiece { part, normals, attributes: attributes(part.mesh), is_blenders, start }
     }
 
-    /// Prepares up to [`BATCH`] triangles; `faces` are those of the mesh.
+    /// Prepares up to [`BATCH`] triangles, `faces` of the mesh.
     fn facets(&self, faces: Range<usize>, facets: &mut [StlWrittenFacet; BATCH]) {
         let mesh = self.part.mesh;
         let frame = &self.part.frame;
@@ -151,7 +151,7 @@ impl<'a> StlPiece<'a> {
         let position = |corner: u32| positions.get(corner as usize).copied().unwrap_or_default();
         let corners = mesh.faces.corner_positions.get(3 * faces.start..3 * faces.end).unwrap_or_default();
         for (facet, &[a, b, c]) in facets.iter_mut().zip(corners.as_chunks::<3>().0) {
-            // Part by part: maps of arrays are slower.
+            // One by one: `map` on arrays is slower.
             facet[1] = position(a);
             facet[2] = position(b);
             facet[3] = position(c);
@@ -194,11 +194,12 @@ fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let [a, b, c] = [a, b, c].map(wide);
     let normal = cross(subtract(b, a), subtract(c, a));
     let length = dot(normal, normal).sqrt();
-    // Adding 0 makes minus zero zero.
+    // Adding 0 turns minus zero into zero.
     if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
 }
 
-/// Returns the same with the bits of Blender's files: in f32, in its order of operations, and zero for small triangles.
+/// Returns the unit normal bit-identical to Blender: in f32, with its order of operations, and zero for small
+/// triangles.
 fn blenders_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let normal = cross(subtract(a, b), subtract(b, c));
     let square = dot(normal, normal);
@@ -206,7 +207,7 @@ fn blenders_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     if square > 1e-35 { normal.map(|part| part / length) } else { [0.0; 3] }
 }
 
-/// All triangles, in pages.
+/// Pages of triangles.
 struct StlPages<'a> {
     pieces: Vec<StlPiece<'a>>,
     count: u64,
@@ -234,17 +235,17 @@ impl<'a> StlPages<'a> {
         Ok(pages)
     }
 
-    /// Whether all objects are one solid of text.
+    /// Whether all objects are one text solid.
     fn is_one_solid(&self) -> bool {
         self.options.ascii && self.options.dialect == Dialect::Blender
     }
 
-    /// About how many bytes a triangle takes.
+    /// Estimated bytes per triangle.
     fn facet_bytes(&self) -> usize {
         if self.options.ascii { TEXT_BYTES } else { FACET_BYTES }
     }
 
-    /// The triangles of page `number`, piece by piece, as places in the pieces.
+    /// Returns the triangles of page `number`, as ranges of the pieces.
     fn shares(&self, number: u64) -> impl Iterator<Item = (&StlPiece<'a>, Range<usize>)> {
         let start = number.saturating_mul(self.page_facets as u64);
         let end = start.saturating_add(self.page_facets as u64);
@@ -282,7 +283,7 @@ impl StlPageSlot {
         Ok(())
     }
 
-    /// Writes triangles as text, between the lines of their solid.
+    /// Writes triangles as text, with the lines that start and end their solid.
     fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, options: &SceneWriteOptions) -> Result<()> {
         let name = name(&piece.part.object.name);
         let is_solid = options.dialect == Dialect::Common;
@@ -314,7 +315,7 @@ impl StlPageSlot {
     }
 }
 
-/// Returns a name for the file: with control characters the file would not look like text.
+/// Returns a name for the file: with control characters the file would not be recognized as text.
 fn name(name: &str) -> Cow<'_, str> {
     if name.contains(|c: char| c.is_ascii_control()) {
         names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into()
@@ -332,20 +333,20 @@ fn solid(page: &mut Page<'_>, word: &[u8], name: &str) {
     page.byte(b'\n');
 }
 
-/// The text around the numbers of a triangle.
+/// Text around the numbers of a triangle.
 struct StlText {
     outer: &'static [u8],
     vertex: &'static [u8],
     end: &'static [u8],
-    /// What follows each line of numbers, with the start of the next one.
+    /// Text after each line of numbers, including the start of the next one.
     ends: [&'static [u8]; 4],
-    /// Whether numbers are in the notation of Blender.
+    /// Whether to use Blender's number notation.
     is_blenders: bool,
 }
 
 const NORMAL: &[u8] = b"facet normal ";
 
-/// The text with these lines around the numbers.
+/// Defines the text around the numbers from these lines.
 macro_rules! stl_text {
     ($outer:literal, $vertex:literal, $end:literal, $is_blenders:literal) => {
         StlText {
@@ -366,7 +367,7 @@ macro_rules! stl_text {
 const COMMON: StlText = stl_text!("  outer loop\n", "    vertex ", "  endloop\nendfacet\n", false);
 const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendfacet\n", true);
 
-/// Triangles whose numbers have the fewest digits.
+/// Writes triangles with shortest digits.
 fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {
     let lines = NumberLines::new(3, b' ', form.ends).python(form.is_blenders);
     let numbers = facets.as_flattened().as_flattened();
@@ -379,15 +380,15 @@ fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Resul
         }
         written += page.shortest_lines(&lines, written, &numbers[written..]);
         if is_between(written) {
-            // The start of one more.
+            // Remove the start of a triangle that does not follow.
             page.truncate(page.len() - NORMAL.len());
         }
         written == numbers.len()
     })
 }
 
-/// Writes a triangle whose positions have double precision. `normal` is the one that it has with single precision: if
-/// the mesh has none, it is computed from the exact positions.
+/// Writes a triangle whose positions have double precision. `normal` is its normal in single precision; if the mesh has
+/// none, it is computed from the exact positions.
 fn exact_lines(
     text: &mut Out,
     piece: &StlPiece<'_>,
@@ -425,7 +426,7 @@ fn exact_lines(
     })
 }
 
-/// Writes three numbers with blanks between them.
+/// Writes three numbers separated by blanks.
 fn separated<T>(page: &mut Page<'_>, parts: [T; 3], mut write: impl FnMut(&mut Page<'_>, T)) {
     for (at, part) in parts.into_iter().enumerate() {
         if at > 0 {
@@ -435,7 +436,7 @@ fn separated<T>(page: &mut Page<'_>, parts: [T; 3], mut write: impl FnMut(&mut P
     }
 }
 
-/// Formats triangles whose numbers have `digits` digits after the point.
+/// Writes triangles with `digits` decimals.
 fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize, form: &StlText) -> Result<()> {
     let normals = FixedLine::new(NORMAL, digits);
     let vertices = FixedLine::new(form.vertex, digits);

@@ -1,4 +1,4 @@
-//! The final columns of a table, and the copying of a chunk's values to their places in them.
+//! Final columns of a table, and copying of chunks into their rows.
 
 use super::head::TableHead;
 use super::parse::TableParsed;
@@ -17,16 +17,15 @@ use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Numbers of a grid that are converted before they are distributed to columns: 8 KiB of f64s, which stay in the
-/// first-level cache.
+/// Grid values converted per block before they are scattered to columns: 8 KiB of f64s, which stay in the L1 cache.
 const GRID_BLOCK: usize = 1024;
 
-/// The memory layout of a table's values.
+/// Memory layout of a table's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// An array per column.
     Columns,
-    /// An array per column; positions and normals are f32s, as in a mesh.
+    /// An array per column; positions and normals are f64s, because their digits decide the precision of a mesh.
     Points,
     /// One array, row by row.
     Rows,
@@ -35,43 +34,43 @@ pub enum Layout {
 /// The arrays of a table while chunks fill them.
 pub(super) struct TableColumns {
     layout: Layout,
-    /// The number of columns.
+    /// Number of columns.
     pub(super) count: usize,
     arrays: Vec<TableTarget>,
-    /// Whether integers that an array of floats rounds are counted: not if the caller wants floats.
+    /// Whether to count integers that a float array rounds: not if the caller requested floats.
     counts_rounded: bool,
 }
 
 /// An array that chunks fill.
 enum TableTarget {
     Typed(TypedColumn),
-    /// Integers up to where floats begin, and then the bits of floats.
+    /// Integers, followed by the bits of floats from the first chunk with floats on.
     Auto(Column<i64>),
 }
 
-/// The values of a chunk that an array takes: every `step`-th, from `first` on.
+/// The values of a chunk for one array: every `step`-th, from `first` on.
 #[derive(Clone, Copy)]
 struct TableColumnsLane {
     first: usize,
     step: usize,
 }
 
-/// What the values of each array are stored as, as determined in order.
+/// Storage form of each array, determined in order.
 #[derive(Default)]
 pub(super) struct ArrayForms(Vec<ArrayForm>);
 
-/// What the values of an array are stored as.
+/// Storage form of an array.
 #[derive(Clone, Default)]
 struct ArrayForm {
-    /// The value from which it has floats.
+    /// Index of the first value stored as a float.
     floats_from: Option<usize>,
-    /// Values before it that are stored as u64s, because one of them does not fit an i64.
+    /// Ranges of values before it that are stored as u64s, because one of them does not fit an i64.
     unsigned: Vec<Range<usize>>,
-    /// Integers that were rounded, because they are stored as floats.
+    /// Number of integers that were rounded to floats.
     rounded: u64,
 }
 
-/// The values of an array, and how many of its integers were rounded.
+/// The values of an array, and the number of integers that were rounded.
 pub(super) struct FinishedArray {
     pub(super) values: Values,
     pub(super) rounded: u64,
@@ -81,7 +80,7 @@ impl TableColumns {
     pub(super) fn new(head: &TableHead, layout: Layout, types: &ColumnTypes) -> Result<TableColumns> {
         let kinds = match layout {
             Layout::Columns | Layout::Points => &head.kinds[..],
-            // All have one type: the reader sees to that.
+            // All have one type: the reader ensures that.
             Layout::Rows => head.kinds.get(..1).unwrap_or_default(),
         };
         let mut arrays = Vec::new();
@@ -91,7 +90,7 @@ impl TableColumns {
         Ok(TableColumns { layout, count: head.columns(), arrays, counts_rounded: *types == ColumnTypes::Auto })
     }
 
-    /// Returns how many values of each row an array takes.
+    /// Number of values per row in an array.
     fn width(&self) -> usize {
         match self.layout {
             Layout::Columns | Layout::Points => 1,
@@ -99,12 +98,13 @@ impl TableColumns {
         }
     }
 
-    /// Makes room for this total number of rows.
+    /// Reserves slots for this total number of rows.
     pub(super) fn reserve(&self, rows: usize) -> Result<()> {
         self.arrays.iter().try_for_each(|array| array.reserve(rows.saturating_mul(self.width())))
     }
 
-    /// Records which arrays have floats in the chunk whose rows begin at `row`; `is_float` receives the chunk's result.
+    /// Determines which arrays have floats in the chunk that starts at `row`; writes the result for the chunk to
+    /// `is_float`.
     pub(super) fn settle(
         &self,
         row: usize,
@@ -126,7 +126,7 @@ impl TableColumns {
             };
             let wide = self.wide_column(array, parsed);
             if !has_floats && form.floats_from.is_none() && wide.has_unsigned {
-                // No type holds negative integers and such that need all 64 bits.
+                // No type can hold both negative integers and integers above `i64::MAX`.
                 has_floats = wide.has_negative;
                 if !has_floats {
                     let end = row + parsed.row_count;
@@ -145,7 +145,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// What a chunk has of wide integers for an array.
+    /// Returns the statistics of wide integers in a chunk for an array.
     fn wide_column(&self, array: usize, parsed: &TableParsed) -> WideColumn {
         let columns = &parsed.wide_columns;
         match self.layout {
@@ -154,7 +154,7 @@ impl TableColumns {
         }
     }
 
-    /// The values of a chunk that an array takes.
+    /// Returns the values of a chunk for an array.
     fn lane(&self, array: usize) -> TableColumnsLane {
         match self.layout {
             Layout::Columns | Layout::Points => TableColumnsLane { first: array, step: self.count },
@@ -162,10 +162,10 @@ impl TableColumns {
         }
     }
 
-    /// Copies the values of a chunk to the places of `rows`.
+    /// Copies the values of a chunk to `rows`.
     ///
     /// # Safety
-    /// No other thread uses the places of `rows`, and `parsed` has as many rows.
+    /// No other thread uses the slots of `rows`, and `parsed` has as many rows.
     pub(super) unsafe fn publish(
         &self,
         rows: Range<usize>,
@@ -178,7 +178,7 @@ impl TableColumns {
         let count = rows.len() * self.count;
         for (number, array) in self.arrays.iter().enumerate() {
             let lane = self.lane(number);
-            // SAFETY: the places of `rows` belong to this chunk alone, by this function's contract; `range` is those
+            // SAFETY: the slots of `rows` belong to this chunk alone, by this function's contract; `range` is those
             // rows of the array.
             unsafe {
                 match array {
@@ -193,10 +193,10 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Converts the values of a chunk that is a grid, directly to their places if there is one array.
+    /// Converts the values of a grid chunk, in place if there is one array.
     ///
     /// # Safety
-    /// No other thread uses the places of `rows`, and `grid` has as many rows.
+    /// No other thread uses the slots of `rows`, and `grid` has as many rows.
     pub(super) unsafe fn publish_grid(&self, rows: Range<usize>, padded: &[u8], grid: &Grid) -> Result<()> {
         let step = match self.arrays.len() {
             0 | 1 => rows.len(),
@@ -206,7 +206,8 @@ impl TableColumns {
         while row < rows.end {
             let end = rows.end.min(row + step);
             let first = (row - rows.start) * self.count;
-            // SAFETY: `row..end` is a part of `rows`, whose places are this chunk's alone, this function's condition.
+            // SAFETY: `row..end` is a part of `rows`, whose slots belong to this chunk alone, by this function's
+            // contract.
             unsafe {
                 match &self.arrays[..] {
                     [array] => array.write_grid(row * self.width()..end * self.width(), padded, first, grid)?,
@@ -218,10 +219,10 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Converts a few rows, whose values begin at `first`, and parts them.
+    /// Converts a block of rows, whose values start at `first`, and scatters them to the columns.
     ///
     /// # Safety
-    /// No other thread may use the places of `rows`, which have at most [`GRID_BLOCK`] values.
+    /// No other thread may use the slots of `rows`, which have at most [`GRID_BLOCK`] values.
     unsafe fn publish_block(&self, rows: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
         let count = rows.len() * self.count;
         let mut singles = [MaybeUninit::uninit(); GRID_BLOCK];
@@ -235,9 +236,8 @@ impl TableColumns {
         for (number, array) in self.arrays.iter().enumerate() {
             let lane = TableColumnsLane { first: number, step: self.count };
             let rows = rows.clone();
-            // SAFETY: the places belong to this chunk alone, by this function's contract. A grid is only parsed if all
-            // columns are f32s or none is (`is_fit` in `parse.rs`), so all values that the arrays take were just
-            // written.
+            // SAFETY: the slots belong to this chunk alone, by this function's contract. A grid is only parsed if all
+            // columns are f32s or none is (`is_fit` in `parse.rs`), so all values for these arrays were just written.
             unsafe {
                 match array {
                     TableTarget::Typed(TypedColumn::F32(column)) => {
@@ -256,7 +256,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Returns the finished arrays with this many rows.
+    /// Returns the finished arrays, with this many rows.
     ///
     /// # Safety
     /// The first `rows` rows were all published.
@@ -266,14 +266,14 @@ impl TableColumns {
         let mut forms = forms.0.into_iter();
         for array in self.arrays {
             let form = forms.next().unwrap_or_default();
-            // SAFETY: an array takes `width` values of each row, so `count` were written, by this function's contract.
+            // SAFETY: an array has `width` values per row, so `count` were written, by this function's contract.
             try_push(&mut finished, unsafe { array.finish(count, form, run) }, "columns")?;
         }
         Ok(finished)
     }
 }
 
-/// A grid has points, so the parser takes none for columns of integers.
+/// Internal error: grids have decimal points, so the parser makes none of integer columns.
 fn no_floats() -> Error {
     Error::new(ErrorKind::Internal, "an integer column cannot store floats")
 }
@@ -288,7 +288,7 @@ impl TableTarget {
         }
     }
 
-    /// Whether its type is one of floats from the start.
+    /// Whether its type is a float type from the start.
     fn is_float(&self) -> bool {
         matches!(self, TableTarget::Typed(TypedColumn::F32(_) | TypedColumn::F64(_)))
     }
@@ -300,8 +300,10 @@ impl TableTarget {
         }
     }
 
+    /// Copies the values of a lane.
+    ///
     /// # Safety
-    /// No other thread uses the places of `range`.
+    /// No other thread uses the slots of `range`.
     unsafe fn write(
         &self,
         range: Range<usize>,
@@ -311,13 +313,13 @@ impl TableTarget {
         is_float: bool,
     ) -> Result<()> {
         let column = match self {
-            // SAFETY: the places of `range` are this chunk's alone, this function's condition.
+            // SAFETY: the slots of `range` belong to this chunk alone, by this function's contract.
             TableTarget::Typed(column) => unsafe {
                 return with_column!(column, column => column.write(range, |slots| lane.put(slots, values, wides)));
             },
             TableTarget::Auto(column) => column,
         };
-        // SAFETY: the places of `range` are this chunk's alone, this function's condition.
+        // SAFETY: the slots of `range` belong to this chunk alone, by this function's contract.
         unsafe {
             if is_float {
                 column.write(range, |slots| lane.fill(slots, values, |value| value.to_bits() as i64))
@@ -327,12 +329,12 @@ impl TableTarget {
         }
     }
 
-    /// Converts the values of a grid from `first` on to the places of `range`.
+    /// Converts the values of a grid, from `first` on, to the slots of `range`.
     ///
     /// # Safety
-    /// No other thread uses the places of `range`.
+    /// No other thread uses the slots of `range`.
     unsafe fn write_grid(&self, range: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
-        // SAFETY: the places of `range` are this chunk's alone, this function's condition.
+        // SAFETY: the slots of `range` belong to this chunk alone, by this function's contract.
         unsafe {
             match self {
                 TableTarget::Typed(TypedColumn::F32(column)) => {
@@ -356,7 +358,7 @@ impl TableTarget {
     /// # Safety
     /// The first `count` values were all written.
     unsafe fn finish(self, count: usize, form: ArrayForm, run: &RunOptions) -> FinishedArray {
-        // SAFETY: `Column::finish` and `TypedColumn::finish` have this function's condition.
+        // SAFETY: `Column::finish` and `TypedColumn::finish` require this function's contract.
         unsafe {
             match self {
                 TableTarget::Typed(column) => FinishedArray { values: column.finish(count), rounded: form.rounded },
@@ -366,15 +368,15 @@ impl TableTarget {
     }
 }
 
-/// A number that a column holds.
+/// A number that a column stores.
 trait TableStored: Copy {
-    /// From an f64 that has its value, or for f32 is near it.
+    /// Converts an f64, exactly except for f32.
     fn from_f64(value: f64) -> Self;
-    /// From an integer that fits.
+    /// Converts an integer that fits.
     fn of_wide(wide: i128) -> Self;
 }
 
-/// The values of a column whose type its values decide.
+/// Finishes a column whose type depends on its values.
 fn finished_auto(values: Vec<i64>, form: ArrayForm, run: &RunOptions) -> FinishedArray {
     let ArrayForm { floats_from, unsigned, rounded } = form;
     if floats_from.is_none() && !values.is_empty() {
@@ -390,7 +392,7 @@ fn finished_auto(values: Vec<i64>, form: ArrayForm, run: &RunOptions) -> Finishe
     FinishedArray { values: Values::F64(values.into()), rounded: rounded + newly_rounded }
 }
 
-/// Whether there is a negative value outside of these ranges, which are in order.
+/// Whether there is a negative value outside of these ascending ranges.
 fn has_negative(values: &[i64], unsigned: &[Range<usize>]) -> bool {
     let starts = std::iter::once(0).chain(unsigned.iter().map(|range| range.end));
     let ends = unsigned.iter().map(|range| range.start).chain([values.len()]);
@@ -412,8 +414,8 @@ macro_rules! stored {
 }
 stored!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
-/// Converts integers up to `from`, followed by the bits of floats, to floats, in place; the integers in `unsigned` are
-/// u64s. Returns also how many were rounded.
+/// Converts integers up to `from`, followed by the bits of floats, to floats in place; the integers in `unsigned` are
+/// u64s. Also returns how many integers were rounded.
 fn floats(mut values: Vec<i64>, from: usize, unsigned: &[Range<usize>], run: &RunOptions) -> (Vec<f64>, u64) {
     let is_rounded_signed = |exact: i64, nearest: f64| nearest as i128 != i128::from(exact);
     let signed = |bits: i64| {
@@ -435,7 +437,8 @@ fn floats(mut values: Vec<i64>, from: usize, unsigned: &[Range<usize>], run: &Ru
     (as_bits(values), rounded)
 }
 
-/// Replaces integers by the bits of floats; `nearest` also returns whether an integer is rounded. Returns how many are.
+/// Replaces integers by the bits of floats; `nearest` returns the float and whether it is rounded. Returns how many
+/// are.
 fn convert(integers: &mut [i64], run: &RunOptions, nearest: impl Fn(i64) -> (f64, bool) + Sync) -> u64 {
     /// Values per parallel step.
     const PIECE: usize = 1 << 16;
@@ -453,14 +456,14 @@ fn convert(integers: &mut [i64], run: &RunOptions, nearest: impl Fn(i64) -> (f64
     rounded.into_inner()
 }
 
-/// A type of 64 bits that all bits are valid for.
+/// A 64-bit type for which all bits are valid.
 trait TableWord {}
 
 impl TableWord for u64 {}
 
 impl TableWord for f64 {}
 
-/// The same bits as numbers of another type.
+/// Reinterprets the bits as another type.
 fn as_bits<T: TableWord>(values: Vec<i64>) -> Vec<T> {
     const { assert!(align_of::<i64>() == align_of::<T>() && size_of::<i64>() == size_of::<T>()) };
     let mut values = ManuallyDrop::new(values);
@@ -473,7 +476,7 @@ impl TableColumnsLane {
     /// Fills all slots.
     fn fill<S: Copy, T>(self, slots: &mut [MaybeUninit<T>], values: &[S], convert: impl Fn(S) -> T) {
         let values = values.get(self.first..).unwrap_or_default();
-        // One loop per common number of columns: the compiler unrolls those.
+        // One loop per common number of columns, which the compiler unrolls.
         match self.step {
             1 => fill_with(slots, values.iter(), convert),
             2 => fill_with(slots, values.iter().step_by(2), convert),
@@ -482,7 +485,7 @@ impl TableColumnsLane {
         }
     }
 
-    /// Fills all slots, and puts in the integers that were not exact.
+    /// Fills all slots, then overwrites the integers that are not exact as f64s.
     fn put<T: TableStored>(self, slots: &mut [MaybeUninit<T>], values: &[f64], wides: &[Wide]) {
         self.fill(slots, values, T::from_f64);
         for wide in wides {

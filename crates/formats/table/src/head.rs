@@ -1,6 +1,6 @@
-//! The format of a table according to its first lines: the separator, the names, the number of columns.
+//! Detects the format of a table from its first lines: the separator, the names, the number of columns.
 //!
-//! Lines are looked at one after another, wherever chunks end, until the first row of data.
+//! Lines are examined sequentially, across chunks, until the first row of data.
 
 use super::TableFormat;
 use super::columns::Layout;
@@ -20,56 +20,56 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is known before the first row of data.
+/// Everything determined before the first row of data.
 #[derive(Debug)]
 pub(super) struct TableHead {
     pub(super) grammar: Grammar,
-    /// The number of fields in a row.
+    /// Number of fields per row.
     pub(super) field_count: usize,
-    /// Which of them are kept, in the order of the columns.
+    /// Indices of the kept fields, in the order of the columns.
     pub(super) kept: Vec<usize>,
-    /// Whether that is all of them in their order.
+    /// Whether all fields are kept, in their order.
     pub(super) keeps_all: bool,
-    /// The types of the kept columns.
+    /// Types of the kept columns.
     pub(super) kinds: Vec<TableHeadKind>,
-    /// Their names; empty if there is no header.
+    /// Names of the kept columns; empty without a header.
     pub(super) names: Vec<String>,
     pub(super) missing: MissingValue,
-    /// The bytes of the first row in the file, if it was not certain that they are not names; otherwise empty.
+    /// Byte range of the first row in the file, if it might have been names; otherwise empty.
     pub(super) first_row: Range<u64>,
 }
 
 impl TableHead {
-    /// Returns the number of kept columns.
+    /// Number of kept columns.
     pub(super) fn columns(&self) -> usize {
         self.kept.len()
     }
 
-    /// Returns whether all values are f32s: then no larger type is used on the way.
+    /// Whether all columns are f32s: then values are never stored in a larger type.
     pub(super) fn is_f32(&self) -> bool {
         self.kinds.iter().all(|kind| *kind == TableHeadKind::F32)
     }
 }
 
-/// Looks for the head.
+/// Searches for the head.
 pub(super) struct TableFinder<'o> {
     format: TableFormat,
     options: &'o ParseOptions<TableReadOptions>,
     layout: Layout,
     comment: Vec<u8>,
-    /// Lines that ended.
+    /// Number of line ends so far.
     lines: u64,
     /// The line with the names, and its location.
     header: Option<(Vec<u8>, Diagnostic)>,
-    /// A line whose last name has a quote that was not closed yet, with the lines after it, and its location.
+    /// A line of names with an open quote, the lines after it, and its location.
     open: Option<(Vec<u8>, Place)>,
-    /// The comment that is the last line so far, and its location.
+    /// The last line if it is a comment, and its location.
     last_comment: Option<(Vec<u8>, Diagnostic)>,
-    /// The separator in the line `sep=` of spreadsheets.
+    /// Separator stated in a spreadsheet's line `sep=`.
     stated: Option<Separator>,
     /// Text of comment lines.
     pub(super) comments: Vec<String>,
-    /// The number of points that a file declares.
+    /// Number of points that the file declares, and its location.
     pub(super) declared: Option<(u64, Place)>,
 }
 
@@ -84,20 +84,20 @@ impl TableLine<'_> {
         let mut place = self.place.clone();
         place.column = place.column.map(|column| column + field.start as u64);
         place.offset = place.offset.map(|offset| offset + field.start as u64);
-        // Names in quotes can continue on the next line, which is not shown.
+        // Quoted names can continue on the next line, which is not shown.
         let (end, _) = line_end(self.bytes, 0);
         let excerpt = Some(Excerpt::of_line(&self.bytes[..end], field.start.min(end)..field.end.min(end)));
         Diagnostic { place, excerpt, ..Diagnostic::new(message) }
     }
 }
 
-/// Whether a byte can be a part of a number or of a line's structure.
+/// Whether a byte can be part of a number or of a line's structure.
 fn is_numeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&byte)
 }
 
-/// Whether a field of a first row shows that the row does not have names: a number with a point, a sign, an exponent or
-/// a decimal comma, a NUL, or several numbers, which a comma that is a typing error separates from the others.
+/// Whether a field proves that a first row does not have names: a number with a point, a sign, an exponent or a decimal
+/// comma, a NUL byte, or several numbers separated by blanks, if a mistyped comma was detected as the separator.
 fn is_value(field: &[u8]) -> bool {
     let mut words = field.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
     let is_several = words.next().is_some_and(|first| number::f64(first).is_some()) && words.peek().is_some();
@@ -110,7 +110,7 @@ fn is_value(field: &[u8]) -> bool {
     is_decimal || number::msvc_special(field).is_some() && has_sign || has_decimal_comma(field) || field.contains(&0)
 }
 
-/// Whether names have those of a position among them.
+/// Whether x, y and z are among the names.
 fn has_position(names: &[u8], grammar: &Grammar) -> bool {
     let has = |name: &str| {
         let mut fields = grammar.fields(names).map(|field| &names[field.range]);
@@ -119,26 +119,26 @@ fn has_position(names: &[u8], grammar: &Grammar) -> bool {
     scene::POSITION.into_iter().all(has)
 }
 
-/// Whether a field begins as a number does: `3.O`.
+/// Whether a field starts like a number: `3.O`.
 fn starts_as_number(field: &[u8]) -> bool {
     field.iter().find(|byte| !b"+-.".contains(byte)).is_some_and(u8::is_ascii_digit)
 }
 
-/// Whether a field is a word for a missing value.
+/// Whether a field is empty or a word for a missing value.
 fn is_missing(field: &[u8]) -> bool {
     const WORDS: [&str; 4] = ["na", "n/a", "null", "none"];
     let is_word = |word: &str| field.eq_ignore_ascii_case(word.as_bytes());
     field.is_empty() || WORDS.into_iter().any(is_word) || spreadsheet_error(field) == field.len()
 }
 
-/// A line of names without the mark before the first one, which shows that it is no row: `//X Y Z` of CloudCompare, or
-/// `#` and `%` where these are not comments. The mark stays if it is a name: the row then has as many values.
+/// Blanks out the mark before the first name, which shows that the line is not a row: `//X Y Z` of CloudCompare, or `#`
+/// and `%` if these do not start comments. Keeps the mark if it is a name, so that the row has as many values.
 fn unmarked<'l>(line: &'l [u8], grammar: &Grammar, row_count: Option<usize>) -> Result<Cow<'l, [u8]>> {
     let start = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let mark = [&b"//"[..], b"#", b"%"].into_iter().find(|mark| line[start..].starts_with(mark));
     let Some(mark) = mark else { return Ok(line.into()) };
     let mut rest = try_copy(line, "names")?;
-    // Places of names stay the same.
+    // Blanks keep the locations of names.
     rest[start..start + mark.len()].fill(b' ');
     let is_named = grammar.fields(&rest).next().is_some_and(|first| !first.range.is_empty());
     let count = grammar.fields(&rest).count();
@@ -146,7 +146,7 @@ fn unmarked<'l>(line: &'l [u8], grammar: &Grammar, row_count: Option<usize>) -> 
     Ok(if is_named && !was_name { rest.into() } else { line.into() })
 }
 
-/// Checks the caller's options.
+/// Validates the caller's options.
 pub(super) fn check(options: &TableReadOptions) -> Result<()> {
     let bad = |what: &str, byte: u8| {
         let message = format!("{what} cannot start with `{}`, which may be part of a number", byte.escape_ascii());
@@ -188,7 +188,7 @@ impl<'o> TableFinder<'o> {
         })
     }
 
-    /// Parses the lines of a text at `offset` of the file: the head, and the start of the first row.
+    /// Parses the lines of a text, at `offset` of the file; returns the head and the start of the first row.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -217,7 +217,7 @@ impl<'o> TableFinder<'o> {
         Ok(None)
     }
 
-    /// The head of a text that has no row.
+    /// Returns the head of a text without rows.
     pub(super) fn end(&mut self, warnings: &mut Warnings) -> Result<TableHead> {
         if let Some((bytes, place)) = self.open.take() {
             self.refuse_open(&bytes, place, warnings)?;
@@ -225,8 +225,8 @@ impl<'o> TableFinder<'o> {
         self.head(None, warnings)
     }
 
-    /// Returns whether a line is a part of names in quotes, which can contain line breaks; a line that completes them
-    /// makes them the header.
+    /// Returns whether a line is part of quoted names, which can contain line breaks; if it completes them, they become
+    /// the header.
     fn continues(&mut self, line: &TableLine<'_>, warnings: &mut Warnings) -> Result<bool> {
         let (mut bytes, place) = match self.open.take() {
             Some((mut bytes, place)) => {
@@ -256,7 +256,7 @@ impl<'o> TableFinder<'o> {
         Ok(true)
     }
 
-    /// The error for a quote that nothing closes.
+    /// Reports an unterminated quote.
     fn refuse_open(&mut self, bytes: &[u8], place: Place, warnings: &mut Warnings) -> Result<()> {
         let (end, _) = line_end(bytes, 0);
         let line = TableLine { bytes: &bytes[..end], place };
@@ -264,8 +264,7 @@ impl<'o> TableFinder<'o> {
         self.head(None, warnings).map(|_| ())
     }
 
-    /// Returns whether a line may be the first of several with the names, because one has a quote that it does not
-    /// close.
+    /// Whether a line may be the first of several with names, because it ends within quotes.
     fn opens_quote(&self, line: &[u8]) -> bool {
         let may_have_names = self.header.is_none() && self.options.own.header != TableHeader::Absent;
         let is_comment = || self.grammar(Separator::Blanks).comment(line).is_some();
@@ -283,7 +282,7 @@ impl<'o> TableFinder<'o> {
         Grammar { separator, comment: self.comment.clone(), splits_tokens: self.options.own.is_numpy }
     }
 
-    /// Returns whether a line is the first row of data; other lines are kept.
+    /// Returns whether a line is the first row of data; stores names, comments and counts.
     fn is_row(&mut self, line: &TableLine<'_>) -> Result<bool> {
         let bare = self.grammar(Separator::Blanks);
         let last_comment = self.last_comment.take();
@@ -304,7 +303,7 @@ impl<'o> TableFinder<'o> {
             self.stated = Some(separator);
             return Ok(false);
         }
-        // A tab behind the number would end a field.
+        // A tab after the number would end a field.
         let trailing = content.iter().rev().take_while(|byte| **byte == b' ').count();
         if let Ok(count) = number::u64(content[..content.len() - trailing].trim_ascii_start())
             && self.may_be_count(last_comment.as_ref().map(|(comment, _)| &comment[..]))?
@@ -328,7 +327,7 @@ impl<'o> TableFinder<'o> {
         Ok(!is_header)
     }
 
-    /// The separator that the first line of a spreadsheet's file states: `sep=;`.
+    /// Returns the separator that a spreadsheet states in the first line: `sep=;`.
     fn stated_separator(&self, line: &[u8]) -> Option<Separator> {
         let is_first = self.lines == self.options.own.skip_lines + 1 && self.options.own.delimiter.is_none();
         let bare = line.strip_prefix(b"\"").map_or(line, |rest| rest.strip_suffix(b"\"").unwrap_or(rest));
@@ -342,8 +341,8 @@ impl<'o> TableFinder<'o> {
         }
     }
 
-    /// Returns whether an integer alone on a line can be the number of points: at the start of a file of points, or
-    /// behind the names of columns of points, as CloudCompare writes it.
+    /// Whether a lone integer can be the number of points: at the start of a point file, or after the names of point
+    /// columns, as CloudCompare writes it.
     fn may_be_count(&self, last_comment: Option<&[u8]>) -> Result<bool> {
         let is_expected = match self.header.as_ref().map(|(names, _)| &names[..]).or(last_comment) {
             _ if self.declared.is_some() => false,
@@ -373,7 +372,8 @@ impl<'o> TableFinder<'o> {
         }
     }
 
-    /// The separator of a line: the first one with which all fields are numbers, or else the first one that is there.
+    /// Chooses the separator of a line: the first one with which all fields are numbers, otherwise the first one
+    /// present.
     fn separator(&self, line: &[u8]) -> Separator {
         if let Some(given) = self.given() {
             return given;
@@ -386,9 +386,9 @@ impl<'o> TableFinder<'o> {
         separators.find(|&separator| self.fits(line, separator)).unwrap_or(first)
     }
 
-    /// Returns whether a first row has the names of columns: not all of it is numbers, and nothing in it shows that it
-    /// is a row with a broken value. Integers can be names, such as years; numbers with a point, a sign or an exponent
-    /// are not, and neither are, beside numbers, the words for missing values and what begins as a number.
+    /// Whether a first row has names: not all of it is numbers, and nothing proves that it is a row with an invalid
+    /// value. Integers can be names, such as years. Numbers with a point, a sign or an exponent cannot; nor, next to
+    /// numbers, can words for missing values or fields that start like numbers.
     fn are_names(&self, line: &[u8]) -> bool {
         let separator = self.separator(line);
         if self.fits(line, separator) {
@@ -412,7 +412,7 @@ impl<'o> TableFinder<'o> {
         numbers == 0 || others > 0
     }
 
-    /// Returns whether the kept fields of a line are numbers, some of which may be missing.
+    /// Whether the kept fields of a line are numbers, some of which may be missing.
     fn fits(&self, line: &[u8], separator: Separator) -> bool {
         let grammar = Grammar { separator, comment: Vec::new(), splits_tokens: false };
         let is_special = |field: &[u8]| !self.options.own.is_numpy && number::msvc_special(field).is_some();
@@ -443,7 +443,7 @@ impl<'o> TableFinder<'o> {
         };
         let bare = self.grammar(Separator::Blanks);
         let mut separator = self.separator(bare.content(sample));
-        // A row of one field proves nothing.
+        // A row of one field is no evidence.
         if let Some((header, _)) = &header
             && separator == Separator::Blanks
             && bare.fields(bare.content(sample)).count() < 2
@@ -478,8 +478,8 @@ impl<'o> TableFinder<'o> {
         Ok(TableHead { grammar, field_count, kept: fields, keeps_all, kinds, names, missing, first_row })
     }
 
-    /// The names in the comment before the first row: as many as the row has values, with those of a position among
-    /// them, as numpy's `savetxt` and scanners write them.
+    /// Returns the names in the comment before the first row, if there are as many as the row has values and x, y and z
+    /// are among them, as numpy's `savetxt` and scanners write them.
     fn names_in_comment(&mut self, row: &TableLine<'_>) -> Option<(Vec<u8>, Diagnostic)> {
         let (comment, diagnostic) = self.last_comment.take()?;
         if self.options.own.header != TableHeader::Auto {
@@ -537,12 +537,12 @@ impl<'o> TableFinder<'o> {
         Ok(names)
     }
 
-    /// Returns whether rows are points, however they are used.
+    /// Whether the format has points as rows, whatever the layout.
     fn is_points(&self) -> bool {
         matches!(self.format, TableFormat::Xyz | TableFormat::Pts)
     }
 
-    /// Checks that a row has neither too few nor too many fields.
+    /// Fails if a row has too few or too many fields.
     fn check_count(&self, count: usize, line: Option<Diagnostic>) -> Result<()> {
         let limit = self.options.limits.columns;
         let line = line.unwrap_or_default();
@@ -617,7 +617,7 @@ impl<'o> TableFinder<'o> {
         Ok(kinds)
     }
 
-    /// The names of the columns that are kept.
+    /// Returns the names of the kept columns.
     fn kept_names(&self, fields: &[usize], names: Vec<String>) -> Result<Vec<String>> {
         let mut kept_names = Vec::new();
         kept_names.try_reserve_exact(fields.len())?;
@@ -628,7 +628,7 @@ impl<'o> TableFinder<'o> {
     }
 }
 
-/// Returns the end of the line that begins at `at`, and the start of the next one.
+/// Returns the end of the line that starts at `at`, and the start of the next one.
 pub(super) fn line_end(text: &[u8], at: usize) -> (usize, usize) {
     match memchr::memchr2(b'\n', b'\r', &text[at..]) {
         None => (text.len(), text.len()),

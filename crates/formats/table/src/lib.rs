@@ -1,29 +1,30 @@
-//! Tables of numbers: csv, tsv, txt, and point clouds as xyz and pts.
+//! Reads and writes tables of numbers: csv, tsv, txt, npy, and point clouds as xyz and pts.
 //!
-//! No specification exists for such files. These are the rules here:
+//! Text tables have no specification. These are the rules here:
 //!
 //! - A row is a line; its fields are separated by one byte (a comma, a tab, `;`, or the caller's choice) or by white
 //!   space. White space around a field is not part of it. Blank lines and comments are skipped. A comment does not
-//!   start directly behind a letter, a digit or a point. A first line `sep=;` of a spreadsheet sets the separator.
-//! - All rows have as many fields as the first one: another count is an error.
-//! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case, or what
-//!   C libraries write for these (`1.#QNAN`, `-nan(ind)`). No locale, no grouping of digits, no hexadecimal. They are
-//!   rounded correctly.
-//! - The first row contains names if not all of it is numbers, and none of it is a number with a point, a sign or an
-//!   exponent: then it is a row with a fault. So is a row of numbers and words for missing values or for numbers
-//!   with a typing error (`3.O`). A mark before the first name (`//X Y Z`) is not part of it, and the number of points
-//!   can follow names of points on a line of its own. A comment directly above the first row is its names if it has as
-//!   many, with x, y and z among them.
-//! - Names and numbers can be in double quotes, inside which two quotes stand for one and separators are plain
-//!   characters. Only in names can a quote extend past the end of a line.
-//! - A column has integers if all its values are integers of at most 64 bits; -0 is not one.
+//!   start directly after a letter, a digit or a point, or with an error value of a spreadsheet (`#N/A`). A first line
+//!   `sep=;` of a spreadsheet sets the separator.
+//! - All rows have as many fields as the first one; any other number is an error.
+//! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case, or their
+//!   spellings in C libraries (`1.#QNAN`, `-nan(ind)`). No locale, no digit grouping, no hexadecimal. They are
+//!   correctly rounded.
+//! - The first row contains names if not all of it is numbers, unless any of them has a point, a sign or an exponent:
+//!   then it is a row with an invalid value. So is a row of numbers with words for missing values or mistyped numbers
+//!   (`3.O`). A mark before the first name (`//X Y Z`) is not part of it, and the number of points can follow the names
+//!   of point columns on its own line. A comment directly above the first row has its names if there are as many, with
+//!   x, y and z among them.
+//! - Names and numbers can be in double quotes, within which two quotes mean one and separators are plain characters.
+//!   Only names can contain line breaks.
+//! - A column has integers if all its values are integers of at most 64 bits; -0 is not an integer.
 //!
-//! The first line of a `.pts` file can declare how many points follow, and a point has x, y, z, intensity, red, green,
+//! The first line of a `.pts` file can declare the number of points, and a point has x, y, z, intensity, red, green,
 //! blue (<https://paulbourke.net/dataformats/pts/>). `.xyz` files only have points, in any number of columns, whose
 //! meaning is a convention: see `scene`.
 //!
 //! Where to look next: `reader` (the job), `head` (the first lines), `parse` (a chunk), `line` and `value` (the full
-//! rules), `columns` (the arrays).
+//! rules), `columns` (the arrays), `writer` (text), `npy` (numpy arrays).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -47,20 +48,20 @@ pub use reader::read;
 pub use scene::{PointTarget, name_points, scene_of_table, unrestored_names};
 pub use writer::{Rows, has_header, write, written_name};
 
-/// A format of tables of numbers.
+/// A file format for tables of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
     /// Comma-separated values.
     Csv,
     /// Tab-separated values.
     Tsv,
-    /// Values separated by blanks, or as the first rows show.
+    /// Blank-separated values, unless the first rows have another separator.
     Txt,
     /// Points as lines of `x y z` and more columns.
     Xyz,
     /// Points as lines of `x y z`, intensity and color, after a line with their number.
     Pts,
-    /// An array of numpy.
+    /// A numpy array.
     Npy,
 }
 
@@ -69,7 +70,7 @@ impl TableFormat {
     pub const ALL: [TableFormat; 6] =
         [TableFormat::Csv, TableFormat::Tsv, TableFormat::Txt, TableFormat::Xyz, TableFormat::Pts, TableFormat::Npy];
 
-    /// The name, as files have it for their extension.
+    /// Name of the format, which is also the file extension.
     pub const fn name(self) -> &'static str {
         match self {
             TableFormat::Csv => "csv",

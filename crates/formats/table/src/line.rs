@@ -1,44 +1,44 @@
-//! One line of a table, field by field, with quotes and comments: the path that knows every rule.
+//! Splits a line of a table into fields, with quotes and comments: the slow path with all rules.
 
 use polyhaul_text::scan::{Separator, is_space};
 use std::ops::Range;
 
-/// The rules for splitting lines.
+/// Rules for splitting lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grammar {
     pub(super) separator: Separator,
-    /// The start of a comment; none if empty.
+    /// Start of comments; empty for no comments.
     pub(super) comment: Vec<u8>,
-    /// Whether a comment can start inside a token, as for numpy's `loadtxt`.
+    /// Whether a comment can start inside a token, as in numpy's `loadtxt`.
     pub(super) splits_tokens: bool,
 }
 
-/// The fault of a field that is [`Quotes::Open`].
+/// Message for a field with [`Quotes::Open`].
 pub(super) const OPEN: &str = "unterminated quote";
 
-/// A field: its bytes in the line, inside the quotes if it has some.
+/// Byte range of a field in its line, without quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableField {
     pub(super) range: Range<usize>,
     pub(super) quotes: Quotes,
 }
 
-/// Whether a field has quotes.
+/// Quotes around a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quotes {
     None,
     Both,
-    /// It begins with a quote that is never closed: the field is the rest of the line.
+    /// An unterminated quote: the field is the rest of the line.
     Open,
 }
 
-/// Returns whether a line has no content: no field, no separator.
+/// Whether a line has neither fields nor separators.
 pub(super) fn is_blank(line: &[u8], separator: Separator) -> bool {
     line.iter().all(|&byte| is_space(byte) && separator != Separator::Byte(byte))
 }
 
 impl Grammar {
-    /// The line up to a comment.
+    /// Returns a line up to its comment.
     pub(super) fn content<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         let Some(&first) = self.comment.first() else { return line };
         let mut at = 0;
@@ -54,7 +54,7 @@ impl Grammar {
         line
     }
 
-    /// The text of a comment that is all of the line.
+    /// Returns the text of a comment line.
     pub(super) fn comment<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
         let line = line.trim_ascii_start();
         let rest = line.strip_prefix(&self.comment[..])?;
@@ -62,7 +62,7 @@ impl Grammar {
         (!self.comment.is_empty() && !is_value).then(|| rest.trim_ascii())
     }
 
-    /// The fields of a line without a comment.
+    /// Splits a line without a comment into fields.
     pub(super) fn fields<'a>(&self, line: &'a [u8]) -> TableFields<'a> {
         let at = match self.separator {
             Separator::Blanks => Some(skip(line, 0, self.separator)).filter(|&at| at < line.len()),
@@ -72,15 +72,15 @@ impl Grammar {
     }
 }
 
-/// Whether the start of a comment is a part of a value: it stands directly behind a letter, a digit or a point, as in
-/// `1.#QNAN`, or it starts an error of a spreadsheet.
+/// Whether the start of a comment belongs to a value: after a letter, a digit or a point, as in `1.#QNAN`, or as the
+/// start of a spreadsheet's error value.
 fn is_in_value(line: &[u8], at: usize) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'.';
     at.checked_sub(1).and_then(|before| line.get(before)).is_some_and(is_part) || spreadsheet_error(&line[at..]) > 0
 }
 
-/// Returns how many bytes an error of a spreadsheet at the start of a text has; 0 if there is none. A separator that is
-/// not a blank, a quote or the end of the line follows it, so that comments in words stay comments.
+/// Returns the length of a spreadsheet's error value at the start of a text, or 0. It must be followed by a separator
+/// other than a blank, by a quote, or by the end of the line, so that comments in words stay comments.
 pub(super) fn spreadsheet_error(text: &[u8]) -> usize {
     const ERRORS: [&[u8]; 7] = [b"#N/A", b"#DIV/0!", b"#VALUE!", b"#REF!", b"#NUM!", b"#NAME?", b"#NULL!"];
     let error = ERRORS.into_iter().find(|error| text.starts_with(error));
@@ -89,11 +89,11 @@ pub(super) fn spreadsheet_error(text: &[u8]) -> usize {
     if is_whole { size } else { 0 }
 }
 
-/// The fields of a line.
+/// Iterator over the fields of a line.
 pub(super) struct TableFields<'a> {
     line: &'a [u8],
     separator: Separator,
-    /// The start of the next field, if there is one.
+    /// Start of the next field, if there is one.
     at: Option<usize>,
 }
 
@@ -119,7 +119,7 @@ impl Iterator for TableFields<'_> {
 }
 
 impl TableFields<'_> {
-    /// Takes a field in quotes, which the next separator or the end must follow. Inside, two quotes stand for one.
+    /// Parses a quoted field, which must end at a separator or the end of the line. Within it, two quotes mean one.
     fn quoted(&mut self, start: usize) -> Option<TableField> {
         if self.line.get(start) != Some(&b'"') {
             return None;
@@ -148,7 +148,7 @@ impl TableFields<'_> {
         Some(TableField { range: start + 1..end, quotes: Quotes::Both })
     }
 
-    /// A field ended at `end`.
+    /// Continues after a field that ended at `end`.
     fn go_on(&mut self, end: usize) {
         self.at = match self.separator {
             Separator::Blanks => Some(skip(self.line, end, self.separator)).filter(|&at| at < self.line.len()),

@@ -1,4 +1,4 @@
-//! Parses a chunk of a table's text to values: runs of plain rows together, all other lines one by one.
+//! Parses a chunk of a table's text to values: runs of plain rows in batches, all other lines one by one.
 
 use super::head::{TableHead, line_end};
 use super::line::{Grammar, OPEN, Quotes, TableField, spreadsheet_error};
@@ -18,49 +18,49 @@ use polyhaul_text::scan::quotes::{UNQUOTED_SLACK, unquote};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The result of parsing a chunk. Its memory is pooled.
+/// Result of parsing a chunk. The memory is pooled.
 #[derive(Default)]
 pub(super) struct TableParsed {
-    /// The kept values of all rows, if all columns are f32s.
+    /// Kept values of all rows, if all columns are f32s.
     pub(super) singles: Vec<f32>,
-    /// The kept values of all rows otherwise.
+    /// Kept values of all rows otherwise.
     pub(super) doubles: Vec<f64>,
-    /// All values, still as text, if that is completely regular; the other arrays are then empty.
+    /// All values, still as text, if the text is completely regular; the other arrays are then empty.
     pub(super) grid: Grid,
-    /// Integers that no f64 keeps, in the order of the values.
+    /// Integers without an exact f64, in the order of the values.
     pub(super) wides: Vec<Wide>,
-    /// What each column has of these; empty if there are none.
+    /// Statistics of these per column; empty if there are none.
     pub(super) wide_columns: Vec<WideColumn>,
-    /// For each column, whether it has a value that is not an integer.
+    /// Whether each column has a value that is not an integer.
     pub(super) has_floats: Vec<bool>,
     pub(super) row_count: usize,
     pub(super) complaints: Vec<TableComplaint>,
-    /// Complaints that were not kept.
+    /// Number of complaints that were not kept, by code.
     pub(super) uncounted: BTreeMap<&'static str, u64>,
     /// Whether a complaint ends the reading.
     pub(super) over: bool,
-    /// The start of the last row.
+    /// Start of the last row.
     pub(super) last_row: usize,
-    /// The number of lines that end in the text, if it was parsed to its end.
+    /// Number of line ends in the text, if it was parsed to its end.
     pub(super) line_count: u64,
     marks: Vec<u8>,
-    /// The ends of the kept fields.
+    /// Ends of the kept fields.
     ends: Vec<u32>,
     fields: Vec<TableField>,
     /// The text without quotes.
     unquoted: Vec<u8>,
 }
 
-/// A row that is left out, and why.
+/// A row that is skipped, and why.
 pub(super) struct TableComplaint {
     pub(super) code: &'static str,
-    /// The offset in the chunk's text.
+    /// Offset in the chunk's text.
     pub(super) offset: usize,
-    /// All but the place.
+    /// The message, without the location.
     pub(super) diagnostic: Diagnostic,
 }
 
-/// Parses chunks of one table.
+/// Parses the chunks of a table.
 pub(super) struct TableParser<'a> {
     pub(super) head: &'a TableHead,
     pub(super) options: &'a ParseOptions<TableReadOptions>,
@@ -135,7 +135,7 @@ impl TableParser<'_> {
             if result.is_err() || out.complaints.is_empty() {
                 return result.and_then(|()| self.sum_wides(out));
             }
-            // Messages show the text as it is.
+            // Parse the original text again, for messages with quotes.
             out.clear(self.head.columns())?;
         }
         if max_rows == usize::MAX && self.grid(text, out)? {
@@ -145,7 +145,7 @@ impl TableParser<'_> {
         self.sum_wides(out)
     }
 
-    /// Sums up the wide integers of each column.
+    /// Computes the statistics of wide integers per column.
     fn sum_wides(&self, out: &mut TableParsed) -> Result<()> {
         let TableParsed { wides, wide_columns, doubles, row_count, .. } = out;
         let count = self.head.columns();
@@ -170,7 +170,7 @@ impl TableParser<'_> {
     }
 
     /// Copies the text without its quotes, if its first line has some and all enclose simple fields; returns the end of
-    /// the copy. It begins at the same place.
+    /// the copy, which starts at the same offset.
     fn unquote(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<Option<usize>> {
         let (line_end, _) = line_end(&text.padded[..text.end], text.start);
         if memchr::memchr(b'"', &text.padded[text.start..line_end]).is_none() {
@@ -183,7 +183,7 @@ impl TableParser<'_> {
         let copy = &mut out.unquoted[text.start..];
         let end = unquote(plain, *separator, other, copy).map(|size| text.start + size);
         if let Some(end) = end {
-            // The bytes around the text are line ends, and not left from another one.
+            // The bytes around the text must be line ends, not remainders of an earlier text.
             out.unquoted[..text.start].fill(b'\n');
             out.unquoted[end..].fill(b'\n');
             out.unquoted[end] = text.padded[text.end];
@@ -201,7 +201,7 @@ impl TableParser<'_> {
     ) -> Result<()> {
         let mut at = text.start;
         while at < text.end && out.row_count < max_rows && !out.over {
-            // The newline after the text ends a last line that has none.
+            // A newline after the text terminates an unterminated last line.
             let range = at..text.end + 1;
             let fields = IndexedFields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
             out.line_count += fields.index().lines().len().max(1) as u64;
@@ -211,17 +211,17 @@ impl TableParser<'_> {
                 self.window(text, fields, max_rows, out)?
             };
         }
-        // The newline after a last line that has none is not counted.
+        // Do not count the newline after an unterminated last line.
         out.line_count -= u64::from(at > text.end);
         Ok(())
     }
 
-    /// Takes the text as a grid, if it is one: its values are not needed before they have their places.
+    /// Indexes the text as a grid, if it is one: its values are converted only once they have slots.
     fn grid(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<bool> {
         let columns = self.head.columns();
         let is_fit = self.head.is_f32()
             || self.head.kinds.iter().all(|kind| matches!(kind, TableHeadKind::Auto | TableHeadKind::F64));
-        // The newline after the text ends a last line that has none.
+        // A newline after the text terminates an unterminated last line.
         let has_end = text.padded[..text.end].ends_with(b"\n");
         let range = text.start..text.end + usize::from(!has_end);
         let separator = self.head.grammar.separator;
@@ -278,8 +278,8 @@ impl TableParser<'_> {
     }
 
     /// Returns the first offset from `from` on that may be a quote or the start of a comment, or `end`; there is none
-    /// before `earliest`. Fields that are not kept are not parsed, so such a byte in them is only found here, and after
-    /// it separators may have no meaning.
+    /// before `earliest`. Skipped fields are not parsed, so such a byte in them is found only here; after it,
+    /// separators may be plain characters.
     fn special(&self, text: TableChunkText<'_>, from: usize, earliest: usize, end: usize) -> usize {
         if earliest > from {
             return earliest;
@@ -289,7 +289,8 @@ impl TableParser<'_> {
         memchr::memchr2(b'"', first, bytes).map_or(end, |place| from + place)
     }
 
-    /// Parses rows that have as many fields as the first one, until a value needs the full rules; returns how many.
+    /// Parses rows with the same number of fields as the first one, until a value needs the full rules; returns how
+    /// many.
     fn rows(
         &self,
         text: TableChunkText<'_>,
@@ -315,6 +316,7 @@ impl TableParser<'_> {
         };
         out.ends = ends;
         let end = base + rows * columns;
+        // Drop the integers of rejected rows: the line parser parses them again.
         while out.wides.pop_if(|wide| wide.cell as usize >= end).is_some() {}
         out.row_count += rows;
         Ok(rows)
@@ -359,7 +361,7 @@ impl TableParser<'_> {
         Ok(rows * columns)
     }
 
-    /// Checks the large ones of `count` integers again; returns how many values are correct.
+    /// Parses the large ones among `count` integers again; returns how many values are correct.
     fn wides(
         &self,
         text: TableChunkText<'_>,
@@ -381,8 +383,8 @@ impl TableParser<'_> {
         Ok(count)
     }
 
-    /// Checks that the values fit their columns, and rounds those of f32s again if rounding twice would be wrong.
-    /// Returns how many rows were right.
+    /// Checks that the values fit their columns, and parses f32s again if rounding twice would be wrong. Returns how
+    /// many rows are correct.
     fn checked(
         &self,
         text: TableChunkText<'_>,
@@ -403,7 +405,7 @@ impl TableParser<'_> {
                 if check_number(*cell, kind) {
                     continue;
                 }
-                // The line parser determines its fault.
+                // The line parser determines the fault.
                 match TableValue::from_token(&text.padded[run.range(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
@@ -417,8 +419,8 @@ impl TableParser<'_> {
         rows
     }
 
-    /// Whether all values of a column are certainly right: one pass without branches, for which `false` only means that
-    /// each has to be checked.
+    /// Whether all values of a column are certainly correct, in one pass without branches; `false` means that each has
+    /// to be checked.
     fn are_right(&self, kind: TableHeadKind, column: usize, rows: usize, base: usize, out: &TableParsed) -> bool {
         let columns = self.head.columns();
         let end = rows * columns;
@@ -438,7 +440,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// Notes the columns that have values which are no integers.
+    /// Records the columns with values that are not integers.
     fn fold_marks(&self, rows: usize, out: &mut TableParsed) {
         let TableParsed { marks, has_floats, .. } = out;
         if has_floats.iter().all(|has_floats| *has_floats) {
@@ -455,7 +457,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// Returns the value for an empty field of a row that has others, if missing values are allowed.
+    /// Returns the value of an empty field in a row with others, if missing values are allowed.
     fn missing(&self, text: TableChunkText<'_>, field: Range<usize>) -> Option<f64> {
         let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
         let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, TableHeadKind::Integer(_)));
@@ -501,7 +503,7 @@ impl TableParser<'_> {
                 }
             }
         }
-        // The newline after a last line that has none is skipped too.
+        // Also skip the newline after an unterminated last line.
         Ok(if end == text.end { text.end + 1 } else { next })
     }
 
@@ -566,7 +568,7 @@ impl TableParser<'_> {
             return Ok(f64_of(f64::NAN));
         }
         TableValue::from_token(token, kind).or_else(special).ok_or_else(|| {
-            // No more than a message shows.
+            // At most as much as a message shows.
             let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
             let shown = names::shown(&shown);
             let diagnostic = match (kind, TableValue::from_token(token, TableHeadKind::Auto)) {
@@ -593,7 +595,7 @@ impl TableParser<'_> {
     }
 }
 
-/// The fault of a line: its location in the line, its kind, and the message.
+/// Fault of a line: its range in the line, its code, and the message.
 type TableBroken = (Range<usize>, &'static str, Box<Diagnostic>);
 
 fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {

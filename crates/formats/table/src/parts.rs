@@ -1,6 +1,6 @@
-//! Tables that are written part by part, by several threads: what comes before the rows, and the rows of a part.
+//! Writes tables in parts, by several threads: the text before the rows, and the rows of a part.
 //!
-//! How rows become bytes is in `writer` and `npy`. Nothing here decides which rows come next.
+//! `writer` and `npy` convert rows to bytes. Nothing here decides which rows come next.
 
 use super::TableFormat;
 use super::npy::writer as npy;
@@ -10,13 +10,13 @@ use polyhaul_model::error::Result;
 use polyhaul_model::options::{FormatOptions, TableWriteOptions};
 use polyhaul_pipeline::write::{Pages, Writing};
 
-/// A table whose first row is about to be written.
+/// A file whose columns are known, ready for rows.
 pub struct RowParts<'o> {
     format: TableFormat,
     style: FormatOptions<'o, TableWriteOptions>,
 }
 
-/// Formatted rows: reused memory.
+/// Formatted rows; reused memory.
 #[derive(Default)]
 pub struct RowPartText {
     lines: TablePageSlot,
@@ -24,7 +24,7 @@ pub struct RowPartText {
 }
 
 impl<'o> RowParts<'o> {
-    /// Begins a file with the columns of a table and its number of rows; its values are not needed yet.
+    /// Starts a file with the columns of a table and its number of rows; its values are not needed yet.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists, or if the options do not
@@ -57,7 +57,7 @@ impl<'o> RowParts<'o> {
         }
     }
 
-    /// The rows that were formatted.
+    /// Returns the formatted rows.
     pub fn bytes<'t>(&self, text: &'t RowPartText) -> &'t [u8] {
         match self.format {
             TableFormat::Npy => text.records.bytes(),
@@ -66,7 +66,7 @@ impl<'o> RowParts<'o> {
     }
 }
 
-/// Formats the only page.
+/// Formats all rows as a single page.
 fn whole_page<P: Pages>(pages: &P, slot: &mut P::Slot) -> Result<()> {
     pages.take(0, slot)?;
     pages.format(slot)

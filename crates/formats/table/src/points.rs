@@ -1,8 +1,8 @@
-//! The positions of a scene as rows of a table, with the colors and normals that all of them have, and warnings about
-//! everything in the scene that a table cannot store.
+//! Converts the positions of a scene to rows of a table, with the colors and normals that all of them have, and warns
+//! about everything in the scene that a table cannot store.
 //!
-//! Nothing is copied: lanes refer to the arrays of the meshes, and transforms are applied during writing. `scene` is
-//! the opposite direction.
+//! Copies nothing: lanes refer to the arrays of the meshes, and transforms are applied during writing. `scene` is the
+//! opposite direction.
 
 use super::TableFormat;
 use super::scene::{COLOR, NORMAL, POSITION};
@@ -13,20 +13,20 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Material, Mesh, Scene};
 
-/// A scene as points: which attributes the rows have, and the rows.
+/// A scene as points: the rows, and the attributes they have.
 pub struct Points<'a> {
     parts: &'a [Part<'a>],
     format: TableFormat,
     has_colors: bool,
     has_normals: bool,
-    /// Columns other than positions, colors and normals.
+    /// Number of columns other than positions, colors and normals.
     columns: usize,
-    /// One row for each point.
+    /// A row per point.
     pub rows: Rows<'a>,
 }
 
 impl<'a> Points<'a> {
-    /// Collects the positions of all parts, once for each part.
+    /// Collects the positions of all parts, once per part.
     pub fn of_parts(parts: &'a [Part<'a>], format: TableFormat) -> Result<Points<'a>> {
         let is_colored = |mesh: &Mesh| mesh.colors.len() == mesh.positions.len();
         let has_normals =
@@ -39,7 +39,7 @@ impl<'a> Points<'a> {
             _ => Vec::new(),
         };
         let columns = others.len();
-        // In points without names, an intensity precedes the color, and all other columns follow.
+        // In point files without names, the intensity precedes the color, and all other columns follow.
         let (intensity, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == "intensity");
         let mut rows = Rows { names: POSITION.to_vec(), blocks: Vec::new() };
         rows.names.extend(intensity.iter().map(|(name, _)| *name));
@@ -85,8 +85,8 @@ impl<'a> Points<'a> {
         Ok(Points { parts, format, has_colors, has_normals, columns, rows })
     }
 
-    /// Warns about everything in the scene that the table does not store; the scene has these materials, and
-    /// `has_names` says whether the names of columns are written, or are left out because somebody wants it so.
+    /// Warns about everything in the scene that the table does not store. `materials` are the scene's materials;
+    /// `has_names` is false if column names are not written although the caller did not ask for that.
     pub fn note_losses(
         &self,
         scene: &Scene,
@@ -120,7 +120,7 @@ impl<'a> Points<'a> {
     }
 }
 
-/// What converting colors to bytes of red, green and blue changes.
+/// Changes caused by converting colors to bytes of red, green and blue.
 #[derive(Default)]
 struct ByteColors {
     missing: u64,
@@ -157,7 +157,7 @@ impl ByteColors {
     }
 }
 
-/// Returns the other columns of the positions; for files that cannot name columns only the intensity.
+/// Returns the other columns of the positions; for files without column names only the intensity.
 fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane<'_>)>> {
     let mut columns = Vec::new();
     for column in &mesh.vertex_columns {

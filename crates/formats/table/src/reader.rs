@@ -1,7 +1,7 @@
-//! Text to a table: the job that the pipeline runs, chunk by chunk.
+//! Reads text into a table, as a chunked pipeline job.
 //!
-//! First, an ordered part finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]),
-//! receive their row numbers in order, and are copied to those rows in parallel ([`super::columns`]).
+//! First, an ordered step finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]), get
+//! their row numbers in order, and are copied to those rows in parallel ([`super::columns`]).
 
 use super::TableFormat;
 use super::columns::{ArrayForms, FinishedArray, Layout, TableColumns};
@@ -25,16 +25,16 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
+/// Text bytes per chunk: text and values of a chunk fit in a core's private cache (2 MiB here).
 const CHUNK_BYTES: usize = 256 << 10;
-/// The size of a slot as a multiple of its chunk: text, values with few digits, and spare capacity.
+/// Slot size as a multiple of the chunk size: text, values with few digits, and spare capacity.
 const SLOT_FACTOR: usize = 6;
 
-/// The result of reading a table's text.
+/// Result of reading a table's text.
 pub struct TableText {
-    /// The names of the columns in the header; empty if there is none.
+    /// Column names in the header; empty without a header.
     pub names: Vec<String>,
-    /// An array per column, or one of all rows.
+    /// An array per column, or one array of all rows.
     pub values: Vec<Values>,
     pub row_count: usize,
     pub comments: Vec<String>,
@@ -43,7 +43,7 @@ pub struct TableText {
 }
 
 impl TableText {
-    /// The columns as a table.
+    /// Converts the columns to a table; also returns the comments.
     pub fn into_table(self, format: TableFormat) -> Result<(Table, Vec<String>)> {
         let mut columns = Vec::new();
         let names = scene::names_of(format, self.names, &self.values);
@@ -57,21 +57,21 @@ impl TableText {
 /// A chunk in flight.
 struct TableSlot {
     text: Text,
-    /// The start of the rows in the text; its end if they begin later.
+    /// Start of the rows in the text; its end if they start later.
     body: usize,
-    /// Whether the head was complete when the chunk was taken, so that it can have rows.
+    /// Whether the head was complete when the chunk was read, so that it can have rows.
     is_body: bool,
-    /// Why there is no text.
+    /// Error from reading the text.
     failed: Option<Error>,
     index: Box<Index>,
     parsed: TableParsed,
-    /// The first of the chunk's rows, and how many it has.
+    /// Range of the chunk's rows.
     rows: std::ops::Range<usize>,
-    /// Which columns are ones of floats.
+    /// Whether each column has floats.
     is_float: Vec<bool>,
 }
 
-/// What is determined once, before the first row.
+/// Everything that is determined before the first row.
 struct TablePlan {
     head: TableHead,
     columns: TableColumns,
@@ -82,12 +82,12 @@ struct TableJob<'s, 'o> {
     options: &'o ParseOptions<TableReadOptions>,
     layout: Layout,
     plan: OnceLock<TablePlan>,
-    /// Whether all rows that were asked for are there.
+    /// Whether all requested rows were read.
     is_done: AtomicBool,
     slot_bytes: usize,
 }
 
-/// The result of the ordered parts.
+/// State of the ordered steps.
 struct TableState<'o> {
     finder: TableFinder<'o>,
     forms: ArrayForms,
@@ -163,7 +163,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
         })
     }
 
-    /// Errors are reported only once it is known that the chunk is needed.
+    /// Defers errors until the chunk is known to be needed.
     fn take(&self, number: u64, slot: &mut TableSlot) -> Result<bool> {
         if self.is_done.load(Ordering::Relaxed) {
             self.chunks.leave(number);
@@ -218,7 +218,7 @@ impl TableJob<'_, '_> {
         TableParser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
     }
 
-    /// Looks for the head, until it is found.
+    /// Searches for the head, until it is complete.
     fn find_head(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
         slot.body = slot.text.start;
         slot.rows = 0..0;
@@ -238,7 +238,7 @@ impl TableJob<'_, '_> {
         Ok(())
     }
 
-    /// Files the complaints of a chunk and gives its rows their places.
+    /// Reports the complaints of a chunk, and reserves its rows.
     fn settle(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
         if self.is_done.load(Ordering::Relaxed) {
             return Ok(());
@@ -262,7 +262,7 @@ impl TableJob<'_, '_> {
             if state.row_count == 0
                 && let Some(rows) = self.expected_rows(slot, max_rows)
             {
-                // If memory is lacking for this estimate, the actual rows may still fit.
+                // If memory is insufficient for this estimate, the actual rows may still fit.
                 let _ = columns.reserve(rows);
             }
             columns.reserve(end)?;
@@ -281,8 +281,8 @@ impl TableJob<'_, '_> {
         Ok(())
     }
 
-    /// Estimates the number of rows of the input from those of this chunk, so that the columns need not grow, which
-    /// costs page faults. Excess capacity is returned at the end, untouched.
+    /// Estimates the number of rows of the input from this chunk, so that the columns need not grow, which costs page
+    /// faults. Excess capacity is returned at the end, untouched.
     fn expected_rows(&self, slot: &TableSlot, max_rows: Option<usize>) -> Option<usize> {
         let size = self.chunks.size()?;
         let bytes = slot.text.end.saturating_sub(slot.body) as u64;
@@ -291,7 +291,7 @@ impl TableJob<'_, '_> {
         Some(rows.min(max_rows.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
     }
 
-    /// Returns an error if there are more rows than the limit; nothing after that matters.
+    /// Returns an error if the rows exceed the limit; nothing after that matters.
     fn excess(&self, state: &TableState<'_>, head: &TableHead, slot: &mut TableSlot) -> Result<Option<Error>> {
         let limit = self.options.limits.elements;
         let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(state.row_count);
@@ -352,7 +352,7 @@ fn finish(mut job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> R
         let message = format!("{line} declares {declared} points, found {row_count}");
         warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
     }
-    // SAFETY: the run ended without an error, so that every chunk was settled and published: all `row_count` rows are
+    // SAFETY: the run finished without an error, so every chunk was settled and published: all `row_count` rows are
     // written.
     let arrays = unsafe { columns.finish(row_count, forms, &job.options.run)? };
     note_rounded(&arrays, &head.names, &job, &mut warnings)?;
@@ -362,7 +362,7 @@ fn finish(mut job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> R
     Ok(TableText { names: head.names, values, row_count, comments: finder.comments, warnings, threads })
 }
 
-/// Warns of integers that were rounded, because other values of their columns are not integers of 64 bits.
+/// Warns about rounded integers in columns with values other than 64-bit integers.
 fn note_rounded(
     arrays: &[FinishedArray],
     names: &[String],

@@ -1,11 +1,10 @@
-//! A table as the points of a scene, and the meaning of unnamed columns. `points` is the opposite direction.
+//! Converts a table to the points of a scene, including unnamed columns. `points` is the opposite direction.
 //!
 //! Positions are columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colors `red`, `green`, `blue` and `alpha` (also `r`,
-//! `g`, `b`, `a`), in any case. Columns without names are interpreted by position: the first three are a position.
-//! After them follow, if the number of columns permits, an intensity, then a color if three columns are non-negative
-//! integers, and a normal otherwise. A second group of such integers is a normal too. Our writer puts a decimal point
-//! in at least one value of a normal, so our files are read back unchanged. Integer colors are from 0 to 255, floats
-//! from 0 to 1.
+//! `g`, `b`, `a`), in any case. Columns without names are interpreted by order: the first three are a position. Then
+//! follow, if the number of columns permits, an intensity, then a color if three columns are non-negative integers, and
+//! a normal otherwise. A second group of such integers is a normal too. Our writer puts a decimal point in at least one
+//! value of a normal, so our files are read back unchanged. Integer colors are from 0 to 255, floats from 0 to 1.
 
 use super::TableFormat;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -26,7 +25,7 @@ const COLOR_SHORT: [&str; 4] = ["r", "g", "b", "a"];
 /// Rows per parallel step.
 const PIECE: usize = 1 << 15;
 
-/// Returns the names of a file's columns: those of its header, or those of a format of points.
+/// Returns the names of a file's columns: from its header, or by order in a point format.
 pub(super) fn names_of(format: TableFormat, mut names: Vec<String>, values: &[Values]) -> Vec<String> {
     let is_unnamed = names.iter().all(String::is_empty);
     if matches!(format, TableFormat::Xyz | TableFormat::Pts) && is_unnamed {
@@ -37,7 +36,7 @@ pub(super) fn names_of(format: TableFormat, mut names: Vec<String>, values: &[Va
     names
 }
 
-/// Whether a column of this name is one that meshes keep as f32s.
+/// Whether a column with this name is a coordinate of positions or normals.
 pub(super) fn is_coordinate(name: &str) -> bool {
     POSITION.iter().chain(&NORMAL).any(|coordinate| coordinate.eq_ignore_ascii_case(name))
 }
@@ -46,7 +45,7 @@ fn is_integer(values: &Values) -> bool {
     !matches!(values, Values::F32(_) | Values::F64(_))
 }
 
-/// Returns whether these are non-negative integers, like color values.
+/// Whether all values are non-negative integers, like colors.
 fn is_natural(values: &Values) -> bool {
     match values {
         Values::U8(_) | Values::U16(_) | Values::U32(_) | Values::U64(_) => true,
@@ -58,7 +57,7 @@ fn is_natural(values: &Values) -> bool {
     }
 }
 
-/// Guesses the roles of unnamed columns; `natural` says which may be colors.
+/// Guesses the roles of unnamed columns from whether each has natural numbers, as colors have.
 fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     let rest = natural.get(3..).unwrap_or_default();
     let (intensity, rest) = rest.split_at(usize::from(rest.len() % 3 == 1));
@@ -73,12 +72,12 @@ fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     first.chain(intensity.iter().map(|_| "intensity")).chain(groups.into_iter().flatten().copied())
 }
 
-/// Returns which columns may be colors; the first three are never looked up.
+/// Returns which columns may be colors; the first three are never used.
 fn natural<'a>(values: impl Iterator<Item = &'a Values>) -> Vec<bool> {
     values.enumerate().map(|(place, values)| place >= 3 && is_natural(values)).collect()
 }
 
-/// Names columns by their position, if none has a name.
+/// Names columns by their order, if none has a name.
 pub fn name_points(columns: &mut [Column]) {
     if !columns.iter().all(|column| column.name.is_empty()) {
         return;
@@ -89,7 +88,7 @@ pub fn name_points(columns: &mut [Column]) {
     }
 }
 
-/// Returns how many columns are renamed, or lose their name, when they are read from a point file without names.
+/// Returns how many columns lose or change their name when they are read from a point file without names.
 pub fn unrestored_names(columns: &[Column]) -> u64 {
     let is_normal = |column: &Column| NORMAL.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
     let mut natural = natural(columns.iter().map(|column| &column.values));
@@ -108,34 +107,34 @@ pub fn unrestored_names(columns: &[Column]) -> u64 {
     columns.iter().zip(guessed).filter(is_lost).count() as u64
 }
 
-/// How the positions of a table are kept, and where warnings go.
+/// Requirements for positions, and the destination of warnings.
 pub struct PointTarget<'a> {
-    /// The requested precision.
+    /// Requested precision.
     pub pass: PrecisionPass,
-    /// Whether the numbers were binary, not text.
+    /// Whether the numbers were binary instead of text.
     pub is_binary: bool,
-    /// The file, for messages.
+    /// File name, for messages.
     pub file: &'a Arc<str>,
-    /// How losses are treated.
+    /// Treatment of losses.
     pub faults: FaultPolicy,
-    /// Receives them.
+    /// Destination of warnings.
     pub warnings: &'a mut Warnings,
 }
 
-/// Positions, and those in double precision, which may be none.
+/// Positions in single precision, and in double precision if needed.
 struct TablePositions {
     singles: Array<[f32; 3]>,
     exact: Array<[f64; 3]>,
 }
 
-/// Converts a table to the points of a scene; columns other than position, intensity, color and normal stay columns.
+/// Converts a table to the points of a scene; columns other than position, color and normal stay columns.
 pub fn scene_of_table(mut table: Table, target: &mut PointTarget<'_>, run: &RunOptions) -> Result<Scene> {
     let mut columns = Vec::new();
     columns.try_reserve_exact(table.columns.len())?;
     columns.append(&mut table.columns);
     name_points(&mut columns);
     if columns.is_empty() && table.row_count == 0 {
-        // Text without a row does not reveal its columns.
+        // The columns of text without rows are unknown.
         return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
     }
     let mut points = TablePoints { columns, row_count: table.row_count, run };
@@ -170,8 +169,8 @@ impl TablePoints<'_> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
     }
 
-    /// Removes the columns of positions: combined to 32-bit floats and, if they need it, to doubles. `None` if there
-    /// are none.
+    /// Removes the columns of positions, and combines them to 32-bit floats and, if needed, to doubles. `None` if a
+    /// column is missing.
     fn positions(&mut self, target: &mut PointTarget<'_>) -> Result<Option<TablePositions>> {
         let is_exact = self.are_exact(target)?;
         let exact = if is_exact { self.gather(POSITION, |value| value)? } else { None };
@@ -179,7 +178,7 @@ impl TablePoints<'_> {
         Ok(singles.map(|singles| TablePositions { singles, exact: exact.unwrap_or_default() }))
     }
 
-    /// Whether positions need double precision. If they do, but are not to have it, warns.
+    /// Whether to keep positions in double precision; warns if they need it but single precision is requested.
     fn are_exact(&self, target: &mut PointTarget<'_>) -> Result<bool> {
         let is_binary = target.is_binary;
         let mut loss = target.pass.loss();
@@ -196,7 +195,7 @@ impl TablePoints<'_> {
             for_each_item(self.run.worker_threads(), values.chunks(PIECE), || (), work);
             let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
             loss = total.loss;
-            // Without any number, there is no box.
+            // Without any finite number, there are no bounds.
             if total.min <= total.max {
                 bounds.min[axis] = total.min;
                 bounds.max[axis] = total.max;
@@ -206,13 +205,13 @@ impl TablePoints<'_> {
         if precision == Precision::Auto && is_binary && loss.long > 0 {
             return Ok(true);
         }
-        // All values are there: nothing has to be read again.
+        // All values are in memory: nothing has to be reread.
         let pass = PrecisionPass { is_second: precision == Precision::Auto, ..target.pass };
         let single = Bounds { min: bounds.min.map(|value| value as f32), max: bounds.max.map(|value| value as f32) };
         PrecisionWatch::of(loss).finish(pass, Some(single), target.faults, target.file, target.warnings)
     }
 
-    /// Removes columns and combines them into one array.
+    /// Removes columns, and combines them into one array.
     fn take<const N: usize>(
         &mut self,
         names: [&str; N],
@@ -230,7 +229,7 @@ impl TablePoints<'_> {
         Ok(rows)
     }
 
-    /// Combines columns into one array; `None` if one does not exist.
+    /// Combines columns into one array; `None` if any is missing.
     fn gather<T: Zero + Send + Sync, const N: usize>(
         &self,
         names: [&str; N],
@@ -258,7 +257,7 @@ impl TablePoints<'_> {
 
     fn colors(&mut self) -> Result<Option<Array<[f32; 4]>>> {
         for names in [COLOR, COLOR_SHORT] {
-            // All of them are needed to decide: a 1 may be the largest float, or the smallest step above 0.
+            // All of them decide together: a 1 may be the largest float, or the smallest step above 0.
             let mut columns = names.iter().filter_map(|name| self.find(name));
             let factor = if columns.all(|column| is_integer(&self.columns[column].values)) { 255.0 } else { 1.0 };
             let unit = move |value: f64| (value / factor) as f32;
@@ -277,7 +276,7 @@ impl TablePoints<'_> {
     }
 }
 
-/// What doubles lose as 32-bit floats, and their smallest and largest value.
+/// Precision that doubles lose as 32-bit floats, and their minimum and maximum.
 struct FoundLoss {
     loss: DigitLoss,
     min: f64,
@@ -296,7 +295,7 @@ impl FoundLoss {
     }
 }
 
-/// The loss of some doubles; binary ones have no digits, and all that are not 32-bit floats count.
+/// Adds the precision that doubles lose; binary numbers have no digits, so all that are not 32-bit floats count.
 fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss {
     let mut places = 0;
     for &value in values {
@@ -314,7 +313,7 @@ fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss
     sum
 }
 
-/// Writes a part of a column to one place of each row.
+/// Writes a part of a column to one component of each row.
 fn spread<T: Copy, const N: usize>(
     rows: &mut [[T; N]],
     place: usize,

@@ -1,10 +1,10 @@
-//! A column of any type, while chunks fill it.
+//! A column of any number type, while chunks fill it.
 
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scalar, Values};
 use polyhaul_pipeline::column::Column;
 
-/// A column of numbers of a type.
+/// A column of numbers of one type.
 pub(super) enum TypedColumn {
     I8(Column<i8>),
     U8(Column<u8>),
@@ -18,7 +18,7 @@ pub(super) enum TypedColumn {
     F64(Column<f64>),
 }
 
-/// Runs `$body` with `$column` as the column, whatever its type.
+/// Runs `$body` with `$column` bound to the column, of any type.
 macro_rules! with_column {
     ($typed:expr, $column:ident => $body:expr) => {
         match $typed {
@@ -54,17 +54,17 @@ impl TypedColumn {
         }
     }
 
-    /// Makes room for this total number of values.
+    /// Reserves slots for this total number of values.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
         with_column!(self, column => column.reserve(count))
     }
 
-    /// The finished numbers.
+    /// Returns the finished numbers.
     ///
     /// # Safety
     /// The first `count` values were all written.
     pub(super) unsafe fn finish(self, count: usize) -> Values {
-        // SAFETY: `Column::finish` has this function's condition.
+        // SAFETY: `Column::finish` requires this function's contract.
         unsafe {
             match self {
                 TypedColumn::I8(column) => Values::I8(column.finish(count).into()),

@@ -1,4 +1,4 @@
-//! One value of a table: the type of a token or a column, and whether the column can store it.
+//! Values of a table: the type of a token or a column, and whether the column can store it.
 
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Result, try_push};
@@ -6,10 +6,10 @@ use polyhaul_text::parse::fields::{MAX_EXACT, NOT_INTEGER};
 use polyhaul_text::parse::number;
 use std::ops::RangeInclusive;
 
-/// The type of a column.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableHeadKind {
-    /// Integers as long as all values are integers.
+    /// Integers, as long as all values are integers.
     Auto,
     F32,
     F64,
@@ -27,39 +27,39 @@ impl TableHeadKind {
     }
 }
 
-/// A value as the parser keeps it.
+/// A parsed value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableValue {
     /// The nearest f64, or f32 if the column stores f32s.
     pub(super) number: f64,
     /// [`NOT_INTEGER`], or 0.
     pub(super) mark: u8,
-    /// The integer, where `number` is only near it.
+    /// The integer, if `number` may be inexact.
     pub(super) wide: Option<WideInteger>,
 }
 
-/// An integer that no f64 keeps, or that may be none.
+/// An integer that f64 may not represent exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WideInteger {
-    /// It fits an i64 or a u64.
+    /// Fits an i64 or a u64.
     Exact(i128),
-    /// It fits neither: its column has floats.
+    /// Fits neither: its column has floats.
     Rounded,
 }
 
-/// An integer that no f64 keeps.
+/// A wide integer in a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
-    /// Which of the chunk's values it is.
+    /// Index among the chunk's values.
     pub(super) cell: u32,
     negative: bool,
     size: u64,
 }
 
 impl Wide {
-    /// The integer; `None` if it has more than 64 bits.
+    /// Returns the integer; `None` if it has more than 64 bits.
     pub(super) fn value(self) -> Option<i128> {
-        // No wide integer is 0.
+        // 0 stands for more than 64 bits: no wide integer is 0.
         let size = i128::from(self.size);
         (size > 0).then_some(if self.negative { -size } else { size })
     }
@@ -69,25 +69,25 @@ impl Wide {
         !self.negative && self.size > i64::MAX as u64
     }
 
-    /// Whether no f64 has this value.
+    /// Whether f64 cannot represent the value.
     pub(super) fn is_rounded(self) -> bool {
         self.value().is_none_or(|value| value as f64 as i128 != value)
     }
 }
 
-/// What a chunk has of wide integers in a column.
+/// Statistics of wide integers in a column of a chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WideColumn {
-    /// Integers that no f64 has.
+    /// Number of integers that f64 cannot represent.
     pub(super) rounded: u64,
-    /// Whether some fit a u64, but not an i64.
+    /// Whether any fits a u64, but not an i64.
     pub(super) has_unsigned: bool,
-    /// Whether values are negative; only determined for columns where one is unsigned.
+    /// Whether any value is negative; only determined if `has_unsigned`.
     pub(super) has_negative: bool,
 }
 
 impl WideColumn {
-    /// Both columns as one.
+    /// Combines the statistics of two columns.
     pub(super) fn with(self, other: WideColumn) -> WideColumn {
         WideColumn {
             rounded: self.rounded + other.rounded,
@@ -97,14 +97,14 @@ impl WideColumn {
     }
 }
 
-/// Returns a float as a value: an integer if it has no fraction.
+/// Converts a float to a value; it counts as an integer if it has no fraction.
 pub(super) fn f64_of(number: f64) -> TableValue {
     let is_integer = number.trunc() == number && number.abs() <= MAX_EXACT as f64;
     let is_minus_zero = number == 0.0 && number.is_sign_negative();
     TableValue { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
 }
 
-/// The values of an integer type.
+/// Range of an integer type.
 pub(super) fn range_of(scalar: Scalar) -> RangeInclusive<i128> {
     let bits = 8 * scalar.bytes() as u32;
     match scalar {
@@ -113,11 +113,11 @@ pub(super) fn range_of(scalar: Scalar) -> RangeInclusive<i128> {
     }
 }
 
-/// Whether a parsed number is as its column holds it, for certain.
+/// Whether a parsed number certainly equals the column's value.
 pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
     match kind {
         TableHeadKind::Auto | TableHeadKind::F64 => true,
-        // Not in the middle of two f32s, and not so small that these have fewer bits.
+        // Neither halfway between two f32s, nor so small that f32s have fewer bits.
         TableHeadKind::F32 => {
             number.to_bits() & 0x1FFF_FFFF != 0x1000_0000 && (number == 0.0 || number.abs() >= 1.2e-38)
         }
@@ -129,7 +129,7 @@ pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
 }
 
 impl TableValue {
-    /// Returns the value of a token in a column; `None` if it is not a value, or one that the column cannot store.
+    /// Parses a token for a column; `None` if it is not a value, or the column cannot store it.
     pub(super) fn from_token(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
         if kind == TableHeadKind::F32 {
             return number::f32(token).map(|value| TableValue {
@@ -149,7 +149,7 @@ impl TableValue {
         };
         match kind {
             TableHeadKind::Integer(scalar) => range_of(scalar).contains(&whole).then_some(value),
-            // An integer that fits neither an i64 nor a u64 makes the column one of floats.
+            // An integer that fits neither an i64 nor a u64 turns the column into floats.
             _ if whole < i128::from(i64::MIN) => {
                 let wide = is_rounded_integer(token, value.number).then_some(WideInteger::Rounded);
                 Some(TableValue { mark: NOT_INTEGER, wide, ..value })
@@ -158,13 +158,13 @@ impl TableValue {
         }
     }
 
-    /// Returns the value of a NaN or an infinity as C libraries spell it, for columns that hold such.
+    /// Parses NaN or infinity as C libraries spell them, for columns that can store them.
     pub(super) fn special(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
         let number = number::msvc_special(token).filter(|_| !matches!(kind, TableHeadKind::Integer(_)))?;
         Some(TableValue { number, mark: NOT_INTEGER, wide: None })
     }
 
-    /// The value of a token that is an integer of at most 64 bits and a sign.
+    /// Parses an integer of at most 64 bits and a sign.
     fn integer(token: &[u8]) -> Option<TableValue> {
         let (negative, digits) = match token {
             [b'-', rest @ ..] => (true, rest),
@@ -178,7 +178,7 @@ impl TableValue {
         Some(TableValue { number, mark, wide: (size > MAX_EXACT).then_some(WideInteger::Exact(whole)) })
     }
 
-    /// Keeps the integer of a chunk's value, if it is needed.
+    /// Stores the integer if it is wide.
     pub(super) fn note_wide(&self, cell: usize, wides: &mut Vec<Wide>) -> Result<()> {
         let Some(wide) = self.wide else { return Ok(()) };
         let whole = match wide {
@@ -190,8 +190,8 @@ impl TableValue {
     }
 }
 
-/// Whether a token is written as an integer whose nearest f64, `number`, is another one. Integers of more than 128 bits
-/// count as such.
+/// Whether a token is an integer that differs from its nearest f64, `number`. Integers of more than 128 bits count as
+/// different.
 fn is_rounded_integer(token: &[u8], number: f64) -> bool {
     let digits = token.strip_prefix(b"-").or_else(|| token.strip_prefix(b"+")).unwrap_or(token);
     let is_integer = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
@@ -199,7 +199,7 @@ fn is_rounded_integer(token: &[u8], number: f64) -> bool {
     is_integer && exact.is_none_or(|exact| number as i128 != exact)
 }
 
-/// Whether a token is a number with a comma in place of the decimal point.
+/// Whether a token is a number with a decimal comma.
 pub(super) fn has_decimal_comma(token: &[u8]) -> bool {
     token.contains(&b',') && token.iter().all(|byte| byte.is_ascii_digit() || b"+-,".contains(byte))
 }

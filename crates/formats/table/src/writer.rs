@@ -1,7 +1,7 @@
-//! A table to text: pages of rows, side by side.
+//! Writes a table as text, in pages of rows formatted in parallel.
 //!
 //! Columns are described by lanes: values of an array at equal steps, so that positions of a mesh are columns without a
-//! copy. Float lanes that all have the same type and digits are written as whole lines, all others value by value.
+//! copy. Float lanes with the same type and digits are written in whole lines, all others value by value.
 
 use super::TableFormat;
 use super::scene::NORMAL;
@@ -18,49 +18,49 @@ use polyhaul_text::format::{FixedLine, NumberLines, Page, Real};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// About how many bytes of text a page has.
+/// Approximate text bytes per page.
 const PAGE_BYTES: usize = 256 << 10;
-/// Approximate bytes of a value with its separator.
+/// Estimated bytes of a value with its separator.
 const VALUE_BYTES: usize = 10;
-/// Text can be longer than that; the budget of a slot allows for it.
+/// Slot size as a multiple of the page size: text can be longer than estimated.
 const SLOT_FACTOR: usize = 4;
-/// Rows that are gathered at a time, so that they stay in the nearest cache.
+/// Rows to gather at a time: they stay in the L1 cache.
 const TILE_ROWS: usize = 256;
 
-/// The output: names, and consecutive blocks of rows.
+/// Rows to write: names, and consecutive blocks.
 #[derive(Default)]
 pub struct Rows<'a> {
-    /// The name of each column; empty if it has none.
+    /// Name of each column; empty if it has none.
     pub names: Vec<&'a str>,
     pub(crate) blocks: Vec<TableBlock<'a>>,
 }
 
-/// Some of the rows: as many lanes as there are names.
+/// A block of rows with as many lanes as there are names.
 pub(crate) struct TableBlock<'a> {
     pub(crate) row_count: usize,
     pub(crate) lanes: Vec<TableWriterLane<'a>>,
-    /// The transform of its positions and normals, if any.
+    /// Transform of its positions and normals, if any.
     pub(crate) placed: Option<Placed<'a>>,
 }
 
-/// Positions and normals that are transformed for the file.
+/// Positions and normals to transform.
 pub(crate) struct Placed<'a> {
     pub(crate) frame: Frame,
     pub(crate) positions: &'a [[f32; 3]],
     pub(crate) normals: &'a [[f32; 3]],
 }
 
-/// The transformed positions and normals of a page.
+/// Transformed positions and normals of a page.
 #[derive(Default)]
 pub(super) struct TableMoved {
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
 }
 
-/// The role of a lane's numbers.
+/// Role of a lane's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TableRole {
-    /// No role that matters here.
+    /// Any other role.
     #[default]
     Other,
     /// An axis of a position.
@@ -69,7 +69,7 @@ pub(crate) enum TableRole {
     Normal,
 }
 
-/// A column: one of `step` numbers, from `first` on.
+/// A column: every `step`-th number, from `first` on.
 #[derive(Clone, Copy)]
 pub(crate) struct TableWriterLane<'a> {
     pub(crate) numbers: TableWriterNumbers<'a>,
@@ -78,7 +78,7 @@ pub(crate) struct TableWriterLane<'a> {
     pub(crate) role: TableRole,
 }
 
-/// Numbers of a type.
+/// Numbers of one type.
 #[derive(Clone, Copy)]
 pub(crate) enum TableWriterNumbers<'a> {
     I8(&'a [i8]),
@@ -91,11 +91,11 @@ pub(crate) enum TableWriterNumbers<'a> {
     U64(&'a [u64]),
     F32(&'a [f32]),
     F64(&'a [f64]),
-    /// From 0 to 1, which become integers from 0 to 255.
+    /// From 0 to 1; written as integers from 0 to 255.
     Unit(&'a [f32]),
 }
 
-/// The job that writes rows.
+/// Pages of rows.
 pub(super) struct TablePages<'a> {
     rows: &'a Rows<'a>,
     digits: Vec<Digits>,
@@ -104,9 +104,9 @@ pub(super) struct TablePages<'a> {
     /// Whether the names form a header row.
     has_header: bool,
     page_rows: usize,
-    /// The first page of each block, and how many there are.
+    /// First page of each block, followed by the number of pages.
     first_pages: Vec<u64>,
-    /// The digits of all values, where these are the same.
+    /// Digits of all values, if they are the same.
     same_digits: Option<Digits>,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct TablePageSlot {
     tile64: Vec<f64>,
 }
 
-/// Checks that a table consists of numbers, in complete columns.
+/// Fails unless a table consists of numbers, in complete columns.
 pub(super) fn check(table: &Table) -> Result<()> {
     for column in &table.columns {
         let name = names::shown(&column.name);
@@ -138,7 +138,7 @@ pub(super) fn check(table: &Table) -> Result<()> {
 }
 
 impl<'a> Rows<'a> {
-    /// The rows of a table.
+    /// Returns the rows of a table.
     pub fn of_table(table: &'a Table) -> Result<Rows<'a>> {
         check(table)?;
         let mut names = Vec::new();
@@ -158,12 +158,12 @@ impl<'a> Rows<'a> {
         Ok(rows)
     }
 
-    /// Returns the number of rows.
+    /// Number of rows.
     pub fn row_count(&self) -> u64 {
         self.blocks.iter().map(|block| block.row_count as u64).sum()
     }
 
-    /// Returns the first page of each block if a page has at most `page_rows` rows, and the number of pages.
+    /// Returns the first page of each block, with at most `page_rows` rows per page, followed by the number of pages.
     pub(crate) fn first_pages(&self, page_rows: usize) -> Result<Vec<u64>> {
         let mut first_pages = Vec::new();
         let mut pages = 0;
@@ -177,7 +177,7 @@ impl<'a> Rows<'a> {
 }
 
 impl TableBlock<'_> {
-    /// Returns the lanes of `rows`, the first of which is row 0. Positions and normals are transformed into `moved`.
+    /// Returns the lanes of `rows`, with their first row as row 0. Positions and normals are transformed into `moved`.
     pub(super) fn lanes<'s>(
         &'s self,
         rows: Range<usize>,
@@ -255,7 +255,7 @@ pub fn write(
     lines.write(writing)
 }
 
-/// How rows become pages of about `page_bytes`.
+/// Divides rows into pages of about `page_bytes`.
 pub(super) fn plan<'a>(
     rows: &'a Rows<'a>,
     format: TableFormat,
@@ -304,7 +304,7 @@ impl TablePages<'_> {
     }
 }
 
-/// Whether the names of columns are written: csv and tsv have them where any column has one.
+/// Whether column names are written: by default, in csv and tsv if any column has one.
 pub fn has_header(names: &[&str], format: TableFormat, style: FormatOptions<'_, TableWriteOptions>) -> bool {
     match style.own.out_header {
         TableHeader::Present => true,
@@ -359,16 +359,16 @@ impl TablePageSlot {
     }
 }
 
-/// Returns a column's name as written, in quotes if needed: unlike in other formats, it can contain line breaks.
+/// Returns a column's name as written, before quoting: unlike in other formats, it can contain line breaks.
 pub fn written_name(name: &str) -> Cow<'_, str> {
     if name.contains('\n') { name.replace(['\0', '\r'], "_").into() } else { names::written(name) }
 }
 
-/// A type of floats.
+/// A float type.
 trait TableFloat: Real + PartialEq + Default {
     /// Returns the numbers if they are of this type.
     fn slice(numbers: TableWriterNumbers<'_>) -> Option<&[Self]>;
-    /// Whether it has no fraction.
+    /// Whether the number has no fraction.
     fn is_whole(self) -> bool;
 }
 
@@ -393,7 +393,7 @@ impl TableFloat for f64 {
 }
 
 impl TablePages<'_> {
-    /// Returns the text before the rows.
+    /// Formats the text before the rows.
     pub(super) fn head(&self, comments: &[String], format: TableFormat) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         let mut put = |bytes: &[u8]| {
@@ -437,7 +437,7 @@ impl TablePages<'_> {
         if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
     }
 
-    /// Writes rows of floats of this type as whole lines; returns `false` if they are not of this type, or one is NaN.
+    /// Writes rows in whole lines; returns `false` if any lane has another type or NaN, or needs a decimal point.
     fn tile<R: TableFloat>(
         &self,
         lanes: &[TableWriterLane<'_>],
@@ -488,7 +488,7 @@ impl TablePages<'_> {
         Ok(true)
     }
 
-    /// Lines of more values than four, in fours.
+    /// Writes lines of more than four values, four at a time.
     fn wide_lines<R: Real>(&self, line: &FixedLine<'_>, tile: &[R], count: usize, out: &mut Out) -> Result<()> {
         let part = line.clone().end(self.delimiter);
         let mut rows = tile.chunks_exact(count);
@@ -498,7 +498,7 @@ impl TablePages<'_> {
                 let (fours, rest) = values.as_chunks::<4>();
                 let is_whole = page.whole(|page| {
                     if page.fixed_lines(&part, fours) < fours.len() {
-                        // Says that there is no room.
+                        // The page is full: fail the same way as for a single line.
                         return page.fixed_line(&part, fours[0]);
                     }
                     match rest {
@@ -520,8 +520,7 @@ impl TablePages<'_> {
         })
     }
 
-    /// Returns whether the values of a lane must be distinguishable from integers: normals in files without column
-    /// names.
+    /// Whether the values of a lane must be distinguishable from integers: normals in files without column names.
     fn wants_point(&self, lane: &TableWriterLane<'_>) -> bool {
         !self.has_header && lane.role == TableRole::Normal
     }
@@ -580,7 +579,7 @@ impl TablePages<'_> {
     }
 }
 
-/// Lines of `N` values each.
+/// Writes lines of `N` values.
 fn whole_lines<const N: usize, R: Real>(line: &FixedLine<'_>, tile: &[R], out: &mut Out) -> Result<()> {
     let (mut rows, _) = tile.as_chunks::<N>();
     out.format(|page| {
@@ -590,7 +589,7 @@ fn whole_lines<const N: usize, R: Real>(line: &FixedLine<'_>, tile: &[R], out: &
     })
 }
 
-/// Rows of values with their shortest digits.
+/// Writes rows of values with shortest digits.
 fn shortest_rows<R: Real>(tile: &[R], count: usize, delimiter: u8, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(count, delimiter, [b"\n"]);
     let mut written = 0;
@@ -600,7 +599,7 @@ fn shortest_rows<R: Real>(tile: &[R], count: usize, delimiter: u8, out: &mut Out
     })
 }
 
-/// Returns a color's value from 0 to 1 as a byte; 0 for NaN.
+/// Converts a color value from 0 to 1 to a byte; NaN becomes 0.
 pub(super) fn byte_of(value: f32) -> u32 {
     (value * 255.0).round().clamp(0.0, 255.0) as u32
 }

@@ -1,4 +1,4 @@
-//! Faces of an evaluated mesh with their state lines, loose edges, points.
+//! Writes the faces of an evaluated mesh with their state lines, and loose edges and points.
 
 use super::prepare::{ObjNumbers, Prepared};
 use super::values::ObjAttribute;
@@ -12,20 +12,20 @@ use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::Page;
 use std::ops::Range;
 
-/// The state according to the lines before a face; `None` if the object does not set it.
+/// State of a face, or the state lines written so far; `None` if the object does not set it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ObjSaid {
     smoothing: Option<u32>,
-    /// The group, [`NONE`] for none.
+    /// Group index, or [`NONE`].
     group: Option<u32>,
-    /// The material: a slot of the object, or the name from a run of the mesh.
+    /// Material: a slot of the object, or the name from a run of the mesh.
     material: Option<i32>,
 }
 
-/// The state at the start of an object: nothing is set yet.
+/// State at the start of an object, before any state line.
 const NOTHING: ObjSaid = ObjSaid { smoothing: None, group: None, material: None };
 
-/// Writes the faces at the places `range`.
+/// Writes the faces at positions `range` of the writing order.
 pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
     let writer = FaceWriter::new(text, prepared);
     let mut corners = ObjFacesCorners::default();
@@ -38,7 +38,7 @@ pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<us
     while at < range.end {
         writer.say(next, said, out)?;
         said = next;
-        // As many faces as share the same state.
+        // Write all consecutive faces with the same state.
         out.format(|page| {
             while at < range.end && next == said {
                 if !writer.face(page, prepared.face(at), &mut corners) {
@@ -58,7 +58,7 @@ pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<us
 struct FaceWriter<'a> {
     text: &'a ObjText<'a>,
     prepared: &'a Prepared<'a>,
-    // Slices: a look into an `Array` is a call.
+    // Slices, because access to an `Array` is a call.
     offsets: &'a [u32],
     corner_positions: &'a [u32],
     smooth: &'a [u8],
@@ -67,11 +67,11 @@ struct FaceWriter<'a> {
     normals: ObjAttribute<'a, 3>,
     forms: CornerForms<'a>,
     has_vertex_groups: bool,
-    /// Whether a corner can lack values that others have.
+    /// Whether some corners may lack values that others have.
     may_miss: bool,
 }
 
-/// The indices of a face's corners, in the order in which they are written.
+/// Indices of a face's corners, in writing order.
 #[derive(Default)]
 struct ObjFacesCorners {
     positions: Vec<u32>,
@@ -106,7 +106,7 @@ impl<'a> FaceWriter<'a> {
         }
         let ObjNumbers { uvs, normals, .. } = &self.prepared.numbers;
         let Range { start, end } = self.corners(face);
-        // The first corner of a mirrored face stays the first.
+        // Mirroring reverses the corners except the first.
         let corner = |at: usize| if self.prepared.frame.is_mirrored && at > 0 { end - at } else { start + at };
         let position = |at| self.corner_positions[corner(at)];
         let uv = |at| self.uvs.number(&uvs.of_item, face, corner(at));
@@ -116,7 +116,7 @@ impl<'a> FaceWriter<'a> {
         self.forms.complete(page, end - start, position, has_uvs.then_some(uv), has_normals.then_some(normal))
     }
 
-    /// Same as [`FaceWriter::face`], for corners that need not all have a uv and a normal.
+    /// Like [`FaceWriter::face`], for faces whose corners may lack a uv or a normal.
     fn face_with_gaps(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
         let Prepared { frame, numbers: ObjNumbers { uvs, normals, .. }, .. } = self.prepared;
         let range = self.corners(face);
@@ -131,7 +131,7 @@ impl<'a> FaceWriter<'a> {
             corners.normals.extend(range.map(|corner| self.normals.number(&normals.of_item, face, corner)));
         }
         if frame.is_mirrored {
-            // The first corner stays the first.
+            // Mirroring reverses the corners except the first.
             for stream in [&mut corners.positions, &mut corners.uvs, &mut corners.normals] {
                 stream.get_mut(1..).unwrap_or_default().reverse();
             }
@@ -144,7 +144,7 @@ impl<'a> FaceWriter<'a> {
         self.offsets[face] as usize..self.offsets[face + 1] as usize
     }
 
-    /// Returns the state for a face.
+    /// Returns the state of a face.
     #[inline]
     fn state(&self, face: usize) -> ObjSaid {
         ObjSaid { smoothing: self.smoothing(face), group: self.group(face), material: self.material(face) }
@@ -155,7 +155,7 @@ impl<'a> FaceWriter<'a> {
         if self.text.options.own.smoothing == Smoothing::None {
             return None;
         }
-        // As `Mesh::smoothing_group`, with the slice at hand: this is asked for each face.
+        // Same as `Mesh::smoothing_group`, but with the slice at hand: this runs for each face.
         let flag = || self.smooth.get(face).map(|&smooth| u32::from(smooth != 0));
         smoothing.get(face).copied().or_else(flag).or_else(|| Run::at_face(&mesh.smoothing_runs, face))
     }
@@ -169,8 +169,8 @@ impl<'a> FaceWriter<'a> {
         }
     }
 
-    /// The vertex group with the largest sum of weights over the corners, the first of equals. A face whose corners are
-    /// members with a weight of 0 has the first group, as in Blender.
+    /// Returns the vertex group with the largest sum of weights over the corners, the first one on ties. A face whose
+    /// corners are members with weight 0 gets the first group, as in Blender.
     fn group(&self, face: usize) -> Option<u32> {
         let Prepared { mesh, .. } = self.prepared;
         if !self.has_vertex_groups {
@@ -193,7 +193,7 @@ impl<'a> FaceWriter<'a> {
         Some(best.0)
     }
 
-    /// Writes the state lines that are new.
+    /// Writes the state lines that changed.
     fn say(&self, next: ObjSaid, said: ObjSaid, out: &mut Out) -> Result<()> {
         if let Some(value) = next.smoothing
             && next.smoothing != said.smoothing

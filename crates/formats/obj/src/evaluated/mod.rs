@@ -1,14 +1,12 @@
-//! Objects as a program has them while they are edited, written as Blender writes evaluated meshes:
-//! moved by their transform, uvs and normals merged and numbered, faces in the order of their
-//! material slots.
+//! Writes objects the way Blender writes evaluated meshes: transformed, with deduplicated uvs and normals, and faces
+//! sorted by material slot.
 //!
-//! Numbering continues through the file, so an object's faces can be written only when the values of all earlier
+//! Numbering continues through the file, so an object's faces can be written only after the values of all earlier
 //! objects are counted. Small objects are prepared in parallel, numbered in order, and written in parallel. A large one
-//! is prepared by all threads, then written in pages; it needs 4 bytes of memory per corner for uvs and normals each.
+//! is prepared by all threads, then written in pages; it needs 4 bytes per corner each for uvs and normals.
 //!
-//! `geometry::frame`: object transforms. `values`: uvs and normals. `prepare`: numbers and orders.
-//! `smoothing`: smoothing groups. `pages`: which text stands in which page. `faces`: faces and their
-//! state lines.
+//! `geometry::frame`: object transforms. `values`: uvs and normals. `prepare`: numbers and orders. `smoothing`:
+//! smoothing groups. `pages`: division of the text into pages. `faces`: faces and their state lines.
 
 mod faces;
 mod pages;
@@ -27,15 +25,15 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
 use prepare::{ObjNumbers, Prepared, Preparing};
 
-/// Objects of this weight are prepared by all threads, one after another. Others are a part of
-/// a page, which is kept in memory as a whole.
+/// Minimum weight of objects that all threads prepare together. Smaller objects are part of a page, which is in memory
+/// as a whole.
 const LARGE: usize = 1 << 17;
-/// The weight of a page of small objects: about as much text as other pages.
+/// Weight of a page of small objects: about as much text as other pages.
 const PAGE: usize = 1 << 13;
-/// The memory for each unit of a page's weight: text, numbers, and the tables that find equal values.
+/// Memory per unit of a page's weight: text, numbers and deduplication tables.
 const UNIT_BYTES: usize = 128;
 
-/// Writes objects after what has been `written`.
+/// Writes objects; `written` precedes them.
 pub fn write(
     scene: &Scene,
     objects: &[Object],
@@ -58,12 +56,12 @@ pub fn write(
             }
         }
     }
-    // The state in the text belongs to other objects: the next object sets all of its own.
+    // The state lines in effect belong to these objects: the next object must set all of its own.
     written.held = ObjHeld::unknown();
     Ok(written)
 }
 
-/// Returns the amount of work for a mesh: its corners, or whichever array is longer.
+/// Amount of work for a mesh: the length of its longest array.
 fn weight(mesh: &Mesh) -> usize {
     let others = [mesh.positions.len(), mesh.lines.corner_positions.len(), mesh.points.len()];
     others.into_iter().fold(mesh.faces.corner_positions.len(), usize::max)
@@ -85,7 +83,7 @@ fn write_large(
     writing.pages(&pages, &mut (), pages.count(), slot_bytes(chunk_bytes(run)))
 }
 
-/// An evaluated object is the whole of its mesh: its values are merged, so sections would not fit.
+/// Fails if an object is not the whole of its mesh: values are deduplicated per mesh, so sections would not match.
 fn check_whole(scene: &Scene, object: &Object) -> Result<()> {
     let Some(mesh) = scene.meshes.get(object.mesh) else {
         return Err(object.no_such_mesh());

@@ -1,4 +1,4 @@
-//! The text of objects, in pages: several small objects to a page, a large one in many.
+//! Divides the text of objects into pages: several small objects per page, or several pages per large object.
 
 use super::prepare::{ObjNumbers, Prepared, Preparing};
 use super::{faces, weight};
@@ -14,10 +14,10 @@ use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::Pages;
 use std::ops::Range;
 
-/// Rows that are made before they are formatted: they stay in the L1 cache.
+/// Rows to compute before formatting them: they stay in the L1 cache.
 const ROWS: usize = 256;
 
-/// The kinds of consecutive lines in the text of an object.
+/// Kinds of consecutive lines in the text of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ObjPagesKind {
     Header,
@@ -30,7 +30,7 @@ enum ObjPagesKind {
     Points,
 }
 
-/// The text of an object.
+/// Context for the text of an object.
 #[derive(Clone, Copy)]
 struct ObjectText<'a> {
     text: &'a ObjText<'a>,
@@ -38,19 +38,19 @@ struct ObjectText<'a> {
 }
 
 impl ObjectText<'_> {
-    /// The text, in order: kind, number of elements, approximate bytes of each. For faces in their own order, the bytes
-    /// of a corner.
+    /// Sections of the text in order: kind, number of elements, estimated bytes of each; for unsorted faces, bytes per
+    /// corner.
     fn kinds(&self) -> [(ObjPagesKind, usize, u64); 8] {
         let Prepared { mesh, object, numbers, .. } = self.prepared;
         let options = self.text.options;
         let [positions, uvs, normals] = self.prepared.counts();
         let is_named = object.kind != ObjectKind::Unnamed;
         let name_bytes = (object.name.len() + object.mesh_name.len()) as u64 + 8;
-        // The positions of a curve are written inside of it.
+        // Positions of curves are written within the curves.
         let curves = if options.own.curves { mesh.curves.len() } else { 0 };
         let corner = 8 * (1 + u64::from(uvs > 0) + u64::from(normals > 0));
         let faces = mesh.faces.len();
-        // Sorted faces are taken to be all alike.
+        // Sorted faces are assumed to have equally many corners.
         let face = if numbers.order.is_empty() {
             corner
         } else {
@@ -68,7 +68,7 @@ impl ObjectText<'_> {
         ]
     }
 
-    /// Writes elements of a kind.
+    /// Writes a range of elements of a kind.
     fn write(&self, kind: ObjPagesKind, range: Range<usize>, out: &mut Out) -> Result<()> {
         match kind {
             ObjPagesKind::Header => self.header(out),
@@ -86,7 +86,7 @@ impl ObjectText<'_> {
         let object = self.prepared.object;
         let groups = self.text.options.own.object_groups;
         let is_curve = !self.prepared.mesh.curves.is_empty();
-        // Blender leaves the blanks in the names of curves.
+        // Blender keeps blanks in curve names.
         let name = if is_curve { names::written(&object.name) } else { names::joined(&object.name) };
         out.whole(|page| {
             page.bytes(if groups || object.kind == ObjectKind::Group { b"g " } else { b"o " });
@@ -111,7 +111,7 @@ impl ObjectText<'_> {
     fn positions(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
         let mesh = self.prepared.mesh;
         if mesh.is_exact() {
-            // They are in the file's coordinates: see `polyhaul_geometry::exact`.
+            // Already in the file's coordinates: see `polyhaul_geometry::exact`.
             return self.text.positions(mesh, range, out);
         }
         let frame = &self.prepared.frame;
@@ -140,7 +140,7 @@ impl ObjectText<'_> {
     }
 }
 
-/// A line for each row that `row` makes and `finish` finishes, some at a time.
+/// Writes a line per row in batches: `row` computes it, `finish` finishes a batch.
 fn in_batches<const N: usize>(
     out: &mut Out,
     prefix: &[u8],
@@ -160,15 +160,15 @@ fn in_batches<const N: usize>(
     Ok(())
 }
 
-/// Many small objects, some to a page: prepared, then numbered in order, then written.
+/// Pages of several small objects: prepared, then numbered in order, then written.
 pub(super) struct SmallPages<'a> {
     preparing: Preparing<'a>,
     objects: &'a [Object],
-    /// The first object of each page.
+    /// First object of each page.
     starts: Vec<usize>,
 }
 
-/// A page of small objects.
+/// A page of small objects in flight.
 pub(super) struct SmallSlot<'a> {
     objects: &'a [Object],
     prepared: Vec<Prepared<'a>>,
@@ -178,7 +178,7 @@ pub(super) struct SmallSlot<'a> {
 }
 
 impl<'a> SmallPages<'a> {
-    /// Pages of objects that together weigh at least `page`.
+    /// Groups objects into pages that weigh at least `page`.
     pub(super) fn new(preparing: Preparing<'a>, objects: &'a [Object], page: usize) -> Result<Self> {
         let mut starts = Vec::new();
         let mut sum = usize::MAX;
@@ -187,13 +187,13 @@ impl<'a> SmallPages<'a> {
                 try_push(&mut starts, number, "the plan")?;
                 sum = 0;
             }
-            // An empty object has its line all the same.
+            // Even an empty object has a line.
             sum += 1 + weight(&preparing.scene.meshes[object.mesh]);
         }
         Ok(SmallPages { preparing, objects, starts })
     }
 
-    /// Returns the number of pages.
+    /// Number of pages.
     pub(super) fn count(&self) -> u64 {
         self.starts.len() as u64
     }
@@ -262,7 +262,7 @@ impl<'a> Pages for SmallPages<'a> {
     }
 }
 
-/// An object that was prepared by all threads, in pages of about equal size.
+/// Pages of about equal size, of an object that all threads prepared.
 pub(super) struct LargePages<'a> {
     object: ObjectText<'a>,
     pieces: Vec<ObjPagesPiece>,
@@ -270,14 +270,14 @@ pub(super) struct LargePages<'a> {
     page_cost: u64,
 }
 
-/// All of a kind.
+/// All elements of a kind.
 #[derive(Clone, Debug)]
 struct ObjPagesPiece {
     kind: ObjPagesKind,
     count: usize,
-    /// The approximate bytes of an element; for faces in their own order, of a corner.
+    /// Estimated bytes per element; for unsorted faces, per corner.
     unit: u64,
-    /// The cost of all pieces before this one.
+    /// Cost of all pieces before this one.
     start: u64,
 }
 
@@ -293,7 +293,7 @@ impl<'a> LargePages<'a> {
         Ok(pages)
     }
 
-    /// About how many bytes a piece takes before its element `index`.
+    /// Estimated bytes of a piece before its element `index`.
     fn cost_before(&self, piece: &ObjPagesPiece, index: usize) -> u64 {
         let Prepared { mesh, numbers, .. } = self.object.prepared;
         match piece.kind {
@@ -304,12 +304,12 @@ impl<'a> LargePages<'a> {
         }
     }
 
-    /// Returns the number of pages.
+    /// Number of pages.
     pub(super) fn count(&self) -> u64 {
         self.cost.div_ceil(self.page_cost)
     }
 
-    /// The first element of a piece that begins at or after `cost`.
+    /// Returns the first element of a piece that starts at or after `cost`.
     fn first_at(&self, piece: &ObjPagesPiece, cost: u64) -> usize {
         partition_point(0..piece.count, |index| piece.start + self.cost_before(piece, index) < cost)
     }

@@ -1,5 +1,4 @@
-//! What must be known about an object before its text can be formatted: the numbers of its uvs and normals, the order
-//! of its faces, their smoothing groups.
+//! Prepares an object before its text is formatted: numbers of its uvs and normals, face order, smoothing groups.
 
 use super::smoothing;
 use super::values::{Normals, Numbering, ObjAttribute, Rounding, normals, number_normals, number_uvs, uvs};
@@ -13,36 +12,36 @@ use polyhaul_pipeline::options::Cancel;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Corners that a thread marks at a time.
+/// Corners per parallel step when marking used positions.
 const PIECE: usize = 1 << 16;
 
-/// With more slots than this, sorting is cheaper than looking for each.
+/// From this number of slots on, sorting is faster than one pass per slot.
 const MANY_SLOTS: u32 = 8;
 
-/// An object that is ready to be written.
+/// An object ready to be written.
 pub(super) struct Prepared<'a> {
     pub(super) object: &'a Object,
     pub(super) mesh: &'a Mesh,
     pub(super) frame: Frame,
     pub(super) numbers: ObjNumbers,
-    /// Offsets added to indices of positions, uvs and normals.
+    /// Offsets to add to indices of positions, uvs and normals.
     pub(super) bases: [u32; 3],
 }
 
-/// The results for one object. Reused for others.
+/// Results for one object; the memory is reused.
 #[derive(Default)]
 pub(super) struct ObjNumbers {
     pub(super) uvs: Unique,
     pub(super) normals: Unique,
-    /// Which positions a face uses; empty if unneeded.
+    /// Nonzero for positions used by a face; empty if unneeded.
     used: Vec<AtomicU8>,
-    /// The faces in the order of their material slots; empty if that is their own order.
+    /// Faces sorted by material slot; empty if they already are.
     pub(super) order: Vec<u32>,
-    /// The smoothing group of each face; empty if flags are written.
+    /// Smoothing group of each face; empty if flags are written.
     pub(super) smoothing: Vec<u32>,
 }
 
-/// The context for preparing an object.
+/// Context for preparing objects.
 #[derive(Clone, Copy)]
 pub(super) struct Preparing<'a> {
     pub(super) scene: &'a Scene,
@@ -51,7 +50,7 @@ pub(super) struct Preparing<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares an object with `threads` threads; `numbers` is reused memory.
+    /// Prepares an object with `threads` threads; reuses the memory of `numbers`.
     pub(super) fn new(
         object: &'a Object,
         preparing: &Preparing<'a>,
@@ -100,12 +99,12 @@ impl<'a> Prepared<'a> {
         Normals { attribute, frame: self.frame, rounding: Rounding::new(text.digits.normals) }
     }
 
-    /// Returns how many positions, uvs and normals it adds.
+    /// Returns how many positions, uvs and normals the object adds to the file.
     pub(super) fn counts(&self) -> [usize; 3] {
         [self.mesh.positions.len(), self.numbers.uvs.first.len(), self.numbers.normals.first.len()]
     }
 
-    /// The face that is written at place `at`.
+    /// Returns the face at position `at` of the writing order.
     #[inline]
     pub(super) fn face(&self, at: usize) -> usize {
         self.numbers.order.get(at).map_or(at, |&face| face as usize)
@@ -120,7 +119,7 @@ fn emptied(numbers: &mut Unique) -> Unique {
     numbers
 }
 
-/// A one for each position that a face uses.
+/// Marks each position that a face uses.
 fn find_used(mesh: &Mesh, threads: usize, cancel: &Cancel, used: &mut Vec<AtomicU8>) -> Result<()> {
     used.clear();
     used.try_reserve_exact(mesh.positions.len())?;
@@ -137,7 +136,7 @@ fn find_used(mesh: &Mesh, threads: usize, cancel: &Cancel, used: &mut Vec<Atomic
     )
 }
 
-/// Returns the faces, stably sorted by slot; nothing if they are sorted already.
+/// Sorts the faces stably by slot; leaves `order` empty if they already are.
 fn order_by_slot(slots: &[i32], order: &mut Vec<u32>) -> Result<()> {
     if slots.is_sorted() {
         return Ok(());
@@ -145,13 +144,13 @@ fn order_by_slot(slots: &[i32], order: &mut Vec<u32>) -> Result<()> {
     order.try_reserve_exact(slots.len())?;
     let (low, high) = slots.iter().fold((i32::MAX, i32::MIN), |(low, high), &slot| (low.min(slot), high.max(slot)));
     if high.abs_diff(low) < MANY_SLOTS {
-        // One look at all faces for each slot.
+        // One pass over all faces per slot.
         for value in low..=high {
             order.extend((0..).zip(slots).filter(|(_, slot)| **slot == value).map(|(face, _)| face));
         }
     } else {
         order.extend(0..slots.len() as u32);
-        // A pair of slot and face is unlike every other: sorting in place is stable with it.
+        // Pairs of slot and face are unique, so an in-place sort is stable.
         order.sort_unstable_by_key(|&face| (slots[face as usize], face));
     }
     Ok(())

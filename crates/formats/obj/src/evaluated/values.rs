@@ -1,7 +1,7 @@
-//! Uvs and normals: the values that an object has, and when two of them are equal.
+//! The uvs and normals of an object, and their equality for deduplication.
 //!
-//! Values are merged per object and numbered by their first appearance (`geometry::dedup`): uvs by their bits, normals
-//! by the digits to be written. Zero and minus zero are one value, with the sign of the first.
+//! Values are deduplicated per object and numbered by first appearance (`geometry::dedup`): uvs by their bits, normals
+//! by the digits to be written. Zero and minus zero are equal, with the sign of the first.
 
 use polyhaul_geometry::dedup::{BATCH, Dedup, DedupKey, Items, Unique, prefetch};
 use polyhaul_geometry::frame::Frame;
@@ -12,18 +12,18 @@ use polyhaul_pipeline::options::Cancel;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Below this, and with a frame below this, no overflow can make values unequal.
+/// If values and frame are below this, no overflow can make equal values differ.
 const MODEST: f32 = 1e15;
 
-/// The values of an attribute, and the mapping from corners to them.
+/// Values of an attribute, and the mapping from corners to them.
 #[derive(Clone, Copy)]
 pub(super) struct ObjAttribute<'a, const N: usize> {
     values: &'a [[f32; N]],
     domain: Domain,
-    /// The values' places, for [`Domain::Indexed`].
+    /// Index of each corner's value, for [`Domain::Indexed`].
     stream: &'a [u32],
     corner_positions: &'a [u32],
-    /// Which positions a face uses, for [`Domain::Vertex`].
+    /// Nonzero for positions used by a face, for [`Domain::Vertex`].
     used: &'a [AtomicU8],
     positions: usize,
 }
@@ -42,17 +42,17 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         ObjAttribute { values, domain, stream, corner_positions, used: &[], positions: mesh.positions.len() }
     }
 
-    /// Whether it wants to know which positions are used.
+    /// Whether [`ObjAttribute::with_used`] is needed.
     pub(super) fn wants_used(&self) -> bool {
         self.domain == Domain::Vertex && !self.values.is_empty()
     }
 
-    /// Leaves out the values of positions that no face uses.
+    /// Ignores the values of positions that no face uses.
     pub(super) fn with_used(self, used: &'a [AtomicU8]) -> Self {
         ObjAttribute { used, ..self }
     }
 
-    /// Returns the number of items that the domain counts.
+    /// Number of items in the domain.
     fn len(&self) -> usize {
         match self.domain {
             Domain::Indexed if self.values.is_empty() => 0,
@@ -61,13 +61,13 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         }
     }
 
-    /// The value of an item.
+    /// Returns the value of an item.
     #[inline]
     pub(super) fn value(&self, item: usize) -> Option<[f32; N]> {
         self.value_in(self.domain, item)
     }
 
-    /// Same as [`ObjAttribute::value`], for a domain known at compile time.
+    /// Like [`ObjAttribute::value`], for a domain known at compile time.
     #[inline(always)]
     fn value_in(&self, domain: Domain, item: usize) -> Option<[f32; N]> {
         let place = match domain {
@@ -81,7 +81,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         Some(self.values[place])
     }
 
-    /// Returns a table index at which values that are often equal meet.
+    /// Returns a table index that items with often equal values share.
     #[inline(always)]
     fn hint(&self, domain: Domain, item: usize) -> usize {
         match domain {
@@ -118,7 +118,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
     }
 }
 
-/// A domain known at compile time, for those that large meshes have.
+/// A domain known at compile time; implemented for the domains of large meshes.
 pub(super) trait ObjPlace: Sync {
     const DOMAIN: Option<Domain>;
 }
@@ -137,16 +137,16 @@ impl ObjPlace for ByOther {
     const DOMAIN: Option<Domain> = None;
 }
 
-/// Makes the keys of values.
+/// Computes the keys of a batch of values.
 trait KeyBatch<const N: usize>: Fn(&[[f32; N]; BATCH], &mut [DedupKey; BATCH]) + Sync {}
 
 impl<const N: usize, F: Fn(&[[f32; N]; BATCH], &mut [DedupKey; BATCH]) + Sync> KeyBatch<N> for F {}
 
-/// Values whose keys are made by a function, in a domain that the compiler knows.
+/// Values with a key function, in a domain known at compile time.
 struct Keyed<'a, const N: usize, P, F> {
     attribute: ObjAttribute<'a, N>,
     key: F,
-    /// Whether the same bits surely give the same key.
+    /// Whether equal bits always imply equal keys.
     bits_decide: bool,
     place: PhantomData<P>,
 }
@@ -231,31 +231,31 @@ impl Numbering<'_> {
     }
 }
 
-/// Numbers uvs: those with the same bits are one.
+/// Numbers uvs; equal bits mean equal uvs.
 pub(super) fn number_uvs(uvs: ObjAttribute<'_, 2>, numbering: Numbering<'_>) -> Result<()> {
     numbering.run(uvs, true, |uvs, keys| {
         for ([u, v], key) in uvs.iter().zip(keys) {
-            // Adding 0 makes minus zero zero.
+            // Adding 0 turns minus zero into zero.
             let [high, low] = [u + 0.0, v + 0.0].map(|part| u64::from(part.to_bits()));
             *key = if u.is_nan() || v.is_nan() { DedupKey::Alone } else { DedupKey::Value(high << 32 | low) };
         }
     })
 }
 
-/// Normals, merged where their digits are the same.
+/// Normals, deduplicated by the digits to be written.
 pub(super) struct Normals<'a> {
     pub(super) attribute: ObjAttribute<'a, 3>,
     pub(super) frame: Frame,
     pub(super) rounding: Rounding,
 }
 
-/// To which multiple normals are rounded before they are compared and written.
+/// Factor for rounding normals to a multiple of its inverse, before they are compared and written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounding(Option<f32>);
 
 impl Rounding {
-    /// Uses as many digits as are written. With more than six there is no rounding and no merging: three such numbers
-    /// do not fit a key.
+    /// Rounds to the digits to be written. With more than six there is no rounding and no deduplication: three such
+    /// numbers do not fit a key.
     pub(super) fn new(digits: Digits) -> Rounding {
         match digits {
             Digits::Fixed(digits @ 0..=6) => Rounding(Some(10.0f32.powi(digits.into()))),
@@ -283,14 +283,14 @@ impl Normals<'_> {
     }
 }
 
-/// Returns how many times `1 / scale` fits, rounded as in Blender.
+/// Rounds `part` to a multiple of `1 / scale`, as Blender does; returns the multiple.
 #[inline]
 fn step(part: f32, scale: f32) -> f32 {
     ceil(scale * part - 0.5)
 }
 
-/// The next whole number, of values that fit an `i32` or are NaN, with the sign of `value`. Without
-/// SSE 4.1 `f32::ceil` is a call, which no vector can make.
+/// Rounds up, for values that fit an `i32` or are NaN, with the sign of `value`. Without SSE 4.1 `f32::ceil` is a call,
+/// which prevents vectorization.
 #[inline]
 fn ceil(value: f32) -> f32 {
     let whole = value as i32 as f32;
@@ -298,7 +298,7 @@ fn ceil(value: f32) -> f32 {
     if value.is_nan() { value } else { up.copysign(value) }
 }
 
-/// Numbers normals: those with the same digits are one.
+/// Numbers normals; equal digits mean equal normals.
 pub(super) fn number_normals(normals: &Normals<'_>, numbering: Numbering<'_>) -> Result<()> {
     let Some(scale) = normals.rounding.0 else {
         return numbering.run(normals.attribute, false, |_, keys| keys.fill(DedupKey::Alone));
@@ -310,7 +310,7 @@ pub(super) fn number_normals(normals: &Normals<'_>, numbering: Numbering<'_>) ->
         lanes.as_flattened_mut().iter_mut().for_each(|part| *part = step(*part, scale));
         let [xs, ys, zs] = &lanes;
         for (((key, x), y), z) in keys.iter_mut().zip(xs).zip(ys).zip(zs) {
-            // Each is within a million and one: 21 bits with the sign.
+            // Steps are at most about a million, either way: 21 bits with the sign.
             let bits = |step: f32| (step as i32 as u64) & 0x1f_ffff;
             let value = DedupKey::Value(bits(*x) << 42 | bits(*y) << 21 | bits(*z));
             *key = if x.is_nan() || y.is_nan() || z.is_nan() { DedupKey::Alone } else { value };

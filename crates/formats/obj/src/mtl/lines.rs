@@ -1,7 +1,7 @@
-//! Text → logical lines, and places in a logical line → line, column and excerpt.
+//! Splits text into logical lines, and maps offsets in a logical line to line, column and excerpt.
 //!
-//! A logical line has as many bytes as its physical lines: a continuation becomes blanks, so offsets in both are equal.
-//! `statement` interprets lines.
+//! A logical line has as many bytes as its physical lines, because continuations become blanks: offsets are the same in
+//! both. `statement` interprets the lines.
 
 use polyhaul_model::error::{Error, Excerpt, Place, Result};
 use polyhaul_model::printable::is_active;
@@ -9,27 +9,27 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many bytes of a line an excerpt shows on each side of the mark, and of the mark.
+/// Maximum bytes in an excerpt: on each side of the mark, and of the mark itself.
 const EXCERPT_BYTES: usize = 60;
 
 /// A logical line.
 pub struct Line<'a> {
-    /// The bytes without the line end.
+    /// Bytes without the line end.
     pub bytes: Cow<'a, [u8]>,
-    /// Its start in the text.
+    /// Offset in the text.
     start: usize,
-    /// The number of its first physical line, from 1.
+    /// Number of its first physical line, from 1.
     number: u64,
 }
 
-/// The logical lines of a text.
+/// Iterator over the logical lines of a text.
 pub struct Lines<'a> {
     text: &'a [u8],
     at: usize,
     number: u64,
 }
 
-/// The blanks that separate words.
+/// Whether a byte is a blank between words.
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }
@@ -38,7 +38,7 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Returns the start and the end of the line ending at or after `at`.
+/// Returns the start and the end of the first line end at or after `at`.
 fn line_end(text: &[u8], at: usize) -> (usize, usize) {
     let length = text[at..].iter().position(|&byte| is_line_end(byte));
     let end = length.map_or(text.len(), |length| at + length);
@@ -47,7 +47,7 @@ fn line_end(text: &[u8], at: usize) -> (usize, usize) {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of `text`, without its byte order mark.
+    /// Iterates over the lines of `text`, without its byte order mark.
     pub fn new(text: &'a [u8]) -> Lines<'a> {
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         Lines { text, at, number: 1 }
@@ -55,7 +55,7 @@ impl<'a> Lines<'a> {
 }
 
 impl<'a> Iterator for Lines<'a> {
-    /// An error is a lack of memory for a continued line.
+    /// Fails only if out of memory for a continued line.
     type Item = Result<Line<'a>>;
 
     fn next(&mut self) -> Option<Result<Line<'a>>> {
@@ -82,7 +82,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Physical lines as one: each line end, and the backslash before it, becomes a blank.
+/// Joins physical lines: each line end and the backslash before it become blanks.
 fn join(physical: &[u8]) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     line.try_reserve_exact(physical.len()).map_err(|_| Error::memory("a continued line"))?;
@@ -102,7 +102,7 @@ fn join(physical: &[u8]) -> Result<Vec<u8>> {
 }
 
 impl Line<'_> {
-    /// The place of `offset` in the line, in `text` as a whole.
+    /// Returns the location of `offset`, an offset in this line, in `text`.
     pub fn place(&self, text: &[u8], file: &Arc<str>, offset: usize) -> Place {
         let offset = self.start + offset;
         let mut start = self.start;
@@ -119,7 +119,7 @@ impl Line<'_> {
         Place { file: file.clone(), line: Some(number), column: Some(column), offset: Some(offset as u64) }
     }
 
-    /// The part of the physical line around `marked`, a range in the line.
+    /// Returns the part of the physical line around `marked`, a range in this line.
     pub fn excerpt(&self, text: &[u8], marked: Range<usize>) -> Excerpt {
         let marked = self.start + marked.start..self.start + marked.end;
         let window = char_start(text, marked.start.saturating_sub(EXCERPT_BYTES)).max(self.start);
@@ -138,13 +138,13 @@ impl Line<'_> {
     }
 }
 
-/// Returns `at`, or the start of the character that contains it.
+/// Returns the start of the UTF-8 character that contains `at`.
 fn char_start(text: &[u8], at: usize) -> usize {
     let is_start = |&i: &usize| text.get(i).is_none_or(|byte| byte & 0xc0 != 0x80);
     (at.saturating_sub(3)..=at).rev().find(is_start).unwrap_or(at)
 }
 
-/// The bytes as text that can be shown: one sign in place of each that is not UTF-8 or not printable.
+/// Converts bytes to printable text: one replacement for each invalid or unprintable character.
 pub fn printable(bytes: &[u8]) -> String {
     let shown = |c: char| match c {
         '\t' => ' ',

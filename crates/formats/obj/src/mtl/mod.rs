@@ -1,20 +1,20 @@
-//! MTL: material libraries, read and written as Blender does.
+//! Reads and writes MTL material libraries the way Blender does.
 //!
-//! This module converts bytes to [`Material`](polyhaul_model::Material)s and back. It opens no files, so texture names
-//! are kept unchanged. Nothing in a library is fatal unless the caller sets `strict` or a limit is exceeded: a scene is
-//! useful even without its library.
+//! Converts between bytes and [`Material`](polyhaul_model::Material)s. Opens no files, so texture names are kept
+//! unchanged. No fault in a library is fatal unless the caller sets `strict` or a limit is exceeded, because a scene is
+//! useful without its library.
 //!
 //! Decisions where dialects differ:
-//! - Keywords and options are case-insensitive. Lines end with LF, CRLF or CR. A backslash at the end of a line
+//! - Keywords and options are case-insensitive. Lines end with LF, CR LF or CR. A backslash at the end of a line
 //!   continues it, except in a comment, where it is more likely the end of a Windows path.
-//! - A name is the rest of its line, blanks inside included, so a `#` in a name begins no comment.
-//!   After numbers it does.
-//! - If two materials have the same name, the first counts; if a parameter is given twice, the last counts.
+//! - A name is the rest of its line, including blanks, so `#` does not start a comment in a name. After numbers it
+//!   does.
+//! - For duplicate material names, the first material counts; for duplicate parameters, the last value counts.
 //! - `d` takes precedence over `Tr` in either order: some exporters write both and mean `d`.
-//! - Unusable values are dropped with a warning; merely unusual ones (a number that is not finite, an opacity of 5) are
-//!   kept with a warning.
+//! - Unusable values are dropped with a warning; merely unusual ones (not finite, an opacity of 5) are kept with a
+//!   warning.
 //!
-//! `lines` cuts text into statements, `statement` splits a statement into words, and `reader` interprets them.
+//! `lines` splits text into logical lines, `statement` splits a line into words, and `reader` interprets them.
 
 mod lines;
 mod reader;
@@ -29,7 +29,7 @@ pub use writer::write;
 
 use polyhaul_model::MapKind;
 
-/// The keywords of texture maps; the first of each kind is the default for writing.
+/// Keywords of texture maps; the first of each kind is written.
 const MAPS: [(&str, MapKind); 23] = [
     ("map_Ka", MapKind::Ambient),
     ("map_Kd", MapKind::Diffuse),

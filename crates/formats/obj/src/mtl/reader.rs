@@ -1,7 +1,7 @@
-//! Statements to materials: the meaning of each keyword, and the messages about wrong ones.
+//! Interprets MTL statements: the meaning of each keyword, and messages about invalid ones.
 //!
-//! It never opens a file and never fails on a library's content unless the caller asked for `strict` or set a
-//! limit. For words and numbers see `statement`, for lines and places `lines`.
+//! Opens no files, and fails on a library's content only if the caller set `strict` or a limit. Words and numbers are
+//! in `statement`, lines and locations in `lines`.
 
 use super::MAPS;
 use super::lines::{Line, Lines};
@@ -13,7 +13,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How much `d` and 1 - `Tr` can differ before they contradict each other: exporters round to 3 digits.
+/// Tolerance between `d` and 1 - `Tr` before they contradict each other: exporters round to 3 digits.
 const OPACITY_TOLERANCE: f32 = 2e-3;
 
 /// Reads the materials of a library.
@@ -48,7 +48,7 @@ fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
     Fault { code: "line-length", message, expected: None, marked: 0..0, weight: MtlWeight::Limit("line_bytes") }
 }
 
-/// Adds the location of a fault and reports it.
+/// Adds the location to a fault and reports it.
 fn report(
     fault: Fault,
     line: &Line<'_>,
@@ -82,17 +82,17 @@ struct MtlLibrary {
     materials: Vec<Material>,
     names: HashSet<String>,
     open: Option<MtlOpen>,
-    /// The maximum number.
+    /// Maximum number of materials.
     limit: u64,
 }
 
-/// The material that statements go to.
+/// The material that statements apply to.
 #[derive(Default)]
 struct MtlOpen {
     material: Material,
-    /// Whether it is only read for its faults: it has no name, or one that is taken.
+    /// Whether it is parsed only to report faults: its name is missing or taken.
     discarded: bool,
-    /// Whether the opacity so far comes from `Tr`.
+    /// Whether the opacity comes from `Tr`.
     opacity_from_tr: bool,
 }
 
@@ -111,7 +111,7 @@ impl MtlLibrary {
         Ok(())
     }
 
-    /// `newmtl`
+    /// Handles `newmtl`.
     fn start_material(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
         self.close().map_err(out_of_memory)?;
         let open = self.open.insert(MtlOpen { discarded: true, ..MtlOpen::default() });
@@ -144,7 +144,7 @@ impl MtlLibrary {
     }
 }
 
-/// Sets a parameter; the last of several counts.
+/// Sets a parameter; notes a repeated one.
 fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
     if parameter.replace(value).is_some() {
         let message = format!("repeated {}; the last value is used", quoted(statement.keyword()));
@@ -153,7 +153,7 @@ fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
 }
 
 impl MtlOpen {
-    /// Everything but `newmtl`.
+    /// Handles all keywords except `newmtl`.
     fn parameter(&mut self, s: &mut Statement<'_>) -> Parsed<()> {
         let material = &mut self.material;
         match short_lowercase(s.keyword()).trim_ascii_end() {
@@ -244,7 +244,7 @@ fn check_opacity(value: f32, s: &mut Statement<'_>) {
     }
 }
 
-/// The number of an illumination model. Some exporters write it with a point: `2.0`.
+/// Parses the number of an illumination model. Some exporters write it with a decimal point: `2.0`.
 fn illumination(s: &mut Statement<'_>) -> Parsed<Illumination> {
     let value = s.number()?;
     if value.fract() == 0.0 && (0.0..=10.0).contains(&value) {
@@ -255,7 +255,7 @@ fn illumination(s: &mut Statement<'_>) -> Parsed<Illumination> {
     Err(Fault { expected: Some("an integer from 0 to 10"), ..fault })
 }
 
-/// The options and the file of a texture map.
+/// Parses the options and the file of a texture map.
 fn texture_map(mut map: TextureMap, s: &mut Statement<'_>) -> Parsed<TextureMap> {
     while texture_option(&mut map, s)? {}
     map.file = s.file()?;

@@ -1,8 +1,8 @@
-//! One statement, word by word: numbers, switches, names, and their faults.
+//! Splits one statement into words: numbers, switches, names, and their faults.
 //!
-//! A [`Statement`] iterates over the words of a logical line. A fault that makes a statement useless is returned as a
-//! [`Fault`]; lesser ones are collected in [`Statement::notes`]. `reader` interprets the words, and `lines` finds lines
-//! in the text.
+//! [`Statement`] iterates over the words of a logical line. Faults that make a statement useless are returned as
+//! [`Fault`]; lesser ones are collected in [`Statement::notes`]. `reader` interprets the words, `lines` finds the
+//! lines.
 
 use super::lines::{is_blank, printable};
 use polyhaul_model::Color;
@@ -11,58 +11,58 @@ use polyhaul_model::names;
 use polyhaul_text::parse::number;
 use std::ops::Range;
 
-/// A fault of a line, and its location.
+/// A fault in a line, and its location.
 #[derive(Debug)]
 pub struct Fault {
-    /// The kind of warning.
+    /// Warning code.
     pub code: &'static str,
-    /// The message.
+    /// Message without location.
     pub message: String,
-    /// What was expected.
+    /// What was expected instead.
     pub expected: Option<&'static str>,
-    /// The bytes of the line that it refers to.
+    /// The marked byte range of the line.
     pub marked: Range<usize>,
-    /// Its severity.
+    /// Severity.
     pub weight: MtlWeight,
 }
 
-/// The effect of a fault on the library.
+/// Severity of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MtlWeight {
     /// A warning.
     Note,
-    /// An error: the limit of this name was passed.
+    /// An error: the limit with this name was exceeded.
     Limit(&'static str),
-    /// An error: there was no memory.
+    /// An error: out of memory.
     Memory,
 }
 
-/// The fault that there was no memory, whatever it was needed for.
+/// Out of memory, as a fault.
 pub fn out_of_memory<E>(_: E) -> Fault {
     Fault { code: "memory", message: String::new(), expected: None, marked: 0..0, weight: MtlWeight::Memory }
 }
 
-/// The result of parsing, which can make a statement useless.
+/// Parse result; the fault makes the statement useless.
 pub type Parsed<T> = Result<T, Fault>;
 
 /// A statement, read from left to right.
 pub struct Statement<'a> {
     line: &'a [u8],
-    /// The range of the keyword.
+    /// Range of the keyword.
     keyword: Range<usize>,
-    /// The range of the word or name that was read last.
+    /// Range of the last word or name read.
     last: Range<usize>,
-    /// The offset at which the next word is searched.
+    /// Offset at which the search for the next word starts.
     at: usize,
-    /// The end of the last word.
+    /// End of the last word.
     end: usize,
-    /// The longest name, in bytes.
+    /// Maximum name length in bytes.
     name_bytes: u64,
     /// Faults that do not invalidate the statement.
     pub notes: Vec<Fault>,
 }
 
-/// Returns the value of a number: decimal with `.` as its point, `nan` or `inf`. No other notation is accepted here.
+/// Parses a decimal number with `.` as its point, `nan`, `inf` or `infinity`; rejects other notations.
 fn parse_number(word: &[u8]) -> Option<f32> {
     let digits = word.strip_prefix(b"-").or(word.strip_prefix(b"+")).unwrap_or(word);
     let decimal = digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
@@ -73,7 +73,7 @@ fn parse_number(word: &[u8]) -> Option<f32> {
     number::f32(word)
 }
 
-/// A word in backticks, shortened, for messages.
+/// Formats a word for messages: in backticks, shortened to 40 bytes.
 pub fn quoted(word: &[u8]) -> String {
     match word.get(..40) {
         Some(start) if word.len() > 40 => format!("`{}...`", printable(start)),
@@ -82,7 +82,7 @@ pub fn quoted(word: &[u8]) -> String {
 }
 
 impl<'a> Statement<'a> {
-    /// Creates the statement in `line`; returns `None` if there are only blanks or a comment.
+    /// Starts a statement at the keyword of `line`; `None` if there are only blanks or a comment.
     pub fn new(line: &'a [u8], name_bytes: u64) -> Option<Statement<'a>> {
         let end = line.iter().rposition(|&byte| !is_blank(byte))? + 1;
         let mut statement = Statement { line, keyword: 0..0, last: 0..0, at: 0, end, name_bytes, notes: Vec::new() };
@@ -92,22 +92,22 @@ impl<'a> Statement<'a> {
         Some(statement)
     }
 
-    /// Returns the keyword unchanged.
+    /// The keyword as written.
     pub fn keyword(&self) -> &'a [u8] {
         &self.line[self.keyword.clone()]
     }
 
-    /// The range of the keyword.
+    /// Range of the keyword.
     pub fn keyword_range(&self) -> Range<usize> {
         self.keyword.clone()
     }
 
-    /// The range of the word or name that was read last.
+    /// Range of the last word or name read.
     pub fn last_range(&self) -> Range<usize> {
         self.last.clone()
     }
 
-    /// Returns the next word, or its prefix.
+    /// Returns the next word, even if it starts a comment.
     fn any_word(&self) -> Option<Range<usize>> {
         let rest = &self.line[self.at..self.end];
         let start = self.at + rest.iter().position(|&byte| !is_blank(byte))?;
@@ -115,7 +115,7 @@ impl<'a> Statement<'a> {
         Some(start..length.map_or(self.end, |length| start + length))
     }
 
-    /// The next word, unless a comment begins there. It stays the next word until it is taken.
+    /// Peeks at the next word, unless a comment starts there.
     fn word(&self) -> Option<Range<usize>> {
         self.any_word().filter(|word| self.line[word.start] != b'#')
     }
@@ -126,32 +126,32 @@ impl<'a> Statement<'a> {
         &self.line[word]
     }
 
-    /// Takes the next word if it is `keyword`, ignoring case.
+    /// Consumes the next word if it is `keyword`, ignoring case.
     pub fn take_if(&mut self, keyword: &str) -> bool {
         let word = self.word().filter(|word| self.line[word.clone()].eq_ignore_ascii_case(keyword.as_bytes()));
         word.map(|word| self.take(word)).is_some()
     }
 
-    /// A fault in `marked`.
+    /// Creates a fault at `marked`.
     pub fn fault(&self, code: &'static str, marked: Range<usize>, message: String) -> Fault {
         Fault { code, message, expected: None, marked, weight: MtlWeight::Note }
     }
 
-    /// Adds a note about `marked`, once per kind, so that a long statement takes linear time.
+    /// Adds a note about `marked`, at most one per code, so that a long statement takes linear time.
     pub fn note(&mut self, code: &'static str, marked: Range<usize>, message: String) {
         if self.notes.iter().all(|note| note.code != code) {
             self.notes.push(self.fault(code, marked, message));
         }
     }
 
-    /// Returns the fault that a value is missing.
+    /// Creates the fault for a missing value.
     fn missing(&self, code: &'static str, what: &str, expected: &'static str) -> Fault {
         let after = quoted(&self.line[self.last.clone()]);
         let fault = self.fault(code, self.end..self.end, format!("{what} is missing after {after}"));
         Fault { expected: Some(expected), ..fault }
     }
 
-    /// Parses a word with a few possible values.
+    /// Parses a word with a fixed set of values.
     pub fn choice<T>(&mut self, expected: &'static str, parse: impl Fn(&[u8]) -> Option<T>) -> Parsed<T> {
         let word = self.word().ok_or_else(|| self.missing("missing-value", "a value", expected))?;
         let option = quoted(&self.line[self.last.clone()]);
@@ -176,7 +176,7 @@ impl<'a> Statement<'a> {
         })
     }
 
-    /// Parses a word that is a name.
+    /// Parses a one-word name.
     pub fn label(&mut self) -> Parsed<String> {
         let word = self.word().ok_or_else(|| self.missing("missing-value", "a value", "a word"))?;
         self.take(word.clone());
@@ -196,7 +196,7 @@ impl<'a> Statement<'a> {
         Ok(value)
     }
 
-    /// Says so where `value`, which was just taken, is not finite.
+    /// Notes a `value`, just parsed, that is not finite.
     fn check_finite(&mut self, value: f32) {
         if !value.is_finite() {
             let message = format!("{} is not finite", quoted(&self.line[self.last.clone()]));
@@ -204,7 +204,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Parses one to N numbers; missing ones keep their defaults.
+    /// Parses 1 to N numbers; missing ones keep their defaults.
     pub fn numbers<const N: usize>(&mut self, defaults: [f32; N]) -> Parsed<[f32; N]> {
         let mut values = defaults;
         for (i, value) in values.iter_mut().enumerate() {
@@ -216,7 +216,7 @@ impl<'a> Statement<'a> {
         Ok(values)
     }
 
-    /// Parses three numbers, or one that stands for all three.
+    /// Parses three numbers, or one that applies to all three.
     fn triple(&mut self) -> Parsed<[f32; 3]> {
         let expected = |fault| Fault { expected: Some("three numbers, or one for all three"), ..fault };
         let first = self.number().map_err(expected)?;
@@ -237,7 +237,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Parses the file and the factor of a spectral curve: the last word is the factor if it is a number.
+    /// Parses the file and the factor of a spectral curve; the last word is the factor if it is a number.
     fn spectral(&mut self) -> Parsed<Color> {
         let rest = self.rest();
         let mut file = rest.clone();
@@ -254,14 +254,14 @@ impl<'a> Statement<'a> {
         Ok(Color::Spectral { file: self.file_name(file)?, factor })
     }
 
-    /// Returns everything up to the end of the line.
+    /// Consumes the rest of the line.
     fn rest(&mut self) -> Range<usize> {
         let start = self.any_word().map_or(self.end, |word| word.start);
         self.at = self.end;
         start..self.end
     }
 
-    /// Parses the rest of the line as the name of a file.
+    /// Parses the rest of the line as a file name.
     pub fn file(&mut self) -> Parsed<String> {
         let rest = self.rest();
         // Metashape puts names with spaces in quotes.
@@ -281,19 +281,19 @@ impl<'a> Statement<'a> {
         self.text(range)
     }
 
-    /// Parses the rest of the line as a name, which can be empty.
+    /// Parses the rest of the line as a name, possibly empty.
     pub fn name(&mut self) -> Parsed<String> {
         self.last = self.rest();
         self.text(self.last.clone())
     }
 
-    /// Returns the whole statement unchanged.
+    /// Consumes the statement and returns it unchanged.
     pub fn whole(&mut self) -> Parsed<String> {
         self.at = self.end;
         self.decode(self.keyword.start..self.end)
     }
 
-    /// A name, which must not be longer than the caller allows.
+    /// Decodes a name; fails if it is longer than the limit.
     fn text(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = range.len() as u64;
         if bytes > self.name_bytes {
@@ -305,7 +305,7 @@ impl<'a> Statement<'a> {
         self.decode(range)
     }
 
-    /// UTF-8, or else Latin-1, in which each byte is the character of that code.
+    /// Decodes UTF-8, or Latin-1 if it is not valid UTF-8.
     fn decode(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = &self.line[range.clone()];
         let decoded = std::str::from_utf8(bytes).map(try_string).unwrap_or_else(|_| {
@@ -315,7 +315,7 @@ impl<'a> Statement<'a> {
         decoded.map_err(out_of_memory)
     }
 
-    /// Says so where words are left over.
+    /// Notes leftover words.
     pub fn finish(&mut self) {
         if let Some(word) = self.word() {
             let range = word.start..self.end;

@@ -10,7 +10,7 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use polyhaul_pipeline::options::ParseOptions;
 use std::path::PathBuf;
 
-/// Every statement, option and line end that there is, and some that there are not.
+/// All statements, options and line ends, and some invalid ones.
 const EVERYTHING: &[u8] = b"\xef\xbb\xbf# all\r\nnewmtl  every thing \r\n\tKA 1\rKd .1 2. -3e-2 # red\n\
     Ks xyz 1 2 3\nKe spectral my curve.rfl 2\nTf spectral c.rfl\nNs 10\nNi 1.5\nd -halo 0.5\nTr .5\n\
     sharpness 60\nillum 2.0\nPr .1\nPm .2\nPs .3\nPc .4\nPcr .5\naniso .6\nanisor .7\nmap_aat ON\n\
@@ -34,7 +34,7 @@ fn read_text(text: impl AsRef<[u8]>) -> (Vec<Material>, Warnings) {
     read_with(text.as_ref(), &ParseOptions::default()).unwrap()
 }
 
-/// The only material of a text that gives no warning.
+/// Reads a text with a single material and no warnings.
 fn read_one(text: impl AsRef<[u8]>) -> Material {
     let (mut materials, warnings) = read_text(text);
     assert_eq!(described(&warnings), [""; 0]);
@@ -411,7 +411,7 @@ fn map_options_keep_their_values_and_the_digits_of_cpp() {
     assert_eq!(read_one(write_text(std::slice::from_ref(&tiny))), tiny);
 }
 
-/// Reads a library, and checks that writing and reading the result changes nothing further.
+/// Reads a library, and checks that the result survives writing and reading.
 fn survives(text: &[u8]) {
     let written = write_text(&read_text(text).0);
     let again = write_text(&read_text(&written).0);
@@ -446,14 +446,14 @@ fn every_prefix_is_a_library() {
         for end in 0..=sample.len() {
             survives(&sample[..end]);
             let count = read_text(&sample[..end]).0.len();
-            // Half of a name may be another one's name, so a prefix can have one material less for a while.
+            // A truncated name may equal another name, so a prefix can temporarily have one material less.
             assert!(count + 1 >= materials, "{materials} materials, then {count}");
             materials = count;
         }
     }
 }
 
-/// Quadratic work on any of these would take hours.
+/// Quadratic time for any of these would take hours.
 #[test]
 fn work_is_linear() {
     let repeated = |start: &str, part: &str| format!("newmtl m\n{start}{}", part.repeat((1 << 19) / part.len()));
@@ -475,7 +475,7 @@ fn work_is_linear() {
     ];
     for text in texts {
         let mut bytes = text.into_bytes();
-        // Some of the texts are not UTF-8 after this.
+        // This makes some of the texts invalid UTF-8.
         bytes.iter_mut().filter(|byte| **byte == 0xc2).for_each(|byte| *byte = 0xff);
         let mut options = ParseOptions::default();
         options.limits.name_bytes = u64::MAX;

@@ -1,6 +1,6 @@
-//! Materials → text: the statements, their order and their digits as Blender writes them.
+//! Formats materials as Blender does: the same statements, order and digits.
 //!
-//! It formats into memory, because libraries are small. `reader` reads back everything written here.
+//! Formats into memory, because libraries are small. `reader` reads back everything written here.
 
 use super::MAPS;
 use polyhaul_model::error::{Error, Result};
@@ -8,27 +8,27 @@ use polyhaul_model::names;
 use polyhaul_model::options::ObjWriteOptions;
 use polyhaul_model::{Color, Material, TextureMap};
 
-/// The first line of a library.
+/// First line of a library.
 const HEADER: &[u8] = b"# polyhaul MTL File\n";
 
-/// The text of a library with these materials.
+/// Formats a library with these materials.
 ///
-/// Parameters have 6 digits after the point; the numbers of map options have as many as they need. Of `options`, only
-/// `export_pbr_extensions` matters. `missing` materials are left out.
+/// Parameters have 6 decimals, numbers of map options the shortest form. The only relevant option is
+/// `export_pbr_extensions`. `missing` materials are skipped.
 ///
 /// # Errors
-/// A lack of memory.
+/// Out of memory.
 pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjWriteOptions) -> Result<Vec<u8>> {
     let mut writer = MtlWriter { out: HEADER.to_vec() };
     for material in materials.into_iter().filter(|material| !material.missing) {
-        // Reserves enough for everything: no allocation below can fail.
+        // Reserves enough for the whole material: no allocation below can fail.
         writer.out.try_reserve(most_bytes(material)).map_err(|_| Error::memory("the material library"))?;
         writer.material(material, options.pbr_extensions);
     }
     Ok(writer.out)
 }
 
-/// Returns an upper bound for the text of a material: 16 colors and numbers, its names, its maps and other statements.
+/// Upper bound for the text bytes of a material: 16 colors and numbers, its names, its maps and other statements.
 fn most_bytes(material: &Material) -> usize {
     const NUMBERS: usize = 4096;
     let map = |map: &TextureMap| 1024 + map.keyword.len() + map.file.len();
@@ -115,7 +115,7 @@ impl MtlWriter {
         self.out.push(b'\n');
     }
 
-    /// A keyword and its numbers with 6 digits after the point.
+    /// Writes a keyword and numbers with 6 decimals.
     fn fixed(&mut self, keyword: &str, values: &[f32]) {
         self.out.extend_from_slice(keyword.as_bytes());
         for &value in values {
@@ -124,7 +124,7 @@ impl MtlWriter {
         }
     }
 
-    /// Writes a texture map; one without a file would not be read back.
+    /// Writes a texture map, unless its file name is empty: it could not be read back.
     fn map(&mut self, map: &TextureMap) {
         if map.file.is_empty() {
             return;
@@ -134,14 +134,14 @@ impl MtlWriter {
         self.line(&format!("{keyword}{} {}", map_options(map), map.file));
     }
 
-    /// A line of text and its end.
+    /// Writes text without line ends inside, then a newline.
     fn line(&mut self, text: &str) {
         self.out.extend_from_slice(names::on_a_line(text).as_bytes());
         self.out.push(b'\n');
     }
 }
 
-/// Returns the options of a map, each with a leading blank; those that Blender writes come first and in its order.
+/// Formats the options of a map, each with a leading blank: first those that Blender writes, in its order.
 fn map_options(map: &TextureMap) -> String {
     let triple = |v: [f32; 3]| v.map(shortest).join(" ");
     let switch = |on: bool| on_off(on).to_owned();
@@ -174,13 +174,13 @@ fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// `-bm` has 6 digits in Blender's files; more are written only if the value would otherwise change.
+/// Formats `-bm` with 6 decimals like Blender; with more only if rounding would change the value.
 fn multiplier(value: f32) -> String {
     let fixed = format!("{value:.6}");
     if fixed.parse() == Ok(value) { fixed } else { shortest(value) }
 }
 
-/// The fewest digits that read back as the same value, with an exponent where C++ has one: 1e-05.
+/// Formats the shortest text that reads back as the same value, with an exponent where C++ has one: 1e-05.
 fn shortest(value: f32) -> String {
     finite(value, |value| {
         let scientific = format!("{value:e}");
@@ -194,7 +194,7 @@ fn shortest(value: f32) -> String {
     })
 }
 
-/// The text of a finite value, or the words that C has for the others.
+/// Formats a finite value, or C's words for NaN and infinity.
 fn finite(value: f32, format: impl Fn(f32) -> String) -> String {
     match value {
         v if v.is_finite() => format(v),

@@ -1,7 +1,7 @@
-//! Compressed PLY: Gaussian splats as integers, in chunks of 256 splats that share the ranges of their values.
+//! Compressed PLY: Gaussian splats quantized to integers, in chunks of 256 splats that share value ranges.
 //!
-//! Programs of PlayCanvas write it under the name `NAME.compressed.ply`. It is PLY with these elements, and nothing
-//! else (facts from splat-transform, <https://github.com/playcanvas/splat-transform>):
+//! PlayCanvas tools write it as `NAME.compressed.ply`. It is PLY with only these elements (facts from splat-transform,
+//! <https://github.com/playcanvas/splat-transform>):
 //!
 //! | element | properties |
 //! |---|---|
@@ -9,11 +9,11 @@
 //! | `vertex` | u32s: `packed_position`, `packed_rotation`, `packed_scale`, `packed_color` |
 //! | `sh`, optional | u8s: `f_rest_0` to `f_rest_N`, channel by channel |
 //!
-//! Positions and scales are 11, 10 and 11 bits from the highest on, as parts of their chunk's range; colors are four
-//! bytes, whose fourth is the opacity. A rotation is the number of its largest part (w, x, y, z) in two bits, and the
-//! others in ten bits each, from -√½ to √½. A harmonic is a byte, from -4 to 4.
+//! Positions and scales have 11, 10 and 11 bits from the highest on, as fractions of their chunk's range; colors are
+//! four bytes, the last of which is the opacity. A rotation is the index of its largest component (w, x, y, z) in two
+//! bits, and the others in ten bits each, from -√½ to √½. A harmonic is a byte, from -4 to 4.
 //!
-//! `read`: tables to splats. `write`: splats to pages. `order`: the order of their places.
+//! `read`: tables to splats. `write`: splats to pages. `order`: Morton order.
 
 mod order;
 mod read;
@@ -22,9 +22,9 @@ mod write;
 pub(super) use read::{is_packed, read};
 pub use write::write;
 
-/// Splats of a chunk.
+/// Splats per chunk.
 const CHUNK: usize = 256;
-/// The properties of a chunk, in their order; files may lack the colors.
+/// Properties of a chunk, in order; files may lack the colors.
 const RANGES: [&str; 18] = [
     "min_x",
     "min_y",
@@ -45,13 +45,13 @@ const RANGES: [&str; 18] = [
     "max_g",
     "max_b",
 ];
-/// How many of them each file has.
+/// Number of ranges that every file has.
 const FEWEST_RANGES: usize = 12;
-/// The properties of a splat.
+/// Properties of a splat.
 const PACKED: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
-/// How many bits positions and scales have, and how far they are shifted.
+/// Bits and shifts of the components of positions and scales.
 const TRIPLE: [(u32, u32); 3] = [(11, 21), (10, 11), (11, 0)];
-/// The most that a part of a quaternion is if another one is larger.
+/// Largest magnitude of a quaternion component other than the largest.
 const LARGEST_OTHER: f32 = std::f32::consts::FRAC_1_SQRT_2;
-/// How far harmonics go from 0.
+/// Largest magnitude of a harmonic.
 const LARGEST_HARMONIC: f32 = 4.0;

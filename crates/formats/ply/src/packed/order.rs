@@ -1,21 +1,21 @@
-//! The order of splats by place: along a curve that stays in a small volume for as long as possible.
+//! Morton order of splats, so that the splats of a chunk are in a small volume.
 
 use polyhaul_model::Bounds;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Bits of a coordinate: three of them are 63.
+/// Bits per coordinate: three of them are 63.
 const BITS: u32 = 21;
-/// Into how many pieces the keys are cut, whatever the threads.
+/// Number of runs to sort in parallel, independent of the number of threads.
 const PIECES: usize = 16;
 
-/// A splat and its place on the curve; the splat's number distinguishes equal places, so that the order is the same for
-/// any number of threads.
+/// Morton code and number of a splat; the number breaks ties, so that the order does not depend on the number of
+/// threads.
 type PlaceKey = (u64, u32);
 
-/// Returns the numbers of positions in Morton order; those at the same place stay in order. Coordinates that are not
-/// finite count as the least.
+/// Returns the indices of positions in Morton order; equal codes stay in order. Non-finite coordinates count as the
+/// minimum.
 pub(super) fn by_place(positions: &[[f32; 3]], run: &RunOptions) -> Result<Vec<u32>> {
     let bounds = Bounds::of(positions).unwrap_or(Bounds { min: [0.0; 3], max: [0.0; 3] });
     let mut keys: Vec<PlaceKey> = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn by_place(positions: &[[f32; 3]], run: &RunOptions) -> Result<Vec<u
     Ok(order)
 }
 
-/// Merges sorted pieces, two by two.
+/// Merges sorted runs pairwise.
 fn merged(mut keys: Vec<PlaceKey>, mut piece: usize, run: &RunOptions) -> Result<Vec<PlaceKey>> {
     let mut other: Vec<PlaceKey> = Vec::new();
     other.try_reserve_exact(keys.len()).map_err(|_| Error::memory("the order of splats"))?;
@@ -83,7 +83,7 @@ fn merge<'a>(mut a: &'a [PlaceKey], mut b: &'a [PlaceKey], out: &mut [PlaceKey])
     }
 }
 
-/// The place on the curve: the bits of the coordinates in turn, those of z highest.
+/// Computes the Morton code: the interleaved bits of the coordinates, z highest.
 fn place(position: &[f32; 3], bounds: &Bounds) -> u64 {
     let max_code = f64::from((1u32 << BITS) - 1);
     let bits = |axis: usize| {
@@ -95,7 +95,7 @@ fn place(position: &[f32; 3], bounds: &Bounds) -> u64 {
     bits(2) << 2 | bits(1) << 1 | bits(0)
 }
 
-/// The lowest 21 bits with two zeros between each two.
+/// Inserts two zeros between the lowest 21 bits.
 fn spread(mut bits: u64) -> u64 {
     bits &= 0x1f_ffff;
     for (shift, mask) in [

@@ -1,4 +1,4 @@
-//! Compressed PLY to splats.
+//! Reads compressed PLY into splats.
 
 use super::super::header::{Element, PlyHeader};
 use super::super::reader::{PlyOpened, Read};
@@ -10,7 +10,7 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// The elements of compressed splats in a header, in any order; other elements and properties do not matter.
+/// The elements of compressed splats in a header, in any order; other elements and properties are ignored.
 struct PackedElements<'h> {
     chunk: &'h Element,
     vertex: &'h Element,
@@ -27,7 +27,7 @@ impl PackedElements<'_> {
         is_packed.then_some(elements)
     }
 
-    /// Returns an error if the elements contradict one another.
+    /// Fails if the elements contradict one another.
     fn check(&self) -> Result<()> {
         let PackedElements { chunk, vertex, harmonics } = *self;
         let chunk_count = vertex.count.div_ceil(CHUNK as u64);
@@ -58,18 +58,18 @@ fn contradiction(element: &Element, message: String, expected: String) -> Error 
     Diagnostic { place, expected: Some(expected), ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
 }
 
-/// Whether an element has a property of numbers of this type.
+/// Whether an element has a number property with this type.
 fn has(element: &Element, name: &str, item: Scalar) -> bool {
     let property = element.property(name).map(|at| &element.properties[at]);
     property.is_some_and(|property| property.item == item && property.count.is_none())
 }
 
-/// The number of properties `f_rest_N` in a row, from 0 on.
+/// Number of consecutive properties `f_rest_N` from 0 on.
 fn rest_count(element: &Element) -> usize {
     (0..element.properties.len()).take_while(|number| has(element, &rest_name(*number), Scalar::U8)).count()
 }
 
-/// Returns whether a header is that of compressed splats, even if their counts are wrong.
+/// Whether a header declares compressed splats, even with wrong counts.
 pub(in super::super) fn is_packed(header: &PlyHeader) -> bool {
     PackedElements::find(header).is_some()
 }
@@ -96,10 +96,10 @@ pub(in super::super) fn read(opened: PlyOpened<'_, '_>) -> Result<Read<Scene>> {
     Ok(Read { content: scene, header, warnings, threads })
 }
 
-/// The elements of compressed splats.
+/// Names of the elements.
 const ELEMENTS: [&str; 3] = ["chunk", names::VERTEX, "sh"];
 
-/// The columns of a file. Damaged files may have fewer rows than their headers say.
+/// Columns of a file. Damaged files may have fewer rows than their headers declare.
 struct PackedSplats<'a> {
     count: usize,
     /// In the order of [`RANGES`].
@@ -108,7 +108,7 @@ struct PackedSplats<'a> {
     harmonics: Vec<&'a [u8]>,
 }
 
-/// The values of some splats.
+/// Output arrays for some of the splats.
 struct PackedTarget<'a> {
     first: usize,
     positions: &'a mut [[f32; 3]],
@@ -133,7 +133,7 @@ impl<'a> PackedSplats<'a> {
             _ => None,
         };
         let ranges = RANGES.iter().map_while(floats).collect::<Vec<_>>();
-        // Files that lack a range of colors have none of them.
+        // Files without all color ranges are treated as having none.
         let ranges = if ranges.len() < RANGES.len() { ranges[..FEWEST_RANGES].to_vec() } else { ranges };
         let more = harmonics.map_or(0, |table| table.columns.len());
         let rest = (0..more).map(bytes).collect::<Option<Vec<_>>>()?;
@@ -232,7 +232,7 @@ impl<'a> PackedSplats<'a> {
     }
 }
 
-/// The lowest bits as a part of their largest value.
+/// Converts the lowest bits to a fraction of their maximum.
 fn part(packed: u32, bits: u32) -> f32 {
     let max_code = (1 << bits) - 1;
     (packed & max_code) as f32 / max_code as f32

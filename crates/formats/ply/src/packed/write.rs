@@ -1,4 +1,4 @@
-//! Splats to compressed PLY.
+//! Writes splats as compressed PLY.
 
 use super::super::writer::note_remarks;
 use super::order::by_place;
@@ -20,13 +20,13 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far logarithms of scales may be from 0.
+/// Largest magnitude of a log scale; larger ones are clamped.
 const LARGEST_SCALE: f32 = 20.0;
-/// Ranges that are smaller count as one value.
+/// Smaller ranges count as a single value.
 const MIN_RANGE: f32 = 0.00001;
-/// Bytes of a splat.
+/// Bytes per splat.
 const SPLAT_BYTES: usize = 16;
-/// About how many bytes a page has.
+/// Approximate bytes per page.
 const PAGE_BYTES: usize = 512 << 10;
 
 const TARGET: SplatsTarget<'static> = SplatsTarget {
@@ -38,7 +38,7 @@ const TARGET: SplatsTarget<'static> = SplatsTarget {
     has_comments: true,
 };
 
-/// The ranges of the values of a chunk, in the order of [`RANGES`].
+/// Value ranges of a chunk, in the order of [`RANGES`].
 type ChunkRanges = [f32; RANGES.len()];
 
 /// Writes the splats of a scene.
@@ -51,7 +51,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     note(job.output, "changed-order", moved as u64, message, warnings);
     warnings.refuse_losses(job.strict)?;
     let moved = match &order {
-        // A page takes its values from everywhere; by columns they are near each other.
+        // A page reads values from anywhere; copying column by column makes them adjacent.
         Some(order) if polyhaul_spill::has_arrays_on_disk() => Some(in_order(&splats, order, job.run)?),
         _ => None,
     };
@@ -70,12 +70,12 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// The remarks of a scene as lines of a header. Splats that were trained for antialiased rendering have the comment
-/// that other programs look for.
+/// Formats the comments of a scene as header lines. Splats trained for antialiased rendering get the comment that other
+/// programs look for.
 fn remarks(job: &SplatsJob<'_>) -> Result<String> {
     let failed = |_| Error::memory("the header");
     let mut text = String::new();
-    // This program's own comment of an earlier file is not repeated.
+    // Do not repeat this program's own comment in an earlier file.
     let comments = job.scene.comments.iter().filter(|comment| !comment.starts_with("polyhaul "));
     let infos = job.scene.infos.iter().filter(|info| *info != ANTIALIASED);
     for (word, remark) in comments.map(|text| ("comment", text)).chain(infos.map(|text| ("obj_info", text))) {
@@ -108,17 +108,17 @@ fn header(splats: &Splats<'_>, chunks: usize, remarks: &str) -> Result<Vec<u8>> 
     Ok(text.into_bytes())
 }
 
-/// The number of harmonics of a splat that are not constant.
+/// Number of harmonics per splat, without the constants.
 fn rest(splats: &Splats<'_>) -> usize {
     splats.harmonics.iter().map(|channel| channel.len().saturating_sub(1)).sum()
 }
 
-/// Splats between two looks at the memory of the process.
+/// Splats between two checks of the process's memory.
 const RELIEVED: usize = 1 << 14;
-/// Bytes of values that are picked from at a time.
+/// Bytes of source values per pass.
 const BLOCK_BYTES: usize = 32 << 20;
 
-/// A copy of splats in another order.
+/// Copies splats into another order.
 fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh> {
     let column = |values: &[f32]| picked(values, order, run);
     let mut columns = SplatColumns {
@@ -141,8 +141,8 @@ fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh
     columns.into_mesh()
 }
 
-/// The values at these places. They are gathered block by block, so that only one block of the source must be in
-/// memory, however random the order is.
+/// Gathers values in this order, block by block of the source, so that only one block must be in memory, however random
+/// the order is.
 fn picked<T: Zero + Send + Sync>(values: &[T], order: &[u32], run: &RunOptions) -> Result<Vec<T>> {
     let mut picked: Vec<T> = zeroed(order.len(), "columns")?;
     let block_values = BLOCK_BYTES / size_of::<T>().max(1);
@@ -166,19 +166,19 @@ fn picked<T: Zero + Send + Sync>(values: &[T], order: &[u32], run: &RunOptions) 
     Ok(picked)
 }
 
-/// Splats in the order of the file.
+/// Splats in file order.
 struct OrderedSplats<'a> {
     splats: Splats<'a>,
     order: Option<Vec<u32>>,
 }
 
 impl OrderedSplats<'_> {
-    /// The number of the splat at a place of the file.
+    /// Returns the number of the splat at index `place` of the file.
     fn number(&self, place: usize) -> usize {
         self.order.as_ref().map_or(place, |order| order[place] as usize)
     }
 
-    /// The position, scales and color values of a splat, with parts that are not finite set to 0.
+    /// Returns the position, scales and color of a splat, with non-finite components set to 0.
     fn values(&self, number: usize) -> [[f32; 3]; 3] {
         let Splats { positions, scales, harmonics, .. } = &self.splats;
         let scales = scales.map(|scale| scale[number].clamp(-LARGEST_SCALE, LARGEST_SCALE));
@@ -225,7 +225,7 @@ impl OrderedSplats<'_> {
         ranges
     }
 
-    /// The four integers of a splat, and how many of its numbers had to be cut.
+    /// Packs a splat into four integers; returns how many numbers were clamped, too.
     fn packed(&self, place: usize, ranges: &ChunkRanges) -> ([u32; 4], u64) {
         let number = self.number(place);
         let values = self.values(number);
@@ -248,7 +248,7 @@ impl OrderedSplats<'_> {
     }
 }
 
-/// A part, 0 to 1, in so many bits.
+/// Quantizes a fraction from 0 to 1.
 fn packed_part(part: f32, bits: u32) -> u32 {
     let max_code = ((1 << bits) - 1) as f32;
     (part.clamp(0.0, 1.0) * max_code + 0.5) as u32
@@ -262,24 +262,24 @@ fn packed_rotation(quaternion: [f32; 4]) -> u32 {
     others.fold(largest as u32, |bits, part| bits << 10 | packed_part(part, 10))
 }
 
-/// The byte of a harmonic, and whether it was cut.
+/// Quantizes a harmonic; returns whether it was clamped, too.
 fn packed_harmonic(value: f32) -> (u8, bool) {
     let scaled = (value / (2.0 * LARGEST_HARMONIC) + 0.5) * 256.0;
-    // Numbers that are none become 0.
+    // NaN becomes 0.
     let scaled = if scaled.is_nan() { 128.0 } else { scaled };
     (scaled as u8, value.is_nan() || value.abs() > LARGEST_HARMONIC)
 }
 
-/// The rows of the elements, in pages.
+/// Rows of the elements, in pages.
 struct PackedPages<'a> {
     source: &'a OrderedSplats<'a>,
     ranges: &'a [ChunkRanges],
     page_bytes: usize,
-    /// Numbers outside of the format's range.
+    /// Number of values outside of the format's range.
     clamped: AtomicU64,
 }
 
-/// Rows of an element.
+/// An element of the file.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum PackedElement {
     #[default]
@@ -301,7 +301,7 @@ impl<'a> PackedPages<'a> {
         PackedPages { source, ranges, page_bytes, clamped: AtomicU64::new(0) }
     }
 
-    /// The elements, with the bytes of a row and the number of rows.
+    /// Returns the elements, with the bytes of a row and the number of rows.
     fn elements(&self) -> [(PackedElement, usize, usize); 3] {
         let count = self.source.splats.len();
         [

@@ -1,8 +1,8 @@
-//! Reads text rows that do not match the header, if the caller continues past errors.
+//! Reads damaged text rows if reading continues past errors.
 //!
-//! Unlike in the format itself, lines matter here: a line with a word that is not a number, or one that ends
-//! too early, is a row that is skipped but still counted, so that indices keep their meaning. Words that follow a
-//! row on its line and do not form rows are dropped.
+//! Here, unlike in the format itself, lines matter: a line with a word that is not a number, or that ends too early, is
+//! a skipped row. It still counts, so that indices remain valid. Words after a row on its line that do not form rows
+//! are dropped.
 
 use super::super::lines::{PlyLinesParsed, PlySegment};
 use super::super::words::{Fed, PlyFault, PlyWordsProgress, words};
@@ -13,10 +13,10 @@ use std::ops::Range;
 /// Skipped rows and dropped values.
 #[derive(Default)]
 pub(super) struct PlyDamage {
-    /// The element and the number of each skipped row.
+    /// Element and row number of each skipped row.
     pub(super) rows: Vec<(usize, u64)>,
     pub(super) first_row: Option<Diagnostic>,
-    /// The number of dropped values.
+    /// Number of dropped values.
     pub(super) extra: u64,
     pub(super) first_extra: Option<Diagnostic>,
 }
@@ -30,7 +30,7 @@ struct LineTaker<'t, 's, 'a> {
     damage: PlyDamage,
     row_start: usize,
     segment: Option<PlySegment>,
-    /// The first word of the incomplete row, if it is in this chunk.
+    /// First word of the incomplete row, if it is in this chunk.
     begun: Option<Range<usize>>,
     scratch: Vec<u8>,
     extra: Option<usize>,
@@ -38,7 +38,7 @@ struct LineTaker<'t, 's, 'a> {
 }
 
 impl PlyTextJob<'_, '_> {
-    /// Parses the lines from `from` on, which is the start of a line.
+    /// Parses the lines from `from` on, the start of a line.
     pub(super) fn take_lines(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         let mut parsed = std::mem::take(&mut slot.parsed);
         let row_start = parsed.rows.len();
@@ -117,7 +117,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Parses a word; returns the fault if it is not the expected one.
+    /// Parses a word; returns a fault if it is not the expected one.
     fn word(&mut self, word: &Range<usize>) -> Result<Option<PlyFault>> {
         let Some((number, row, _)) = self.job.order.find(self.serial.row) else { return Ok(None) };
         let target = self.job.targets[number];
@@ -144,7 +144,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(None)
     }
 
-    /// Makes sure that there is a segment for a row.
+    /// Opens a segment for a row if necessary.
     fn open(&mut self, number: usize, row: u64, at: usize) -> Result<()> {
         if self.segment.as_ref().is_none_or(|segment| segment.element != number) {
             close(&mut self.segment, self.row_start, &mut self.parsed.segments)?;
@@ -164,10 +164,10 @@ impl LineTaker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Replaces the incomplete row with zeros and empty lists.
+    /// Replaces the incomplete row by zeros and empty lists.
     fn leave_out(&mut self, word: Range<usize>, fault: PlyFault) -> Result<()> {
         if self.serial.has_shared_line {
-            // Which values belong to which row is not known.
+            // With several rows per line, the words cannot be assigned to rows.
             if let Some((_, row, _)) = self.job.order.find(self.serial.row) {
                 self.error = Some(self.job.fault(self.slot, word, fault, row));
             }
@@ -199,14 +199,14 @@ impl LineTaker<'_, '_, '_> {
         self.damage.first_extra = Some(Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new(message) });
     }
 
-    /// Whether words are exactly one row, of this element or the one of the next row.
+    /// Whether words form exactly one row, of this element or the next row's element.
     fn is_row(&mut self, line: &[Range<usize>]) -> Result<bool> {
         let row = self.serial.row;
         Ok(self.ends_row(row, PlyWordsProgress::default(), line)?
             || self.ends_row(row + 1, PlyWordsProgress::default(), line)?)
     }
 
-    /// Whether words complete the incomplete row exactly.
+    /// Whether words exactly complete the incomplete row.
     fn completes(&mut self, line: &[Range<usize>]) -> Result<bool> {
         self.ends_row(self.serial.row, self.serial.progress, line)
     }
@@ -225,7 +225,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(false)
     }
 
-    /// Whether words are whole rows.
+    /// Whether words form complete rows.
     fn are_rows(&mut self, words: &[Range<usize>]) -> Result<bool> {
         let mut row = self.serial.row;
         let mut progress = PlyWordsProgress::default();

@@ -1,4 +1,4 @@
-//! Columns to binary rows, a block of rows at a time.
+//! Converts columns to binary rows, a block of rows at a time.
 //!
 //! Each field writes its part of all rows of a block, which stays in the L1 cache, and advances the rows' cursors. So a
 //! type is matched once per block, and the loop per row is a load and a store. Text is formatted from the same rows:
@@ -10,14 +10,14 @@ use polyhaul_geometry::lines::edge_starts;
 use polyhaul_model::{NONE, Scalar, Values, with_values};
 use std::ops::Range;
 
-/// The most rows that are made at a time.
+/// Maximum rows per block.
 pub(super) const BLOCK: usize = 256;
-/// About how many bytes of them: they stay in the L1 cache, beside the columns.
+/// Approximate bytes per block: they stay in the L1 cache, together with the columns.
 const BLOCK_BYTES: usize = 16 << 10;
 
 /// A part of each row, and its source.
 pub(super) enum PlyField<'a> {
-    /// A number. 64-bit integers are written as the 32 bits that hold them.
+    /// A number. 64-bit integers are written as 32 bits, which hold their values.
     Numbers(&'a Values, Pick<'a>),
     /// Number `at` of each list of a column; 0 for lists without it.
     Component { values: &'a Values, picked: Picked<'a>, at: usize },
@@ -27,49 +27,49 @@ pub(super) enum PlyField<'a> {
     Exact(&'a [[f64; 3]], Pick<'a>),
     /// Uvs.
     Pairs(&'a [[f32; 2]], Pick<'a>),
-    /// Colors, as four or three channels.
+    /// Colors with three or four channels.
     Colors { colors: &'a [[f32; 4]], pick: Pick<'a>, has_alpha: bool, form: PlyColorForm },
-    /// Lists of numbers: `offsets` has the lists of these rows.
+    /// Lists of numbers: `offsets` belong to these rows.
     Lists { offsets: &'a [u32], values: &'a Values, picked: Picked<'a>, count: Scalar },
-    /// Lists of the corners of faces, each with `add` added.
+    /// Corner lists of faces, with `add` added to each corner.
     Corners { offsets: &'a [u32], corners: &'a [u32], add: u32, is_mirrored: bool, count: Scalar },
-    /// Edges of polylines, each end with `add` added. `offsets` has the lines of these rows.
+    /// Edges of polylines, with `add` added to both ends. `offsets` belong to the lines of these rows.
     Edges { offsets: &'a [u32], corners: &'a [u32], add: u32 },
     /// This many zero bytes.
     Zeros(usize),
 }
 
-/// How channels of colors are written.
+/// Conversion of color channels.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum PlyColorForm {
-    /// As floats.
+    /// Unchanged floats.
     Floats,
-    /// As the nearest of 256 steps.
+    /// The nearest of 256 steps.
     Nearest,
-    /// As the next lower of 256 steps.
+    /// The next lower of 256 steps.
     Below,
 }
 
-/// Which value a row has.
+/// Mapping from rows to values.
 #[derive(Clone, Copy)]
 pub(super) enum Pick<'a> {
-    /// Its own: row `i` has value `first + i`.
+    /// Consecutive: row `i` has value `first + i`.
     Own(usize),
-    /// The row itself up to `own`, and listed rows after that.
+    /// The row itself below `own`, then listed values.
     Then { own: usize, more: &'a [u32] },
-    /// Listed rows; [`NONE`] is written as zeros.
+    /// Listed values; [`NONE`] is written as zeros.
     Listed(&'a [u32]),
 }
 
-/// The starts of the lists of picked rows in their values.
+/// Mapping from rows to lists.
 #[derive(Clone, Copy)]
 pub(super) struct Picked<'a> {
     pub(super) pick: Pick<'a>,
-    /// The offsets of the column itself.
+    /// Offsets of the column itself.
     pub(super) offsets: &'a [u32],
 }
 
-/// The transformation of vectors.
+/// Transformation of vectors.
 #[derive(Clone, Copy)]
 pub(super) enum PlyTurn {
     Nothing,
@@ -98,19 +98,19 @@ impl Pick<'_> {
     }
 }
 
-/// Asks for values of a range, line by line.
+/// Prefetches a range of values, one access per cache line.
 fn prefetch_all<T>(values: &[T], range: Range<usize>) {
     range.step_by((64 / size_of::<T>()).max(1)).for_each(|at| prefetch(values, at));
 }
 
-/// The order of a number's bytes.
+/// Byte order of numbers.
 pub(super) trait PlyFieldsOrder {
     const IS_BIG: bool;
 }
 
-/// The lowest byte first.
+/// Little-endian.
 pub(super) struct Little;
-/// The highest byte first.
+/// Big-endian.
 pub(super) struct PlyBig;
 
 impl PlyFieldsOrder for Little {
@@ -162,22 +162,22 @@ numbers! {
     i64 as i32: 4, u64 as u32: 4, f32 as f32: 4, f64 as f64: 8,
 }
 
-/// The bytes that a number takes in the file.
+/// Bytes of a number in the file.
 pub(super) fn written_bytes(scalar: Scalar) -> usize {
     if scalar == Scalar::F64 { 8 } else { scalar.bytes().min(4) }
 }
 
-/// Rows of a block, partially written.
+/// A block of partially written rows.
 struct PlyFieldsBlock<'p> {
     page: &'p mut [u8],
     rows: Cursors<'p>,
 }
 
-/// The write positions of rows.
+/// Write positions of the rows.
 enum Cursors<'p> {
     /// One position per row.
     Each(&'p mut [usize]),
-    /// Rows of `stride` bytes, of which `written` are written.
+    /// Rows of `stride` bytes, the first `written` of which are written.
     Alike { stride: usize, written: usize },
 }
 
@@ -202,7 +202,7 @@ impl PlyFieldsBlock<'_> {
 }
 
 impl PlyFieldsBlock<'_> {
-    /// Lets `write` go on with each row.
+    /// Calls `write` to append to each row.
     #[inline(always)]
     fn each(&mut self, mut write: impl FnMut(&mut [u8], &mut usize)) {
         match &mut self.rows {
@@ -219,7 +219,7 @@ impl PlyFieldsBlock<'_> {
     }
 }
 
-/// Stores bytes at a row's position. There is room: sizes were computed beforehand.
+/// Writes bytes at a row's position. They fit: sizes were computed beforehand.
 #[inline(always)]
 fn put(page: &mut [u8], at: &mut usize, bytes: &[u8]) {
     if let Some(place) = page.get_mut(*at..*at + bytes.len()) {
@@ -229,7 +229,7 @@ fn put(page: &mut [u8], at: &mut usize, bytes: &[u8]) {
 }
 
 impl PlyField<'_> {
-    /// Returns how many bytes it takes in every row.
+    /// Bytes that the field takes in every row.
     pub(super) fn fixed_bytes(&self) -> usize {
         match self {
             PlyField::Numbers(values, _) | PlyField::Component { values, .. } => written_bytes(values.scalar()),
@@ -244,7 +244,7 @@ impl PlyField<'_> {
         }
     }
 
-    /// The offsets of its lists, and the bytes of a number in them.
+    /// Returns the offsets of its lists, and the bytes per number in them.
     pub(super) fn lists(&self) -> Option<(&[u32], usize)> {
         match self {
             PlyField::Lists { offsets, values, .. } => Some((offsets, written_bytes(values.scalar()))),
@@ -304,7 +304,7 @@ impl PlyField<'_> {
     }
 }
 
-/// Returns a color whose missing channels are replaced by white.
+/// Replaces missing channels by 1 (white).
 fn whole(color: &[f32; 4]) -> [f32; 4] {
     color.map(|channel| if channel.is_nan() { 1.0 } else { channel })
 }
@@ -392,7 +392,7 @@ fn put_vectors<O: PlyFieldsOrder>(
     }
 }
 
-/// A face with `N` corners, which takes `B` bytes.
+/// Returns the `B` bytes of a face with `N` corners.
 #[inline(always)]
 fn face_bytes<const N: usize, const B: usize>(corners: [[u8; 4]; N]) -> [u8; B] {
     const { assert!(B == 1 + 4 * N) };
@@ -401,7 +401,7 @@ fn face_bytes<const N: usize, const B: usize>(corners: [[u8; 4]; N]) -> [u8; B] 
     face
 }
 
-/// Stores how many numbers follow.
+/// Writes the count of a list.
 #[inline(always)]
 fn put_count<O: PlyFieldsOrder>(page: &mut [u8], at: &mut usize, size: usize, count: Scalar) {
     match count {
@@ -464,7 +464,7 @@ fn put_corners<O: PlyFieldsOrder>(
             [a, b, c, d] if !is_mirrored => put(page, at, [a, b, c, d].map(corner).bytes()),
             [first, ref others @ ..] => {
                 put(page, at, &corner(first));
-                // The first corner of a mirrored face stays the first.
+                // Mirroring reverses the corners except the first.
                 if is_mirrored {
                     others.iter().rev().for_each(|&other| put(page, at, &corner(other)))
                 } else {
@@ -488,7 +488,7 @@ fn put_edges<O: PlyFieldsOrder>(
     block.put(edges.map(|start| [end(start), end(start + 1)].map(u32::to_bytes::<O>)));
 }
 
-/// The values of the first four fields, if these are columns of floats: stored together they take one store per row.
+/// Returns the values of the first four fields, if these are columns of floats: together they take one store per row.
 fn four_floats<'f>(fields: &'f [PlyField<'_>], rows: &Range<usize>) -> Option<[&'f [f32]; 4]> {
     let mut columns: [&[f32]; 4] = [&[]; 4];
     for (column, field) in columns.iter_mut().zip(fields.first_chunk::<4>()?) {
@@ -498,7 +498,7 @@ fn four_floats<'f>(fields: &'f [PlyField<'_>], rows: &Range<usize>) -> Option<[&
     Some(columns)
 }
 
-/// Rows of an element that come from the same arrays.
+/// Rows of an element with the same source arrays.
 pub(super) struct PlyFieldsRows<'a> {
     pub(super) count: usize,
     fields: Vec<PlyField<'a>>,
@@ -512,7 +512,7 @@ impl<'a> PlyFieldsRows<'a> {
         PlyFieldsRows { count, fields, fixed_bytes }
     }
 
-    /// The bytes of all rows before `row`.
+    /// Bytes of all rows before `row`.
     pub(super) fn bytes_before(&self, row: usize) -> u64 {
         let lists = self.fields.iter().filter_map(PlyField::lists);
         let in_lists = lists.map(|(offsets, width)| match (offsets.first(), offsets.get(row)) {
@@ -522,7 +522,7 @@ impl<'a> PlyFieldsRows<'a> {
         (row * self.fixed_bytes) as u64 + in_lists.sum::<u64>()
     }
 
-    /// Writes the rows `range` to the start of `page`, which has room for them.
+    /// Writes the rows `range` to the start of `page`, which is large enough.
     pub(super) fn put<O: PlyFieldsOrder>(&self, range: Range<usize>, mut page: &mut [u8]) {
         let mut starts = [0; BLOCK];
         let block_rows = (BLOCK_BYTES / self.fixed_bytes.max(1)).clamp(16, BLOCK);
@@ -558,7 +558,7 @@ impl<'a> PlyFieldsRows<'a> {
         }
     }
 
-    /// The bytes of each row, if it is known that all have as many, and some.
+    /// Returns the bytes per row, if all rows provably have the same nonzero size.
     fn stride(&self, rows: Range<usize>) -> Option<usize> {
         let mut lists = self.fields.iter().filter_map(PlyField::lists);
         let stride = match (lists.next(), lists.next()) {
@@ -568,13 +568,13 @@ impl<'a> PlyFieldsRows<'a> {
                 let ends = offsets.get(rows.start + 1..=rows.end)?;
                 let size = ends.first()?.wrapping_sub(*starts.first()?);
                 let sizes = starts.iter().zip(ends).map(|(start, end)| end.wrapping_sub(*start));
-                // Without a branch, so that many are looked at together.
+                // No branch per row, so that the loop vectorizes.
                 if !sizes.fold(true, |alike, other| alike & (other == size)) {
                     return None;
                 }
                 self.fixed_bytes + width * size as usize
             }
-            // Two lists could have the same size together only.
+            // Several lists could have equal sums of different sizes.
             _ => return None,
         };
         (stride > 0).then_some(stride)

@@ -1,9 +1,9 @@
-//! A scene as elements: `vertex`, `face` and `edge` of all meshes joined, then the scene's tables.
+//! Writes a scene as elements: `vertex`, `face` and `edge` for all meshes together, then the scene's tables.
 //!
 //! Vertices: `x y z`, then, if requested and present in a mesh, `nx ny nz`, `s t` (Blender's names), `red green blue`
-//! and, unless it is 1 everywhere, `alpha`; then the vertex columns. If corners of one position have several uvs or
-//! normals, it is split (`split`). Normals per face become `nx ny nz` of the face. Values that only other meshes have
-//! are 0, or white for colors. In Blender's dialect, colors precede uvs, and missing ones are 0.
+//! and, unless it is 1 everywhere, `alpha`; then the vertex columns. Positions whose corners have several uvs or
+//! normals are split (`split`). Face normals become `nx ny nz` of the face. Values that only other meshes have are 0,
+//! or white for colors. In Blender's dialect, colors precede uvs, and missing ones are 0.
 
 use super::fields::{Pick, Picked, PlyColorForm, PlyField, PlyFieldsRows, PlyTurn};
 use super::split::{PlySplit, list_offsets};
@@ -73,7 +73,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     super::write(&elements, &remarks, options, run, writing)
 }
 
-/// The table with further columns of the edges, which the reader makes: it has a row for each edge.
+/// Finds the table that the reader creates for further columns of edges: it has a row per edge.
 fn edge_table<'a>(scene: &'a Scene, parts: &[Part<'_>], lines: &[PlySpan]) -> Option<&'a Table> {
     let count_of = |span: &PlySpan| edge_count(&parts[span.part].mesh.lines.offsets[span.start..=span.end]);
     let count = lines.iter().map(count_of).sum::<usize>();
@@ -82,7 +82,7 @@ fn edge_table<'a>(scene: &'a Scene, parts: &[Part<'_>], lines: &[PlySpan]) -> Op
     scene.tables.iter().find(is_of_edges).filter(|_| count > 0)
 }
 
-/// Returns how the corners of each mesh split its positions, once per mesh even if several objects use it.
+/// Computes how the corners of each mesh split its positions, once per mesh even if several objects use it.
 fn splits(job: &PlyJob<'_>) -> Result<Vec<Option<PlySplit>>> {
     let mut splits = Vec::new();
     splits.try_reserve_exact(job.scene.meshes.len())?;
@@ -100,7 +100,7 @@ struct PlySceneHome<'a> {
     part: &'a Part<'a>,
     split: Option<&'a PlySplit>,
     count: usize,
-    /// The number of its first vertex.
+    /// Number of its first vertex.
     base: u32,
 }
 
@@ -108,19 +108,19 @@ struct PlySceneHome<'a> {
 struct PlyVertices<'a> {
     job: &'a PlyJob<'a>,
     homes: Vec<PlySceneHome<'a>>,
-    /// For each part, the index of its home.
+    /// Index of each part's home.
     home_of_part: Vec<usize>,
     has_normals: bool,
     has_uvs: bool,
     has_colors: bool,
     has_alpha: bool,
     columns: PlyColumns<'a>,
-    /// The types of indices of faces and of edges.
+    /// Index types of faces and of edges.
     index: [Scalar; 2],
 }
 
 impl<'a> PlySceneHome<'a> {
-    /// Picks own values, for attributes with one value per position.
+    /// Mapping for attributes with one value per position.
     fn own(&self) -> Pick<'a> {
         match self.split {
             Some(split) => Pick::Then { own: split.own, more: &split.more },
@@ -128,7 +128,7 @@ impl<'a> PlySceneHome<'a> {
         }
     }
 
-    /// Returns where the values of an attribute are; `None` if vertices have none.
+    /// Returns the mapping to the values of an attribute; `None` if vertices have none.
     fn pick(&self, domain: Domain, count: usize, listed: fn(&PlySplit) -> &[u32]) -> Option<Pick<'a>> {
         match (domain, self.split) {
             (Domain::Vertex, _) if count > 0 => Some(self.own()),
@@ -147,7 +147,7 @@ impl<'a> PlySceneHome<'a> {
         self.pick(mesh.uv_domain, mesh.uvs.len(), |split| split.places(&split.uvs))
     }
 
-    /// Adds a vertex column; `place` is its index among the mesh's columns.
+    /// Creates the field of a vertex column; `place` is its index among the mesh's columns.
     fn column(&self, place: usize, column: &'a Column, count: Option<Scalar>) -> PlyField<'a> {
         match (&column.offsets, count) {
             (Some(own), Some(count)) => {
@@ -201,7 +201,7 @@ impl<'a> PlyVertices<'a> {
         Ok(vertices)
     }
 
-    /// The properties that are not columns.
+    /// Returns the properties that are not columns.
     fn properties(&self) -> Result<Vec<PlyProperty<'a>>> {
         let color = if self.job.options.scene.float_colors { Scalar::F32 } else { Scalar::U8 };
         let mut groups: [(bool, &[&'static str], Scalar); 5] = [
@@ -212,7 +212,7 @@ impl<'a> PlyVertices<'a> {
             (self.has_alpha, &["alpha"], color),
         ];
         if self.is_blenders() {
-            // Uvs behind the colors.
+            // Move uvs behind the colors.
             groups[2..].rotate_left(1);
         }
         let mut properties = Vec::new();
@@ -241,7 +241,7 @@ impl<'a> PlyVertices<'a> {
         fields.try_reserve_exact(4 + self.columns.all.len())?;
         let turn = part.frame.map_or(PlyTurn::Nothing, PlyTurn::Position);
         fields.push(if mesh.is_exact() {
-            // They are in the file's coordinates: see `polyhaul_geometry::exact`.
+            // Already in the file's coordinates: see `polyhaul_geometry::exact`.
             PlyField::Exact(&mesh.exact_positions, home.own())
         } else {
             PlyField::Vectors(&mesh.positions, home.own(), turn)
@@ -263,7 +263,7 @@ impl<'a> PlyVertices<'a> {
         Ok(fields)
     }
 
-    /// Whether positions have double precision, which all have if one has.
+    /// Whether positions have double precision, which all meshes have if one has.
     fn is_exact(&self) -> bool {
         self.homes.iter().any(|home| home.part.mesh.is_exact())
     }
@@ -344,7 +344,7 @@ impl<'a> PlyVertices<'a> {
         Ok(fields)
     }
 
-    /// The edges, with the columns of a table that has a row for each.
+    /// Creates the element of edges, with the columns of a table that has a row per edge.
     fn edges(&self, spans: &[PlySpan], table: Option<&'a Table>) -> Result<PlyElement<'a>> {
         let columns = table.map_or(&[][..], |table| &table.columns);
         let mut pieces = Vec::new();
@@ -379,12 +379,12 @@ impl<'a> PlyVertices<'a> {
 
 const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
 
-/// Whether a mesh has a normal for each face.
+/// Whether a mesh has a normal per face.
 fn by_face(mesh: &Mesh) -> bool {
     mesh.normal_domain == Domain::Face && !mesh.normals.is_empty()
 }
 
-/// Elements of a part's mesh that follow one another.
+/// Consecutive elements of a part's mesh.
 pub(super) struct PlySpan {
     /// One of the parts that share this home.
     pub(super) part: usize,
@@ -408,20 +408,20 @@ impl PlySpan {
     }
 }
 
-/// The channels used by the colors of meshes.
+/// Color channels that the meshes use.
 #[derive(Default)]
 struct PlyChannels {
     any: bool,
     has_alpha: bool,
-    /// Colors that the source left undefined.
+    /// Number of colors that the source left undefined.
     missing: u64,
-    /// Colors outside 0 to 1.
+    /// Number of colors outside 0 to 1.
     outside: u64,
-    /// Colors that are not exact as bytes.
+    /// Number of colors that are not exact as bytes.
     rounded: u64,
 }
 
-/// The hint for keeping colors exactly.
+/// Hint for writing colors exactly.
 const FLOATS: Option<&str> = Some("use --float-colors to keep them");
 
 impl PlyChannels {
@@ -467,14 +467,14 @@ impl PlyChannels {
     }
 }
 
-/// The columns of several meshes as properties of one element.
+/// Columns of several meshes as properties of one element.
 #[derive(Default)]
 struct PlyColumns<'a> {
     all: Vec<(&'a str, PlyNeed)>,
 }
 
 impl<'a> PlyColumns<'a> {
-    /// Merges columns of the same name. Columns named like another property are dropped.
+    /// Merges columns with the same name. Columns named like another property are dropped.
     fn from_meshes(
         meshes: impl Iterator<Item = &'a [Column]>,
         taken: &[PlyProperty<'_>],
@@ -552,7 +552,7 @@ impl<'a> PlyColumns<'a> {
         }
     }
 
-    /// Adds the fields of a mesh for these columns; zeros if it has none of a name.
+    /// Adds a mesh's fields for these columns; zeros if the mesh lacks a column.
     fn add_fields(
         &self,
         columns: &'a [Column],
@@ -577,7 +577,7 @@ impl<'a> PlyColumns<'a> {
     }
 }
 
-/// A component of an attribute.
+/// Creates the field of a component of an attribute.
 fn component<'a>(column: &'a Column, pick: Pick<'a>, at: usize) -> PlyField<'a> {
     let offsets = column.offsets.as_deref().unwrap_or_default();
     PlyField::Component { values: &column.values, picked: Picked { pick, offsets }, at }

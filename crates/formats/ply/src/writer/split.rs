@@ -1,9 +1,9 @@
-//! One uv and one normal per vertex, where corners have more.
+//! Splits vertices whose corners have different uvs or normals.
 //!
-//! A PLY vertex has one value of each attribute, so a position whose corners differ becomes several vertices. Positions
+//! A PLY vertex has one value per attribute, so a position whose corners differ becomes several vertices. Positions
 //! keep their numbers and the values of their first corner; the other combinations follow after all positions. So
-//! references to positions (lines, points, a caller's) remain valid, and loose positions stay. Blender's dialect
-//! numbers vertices by their first corners instead.
+//! references to positions (from lines, points or the caller) remain valid, and loose positions remain. In Blender's
+//! dialect, vertices are numbered by their first corners instead.
 
 use super::tables::longest;
 use polyhaul_geometry::corners::{corner_uvs, face_of_corners};
@@ -17,40 +17,40 @@ use polyhaul_pipeline::options::RunOptions;
 /// The vertices of a mesh whose corners have their own uvs or normals.
 #[derive(Default)]
 pub(super) struct PlySplit {
-    /// The number of leading vertices that are the positions themselves.
+    /// Number of leading vertices that are the positions themselves.
     pub(super) own: usize,
-    /// The position of each vertex after those.
+    /// Position of each vertex after those.
     pub(super) more: Vec<u32>,
-    /// The vertices of lines; empty if those of their positions have the same numbers.
+    /// Vertices of lines; empty if they equal the positions.
     pub(super) lines: Vec<u32>,
-    /// The uv of each vertex.
+    /// Uv of each vertex.
     pub(super) uvs: PlyValues,
-    /// The normal of each vertex.
+    /// Normal of each vertex.
     pub(super) normals: PlyValues,
-    /// Per vertex, the first corner that uses it.
+    /// First corner of each vertex.
     first: Vec<u32>,
-    /// Per corner: its vertex.
+    /// Vertex of each corner.
     pub(super) corners: Vec<u32>,
-    /// For each vertex column of lists, the offsets of the vertices' lists.
+    /// Per vertex column of lists, the offsets of the vertices' lists.
     pub(super) lists: Vec<Option<Vec<u32>>>,
 }
 
-/// The location of an attribute's values.
+/// Location of an attribute's values.
 #[derive(Default)]
 pub(super) enum PlyValues {
-    /// There is none that corners decide.
+    /// Not determined by corners.
     #[default]
     Nothing,
     /// At the first corner of each vertex.
     AtCorners,
-    /// Per vertex a place, [`NONE`] for none.
+    /// Index per vertex, [`NONE`] for none.
     Listed(Vec<u32>),
 }
 
 /// A corner attribute: the keys that distinguish corners, and the values.
 struct PlySource<'a> {
     stream: VerticesStream<'a>,
-    /// Per corner the index of its value; `None` if it is the corner's own.
+    /// Index of each corner's value; `None` if each corner has its own.
     places: Option<&'a [u32]>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> PlySource<'a> {
         }
     }
 
-    /// Returns whether corners lack the attribute.
+    /// Whether corners lack the attribute.
     fn is_nothing(&self) -> bool {
         matches!(self.stream, VerticesStream::Nothing | VerticesStream::Listed([]))
     }
@@ -88,7 +88,7 @@ impl<'a> PlySource<'a> {
 }
 
 impl PlySplit {
-    /// `None` where each position has one of each already.
+    /// Splits the vertices of a mesh; `None` if each position already has at most one value per attribute.
     pub(super) fn from_mesh(
         mesh: &Mesh,
         options: FormatOptions<'_, PlyWriteOptions>,
@@ -99,7 +99,7 @@ impl PlySplit {
         let has_normals = options.scene.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { face_of_corners(faces)? } else { Vec::new() };
         let is_blenders = options.scene.dialect == Dialect::Blender;
-        // Equal uvs are one, even if they have different indices, or belong to different faces.
+        // Merges equal uvs, even if they have different indices or belong to different faces.
         let places = match mesh.uv_domain {
             Domain::Indexed => &faces.corner_uvs[..],
             _ => &of_face,
@@ -142,7 +142,7 @@ impl PlySplit {
         Ok(Some(split))
     }
 
-    /// Returns the index of an attribute's value per vertex; empty if there are none.
+    /// Returns the index of each vertex's value; empty if there are none.
     pub(super) fn places<'a>(&'a self, values: &'a PlyValues) -> &'a [u32] {
         match values {
             PlyValues::Nothing => &[],
@@ -169,12 +169,12 @@ impl PlySplit {
         }
     }
 
-    /// Returns the number of vertices.
+    /// Number of vertices.
     pub(super) fn count(&self) -> usize {
         self.own + self.more.len()
     }
 
-    /// Numbers the vertices in the order of their first corners, and positions without corners after them.
+    /// Renumbers the vertices in the order of their first corners, followed by positions without corners.
     fn number_by_corners(&mut self, mesh: &Mesh) -> Result<()> {
         let count = self.count();
         let mut numbers: Vec<u32> = zeroed(count, "vertices")?;
@@ -208,7 +208,7 @@ impl PlySplit {
     }
 }
 
-/// The offsets of a column's lists among the vertices.
+/// Returns the offsets of a column's lists by vertex.
 pub(super) fn list_offsets<'a>(split: Option<&'a PlySplit>, place: usize, column: &'a Column) -> &'a [u32] {
     let offsets = column.offsets.as_ref().map_or(&[][..], Array::as_slice);
     split.and_then(|split| split.lists.get(place)?.as_deref()).unwrap_or(offsets)

@@ -1,4 +1,4 @@
-//! Tables as elements: columns keep their names, their types and their order.
+//! Writes tables as elements: columns keep their names, types and order.
 
 use super::fields::{Pick, Picked, PlyField, PlyFieldsRows};
 use super::text::PlyKind;
@@ -9,7 +9,7 @@ use polyhaul_model::{Array, Column, Scalar, Table, Values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::{Pages, Writing};
 
-/// Writes an element for each table.
+/// Writes an element per table.
 pub fn write(
     tables: &[Table],
     [comments, infos]: [&[String]; 2],
@@ -20,7 +20,7 @@ pub fn write(
     super::write(&elements(tables.iter())?, &Remarks { comments, infos }, options, run, writing)
 }
 
-/// An element for each table.
+/// Creates an element per table.
 pub(super) fn elements<'t>(tables: impl Iterator<Item = &'t Table>) -> Result<Vec<PlyElement<'t>>> {
     let mut elements = Vec::new();
     for table in tables {
@@ -29,7 +29,7 @@ pub(super) fn elements<'t>(tables: impl Iterator<Item = &'t Table>) -> Result<Ve
     Ok(elements)
 }
 
-/// The types of a table's columns in a file.
+/// Returns the types of a table's columns in a file.
 fn kinds(table: &Table) -> Result<Vec<PlyKind>> {
     let mut kinds = Vec::new();
     for column in &table.columns {
@@ -38,7 +38,7 @@ fn kinds(table: &Table) -> Result<Vec<PlyKind>> {
     Ok(kinds)
 }
 
-/// The element that is a table, with properties of these types.
+/// Creates the element of a table, with properties of these types.
 fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
     let mut properties = Vec::new();
     let mut fields = Vec::new();
@@ -51,19 +51,19 @@ fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
     PlyElement::new(&table.name, properties, pieces)
 }
 
-/// Tables that are written part by part.
+/// Writes tables in parts.
 pub struct PlyTableParts<'o> {
-    /// The types of each table's properties.
+    /// Types of each table's properties.
     kinds: Vec<Vec<PlyKind>>,
     options: FormatOptions<'o, PlyWriteOptions>,
 }
 
-/// Formatted rows: reused memory.
+/// Formatted rows; reused memory.
 #[derive(Default)]
 pub struct PlyPartText(PlyPageSlot);
 
 impl<'o> PlyTableParts<'o> {
-    /// Starts a file with tables of which only the number of rows, the columns and the first lists are known.
+    /// Starts a file. Of the tables, only the number of rows, the columns and the first lists are known.
     pub fn start(
         tables: &[Table],
         [comments, infos]: [&[String]; 2],
@@ -88,7 +88,7 @@ impl<'o> PlyTableParts<'o> {
             && self.kinds.get(number).is_some_and(|kinds| table.columns.iter().zip(kinds).all(is_kept))
     }
 
-    /// Formats rows of table `number`; `false` if a list of them is longer than the header says.
+    /// Formats rows of table `number`; returns `false` if a list is longer than the header allows.
     pub fn format(&self, number: usize, part: &Table, PlyPartText(slot): &mut PlyPartText) -> Result<bool> {
         let part_kinds = kinds(part)?;
         let Some(kinds) = self.kinds.get(number) else { return Ok(false) };
@@ -105,13 +105,13 @@ impl<'o> PlyTableParts<'o> {
         Ok(true)
     }
 
-    /// The rows that were formatted.
+    /// Returns the formatted rows.
     pub fn bytes<'s>(&self, PlyPartText(slot): &'s PlyPartText) -> &'s [u8] {
         slot.bytes(encoding(self.options))
     }
 }
 
-/// Rows of a column as they are.
+/// Creates the field of a column, unchanged.
 pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count: Option<Scalar>) -> PlyField<'a> {
     match (&column.offsets, count) {
         (Some(offsets), Some(count)) => {
@@ -123,19 +123,21 @@ pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count:
     }
 }
 
-/// The requirements of columns that become one property.
+/// Requirements of columns that become one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlyNeed {
     scalar: Scalar,
-    /// The longest list.
+    /// Length of the longest list.
     longest: Option<u32>,
-    /// The number of components of an attribute that is written as one property per component.
+    /// Number of components of an attribute that is written as one property per component.
     pub(super) width: Option<usize>,
 }
 
 impl PlyNeed {
+    /// Determines the requirements of a column.
+    ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for integers that take more than 32 bits, which PLY does not have.
+    /// [`ErrorKind::Usage`] for integers of more than 32 bits, which PLY does not have.
     pub(super) fn from_column(column: &Column) -> Result<PlyNeed> {
         let scalar = match &column.values {
             Values::I64(values) => match bounds(values) {
@@ -153,7 +155,7 @@ impl PlyNeed {
         Ok(PlyNeed { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest), width: None })
     }
 
-    /// Returns the combined requirements; `None` if they are incompatible.
+    /// Combines requirements; `None` if they are incompatible.
     pub(super) fn join(self, other: PlyNeed) -> Option<PlyNeed> {
         let fits = self.scalar == other.scalar && self.longest.is_some() == other.longest.is_some();
         let width = self.width.filter(|_| self.width == other.width);
@@ -169,13 +171,13 @@ fn bounds(values: &[i64]) -> (i64, i64) {
     values.iter().fold((0, 0), |(low, high), &value| (low.min(value), high.max(value)))
 }
 
-/// The longest of lists.
+/// Length of the longest list.
 pub(super) fn longest(offsets: &[u32]) -> u32 {
     let ends = offsets.get(1..).unwrap_or_default();
     offsets.iter().zip(ends).fold(0, |longest, (start, end)| longest.max(end.wrapping_sub(*start)))
 }
 
-/// The smallest type that counts up to `longest`.
+/// Returns the smallest type for counts up to `longest`.
 pub(super) fn count_type(longest: u32) -> Scalar {
     match longest {
         0..=0xff => Scalar::U8,

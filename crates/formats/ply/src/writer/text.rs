@@ -1,4 +1,4 @@
-//! Binary rows to lines of text.
+//! Formats binary rows as lines of text.
 //!
 //! Rows arrive as little-endian bytes, a block at a time, from the same fields as binary files. Only this module
 //! formats numbers as text.
@@ -14,19 +14,18 @@ use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page, Real};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlyKind {
     pub(super) scalar: Scalar,
-    /// The type of the number of numbers, for lists.
+    /// Type of the count, for lists.
     pub(super) count: Option<Scalar>,
 }
 
-/// How numbers are written.
+/// Format of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlyTextForm {
     pub(super) digits: Digits,
     pub(super) dialect: Dialect,
 }
 
-/// Appends a line for each of `count` rows, at most [`BLOCK`]. `None` in the middle of a row cannot be: sizes were
-/// counted before.
+/// Appends a line for each of `count` rows, at most [`BLOCK`].
 pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], form: PlyTextForm, count: usize, rows: &[u8]) -> Result<()> {
     let PlyTextForm { digits, dialect } = form;
     match (kinds, digits) {
@@ -46,8 +45,8 @@ pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], form: PlyTextForm, count: 
     }
 }
 
-/// Whether rows are numbers, some of this type of floats, which holds all others: integers have the same text as
-/// floats.
+/// Whether rows have only numbers, some of type `float`, which represents all others exactly: integers have the same
+/// text as floats.
 fn holds(kinds: &[PlyKind], float: Scalar) -> bool {
     let is_held = |kind: &PlyKind| match kind.scalar {
         _ if kind.count.is_some() => false,
@@ -77,7 +76,7 @@ fn double(scalar: Scalar, rest: &mut &[u8]) -> f64 {
     }
 }
 
-/// Rows of numbers with their shortest digits.
+/// Formats rows of numbers with shortest digits.
 fn numbers<R: Real + Default>(
     out: &mut Out,
     kinds: &[PlyKind],
@@ -108,15 +107,15 @@ fn numbers<R: Real + Default>(
     Ok(())
 }
 
-/// Numbers that are formatted together.
+/// Numbers per batch.
 const TILE: usize = 512;
 
 const FLOAT: PlyKind = PlyKind { scalar: Scalar::F32, count: None };
 
-/// So many floats in a row are formatted side by side.
+/// Maximum number of columns that are formatted row by row in one step.
 const MAX_COLUMNS: usize = 12;
 
-/// Takes the first `N` bytes.
+/// Consumes the first `N` bytes.
 #[inline(always)]
 fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
     match rest.split_first_chunk::<N>() {
@@ -128,7 +127,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
     }
 }
 
-/// Value by value.
+/// Formats rows value by value.
 fn each(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usize, mut rest: &[u8]) -> Result<()> {
     let mut left = count;
     out.format(|page| {
@@ -190,7 +189,7 @@ fn number(page: &mut Page<'_>, scalar: Scalar, digits: Digits, rest: &mut &[u8])
     }
 }
 
-/// Formats rows of floats only.
+/// Formats rows of only floats.
 fn floats(out: &mut Out, columns: usize, digits: usize, rows: &[u8]) -> Result<()> {
     macro_rules! by_columns {
         ($($count:literal)+) => {
@@ -220,7 +219,7 @@ fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> 
     })
 }
 
-/// Rows of one list of indices with a short count.
+/// Formats rows of one index list with a short count.
 fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<()> {
     let three = IndexLine::new(b"3");
     let four = IndexLine::new(b"4");
@@ -232,7 +231,7 @@ fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<
             let index = |bytes: &[u8; 4]| [u32::from_le_bytes(*bytes)];
             let mut row = rest;
             let fits = match rest.first() {
-                // Indices of less than 2^31 are the same with a sign.
+                // Indices below 2^31 are the same with and without a sign.
                 Some(3) if kinds[0].scalar == Scalar::U32 || is_positive::<3>(corners) => {
                     row = rest.get(13..).unwrap_or_default();
                     page.whole(|page| page.index_line(&three, corners.as_chunks().0.iter().take(3).map(index)))
@@ -253,7 +252,7 @@ fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<
     })
 }
 
-/// Whether the first `N` numbers have no sign.
+/// Whether the first `N` numbers are below 2^31.
 fn is_positive<const N: usize>(numbers: &[u8]) -> bool {
     numbers.as_chunks::<4>().0.iter().take(N).all(|bytes| bytes[3] < 128)
 }

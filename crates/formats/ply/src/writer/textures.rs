@@ -1,4 +1,4 @@
-//! The textures of a scene: comments that name them, and the texture number of each face.
+//! Textures of a scene: comments with their names, and the texture number of each face.
 //!
 //! PLY stores only the first diffuse map of a material; everything else is dropped with a warning.
 
@@ -9,18 +9,18 @@ use polyhaul_geometry::parts::{each_material, used_materials};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::{Color, MapKind, Material, TextureMap, Values, names};
 
-/// The textures of faces.
+/// Textures of the faces.
 #[derive(Default)]
 pub(super) struct PlyTextures {
-    /// The comments of the file, including one for each texture.
+    /// Comments of the file, including one per texture.
     pub(super) comments: Vec<String>,
-    /// For each span of faces, their texture numbers, with -1 for none; empty if all faces use the first texture.
+    /// Texture numbers of each span of faces, -1 for none; empty if all faces use the first texture.
     pub(super) numbers: Vec<Values>,
-    /// For each material, whether the file stores its texture.
+    /// Per material, whether the file stores its texture.
     is_stored: Vec<bool>,
 }
 
-/// The map of a material that PLY can store.
+/// Returns the map of a material that PLY can store.
 fn diffuse_map(material: &Material) -> Option<&TextureMap> {
     let map = material.maps.iter().find(|map| map.kind == MapKind::Diffuse)?;
     let file = &*map.file;
@@ -67,7 +67,7 @@ impl PlyTextures {
         Ok(textures)
     }
 
-    /// The parts of materials that PLY cannot store.
+    /// Returns the parts of materials that PLY cannot store.
     pub(super) fn left_out(&self, materials: &[Material]) -> [LeftOut; 4] {
         let mut whole = LeftOut::new("left-out-materials", "materials", 0);
         let mut maps = LeftOut::new("left-out-maps", "texture maps other than a diffuse map", 0);
@@ -94,7 +94,7 @@ impl PlyTextures {
     }
 }
 
-/// Returns the number of a texture, after adding it if it is new.
+/// Returns the number of a texture; adds it if it is new.
 fn number_of_file<'f>(files: &mut Vec<&'f str>, file: &'f str) -> Result<i32> {
     let number = files.iter().position(|other| *other == file).unwrap_or(files.len());
     if number == files.len() {
@@ -103,8 +103,8 @@ fn number_of_file<'f>(files: &mut Vec<&'f str>, file: &'f str) -> Result<i32> {
     Ok(i32::try_from(number).unwrap_or(-1))
 }
 
-/// The MTL names of a textured material's properties that PLY cannot store. White is not among them: it is the
-/// color that leaves a texture unchanged.
+/// Returns the MTL names of a textured material's properties that PLY cannot store. A white `Kd` is not among them: it
+/// leaves the texture unchanged.
 fn lost_properties<'m>(material: &'m Material, map: &'m TextureMap) -> impl Iterator<Item = &'m str> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| *color != Color::Rgb([0.0; 3]));
     let is_tinted = material.diffuse.as_ref().is_some_and(|color| *color != Color::Rgb([1.0; 3]));

@@ -1,10 +1,10 @@
-//! The header of an npy file: types, shape, order (numpy.lib.format).
+//! Parses the header of an npy file: types, shape, order (numpy.lib.format).
 //!
-//! | offset | bytes | |
+//! | offset | bytes | contents |
 //! |---|---|---|
 //! | 0 | 6 | `\x93NUMPY` |
 //! | 6 | 2 | version, major and minor |
-//! | 8 | 2, or 4 from version 2 on | bytes of the text that follows, little-endian |
+//! | 8 | 2, or 4 from version 2 on | size of the text that follows, little-endian |
 //! | 10 or 12 | | a dict in Python's notation: `descr`, `fortran_order`, `shape` |
 //!
 //! The text is Latin-1, or UTF-8 from version 3 on.
@@ -16,16 +16,16 @@ use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
 use std::sync::Arc;
 
-/// The type and number of the values.
+/// Type and number of the values.
 #[derive(Debug)]
 pub(super) struct NpyHeader {
     pub(super) fields: Vec<NpyField>,
-    /// Bytes of a row, or of an element where columns are stored one after another.
+    /// Bytes per row, or per element if columns are stored consecutively.
     pub(super) record_bytes: usize,
     pub(super) row_count: u64,
-    /// Whether columns are stored one after another: then all have one type, and no offset.
+    /// Whether columns are stored consecutively (Fortran order): then all have one type, and no offset.
     pub(super) by_columns: bool,
-    /// The offset of the data.
+    /// Offset of the data in the file.
     pub(super) body: u64,
 }
 
@@ -33,20 +33,20 @@ pub(super) struct NpyHeader {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NpyField {
     pub(super) name: String,
-    /// The offset in a row.
+    /// Offset in a row.
     pub(super) offset: usize,
     pub(super) scalar: Scalar,
     pub(super) is_big_endian: bool,
 }
 
-/// The first bytes of every file.
+/// First bytes of every file.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Magic, version, and the size of the header in the longer form.
 pub(super) const MAX_PREFIX: usize = 12;
-/// The largest header that is read: more than any number of columns that is allowed by default takes.
+/// Maximum header size: more than the default limit of columns needs.
 const MAX_BYTES: u32 = 16 << 20;
 
-/// Returns the size of the header and its offset, from the first [`MAX_PREFIX`] bytes, or fewer at the end of a file.
+/// Returns the size of the header and its offset, given the first [`MAX_PREFIX`] bytes, or fewer at the end of a file.
 pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', major, _minor, rest @ ..] = bytes else {
         let error = Diagnostic::at(file, 0, "not an npy file: it does not start with \\x93NUMPY");
@@ -70,11 +70,11 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     Ok((size as usize, start))
 }
 
-/// Reads the text of a header that starts at `start` of the file.
+/// Parses the text of a header that starts at `start` of the file.
 pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limits) -> Result<NpyHeader> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
-        // Before version 3.
+        // Before version 3, the text is Latin-1.
         Err(_) => std::borrow::Cow::Owned(names::latin1(bytes)?),
     };
     let malformed = |message: &str| Err(fault(file, start as u64, message));
@@ -139,7 +139,7 @@ pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limit
     Ok(NpyHeader { fields, record_bytes, row_count, by_columns: *by_columns && !is_record, body })
 }
 
-/// The fields of a record, and how many bytes it has.
+/// Returns the fields of a record, and its size in bytes.
 fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec<NpyField>, usize)> {
     let mut fields = Vec::new();
     let mut offset = 0usize;
@@ -147,7 +147,7 @@ fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec
         let (name, descr) = match item {
             Literal::Items(parts) => match &parts[..] {
                 [Literal::Text(name), Literal::Text(descr)] => (name, descr),
-                // A title, and the name.
+                // A title, then the name.
                 [Literal::Items(names), Literal::Text(descr)] => match &names[..] {
                     [_, Literal::Text(name)] => (name, descr),
                     _ => return Err(refused("a record field has no name".into())),
@@ -173,7 +173,7 @@ fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec
     Ok((fields, offset))
 }
 
-/// The type that a text such as `<f4` names, and whether its highest byte comes first.
+/// Returns the type for a descriptor such as `<f4`, and whether it is big-endian.
 fn scalar(descr: &str) -> Option<(Scalar, bool)> {
     let is_big_endian = match descr.as_bytes().first()? {
         b'<' | b'|' => false,

@@ -1,4 +1,4 @@
-//! The part of Python's notation that headers are written in: dicts, tuples, lists, strings, integers, True and False.
+//! Parses the subset of Python's notation in headers: dicts, tuples, lists, strings, integers, True and False.
 
 use polyhaul_model::error::{Error, Result, try_push};
 
@@ -14,13 +14,13 @@ pub(super) enum Literal {
     Dict(Vec<(Literal, Literal)>),
 }
 
-/// A fault: its location in the text, and what was expected there.
+/// Location of a fault in the text, and what was expected there.
 pub(super) type NpyFault = (usize, &'static str);
 
-/// Deeper nesting is in no header.
+/// No header has deeper nesting.
 const MAX_DEPTH: usize = 8;
 
-/// Reads a text that is one value and white space around it.
+/// Parses a text with one value, surrounded by optional white space.
 pub(super) fn parse(text: &str) -> Result<std::result::Result<Literal, NpyFault>> {
     let mut parser = NpyParser { text, at: 0 };
     let value = match parser.value(MAX_DEPTH)? {
@@ -36,7 +36,7 @@ struct NpyParser<'a> {
     at: usize,
 }
 
-/// Leaves the function with a fault in the text.
+/// Unwraps a value; returns from the function on a fault in the text.
 macro_rules! sound {
     ($value:expr) => {
         match $value {
@@ -55,7 +55,7 @@ impl NpyParser<'_> {
         self.at = self.text.len() - self.rest().trim_ascii_start().len();
     }
 
-    /// Skips a character, after white space, if it is present.
+    /// Consumes a character, after white space, if it is present.
     fn takes(&mut self, character: char) -> bool {
         self.skip();
         let is_next = self.rest().starts_with(character);
@@ -91,7 +91,7 @@ impl NpyParser<'_> {
         let size = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let value = self.rest()[..size].parse().map_err(|_| (self.at, "a 64-bit integer"))?;
         self.at += size;
-        // Python 2 wrote so.
+        // Suffix of long integers in Python 2.
         self.word("L");
         Ok(Literal::Integer(value))
     }
@@ -150,7 +150,7 @@ impl NpyParser<'_> {
     }
 }
 
-/// The character that follows a backslash, with its digits.
+/// Returns the character of an escape sequence; consumes its digits.
 fn unescape(escaped: char, rest: &mut std::str::CharIndices<'_>) -> Option<char> {
     let digits = match escaped {
         'x' => 2,

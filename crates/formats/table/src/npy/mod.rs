@@ -1,4 +1,4 @@
-//! Arrays of numpy (`.npy`) as tables: one or two dimensions, or records with named fields.
+//! Reads and writes numpy arrays (`.npy`) as tables: one or two dimensions, or records with named fields.
 //!
 //! A file is a magic, a version, the size of a header, the header (a Python dict as text, padded so that the data is
 //! aligned to 64 bytes), and the numbers as in memory
@@ -15,7 +15,7 @@ pub(super) mod writer;
 pub use reader::read;
 pub use writer::{is_uniform, write};
 
-/// Whether bytes begin as npy files do.
+/// Whether bytes start like an npy file.
 pub fn looks_like_npy(head: &[u8]) -> bool {
     head.starts_with(b"\x93NUMPY")
 }

@@ -1,4 +1,5 @@
-//! Bytes of an npy file to columns: chunks of rows, read side by side and by their place, or from a stream in order.
+//! Reads npy files into columns: in chunks of rows, in parallel from a positioned source, or sequentially from a
+//! stream.
 
 use super::super::typed::TypedColumn;
 use super::header::{MAGIC, MAX_PREFIX, NpyField, NpyHeader, header, prefix};
@@ -20,14 +21,14 @@ use std::sync::Arc;
 /// Bytes per chunk.
 const CHUNK_BYTES: usize = 512 << 10;
 
-/// The result of reading an npy file.
+/// Result of reading an npy file.
 pub struct Npy {
     pub table: Table,
     pub warnings: Warnings,
     pub threads: usize,
 }
 
-/// A chunk in flight: records, and where they belong.
+/// A chunk in flight: records, and their range in the file.
 struct NpySlot {
     bytes: Vec<u8>,
     records: Range<u64>,
@@ -37,16 +38,16 @@ struct NpyJob<'a> {
     bytes: Bytes<'a>,
     file: Arc<str>,
     header: NpyHeader,
-    /// All records that are read.
+    /// Number of records to read.
     record_count: u64,
     chunk_records: u64,
     columns: Vec<NpyTarget>,
     options: &'a ParseOptions<TableReadOptions>,
 }
 
-/// A column that is read.
+/// A column to read.
 struct NpyTarget {
-    /// Which of the fields it is.
+    /// Index of the field.
     place: usize,
     field: NpyField,
     numbers: TypedColumn,
@@ -58,7 +59,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let mut header = read_header(&bytes, &file, options)?;
     let columns = targets(&mut header, options)?;
     let rows = header.row_count.min(options.own.max_rows.unwrap_or(u64::MAX));
-    // Columns that are stored one after another are all scanned, since only a part of each is kept.
+    // Columns stored consecutively are all scanned, because only a part of each is kept.
     let record_count =
         if header.by_columns { header.row_count.checked_mul(header.fields.len() as u64) } else { Some(rows) };
     let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
@@ -78,7 +79,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let chunks = record_count.div_ceil(chunk_records);
     let crew = Crew::for_chunks(chunks, slot_bytes, &options.run);
     let job = NpyJob { bytes, file, header, record_count, chunk_records, columns, options };
-    // The contents of an uncompressed file are certain to exist, so the columns need not grow.
+    // The contents of an uncompressed file are certain to exist, so reserve all of it: the columns need not grow.
     if job.bytes.is_backed() {
         job.reserve(rows as usize)?;
     }
@@ -91,15 +92,15 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     if rows == job.header.row_count {
         job.note_rest(size, &mut warnings)?;
     }
-    // SAFETY: the run ended without an error, so that all `record_count` records were read and published: `rows` of
-    // each kept column.
+    // SAFETY: the run finished without an error, so all `record_count` records were read and published: `rows` of each
+    // kept column.
     let table = unsafe { job.finish(rows as usize)? };
     Ok(Npy { table, warnings, threads: crew.threads })
 }
 
 fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableReadOptions>) -> Result<NpyHeader> {
     let mut head = [0; MAX_PREFIX];
-    // A stream is not read further than it must be: the longer form is two bytes longer.
+    // Never read a stream further than necessary: the longer form has two more bytes.
     let mut head_len = bytes.read(0, &mut head[..MAGIC.len() + 4])?;
     if head_len == MAGIC.len() + 4 && head[MAGIC.len()] > 1 {
         head_len += bytes.read(head_len as u64, &mut head[head_len..])?;
@@ -118,14 +119,14 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableR
     header(&text, start, file, &options.limits)
 }
 
-/// Returns the error that the file has fewer bytes than its header declares.
+/// Creates the error for a file with fewer bytes than its header declares.
 fn cut(file: &Arc<str>, len: u64, header: &NpyHeader) -> Error {
     let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
     let message = format!("unexpected end of file: the header declares {what}");
     fault(file, len, message)
 }
 
-/// The columns that are kept.
+/// Returns the columns to keep.
 fn targets(header: &mut NpyHeader, options: &ParseOptions<TableReadOptions>) -> Result<Vec<NpyTarget>> {
     if options.own.types != ColumnTypes::Auto {
         return Err(Error::new(ErrorKind::Usage, "npy files store their own types; use Types::Auto"));
@@ -189,7 +190,7 @@ impl ChunkJob for NpyJob<'_> {
         Ok(true)
     }
 
-    /// Numbers need no parsing.
+    /// Numbers are stored unparsed.
     fn parse(&self, _: &mut NpySlot) -> Result<()> {
         Ok(())
     }
@@ -198,7 +199,7 @@ impl ChunkJob for NpyJob<'_> {
         if self.header.by_columns { self.publish_columns(slot) } else { self.publish_rows(slot) }
     }
 
-    /// Makes room, for no more than has been read.
+    /// Reserves slots for no more than has been read.
     fn place(&self, bytes: &mut u64, slot: &mut NpySlot) -> Result<()> {
         if !self.header.by_columns {
             self.reserve(slot.records.end as usize)?
@@ -222,8 +223,8 @@ impl NpyJob<'_> {
         let rows = slot.records.start as usize..slot.records.end as usize;
         for target in &self.columns {
             let bytes = slot.bytes.get(target.field.offset..).unwrap_or_default();
-            // SAFETY: `take` gave each chunk its own range of records, which are rows here, so that no other thread
-            // uses these places.
+            // SAFETY: `take` assigned each chunk its own range of records, which are rows here, so no other thread uses
+            // these slots.
             unsafe { target.write(rows.clone(), bytes, self.header.record_bytes)? };
         }
         Ok(())
@@ -231,14 +232,15 @@ impl NpyJob<'_> {
 
     fn publish_columns(&self, slot: &NpySlot) -> Result<()> {
         for (target, rows, bytes) in self.parts(slot) {
-            // SAFETY: `take` gave each chunk its own range of records, and different records of a column are different
-            // rows: no other thread uses these places.
+            // SAFETY: `take` assigned each chunk its own range of records, and different records of a column are
+            // different rows: no other thread uses these slots.
             unsafe { target.write(rows, bytes, self.header.record_bytes)? };
         }
         Ok(())
     }
 
-    /// The parts of kept columns that are in a chunk of columns one after another: their rows, and the bytes of these.
+    /// Returns the parts of kept columns in a chunk of consecutively stored columns: their rows, and the bytes from
+    /// there on.
     fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a NpyTarget, Range<usize>, &'a [u8])> {
         let rows = self.header.row_count;
         let size = self.header.record_bytes as u64;
@@ -269,12 +271,14 @@ impl NpyJob<'_> {
         }
     }
 
+    /// Returns the table.
+    ///
     /// # Safety
     /// The first `row_count` rows of each column were written.
     unsafe fn finish(self, row_count: usize) -> Result<Table> {
         let mut columns = Vec::new();
         for NpyTarget { field, numbers, .. } in self.columns {
-            // SAFETY: the first `row_count` numbers were written, this function's condition.
+            // SAFETY: the first `row_count` numbers were written, by this function's contract.
             let values = unsafe { numbers.finish(row_count) };
             try_push(&mut columns, model::Column { name: field.name, values, offsets: None }, "columns")?;
         }
@@ -286,7 +290,7 @@ impl NpyTarget {
     /// Fills rows with numbers that are `step` bytes apart.
     ///
     /// # Safety
-    /// No other thread uses the places of `rows`.
+    /// No other thread uses the slots of `rows`.
     unsafe fn write(&self, rows: Range<usize>, bytes: &[u8], step: usize) -> Result<()> {
         let big = self.field.is_big_endian;
         /// One arm per type.
@@ -294,7 +298,7 @@ impl NpyTarget {
             ($($kind:ident $type:ident),*) => {
                 match &self.numbers {
                     $(TypedColumn::$kind(column) => {
-                        // SAFETY: the places of `rows` are this chunk's alone, this function's condition.
+                        // SAFETY: the slots of `rows` belong to this chunk alone, by this function's contract.
                         unsafe {
                             column.write(rows, |slots| match big {
                                 false => fill(slots, bytes, step, $type::from_le_bytes),
@@ -309,7 +313,7 @@ impl NpyTarget {
     }
 }
 
-/// Fills slots with as many numbers, which are `step` bytes apart.
+/// Fills slots with numbers that are `step` bytes apart.
 fn fill<const N: usize, T: Copy>(slots: &mut [MaybeUninit<T>], bytes: &[u8], step: usize, read: impl Fn([u8; N]) -> T) {
     if step == N {
         let (numbers, _) = bytes.as_chunks::<N>();

@@ -1,5 +1,4 @@
-//! Writes rows as an npy file: an array of two dimensions if all columns have one type, and an array of records
-//! otherwise.
+//! Writes rows as an npy file: a two-dimensional array if all columns have one type, otherwise an array of records.
 
 use super::super::writer::{Rows, TableMoved, TableWriterLane, TableWriterNumbers};
 use super::header::MAGIC;
@@ -11,21 +10,21 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// About how many bytes a page has.
+/// Approximate bytes per page.
 const PAGE_BYTES: usize = 256 << 10;
-/// Bytes of rows that all columns are stored into before the next ones: they stay in the L1 cache.
+/// Bytes of rows to fill from all columns before the next ones: they stay in the L1 cache.
 const TILE_BYTES: usize = 16 << 10;
-/// The data begins at a multiple of this.
+/// Alignment of the data in the file.
 const ALIGNMENT: usize = 64;
 
-/// The job that writes rows.
+/// Pages of rows.
 pub(in super::super) struct NpyPages<'a> {
     rows: &'a Rows<'a>,
-    /// The offset of each column in a row.
+    /// Offset of each column in a row.
     offsets: Vec<usize>,
     row_bytes: usize,
     page_rows: usize,
-    /// The first page of each block, and how many there are.
+    /// First page of each block, followed by the number of pages.
     first_pages: Vec<u64>,
 }
 
@@ -38,7 +37,7 @@ pub(in super::super) struct NpyPageSlot {
     bytes: Vec<u8>,
 }
 
-/// Writes rows as an array of numpy.
+/// Writes rows as a numpy array.
 pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     writing.set_head(head(rows, rows.row_count())?);
     let records = records(rows, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
@@ -48,7 +47,7 @@ pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -
     writing.pages(&records, &mut (), pages, records.page_rows.saturating_mul(row_bytes) + (16 << 10))
 }
 
-/// How rows become pages of about `page_bytes`.
+/// Divides rows into pages of about `page_bytes`.
 pub(in super::super) fn records<'a>(rows: &'a Rows<'a>, page_bytes: usize) -> Result<NpyPages<'a>> {
     let mut offsets = Vec::new();
     let mut row_bytes = 0;
@@ -61,7 +60,7 @@ pub(in super::super) fn records<'a>(rows: &'a Rows<'a>, page_bytes: usize) -> Re
     Ok(NpyPages { rows, offsets, row_bytes, page_rows, first_pages })
 }
 
-/// The columns: those of each block have the same types.
+/// Returns the columns of the first block: all blocks have the same types.
 fn lanes<'r>(rows: &'r Rows<'_>) -> &'r [TableWriterLane<'r>] {
     rows.blocks.first().map_or(&[][..], |block| &block.lanes)
 }
@@ -72,7 +71,7 @@ pub fn is_uniform(rows: &Rows<'_>) -> bool {
     lanes(rows).iter().all(|lane| Some(type_of(lane.numbers).0) == first)
 }
 
-/// The name of a type in an npy file, and its size in bytes.
+/// Returns the name of a type in an npy file, and its size in bytes.
 fn type_of(numbers: TableWriterNumbers<'_>) -> (&'static str, usize) {
     match numbers {
         TableWriterNumbers::I8(_) => ("|i1", 1),
@@ -88,7 +87,7 @@ fn type_of(numbers: TableWriterNumbers<'_>) -> (&'static str, usize) {
     }
 }
 
-/// Everything before the data.
+/// Formats everything before the data.
 pub(in super::super) fn head(rows: &Rows<'_>, row_count: u64) -> Result<Vec<u8>> {
     let lanes = lanes(rows);
     let first = lanes.first().map_or("<f8", |lane| type_of(lane.numbers).0);
@@ -106,7 +105,7 @@ pub(in super::super) fn head(rows: &Rows<'_>, row_count: u64) -> Result<Vec<u8>>
     };
     [", 'fortran_order': False, 'shape': ", &shape, ", }"].iter().try_for_each(|part| text.push(part))?;
     let NpyText(text) = text;
-    // Text of the first versions is Latin-1.
+    // Before version 3, the text is Latin-1.
     let (version, size_bytes) = match (text.is_ascii(), text.len() + ALIGNMENT < usize::from(u16::MAX)) {
         (true, true) => (1, 2),
         (true, false) => (2, 4),
@@ -125,7 +124,7 @@ pub(in super::super) fn head(rows: &Rows<'_>, row_count: u64) -> Result<Vec<u8>>
     Ok(head)
 }
 
-/// Text whose lack of memory is an error.
+/// Text that reports out of memory as an error.
 #[derive(Default)]
 struct NpyText(String);
 
@@ -137,7 +136,7 @@ impl NpyText {
     }
 }
 
-/// The fields of records. numpy wants names, each once.
+/// Formats the fields of records. numpy requires unique names.
 fn fields(rows: &Rows<'_>, lanes: &[TableWriterLane<'_>], text: &mut NpyText) -> Result<()> {
     let mut seen = HashSet::new();
     for (number, (lane, name)) in lanes.iter().zip(&rows.names).enumerate() {
@@ -208,7 +207,7 @@ impl NpyPageSlot {
 }
 
 impl TableWriterLane<'_> {
-    /// Stores rows in bytes that are `row_bytes` apart.
+    /// Stores rows in `bytes`, `row_bytes` apart.
     fn store(&self, rows: Range<usize>, bytes: &mut [u8], row_bytes: usize) {
         /// One arm per type.
         macro_rules! store {
