@@ -307,8 +307,8 @@ fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<
     let threads = run.worker_threads();
     let mut numbers = number_rows(positions, None, threads, &run.cancel)?;
     for axis in 0..3 {
-        // Different doubles with the same nearest float differ in their lower 32 bits, unless that float is 0, subnormal or
-        // infinite.
+        // Different doubles with the same nearest float differ in their lower 32 bits, unless that float is 0,
+        // subnormal or infinite.
         let low = |item: usize| exact.get(item).map(|position| position[axis].to_bits() as u32);
         let high = |item: usize| exact.get(item).map(|position| (position[axis].to_bits() >> 32) as u32);
         let is_coarse = |position: &[f64; 3]| position[axis] != 0.0 && !(position[axis] as f32).is_normal();
