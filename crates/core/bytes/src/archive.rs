@@ -1,8 +1,8 @@
-//! Archives: files in a file, found by name. Only zip is supported.
+//! Archives: the files in a file, by name. Only zip is supported.
 //!
-//! The directory at the end of the archive is read once, without checking the offsets of its members. These are checked
-//! when a member is opened, and its contents while they are read. A name that leads out of the archive (`../a`,
-//! `/a`, `C:a`) matches no member. The layout on disk is in `archive/zip.rs`, decoding in `compress/entry.rs`.
+//! The directory at the end of the archive is read once, without checking its members' offsets. These are checked when
+//! a member is opened, and its contents while they are read. Names that point outside the archive (`../a`, `/a`, `C:a`)
+//! match no member. For the file format, see `archive/zip.rs`; for decoding, `compress/entry.rs`.
 
 mod zip;
 
@@ -43,7 +43,7 @@ pub struct Archive<'a> {
     directory: Arc<Directory>,
 }
 
-/// The directory of the archive that was opened last, for opening its members one after another. Clones share it.
+/// The directory of the last archive that was opened, for opening its members one by one. Clones share it.
 #[derive(Clone, Default)]
 pub struct ArchiveCache(Arc<Mutex<Option<CachedDirectory>>>);
 
@@ -54,15 +54,15 @@ struct CachedDirectory {
 }
 
 impl ArchiveCache {
-    /// Opens the archive in `file`, which has not changed since [`ArchiveCache::keep`] as long as its `version` is the
-    /// same; `None` if another one was kept.
+    /// Opens the archive in `file` if its directory is the cached one; the file must not change while `version` stays
+    /// the same.
     pub fn open<'a>(&self, source: &Source<'a>, file: &Path, version: &str) -> Option<Archive<'a>> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = cached.as_ref().filter(|cached| cached.file == file && cached.version == version)?;
         Some(Archive { source: source.clone(), directory: cached.directory.clone() })
     }
 
-    /// Keeps the directory of an archive, in place of the one before.
+    /// Caches the directory of an archive, replacing the previous one.
     pub fn keep(&self, archive: &Archive<'_>, file: &Path, version: String) {
         let directory = archive.directory.clone();
         let cached = CachedDirectory { file: file.to_owned(), version, directory };
@@ -87,7 +87,7 @@ impl<'a> Archive<'a> {
         Ok(count == first.len() && zip::has_signature(&first))
     }
 
-    /// Returns whether a positioned source ends with the directory of an archive, whatever it starts with.
+    /// Returns whether a positioned source ends with an archive directory, whatever it starts with.
     ///
     /// # Errors
     /// Errors of the source.
@@ -98,11 +98,11 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Reads the directory of a positioned source, using at most half of `limits.memory_bytes`.
+    /// Reads the directory of a positioned source into at most half of `limits.memory_bytes`.
     ///
     /// # Errors
-    /// Errors of the source; `Unsupported` for a stream; a [`DecompressError`] if the directory is damaged, larger than
-    /// the limit, or uses unsupported features of the format.
+    /// Errors of the source; `Unsupported` for a stream; a [`DecompressError`] if the directory is damaged, exceeds the
+    /// limit, or uses unsupported features of the format.
     pub fn open(source: Source<'a>, limits: &DecompressLimits) -> io::Result<Archive<'a>> {
         let Some(len) = source.len().filter(|_| source.is_positioned()) else {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "an archive cannot be read from a stream"));
@@ -116,7 +116,7 @@ impl<'a> Archive<'a> {
         self.source.name()
     }
 
-    /// Returns the names of the members, sorted and without folders.
+    /// Returns the sorted names of the members, without folders.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.directory.records.iter().map(|record| self.name_of(record))
     }
@@ -126,7 +126,7 @@ impl<'a> Archive<'a> {
         self.directory.outside.as_deref()
     }
 
-    /// Returns whether member `number` is a link to another file, which cannot be read.
+    /// Returns whether member `number` is a symbolic link, which cannot be read.
     pub fn is_link(&self, number: usize) -> bool {
         self.directory.records.get(number).is_some_and(|record| record.is_link)
     }
@@ -135,8 +135,7 @@ impl<'a> Archive<'a> {
         self.directory.names.get(record.name.clone()).unwrap_or_default()
     }
 
-    /// Returns the number of the member `name`, counted from 0 in the order of [`Archive::names`]; `/` separates the
-    /// parts of a name.
+    /// Returns the index of the member `name` in [`Archive::names`]. `/` separates the parts of a name.
     ///
     /// # Errors
     /// A [`DecompressError`] if two members have that name.
@@ -150,20 +149,20 @@ impl<'a> Archive<'a> {
         Ok(has_name(first).then_some(first))
     }
 
-    /// Returns the plain bytes of member `number`, in order; size and checksum are compared with the directory at the
-    /// end. `name` is used in messages.
+    /// Returns the plain bytes of member `number` as a stream. Its size and checksum are compared with the directory at
+    /// the end. Messages use `name`.
     ///
     /// # Errors
-    /// Errors of the source; a [`DecompressError`] if the offset of the member is invalid, or it is encrypted, or
-    /// compressed by an unsupported method.
+    /// Errors of the source; a [`DecompressError`] if the member's offset is invalid, or it is encrypted or compressed
+    /// with an unsupported method.
     pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
         let record = self.directory.records.get(number).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.located(number, zip::entry(&self.source, record))?;
         entry::source(&self.source, name.to_owned(), entry, limits)
     }
 
-    /// Returns the bytes of member `number` as a positioned source, if they are stored uncompressed: for an archive in
-    /// an archive. The checksum is not verified.
+    /// Returns the bytes of member `number` as a positioned source if they are stored uncompressed: for an archive in
+    /// an archive. Does not verify the checksum.
     ///
     /// # Errors
     /// As for [`Archive::member`].
@@ -174,7 +173,7 @@ impl<'a> Archive<'a> {
         Ok(is_stored.then(|| Source::part(name.to_owned(), self.source.clone(), entry.packed)))
     }
 
-    /// Returns the plain size of member `number` in bytes, according to the directory.
+    /// Returns the plain size of member `number` in bytes, as declared in the directory.
     pub fn plain_bytes(&self, number: usize) -> u64 {
         self.directory.records.get(number).map_or(0, |record| record.plain_bytes)
     }

@@ -1,8 +1,8 @@
-//! The one buffer for sequential reading: it owns refill, partial tail and cap.
+//! The buffer for sequential reading, which handles refills, the partial tail and the record limit.
 //!
-//! However little a consumer requests, the source is read in blocks of at least 64 KiB, so a file of `n` bytes takes at
-//! most about `n / 64 KiB` calls. The buffer never interprets the bytes, and holds at most one record and two
-//! blocks. Parallel readers call `Source::read_at` instead.
+//! Even for small requests, it reads the source in blocks of at least 64 KiB, so a file of `n` bytes takes at most
+//! about `n / 64 KiB` calls. It never interprets the bytes, and holds at most one record and two blocks. Parallel
+//! readers call `Source::read_at` instead.
 
 use crate::BLOCK_BYTES;
 use crate::memory::grow;
@@ -11,10 +11,10 @@ use polyhaul_trace::Snapshot;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-/// The default limit on the length of a record: 64 MiB.
+/// Default limit on the length of a record: 64 MiB.
 pub const DEFAULT_RECORD_LIMIT_BYTES: usize = 64 << 20;
 
-/// Space for new data: two of the smallest reads, so that a tail of up to one block still leaves room for a read.
+/// Initial size: two minimal reads, so that a tail of up to one block still leaves space for a read.
 const INITIAL_BYTES: usize = 2 * BLOCK_BYTES;
 
 /// Reads a [`Source`] from front to back.
@@ -35,26 +35,26 @@ const INITIAL_BYTES: usize = 2 * BLOCK_BYTES;
 pub struct Buffer<'a> {
     source: Source<'a>,
     data: Vec<u8>,
-    /// `data[start..end]` is read but not consumed.
+    /// `data[start..end]` was read but not consumed.
     start: usize,
     end: usize,
     /// Offset of `data[start]` in the source, in bytes.
     offset: u64,
     record_limit_bytes: usize,
-    /// Where to stop in a positioned source, in bytes from its start, if before its end.
+    /// The offset at which to stop in a positioned source, if before its end.
     until: Option<u64>,
-    /// Whether `data` was handed over and replaces the source.
+    /// Whether `data` was passed to [`Buffer::hand`] and replaces the source.
     is_handed: bool,
     ended: bool,
 }
 
-/// The error that a record, or a run of bytes requested in one piece, exceeds the limit of the buffer. Downcast the
-/// `io::Error` to find it.
+/// The error that a record, or a contiguous run of bytes, exceeds the limit of the buffer. Downcast an `io::Error` to
+/// get it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordTooLong {
     /// The start of the record, in bytes from the start of the source.
     pub offset: u64,
-    /// The limit it exceeds, in bytes.
+    /// The limit, in bytes.
     pub limit_bytes: usize,
 }
 
@@ -74,8 +74,8 @@ impl From<RecordTooLong> for io::Error {
 }
 
 impl<'a> Buffer<'a> {
-    /// Creates a buffer at the start of a positioned source, or at the current position of a stream. The first read
-    /// allocates memory.
+    /// Creates a buffer at the start of a positioned source, or at the current position of a stream. Allocates memory
+    /// at the first read.
     pub fn new(source: Source<'a>) -> Self {
         Buffer {
             source,
@@ -90,8 +90,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Drops pending bytes and continues with `range` of a positioned source, in bytes from its start, as if the source
-    /// ended there.
+    /// Drops pending bytes and continues with `range` of a positioned source, as if the source ended there.
     pub(crate) fn restart(&mut self, range: std::ops::Range<u64>) {
         if self.is_handed {
             self.seek_in_data(range.start);
@@ -104,8 +103,8 @@ impl<'a> Buffer<'a> {
         self.ended = false;
     }
 
-    /// Continues at `offset` in `bytes`, which start at `base`, as if the source ended after them. The source is not
-    /// read.
+    /// Continues at `offset` in `bytes`, which start at offset `base`, as if the source ended after them. Does not read
+    /// the source.
     pub(crate) fn hand(&mut self, bytes: Vec<u8>, base: u64, offset: u64) {
         self.start = 0;
         self.offset = base;
@@ -116,21 +115,21 @@ impl<'a> Buffer<'a> {
         self.seek_in_data(offset);
     }
 
-    /// Returns the bytes that were handed over.
+    /// Returns the bytes passed to [`Buffer::hand`].
     pub(crate) fn give_back(&mut self) -> Vec<u8> {
         self.start = 0;
         self.end = 0;
         std::mem::take(&mut self.data)
     }
 
-    /// Seeks to `offset` in the bytes that were handed over, or to their end.
+    /// Seeks to `offset` in the bytes passed to [`Buffer::hand`], or to their end.
     fn seek_in_data(&mut self, offset: u64) {
         let base = self.offset - self.start as u64;
         self.start = usize::try_from(offset.saturating_sub(base)).map_or(self.end, |start| start.min(self.end));
         self.offset = base + self.start as u64;
     }
 
-    /// Returns the end of the bytes, if known.
+    /// Returns the offset of the end, if known.
     pub(crate) fn len(&self) -> Option<u64> {
         self.until.or_else(|| self.source.len())
     }
@@ -152,29 +151,29 @@ impl<'a> Buffer<'a> {
         self
     }
 
-    /// The source under this buffer.
+    /// Returns the underlying source.
     pub fn source(&self) -> &Source<'a> {
         &self.source
     }
 
-    /// The source's counters so far.
+    /// Returns the source's counters so far.
     pub fn snapshot(&self) -> Snapshot {
         self.source.counters().snapshot()
     }
 
-    /// Offset of the next unconsumed byte, in bytes.
+    /// Returns the offset of the next unconsumed byte.
     #[inline]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the bytes that were read but not consumed; reads nothing.
+    /// Returns the bytes that were read but not consumed, without reading.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         &self.data[self.start..self.end]
     }
 
-    /// Marks the first `count` pending bytes as used, all of them if there are fewer.
+    /// Consumes the first `count` pending bytes, or all if there are fewer.
     #[inline]
     pub fn consume(&mut self, count: usize) {
         let count = count.min(self.end - self.start);
@@ -182,11 +181,11 @@ impl<'a> Buffer<'a> {
         self.offset += count as u64;
     }
 
-    /// Reads more bytes after the pending ones, in one call; `false` at the end. Pending bytes may move, so get them
-    /// again.
+    /// Reads more bytes after the pending ones with a single call; returns `false` at the end. Pending bytes may move,
+    /// so call [`Buffer::pending`] again.
     ///
     /// # Errors
-    /// [`RecordTooLong`] if more bytes than the limit are pending already; errors of the source; `OutOfMemory`.
+    /// [`RecordTooLong`] if more bytes than the limit are already pending; errors of the source; `OutOfMemory`.
     pub fn fill_more(&mut self) -> io::Result<bool> {
         self.check_record(self.pending().len())?;
         let next_bytes = self.next_bytes();
@@ -208,7 +207,7 @@ impl<'a> Buffer<'a> {
     /// at the end.
     ///
     /// # Errors
-    /// As for [`Buffer::fill_more`]; then nothing is consumed.
+    /// As for [`Buffer::fill_more`]; nothing is consumed then.
     pub fn record(&mut self, end_mark: u8) -> io::Result<Option<&[u8]>> {
         let mut scanned = 0;
         let count = loop {
@@ -225,11 +224,11 @@ impl<'a> Buffer<'a> {
         Ok(if count == 0 { None } else { Some(self.advance(count)) })
     }
 
-    /// Returns the next `count` bytes in one piece, without a copy.
+    /// Returns the next `count` bytes as one slice, without a copy.
     ///
     /// # Errors
-    /// `UnexpectedEof` if there are fewer bytes, and nothing is consumed; [`RecordTooLong`] if `count` is over the
-    /// limit; otherwise as for [`Buffer::fill_more`].
+    /// `UnexpectedEof` if there are fewer bytes, with nothing consumed; [`RecordTooLong`] if `count` exceeds the limit;
+    /// otherwise as for [`Buffer::fill_more`].
     #[inline]
     pub fn take_exact(&mut self, count: usize) -> io::Result<&[u8]> {
         self.check_record(count)?;
@@ -241,7 +240,7 @@ impl<'a> Buffer<'a> {
         Ok(self.advance(count))
     }
 
-    /// Skips `count` bytes; in a file they are not read.
+    /// Skips `count` bytes, without reading them if the source is a file.
     ///
     /// # Errors
     /// `UnexpectedEof` if there are fewer bytes; otherwise as for [`Buffer::fill_more`].
@@ -301,15 +300,15 @@ impl<'a> Buffer<'a> {
         usize::try_from(len.saturating_sub(read)).map_or(BLOCK_BYTES, |rest| rest.min(BLOCK_BYTES))
     }
 
-    /// Returns the end in `data` of a read that starts at `offset`.
+    /// Returns the end in `data` of a read at `offset`.
     fn read_end(&self, offset: u64) -> usize {
         let left_count = self.until.map_or(u64::MAX, |until| until.saturating_sub(offset));
         let free_count = self.data.len() - self.end;
         self.end + usize::try_from(left_count).map_or(free_count, |left| left.min(free_count))
     }
 
-    /// Makes room for `count` bytes after `end`. A full buffer doubles, so that moving the tail stays linear in the
-    /// data.
+    /// Makes room for `count` bytes after `end`. A full buffer doubles, so that moving the tail takes linear time
+    /// overall.
     fn make_room(&mut self, count: usize) -> io::Result<()> {
         if self.data.len() - self.end >= count {
             return Ok(());
@@ -327,7 +326,7 @@ impl<'a> Buffer<'a> {
         grow(&mut self.data, len)
     }
 
-    /// With no pending bytes: reads a block or more directly into `out` and returns its size, or refills the buffer.
+    /// If no bytes are pending: reads a block or more directly into `out` and returns its size, or refills the buffer.
     #[inline(never)]
     fn refill_for(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         if out.len() >= BLOCK_BYTES && self.next_bytes() > 0 {

@@ -1,4 +1,4 @@
-//! Compression formats: their names, and the signatures that identify them.
+//! Compression formats, with their names and signatures.
 
 use std::fmt;
 
@@ -19,13 +19,13 @@ pub enum Codec {
     Zstd,
     /// Any number of lz4 frames, or the legacy lz4 format.
     Lz4,
-    /// A member of a zip archive, which is read by [`Archive`](crate::Archive) and not written.
+    /// A member of a zip archive. Read-only, through [`Archive`](crate::Archive).
     Zip,
 }
 
 impl Codec {
-    /// Returns the format of a file name's extension, and the name without that extension: `.gz`, `.bgz`, `.zst`,
-    /// `.lz4` in any case.
+    /// Returns the format for a file name's extension (`.gz`, `.bgz`, `.zst` or `.lz4` in any case), and the name
+    /// without it.
     ///
     /// ```
     /// use polyhaul_bytes::Codec;
@@ -54,7 +54,7 @@ impl Codec {
         }
     }
 
-    /// Returns the levels that [`Encoder::new`](crate::Encoder::new) accepts, from fast to small.
+    /// Returns the levels that [`Encoder::new`](crate::Encoder::new) accepts, from fastest to smallest output.
     pub fn levels(self) -> std::ops::RangeInclusive<i32> {
         match self {
             Codec::Gzip => 1..=12,
@@ -65,9 +65,9 @@ impl Codec {
         }
     }
 
-    /// Detects the format from the first bytes; `None` if they are not compressed. 4 bytes are enough unless a
-    /// skippable frame comes first: zstd and lz4 share those, so the format is that of the next frame, or zstd if
-    /// `bytes` ends before it.
+    /// Detects the format from the first bytes; `None` if they are not compressed. 4 bytes suffice unless a skippable
+    /// frame comes first. zstd and lz4 share these, so the next frame determines the format; it is zstd if `bytes` ends
+    /// before that frame.
     pub fn of_content(bytes: &[u8]) -> Option<Codec> {
         if is_gzip(bytes) {
             return Some(Codec::Gzip);
@@ -110,7 +110,7 @@ pub(crate) fn is_lz4(bytes: &[u8]) -> bool {
     bytes.starts_with(&LZ4_MAGIC) || bytes.starts_with(&LZ4_LEGACY_MAGIC)
 }
 
-/// Returns the length of the skippable frame at the start of `bytes`, including its header of 8 bytes.
+/// Returns the length of the skippable frame at the start of `bytes`, including its 8-byte header.
 pub(crate) fn skippable_len(bytes: &[u8]) -> Option<u64> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     let len = rest.first_chunk::<4>()?;

@@ -1,5 +1,5 @@
-//! The few operations on Unix descriptors that std does not offer. Except for these, only the inner loop of inflate is
-//! `unsafe` in this crate.
+//! Operations on Unix descriptors that std lacks. Besides these, only the inner loop of inflate is `unsafe` in this
+//! crate.
 //!
 //! `source` and `layer` decide what to read and write.
 
@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// Closes `file` and returns the system's error: on network file systems and with quotas, the last error may only
+/// Closes `file`, and returns the system's error: on network file systems and with quotas, the last error may only
 /// appear here.
 ///
 /// An interrupted close is an error too, because the descriptor is gone and the state of the data unknown.
@@ -21,23 +21,22 @@ pub(crate) fn close(file: File) -> io::Result<()> {
     check(unsafe { libc::close(descriptor) }).map(drop)
 }
 
-/// Returns an error if this process may not write to `path`. Opening the file instead would notify its watchers of a
-/// write.
+/// Fails if this process may not write to `path`. Opening the file instead would notify its watchers of a write.
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: `path` is a string that ends with NUL and lives until the call returns.
+    // SAFETY: `path` is NUL-terminated and lives until the call returns.
     check(unsafe { libc::access(path.as_ptr(), libc::W_OK) }).map(drop)
 }
 
-/// Duplicates the descriptor that `path` names (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`), `None` for any
-/// other path.
+/// Duplicates the descriptor that `path` refers to (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`); `None` for other
+/// paths.
 ///
-/// Opening such a path again would lose the position that is shared with the process that passed the descriptor.
+/// Opening such a path again would lose the position shared with the process that passed the descriptor.
 pub(crate) fn duplicate(path: &Path) -> io::Result<Option<File>> {
     let Some(number) = own_descriptor(path) else {
         return Ok(None);
     };
-    // SAFETY: the call takes plain numbers; a number that is not open yields EBADF.
+    // SAFETY: the arguments are plain numbers; a number that is not open yields EBADF.
     let descriptor = check(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) })?;
     // SAFETY: the call above has just created this descriptor, so it is open and has no other owner.
     Ok(Some(unsafe { File::from_raw_fd(descriptor) }))
@@ -71,17 +70,17 @@ pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io:
     }
 }
 
-/// Returns whether the byte at `offset` is in the page cache; `None` if that is unknown, because the file system does
-/// not support reads without waiting. Does not wait for a missing page, which may be fetched, though.
+/// Returns whether the byte at `offset` is in the page cache; `None` if the file system does not support non-blocking
+/// reads. Does not wait for a missing page, but may cause it to be fetched.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
     let mut byte = 0u8;
     let part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // The offset in two halves; on 64-bit systems, the first one holds all of it.
+    // The offset is passed in two halves; on 64-bit systems, the first one has all of it.
     let low = offset as libc::c_long;
     let high = (offset >> 32) as libc::c_long;
-    // SAFETY: the descriptor is open; the one part is a byte that outlives the call, which keeps neither pointer. musl
-    // has no function for this system call.
+    // SAFETY: the descriptor is open; the one part is a byte that outlives the call, which keeps neither pointer. Uses
+    // `syscall` because musl has no function for this call.
     let count =
         unsafe { libc::syscall(libc::SYS_preadv2, file.as_raw_fd(), &raw const part, 1, low, high, libc::RWF_NOWAIT) };
     match count {
@@ -90,7 +89,7 @@ pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
     }
 }
 
-/// Returns the names in a folder, in any order, with `.` and `..`.
+/// Returns the names in a folder, in any order, including `.` and `..`.
 ///
 /// Unlike std, it does not panic if closing the folder fails, which does not matter here.
 pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
@@ -106,7 +105,7 @@ pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
         }
         let result = loop {
             forget_error();
-            // No reference to the whole record is made: it may be shorter than the struct.
+            // Does not create a reference to the whole record, which may be shorter than the struct.
             let entry = libc::readdir(stream);
             if entry.is_null() {
                 let error = io::Error::last_os_error();
@@ -120,7 +119,7 @@ pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     }
 }
 
-/// Clears the error of the last call: `readdir` returns the same at the end and after an error.
+/// Clears the thread's error number: `readdir` returns null both at the end and after an error.
 fn forget_error() {
     // SAFETY: the pointer is to a variable of this thread.
     #[cfg(any(target_os = "linux", target_os = "emscripten"))]

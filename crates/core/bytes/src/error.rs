@@ -1,6 +1,6 @@
-//! Errors, and helpers for `io::Error`s: adding context, repeating an error, and retrying interrupted calls.
+//! Errors, and helpers for `io::Error`: adding context, repeating an error, and retrying interrupted calls.
 //!
-//! The kind of the cause is kept, and the cause itself is the `source()` of the error.
+//! New errors keep the kind of their cause, and return the cause as `source()`.
 
 mod decompress;
 mod host_fault;
@@ -36,7 +36,7 @@ pub(crate) fn context(cause: io::Error, what: impl Into<String>) -> io::Error {
     io::Error::new(cause.kind(), ErrorContext { what, cause })
 }
 
-/// Copies an error, for repeated calls: keeps the system's error number and the location of damage, otherwise the kind
+/// Copies an error, for repeated calls. Keeps the system's error number or the details of damage, otherwise the kind
 /// and the message.
 pub(crate) fn repeat(error: &io::Error) -> io::Error {
     if let Some(number) = error.raw_os_error() {
@@ -54,7 +54,7 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
     }
 }
 
-/// Repeats a call as long as a signal interrupts it.
+/// Repeats a call while signals interrupt it.
 pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {

@@ -1,32 +1,32 @@
-//! XXH32 and XXH3: checksums of lz4 frames, hashes of outputs, names and options. They find changes and damage; they do
-//! not resist an attacker.
+//! XXH32 and XXH3, for checksums of lz4 frames and hashes of outputs, names and options. They detect changes and
+//! damage, but do not resist attackers.
 //!
-//! The whole workspace takes them from here, so that one crate is built for them. twox-hash chooses the widest vector
-//! instructions at run time; a crate that does so at compile time has SSE2 on x86-64 and two thirds of the rate
-//! (`cargo bench --manifest-path tools/bench/Cargo.toml --bench compress`, "hash of outputs").
+//! The whole workspace uses these, so that only one crate is built for hashing. twox-hash chooses the widest vector
+//! instructions at run time; a crate that chooses at compile time is limited to SSE2 on x86-64, at two thirds of the
+//! rate (`cargo bench --manifest-path tools/bench/Cargo.toml --bench compress`, "hash of outputs").
 
 use twox_hash::{XxHash3_64, XxHash3_128, XxHash32, xxhash3_128};
 
-/// XXH3 of 64 bits, with the default secret and no seed.
+/// Computes the 64-bit XXH3 hash, with the default secret and no seed.
 pub fn xxh3_64(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
 
-/// XXH3 of 128 bits, with the default secret and no seed.
+/// Computes the 128-bit XXH3 hash, with the default secret and no seed.
 pub fn xxh3_128(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 
-/// XXH32 with the seed 0.
+/// Computes the XXH32 hash with seed 0.
 pub(crate) fn xxh32(bytes: &[u8]) -> u32 {
     XxHash32::oneshot(0, bytes)
 }
 
-/// [`xxh3_128`] of bytes that arrive in parts.
+/// Computes [`xxh3_128`] of bytes that arrive in parts.
 pub struct Xxh3(xxhash3_128::Hasher);
 
 impl Xxh3 {
-    /// The hash of no bytes.
+    /// Starts with no bytes.
     pub fn new() -> Self {
         Self(xxhash3_128::Hasher::new())
     }
@@ -36,7 +36,7 @@ impl Xxh3 {
         self.0.write(bytes);
     }
 
-    /// The hash of all bytes so far.
+    /// Returns the hash of all bytes so far.
     pub fn digest(&self) -> u128 {
         self.0.finish_128()
     }
@@ -48,7 +48,7 @@ impl Default for Xxh3 {
     }
 }
 
-/// [`xxh32`] of bytes that arrive in parts.
+/// Computes [`xxh32`] of bytes that arrive in parts.
 pub(crate) struct Xxh32(XxHash32);
 
 impl Xxh32 {
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// One size for each of the algorithm's branches; the values are those of xxHash 0.8.4, the reference in C.
+    /// One size per branch of the algorithm. The values are from xxHash 0.8.4, the C reference.
     #[test]
     fn known_hashes_of_64_and_128_bits() {
         let bytes: Vec<u8> = (0..10_000_u32).map(|i| (i * 31 % 251) as u8).collect();

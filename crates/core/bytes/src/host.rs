@@ -1,8 +1,8 @@
 //! Callbacks of a host (an editor, an engine) that reads and writes archives, caches or a network itself.
 //!
-//! A host is called with blocks of at least 64 KiB, except for the tail, by one thread at a time, and never again after
-//! it failed. Its results are not trusted: an invalid count, a wrong size and a panic are a [`HostFault`], like an
-//! error it returns. Locks that other sources or sinks need are not held, so a callback may use this library.
+//! One thread at a time calls a host, with blocks of at least 64 KiB except at the end, and never again after it
+//! failed. Its results are not trusted: an invalid count, a wrong size or a panic is a [`HostFault`], like an error
+//! that it returns. During a callback, no locks are held that other sources or sinks need, so it may use this library.
 //! `host/view.rs` reads a host at any offset.
 
 mod view;
@@ -18,7 +18,7 @@ use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Callbacks of a host that supplies bytes. Only [`HostRead::read`] is required.
+/// Callbacks of a host that provides bytes. Only [`HostRead::read`] is required.
 ///
 /// ```
 /// use polyhaul_bytes::{HostRead, Source};
@@ -49,15 +49,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait HostRead: Send {
-    /// Reads at least one byte into `out`, which has room for 64 KiB or more; returns the number of bytes, 0 at the
-    /// end. Short reads are fine.
+    /// Reads at least one byte into `out`, which has 64 KiB or more; returns the number of bytes, 0 at the end. It may
+    /// return fewer bytes than fit.
     ///
     /// # Errors
-    /// Any error; the caller receives it unchanged. After `Interrupted`, it is called again.
+    /// Any error; the caller receives it unchanged. `Interrupted` repeats the call.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize>;
 
-    /// Seeks to `offset`, in bytes from the start, for the next read; `Ok(false)` if the host cannot seek, in which
-    /// case its position is unchanged (the default). Only archives need it.
+    /// Seeks to `offset`, in bytes from the start, for the next read. `Ok(false)`, the default, means that the host
+    /// cannot seek and has not moved. Only archives need this.
     ///
     /// # Errors
     /// Any error of the host.
@@ -66,7 +66,7 @@ pub trait HostRead: Send {
         Ok(false)
     }
 
-    /// Returns the size in bytes, if known (the default: unknown). Called once, before the first read; must be correct.
+    /// Returns the size in bytes, if known (default: unknown). Called once, before the first read. Must be correct.
     fn size(&mut self) -> Option<u64> {
         None
     }
@@ -74,7 +74,7 @@ pub trait HostRead: Send {
 
 /// Callbacks of a host that receives bytes. Only [`HostWrite::write`] is required.
 ///
-/// A call of [`HostWrite::close`] means success: without it, the output should be discarded.
+/// [`HostWrite::close`] signals success: if it is not called, discard the output.
 ///
 /// ```
 /// use polyhaul_bytes::{HostWrite, Sink};
@@ -108,11 +108,11 @@ pub trait HostRead: Send {
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait HostWrite: Send {
-    /// Takes bytes: blocks of 64 KiB or more, except for the last one and for the rest of a block that was partly
-    /// taken; returns how many it took, at least one.
+    /// Receives bytes: blocks of 64 KiB or more, except for the last one and the rest of a block that was accepted only
+    /// in part. Returns the number of bytes accepted, at least one.
     ///
     /// # Errors
-    /// Any error; the caller receives it unchanged. After `Interrupted`, it is called again.
+    /// Any error; the caller receives it unchanged. `Interrupted` repeats the call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Called once, after the last write.
@@ -123,10 +123,10 @@ pub trait HostWrite: Send {
         Ok(())
     }
 
-    /// Called once, after the flush, as the last call: the output is complete.
+    /// Called once, after the flush and as the last call: the output is complete.
     ///
     /// # Errors
-    /// Any error of the host: the output then counts as not written.
+    /// Any error of the host; the output then counts as not written.
     fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -141,12 +141,12 @@ fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// A host that is read, and its position.
+/// A host to read from, and its position.
 pub(crate) struct HostReader<'a> {
     host: Box<dyn HostRead + 'a>,
     /// The offset of the next byte.
     at: u64,
-    /// The size that the host declares.
+    /// The size that the host claims.
     size: Option<u64>,
     failed: Option<io::Error>,
 }
@@ -164,7 +164,7 @@ impl<'a> HostReader<'a> {
         self.size
     }
 
-    /// Every call of the host goes through here.
+    /// Calls the host; all its calls are made here. After a failure, repeats the error instead.
     fn call<T>(&mut self, call: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
         if let Some(error) = &self.failed {
             return Err(repeat(error));
@@ -222,10 +222,10 @@ impl Read for HostReader<'_> {
     }
 }
 
-/// A host shared by a stream and a view. No code under the lock panics.
+/// A host that a stream and a view share. No code under the lock panics.
 pub(crate) type SharedHost<'a> = Arc<Mutex<HostReader<'a>>>;
 
-/// Reads a shared host in order.
+/// Reads a shared host as a stream.
 pub(crate) struct HostStream<'a>(pub(crate) SharedHost<'a>);
 
 impl Read for HostStream<'_> {
@@ -238,7 +238,7 @@ pub(crate) fn lock<'m, 'a>(host: &'m SharedHost<'a>) -> MutexGuard<'m, HostReade
     host.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A host that is written to, and the bytes it has not received yet: less than a block.
+/// A host to write to, and the bytes it has not received yet: less than a block.
 pub(crate) struct HostSink<'a> {
     host: Box<dyn HostWrite + 'a>,
     pending: Vec<u8>,
@@ -249,7 +249,7 @@ impl<'a> HostSink<'a> {
         HostSink { host, pending: Vec::new() }
     }
 
-    /// Takes all of `bytes` and passes on whole blocks to the host.
+    /// Accepts all of `bytes`, and passes whole blocks to the host.
     pub(crate) fn write(&mut self, mut bytes: &[u8], counters: &Counters) -> io::Result<()> {
         if !self.pending.is_empty() || bytes.len() < BLOCK_BYTES {
             let count = bytes.len().min(BLOCK_BYTES - self.pending.len());
@@ -275,7 +275,7 @@ impl<'a> HostSink<'a> {
         Ok(())
     }
 
-    /// Passes the rest to the host, and closes it.
+    /// Passes the remaining bytes to the host, and closes it.
     pub(crate) fn finish(mut self, counters: &Counters) -> io::Result<()> {
         self.give_pending(counters)?;
         let host = &mut self.host;

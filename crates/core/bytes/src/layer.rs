@@ -1,6 +1,6 @@
 //! The file operations that a file sink needs, as a trait, so that tests can make each of them fail.
 //!
-//! [`Disk`] is the file system: each method is one system call and decides nothing; their order is in `sink/file.rs`.
+//! [`Disk`] is the file system: each method is a system call and decides nothing; `sink/file.rs` decides their order.
 //! [`FaultyLayer`] is the file system with one planted failure.
 
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -8,29 +8,29 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// File operations under a [`Sink`](crate::Sink). A method repeats an interrupted call unless its docs say that it may
-/// return `Interrupted`.
+/// File operations of a [`Sink`](crate::Sink). A method repeats interrupted calls unless its docs mention
+/// `Interrupted`.
 pub trait Layer: Send + Sync {
     /// Returns the metadata of `path` without following a symlink.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// Returns the target of the symlink `path`.
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
-    /// Returns an error if this process may not write to the file `path`.
+    /// Fails if this process may not write to the file `path`.
     fn check_writable(&self, path: &Path) -> io::Result<()>;
-    /// Opens a device or a FIFO for writing, without truncating it and without waiting: a FIFO without a reader is an
-    /// error (ENXIO), and [`Layer::write`] may fail with `WouldBlock` if its reader is slow.
+    /// Opens a device or a FIFO for writing, without truncating and without waiting: a FIFO without a reader is an
+    /// error (ENXIO), and [`Layer::write`] may fail with `WouldBlock` if the reader is slow.
     fn open(&self, path: &Path) -> io::Result<File>;
     /// Opens a handle for [`Layer::sync_folder`]; `None` if folders cannot be synced (Windows).
     fn open_folder(&self, path: &Path) -> io::Result<Option<File>>;
-    /// Creates a file that must not exist yet, with this mode and the umask applied (the mode is ignored on Windows).
+    /// Creates a file that must not exist yet, with this mode and the umask applied. Windows ignores the mode.
     fn create_new(&self, path: &Path, mode: u32) -> io::Result<File>;
-    /// Gives `file` the mode of `old`, and its owner and group if the system allows it.
+    /// Sets the mode of `file` to that of `old`, and its owner and group if the system allows that.
     fn keep_attributes(&self, file: &File, old: &Metadata) -> io::Result<()>;
-    /// Writes some of `bytes` and returns the number written. May return `Interrupted`.
+    /// Writes some of `bytes`; returns the number of bytes written. May return `Interrupted`.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
     /// Makes the content of `file` survive a power failure.
     fn sync(&self, file: &File) -> io::Result<()>;
-    /// Closes `file`; it is closed even if this fails.
+    /// Closes `file`. It is closed even if this fails.
     fn close(&self, file: File) -> io::Result<()>;
     /// Moves `from` to `to` in one step, replacing the old file.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -95,7 +95,7 @@ impl Layer for Disk {
 
     fn sync_folder(&self, folder: &File) -> io::Result<()> {
         match folder.sync_all() {
-            // Some file systems cannot sync folders; nothing more can be done on them.
+            // Some file systems cannot sync folders; there is no alternative.
             Err(error) if is_unknown(&error) => Ok(()),
             result => result,
         }
@@ -120,7 +120,7 @@ mod system {
     use std::path::Path;
 
     const GROUP_BITS: u32 = 0o070;
-    /// Without the set-user-ID and set-group-ID bits, which writing to the file would have cleared too.
+    /// All but the set-user-ID and set-group-ID bits, which writing to the file would have cleared too.
     const KEPT_BITS: u32 = 0o1777;
 
     pub(super) fn open_folder(path: &Path) -> io::Result<Option<File>> {
@@ -139,17 +139,18 @@ mod system {
         let new = file.metadata()?;
         let mut mode = old.mode() & KEPT_BITS;
         if (new.uid(), new.gid()) != (old.uid(), old.gid()) && !give_away(file, old) {
-            // The group has changed: it must not get more rights than everyone had.
+            // The group has changed, and must not get more rights than everyone had.
             mode &= !GROUP_BITS | (mode << 3);
         }
-        // File systems without modes refuse a change, and already report the correct mode.
+        // File systems without modes reject a change, but already report the correct mode.
         if new.mode() & KEPT_BITS == mode {
             return Ok(());
         }
         file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Only root may change the owner; the group alone can often be kept. Returns whether the group is the old one.
+    /// Only root may change the owner, but the group alone can often be kept. Returns whether the file has the old
+    /// group.
     fn give_away(file: &File, old: &Metadata) -> bool {
         fchown(file, Some(old.uid()), Some(old.gid())).is_ok() || fchown(file, None, Some(old.gid())).is_ok()
     }
@@ -190,10 +191,10 @@ mod system {
     }
 }
 
-/// [`Disk`] with one operation that fails, for tests of code that writes files.
+/// [`Disk`] with one failing operation, for tests of code that writes files.
 ///
-/// Operations are counted from 0 in the order of their calls; the one that fails does nothing except closing the file
-/// it should close.
+/// Operations are counted from 0 in the order of their calls. The failing one has no effect, except that it closes the
+/// file if it is a close.
 ///
 /// ```
 /// use polyhaul_bytes::{FaultyLayer, FileOptions, Sink};
@@ -239,7 +240,7 @@ impl FaultyLayer {
         Self::with(fail_at, PlantedFault::Os(raw_os_error))
     }
 
-    /// Never fails, for short writes and for counting.
+    /// Never fails: for short writes, and for counting operations.
     pub fn harmless() -> Self {
         Self::with(usize::MAX, PlantedFault::Kind(io::ErrorKind::Other))
     }
@@ -248,14 +249,14 @@ impl FaultyLayer {
         FaultyLayer { fail_at, fault, write_limit_bytes: usize::MAX, operations: Mutex::new(Vec::new()) }
     }
 
-    /// Makes every write take at most `limit_bytes`.
+    /// Limits each write to `limit_bytes` bytes.
     #[must_use]
     pub fn with_short_writes(mut self, limit_bytes: usize) -> Self {
         self.write_limit_bytes = limit_bytes;
         self
     }
 
-    /// Returns the operations so far, as names of methods of [`Layer`].
+    /// Returns the names of the [`Layer`] methods called so far.
     pub fn operations(&self) -> Vec<&'static str> {
         self.log().clone()
     }

@@ -1,23 +1,23 @@
 //! Moves bytes between polyhaul and the outside world.
 //!
 //! - [`Source`]: bytes to read (file, standard input, memory, any reader).
-//! - [`Buffer`]: sequential access to a source in large reads, however small the consumer's requests are.
+//! - [`Buffer`]: sequential access to a source, in large reads even for small requests.
 //! - [`Sink`]: an output; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
-//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the opposite direction, member by
-//!   member; [`DecodeAhead`], [`GzipParts`]: one gzip member read and written by many threads; [`SeekTable`]: the
-//!   offsets of zstd members; [`ZlibDecoder`]: one zlib stream read by many threads.
+//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: compresses, member by member;
+//!   [`DecodeAhead`], [`GzipParts`]: read and write a single gzip member with many threads; [`SeekTable`]: the offsets
+//!   of zstd members; [`ZlibDecoder`]: reads a single zlib stream with many threads.
 //! - [`Archive`]: the members of a zip archive, each a source.
-//! - [`Prefetch`]: a cold file, fetched by the system ahead of its readers.
-//! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
+//! - [`Prefetch`]: makes the system fetch a cold file ahead of its readers.
+//! - [`Throttle`]: simulates a slower device, with a rate and a latency for sources and sinks.
 //! - [`place`]: one interface for paths and URLs; with the feature `cloud`, URLs are sources and sinks.
-//! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
+//! - [`Layer`]: the file operations of a sink, so that tests can make each of them fail.
 //!
-//! Except for compression, it never interprets the bytes. It starts no threads and handles no signals (`polyhaul-cloud`
-//! serves URLs on its own thread). Its only process-wide state is the list of temporary files in use, so that an
-//! interrupted program can call [`remove_temporaries`].
+//! Except for compression, this crate never interprets the bytes. It starts no threads and handles no signals
+//! (`polyhaul-cloud` accesses URLs on its own thread). Its only process-wide state is the list of temporary files in
+//! use, which lets an interrupted program call [`remove_temporaries`].
 //!
-//! Messages of errors do not repeat the name of the source or sink: put [`Source::name`] or [`Sink::name`] before them.
+//! Error messages do not include the name of the source or sink: prepend [`Source::name`] or [`Sink::name`].
 //!
 //! ```
 //! use polyhaul_bytes::{Buffer, FileOptions, Sink, Source};
@@ -74,5 +74,5 @@ pub use source::{DecodeAhead, Prefetch, Source};
 pub use stop::Stopped;
 pub use throttle::Throttle;
 
-/// Minimum size of a read from a host, a stream or a file, except for the tail: 64 KiB.
+/// Minimum size of a read from a host, a stream or a file, except at the end: 64 KiB.
 pub const BLOCK_BYTES: usize = 64 * 1024;

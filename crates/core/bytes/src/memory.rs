@@ -1,13 +1,13 @@
-//! Fallible allocation: vectors that grow, or an error that names the size.
+//! Fallible allocation for vectors. The error states the size.
 
 use std::io;
 
-/// Makes room for `extra` more bytes, or returns `OutOfMemory`.
+/// Reserves space for `extra` more bytes, or returns `OutOfMemory`.
 pub(crate) fn reserve(data: &mut Vec<u8>, extra: usize) -> io::Result<()> {
     data.try_reserve(extra).map_err(|_| no_memory(extra))
 }
 
-/// The error for an allocation of this size that failed.
+/// Creates the error that allocating `extra` bytes failed.
 pub(crate) fn no_memory(extra: usize) -> io::Error {
     io::Error::new(io::ErrorKind::OutOfMemory, format!("cannot allocate {extra} more bytes"))
 }

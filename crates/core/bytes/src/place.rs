@@ -1,8 +1,8 @@
-//! Places: paths in the file system and URLs, with the same operations for both.
+//! Places: paths in the file system and URLs, with the same operations.
 //!
 //! A URL is a path that starts with `s3://`, `gs://`, `az://`, `http://` or `https://`; `Path::join`, `parent` and
-//! `file_name` work on it. It has no links, so the real path of a URL is its text without `.` and `..`. It is a folder
-//! if it ends with a slash or has nothing after its bucket. `source` and `sink` open and write places.
+//! `file_name` work on it. URLs have no links, so the real path of a URL is its text without `.` and `..`. A URL is a
+//! folder if it ends with a slash or has nothing after its bucket. To read and write places, see `source` and `sink`.
 
 mod windows;
 
@@ -26,7 +26,7 @@ pub struct PlaceInfo {
     pub kind: PlaceKind,
     /// Size in bytes; `None` for a folder, or if a web server does not report it.
     pub bytes: Option<u64>,
-    /// An ETag or modification time that changes with the content.
+    /// An ETag or modification time, which changes with the content.
     pub version: Option<String>,
 }
 
@@ -37,11 +37,11 @@ pub enum PlaceKind {
     File,
     /// A folder.
     Folder,
-    /// A pipe, a device, a socket.
+    /// A pipe, device or socket.
     Special,
 }
 
-/// A file below a folder: see [`list_objects`].
+/// A file in a folder; see [`list_objects`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedObject {
@@ -51,13 +51,13 @@ pub struct ListedObject {
     pub info: PlaceInfo,
 }
 
-/// Splits a URL into its scheme and the rest.
+/// Splits a URL into its scheme and what follows `://`.
 fn split(path: &Path) -> Option<(&str, &str)> {
     let (scheme, rest) = path.to_str()?.split_once("://")?;
     SCHEMES.iter().any(|supported| supported.eq_ignore_ascii_case(scheme)).then_some((scheme, rest))
 }
 
-/// Whether a path is a URL with a supported scheme.
+/// Returns whether a path is a URL with a supported scheme.
 ///
 /// ```
 /// use polyhaul_bytes::place::is_url;
@@ -79,19 +79,20 @@ pub(crate) fn check_scheme(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The path for messages: web addresses without user information, query and fragment, which may contain secrets.
+/// Returns the path for messages. User information, query and fragment of web addresses are removed, because they may
+/// contain secrets.
 pub fn shown(path: &Path) -> String {
     let shown = public(path).display().to_string();
     if is_url(path) { remote::stored_name(&shown).into_owned() } else { shown }
 }
 
-/// A name in a listing as the store has it: see [`check_name`].
+/// Returns the stored name for a name in a listing; see [`check_name`].
 pub fn stored_name(name: &str) -> Cow<'_, str> {
     remote::stored_name(name)
 }
 
 /// Checks that the object with this listed name can be opened. Names with empty parts, `.` or `..` are listed under
-/// other names, since as paths they would lead to other objects.
+/// other names, because as paths they would lead to other objects.
 ///
 /// # Errors
 /// `InvalidInput`, with the reason.
@@ -99,7 +100,7 @@ pub fn check_name(name: &Path) -> io::Result<()> {
     remote::check_name(&name.to_string_lossy())
 }
 
-/// The path without secrets: see [`shown`].
+/// Returns the path without secrets; see [`shown`].
 pub fn public(path: &Path) -> PathBuf {
     match split(path) {
         Some((scheme, rest)) if scheme.len() >= "http".len() => {
@@ -112,7 +113,7 @@ pub fn public(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a path is a folder. For a URL, this depends only on its text.
+/// Returns whether a path is a folder. For a URL, this depends only on its text.
 pub fn is_folder(path: &Path) -> bool {
     match split(path) {
         Some((_, rest)) => rest.ends_with('/') || !rest.contains('/'),
@@ -138,26 +139,26 @@ pub fn find(path: &Path) -> io::Result<PlaceInfo> {
     Ok(PlaceInfo { kind, bytes: Some(metadata.len()), version: modified_ns.map(|time| time.to_string()) })
 }
 
-/// Nanoseconds since 1970; 0 before.
+/// Converts a time to nanoseconds since 1970; 0 if it is earlier.
 fn nanoseconds(time: SystemTime) -> u128 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos())
 }
 
-/// Whether a path is a regular file or an object.
+/// Returns whether a path is a regular file or an object.
 pub fn is_file(path: &Path) -> bool {
     find(path).is_ok_and(|info| info.kind == PlaceKind::File)
 }
 
-/// Whether a path leads to a device by its name alone: `NUL`, `textures\aux.png`, `COM1`. Only Windows has such names.
+/// Returns whether the name of a path is a device: `NUL`, `textures\aux.png`, `COM1`. Only Windows has such names.
 pub fn leads_to_device(path: &Path) -> bool {
     cfg!(windows) && path.to_str().is_some_and(windows::leads_to_device)
 }
 
-/// The path without links, `.` and `..`. A URL need not exist. On Windows, it has no prefix `\\?\` where it can do
-/// without.
+/// Returns the path without links, `.` and `..`. A URL need not exist. On Windows, removes the prefix `\\?\` if the
+/// path does not need it.
 ///
 /// # Errors
-/// Errors of the system; `InvalidInput` for a URL that goes above its bucket.
+/// Errors of the system; `InvalidInput` for a URL that leads above its bucket.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     if !is_url(path) {
         let real = path.canonicalize()?;
@@ -167,12 +168,12 @@ pub fn real(path: &Path) -> io::Result<PathBuf> {
     cleaned(path).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the URL goes above its bucket"))
 }
 
-/// The absolute path. URLs are already absolute.
+/// Returns the absolute path. URLs are already absolute.
 pub fn absolute(path: &Path) -> PathBuf {
     if is_url(path) { path.to_path_buf() } else { std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()) }
 }
 
-/// A path without `.` and `..`; `None` if it goes above its start.
+/// Returns a path without `.` and `..`; `None` if it leads above its start.
 pub fn cleaned(path: &Path) -> Option<PathBuf> {
     let (root, rest) = match split(path) {
         Some((scheme, rest)) => {
@@ -199,7 +200,7 @@ pub fn cleaned(path: &Path) -> Option<PathBuf> {
     Some(clean)
 }
 
-/// Lists the objects in a folder URL, sorted by name. Includes subfolders if `is_recursive`.
+/// Lists the objects in a folder URL, sorted by name, and in its subfolders if `is_recursive`.
 ///
 /// # Errors
 /// `Unsupported` for web servers and without the feature `cloud`; errors of the store.
@@ -207,8 +208,7 @@ pub fn list_objects(folder: &Path, is_recursive: bool) -> io::Result<Vec<ListedO
     remote::list(&url_text(folder)?, is_recursive, &StopFlag::default())
 }
 
-/// Returns the names in a folder of the file system, in any order; those of the folder itself and its parent may be
-/// among them.
+/// Returns the names in a folder of the file system in any order, possibly including `.` and `..`.
 ///
 /// # Errors
 /// Errors of the system.
@@ -217,8 +217,7 @@ pub fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     crate::descriptor::names_in(folder)
 }
 
-/// Returns the names in a folder of the file system, in any order; those of the folder itself and its parent may be
-/// among them.
+/// Returns the names in a folder of the file system in any order, possibly including `.` and `..`.
 ///
 /// # Errors
 /// Errors of the system.
@@ -227,7 +226,7 @@ pub fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     folder.read_dir()?.map(|entry| entry.map(|entry| entry.file_name())).collect()
 }
 
-/// Removes a file or an object. It is not an error if it does not exist.
+/// Removes a file or an object, if it exists.
 ///
 /// # Errors
 /// `Unsupported` for web servers and without the feature `cloud`; errors of the system or the store.
@@ -237,7 +236,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// A URL as text, with slashes: on Windows, joining paths adds backslashes.
+/// Converts a URL to text with slashes: on Windows, joining paths adds backslashes.
 pub(crate) fn url_text(path: &Path) -> io::Result<String> {
     let text: OsString = path.into();
     let text = text.into_string().map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "the URL is not UTF-8"))?;

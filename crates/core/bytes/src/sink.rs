@@ -1,9 +1,8 @@
 //! Outputs: a file that is replaced in one step, standard output, memory, or a host's writer or callbacks.
 //!
-//! A sink passes every block to the system immediately: it buffers only small writes to a host, so callers should write
-//! large blocks. Only [`Sink::finish`] reports success.
-//! See `sink/file.rs` for the order of operations on files, `sink/temporary.rs` for the files in use and
-//! `sink/leftovers.rs` for files of killed processes.
+//! A sink passes each block to the system immediately and buffers only small writes to a host, so write large blocks.
+//! Only [`Sink::finish`] reports success. For the order of file operations, see `sink/file.rs`; for temporary files in
+//! use, `sink/temporary.rs`; for files of killed processes, `sink/leftovers.rs`.
 
 mod file;
 mod leftovers;
@@ -31,16 +30,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileOptions {
-    /// Whether the new file survives a power failure after [`Sink::finish`]: syncs the file, renames it, syncs the
-    /// folder. Without it (the default), a power failure soon afterwards may leave the old or the new file. Windows
-    /// cannot sync folders.
+    /// Whether the new file survives a power failure after [`Sink::finish`]: syncs the file, renames it, and syncs the
+    /// folder. By default, a power failure soon afterwards may leave the old or the new file. Windows cannot sync
+    /// folders.
     pub durable: bool,
-    /// Whether another file in the same folder is put in place after this one by [`Complete::put_all_in_place`], which
-    /// syncs the folder for both.
+    /// Whether [`Complete::put_all_in_place`] puts another file of the same folder in place after this one, and syncs
+    /// the folder for both.
     pub is_part: bool,
     /// Whether to compute [`Finished::hash`].
     pub hash: bool,
@@ -77,7 +76,7 @@ pub struct Finished {
     pub counters: Snapshot,
     /// The bytes of [`Sink::memory`]; `None` for all other sinks.
     pub bytes: Option<Vec<u8>>,
-    /// XXH3 of the bytes written (128 bits), if [`FileOptions::hash`] is set.
+    /// The 128-bit XXH3 hash of the bytes written, if [`FileOptions::hash`] is set.
     pub hash: Option<u128>,
 }
 
@@ -110,29 +109,29 @@ enum SinkKind<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Replaces or creates the file `path`, in one step, when the sink is finished.
+    /// Creates or replaces the file `path` in one step, when the sink is finished.
     ///
-    /// The bytes go to a temporary file in the same folder, whose name starts with a dot. A symlink stays, and its
-    /// target is replaced. The new file has the mode of the old one (and its owner, if the system allows that), or 0666
-    /// with the umask applied. Other hard links to the old file keep the old content; access lists and extended
-    /// attributes are not preserved.
+    /// The bytes are written to a temporary file in the same folder, whose name starts with a dot. A symlink stays, and
+    /// its target is replaced. The new file has the mode of the old one (and its owner, if the system allows that), or
+    /// 0666 with the umask applied. Other hard links to the old file keep the old content. Access control lists and
+    /// extended attributes are not preserved.
     ///
-    /// A URL is an upload, which becomes visible when the sink is finished: see [`place`].
+    /// A URL is uploaded, and appears when the sink is finished; see [`place`].
     ///
-    /// Anything except a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written directly.
+    /// Special files (devices, FIFOs, `/dev/stdout`, `/dev/fd/N`) are written directly.
     ///
-    /// SIGKILL or a power failure may leave the temporary file behind; for other signals see [`remove_temporaries`]. It
-    /// is locked while it is in use, and the next `Sink::file` in the same folder removes temporary files that are not
+    /// SIGKILL or a power failure may leave the temporary file behind; for other signals, see [`remove_temporaries`].
+    /// The file is locked while in use. The next `Sink::file` in the same folder removes temporary files that are not
     /// locked and older than a minute.
     ///
     /// # Errors
-    /// Errors of the system together with the failed operation, for example that the folder must be writable;
+    /// Errors of the system, with the operation that failed, for example that the folder must be writable;
     /// `IsADirectory` for a folder.
     pub fn file(path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
         Self::file_with(Arc::new(Disk), path, options)
     }
 
-    /// Like [`Sink::file`], until `stop` is set: then calls that wait for the reader of a FIFO fail within 100 ms, with
+    /// Like [`Sink::file`], but once `stop` is set, calls that wait for the reader of a FIFO fail within 100 ms, with
     /// [`Stopped`](crate::Stopped) as the cause. A write to `/dev/stdout` or `/dev/fd/N` still waits for its reader.
     ///
     /// # Errors
@@ -141,7 +140,7 @@ impl<'a> Sink<'a> {
         Self::create(Arc::new(Disk), path.as_ref(), options, StopFlag(Some(stop)))
     }
 
-    /// [`Sink::file`] with other file operations than [`Disk`]'s.
+    /// Like [`Sink::file`], with the file operations of `layer` instead of [`Disk`].
     ///
     /// # Errors
     /// As for [`Sink::file`].
@@ -164,31 +163,32 @@ impl<'a> Sink<'a> {
         self
     }
 
-    /// Creates a sink for standard output. Text buffered by `std::io::stdout` is written first.
+    /// Creates a sink for standard output, after flushing text buffered by `std::io::stdout`.
     ///
     /// # Errors
-    /// If there is no standard output, or that first write fails.
+    /// Fails if there is no standard output, or the flush fails.
     pub fn stdout() -> io::Result<Self> {
         io::stdout().flush()?;
         let file = FileSink::direct(Arc::new(Disk), stdout_file()?, FileOptions::default());
         Ok(Self::new("standard output".to_owned(), SinkKind::File(file)))
     }
 
-    /// Creates a sink in memory; [`Sink::finish`] returns the bytes. Running out of memory is an error.
+    /// Creates a sink in memory; [`Sink::finish`] returns the bytes. Running out of memory is an error, not an abort.
     pub fn memory() -> Self {
         Self::new("memory".to_owned(), SinkKind::Memory(Vec::new()))
     }
 
-    /// Creates a sink for a writer, which is called for each block, and flushed at the end. `name` precedes error
-    /// messages.
+    /// Creates a sink for a writer, which is called for each block and flushed at the end. Error messages start with
+    /// `name`.
     ///
-    /// Short writes and `Interrupted` are fine; a writer that accepts nothing, or more than it was given, is an error.
+    /// The writer may accept fewer bytes than passed, or return `Interrupted`. Accepting no bytes, or more than passed,
+    /// is an error.
     pub fn writer(writer: Box<dyn Write + Send + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), SinkKind::Writer(writer))
     }
 
-    /// Creates a sink for callbacks of a host, called with blocks of at least 64 KiB except for the last one: see
-    /// [`HostWrite`]. Their failures are a [`HostFault`](crate::HostFault).
+    /// Creates a sink for a host's callbacks, which are called with blocks of at least 64 KiB except for the last one;
+    /// see [`HostWrite`]. Their failures are a [`HostFault`](crate::HostFault).
     pub fn host(host: Box<dyn HostWrite + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), SinkKind::Host(HostSink::new(host)))
     }
@@ -205,27 +205,27 @@ impl<'a> Sink<'a> {
 
     /// Limits the sink to the rate of `throttle`.
     ///
-    /// Call it once, before anything is written; later calls have no effect.
+    /// Call it once, before the first write; later calls have no effect.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
         self.counters.set_delay(throttle.of_calls(None));
         self
     }
 
-    /// Returns the name of this sink in messages: the path as given, "standard output", "memory" or the writer's name.
+    /// Returns the name for messages: the path as passed, "standard output", "memory" or the writer's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns bytes, calls and waiting time of this sink.
+    /// Returns the counters (bytes, calls, waiting time) of this sink.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
     }
 
-    /// Writes all of `bytes` immediately: pass blocks of 64 KiB or more, small ones only at the end.
+    /// Writes all of `bytes` immediately. Pass blocks of 64 KiB or more; only the last one may be small.
     ///
     /// # Errors
-    /// Errors of the system or the writer; afterwards the sink can only be dropped.
+    /// Errors of the system or the writer. After an error, the sink can only be dropped.
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.check_usable()?;
         let result = match &mut self.kind {
@@ -260,18 +260,18 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Makes the output final: checks every write, closes the file and puts it in place.
+    /// Makes the output final: checks that every write succeeded, closes the file and puts it in place.
     ///
     /// # Errors
-    /// If anything failed, including an earlier write. A file then has its old content and the temporary file is gone,
-    /// with two exceptions that the message states: the sync of the folder failed (the new file is complete and in
+    /// Fails if anything failed, including an earlier write. A file then has its old content and the temporary file is
+    /// gone, with two exceptions that the message states: syncing the folder failed (the new file is complete and in
     /// place), or the temporary file could not be removed.
     pub fn finish(self) -> io::Result<Finished> {
         self.complete()?.put_in_place()
     }
 
-    /// Like [`Sink::finish`], but does not rename a file yet, for several files that should appear together. Everything
-    /// that can fail early has then been done.
+    /// Like [`Sink::finish`], but does not rename the file yet, for several files that should appear together.
+    /// Everything else that can fail has been done.
     ///
     /// # Errors
     /// As for [`Sink::finish`].
@@ -310,8 +310,7 @@ impl Write for Sink<'_> {
     }
 }
 
-/// An output that is complete and, if it is a file, not in place yet. Dropping it abandons the file, which keeps its
-/// old content.
+/// A complete output; a file is not in place yet. Dropping it abandons the file, which keeps its old content.
 ///
 /// ```
 /// use polyhaul_bytes::Sink;
@@ -351,14 +350,13 @@ impl Complete {
         Ok(finished)
     }
 
-    /// Puts outputs that belong together in place, in order; the last one refers to the others.
+    /// Puts outputs that belong together in place, in order. The last one refers to the others.
     ///
-    /// The last one is put in place after all others, so it is never new while one of them is old. If a rename fails,
-    /// new files are removed; a file that was already replaced stays new. Durable files survive a power failure in this
-    /// order too.
+    /// So the last one is never new while another one is old. If a rename fails, files that did not exist before are
+    /// removed; files already replaced stay new. Durable files survive a power failure in this order too.
     ///
     /// # Errors
-    /// As for [`Sink::finish`], with the number of the output that failed.
+    /// As for [`Sink::finish`], with the index of the output that failed.
     pub fn put_all_in_place(outputs: Vec<Complete>) -> Result<Vec<Finished>, (usize, io::Error)> {
         let last = outputs.len().saturating_sub(1);
         let mut placed = Vec::new();
@@ -378,7 +376,7 @@ impl Complete {
                 }
             }
         }
-        // All are in place: none is removed from here on.
+        // All are in place: from here on, none is removed.
         placed.last().map_or(Ok(()), PlacedFile::sync).map_err(|error| (last, error))?;
         Ok(finished)
     }

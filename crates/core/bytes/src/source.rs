@@ -1,9 +1,9 @@
 //! Inputs: a file, standard input, memory, or a host's reader or callbacks.
 //!
-//! A regular file (`source/file.rs`) is *positioned*: any thread reads any range; so is an object of a store.
-//! Everything else is a *stream*, read in order under a lock (`source/stream.rs`). A source never returns fewer bytes
-//! than requested except at the end, never requests less than 64 KiB from a stream, and keeps at most two blocks that
-//! were peeked at. For small sequential reads see `buffer`.
+//! Regular files (`source/file.rs`) and objects in stores are *positioned*: any thread can read any range. All other
+//! sources are *streams*, read in order under a lock (`source/stream.rs`). A source returns fewer bytes than requested
+//! only at its end, requests at least 64 KiB at a time from a stream, and keeps at most two blocks of peeked bytes. For
+//! small sequential reads, see `buffer`.
 
 mod decoded;
 mod file;
@@ -34,9 +34,9 @@ pub use decoded::DecodeAhead;
 pub(crate) use decoded::PlainPieces;
 pub use prefetch::Prefetch;
 
-/// Bytes to read. Cloning is cheap and gives another handle on the same source.
+/// Bytes to read. Clones are cheap, and refer to the same source.
 ///
-/// `'a` is the lifetime of borrowed memory or of a borrowed reader; everything else is `Source<'static>`.
+/// `'a` is the lifetime of borrowed memory or a borrowed reader; without one, a source is `Source<'static>`.
 ///
 /// ```
 /// use polyhaul_bytes::Source;
@@ -57,22 +57,22 @@ pub struct Source<'a> {
 struct SharedSource<'a> {
     name: String,
     kind: SourceKind<'a>,
-    /// The offset at which `read_next` of a positioned source continues, in bytes.
+    /// The offset in bytes at which `read_next` of a positioned source continues.
     next: Mutex<u64>,
     counters: Arc<Counters>,
-    /// The compressed source, if the bytes are decompressed on the way.
+    /// The codec and the compressed source, if this source decompresses.
     compressed: Option<(Codec, Source<'a>)>,
     /// Decodes parts of a stream before they are read.
     ahead: Option<Box<dyn DecodeAhead + Send + 'a>>,
-    /// The size of a stream in bytes, as declared by its host.
+    /// The size of a stream in bytes, as claimed by its host.
     claimed: Option<u64>,
     /// The host that a stream reads from.
     host: Option<SharedHost<'a>>,
-    /// The peeked bytes of a file or of members: at the start, and at the last other offset.
+    /// Peeked bytes of a file or of members: those at the start, and those at the last other offset.
     peeked: Mutex<[Peeked; 2]>,
 }
 
-/// Bytes that were peeked, and their offset.
+/// Peeked bytes and their offset.
 #[derive(Clone, Default)]
 struct Peeked {
     offset: u64,
@@ -100,7 +100,7 @@ enum SourceKind<'a> {
 }
 
 impl<'a> SharedSource<'a> {
-    /// `phase` is the phase of a thread in its calls; `Other` if another source makes them.
+    /// `phase` is the trace phase of threads during its calls; `Other` if another source makes the calls.
     fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
         let counters = Arc::new(Counters::from_phase(phase));
         let is_memory = matches!(kind, SourceKind::Memory(_));
@@ -121,11 +121,11 @@ impl<'a> SharedSource<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a path or a URL given by the user: a regular file is positioned; a FIFO or device is a stream. Opening or
+    /// Opens a path or URL given by the user. A regular file is positioned; a FIFO or device is a stream. Opening or
     /// reading a FIFO waits for its writer.
     ///
-    /// `/dev/stdin` and `/dev/fd/N` continue at the position of that descriptor. Files of length 0 are streams,
-    /// because files in `/proc` always report 0.
+    /// `/dev/stdin` and `/dev/fd/N` continue at the position of that descriptor. Files of length 0 are streams, because
+    /// files in `/proc` always report 0.
     ///
     /// # Errors
     /// Errors of the system; `IsADirectory` for a folder.
@@ -133,9 +133,9 @@ impl<'a> Source<'a> {
         Self::open_with(path.as_ref(), StopFlag::default())
     }
 
-    /// Like [`Source::open`], until `stop` is set: then calls that wait for the writer of a pipe or a FIFO fail within
-    /// 100 ms, with [`Stopped`](crate::Stopped) as the cause. Except on Linux, opening a FIFO still waits for its
-    /// writer; on Windows reading waits, too.
+    /// Like [`Source::open`], but once `stop` is set, calls that wait for the writer of a pipe or FIFO fail within 100
+    /// ms, with [`Stopped`](crate::Stopped) as the cause. Except on Linux, opening a FIFO still waits for its writer;
+    /// on Windows, reading waits too.
     ///
     /// # Errors
     /// As for [`Source::open`].
@@ -152,20 +152,21 @@ impl<'a> Source<'a> {
         if let Some(file) = crate::descriptor::duplicate(path)? {
             return Self::from_file(file, None, display(path), stop);
         }
-        // A FIFO without a writer reads as ended on other systems.
+        // On other systems, a FIFO without a writer reads as ended.
         let opened = match stop.0 {
             Some(_) if cfg!(target_os = "linux") => open_without_waiting(path),
             _ => File::open(path),
         };
         match opened {
             Ok(file) => Self::from_file(file, Some(0), display(path), stop),
-            // Windows refuses to open a folder with a message that does not mention the reason.
+            // Windows' own message does not mention that the path is a folder.
             Err(_) if path.is_dir() => Err(directory_error()),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens a file that another file refers to: regular files only (following symlinks), and without ever waiting.
+    /// Opens a file that another file refers to, without ever waiting. Accepts only regular files, and symlinks to
+    /// them.
     ///
     /// # Errors
     /// Errors of the system; `IsADirectory` for a folder; `InvalidInput` for a FIFO, a device or a socket.
@@ -186,7 +187,7 @@ impl<'a> Source<'a> {
         Ok(Self::new(display(path), SourceKind::File(regular), Phase::Read))
     }
 
-    /// Opens an object of a store: positioned, unless its server does not support ranges.
+    /// Opens an object in a store: positioned if its server supports ranges.
     fn open_url(url: &Path, stop: &StopFlag) -> io::Result<Self> {
         let name = place::shown(url);
         if place::is_folder(url) {
@@ -200,16 +201,16 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Opens standard input at its current position; positioned if it is a regular file. Bytes buffered by
-    /// `std::io::stdin` are not seen.
+    /// Opens standard input at its current position; positioned if it is a regular file. Skips bytes that
+    /// `std::io::stdin` has buffered.
     ///
     /// # Errors
-    /// If there is no standard input.
+    /// Fails if there is no standard input.
     pub fn stdin() -> io::Result<Self> {
         Self::stdin_with(StopFlag::default())
     }
 
-    /// Like [`Source::stdin`], until `stop` is set: see [`Source::open_until`].
+    /// Like [`Source::stdin`], but stops once `stop` is set; see [`Source::open_until`].
     ///
     /// # Errors
     /// As for [`Source::stdin`].
@@ -221,8 +222,7 @@ impl<'a> Source<'a> {
         Self::from_file(stdin_file()?, None, "standard input".to_owned(), stop)
     }
 
-    /// Creates a source of bytes in memory, without a copy: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can
-    /// be seen as bytes.
+    /// Creates a source of bytes in memory, without a copy: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or any other `AsRef<[u8]>`.
     pub fn memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a) -> Self {
         Self::new("memory".to_owned(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
@@ -232,19 +232,19 @@ impl<'a> Source<'a> {
         Self::new(name.into(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
 
-    /// Creates a stream that is read from `reader`, in calls of at least 64 KiB.
+    /// Creates a stream that reads from `reader` in calls of at least 64 KiB.
     ///
-    /// `name` precedes error messages. Short reads and `Interrupted` are fine; 0 is the end. The reader is not called
-    /// again after the end or an error, and the error is repeated. A reader that returns more than requested is an
-    /// error.
+    /// Error messages start with `name`. The reader may return fewer bytes than requested, or `Interrupted`; 0 bytes is
+    /// the end. After the end or an error, it is not called again, and the error is repeated. Returning more bytes than
+    /// requested is an error.
     pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), SourceKind::Stream(Mutex::new(PeekableStream::new(reader))), Phase::Host)
     }
 
-    /// Creates a stream that is read from a host, in calls of at least 64 KiB: see [`HostRead`]. Its failures are a
+    /// Creates a stream that reads from a host in calls of at least 64 KiB; see [`HostRead`]. Its failures are a
     /// [`HostFault`](crate::HostFault).
     ///
-    /// A host that can seek and knows its size can be read at any offset through [`Source::positioned`].
+    /// If the host can seek and has a size, [`Source::positioned`] makes it readable at any offset.
     pub fn host(host: Box<dyn HostRead + 'a>, name: impl Into<String>) -> Self {
         let host = Arc::new(Mutex::new(HostReader::new(host)));
         let claimed = host::lock(&host).size();
@@ -261,8 +261,8 @@ impl<'a> Source<'a> {
         Source { shared: Arc::new(SharedSource { compressed, ..SharedSource::new(name, kind, Phase::Decompress) }) }
     }
 
-    /// Returns a source of the same bytes from their start, readable at any offset; `None` for a stream whose host
-    /// cannot seek or has no size, and for any other stream. If it returns a source, do not read the stream any more.
+    /// Returns a positioned source of the same bytes, from their start; `None` for a stream unless its host can seek
+    /// and has a size. After a stream is converted, it must not be read any more.
     ///
     /// # Errors
     /// Errors of the host.
@@ -279,7 +279,7 @@ impl<'a> Source<'a> {
         Ok(Some(Source { shared: Arc::new(shared) }))
     }
 
-    /// Creates a source of the plain bytes of `packed`, read in order; `ahead` decodes parts of them in advance.
+    /// Creates a stream of the plain bytes of `packed`. `ahead` decodes parts of them in advance.
     pub(crate) fn decoded(
         codec: Codec,
         packed: Source<'a>,
@@ -294,8 +294,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Creates a source of the plain bytes of a member of an archive, read in order. `plain_bytes` is their number
-    /// according to the archive, and `packed` the part of the archive that holds them.
+    /// Creates a stream of the plain bytes of an archive member. `plain_bytes` is its size according to the archive,
+    /// `packed` the part of the archive that contains it.
     pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
         let kind = SourceKind::Stream(Mutex::new(PeekableStream::new(plain)));
         let shared = SharedSource {
@@ -306,24 +306,24 @@ impl<'a> Source<'a> {
         Source { shared: Arc::new(shared) }
     }
 
-    /// Creates a source of a range of a positioned source, which must contain it.
+    /// Creates a source of a range of a positioned source, which must contain the range.
     pub fn part(name: String, whole: Source<'a>, range: Range<u64>) -> Self {
         Self::new(name, SourceKind::Part(whole, range), Phase::Other)
     }
 
-    /// Creates a source of the plain bytes of `compressed`, readable at any offset.
+    /// Creates a positioned source of the plain bytes of `compressed`.
     pub(crate) fn members(codec: Codec, compressed: Source<'a>, members: Box<dyn PlainPieces + 'a>) -> Self {
         let kind = SourceKind::Members(members);
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
-    /// Creates a source of a pipe or a device, read in order.
+    /// Creates a stream of a pipe or a device.
     fn pipe(file: File, name: String, stop: StopFlag) -> Self {
         let reader = StoppableReader { file, stop };
         Self::new(name, SourceKind::Stream(Mutex::new(PeekableStream::new(Box::new(reader)))), Phase::Read)
     }
 
-    /// Creates a source of a file that starts at offset `base`, or at its current position if that is `None`.
+    /// Creates a source of a file from offset `base`, or from its current position if that is `None`.
     fn from_file(mut file: File, base: Option<u64>, name: String, stop: StopFlag) -> io::Result<Self> {
         let metadata = match file.metadata() {
             Ok(metadata) => metadata,
@@ -342,10 +342,10 @@ impl<'a> Source<'a> {
         Ok(Self::new(name, SourceKind::File(regular), Phase::Read))
     }
 
-    /// Limits the source to the rate of `throttle`, across all its handles. For a source that decompresses, or is a
-    /// part of another one, the underlying bytes count.
+    /// Limits the source and all its clones to the rate of `throttle`. If the source decompresses or is part of another
+    /// source, the underlying bytes count.
     ///
-    /// Call it once, before anything is read; later calls have no effect.
+    /// Call it once, before the first read; later calls have no effect.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
         let outside = &self.outside().shared;
@@ -357,7 +357,7 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// Returns the underlying source at the boundary of the process.
+    /// Returns the underlying source, whose bytes enter the process.
     fn outside(&self) -> &Source<'a> {
         match (&self.shared.compressed, &self.shared.kind) {
             (Some((_, compressed)), _) => compressed.outside(),
@@ -371,7 +371,8 @@ impl<'a> Source<'a> {
         &self.shared.name
     }
 
-    /// Returns the size in bytes, if known: of a file when it was opened, or of memory; `None` for streams.
+    /// Returns the size in bytes, if known: a file's size when it was opened, or the size in memory; `None` for
+    /// streams.
     #[allow(clippy::len_without_is_empty, reason = "a stream cannot say whether it is empty")]
     pub fn len(&self) -> Option<u64> {
         match &self.shared.kind {
@@ -385,14 +386,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the size in bytes, if known or declared: [`Source::len`], or the size declared by a stream's host. Good
-    /// for progress, not for allocating memory.
+    /// Returns [`Source::len`], or the size that a stream's host claims. For progress reports, not for allocation.
     pub fn claimed_len(&self) -> Option<u64> {
         self.len().or(self.shared.claimed)
     }
 
-    /// Returns the range of piece `number` in bytes, if this source has pieces: parts that cover it and are best read
-    /// as a whole, such as the members of compressed data, where any read of a piece decodes it from its start.
+    /// Returns the byte range of piece `number`, if this source has pieces: parts that cover it and are best read as a
+    /// whole. Pieces are members of compressed data, where each read of a piece decodes it from its start.
     pub fn piece(&self, number: u64) -> Option<Range<u64>> {
         match &self.shared.kind {
             SourceKind::Members(members) => members.piece(number),
@@ -400,7 +400,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Decodes a [piece](Source::piece) to its end if only some of it was read or, with `is_whole`, if none was,
+    /// Decodes a [piece](Source::piece) to its end if only part of it was read or, with `is_whole`, if none of it was,
     /// because only the end reveals damage. Call it after the last read.
     ///
     /// # Errors
@@ -422,8 +422,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Keeps what is read of a stream from its start on, as long as that is at most `limit_bytes`, so that it can be
-    /// read again. Does nothing for other sources, and after the first read.
+    /// Records the bytes read from the start of a stream, up to `limit_bytes`, so that they can be read again. Does
+    /// nothing for other sources, and after the first read.
     ///
     /// ```
     /// use polyhaul_bytes::Source;
@@ -441,7 +441,7 @@ impl<'a> Source<'a> {
     /// ```
     ///
     /// # Errors
-    /// If there is no memory, or another thread panicked while it read.
+    /// Out of memory; or another thread panicked while reading.
     pub fn record(&self, limit_bytes: usize) -> io::Result<()> {
         match &self.shared.kind {
             SourceKind::Stream(stream) => lock(stream)?.record(limit_bytes),
@@ -449,8 +449,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether a stream whose bytes are [kept](Source::record) failed. If it is read again, it fails with the original
-    /// error; until then, with copies of it, which have the same message.
+    /// Returns whether a [recorded](Source::record) stream failed. Until it is read again, it returns copies of the
+    /// error with the same message; then, it returns the original error once.
     pub fn holds_error(&self) -> bool {
         match &self.shared.kind {
             SourceKind::Stream(stream) => lock(stream).is_ok_and(|stream| stream.holds_error()),
@@ -458,7 +458,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Frees what [`Source::record`] kept.
+    /// Frees the bytes recorded by [`Source::record`].
     pub fn stop_recording(&self) {
         if let SourceKind::Stream(stream) = &self.shared.kind
             && let Ok(mut stream) = lock(stream)
@@ -467,11 +467,11 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Rewinds a stream to its start if everything read so far was kept; returns whether it did. This uses up what was
-    /// kept. Other sources have no current position and always return `true`.
+    /// Rewinds a stream to its start if everything read so far was recorded; returns whether it did. This consumes the
+    /// recording. Other sources have no position, and always return `true`.
     ///
     /// # Errors
-    /// If another thread panicked while it read.
+    /// Another thread panicked while reading.
     pub fn rewind(&self) -> io::Result<bool> {
         match &self.shared.kind {
             SourceKind::Stream(stream) => Ok(lock(stream)?.rewind()),
@@ -479,12 +479,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns whether [`Source::read_at`] works, from any number of threads at the same time.
+    /// Returns whether [`Source::read_at`] works, also from several threads at the same time.
     pub fn is_positioned(&self) -> bool {
         !matches!(self.shared.kind, SourceKind::Stream(_))
     }
 
-    /// Returns all bytes, if they are in memory already and not [throttled](Source::throttled).
+    /// Returns all bytes if they are in memory and not [throttled](Source::throttled).
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.shared.kind {
             SourceKind::Memory(memory) if !self.shared.counters.is_throttled() => Some((**memory).as_ref()),
@@ -492,8 +492,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads at `offset` (bytes from the beginning) until `out` is full or the source ends. Fewer bytes than
-    /// requested, including 0, mean the end.
+    /// Reads at `offset` until `out` is full or the source ends. A smaller result, including 0, means the end.
     ///
     /// # Errors
     /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; errors of
@@ -510,9 +509,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Like [`Source::read_at`], but keeps the bytes, a block or more, until another offset is peeked at (bytes at the
-    /// start are kept permanently), so that a later read takes them from memory and no byte is read twice. Bytes peeked
-    /// at in memory are not counted.
+    /// Like [`Source::read_at`], but buffers the bytes, at least a block, until another offset is peeked at; bytes at
+    /// the start stay buffered. Later reads take them from memory, so no byte is read twice. Peeking at a source in
+    /// memory is not counted.
     ///
     /// # Errors
     /// Like [`Source::read_at`].
@@ -539,7 +538,7 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
-    /// Reads at `offset` from the underlying kind of source.
+    /// Reads at `offset` from the underlying source, bypassing peeked bytes.
     fn fetch(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::File(file) => file.read_at(offset, out, &self.shared.counters),
@@ -560,12 +559,11 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Continues reading at the end of the last call, until `out` is full or the source ends. Fewer bytes than
-    /// requested, including 0, mean the end.
+    /// Reads at the current position until `out` is full or the source ends. A smaller result, including 0, means the
+    /// end.
     ///
-    /// All handles of a source share this position. A stream is read in blocks of at least 64 KiB whatever the length
-    /// of `out`; multiples of 64 KiB save a copy. For a file, prefer [`Source::read_at`] or a
-    /// [`Buffer`](crate::Buffer).
+    /// All clones of a source share the position. Streams are read in blocks of at least 64 KiB for any length of
+    /// `out`; multiples of 64 KiB save a copy. For files, prefer [`Source::read_at`] or a [`Buffer`](crate::Buffer).
     ///
     /// # Errors
     /// Errors of the reader or the system, and of [`Source::read_at`]; the bytes of the failed call are lost.
@@ -579,8 +577,8 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
-    /// Like [`Source::read_next`], but a stream returns the bytes of one call of its reader, at least one byte unless
-    /// it ended, so that bytes before an error are not lost.
+    /// Like [`Source::read_next`], but a stream returns the bytes of a single call of its reader, at least one unless
+    /// it has ended. So bytes before an error are not lost.
     ///
     /// # Errors
     /// Like [`Source::read_next`].
@@ -591,7 +589,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads with one call: from a stream, at least one byte unless it ended; otherwise like `read_at`.
+    /// Reads with a single call: at least one byte from a stream unless it has ended; otherwise like `read_at`.
     pub(crate) fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::Stream(_) => self.read_part(out),
@@ -599,12 +597,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns work for idle threads before this stream is read, if its parts can be decoded ahead.
+    /// Returns work that idle threads can do before this stream is read, if parts of it can be decoded ahead.
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.shared.ahead.as_deref().map(|ahead| ahead as _)
     }
 
-    /// Returns a [`Prefetch`] that makes the system fetch the underlying file ahead of its readers, if it is large.
+    /// Returns a [`Prefetch`] for the underlying file, if it is large.
     pub fn prefetch(&self) -> Option<Prefetch<'_>> {
         let outside = &self.outside().shared;
         match &outside.kind {
@@ -613,7 +611,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns whether any thread can read at any offset, without a host or a network in between.
+    /// Returns whether the source is positioned and needs neither a host nor a network.
     pub(crate) fn is_local(&self) -> bool {
         match &self.shared.kind {
             SourceKind::File(_) | SourceKind::Memory(_) => true,
@@ -622,7 +620,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Call after the last read: a file whose size or time of modification changed since it was opened is an error.
+    /// Fails if a file's size or modification time changed since it was opened. Call it after the last read.
     ///
     /// # Errors
     /// `InvalidData` if it changed; errors of the system. Streams and memory never fail. A source that decompresses
@@ -636,10 +634,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Copies the first bytes into `out` and returns how many, without consuming them from a stream. Fewer than
-    /// requested mean the end.
+    /// Copies the first bytes into `out` without consuming them; returns the number of bytes, which is below
+    /// `out.len()` only at the end.
     ///
-    /// For a stream they are the next unread bytes.
+    /// For a stream, copies the next unread bytes.
     pub fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::Stream(stream) => lock(stream)?.peek(out, &self.shared.counters),
@@ -647,25 +645,25 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the compression, if [`decompressed`](crate::decompressed) created this source from another one.
+    /// Returns the compression, if this source was created by [`decompressed`](crate::decompressed).
     pub fn codec(&self) -> Option<Codec> {
         self.shared.compressed.as_ref().map(|(codec, _)| *codec)
     }
 
-    /// Returns the underlying compressed source, if this one decompresses: only for its [`len`](Source::len). Do not
-    /// read from it.
+    /// Returns the underlying compressed source, if this one decompresses. Only use its properties, such as
+    /// [`len`](Source::len): do not read from it.
     pub fn compressed(&self) -> Option<&Source<'a>> {
         self.shared.compressed.as_ref().map(|(_, source)| source)
     }
 
-    /// Returns bytes, calls and waiting time of the underlying compressed bytes, if this source decompresses.
+    /// Returns the counters (bytes, calls, waiting time) of the underlying compressed source, if this one decompresses.
     pub fn compressed_counters(&self) -> Option<&Arc<Counters>> {
         self.compressed().map(Source::counters)
     }
 
-    /// Returns bytes, calls and waiting time of this source, shared by all its handles.
+    /// Returns the counters (bytes, calls, waiting time) of this source and all its clones.
     ///
-    /// For a source that decompresses: the plain bytes, and the time spent decompressing.
+    /// A source that decompresses counts plain bytes and the time spent decompressing.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.shared.counters
     }
@@ -684,7 +682,7 @@ fn copy_from(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     count
 }
 
-/// A reader that panicked under the lock left it in an unknown state: an error from then on, not a second panic.
+/// Locks a mutex. If a read panicked under the lock, the state is unknown: this fails instead of panicking again.
 fn lock<T>(mutex: &Mutex<T>) -> io::Result<MutexGuard<'_, T>> {
     mutex.lock().map_err(|_| io::Error::other("an earlier read panicked"))
 }

@@ -1,7 +1,7 @@
 //! Calls that wait for another process (a FIFO without a reader, a pipe without data), and the flag that stops them.
 //!
-//! A wait checks the flag every 50 ms, so a cancelled job ends within 100 ms whatever the other side does. `source` and
-//! `sink/file.rs` decide what is read and written.
+//! Waiting calls check the flag every 50 ms, so a cancelled job ends within 100 ms whatever the other process does.
+//! `source` and `sink/file.rs` make these calls.
 
 use std::fmt;
 use std::fs::File;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a call waits before it checks the flag again.
+/// The time between checks of the flag.
 const STEP: Duration = Duration::from_millis(50);
 
-/// The cause of an error of a call that ended because its caller requested a stop: see
+/// The cause of an error in a call that ended because the caller requested a stop; see
 /// [`Source::open_until`](crate::Source::open_until).
 ///
 /// ```
@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(50);
 pub struct Stopped;
 
 impl Stopped {
-    /// Returns whether `error` comes from a call that was stopped.
+    /// Returns whether a stop caused `error`.
     pub fn caused(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
     }
@@ -40,12 +40,12 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// The flag that stops waiting calls; without one they wait indefinitely.
+/// The flag that stops waiting calls. Without a flag, they wait indefinitely.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopFlag(pub(crate) Option<Arc<AtomicBool>>);
 
 impl StopFlag {
-    /// Returns an error once a stop was requested.
+    /// Fails once a stop was requested.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.0 {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(io::Error::other(Stopped)),
@@ -53,26 +53,26 @@ impl StopFlag {
         }
     }
 
-    /// Waits for one step, where no call can wait for the event itself.
+    /// Waits for one step, if no system call can wait for the event itself.
     pub(crate) fn pause(&self) -> io::Result<()> {
         self.check()?;
         std::thread::sleep(STEP);
         self.check()
     }
 
-    /// Waits until `file` can be read without waiting, or ended.
+    /// Waits until reading `file` does not block, including at its end.
     #[cfg(unix)]
     fn wait_readable(&self, file: &File) -> io::Result<()> {
         self.wait(file, libc::POLLIN)
     }
 
-    /// Windows cannot wait for that.
+    /// Windows has no such wait; reading blocks.
     #[cfg(not(unix))]
     fn wait_readable(&self, _: &File) -> io::Result<()> {
         self.check()
     }
 
-    /// Waits until `file` takes bytes without waiting, or its reader is gone.
+    /// Waits until writing to `file` does not block, or its reader is gone.
     #[cfg(unix)]
     pub(crate) fn wait_writable(&self, file: &File) -> io::Result<()> {
         self.wait(file, libc::POLLOUT)
@@ -108,7 +108,7 @@ impl Read for StoppableReader {
                 self.stop.wait_readable(&self.file)?;
             }
             match self.file.read(out) {
-                // Another reader of the same pipe was faster.
+                // Another reader of the same pipe took the bytes.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.stop.0.is_some() => {
                     self.stop.check()?
                 }

@@ -1,9 +1,9 @@
-//! Simulates a slower device: a rate shared by all sources or sinks with the same throttle, and a latency for each of
-//! their calls.
+//! Simulates a slower device: sources or sinks with the same throttle share a rate, and each of their calls has a
+//! latency.
 //!
-//! The times are computed from the starts of calls ([`Schedule`], which has no clock), and a call that finished earlier
-//! waits: its own duration is included, and late wake-ups are compensated. Neither the bytes read and written nor the
-//! calls change. `source.rs` and `sink.rs` decide what is throttled; `trace/counters.rs` waits.
+//! [`Schedule`], which has no clock, computes the ends of calls from their starts. A call that finished earlier waits,
+//! so its own duration is included and late wake-ups are compensated. Neither the bytes read and written nor the calls
+//! change. `source.rs` and `sink.rs` decide what to throttle; `trace/counters.rs` waits.
 
 mod fetched;
 
@@ -14,18 +14,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How much unused time is compensated, in nanoseconds: systems wake threads up to a few milliseconds late.
+/// Maximum unused time to compensate, in nanoseconds: systems wake threads up to a few milliseconds late.
 const MAX_CREDIT_NS: u64 = 5_000_000;
-/// The longest sleep between two checks whether to continue waiting.
+/// Maximum sleep before checking whether to continue waiting.
 const MAX_SLEEP: Duration = Duration::from_millis(20);
 
-/// A rate and a latency. Cloning gives another handle on the same ones.
+/// A rate and a latency. Clones share them.
 ///
-/// All calls of all handles share the rate. Up to 5 ms without a call are compensated, as by a device that reads ahead,
-/// so at most the bytes of the elapsed time plus 5 ms pass. The latency belongs to each call, so calls of
-/// several threads wait for it concurrently; with a latency, a call takes the latency and then the time of its bytes,
-/// and nothing is read ahead. Bytes of a file that were read before are in the page cache and cost only the latency;
-/// others count in whole pages of 4 KiB, as from a disk.
+/// All calls through all clones share the rate. Up to 5 ms without a call are compensated, as if the device read ahead,
+/// so at most the bytes of the elapsed time plus 5 ms pass. The latency applies to each call, so calls of several
+/// threads wait for it concurrently. With a latency, a call takes the latency and then the time of its bytes, without
+/// read-ahead. Bytes of a file that were read before are in the page cache, and cost only the latency; other bytes of
+/// files count in whole 4 KiB pages, as on a disk.
 ///
 /// ```
 /// use polyhaul_bytes::{Source, Throttle};
@@ -61,17 +61,17 @@ struct ThrottleRate {
     latency_ns: u64,
 }
 
-/// The ends of calls, in nanoseconds since the epoch of the throttle.
+/// Computes the ends of calls, in nanoseconds since the throttle's epoch.
 #[derive(Debug, Default)]
 struct Schedule {
-    /// The time at which all bytes so far have passed; `None` before the first call.
+    /// The time by which all bytes so far have passed; `None` before the first call.
     passed_ns: Option<u64>,
-    /// The delay of late calls that is not compensated yet.
+    /// Lateness of past calls that was not compensated yet.
     late_ns: u64,
 }
 
 impl Throttle {
-    /// Limits the rate to `bytes_per_second` (`None` and 0: no limit), and adds `latency` to each call.
+    /// Limits the rate to `bytes_per_second` (no limit if `None` or 0), and adds `latency` to each call.
     pub fn new(bytes_per_second: Option<u64>, latency: Duration) -> Throttle {
         let bytes_per_second = bytes_per_second.filter(|&rate| rate > 0);
         let rate = ThrottleRate { bytes_per_second, latency_ns: nanoseconds(latency) };
@@ -79,8 +79,8 @@ impl Throttle {
         Throttle { shared: Arc::new(shared), released: None }
     }
 
-    /// Returns another handle, whose calls no longer wait once `released` is set, because a job was cancelled; waiting
-    /// calls continue within 20 ms.
+    /// Returns a clone whose calls no longer wait once `released` is set, because the job was cancelled. Calls already
+    /// waiting continue within 20 ms.
     #[must_use]
     pub fn until(&self, released: Arc<AtomicBool>) -> Throttle {
         Throttle { shared: self.shared.clone(), released: Some(released) }
@@ -91,19 +91,18 @@ impl Throttle {
         self.shared.rate.bytes_per_second
     }
 
-    /// Returns the latency added to each call, in addition to the time of its bytes.
+    /// Returns the latency of each call, to which the time of its bytes is added.
     pub fn latency(&self) -> Duration {
         Duration::from_nanos(self.shared.rate.latency_ns)
     }
 
-    /// Returns the delay for the calls of one source or sink; `fetched` records the pages of a file that were fetched
-    /// before.
+    /// Returns the delay for calls on one source or sink. `fetched` records the pages of a file that were read before.
     pub(crate) fn of_calls(&self, fetched: Option<FetchedPages>) -> impl CallDelay + use<> {
         Throttled { throttle: self.clone(), fetched }
     }
 
-    /// Waits until the end of a call that started at `start` and moved `size` bytes; returns the waiting time in
-    /// nanoseconds.
+    /// Waits until the scheduled end of a call that started at `start` and moved `size` bytes; returns the waiting time
+    /// in nanoseconds.
     pub(crate) fn hold(&self, start: Instant, size: u64) -> u64 {
         if self.is_released() || (size == 0 && self.shared.rate.latency_ns == 0) {
             return 0;
@@ -117,7 +116,7 @@ impl Throttle {
         now_ns.saturating_sub(before_ns)
     }
 
-    /// Sleeps until `end_ns`, and returns the time of waking up.
+    /// Sleeps until `end_ns`; returns the time of waking up.
     fn wait_until(&self, end_ns: u64) -> u64 {
         loop {
             let now_ns = nanoseconds(self.shared.epoch.elapsed());
@@ -137,7 +136,7 @@ impl Throttle {
     }
 }
 
-/// A throttle of the calls on one source or sink.
+/// The throttle for calls on one source or sink.
 #[derive(Debug)]
 struct Throttled {
     throttle: Throttle,
@@ -155,7 +154,7 @@ impl CallDelay for Throttled {
 }
 
 impl ThrottleRate {
-    /// The time for this number of bytes.
+    /// Returns the time for this number of bytes.
     fn transfer_ns(self, size: u64) -> u64 {
         let Some(bytes_per_second) = self.bytes_per_second else { return 0 };
         u64::try_from(u128::from(size) * 1_000_000_000 / u128::from(bytes_per_second)).unwrap_or(u64::MAX)
@@ -166,7 +165,7 @@ impl Schedule {
     /// Returns the end of a call that started at `start_ns`.
     fn take(&mut self, rate: ThrottleRate, start_ns: u64, size: u64) -> u64 {
         if size == 0 {
-            // A call without bytes does not wait for the bytes of others.
+            // A call without bytes does not wait for the bytes of other calls.
             return start_ns.saturating_add(rate.latency_ns);
         }
         let transfer_ns = rate.transfer_ns(size);
@@ -185,7 +184,7 @@ impl Schedule {
         end_ns
     }
 
-    /// Records that a call that should have ended at `end_ns` returned at `now_ns`.
+    /// Records that a call scheduled to end at `end_ns` returned at `now_ns`.
     fn returned(&mut self, end_ns: u64, now_ns: u64) {
         self.late_ns = self.late_ns.saturating_add(now_ns.saturating_sub(end_ns)).min(MAX_CREDIT_NS);
     }

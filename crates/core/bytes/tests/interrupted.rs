@@ -1,4 +1,4 @@
-//! Cleanup by a program that a signal ends. A separate test binary, because no sink can be opened afterwards.
+//! Cleanup by a program that a signal ends. A separate test binary, because no sinks can be opened afterwards.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn a_program_that_ends_leaves_no_temporary_files() {
     assert_eq!(folder.names().len(), 3);
 
     assert_eq!(remove_temporaries(), 2);
-    // Windows may keep the names of removed files while they are open: until the program has ended.
+    // On Windows, the names of removed files may remain while the files are open, until the program ends.
     if cfg!(unix) {
         assert_eq!(folder.names(), ["old"]);
     }

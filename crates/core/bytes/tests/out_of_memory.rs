@@ -6,13 +6,13 @@ use std::cell::Cell;
 use std::io::{BufRead, ErrorKind};
 
 thread_local! {
-    /// Allocations of at least this size fail on this thread.
+    /// Minimum size of allocations that fail on this thread.
     static FAIL_BYTES: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 struct FailingAllocator;
 
-// SAFETY: every request goes to the system's allocator unchanged, or returns null, which callers must expect.
+// SAFETY: forwards every request unchanged to the system's allocator, or returns null, which callers must expect.
 unsafe impl GlobalAlloc for FailingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() >= FAIL_BYTES.get() {

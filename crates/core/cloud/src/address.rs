@@ -1,8 +1,8 @@
-//! Which addresses a client may connect to.
+//! The addresses that a client may connect to.
 //!
-//! A URL from a user may lead anywhere. A redirect is the server's choice: it may lead to private addresses only if the
-//! user permits it. A host that had a public address at first may not move to a private one either (DNS rebinding). The
-//! check is part of the name lookup itself, so there is no second lookup whose result could differ.
+//! A URL from a user may lead anywhere. A server chooses its redirects, so they may lead to private addresses only if
+//! the user permits it. Nor may a host whose first address was public move to a private one (DNS rebinding). The name
+//! lookup itself makes the check, so there is no second lookup that could return something else.
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::collections::HashMap;
@@ -12,7 +12,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Returns whether an address is on the public internet: not of this machine, its network or a special purpose.
+/// Returns whether an address is on the public internet, not on this machine or its network, or reserved for a special
+/// purpose.
 ///
 /// Source: IANA's registries of special-purpose addresses.
 pub(crate) fn is_public(address: IpAddr) -> bool {
@@ -24,7 +25,7 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
-    // This network, carriers' networks, protocol assignments, benchmarks, multicast and reserved addresses.
+    // "This network", carrier-grade NAT, protocol assignments, benchmarks, multicast and reserved addresses.
     let is_special = a == 0
         || (a == 100 && (64..128).contains(&b))
         || (a == 192 && b == 0 && c == 0)
@@ -52,25 +53,25 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// Which of a name's addresses may be used.
+/// Selects the addresses of a name that may be used.
 #[derive(Debug)]
 pub(crate) enum AddressRule {
-    /// All, starting with another one each time, to spread the load over the hosts of a store.
+    /// All addresses, starting with a different one each time, to spread the load over a store's hosts.
     Any,
-    /// Public addresses only, if the first lookup of the name had one.
+    /// Only public addresses, if the first lookup of the name returned one.
     AsAtFirst,
-    /// Public addresses only, except for these names.
+    /// Only public addresses, except for these names.
     Public(Vec<String>),
 }
 
-/// Looks up names for a client.
+/// Name lookup for a client.
 #[derive(Debug)]
 pub(crate) struct NameLookup(Arc<LookupState>);
 
 #[derive(Debug)]
 struct LookupState {
     rule: AddressRule,
-    /// Whether the first lookup of a name had a public address.
+    /// Whether the first lookup of each name returned a public address.
     had_public: Mutex<HashMap<String, bool>>,
     lookups: AtomicUsize,
 }
@@ -93,7 +94,7 @@ impl Resolve for NameLookup {
 }
 
 impl LookupState {
-    /// The addresses of `name` that may be used.
+    /// Returns the addresses of `name` that may be used.
     fn permitted(&self, name: &str, mut addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, PrivateAddress> {
         let is_restricted = match &self.rule {
             AddressRule::Any => {
@@ -119,7 +120,7 @@ impl LookupState {
     }
 }
 
-/// A name leads to a private address only.
+/// The error for a name that has only private addresses.
 #[derive(Debug)]
 pub(crate) struct PrivateAddress {
     name: String,
@@ -170,10 +171,10 @@ mod tests {
         let resolver = NameLookup::new(AddressRule::AsAtFirst).0;
         let public = addresses("8.8.8.8");
         let private = addresses("10.0.0.5");
-        // A host of the user's own network may stay there.
+        // A host on the user's own network may stay there.
         assert_eq!(resolver.permitted("intranet", private.clone()).unwrap(), private);
         assert_eq!(resolver.permitted("intranet", private.clone()).unwrap(), private);
-        // A public one may not go there, not even beside a public address.
+        // A public host may not move there, not even beside a public address.
         assert_eq!(resolver.permitted("example.org", public.clone()).unwrap(), public);
         assert!(resolver.permitted("EXAMPLE.org", private.clone()).is_err());
         assert_eq!(resolver.permitted("example.org", addresses("127.0.0.1 8.8.8.8")).unwrap(), public);

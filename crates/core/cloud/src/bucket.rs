@@ -1,4 +1,5 @@
-//! The HTTP client of buckets: follows no redirect, bounds bodies and their rate, and marks keys in listings.
+//! The HTTP client of buckets: does not follow redirects, limits the size and rate of bodies, and marks keys in
+//! listings.
 
 use crate::address::{AddressRule, NameLookup};
 use crate::keys::marked_listing;
@@ -20,12 +21,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// The maximum length of a response that is no object, such as a listing or an error.
+/// Maximum length of a response that is not an object, such as a listing or an error.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
-/// The time limit for connecting to the metadata service of the machine, which often does not exist.
+/// Time limit for connecting to the machine's metadata service, which often does not exist.
 const METADATA_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Connects clients for buckets.
+/// Creates the clients of buckets.
 #[derive(Debug)]
 pub(crate) struct BucketConnector {
     pub(crate) settings: Arc<NetworkSettings>,
@@ -38,7 +39,7 @@ struct BucketClient {
 }
 
 impl HttpConnector for BucketConnector {
-    /// `ReqwestConnector` follows redirects, and takes tokens in headers such as `x-amz-security-token` along.
+    /// `ReqwestConnector` would follow redirects, and pass on tokens in headers such as `x-amz-security-token`.
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let has_default = |key| options.get_config_value(&key) == self.settings.client_options().get_config_value(&key);
         let connect_timeout = if has_default(ConnectTimeout) { CONNECT_TIMEOUT } else { METADATA_CONNECT_TIMEOUT };
@@ -85,7 +86,7 @@ impl HttpService for BucketClient {
     }
 }
 
-/// Returns an error that names the host of a redirect. `object_store` explains redirects without a location.
+/// Returns an error with the host of a redirect. `object_store` explains redirects without a location itself.
 fn check_redirect(response: &HttpResponse) -> Result<(), HttpError> {
     let Some(location) = response.headers().get(LOCATION) else { return Ok(()) };
     let target = location.to_str().ok().and_then(|location| reqwest::Url::parse(location).ok());

@@ -1,6 +1,6 @@
-//! The thread that talks to stores, and its open connections.
+//! The background thread for requests, and its open connections.
 //!
-//! One thread was enough in our measurements (300 MB over loopback in 0.4 s including parsing,
+//! One thread suffices in our measurements (300 MB over loopback in 0.4 s including parsing,
 //! tools/bench/python/cloud.py), because the caller's threads do all other work. A forked process does not inherit the
 //! thread, so it starts its own with its first request.
 
@@ -24,17 +24,17 @@ static ENGINE: Mutex<Option<Arc<CloudEngine>>> = Mutex::new(None);
 
 /// The background thread and its connections.
 pub(crate) struct CloudEngine {
-    /// The ID of the process that started it.
+    /// The ID of the process that started the thread.
     process: u32,
     handle: Handle,
     pub(crate) settings: Arc<NetworkSettings>,
-    /// For plain HTTP.
+    /// The client for plain HTTP.
     pub(crate) web: Arc<WebClient>,
-    /// Connected buckets by kind of store and name.
+    /// Connected buckets, keyed by kind of store and name.
     pub(crate) buckets: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
 }
 
-/// The engine of this process.
+/// Returns the engine of this process; starts it if necessary.
 pub(crate) fn engine() -> io::Result<Arc<CloudEngine>> {
     let mut engine = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
@@ -47,9 +47,9 @@ pub(crate) fn engine() -> io::Result<Arc<CloudEngine>> {
 }
 
 impl CloudEngine {
-    /// Starts a thread.
+    /// Starts the thread.
     pub(crate) fn new(settings: NetworkSettings) -> io::Result<Arc<CloudEngine>> {
-        // Fails if the host program has already installed another provider, which works just as well.
+        // Fails if the host program has installed a provider, which works just as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
@@ -62,11 +62,11 @@ impl CloudEngine {
         Ok(Arc::new(CloudEngine { process, handle, settings, web: Arc::new(web), buckets: Mutex::default() }))
     }
 
-    /// Starts a task and returns at once.
+    /// Starts a task without waiting for it.
     pub(crate) fn start<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> Running<T> {
         let (send, answer) = sync_channel(1);
         let task = self.handle.spawn(async move {
-            // This fails only if the caller has stopped waiting.
+            // Fails only if the caller has stopped waiting.
             let _ = send.send(task.await);
         });
         Running { answer, task }

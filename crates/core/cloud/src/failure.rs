@@ -1,4 +1,4 @@
-//! Failed requests: messages that name the request and hide credentials.
+//! Failed requests, with messages that name the request and hide credentials.
 
 use crate::address::PrivateAddress;
 use crate::rate::SlowServer;
@@ -10,10 +10,10 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// The maximum length of a reason, in bytes.
+/// Maximum length of a reason, in bytes.
 const MAX_REASON_BYTES: usize = 200;
 
-/// Codes in the responses of stores (S3 and Google, Azure), the kinds of errors they are, and what they mean.
+/// Error codes in responses of stores (S3 and Google, Azure), with their kind and meaning.
 const ANSWERS: [(&str, io::ErrorKind, &str); 8] = [
     ("NoSuchBucket", io::ErrorKind::NotFound, "no such bucket (404)"),
     ("ContainerNotFound", io::ErrorKind::NotFound, "no such container (404)"),
@@ -33,12 +33,12 @@ const WRONG_REGION: &str = "the bucket is in another region: set AWS_REGION";
 pub(crate) struct RequestFailure {
     pub(crate) kind: io::ErrorKind,
     pub(crate) reason: String,
-    /// Whether the same request may succeed if repeated.
+    /// Whether repeating the request may succeed.
     pub(crate) is_temporary: bool,
 }
 
 impl RequestFailure {
-    /// A permanent failure.
+    /// Creates a permanent failure.
     pub(crate) fn new(kind: io::ErrorKind, reason: impl Into<String>) -> RequestFailure {
         RequestFailure { kind, reason: reason.into(), is_temporary: false }
     }
@@ -48,7 +48,7 @@ impl RequestFailure {
         RequestFailure::new(io::ErrorKind::InvalidData, "the object changed while it was being read")
     }
 
-    /// A body was cut short, or the connection broke.
+    /// A body was truncated, or the connection broke.
     pub(crate) fn body(error: &(dyn Error + 'static)) -> RequestFailure {
         if let Some(slow) = cause::<SlowServer>(error) {
             return RequestFailure::slow(slow);
@@ -56,7 +56,7 @@ impl RequestFailure {
         RequestFailure { kind: io::ErrorKind::UnexpectedEof, reason: reason(error), is_temporary: true }
     }
 
-    /// The server at `host` sent nothing for the time limit.
+    /// The server at `host` sent nothing within the time limit.
     pub(crate) fn silent(host: &str, limit: Duration) -> RequestFailure {
         let seconds = limit.as_secs_f64();
         let reason = format!(
@@ -65,7 +65,7 @@ impl RequestFailure {
         RequestFailure { kind: io::ErrorKind::TimedOut, reason, is_temporary: true }
     }
 
-    /// The server sent less than the minimum rate.
+    /// The server sent data below the minimum rate.
     pub(crate) fn slow(error: &SlowServer) -> RequestFailure {
         RequestFailure { kind: io::ErrorKind::TimedOut, reason: error.to_string(), is_temporary: true }
     }
@@ -101,8 +101,8 @@ impl RequestFailure {
         }
     }
 
-    /// Like [`RequestFailure::of_store`], for a request whose response has a body: `object_store` does not retry if the
-    /// body is cut short.
+    /// Like [`RequestFailure::of_store`], for requests whose response has a body: `object_store` does not retry if the
+    /// body is truncated.
     pub(crate) fn of_answer(error: &StoreError) -> RequestFailure {
         let failure = RequestFailure::of_store(error);
         RequestFailure { is_temporary: failure.kind == io::ErrorKind::Other, ..failure }
@@ -131,7 +131,7 @@ impl RequestFailure {
         RequestFailure { kind, reason: format!("the server responded with {status}"), is_temporary }
     }
 
-    /// Converts to an error of `request`, such as `GET`. The caller adds the name of the object.
+    /// Converts the failure to an error of `request`, such as `GET`. The caller adds the name of the object.
     pub(crate) fn into_io(self, request: &str) -> io::Error {
         let hint = match self.kind {
             io::ErrorKind::PermissionDenied => {
@@ -144,12 +144,12 @@ impl RequestFailure {
     }
 }
 
-/// The first cause of type `E`.
+/// Returns the first cause of type `E`.
 fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
     error.downcast_ref().or_else(|| cause(error.source()?))
 }
 
-/// The kind of the system's error that caused this one, such as a refused connection.
+/// Returns the kind of the system error that caused this one, such as a refused connection.
 fn system_kind(error: &dyn Error) -> io::ErrorKind {
     let mut kind = io::ErrorKind::Other;
     let mut cause = error.source();
@@ -161,7 +161,7 @@ fn system_kind(error: &dyn Error) -> io::ErrorKind {
     kind
 }
 
-/// The error and its causes on one line, without secrets.
+/// Formats the error and its causes on one line, without secrets.
 fn reason(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -180,7 +180,7 @@ fn reason(error: &dyn Error) -> String {
     scrubbed(&text)
 }
 
-/// Joins the text into one line, removes user information and queries from URLs, and shortens it.
+/// Joins the text into one line, removes user information and queries from URLs, and truncates it.
 fn scrubbed(text: &str) -> String {
     let mut clean = String::new();
     for word in text.split_whitespace() {

@@ -1,24 +1,24 @@
 //! Keys that are not paths: `a//b.obj`, `./b.obj`, `a/../b.obj`.
 //!
-//! `object_store` fails to list a bucket that has one. So the responses to listings are changed before it sees them:
-//! parts of keys that are empty, `.` or `..` get a mark. Objects with a mark are listed and cannot be opened: their URL
-//! would name another object.
+//! `object_store` fails to list a bucket that has one. So responses to listings are modified before it parses them:
+//! empty parts of keys, `.` and `..` get a mark. Objects with a mark are listed but cannot be opened, because their URL
+//! would refer to another object.
 
 use std::borrow::Cow;
 use std::io;
 
-/// A character for private use, which no sensible key has.
+/// A private-use character, which no sensible key has.
 const MARK: char = '\u{f8fe}';
 
-/// The elements of listings that have keys: of S3 and Google, and of Azure.
+/// The elements with keys in listings of S3 and Google, and of Azure.
 const ELEMENTS: [&str; 3] = ["Key", "Prefix", "Name"];
 
-/// Returns a listed name as the store has it, without marks.
+/// Returns the stored name for a listed name, without marks.
 pub fn stored_name(name: &str) -> Cow<'_, str> {
     if name.contains(MARK) { Cow::Owned(name.replace(MARK, "")) } else { Cow::Borrowed(name) }
 }
 
-/// Returns an error if an object with this name or URL cannot be opened.
+/// Fails if an object with this name or URL cannot be opened.
 ///
 /// # Errors
 /// `InvalidInput`, with the reason.
@@ -30,7 +30,7 @@ pub fn check_name(name: &str) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// A listing with marks; `None` if it needs none.
+/// Returns a listing with marks; `None` if it needs none.
 pub(crate) fn marked_listing(xml: &str) -> Option<String> {
     let mut marked = String::new();
     let mut rest = xml;
@@ -55,7 +55,7 @@ pub(crate) fn marked_listing(xml: &str) -> Option<String> {
     is_changed.then_some(marked)
 }
 
-/// A key with marks.
+/// Adds marks to a key.
 fn marked_key(key: &str) -> Cow<'_, str> {
     let is_odd = |part: &str| matches!(part, "" | "." | "..");
     if key.is_empty() || !key.split('/').any(is_odd) {
@@ -65,7 +65,7 @@ fn marked_key(key: &str) -> Cow<'_, str> {
     Cow::Owned(key.split('/').map(marked).collect::<Vec<_>>().join("/"))
 }
 
-/// The prefix of a folder, which ends with a slash, with marks.
+/// Adds marks to the prefix of a folder, which ends with a slash.
 fn marked_folder(prefix: &str) -> Cow<'_, str> {
     match prefix.strip_suffix('/').map(marked_key) {
         Some(Cow::Owned(marked)) => Cow::Owned(marked + "/"),

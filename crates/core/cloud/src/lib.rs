@@ -1,18 +1,18 @@
 //! Objects in stores, by URL: `s3://bucket/key`, `gs://bucket/key`, `az://container/key`, `http(s)://host/path`.
 //!
-//! - [`open`]: an [`CloudObject`] that several threads can read while the next ranges are fetched.
-//! - [`Upload`]: writes an object that becomes visible only when complete.
+//! - [`open`]: a [`CloudObject`] that several threads can read while the next ranges are fetched.
+//! - [`Upload`]: writes an object that becomes visible only once it is complete.
 //! - [`stat`], [`list`], [`remove`]: look up, list and remove objects.
 //!
-//! This crate never interprets the bytes and never shows a credential: messages name objects without user information
+//! This crate never interprets the bytes and never shows credentials: messages name objects without user information
 //! and query. It is the only part of polyhaul with `async` code, which runs on one thread that starts with the first
-//! request and lives as long as the process (`engine.rs`). Callers block, and stay interruptible through [`StopCheck`].
-//! `location.rs` parses URLs, `keys.rs` handles keys that are not paths; `settings.rs` finds credentials.
+//! request and lives as long as the process (`engine.rs`). Callers block, but can be interrupted through [`StopCheck`].
+//! `location.rs` parses URLs, `keys.rs` handles keys that are not paths, and `settings.rs` finds credentials.
 //!
-//! Servers are not trusted: `web.rs` follows redirects by the rules in `redirect.rs` and `address.rs`, `rate.rs` has
+//! Servers are not trusted: `web.rs` follows redirects according to `redirect.rs` and `address.rs`, `rate.rs` enforces
 //! the minimum rate, and `store.rs` checks ranges and sizes.
 //!
-//! Requests are retried with exponential backoff if a server is overloaded, a connection breaks or a body is cut short.
+//! Requests are retried with exponential backoff if a server is overloaded, a connection breaks or a body is truncated.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -44,5 +44,5 @@ pub use upload::Upload;
 use std::io;
 use std::sync::Arc;
 
-/// Called several times a second while waiting for a request; an error ends the wait.
+/// A check that runs several times a second while a call waits for a request; an error ends the wait.
 pub type StopCheck = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;

@@ -19,10 +19,10 @@ pub struct ListedEntry {
     pub stat: Stat,
 }
 
-/// Lists the objects below a URL as if it were a folder, sorted by name. Includes subfolders if `is_recursive`.
+/// Lists the objects below a URL as in a folder, sorted by name, and in its subfolders if `is_recursive`.
 ///
 /// # Errors
-/// `Unsupported` for web servers; as for [`open`](crate::open).
+/// `Unsupported` for web servers; otherwise as for [`open`](crate::open).
 pub fn list(url: &str, is_recursive: bool, check: &StopCheck) -> io::Result<Vec<ListedEntry>> {
     let (engine, store) = connect(url, check)?;
     let Store::Bucket(bucket, prefix) = store else {
@@ -46,7 +46,7 @@ pub fn list(url: &str, is_recursive: bool, check: &StopCheck) -> io::Result<Vec<
         .iter()
         .filter_map(|meta| {
             let name = meta.location.as_ref().get(name_start..)?.to_owned();
-            // The store's own pages create empty objects for folders.
+            // The stores' own web consoles create empty objects for folders.
             let is_folder = name.is_empty() || stored_name(&name).ends_with('/');
             (!is_folder).then(|| ListedEntry { name, stat: ObjectVersion::from_meta(meta).into() })
         })
@@ -58,7 +58,7 @@ pub fn list(url: &str, is_recursive: bool, check: &StopCheck) -> io::Result<Vec<
 /// Removes an object.
 ///
 /// # Errors
-/// `Unsupported` for web servers; as for [`open`](crate::open).
+/// `Unsupported` for web servers; otherwise as for [`open`](crate::open).
 pub fn remove(url: &str, check: &StopCheck) -> io::Result<()> {
     let (engine, store) = connect(url, check)?;
     let Store::Bucket(bucket, path) = store else { return Err(io::ErrorKind::Unsupported.into()) };

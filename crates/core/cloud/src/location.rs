@@ -1,4 +1,4 @@
-//! The parts of a URL: the kind of store, the bucket, the key.
+//! The parts of a URL: the kind of store, the bucket and the key.
 //!
 //! Keys of `s3`, `gs` and `az` are literal, as in the stores' own tools: `?`, `#` and `%` are part of the name. Paths
 //! of `http` are percent-encoded where necessary.
@@ -6,7 +6,7 @@
 use crate::keys::check_name;
 use std::io;
 
-/// The kinds of stores.
+/// A kind of store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreKind {
     S3,
@@ -19,7 +19,7 @@ pub(crate) enum StoreKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) kind: StoreKind,
-    /// The bucket or container; for the web, the whole URL.
+    /// The bucket or container; for web servers, the whole URL.
     pub(crate) bucket: String,
     /// The name in the bucket, without `.`, `..` and empty parts.
     pub(crate) key: String,
@@ -29,7 +29,7 @@ impl Location {
     /// Parses a URL.
     ///
     /// # Errors
-    /// `InvalidInput` if the URL has no bucket or goes above it, or if the scheme is unknown.
+    /// `InvalidInput` if the URL has no bucket or leads above it, or if the scheme is unknown.
     pub(crate) fn parse(url: &str) -> io::Result<Location> {
         check_name(url)?;
         let Some((scheme, rest)) = url.split_once("://") else { return invalid("not a URL") };

@@ -1,4 +1,4 @@
-//! Reading an object: opening it fetches its first bytes; later parts are fetched ahead of the readers.
+//! Reading an object: opening fetches its first bytes, and later parts are fetched ahead of the readers.
 
 use crate::StopCheck;
 use crate::engine::{CloudEngine, STEP, engine};
@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The result of [`open`].
+/// An opened object; see [`open`].
 pub enum OpenedObject {
     /// An object that can be read at any offset.
     Object(CloudObject),
@@ -21,7 +21,7 @@ pub enum OpenedObject {
     Stream(Box<dyn Read + Send>),
 }
 
-/// The size and version of an object, as reported by its store.
+/// The size and version of an object as reported by its store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stat {
@@ -29,7 +29,7 @@ pub struct Stat {
     pub bytes: Option<u64>,
     /// ETag, which changes with the content.
     pub etag: Option<String>,
-    /// Time of the last modification, as text: RFC 3339 for buckets, the header's value for web servers.
+    /// Time of the last modification as text: RFC 3339 for buckets, the header's value for web servers.
     pub modified: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl From<ObjectVersion> for Stat {
     }
 }
 
-/// An object of known size. Clones are handles to the same object.
+/// An object of known size. Clones refer to the same object.
 #[derive(Clone)]
 pub struct CloudObject {
     shared: Arc<SharedObject>,
@@ -56,7 +56,7 @@ struct SharedObject {
     check: StopCheck,
 }
 
-/// Opens an object with its first request, which also fetches the first 256 KiB.
+/// Opens an object. The first request also fetches its first 256 KiB.
 ///
 /// # Errors
 /// `NotFound`, `PermissionDenied`, `TimedOut`; `InvalidInput` for an invalid URL; errors of `check`.
@@ -66,7 +66,7 @@ pub fn open(url: &str, check: &StopCheck) -> io::Result<OpenedObject> {
 }
 
 pub(crate) fn open_store(engine: Arc<CloudEngine>, store: Store, check: &StopCheck) -> io::Result<OpenedObject> {
-    // A range request for an empty object fails. `object_store` does not tell how.
+    // A range request for an empty object fails, and `object_store` does not report the reason.
     let kind_if_empty = match store {
         Store::Bucket(..) => io::ErrorKind::Other,
         Store::Web(..) => io::ErrorKind::NotSeekable,
@@ -153,8 +153,8 @@ impl CloudObject {
     /// Reads at `offset` until `out` is full or the object ends. Any number of threads may read at the same time.
     ///
     /// # Errors
-    /// If a request failed after all retries; `InvalidData` if the object has changed since it was opened; errors of
-    /// the check given to [`open`].
+    /// Fails if a request failed after all retries; `InvalidData` if the object has changed since it was opened; errors
+    /// of the check passed to [`open`].
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let left = self.shared.size.saturating_sub(offset);
         let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
@@ -191,7 +191,7 @@ impl SharedObject {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches a part in the background. The result is discarded if the object has been dropped.
+    /// Fetches a part in the background. Discards it if the object was dropped meanwhile.
     fn fetch(this: &Arc<SharedObject>, range: Range<u64>) {
         let shared = Arc::downgrade(this);
         let store = this.store.clone();

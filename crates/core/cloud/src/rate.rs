@@ -1,10 +1,10 @@
-//! The minimum rate of a download: a server that sends a byte now and then must not hold a job forever.
+//! The minimum rate of a download: a server that sends a byte now and then must not hold up a job forever.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Checks the rate of one response. Only the time spent waiting for the server counts, not that of the reader.
+/// Checks the rate of a response. Counts only the time spent waiting for the server, not the reader's.
 #[derive(Debug)]
 pub(crate) struct DownloadRate {
     host: String,
@@ -15,7 +15,7 @@ pub(crate) struct DownloadRate {
 }
 
 impl DownloadRate {
-    /// Starts with a response of `host`. The rate is averaged over windows of so much time spent waiting.
+    /// Starts with a response from `host`. The rate is averaged over windows of this much waiting time.
     pub(crate) fn new(host: &str, min_rate: u64, window: Duration) -> DownloadRate {
         DownloadRate { host: host.to_owned(), min_rate, window, waited: Duration::ZERO, bytes: 0 }
     }
@@ -43,7 +43,7 @@ impl DownloadRate {
     }
 }
 
-/// A server sends less than the minimum rate.
+/// The error that a server sends data below the minimum rate.
 #[derive(Debug)]
 pub(crate) struct SlowServer {
     host: String,
@@ -74,7 +74,7 @@ mod tests {
         let window = Duration::from_secs(10);
         let mut rate = DownloadRate::new("h", 1000, window);
         let second = Duration::from_secs(1);
-        // A slow start within a window that is fast enough as a whole.
+        // A slow start in a window that is fast enough overall.
         for bytes in [0, 0, 0, 0, 0, 0, 0, 0, 0, 10_000] {
             rate.add(second, bytes).unwrap();
         }

@@ -1,7 +1,7 @@
-//! Which redirects are followed.
+//! The rules for redirects.
 //!
-//! Redirects within the host are followed, also from `http` to `https`. Other hosts and ports must be listed, and
-//! private addresses must be permitted separately. Redirects from `https` to `http`, or to another scheme, are refused.
+//! Redirects within a host are followed, also from `http` to `https`. Other hosts and ports must be listed, and private
+//! addresses must be permitted separately. Redirects from `https` to `http`, or to another scheme, are refused.
 
 use crate::address::is_public;
 use reqwest::Url;
@@ -9,28 +9,28 @@ use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
 
-/// The variable with the rules.
+/// The environment variable with the rules.
 pub(crate) const VARIABLE: &str = "POLYHAUL_NETWORK_REDIRECTS";
 
-/// The hosts that redirects may lead to, besides the one in the URL.
+/// The hosts that redirects may lead to, besides the URL's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RedirectRules {
     hosts: Vec<HostPattern>,
-    /// Whether names may lead to private addresses.
+    /// Whether hosts may have private addresses.
     pub(crate) are_private_permitted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HostPattern {
     name: HostName,
-    /// Any port if `None`.
+    /// The port; any if `None`.
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HostName {
     Any,
-    /// The part of `*.example.org` that starts with the dot.
+    /// For `*.example.org`: the name from its dot.
     Below(String),
     Exactly(String),
 }
@@ -52,7 +52,7 @@ impl RedirectRules {
     /// Checks a redirect from `from` to `to`, for a request that started at `origin`.
     ///
     /// # Errors
-    /// The reason why it is not followed.
+    /// The reason for refusing the redirect.
     pub(crate) fn check(&self, origin: &Url, from: &Url, to: &Url) -> Result<(), String> {
         match (from.scheme(), to.scheme()) {
             (_, "https") | ("http", "http") => {}
@@ -84,7 +84,7 @@ impl HostPattern {
             return Some(HostPattern { name: HostName::Any, port: None });
         }
         let (is_below, host) = entry.strip_prefix("*.").map_or((false, entry), |host| (true, host));
-        // The URL parser brings names and addresses into the form that they have in URLs.
+        // The URL parser normalizes names and addresses as in URLs.
         let url = Url::parse(&format!("http://{host}")).ok()?;
         let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && !host.ends_with('/');
         let has_port = host.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok()) && host.contains(':');
@@ -107,31 +107,33 @@ impl HostPattern {
     }
 }
 
-/// Returns whether `to` is at the host and port of `origin`, or at the default port of `https` instead of `http`'s.
+/// Returns whether `to` has the host and port of `origin`, or is its upgrade from `http` to `https` on the default
+/// ports.
 pub(crate) fn is_same_host(origin: &Url, to: &Url) -> bool {
     let is_upgrade = origin.scheme() == "http" && to.scheme() == "https" && origin.port().or(to.port()).is_none();
     let is_same_port = origin.scheme() == to.scheme() && origin.port_or_known_default() == to.port_or_known_default();
     bare_host(origin) == bare_host(to) && (is_same_port || is_upgrade)
 }
 
-/// The host without the dot at the end of a complete name.
+/// Returns the host without the dot that may end a fully qualified name.
 fn bare_host(url: &Url) -> Option<&str> {
     let host = url.host_str()?;
     Some(host.strip_suffix('.').unwrap_or(host))
 }
 
-/// The host as in messages and rules, with its port unless it is the default.
+/// Returns the host for messages and rules, with its port unless that is the default.
 pub(crate) fn shown_host(url: &Url) -> String {
     let host = bare_host(url).unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// The address of a host that is no name. The URL parser has already read decimal, octal and hexadecimal forms.
+/// Returns the address if the host is not a name. The URL parser has already read decimal, octal and hexadecimal forms.
 fn literal_address(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
-/// A store redirects elsewhere. Its requests are signed and carry tokens, so they never follow.
+/// The error that a store redirects elsewhere. Its requests are signed and carry tokens, so they never follow
+/// redirects.
 #[derive(Debug)]
 pub(crate) struct RefusedRedirect {
     pub(crate) host: String,

@@ -22,13 +22,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The time limit for connecting.
+/// Time limit for connecting.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time limit for fetching a part and for a request to a bucket. A stream has none.
+/// Time limit for fetching a part, and for a request to a bucket. Streams have none.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
-/// The maximum number of retries of a request.
+/// Maximum number of retries per request.
 pub(crate) const MAX_RETRIES: u32 = if cfg!(test) { 2 } else { 5 };
-/// The pause before the first retry; each later pause is twice as long.
+/// Pause before the first retry; each later pause is twice as long.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 100 });
 
 /// The limits of all requests.
@@ -36,12 +36,12 @@ pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 1
 pub(crate) struct NetworkSettings {
     /// How long a server may be silent (`POLYHAUL_NETWORK_TIMEOUT`, in seconds).
     pub(crate) timeout: Duration,
-    /// The minimum number of bytes per second, averaged over [`NetworkSettings::timeout`]; 0 for none
+    /// Minimum number of bytes per second, averaged over [`NetworkSettings::timeout`]; 0 means no minimum
     /// (`POLYHAUL_NETWORK_MIN_RATE`).
     pub(crate) min_rate: u64,
-    /// Where redirects may lead (`POLYHAUL_NETWORK_REDIRECTS`).
+    /// The rules for redirects (`POLYHAUL_NETWORK_REDIRECTS`).
     pub(crate) redirects: RedirectRules,
-    /// The hosts of proxies, from the usual variables.
+    /// The hosts of proxies, from the usual environment variables.
     pub(crate) proxies: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Default for NetworkSettings {
 }
 
 impl NetworkSettings {
-    /// The settings of this process.
+    /// Returns the settings of this process.
     ///
     /// # Errors
     /// `InvalidInput`, naming the variable.
@@ -68,7 +68,7 @@ impl NetworkSettings {
             text.trim().parse::<u64>().map(Some).map_err(|_| invalid_setting(name, expected))
         };
         if let Some(seconds) = number("POLYHAUL_NETWORK_TIMEOUT", EXPECTED_SECONDS)? {
-            // A longer wait than a day only overflows somewhere.
+            // Waiting for more than a day would only cause overflow somewhere.
             if !(1..=86_400).contains(&seconds) {
                 return Err(invalid_setting("POLYHAUL_NETWORK_TIMEOUT", EXPECTED_SECONDS));
             }
@@ -86,7 +86,7 @@ impl NetworkSettings {
         Ok(settings)
     }
 
-    /// The options of clients for buckets.
+    /// Returns the options for clients of buckets.
     pub(crate) fn client_options(&self) -> ClientOptions {
         ClientOptions::new()
             .with_connect_timeout(CONNECT_TIMEOUT)
@@ -101,7 +101,7 @@ fn invalid_setting(name: &str, expected: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("invalid {name}: expected {expected}"))
 }
 
-/// The host in the value of a variable for a proxy, with or without a scheme.
+/// Returns the host in a proxy variable's value, with or without a scheme.
 fn proxy_host(value: &str) -> Option<String> {
     let text = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     Some(reqwest::Url::parse(&text).ok()?.host_str()?.to_owned())
@@ -145,7 +145,7 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
         from_environment.or_else(|| profile.get(key))
     };
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
-    // Some stores do not support bulk deletion, and nothing here needs it.
+    // Some stores do not support bulk deletion, which is not needed here.
     builder = builder.with_disable_bulk_delete(true);
     if env::var_os("AWS_ACCESS_KEY_ID").is_none()
         && let Some(id) = profile.get("aws_access_key_id")
@@ -195,7 +195,7 @@ impl Profile {
         profile
     }
 
-    /// Adds the settings of the profile `name`, whose section in the configuration is called `profile name`.
+    /// Adds the settings of the profile `name`, whose section in the configuration file is called `profile name`.
     fn add(&mut self, text: &str, name: &str) {
         let mut is_inside = false;
         for line in text.lines() {

@@ -1,6 +1,6 @@
-//! One object in a store: requests, retries, and the version of the object in a response.
+//! A single object in a store: requests, retries, and the object's version in responses.
 //!
-//! Windows and blocking callers are handled in `object` and `engine`.
+//! For windows and blocking calls, see `object` and `engine`.
 
 use crate::StopCheck;
 use crate::engine::CloudEngine;
@@ -19,17 +19,17 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// The maximum number of responses that one range is put together from.
+/// Maximum number of responses to combine for one range.
 const MAX_PIECES: usize = 16;
 
-/// The location of an object that may not exist yet.
+/// The location of an object, which may not exist yet.
 #[derive(Clone)]
 pub(crate) enum Store {
     Bucket(Arc<dyn ObjectStore>, Path),
     Web(Arc<WebClient>, String),
 }
 
-/// Distinguishes an object from a later one with the same name.
+/// The version of an object, to distinguish it from a later one with the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObjectVersion {
     pub(crate) bytes: Option<u64>,
@@ -48,7 +48,7 @@ impl ObjectVersion {
         ObjectVersion { bytes, etag: text(ETAG).as_deref().map(bare), modified: text(LAST_MODIFIED) }
     }
 
-    /// Returns whether both may be the same object. If this one has an ETag or a time, one of them must be the same: a
+    /// Returns whether both may be the same object. If this version has an ETag or a time, at least one must match: a
     /// server may omit either, but a response with neither proves nothing.
     pub(crate) fn matches(&self, other: &ObjectVersion) -> bool {
         let pairs = [(&self.etag, &other.etag), (&self.modified, &other.modified)];
@@ -58,7 +58,7 @@ impl ObjectVersion {
     }
 }
 
-/// An ETag without quotes, because some stores omit them in listings.
+/// Returns an ETag without quotes, because some stores omit them in listings.
 fn bare(tag: &str) -> String {
     tag.trim_matches('"').to_owned()
 }
@@ -67,12 +67,12 @@ fn bare(tag: &str) -> String {
 pub(crate) enum RangeResponse {
     /// The bytes of the range, up to the end of the object.
     Part(Bytes, ObjectVersion),
-    /// The server does not support ranges and sends the whole object.
+    /// The whole object, because the server does not support ranges.
     Whole(WebResponse),
 }
 
 impl Store {
-    /// The object at `location`. The connection to its bucket is set up once per process.
+    /// Returns the object at `location`. Connects to each bucket once per process.
     pub(crate) fn at(location: &Location, engine: &Arc<CloudEngine>, check: &StopCheck) -> io::Result<Store> {
         if location.kind == StoreKind::Web {
             return Ok(Store::Web(engine.web.clone(), location.bucket.clone()));
@@ -103,7 +103,7 @@ impl Store {
         .await
     }
 
-    /// Looks up the version without the content.
+    /// Looks up the object's version without its content.
     pub(crate) async fn head(&self) -> Result<ObjectVersion, RequestFailure> {
         match self {
             Store::Bucket(bucket, path) => bucket
@@ -155,7 +155,7 @@ async fn get_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<R
     part.unwrap_or_else(|_| Err(RequestFailure::late(REQUEST_TIMEOUT)))
 }
 
-/// Fetches a range. A server may send less than requested (RFC 9110, section 15.3.7); the rest is then requested again.
+/// Fetches a range. A server may send less than requested (RFC 9110, section 15.3.7); then requests the rest again.
 async fn part_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<RangeResponse, RequestFailure> {
     let mut body = Vec::new();
     let mut first: Option<ObjectVersion> = None;
@@ -168,7 +168,7 @@ async fn part_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<
         }
         let sent = SentRange::of(response.headers(), &requested)?;
         let Some(size) = sent.size else {
-            // Without the size, the end of the object can only be found by reading up to it.
+            // Without the size, the only way to find the end of the object is to read up to it.
             return whole(web.send(&WebRequest::new(Method::GET, url)).await?);
         };
         let version = ObjectVersion::from_headers(response.headers(), Some(size));
@@ -189,7 +189,7 @@ async fn part_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<
     Err(RequestFailure::new(io::ErrorKind::InvalidData, "the server sends ranges in pieces that are too small"))
 }
 
-/// A response to a request for the whole object.
+/// Checks the response to a request for the whole object.
 fn whole(response: WebResponse) -> Result<RangeResponse, RequestFailure> {
     match response.status() {
         StatusCode::OK | StatusCode::NON_AUTHORITATIVE_INFORMATION => Ok(RangeResponse::Whole(response)),
@@ -197,7 +197,7 @@ fn whole(response: WebResponse) -> Result<RangeResponse, RequestFailure> {
     }
 }
 
-/// The range that a server says it sends.
+/// The range that a server claims to send.
 #[derive(Debug, PartialEq, Eq)]
 struct SentRange {
     range: Range<u64>,
@@ -206,7 +206,7 @@ struct SentRange {
 }
 
 impl SentRange {
-    /// Reads the header and checks that the range starts where it was requested and is not longer.
+    /// Parses the header. Fails unless the range starts as requested and is not longer.
     fn of(headers: &HeaderMap, requested: &Range<u64>) -> Result<SentRange, RequestFailure> {
         let mut values = headers.get_all(CONTENT_RANGE).iter();
         let value = values.next().filter(|_| values.next().is_none());
@@ -235,7 +235,7 @@ impl SentRange {
     }
 }
 
-/// Parses a size or an offset: digits, and no more than any file system has.
+/// Parses a size or an offset: only digits, and at most the maximum of file systems.
 fn size(text: &str) -> Option<u64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|&size| is_number && size <= i64::MAX as u64)
@@ -261,7 +261,7 @@ pub(crate) async fn repeat<T, F: Future<Output = Result<T, RequestFailure>>>(
     })
 }
 
-/// Returns up to half a pause, so that many clients do not retry at the same time.
+/// Returns up to half a pause, so that many clients do not retry simultaneously.
 fn jitter(pause: Duration) -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     pause.mul_f64(f64::from(now.subsec_nanos() % 1000) / 2000.0)

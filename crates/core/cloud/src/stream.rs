@@ -8,10 +8,10 @@ use bytes::{Buf, Bytes};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// The minimum number of bytes to take from the connection at a time.
+/// Minimum number of bytes to take from the connection at a time.
 const MIN_STEP_BYTES: usize = 1 << 20;
 
-/// A body, read sequentially. Between reads, only the system's socket buffers fill.
+/// A body that is read sequentially. Between reads, only the system's socket buffers fill.
 pub(crate) struct WholeBody {
     engine: Arc<CloudEngine>,
     /// `None` at the end.

@@ -1,7 +1,7 @@
-//! Writing an object: parts are sent while later ones are produced, and the object is visible only when complete.
+//! Writing an object: parts are sent while later ones are produced, and the object becomes visible only once complete.
 //!
-//! Objects of up to [`PART_BYTES`] are sent in one request. If the process is killed, an unfinished upload is left
-//! behind. It is invisible, but some stores bill for it until their lifecycle rules remove it.
+//! Objects of up to [`PART_BYTES`] are sent in one request. If the process is killed, an unfinished upload remains. It
+//! is invisible, but some stores bill for it until their lifecycle rules remove it.
 
 use crate::StopCheck;
 use crate::engine::{CloudEngine, Running};
@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 /// The size of a part. Some stores require parts of equal size.
 const PART_BYTES: usize = 8 << 20;
-/// The maximum number of parts in flight.
+/// Maximum number of parts in flight.
 const MAX_PARTS_IN_FLIGHT: usize = 4;
-/// The maximum number of parts of an object (a limit of S3).
+/// Maximum number of parts of an object (S3's limit).
 const MAX_PART_COUNT: usize = 10_000;
-/// The maximum size of an object for a web server. There are no parts, so it is held in memory.
+/// Maximum size of an object for a web server, which is held in memory because it cannot be sent in parts.
 const MAX_WEB_BYTES: usize = 64_000_000;
-/// How long to wait for a store to abort an upload that is dropped.
+/// How long to wait for a store to abort an upload that was dropped.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An object that is being written. Dropping it abandons the object.
@@ -32,7 +32,7 @@ pub struct Upload {
     engine: Arc<CloudEngine>,
     store: Store,
     check: StopCheck,
-    /// Bytes not yet sent.
+    /// Bytes not sent yet.
     buffer: Vec<u8>,
     /// `None` until the first part is sent.
     parts: Option<Box<dyn MultipartUpload>>,
@@ -41,7 +41,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Prepares an upload; nothing is sent yet.
+    /// Prepares an upload without sending anything.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid URL; errors in the credentials.
@@ -58,10 +58,10 @@ impl Upload {
         })
     }
 
-    /// Takes all of `bytes`.
+    /// Accepts all of `bytes`.
     ///
     /// # Errors
-    /// If a part could not be sent; errors of the check. The upload can then only be dropped.
+    /// Fails if a part could not be sent; errors of the check. The upload can then only be dropped.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         if let Store::Web(..) = self.store {
             if self.buffer.len() + bytes.len() > MAX_WEB_BYTES {
@@ -78,7 +78,7 @@ impl Upload {
             let count = bytes.len().min(PART_BYTES - self.buffer.len());
             extend(&mut self.buffer, &bytes[..count])?;
             bytes = &bytes[count..];
-            // Keep the last part until the end, so that an object of exactly one part needs only one request.
+            // Keeps the last part until the end, so that an object of exactly one part needs only one request.
             if self.buffer.len() == PART_BYTES && !bytes.is_empty() {
                 self.send_part()?;
             }
@@ -120,7 +120,7 @@ impl Upload {
         part.wait(&self.check)?.map_err(|error| RequestFailure::of_store(&error).into_io("PUT of a part"))
     }
 
-    /// Sends the rest and waits until all parts have arrived. The object is not visible yet.
+    /// Sends the remaining bytes and waits until all parts have arrived. The object is not visible yet.
     ///
     /// # Errors
     /// As for [`Upload::write`].
@@ -134,10 +134,11 @@ impl Upload {
         Ok(())
     }
 
-    /// Makes the object visible, after [`Upload::complete`].
+    /// Makes the object visible; call [`Upload::complete`] first.
     ///
     /// # Errors
-    /// If the store refused. The old object is then unchanged, unless the request succeeded and the response was lost.
+    /// Fails if the store refused. The old object is then unchanged, unless the request succeeded and its response was
+    /// lost.
     pub fn put_in_place(mut self) -> io::Result<()> {
         match self.parts.take() {
             Some(mut parts) => {
@@ -160,7 +161,7 @@ impl Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         let Some(mut parts) = self.parts.take() else { return };
-        // A part that arrives after the abort would be left behind.
+        // A part that arrives after the abort would remain in the store.
         self.in_flight.clear();
         let deadline = Instant::now() + ABORT_TIMEOUT;
         let is_late = move || Instant::now() >= deadline;

@@ -1,4 +1,4 @@
-//! Requests to web servers: redirects within the rules, and bodies that arrive at a minimum rate.
+//! Requests to web servers: follows permitted redirects, and requires bodies to arrive at a minimum rate.
 
 use crate::address::{AddressRule, NameLookup};
 use crate::failure::RequestFailure;
@@ -13,16 +13,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The maximum number of redirects of a request.
+/// Maximum number of redirects per request.
 const MAX_REDIRECTS: usize = 10;
-/// Codings that readers recognize by content. No coding is requested, but some servers send one anyway.
+/// Content codings that readers detect by content. None is requested, but some servers use one anyway.
 const KNOWN_CODINGS: [&str; 4] = ["identity", "gzip", "x-gzip", "zstd"];
 
 /// The clients for plain HTTP.
 pub(crate) struct WebClient {
-    /// For hosts in URLs of the user.
+    /// For the hosts of users' URLs.
     direct: Client,
-    /// For hosts in redirects. Has its own connections, so that none to a private address is reused.
+    /// For the hosts of redirects. Has its own connections, so that it does not reuse one to a private address.
     redirected: Client,
     settings: Arc<NetworkSettings>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct WebRequest<'a> {
 }
 
 impl<'a> WebRequest<'a> {
-    /// A request without a body for the whole object.
+    /// Creates a request without a body for the whole object.
     pub(crate) fn new(method: Method, url: &'a str) -> WebRequest<'a> {
         WebRequest { method, url, range: None, body: Bytes::new() }
     }
@@ -48,7 +48,7 @@ impl WebClient {
         let rule = if settings.redirects.are_private_permitted {
             AddressRule::Any
         } else {
-            // With a proxy, the only names looked up here are those of proxies.
+            // With a proxy, only the names of proxies are looked up here.
             AddressRule::Public(settings.proxies.clone())
         };
         let direct = client(&settings, AddressRule::AsAtFirst)?;
@@ -58,8 +58,8 @@ impl WebClient {
 
     /// Sends a request and follows redirects. An unsuccessful status is a failure.
     ///
-    /// Credentials in the URL are sent to its host only. After a redirect to another host they are not sent again, even
-    /// if the next redirect leads back.
+    /// Credentials in the URL are sent only to its host. After a redirect to another host, they are not sent again,
+    /// even if the next redirect leads back.
     pub(crate) async fn send(&self, request: &WebRequest<'_>) -> Result<WebResponse, RequestFailure> {
         let origin = Url::parse(request.url).map_err(|_| invalid("not a valid URL"))?;
         let mut target = origin.clone();
@@ -127,7 +127,7 @@ fn client(settings: &NetworkSettings, rule: AddressRule) -> reqwest::Result<Clie
         .build()
 }
 
-/// Where a response redirects to; `None` if it is no redirect.
+/// Returns the target of a redirect; `None` for other responses.
 fn redirect_target(method: &Method, from: &Url, response: &Response) -> Result<Option<Url>, RequestFailure> {
     match response.status() {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER if *method == Method::PUT => {
@@ -189,7 +189,7 @@ impl WebResponse {
     }
 }
 
-/// A body that must have a certain length. Holds no more than that, however much the server sends.
+/// A body that must have a certain length. Never holds more, however much the server sends.
 pub(crate) struct ExpectedBody {
     expected_bytes: u64,
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
-//! Decides which parts of an object to fetch, and when. It only does the bookkeeping and sends no requests.
+//! Decides which parts of an object to fetch, and when. Only does the bookkeeping, without sending requests.
 //!
 //! Several threads usually read at roughly increasing offsets. As long as they do, the following parts are fetched
 //! ahead: one at first, then twice as many after each part that was fully read, up to [`MAX_DEPTH`]. The size of the
-//! parts grows the same way. Any other offset is fetched on its own, so that reading a few ranges of a large object
+//! parts grows the same way. Other offsets are fetched individually, so that reading a few ranges of a large object
 //! (the directory of an archive, samples of a mesh) costs little.
 
 use crate::failure::RequestFailure;
@@ -10,31 +10,31 @@ use bytes::Bytes;
 use polyhaul_fault::planted;
 use std::ops::Range;
 
-/// The maximum number of parts fetched ahead.
+/// Maximum number of parts to fetch ahead.
 const MAX_DEPTH: usize = 8;
-/// The maximum number of parts kept: those fetched ahead, and a few at other offsets.
+/// Maximum number of parts to keep: those fetched ahead, and a few at other offsets.
 const MAX_PARTS: usize = MAX_DEPTH + 2;
-/// The first part, fetched when the object is opened.
+/// Size of the first part, which is fetched when the object is opened.
 pub(crate) const FIRST_BYTES: u64 = 256 << 10;
-/// The maximum size of a part: large enough that latency matters little, small enough to keep memory at 42 MB.
+/// Maximum size of a part: large enough that latency matters little, small enough to limit memory to 42 MB.
 const MAX_PART_BYTES: u64 = 4 << 20;
-/// How far a reader may be ahead of the requested parts and still count as reading in order, on top of the bytes that
+/// How far a reader may be ahead of the requested parts and still count as sequential, in addition to the bytes that
 /// may be fetched ahead: a chunk or two of other threads.
 const MAX_LEAP_BYTES: u64 = 1 << 20;
-/// Parts fetched out of order start at multiples of this.
+/// Alignment of parts that are fetched individually.
 const BLOCK_BYTES: u64 = 64 << 10;
 
 /// The parts of one object.
 pub(crate) struct ReadWindow {
     size: u64,
     parts: Vec<WindowPart>,
-    /// The end of the parts requested in order.
+    /// The end of the parts that were requested in order.
     ahead: u64,
-    /// How many parts to fetch ahead.
+    /// The number of parts to fetch ahead.
     depth: usize,
-    /// The size of the next part fetched ahead.
+    /// The size of the next part to fetch ahead.
     step: u64,
-    /// The end of the last part fetched out of order.
+    /// The end of the last part that was fetched individually.
     alone: Option<u64>,
     clock: u64,
 }
@@ -42,7 +42,7 @@ pub(crate) struct ReadWindow {
 struct WindowPart {
     range: Range<u64>,
     state: WindowPartState,
-    /// When it was last used.
+    /// The time of its last use.
     used: u64,
     /// The number of bytes read from it.
     taken: u64,
@@ -64,7 +64,7 @@ pub(crate) enum WindowRead {
 }
 
 impl ReadWindow {
-    /// The window of an object of `size` bytes, given its first bytes.
+    /// Creates the window of an object of `size` bytes with its first bytes.
     pub(crate) fn new(size: u64, first: Bytes) -> ReadWindow {
         let range = 0..first.len() as u64;
         let ahead = range.end;
@@ -72,7 +72,7 @@ impl ReadWindow {
         ReadWindow { size, parts: vec![part], ahead, depth: 1, step: 4 * FIRST_BYTES, alone: None, clock: 0 }
     }
 
-    /// Copies bytes starting at `offset`. Adds ranges that have to be fetched to `missing_ranges`.
+    /// Copies bytes from `offset`. Adds the ranges that must be fetched to `missing_ranges`.
     pub(crate) fn read(&mut self, offset: u64, out: &mut [u8], missing_ranges: &mut Vec<Range<u64>>) -> WindowRead {
         self.clock += 1;
         let Some(index) = self.parts.iter().position(|part| part.range.contains(&offset)) else {
@@ -110,7 +110,7 @@ impl ReadWindow {
     /// Requests the part at `offset`, for a read of `bytes` bytes.
     fn request(&mut self, offset: u64, bytes: u64, missing_ranges: &mut Vec<Range<u64>>) {
         if self.alone == Some(offset) {
-            // This read continues a part that was fetched on its own, so a reader now reads in order from here.
+            // This read continues after a part that was fetched individually, so sequential reading starts here.
             self.ahead = offset;
             self.alone = None;
             self.depth = 1;
@@ -138,7 +138,7 @@ impl ReadWindow {
         }
     }
 
-    /// The number of parts that were requested in order and have not been read from.
+    /// Returns the number of parts requested in order that were not read from.
     fn unread(&self) -> usize {
         self.parts.iter().filter(|part| part.taken == 0 && part.range.end <= self.ahead).count()
     }
@@ -152,7 +152,7 @@ impl ReadWindow {
 
     fn add(&mut self, range: Range<u64>, missing_ranges: &mut Vec<Range<u64>>) {
         if self.parts.len() >= MAX_PARTS {
-            // Evict the least recently used part, except those still in flight.
+            // Evicts the least recently used part that is not in flight.
             let ready =
                 self.parts.iter().enumerate().filter(|(_, part)| !matches!(part.state, WindowPartState::Pending));
             if let Some((oldest, _)) = ready.min_by_key(|(_, part)| part.used) {
@@ -177,7 +177,7 @@ mod tests {
 
     const SIZE: u64 = 100 << 20;
 
-    /// Reads a range with requests that are answered immediately; returns the number of bytes requested.
+    /// Reads a range, answering requests immediately; returns the number of bytes requested.
     fn read(window: &mut ReadWindow, range: Range<u64>) -> u64 {
         let mut offset = range.start;
         let mut requested_bytes = 0;

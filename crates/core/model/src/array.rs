@@ -1,14 +1,14 @@
-//! An array that owns its memory or borrows it from another owner.
+//! An array that owns its memory or shares another owner's.
 //!
-//! Readers create arrays that own their elements. A caller that already has the data, in a Python buffer or in a host's
-//! memory, can pass it without copying: it is copied only when it is modified.
+//! Readers create arrays that own their elements. Callers can pass data that they already have, in a Python buffer or
+//! in the host's memory, without copying: it is copied on write.
 
 use std::collections::TryReserveError;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A read-only slice of `T` together with its owner; it derefs to `[T]`.
+/// A read-only slice of `T` and its owner. Dereferences to `[T]`.
 ///
 /// ```
 /// use polyhaul_model::Array;
@@ -23,14 +23,14 @@ use std::sync::Arc;
 /// # Ok::<(), std::collections::TryReserveError>(())
 /// ```
 pub struct Array<T> {
-    /// Empty if the elements have another owner.
+    /// Empty if `owner` has the elements.
     owned: Vec<T>,
     owner: Option<Arc<dyn AsRef<[T]> + Send + Sync>>,
 }
 
 impl<T> Array<T> {
-    /// Creates an array backed by the memory of `owner`, which is neither copied nor written to. The owner must return
-    /// the same elements each time.
+    /// Creates an array in the memory of `owner`, which is neither copied nor written to. The owner must return the
+    /// same elements each time.
     pub fn shared(owner: Arc<dyn AsRef<[T]> + Send + Sync>) -> Array<T> {
         Array { owned: Vec::new(), owner: Some(owner) }
     }
@@ -40,7 +40,7 @@ impl<T> Array<T> {
         self.owner.as_deref().map_or(&self.owned, |owner| owner.as_ref())
     }
 
-    /// Makes future clones cheap by sharing this array's memory. The elements are not moved.
+    /// Shares this array's memory, so that later clones are cheap. Does not move the elements.
     pub fn share(&mut self)
     where
         T: Send + Sync + 'static,
@@ -60,7 +60,7 @@ impl<T: Clone> Array<T> {
     /// Returns the elements for modification; shared elements are copied first.
     ///
     /// # Errors
-    /// If there is no memory for the copy.
+    /// Fails if there is no memory for the copy.
     pub fn to_mut(&mut self) -> Result<&mut Vec<T>, TryReserveError> {
         if let Some(owner) = &self.owner {
             self.owned = copy((**owner).as_ref())?;
@@ -72,15 +72,15 @@ impl<T: Clone> Array<T> {
     /// Returns the elements as a `Vec`; shared elements are copied.
     ///
     /// # Errors
-    /// If there is no memory for the copy.
+    /// Fails if there is no memory for the copy.
     pub fn into_vec(mut self) -> Result<Vec<T>, TryReserveError> {
         self.to_mut().map(std::mem::take)
     }
 
-    /// Copies the array; this is cheap if it is shared.
+    /// Copies the array; cheap if it is shared.
     ///
     /// # Errors
-    /// If there is no memory for the copy.
+    /// Fails if there is no memory for the copy.
     pub fn try_clone(&self) -> Result<Array<T>, TryReserveError> {
         let owned = copy(&self.owned)?;
         Ok(Array { owned, owner: self.owner.clone() })

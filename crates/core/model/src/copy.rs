@@ -1,12 +1,12 @@
-//! Copies of models that return an error if memory runs out.
+//! Fallible copies of models.
 //!
-//! `Clone` would abort the process. Small strings are still cloned.
+//! `Clone` would abort the process when memory runs out. Small strings are still cloned.
 
 use crate::error::{Error, ErrorKind, Result, try_copy};
 use crate::render::{Instances, Render, Segment};
 use crate::{Array, Column, Curve, Elements, Mesh, Scene, Table, map_values};
 
-/// Copies a scene without its materials and libraries, which only the caller changes.
+/// Copies a scene without its materials, material libraries and renderer data, which callers set themselves.
 pub fn scene(scene: &Scene) -> Result<Scene> {
     Ok(Scene {
         meshes: each(&scene.meshes, mesh)?,
@@ -21,7 +21,7 @@ pub fn scene(scene: &Scene) -> Result<Scene> {
     })
 }
 
-/// Copies a scene for a renderer; both share the values, which never change.
+/// Copies a renderer scene. The copy shares the values, which never change.
 pub fn render(render: &Render) -> Result<Render> {
     let instances = &render.instances;
     Ok(Render {
@@ -61,8 +61,8 @@ fn segment(segment: &Segment) -> Result<Segment> {
     })
 }
 
-/// Copies some rows of a column, which may have lists. Rows out of range are skipped in a column of numbers and empty
-/// in a column of lists; a column without rows stays empty.
+/// Copies some rows of a column. A row out of range is skipped in a column of numbers, and empty in a column of lists.
+/// A column without rows stays empty.
 pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Result<Column> {
     let name = column.name.clone();
     let Some(offsets) = &column.offsets else {
@@ -87,7 +87,7 @@ pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Resul
     Ok(Column { name, values, offsets: Some(ends.into()) })
 }
 
-/// Copies the elements at `indices`. Indices out of range are skipped.
+/// Copies the elements at `indices`, skipping those out of range.
 pub fn pick<T: Copy>(array: &Array<T>, indices: impl Iterator<Item = usize> + Clone) -> Result<Array<T>> {
     let mut picked = Vec::new();
     if !array.is_empty() {

@@ -1,7 +1,7 @@
-//! A single error type: its kind classifies the cause, its place is the location in the source.
+//! The error type of all crates, and the diagnostic that errors and warnings share.
 //!
-//! An [`Error`] and a [`Warning`] carry the same [`Diagnostic`]: a message, the expected content, the file, line,
-//! column and byte offset, and the line itself. Nothing is printed here; the command renders diagnostics in
+//! [`Error`] and [`Warning`] contain a [`Diagnostic`]: a message, the expected content, the file, line, column and byte
+//! offset, and the line itself. This module prints nothing; the command renders diagnostics in
 //! `surfaces/cli/src/render.rs`.
 
 use crate::printable::printable;
@@ -11,7 +11,7 @@ pub use polyhaul_fault::planted;
 use std::fmt;
 use std::sync::Arc;
 
-/// The result type of all fallible functions.
+/// The result of fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The kind of an error.
@@ -20,14 +20,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum ErrorKind {
     /// The data is malformed: it violates the rules of its format.
     Malformed,
-    /// The data exceeds one of the caller's limits; the message names the limit.
+    /// The data exceeds one of the caller's limits, which the message names.
     Limit,
-    /// The data uses a feature of its format that polyhaul does not support, or, with `WriteOptions::strict`, contains
-    /// something that the target format cannot store.
+    /// The data uses a feature that polyhaul does not support or, with `WriteOptions::strict`, contains something that
+    /// the target format cannot store.
     Unsupported,
     /// The operating system reported an error: a missing file, a full disk, a closed pipe.
     Io,
-    /// The caller made an invalid request.
+    /// The caller's request is invalid.
     Usage,
     /// A callback provided by the host failed or violated its contract.
     Host,
@@ -35,12 +35,12 @@ pub enum ErrorKind {
     Memory,
     /// The caller cancelled the job.
     Cancelled,
-    /// A bug in polyhaul: please report it.
+    /// A bug in polyhaul. Please report it.
     Internal,
 }
 
 impl ErrorKind {
-    /// A short, stable name, for programs that parse errors.
+    /// Returns a short, stable name for programs that parse errors.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::Malformed => "malformed",
@@ -69,12 +69,12 @@ pub struct Place {
     pub offset: Option<u64>,
 }
 
-/// The source line of a diagnostic, shortened to a window around the location.
+/// The source line of a diagnostic, cut to a window around the location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The text; bytes that are not UTF-8 or not printable are replaced.
+    /// The text. Invalid UTF-8 and unprintable characters are replaced.
     pub text: String,
-    /// The marked part of `text`: byte offsets.
+    /// The marked byte range of `text`.
     pub marked: std::ops::Range<usize>,
 }
 
@@ -89,7 +89,7 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// The name of the subject: a material, a texture, a file.
     pub subject: Option<String>,
-    /// The names of what was lost: the first few.
+    /// Names of the lost items, up to a limit.
     pub names: Vec<String>,
     /// The location.
     pub place: Place,
@@ -102,11 +102,11 @@ pub struct Diagnostic {
 pub struct Warning {
     /// The kind of warning, as a short, stable name (`missing-material`).
     pub code: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// The message, and where it applies.
+    /// The message and its location.
     pub diagnostic: Diagnostic,
-    /// Number of occurrences: more than 1 if one message covers all warnings of a kind.
+    /// Number of occurrences: above 1 if one message covers several of the same kind.
     pub count: u64,
 }
 
@@ -125,7 +125,7 @@ impl Warning {
     }
 }
 
-/// The details of the error.
+/// An error: its kind, its diagnostic and, if known, the I/O error that caused it.
 #[derive(Clone)]
 pub struct Error(Box<ErrorInner>);
 
@@ -138,13 +138,13 @@ struct ErrorInner {
 }
 
 impl Error {
-    /// Creates an error with this kind and message, and no location.
+    /// Creates an error without a location.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Diagnostic::new(message).into_error(kind)
     }
 
-    /// Creates an error from an I/O error of the operating system or of a host's callback, while `doing` something with
-    /// `file`.
+    /// Creates an error from an I/O error, of the operating system or a host's callback, that occurred while `doing`
+    /// something with `file`.
     pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
         if polyhaul_bytes::Stopped::caused(&error) {
             return Error::cancelled();
@@ -162,23 +162,23 @@ impl Error {
         Error(Box::new(ErrorInner { kind, diagnostic, source: Some(Arc::new(error)), needed: None }))
     }
 
-    /// Creates an out-of-memory error while allocating `what`.
+    /// Creates the error that allocating `what` ran out of memory.
     pub fn memory(what: &str) -> Error {
         Error::new(ErrorKind::Memory, format!("out of memory while allocating {what}"))
     }
 
-    /// Creates the error of a job that the caller cancelled.
+    /// Creates the error of a cancelled job.
     pub fn cancelled() -> Error {
         Error::new(ErrorKind::Cancelled, "cancelled")
     }
 
-    /// Adds the value of the exceeded limit that would suffice.
+    /// Adds the value that the exceeded limit would need.
     pub fn with_needed(mut self, needed: u64) -> Error {
         self.0.needed = Some(needed);
         self
     }
 
-    /// Returns the value of the exceeded limit that would suffice, if that is known.
+    /// Returns the value that the exceeded limit would need, if known.
     pub fn needed(&self) -> Option<u64> {
         self.0.needed
     }
@@ -188,7 +188,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the message, place and line.
+    /// Returns the message, location and line.
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.0.diagnostic
     }
@@ -198,7 +198,7 @@ impl Error {
         &self.0.diagnostic.place
     }
 
-    /// Creates an error from a failed host callback, keeping the original error.
+    /// Creates an error of kind `Host`, caused by `error`.
     pub fn host(message: String, error: std::io::Error) -> Error {
         Error::new(ErrorKind::Host, message).caused_by(error)
     }
@@ -209,13 +209,13 @@ impl Error {
         self
     }
 
-    /// Attaches the error that caused this one.
+    /// Adds the error that caused this one.
     pub fn caused_by(mut self, error: std::io::Error) -> Error {
         self.0.source = Some(Arc::new(error));
         self
     }
 
-    /// Returns the underlying I/O error from the operating system, or from a reader or callback of the host, if any.
+    /// Returns the I/O error that caused this one, from the operating system or a host's reader or callback.
     ///
     /// If a host wrapped its own error in the `io::Error`, [`std::io::Error::get_ref`] returns it. For damaged
     /// compressed data, it is a `polyhaul_bytes::DecompressError`.
@@ -230,21 +230,21 @@ impl Error {
     }
 }
 
-/// Returns the hint for an error about exceeding the limit `name`, which is its name on every surface. The command
-/// recognizes these words and names its flag instead.
+/// Returns the hint to raise the limit `name`, which has this name on every surface. The command recognizes this text
+/// and replaces the name with its flag.
 pub fn limit_hint(name: &str) -> String {
     format!("raise the limit `{name}`")
 }
 
-/// Creates an error at a byte offset in a binary file.
+/// Creates an error of kind `Malformed` at a byte offset in a binary file.
 pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error {
     Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
 }
 
-/// Appends to a list that grows with the input. If memory runs out, the error names `what`.
+/// Appends to a list that grows with the input. The out-of-memory error names `what`.
 pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
-    // A vector starts with capacity for four items. Most files have one object and one material, of hundreds of bytes
-    // each: in a library of small files, the excess would be a large part of all memory.
+    // Vectors start with capacity for four items. Most files have one object and one material of hundreds of bytes
+    // each, so in a library of small files the unused capacity would be a large part of all memory.
     let is_large = const { size_of::<T>() >= 128 };
     if planted("memory-abort") {
         items.push(item);
@@ -259,10 +259,11 @@ pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// A list that is on disk leaves memory while it grows, which nothing else may see to.
+/// Number of items between checks of the memory limit. A growing list that is spilled to disk must leave memory, and
+/// nothing else may trigger that.
 const ITEMS_PER_CHECK: usize = 1024;
 
-/// Copies `items` without excess capacity. If memory runs out, the error names `what`.
+/// Copies `items` without excess capacity. The out-of-memory error names `what`.
 pub fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(items.len()).map_err(|_| Error::memory(what))?;
@@ -270,7 +271,7 @@ pub fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {
     Ok(copy)
 }
 
-/// Copies `text`, with an error if memory runs out.
+/// Copies `text`; fails if memory runs out.
 pub fn try_string(text: &str) -> Result<String> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len()).map_err(|_| Error::memory("names"))?;
@@ -279,13 +280,13 @@ pub fn try_string(text: &str) -> Result<String> {
 }
 
 impl Excerpt {
-    /// Maximum bytes of a line shown before and after the mark.
+    /// Maximum number of bytes to show before and after the marked range.
     const MAX_AROUND: usize = 80;
 
-    /// Creates a window of `line` around the byte range `marked`; [active](crate::printable) characters become spaces,
+    /// Creates a window of `line` around the byte range `marked`. [Active](crate::printable) characters become spaces,
     /// and invalid UTF-8 becomes the replacement character.
     pub fn of_line(line: &[u8], marked: std::ops::Range<usize>) -> Excerpt {
-        // White space at the end carries no information and only makes lines longer.
+        // Trailing white space carries no information.
         let line = &line[..line.trim_ascii_end().len().max(marked.end.min(line.len()))];
         let start = marked.start.min(line.len());
         let end = marked.end.clamp(start, line.len()).min(start + Self::MAX_AROUND);
@@ -320,11 +321,11 @@ impl Diagnostic {
         Diagnostic { place, ..Diagnostic::new(message) }
     }
 
-    /// Names the subject, shortened to 200 bytes.
+    /// Sets the subject, truncated to 200 bytes.
     pub fn about(self, subject: impl AsRef<str>) -> Diagnostic {
         const MAX_BYTES: usize = 200;
         let subject = subject.as_ref();
-        // A name may be as long as a line, and its memory would not be allocated fallibly.
+        // A name can be as long as a line, and this copy is not allocated fallibly.
         let size = (0..=MAX_BYTES).rfind(|&size| subject.is_char_boundary(size)).unwrap_or(0);
         Diagnostic { subject: Some(subject.get(..size).unwrap_or(subject).to_owned()), ..self }
     }
@@ -375,7 +376,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// An array could not grow.
+/// Converts the error of an array that could not grow.
 impl From<std::collections::TryReserveError> for Error {
     fn from(_: std::collections::TryReserveError) -> Error {
         Error::memory("an array")
@@ -392,7 +393,7 @@ impl std::error::Error for Error {
 mod tests {
     use super::*;
 
-    /// As editors and terminals recognize it.
+    /// In the form that editors and terminals recognize.
     #[test]
     fn places_are_lines_and_columns_or_offsets() {
         let place = Place { file: "a\u{1b}.obj".into(), line: Some(7), column: Some(3), offset: Some(90) };

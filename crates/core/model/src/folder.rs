@@ -1,8 +1,8 @@
-//! The folder that the file names in a scene are relative to: recorded when a scene is read, used when it is written
-//! elsewhere.
+//! The folder that the file names in a scene are relative to. It is recorded when a scene is read, and used when the
+//! scene is written elsewhere.
 //!
-//! It is plain data; nothing here accesses the file system. It does not count as content: two scenes that differ only
-//! in their folders are equal. Names are resolved by `references`.
+//! Plain data: this module does not access the file system. The folder does not count as content, so scenes that differ
+//! only in their folders are equal. `references` resolves names.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ pub struct SourceFolder(Option<Arc<FolderPlace>>);
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FolderPlace {
-    /// The scene's folder; of a scene in an archive, the archive's path and the folder in it.
+    /// The scene's folder. For a scene in an archive: the path of the archive, followed by the folder in it.
     pub scene: PathBuf,
     /// The folder of the material library, where names are looked up first.
     pub library: Option<PathBuf>,
     /// Whether files outside the scene's folder could be read.
     pub allow_outside: bool,
-    /// Whether the scene lies in an archive.
+    /// Whether the scene is in an archive.
     pub in_archive: bool,
     /// Whether a resolver was set; it may supply files that do not exist on disk.
     pub has_resolver: bool,
@@ -45,7 +45,7 @@ impl SourceFolder {
         FolderPlace { scene: folder.into(), ..FolderPlace::default() }.into()
     }
 
-    /// The same folder, but names are first looked up in the folder of a material library.
+    /// Returns the same folder with a material library's folder, where names are looked up first.
     #[must_use]
     pub fn with_library(&self, library: impl Into<PathBuf>) -> SourceFolder {
         self.0.as_deref().map_or_else(SourceFolder::default, |place| {
@@ -53,12 +53,12 @@ impl SourceFolder {
         })
     }
 
-    /// Returns the scene's folder, if it is known.
+    /// Returns the scene's folder, if known.
     pub fn path(&self) -> Option<&Path> {
         self.0.as_ref().map(|place| &*place.scene)
     }
 
-    /// Returns all known details.
+    /// Returns the details, if the folder is known.
     pub fn place(&self) -> Option<&FolderPlace> {
         self.0.as_deref()
     }
@@ -75,7 +75,7 @@ impl From<FolderPlace> for SourceFolder {
     }
 }
 
-/// Always equal: where a scene was read from is not part of its content.
+/// Always equal: the folder is not part of a scene's content.
 impl PartialEq for SourceFolder {
     fn eq(&self, _: &SourceFolder) -> bool {
         true
@@ -84,7 +84,7 @@ impl PartialEq for SourceFolder {
 
 impl Eq for SourceFolder {}
 
-/// Without the folder, so that equal scenes have the same text.
+/// Omits the folder, so that equal scenes have the same debug output.
 impl fmt::Debug for SourceFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SourceFolder")

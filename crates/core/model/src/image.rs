@@ -1,8 +1,7 @@
 //! Images: a rectangle of pixels, plus extra named channels.
 //!
-//! Plain data in memory order: rows from top to bottom, with the samples of each pixel interleaved; each extra channel
-//! is a separate plane. How pixels are stored in files depends on the format; operations on images are in
-//! `polyhaul-image`.
+//! Plain data in memory order: rows from top to bottom with interleaved samples; each extra channel is a separate
+//! plane. File layouts are up to the formats; for operations on images, see `polyhaul-image`.
 
 use super::array::Array;
 use std::collections::TryReserveError;
@@ -23,38 +22,37 @@ use std::collections::TryReserveError;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Image {
-    /// Pixels in a row.
+    /// Width in pixels.
     pub width: usize,
-    /// Rows.
+    /// Height in pixels.
     pub height: usize,
     /// The channels of a pixel.
     pub channels: Channels,
-    /// The samples, `width * height * channels.count()` of them, from the top left.
+    /// The samples from the top left: `width * height * channels.count()` of them.
     pub samples: Samples,
     /// The color space of the color samples.
     pub color_space: ColorSpace,
     /// Whether the colors are premultiplied by alpha.
     pub premultiplied: bool,
-    /// The channels other than color and alpha (depth, ids, normals, other layers), in file order. An extra channel
-    /// with the same name as a [`ColorChannel`] holds the exact values of that color, because `samples` holds rounded
-    /// values.
+    /// Channels other than color and alpha (depth, IDs, normals, other layers), in file order. An extra channel with
+    /// the same name as a [`ColorChannel`] has the exact values of that color, which are rounded in `samples`.
     pub extra: Vec<ImageChannel>,
-    /// The name and type that each sample of a pixel had in the file, in sample order; empty for formats without named
-    /// channels. Used when writing EXR.
+    /// The name and type in the file of each sample of a pixel, in sample order; empty for formats without named
+    /// channels. Used to write EXR.
     pub stored: Vec<ColorChannel>,
-    /// Additional attributes from the file. EXR writes them unchanged, and HDR the exposure.
+    /// Additional attributes of the file. EXR writes them unchanged, HDR only the exposure.
     pub attributes: Vec<ImageAttribute>,
     /// The color description, if the colors are neither sRGB nor linear. PNG and JPEG store it.
     pub profile: ColorProfile,
 }
 
-/// A description of the colors of an image, for other color spaces than [`ColorSpace`] names. Samples are as they are
-/// stored in the file, and operations treat them as [`Image::color_space`] says.
+/// A description of an image's colors, for color spaces that [`ColorSpace`] does not cover. Samples are stored as in
+/// the file, and operations interpret them according to [`Image::color_space`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorProfile {
     /// An ICC profile.
     pub icc: Option<Vec<u8>>,
-    /// The numbers of primaries, transfer, matrix and range in ITU-T H.273 (`cICP` in PNG).
+    /// Primaries, transfer, matrix and range, as code points of ITU-T H.273 (`cICP` in PNG).
     pub code_points: Option<[u8; 4]>,
     /// The exponent from light to samples, times 100,000 (`gAMA` in PNG).
     pub gamma: Option<u32>,
@@ -63,12 +61,12 @@ pub struct ColorProfile {
 }
 
 impl ColorProfile {
-    /// Whether there is no description.
+    /// Returns whether there is no description.
     pub fn is_empty(&self) -> bool {
         *self == ColorProfile::default()
     }
 
-    /// The names of the descriptions, for messages.
+    /// Returns the names of the descriptions that are present, for messages.
     pub fn names(&self) -> Vec<&'static str> {
         let names = [
             (self.icc.is_some(), "an ICC profile (iCCP)"),
@@ -93,20 +91,20 @@ impl ColorProfile {
 pub struct ImageChannel {
     /// The name, with its layer and view: `Z`, `diffuse.R`, `left.diffuse.R`.
     pub name: String,
-    /// The samples, `width * height` of them, from the top left.
+    /// The samples from the top left: `width * height` of them.
     pub samples: ChannelSamples,
 }
 
-/// The samples of one channel, in the type of the file.
+/// The samples of one channel, in the file's type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChannelSamples {
     /// 0 to 255.
     U8(Array<u8>),
     /// 0 to 65,535.
     U16(Array<u16>),
-    /// 32-bit integers, such as ids.
+    /// 32-bit integers, such as IDs.
     U32(Array<u32>),
-    /// 16-bit floats (IEEE binary16), as their bits.
+    /// 16-bit floats (IEEE binary16), as bits.
     F16(Array<u16>),
     /// 32-bit floats.
     F32(Array<f32>),
@@ -131,21 +129,20 @@ pub enum ChannelType {
 /// The name and type of one color channel in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorChannel {
-    /// The name, with its layer and view: `R`, `diffuse.R`. Empty for a color that the file does not have: its
-    /// samples are 0.
+    /// The name, with its layer and view: `R`, `diffuse.R`. Empty for a color that the file lacks; its samples are 0.
     pub name: String,
     /// The type.
     pub kind: ChannelType,
 }
 
-/// An attribute of an image file: a name, a type and the raw bytes of the value.
+/// An attribute of an image file: its name, type and raw value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageAttribute {
     /// The name: `owner`, `chromaticities`.
     pub name: String,
-    /// The type of the value, by its name in OpenEXR: `string`, `float`, `box2i`.
+    /// The OpenEXR name of the type: `string`, `float`, `box2i`.
     pub kind: String,
-    /// The value, as OpenEXR stores this type.
+    /// The value in OpenEXR's encoding of its type.
     pub value: Vec<u8>,
 }
 
@@ -170,7 +167,7 @@ pub enum Samples {
     U8(Array<u8>),
     /// 0 to 65,535.
     U16(Array<u16>),
-    /// Any brightness; 1 is white.
+    /// Floats of any brightness; 1 is white.
     F32(Array<f32>),
 }
 
@@ -184,24 +181,24 @@ crate::choices! {
     }
 }
 
-/// A part of a multipart image file (OpenEXR), without its pixels.
+/// A part of a multipart image file (OpenEXR), without pixels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImagePart {
-    /// The name; empty if it has none.
+    /// The name; empty if there is none.
     pub name: String,
-    /// The view that it shows (`left`, `right`); empty if the file names none.
+    /// The view (`left`, `right`); empty if there is none.
     pub view: String,
-    /// Pixels in a row.
+    /// Width in pixels.
     pub width: usize,
-    /// Rows.
+    /// Height in pixels.
     pub height: usize,
     /// Whether it is a deep image, which is not supported.
     pub is_deep: bool,
-    /// Whether it is the part that was read.
+    /// Whether this part was read.
     pub is_chosen: bool,
-    /// Number of resolution levels: 1 unless it has mip or rip levels.
+    /// Number of resolution levels: 1 without mip or rip levels.
     pub levels: usize,
-    /// The layers of its channels in alphabetical order; the empty name stands for channels without a layer.
+    /// The layers of the channels in alphabetical order; channels without a layer have an empty one.
     pub layers: Vec<String>,
     /// The channels in alphabetical order.
     pub channels: Vec<PartChannel>,
@@ -214,12 +211,12 @@ pub struct PartChannel {
     pub name: String,
     /// The type of its samples.
     pub kind: ChannelType,
-    /// The subsampling: one sample for every this many columns and rows.
+    /// Subsampling: the number of columns and rows per sample.
     pub sampling: [usize; 2],
 }
 
 impl Image {
-    /// The number of samples in an image of this size; `None` on overflow.
+    /// Returns the number of samples in an image of this size; `None` on overflow.
     pub fn sample_count(&self) -> Option<usize> {
         self.width.checked_mul(self.height)?.checked_mul(self.channels.count())
     }
@@ -236,7 +233,7 @@ impl Channels {
         }
     }
 
-    /// Samples of color per pixel: 1 or 3.
+    /// Color samples per pixel: 1 or 3.
     pub const fn colors(self) -> usize {
         match self {
             Channels::Gray | Channels::GrayAlpha => 1,
@@ -244,19 +241,19 @@ impl Channels {
         }
     }
 
-    /// The same colors without alpha.
+    /// Returns the same colors without alpha.
     pub const fn without_alpha(self) -> Channels {
         if self.colors() == 1 { Channels::Gray } else { Channels::Rgb }
     }
 
-    /// Whether the last sample of a pixel is alpha.
+    /// Returns whether the last sample of a pixel is alpha.
     pub const fn has_alpha(self) -> bool {
         matches!(self, Channels::GrayAlpha | Channels::Rgba)
     }
 }
 
 impl Samples {
-    /// The number of channels.
+    /// Returns the number of samples of all channels.
     pub fn len(&self) -> usize {
         match self {
             Samples::U8(samples) => samples.len(),
@@ -283,7 +280,7 @@ pub enum SampleType {
 }
 
 impl SampleType {
-    /// The type of these samples.
+    /// Returns the type of `samples`.
     pub fn from_samples(samples: &Samples) -> SampleType {
         match samples {
             Samples::U8(_) => SampleType::U8,
@@ -301,7 +298,7 @@ impl Default for Samples {
 }
 
 impl ChannelSamples {
-    /// The number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         match self {
             ChannelSamples::U8(samples) => samples.len(),
@@ -316,10 +313,10 @@ impl ChannelSamples {
         self.len() == 0
     }
 
-    /// Copies the samples; this is cheap if they are shared.
+    /// Copies the samples; cheap if they are shared.
     ///
     /// # Errors
-    /// If there is no memory for the copy.
+    /// Fails if there is no memory for the copy.
     pub fn try_clone(&self) -> Result<ChannelSamples, TryReserveError> {
         Ok(match self {
             ChannelSamples::U8(samples) => ChannelSamples::U8(samples.try_clone()?),
@@ -350,7 +347,7 @@ impl Default for ChannelSamples {
 }
 
 impl ChannelType {
-    /// Returns the name in numpy.
+    /// Returns the numpy name of the type.
     pub const fn name(self) -> &'static str {
         match self {
             ChannelType::U8 => "uint8",

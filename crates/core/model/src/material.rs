@@ -2,12 +2,12 @@
 
 use super::SourceFolder;
 
-/// A material with the parameters of MTL, all of them optional.
+/// A material with the parameters of MTL, all optional.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Material {
-    /// The name that `usemtl` gives.
+    /// The name in `usemtl`.
     pub name: String,
-    /// Whether the material is used but not defined in any library. It is then kept by name only, with a warning.
+    /// Whether the material is used but not defined in any library. It then has only a name, and there is a warning.
     pub missing: bool,
     /// `Ka`: ambient color.
     pub ambient: Option<Color>,
@@ -45,9 +45,10 @@ pub struct Material {
     pub anisotropy: Option<f32>,
     /// `anisor`: rotation of the anisotropy.
     pub anisotropy_rotation: Option<f32>,
-    /// Whether alpha is blended or ignored; `None` if the opacity decides, as in MTL. From glTF, like the next four.
+    /// Whether alpha is blended or ignored; `None` if the opacity decides, as in MTL. This and the next four fields are
+    /// from glTF.
     pub alpha_blended: Option<bool>,
-    /// The minimum alpha of opaque pixels; pixels below it are not drawn.
+    /// Minimum alpha of visible pixels, which are then opaque; pixels below it are not drawn.
     pub alpha_cutoff: Option<f32>,
     /// Whether back faces are culled.
     pub single_sided: bool,
@@ -57,16 +58,16 @@ pub struct Material {
     pub extras: Option<String>,
     /// `map_aat`: anti-aliasing of the textures.
     pub texture_antialiasing: Option<bool>,
-    /// Texture maps, in file order; a kind may occur more than once.
+    /// Texture maps, in file order; several may have the same kind.
     pub maps: Vec<TextureMap>,
-    /// Unknown statements, unchanged, one line each.
+    /// Unknown statements, one unchanged line each.
     pub other: Vec<String>,
-    /// The folder that the material's file names are relative to: that of its library, or else that of its scene.
+    /// The folder that the material's file names are relative to: its library's or, without one, its scene's.
     pub folder: SourceFolder,
 }
 
 impl Material {
-    /// Whether alpha is blended: as the material specifies, or if any part of it is transparent.
+    /// Returns whether alpha is blended: as the material specifies, or because part of it is transparent.
     pub fn blends(&self) -> bool {
         let is_transparent = self.opacity.is_some_and(|opacity| opacity < 1.0);
         let has_map = || self.maps.iter().any(|map| matches!(map.kind, MapKind::Opacity | MapKind::Transparency));
@@ -74,7 +75,7 @@ impl Material {
     }
 }
 
-/// The number after `illum`, 0 to 10 in the specification.
+/// The number after `illum`. The specification defines 0 to 10.
 pub type Illumination = u32;
 
 /// The value of a color statement.
@@ -88,7 +89,7 @@ pub enum Color {
     Spectral {
         /// The `.rfl` file.
         file: String,
-        /// Multiplies the curve.
+        /// Factor for the curve.
         factor: f32,
     },
 }
@@ -132,18 +133,18 @@ pub enum MapKind {
     ClearcoatRoughness,
     /// `norm` or `map_Kn`.
     Normal,
-    /// Ambient occlusion, only in glTF. The gain is its strength, and the base is 1 - strength.
+    /// Ambient occlusion (only glTF). The gain is its strength, and the base is 1 - strength.
     Occlusion,
 }
 
-/// A texture map and its options; an option that was not given is `None`.
+/// A texture map and its options; `None` means unset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextureMap {
     /// The parameter that the map controls.
     pub kind: MapKind,
     /// The keyword as written in the file (`map_Bump` and `bump` are the same kind); empty for the usual keyword.
     pub keyword: String,
-    /// The image file, as written.
+    /// The image file, as written in the file.
     pub file: String,
     /// `-o`: offset of u, v, w.
     pub offset: Option<[f32; 3]>,

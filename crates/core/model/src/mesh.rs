@@ -1,37 +1,37 @@
-//! Meshes: positions, uvs and normals with an index stream each, and the elements that use them.
+//! Meshes: positions, UVs and normals with an index stream each, and the elements that use them.
 
 use super::{Array, Bounds, Column};
 
 /// The arrays of a mesh.
 ///
-/// Positions, uvs and normals keep the order and count of the source. Each corner refers to its position by index, and
-/// to its uv and normal according to their [`Domain`]. No values are duplicated to build a single index;
-/// `polyhaul_geometry::weld` does that on request.
+/// Positions, UVs and normals keep the order and count of the source. Each corner refers to its position by index, and
+/// to its UV and normal according to their [`Domain`]. No values are duplicated to build a single index; for that, see
+/// `polyhaul_geometry::weld`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// x, y, z in the source's units.
     pub positions: Array<[f32; 3]>,
-    /// The positions in double precision: empty if 32-bit floats lose nothing that matters, otherwise one per position,
-    /// whose nearest floats are in `positions`. Code that moves, adds or removes positions must do the same to these.
+    /// Double-precision positions: empty if rounding to 32-bit floats loses nothing that matters, otherwise one per
+    /// position, with the nearest floats in `positions`. Code that moves, adds or removes positions must update both.
     pub exact_positions: Array<[f64; 3]>,
-    /// Rational weights: empty, or one per position (1 where the source gave none).
+    /// Rational weights: empty, or one per position (1 if the source has none).
     pub position_weights: Array<f32>,
-    /// Red, green, blue, alpha as the source gave them: empty, or one per position
-    /// (NaN where the source gave none; alpha 1 where it gave three).
+    /// Red, green, blue and alpha as in the source: empty, or one per position. NaN if the source has no color, alpha 1
+    /// if it has three values.
     pub colors: Array<[f32; 4]>,
     /// Texture coordinates u, v.
     pub uvs: Array<[f32; 2]>,
-    /// How the uv of a corner is found.
+    /// How corners refer to UVs.
     pub uv_domain: Domain,
-    /// The third texture coordinate: empty, or one per uv (0 where the source gave none).
+    /// The third texture coordinate: empty, or one per UV (0 if the source has none).
     pub uv_depths: Array<f32>,
     /// Normals, not necessarily of unit length.
     pub normals: Array<[f32; 3]>,
-    /// How the normal of a corner is found.
+    /// How corners refer to normals.
     pub normal_domain: Domain,
-    /// Polygons of three corners or more.
+    /// Polygons of at least three corners.
     pub faces: Elements,
-    /// Polylines of at least two corners; they have no normals.
+    /// Polylines of at least two corners; without normals.
     pub lines: Elements,
     /// Points: indices into `positions`.
     pub points: Array<u32>,
@@ -45,14 +45,13 @@ pub struct Mesh {
     pub smoothing_runs: Vec<Run>,
     /// The text of each distinct group statement; a statement with several names is one space-separated entry.
     pub groups: Vec<String>,
-    /// The material slot of each face; if empty, all faces use slot 0. A slot that the object does not have means no
-    /// material.
+    /// The material slot of each face; if empty, all faces use slot 0. Slots that the object lacks mean no material.
     pub face_materials: Array<i32>,
-    /// The shading of each face: 0 is flat, anything else is smooth. If empty, it is unspecified.
+    /// The shading of each face: 0 is flat, other values are smooth. If empty, shading is unspecified.
     pub face_smooth: Array<u8>,
     /// Edges that separate smoothing groups, as pairs of position indices.
     pub sharp_edges: Array<[u32; 2]>,
-    /// Weights of positions, by name.
+    /// Named sets of positions with weights.
     pub vertex_groups: Vec<VertexGroup>,
     /// Additional vertex attributes: columns with one row per position.
     pub vertex_columns: Vec<Column>,
@@ -60,17 +59,17 @@ pub struct Mesh {
     pub face_columns: Vec<Column>,
 }
 
-/// How the value of an attribute is found for a corner.
+/// How corners refer to the values of an attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Domain {
-    /// By a separate index stream ([`Elements::corner_uvs`], [`Elements::corner_normals`]).
+    /// Through a separate index stream ([`Elements::corner_uvs`], [`Elements::corner_normals`]).
     #[default]
     Indexed,
-    /// There is one value per corner.
+    /// One value per corner.
     Corner,
-    /// There is one value per position.
+    /// One value per position.
     Vertex,
-    /// There is one value per face.
+    /// One value per face.
     Face,
 }
 
@@ -83,19 +82,19 @@ pub struct VertexGroup {
     pub weights: Array<f32>,
 }
 
-/// Elements with any number of corners each, as offsets and index streams.
+/// Elements with any number of corners, as offsets and index streams.
 ///
-/// Element `i` owns the corners `offsets[i]..offsets[i + 1]`. `offsets` is empty if there are no elements; otherwise it
-/// has one more entry than there are elements.
+/// Element `i` owns the corners `offsets[i]..offsets[i + 1]`. `offsets` has one more entry than there are elements, or
+/// is empty if there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elements {
     /// The index of each element's first corner, followed by the total number of corners.
     pub offsets: Array<u32>,
-    /// Per corner: the index of its position.
+    /// Position index per corner.
     pub corner_positions: Array<u32>,
-    /// Per corner: the index of its uv, [`super::NONE`] for none. Empty if no corner has one.
+    /// UV index per corner, or [`super::NONE`]. Empty if no corner has a UV.
     pub corner_uvs: Array<u32>,
-    /// Per corner: the index of its normal, [`super::NONE`] for none. Empty if no corner has one.
+    /// Normal index per corner, or [`super::NONE`]. Empty if no corner has a normal.
     pub corner_normals: Array<u32>,
 }
 
@@ -104,23 +103,23 @@ pub struct Elements {
 pub struct Curve {
     /// The polynomial degree.
     pub degree: u32,
-    /// Whether the position weights count (a NURBS curve).
+    /// Whether the position weights apply (a NURBS curve).
     pub rational: bool,
-    /// The first and the last parameter value.
+    /// The first and last parameter value.
     pub range: [f32; 2],
-    /// The control points: indices of positions.
+    /// The control points, as position indices.
     pub control_points: Vec<u32>,
     /// The knot vector.
     pub knots: Vec<f32>,
-    /// The position of the curve's statement: the element counts before it.
+    /// The position of the curve's statement, as the element counts before it.
     pub at: Counts,
 }
 
-/// A value that applies from `at` until the next run. Repeated statements are kept, even those not followed by any
-/// element; if several runs start at the same element, the last one applies.
+/// A value that applies from `at` until the next run. Repeated statements are kept, even without elements after them;
+/// if several runs start at the same element, the last one applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// The counts of everything that came before.
+    /// The element counts before the run.
     pub at: Counts,
     /// The value; its meaning depends on the field that holds the runs.
     pub value: u32,
@@ -131,7 +130,7 @@ pub struct Run {
 pub struct Counts {
     /// Positions.
     pub positions: u32,
-    /// Uvs.
+    /// UVs.
     pub uvs: u32,
     /// Normals.
     pub normals: u32,
@@ -157,17 +156,17 @@ impl Counts {
     /// The number of kinds.
     pub const KINDS: usize = 7;
 
-    /// The counts in the order of the fields.
+    /// Returns the counts in the order of the fields.
     pub fn to_array(self) -> [u32; Self::KINDS] {
         [self.positions, self.uvs, self.normals, self.faces, self.lines, self.points, self.curves]
     }
 
-    /// From counts in the order of the fields.
+    /// Creates counts from an array in the order of the fields.
     pub fn from_array([positions, uvs, normals, faces, lines, points, curves]: [u32; 7]) -> Counts {
         Counts { positions, uvs, normals, faces, lines, points, curves }
     }
 
-    /// The sum, or `None` if a count would exceed 2^32 - 1.
+    /// Returns the sum, or `None` if a count would exceed 2^32 - 1.
     pub fn checked_add(self, other: Counts) -> Option<Counts> {
         let mut sum = self.to_array();
         for (a, b) in sum.iter_mut().zip(other.to_array()) {
@@ -181,24 +180,24 @@ impl Counts {
         self.to_array().iter().zip(other.to_array()).all(|(&count, other)| count <= other)
     }
 
-    /// Whether no face, line, point or curve lies between `self` and `later`.
+    /// Returns whether there are no faces, lines, points or curves between `self` and `later`.
     pub fn same_elements(self, later: Counts) -> bool {
         (self.faces, self.lines, self.points, self.curves) == (later.faces, later.lines, later.points, later.curves)
     }
 }
 
 impl Elements {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The corners of element `index`; empty if there is no such element.
+    /// Returns the corners of element `index`; empty if there is no such element.
     pub fn corners(&self, index: usize) -> std::ops::Range<usize> {
         match self.offsets.get(index..).unwrap_or(&[]) {
             [start, end, ..] => *start as usize..*end as usize,
@@ -208,7 +207,7 @@ impl Elements {
 }
 
 impl Mesh {
-    /// The number of elements of each kind in the mesh.
+    /// Returns the number of elements of each kind in the mesh.
     pub fn counts(&self) -> Counts {
         Counts {
             positions: self.positions.len() as u32,
@@ -221,13 +220,13 @@ impl Mesh {
         }
     }
 
-    /// The smoothing group of a face, 0 if it is flat: by its own flag, or else by the runs. `None` if neither exists.
+    /// Returns the smoothing group of a face: its own flag, or else the runs'. 0 is flat; `None` if neither exists.
     pub fn smoothing_group(&self, face: usize) -> Option<u32> {
         let flag = self.face_smooth.get(face).map(|&smooth| u32::from(smooth != 0));
         flag.or_else(|| Run::at_face(&self.smoothing_runs, face))
     }
 
-    /// Moves the statements of curves after all positions, uvs and normals, for a mesh in which these have changed.
+    /// Moves the statements of curves after all positions, UVs and normals. For a mesh whose arrays were changed.
     pub fn move_curves_behind(&mut self) {
         let Counts { positions, uvs, normals, .. } = self.counts();
         for curve in &mut self.curves {
@@ -235,7 +234,8 @@ impl Mesh {
         }
     }
 
-    /// Whether the mesh has data that only programs create: attributes with a domain, per-face values or vertex groups.
+    /// Returns whether the mesh has data that only programs create: attributes with a domain, per-face values or vertex
+    /// groups.
     pub fn is_evaluated(&self) -> bool {
         let domains = [self.uv_domain, self.normal_domain];
         domains.into_iter().any(|domain| domain != Domain::Indexed)
@@ -244,12 +244,12 @@ impl Mesh {
             || !self.vertex_groups.is_empty()
     }
 
-    /// The box around all finite positions; `None` if there are none.
+    /// Returns the bounding box of all finite positions; `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         Bounds::of(&self.positions)
     }
 
-    /// The memory used by the arrays, in bytes.
+    /// Returns the memory used by the arrays, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         let elements = |e: &Elements| {
             let corners = [&e.offsets, &e.corner_positions, &e.corner_uvs, &e.corner_normals];
@@ -272,26 +272,26 @@ impl Mesh {
 }
 
 impl Bounds {
-    /// The box around all finite positions; `None` if there are none.
+    /// Returns the bounding box of all finite positions; `None` if there are none.
     pub fn of(positions: &[[f32; 3]]) -> Option<Bounds> {
         positions.chunks(BLOCK).filter_map(block_bounds).reduce(Bounds::union)
     }
 
-    /// The box around all finite positions in double precision; `None` if there are none.
+    /// Returns the bounding box of all finite double-precision positions; `None` if there are none.
     pub fn of_exact(positions: &[[f64; 3]]) -> Option<Bounds<f64>> {
         let finite = positions.iter().filter(|position| position.iter().all(|value| value.is_finite()));
         finite.map(|&position| Bounds { min: position, max: position }).reduce(Bounds::union)
     }
 }
 
-/// Positions processed together; the values of a block stay in vector registers.
+/// Number of positions per block, whose intermediate results stay in vector registers.
 const BLOCK: usize = 256;
-/// Positions processed at once: 24 numbers, three of the widest vectors.
+/// Number of positions per step: 24 floats, three of the widest vectors.
 const LANES: usize = 8;
 
-/// The box around the finite positions of a block.
+/// Returns the bounding box of the finite positions in a block.
 ///
-/// A block without infinities and NaN needs no checks of single positions, so its lanes stay in vector registers.
+/// A block without infinities and NaN needs no per-position checks, so its lanes stay in vector registers.
 fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
     let (groups, rest) = block.as_flattened().as_chunks::<{ 3 * LANES }>();
     let mut min = [f32::INFINITY; 3 * LANES];
@@ -302,7 +302,7 @@ fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
             let value = group[lane];
             min[lane] = if value < min[lane] { value } else { min[lane] };
             max[lane] = if value > max[lane] { value } else { max[lane] };
-            // An infinity or NaN makes it NaN permanently.
+            // Stays NaN once a value is infinite or NaN.
             zero[lane] += value * 0.0;
         }
     }

@@ -1,4 +1,4 @@
-//! Names in text formats: decoding names that are not UTF-8, and keeping names on one line.
+//! Names in text formats: decoding invalid UTF-8, and keeping names on one line.
 
 use crate::error::{Diagnostic, Error, Place, Result, try_string};
 use crate::limits::FaultPolicy;
@@ -7,11 +7,11 @@ use crate::warnings::Warnings;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// The table of positions, to which faces and edges refer: in PLY files, and in tables that fit into them.
+/// The name of the table of positions, to which faces and edges refer: in PLY files and tables that can become one.
 pub const VERTEX: &str = "vertex";
 
-/// Decodes a name. A name that is not UTF-8 is decoded as Latin-1, with a note, so that different names stay different
-/// and a material is found in its library.
+/// Decodes a name. A name that is not UTF-8 is decoded as Latin-1, with a note. So different names stay different, and
+/// a material is found in its library.
 pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: &mut Warnings) -> Result<Cow<'a, str>> {
     match std::str::from_utf8(name) {
         Ok(text) => Ok(text.into()),
@@ -24,7 +24,7 @@ pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: 
     }
 }
 
-/// Decodes bytes as UTF-8, or as Latin-1 if they are not.
+/// Decodes bytes as UTF-8, or as Latin-1 if they are invalid UTF-8.
 pub fn latin1_or_utf8(bytes: &[u8]) -> Result<String> {
     match std::str::from_utf8(bytes) {
         Ok(text) => try_string(text),
@@ -32,7 +32,7 @@ pub fn latin1_or_utf8(bytes: &[u8]) -> Result<String> {
     }
 }
 
-/// Decodes bytes as Latin-1; running out of memory is an error.
+/// Decodes bytes as Latin-1; fails if memory runs out.
 pub fn latin1(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();
     let size = bytes.len() + bytes.iter().filter(|byte| !byte.is_ascii()).count();
@@ -41,7 +41,7 @@ pub fn latin1(bytes: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// Returns the name as shown in messages: printable, and shortened to 200 bytes.
+/// Returns the name for messages: printable, and truncated to 200 bytes.
 pub fn shown(name: &str) -> Cow<'_, str> {
     const MAX_BYTES: usize = 200;
     let size = (0..=MAX_BYTES).rfind(|&size| name.is_char_boundary(size)).unwrap_or(0);
@@ -49,15 +49,15 @@ pub fn shown(name: &str) -> Cow<'_, str> {
     if size == name.len() { start } else { (start.into_owned() + "...").into() }
 }
 
-/// The maximum number of names that a message lists.
+/// Maximum number of names that a message lists.
 pub const MAX_LISTED: usize = 8;
 
-/// Returns the first few names as listed in messages, and the number of further ones.
+/// Lists the first few names for a message, and the number of others.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
     listed_of(names, names.len() as u64)
 }
 
-/// Returns the first few of `count` names as listed in messages, and the number of further ones.
+/// Lists the first few of `count` names for a message, and the number of others.
 pub fn listed_of(names: &[impl AsRef<str>], count: u64) -> String {
     let first = &names[..names.len().min(MAX_LISTED)];
     let rest_count = count.saturating_sub(first.len() as u64);
@@ -68,12 +68,12 @@ pub fn listed_of(names: &[impl AsRef<str>], count: u64) -> String {
     }
 }
 
-/// Returns a name as written to a file: NUL, which readers reject, becomes `_`.
+/// Returns a name for a file: on one line, with `_` instead of NUL, which readers reject.
 pub fn written(name: &str) -> Cow<'_, str> {
     if name.contains('\0') { on_a_line(&name.replace('\0', "_")).into_owned().into() } else { on_a_line(name) }
 }
 
-/// Returns text for a comment: on one line, with control characters other than tabs replaced by `_`.
+/// Returns text for a comment: on one line, with `_` instead of control characters other than tabs.
 pub fn remark(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && c != '\t';
     if text.contains(is_control) {
@@ -88,8 +88,8 @@ pub fn changed_remarks(remarks: &[String]) -> u64 {
     remarks.iter().filter(|text| remark(text).as_ref() != text.as_str()).count() as u64
 }
 
-/// Returns a name for the header of a PLY file: one word. White space becomes `_`, and control characters become `?`,
-/// which no reserved name contains: `vertex\x7findices` must not become the list of a mesh.
+/// Returns a single-word name for the header of a PLY file. White space becomes `_`. Control characters become `?`,
+/// which no reserved name contains: `vertex\x7findices` must not turn into the name of a mesh's index list.
 pub fn word(name: &str) -> Cow<'_, str> {
     let replacement = |c: char| match c {
         _ if c.is_whitespace() => '_',
@@ -103,8 +103,8 @@ pub fn word(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a [`word`] that is not in `taken`, and adds it there: `name`, followed by the column number (from 1) if it
-/// is taken, or `column_1` and so on if it is empty.
+/// Returns a [`word`] that is not in `taken`, and adds it there. If `name` is taken, `_column_` and `number` (from 1)
+/// follow it; an empty name becomes `column_1` and so on.
 pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Result<String> {
     let mut name = word(name).into_owned();
     while name.is_empty() || taken.contains(&name) {
@@ -116,13 +116,13 @@ pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Resul
     Ok(name)
 }
 
-/// Returns a name where a single word is required: spaces become `_`, as in Blender.
+/// Returns a name for contexts that need a single word: spaces become `_`, as in Blender.
 pub fn joined(name: &str) -> Cow<'_, str> {
     if name.contains(' ') { written(&name.replace(' ', "_")).into_owned().into() } else { written(name) }
 }
 
-/// Returns text for the end of a line, which must neither end the line nor continue it on the next one: newlines become
-/// `_`, and a space follows a final backslash.
+/// Returns text for the end of a line, which must neither end the line nor continue it on the next one. Newlines become
+/// `_`, and a final backslash is followed by a space.
 pub fn on_a_line(name: &str) -> Cow<'_, str> {
     if !name.contains(['\n', '\r']) && !name.ends_with('\\') {
         return name.into();
@@ -134,7 +134,7 @@ pub fn on_a_line(name: &str) -> Cow<'_, str> {
     safe.into()
 }
 
-/// Unique names: a name that is already taken gets a number, as in Blender (`wood.001`).
+/// Makes names unique: a repeated name gets a number, as in Blender (`wood.001`).
 #[derive(Debug, Default)]
 pub struct DistinctNames {
     taken: HashSet<String>,
@@ -142,7 +142,7 @@ pub struct DistinctNames {
 }
 
 impl DistinctNames {
-    /// Returns the name, or the name with the first free number, and marks it as taken.
+    /// Returns the name, with the first free number if it is taken, and marks the result as taken.
     ///
     /// # Errors
     /// Out of memory.
@@ -168,7 +168,7 @@ impl DistinctNames {
         }
     }
 
-    /// Whether the name is taken.
+    /// Returns whether the name is taken.
     pub fn is_taken(&self, name: &str) -> bool {
         self.taken.contains(name)
     }

@@ -1,13 +1,13 @@
 //! The objects to write: the scene's objects, or one per mesh.
 //!
-//! Nothing here copies meshes or checks arrays; the data is in `mesh` and `scene`.
+//! This module neither copies meshes nor checks arrays. For the data, see `mesh` and `scene`.
 
 use super::{Mesh, Object, ObjectKind, Scene};
 use crate::error::{Error, ErrorKind, Result, try_push};
 use std::borrow::Cow;
 
 impl Scene {
-    /// Returns the objects to write: the scene's or, if it has none, an unnamed object for each mesh.
+    /// Returns the objects to write: the scene's objects, or an unnamed one for each mesh if it has none.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -23,8 +23,8 @@ impl Scene {
         Ok(Cow::Owned(objects))
     }
 
-    /// For each mesh, whether it is evaluated: a whole mesh created by a program and placed by its objects, rather than
-    /// a section of the arrays of a file. A mesh is evaluated if any of its objects is.
+    /// Returns for each mesh whether it is evaluated: a whole mesh that a program created and its objects place, not a
+    /// section of a file's arrays. A mesh is evaluated if any of its objects is.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if an object refers to a mesh that the scene does not have; [`ErrorKind::Memory`].

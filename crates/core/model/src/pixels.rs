@@ -1,20 +1,20 @@
-//! Checks of images: their declared sizes against the limits, before memory is reserved, and their alpha.
+//! Checks of images: their declared sizes against the limits before allocation, and whether they are opaque.
 
 use crate::error::{Diagnostic, ErrorKind, Result, limit_hint, planted};
 use crate::image::{Image, Samples};
 use crate::limits::Limits;
 use std::sync::Arc;
 
-/// A file of any size may produce an image of this many bytes: a valid file of a few hundred KB can hold
-/// 8192 x 8192 pixels of one color.
+/// A file of any size may produce an image of this many bytes: a valid file of a few hundred KB can contain 8192 x 8192
+/// pixels of one color.
 const FREE_BYTES: u64 = 512 << 20;
 
-/// Fails if an image of this size, which is declared at `offset` of a file, has more pixels than the limit.
+/// Fails if an image of this size, declared at `offset` of a file, exceeds the pixel limit.
 pub fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
     check_pixels([width, height, 1], limits, file, offset)
 }
 
-/// The same for several pictures of this size.
+/// Same as [`check_size`], for several images of the same size.
 pub fn check_pixels(
     [width, height, pictures]: [usize; 3],
     limits: &Limits,
@@ -31,12 +31,12 @@ pub fn check_pixels(
     Err(error.with_hint(format!("{} to {count}", limit_hint("pixels"))).with_needed(count))
 }
 
-/// Minimum bytes of a compressed file for an image of `image_bytes` in memory.
+/// Returns the minimum size in bytes of a compressed file for an image of `image_bytes` in memory.
 pub fn min_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
     if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
 }
 
-/// Fails if an image, whose size is declared at `offset` of a file, comes from too few compressed bytes.
+/// Fails if an image, declared at `offset` of a file, has too few compressed bytes for its size.
 pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
     if file_bytes >= min_file_bytes(image_bytes, limits) {
         return Ok(());
@@ -50,7 +50,7 @@ pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Ar
     Err(error.with_hint(format!("{} to {ratio}", limit_hint("image_ratio"))))
 }
 
-/// Whether alpha has its maximum at every pixel, or is absent.
+/// Returns whether alpha is at its maximum in every pixel, or absent.
 pub fn is_opaque(image: &Image) -> bool {
     fn all<T: PartialEq>(samples: &[T], size: usize, highest: T) -> bool {
         samples.chunks_exact(size).all(|pixel| pixel.last() == Some(&highest))

@@ -1,7 +1,7 @@
-//! Precision of coordinates: when 32-bit floats are enough.
+//! Precision of coordinates: when 32-bit floats suffice.
 //!
-//! A mesh has 32-bit positions, and 64-bit ones beside them ([`Mesh::exact_positions`]) if it needs them. Readers of
-//! text decide with the loss of each number (`polyhaul_text::parse::positions`), others with the rules here.
+//! A mesh has 32-bit positions, and 64-bit ones ([`Mesh::exact_positions`]) if it needs them. Readers of text decide by
+//! the loss of each number (`polyhaul_text::parse::positions`), other readers by the rules here.
 
 use crate::{Array, Bounds, Mesh};
 use std::borrow::Cow;
@@ -21,7 +21,8 @@ crate::choices! {
     }
 }
 
-/// The double with the fewest digits that stands for a value: of a 32-bit float, its fewest digits.
+/// Returns the double with the shortest decimal form that stands for `value`: for a 32-bit float, its shortest decimal
+/// form.
 ///
 /// ```
 /// use polyhaul_model::precision::shortest;
@@ -32,10 +33,10 @@ pub fn shortest(value: f64) -> f64 {
     if f64::from(single) == value { single.to_string().parse().unwrap_or(value) } else { value }
 }
 
-/// The part of a box's size that positions may move: a pixel in a picture of 100,000 pixels.
+/// How far positions may move, relative to the longest side of their box: a pixel in an image 100,000 pixels wide.
 pub const MAX_MOVE: f64 = 1e-5;
 
-/// The distance between neighboring 32-bit floats of the size of `value`.
+/// Returns the distance between neighboring 32-bit floats near `value`.
 ///
 /// ```
 /// assert_eq!(polyhaul_model::precision::spacing(5_411_234.456), 0.5);
@@ -46,24 +47,24 @@ pub fn spacing(value: f64) -> f64 {
 }
 
 impl<T: Copy + Into<f64>> Bounds<T> {
-    /// Whether 32-bit floats are too coarse for positions in the box: their spacing at the largest coordinate exceeds
-    /// [`MAX_MOVE`] of its longest side.
+    /// Returns whether 32-bit floats are too coarse for positions in the box: whether their spacing at the largest
+    /// coordinate exceeds [`MAX_MOVE`] times the longest side.
     pub fn is_coarse(&self) -> bool {
         self.spacing() > MAX_MOVE * self.longest_side()
     }
 
-    /// The spacing of 32-bit floats at the largest coordinate.
+    /// Returns the spacing of 32-bit floats at the largest coordinate.
     pub fn spacing(&self) -> f64 {
         let sizes = self.min.iter().chain(&self.max).map(|&value| Into::<f64>::into(value).abs());
         spacing(sizes.fold(0.0, f64::max))
     }
 
-    /// The center.
+    /// Returns the center.
     pub fn center(&self) -> [f64; 3] {
         std::array::from_fn(|axis| self.min[axis].into() / 2.0 + self.max[axis].into() / 2.0)
     }
 
-    /// The longest side.
+    /// Returns the length of the longest side.
     pub fn longest_side(&self) -> f64 {
         let sides = self.max.iter().zip(&self.min).map(|(&max, &min)| Into::<f64>::into(max) - Into::<f64>::into(min));
         sides.fold(0.0, f64::max)
@@ -71,24 +72,24 @@ impl<T: Copy + Into<f64>> Bounds<T> {
 }
 
 impl Mesh {
-    /// Whether positions are known in double precision.
+    /// Returns whether the mesh has double-precision positions.
     pub fn is_exact(&self) -> bool {
         !self.exact_positions.is_empty()
     }
 
-    /// The position at `index` in double precision.
+    /// Returns the position at `index` in double precision.
     pub fn exact_position(&self, index: usize) -> Option<[f64; 3]> {
         let exact = self.exact_positions.get(index).copied();
         exact.or_else(|| Some(self.positions.get(index)?.map(f64::from)))
     }
 
-    /// The box around all finite positions, in double precision; `None` if there are none.
+    /// Returns the bounding box of all finite positions in double precision; `None` if there are none.
     pub fn exact_bounds(&self) -> Option<Bounds<f64>> {
         if self.is_exact() { Bounds::of_exact(&self.exact_positions) } else { self.bounds().map(Bounds::widened) }
     }
 
-    /// The positions for computations in 32-bit floats: exact ones relative to the center of their box, which moves
-    /// nothing that matters.
+    /// Returns positions for computations in 32-bit floats. Exact ones are relative to the center of their box, so that
+    /// rounding loses nothing that matters.
     ///
     /// # Errors
     /// Out of memory.
@@ -107,7 +108,7 @@ impl Mesh {
         Ok(Cow::Owned(local))
     }
 
-    /// Sets positions in double precision, and their nearest 32-bit floats.
+    /// Sets the positions to `exact`, rounded to 32-bit floats, and keeps the exact ones.
     ///
     /// # Errors
     /// Out of memory.
@@ -120,7 +121,7 @@ impl Mesh {
         Ok(())
     }
 
-    /// Drops the 64-bit positions if they are the 32-bit ones.
+    /// Drops the 64-bit positions if the 32-bit ones are equal.
     pub fn drop_needless_precision(&mut self) {
         let is_single = |value: &f64| f64::from(*value as f32) == *value || value.is_nan();
         if self.exact_positions.as_flattened().iter().all(is_single) {

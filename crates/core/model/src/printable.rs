@@ -1,15 +1,15 @@
 //! Detects and replaces characters that are unsafe to display. Messages, reports, charts, traces and the command all
-//! use this one rule.
+//! use this rule.
 //!
-//! The author of a file chooses the names in it. Printed unchanged, a name could move the cursor, change the colors or
-//! title of a terminal, or reverse the text that follows. Converted values are data and stay unchanged; text in markup
-//! or JSON is escaped by `report`.
+//! The author of a file chooses the names in it. Printed unchanged, a name could move the cursor, change a terminal's
+//! colors or title, or reverse the text that follows. Converted data is never changed, and `report` escapes text in
+//! markup and JSON.
 
 use crate::error::planted;
 use std::borrow::Cow;
 
-/// Returns whether a terminal or web page would interpret the character instead of displaying it: controls (C0, DEL,
-/// C1), marks that change the direction of text, and separators of lines and paragraphs.
+/// Returns whether a terminal or web page would interpret the character instead of displaying it: control characters
+/// (C0, DEL, C1), bidirectional controls, and line and paragraph separators.
 ///
 /// ```
 /// use polyhaul_model::printable::is_active;
@@ -20,9 +20,9 @@ use std::borrow::Cow;
 pub fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // Direction: marks, embeddings and overrides, isolates, deprecated controls of shapes.
+            // Direction: marks, embeddings, overrides and isolates; deprecated format characters.
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
-            // Ends of lines and paragraphs, annotations, and noncharacters.
+            // Line and paragraph separators, annotation marks, the byte order mark, and noncharacters.
             | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 

@@ -5,8 +5,8 @@ use super::{Counts, Material, Mesh, SourceFolder, Table};
 
 /// A scene: the complete content of a file, or the data passed in by a program.
 ///
-/// Objects refer to meshes by index, and a mesh may hold the arrays of many objects: an OBJ file
-/// becomes one mesh with one object per `o` statement, so nothing is copied or renumbered.
+/// Objects refer to meshes by index, and many objects can share the arrays of one mesh: an OBJ file becomes one mesh
+/// with one object per `o` statement, so nothing is copied or renumbered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
     /// The arrays.
@@ -25,7 +25,7 @@ pub struct Scene {
     pub tables: Vec<Table>,
     /// The comments in the file, without the comment keyword or marker (`comment` in PLY).
     pub comments: Vec<String>,
-    /// The bytes of a header of fixed size, such as the 80 of binary STL, which programs also use for values. The first
+    /// The bytes of a fixed-size header, such as the 80 of binary STL, where some programs store values. The first
     /// comment is its text. Empty for other formats.
     pub header: Vec<u8>,
     /// Remarks about the object (`obj_info` in PLY).
@@ -34,25 +34,25 @@ pub struct Scene {
     pub render: Option<Box<Render>>,
 }
 
-/// A direction of an axis, as in Blender's menus.
+/// A signed axis, as in Blender's menus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// Along x.
+    /// Positive x.
     X,
-    /// Along y.
+    /// Positive y.
     Y,
-    /// Along z.
+    /// Positive z.
     Z,
-    /// Against x.
+    /// Negative x.
     NegativeX,
-    /// Against y.
+    /// Negative y.
     NegativeY,
-    /// Against z.
+    /// Negative z.
     NegativeZ,
 }
 
 impl Axis {
-    /// The direction as a vector of length 1.
+    /// Returns the direction as a unit vector.
     pub fn direction(self) -> [f64; 3] {
         match self {
             Axis::X => [1.0, 0.0, 0.0],
@@ -64,7 +64,7 @@ impl Axis {
         }
     }
 
-    /// The same number for the two directions of an axis: 0 for x, 1 for y, 2 for z.
+    /// Returns the axis without its sign: 0 for x, 1 for y, 2 for z.
     pub fn line(self) -> usize {
         match self {
             Axis::X | Axis::NegativeX => 0,
@@ -74,10 +74,10 @@ impl Axis {
     }
 }
 
-/// Which axes of a scene face forward and point up.
+/// The axes of a scene that point forward and up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Axes {
-    /// Faces forward.
+    /// Points forward.
     pub forward: Axis,
     /// Points up.
     pub up: Axis,
@@ -97,7 +97,7 @@ impl Default for Axes {
     }
 }
 
-/// How a file declared an object.
+/// How a file declares an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectKind {
     /// By name (`o` in OBJ).
@@ -111,17 +111,17 @@ pub enum ObjectKind {
 
 /// A named section of a mesh: all elements from `start` up to `end`, in every array.
 ///
-/// An object with a transform, materials, or a mesh with non-indexed attributes is written the way Blender writes an
-/// evaluated mesh; it must then cover its whole mesh. Several objects may use the same mesh.
+/// An object with a transform, materials, or a mesh with non-indexed attributes is written like an evaluated mesh of
+/// Blender; it must then cover its whole mesh. Several objects may use the same mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object {
     /// The name; empty for [`ObjectKind::Unnamed`].
     pub name: String,
-    /// The name of its mesh, if the mesh has its own name.
+    /// The name of the mesh, if it has its own.
     pub mesh_name: String,
     /// How it was declared.
     pub kind: ObjectKind,
-    /// The mesh it is a section of: an index into [`Scene::meshes`].
+    /// The mesh of which it is a section: an index into [`Scene::meshes`].
     pub mesh: usize,
     /// The first element of each array.
     pub start: Counts,
@@ -129,21 +129,21 @@ pub struct Object {
     pub end: Counts,
     /// The object-to-scene transform: a row-major matrix that multiplies column vectors from the left.
     pub transform: Option<[[f64; 4]; 4]>,
-    /// The materials in its slots: indices into [`Scene::materials`], or `None` for an empty slot.
+    /// The material slots: indices into [`Scene::materials`], or `None` for an empty slot.
     pub materials: Option<Vec<Option<usize>>>,
 }
 
 /// An axis-aligned box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds<T = f32> {
-    /// The smallest x, y, z.
+    /// The minimum of x, y and z.
     pub min: [T; 3],
-    /// The largest x, y, z.
+    /// The maximum of x, y and z.
     pub max: [T; 3],
 }
 
 impl Scene {
-    /// The sum of the counts of all meshes, in 64 bits and in the order of [`Counts`]' fields.
+    /// Returns the sums of all meshes' counts in 64 bits, in the order of the fields of [`Counts`].
     pub fn totals(&self) -> [u64; Counts::KINDS] {
         let mut totals = [0; Counts::KINDS];
         for mesh in &self.meshes {
@@ -154,38 +154,38 @@ impl Scene {
         totals
     }
 
-    /// Whether an object has data that only programs create: a transform, material slots, or attributes with a domain.
-    /// It is then written the way Blender writes an evaluated mesh.
+    /// Returns whether an object has data that only programs create: a transform, material slots, or attributes with a
+    /// domain. It is then written like an evaluated mesh of Blender.
     pub fn is_evaluated(&self, object: &Object) -> bool {
         let of_mesh = self.meshes.get(object.mesh).is_some_and(Mesh::is_evaluated);
         of_mesh || object.transform.is_some() || object.materials.is_some()
     }
 
-    /// The box around all finite positions; `None` if there are none.
+    /// Returns the bounding box of all finite positions; `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         self.meshes.iter().filter_map(Mesh::bounds).reduce(|a, b| a.union(b))
     }
 
-    /// The box around all finite positions, in double precision; `None` if there are none.
+    /// Returns the bounding box of all finite positions in double precision; `None` if there are none.
     pub fn exact_bounds(&self) -> Option<Bounds<f64>> {
         self.meshes.iter().filter_map(Mesh::exact_bounds).reduce(|a, b| a.union(b))
     }
 }
 
 impl Bounds {
-    /// Extends the box by `by` on each side.
+    /// Returns the box extended by `by` on each side.
     pub fn grown(self, by: f32) -> Bounds {
         Bounds { min: self.min.map(|value| value - by), max: self.max.map(|value| value + by) }
     }
 
-    /// The same box in double precision.
+    /// Returns the box in double precision.
     pub fn widened(self) -> Bounds<f64> {
         Bounds { min: self.min.map(f64::from), max: self.max.map(f64::from) }
     }
 }
 
 impl<T: Copy + PartialOrd> Bounds<T> {
-    /// The smallest box that contains both, of finite boxes.
+    /// Returns the smallest box that contains both. The boxes must be finite.
     pub fn union(self, other: Bounds<T>) -> Bounds<T> {
         let mut result = self;
         for axis in 0..3 {

@@ -1,4 +1,4 @@
-//! Immutable arrays whose memory may be shared.
+//! Read-only arrays whose memory may be shared.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 pub struct SharedSlice<T> {
     values: NonNull<T>,
     count: usize,
-    /// `None` if there are no values.
+    /// `None` for an empty array.
     owner: Option<Arc<dyn Send + Sync>>,
 }
 
-// SAFETY: a `SharedSlice` only hands out `&[T]`, which may cross threads if `T: Sync`. Its owner is `Send + Sync`, so
+// SAFETY: a `SharedSlice` only hands out `&[T]`, which may cross threads if `T: Sync`. The owner is `Send + Sync`, so
 // any thread may drop it.
 unsafe impl<T: Sync> Send for SharedSlice<T> {}
 // SAFETY: as for `Send`: a shared reference hands out the same `&[T]`.
@@ -40,7 +40,7 @@ impl<T: Copy + Send + Sync + 'static> From<Vec<T>> for SharedSlice<T> {
         NonNull::new(values.as_mut_ptr()).map_or_else(SharedSlice::default, |start| SharedSlice {
             values: start,
             count,
-            // The contents of a vector do not move when the vector does.
+            // Moving a vector does not move its contents.
             owner: Some(Arc::new(values)),
         })
     }
@@ -50,8 +50,8 @@ impl<T> Deref for SharedSlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `from_raw_parts` requires `count` values that live, unchanged, as long as `owner`, which `self`
-        // holds. A vector in an `Arc` fulfills that, and a dangling pointer is valid for zero values.
+        // SAFETY: `from_raw_parts` requires `count` values that live unchanged as long as `owner`, which `self` holds.
+        // A vector in an `Arc` meets this requirement, and a dangling pointer is valid for zero values.
         unsafe { slice::from_raw_parts(self.values.as_ptr(), self.count) }
     }
 }
@@ -74,7 +74,7 @@ impl<T: fmt::Debug> fmt::Debug for SharedSlice<T> {
     }
 }
 
-/// A program that breaks the rules, which Miri must notice: `cargo xtask nightly miri` runs it.
+/// A program that breaks the contract, which Miri must detect: `cargo xtask nightly miri` runs it.
 #[cfg(all(test, miri))]
 mod planted {
     use super::*;
@@ -83,7 +83,7 @@ mod planted {
     #[ignore = "the array is one element too long"]
     fn out_of_bounds() {
         let owner = Arc::new([1_u32, 2, 3]);
-        // SAFETY: none: there are three elements.
+        // SAFETY: none, because there are only three elements.
         let values = unsafe { SharedSlice::from_raw_parts(NonNull::from(&owner[0]), 4, owner.clone()) };
         assert_ne!(values.iter().sum::<u32>(), 0);
     }

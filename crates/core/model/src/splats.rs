@@ -1,7 +1,7 @@
-//! Gaussian splats: meshes of positions only, whose vertex columns describe a Gaussian each.
+//! Gaussian splats: meshes with only positions, and vertex columns that describe one Gaussian per position.
 //!
-//! The columns and their encodings are those of the PLY files of "3D Gaussian Splatting for Real-Time Radiance Field
-//! Rendering" (Kerbl and others, 2023), which every program reads: a PLY file becomes splats unchanged.
+//! The columns are encoded as in the PLY files of "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl
+//! and others, 2023), which every program reads, so PLY files need no conversion.
 //!
 //! | columns | per splat |
 //! |---|---|
@@ -9,42 +9,42 @@
 //! | `rot_0` to `rot_3` | a quaternion, w first, of any length |
 //! | `opacity` | the logit of the opacity ([`logit_of`]) |
 //! | `f_dc_0` to `f_dc_2` | the constant harmonic of red, green and blue ([`harmonic_of`]) |
-//! | `f_rest_0` to `f_rest_N` | the others: all of red, then all of green, then all of blue |
+//! | `f_rest_0` to `f_rest_N` | the other harmonics: all of red, then all of green, then all of blue |
 //!
-//! There are 0, 3, 8, 15 or 24 other harmonics per channel: degrees 0 to 4. Coordinates are the source's; training
-//! software has x to the right, y down and z forward. This module neither transforms nor rounds; formats that pack
-//! splats do.
+//! There are 0, 3, 8, 15 or 24 other harmonics per channel: degrees 0 to 4. Coordinates are as in the source; for
+//! training software, x points right, y down and z forward. This module neither transforms nor rounds; formats that
+//! pack splats do.
 
 use crate::error::{Result, try_push};
 use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scalar, Scene, Values};
 
-/// The value of the constant spherical harmonic: 1 / (2 √π).
+/// The value of the constant spherical harmonic basis function: 1 / (2 √π).
 pub const CONSTANT_HARMONIC: f64 = 0.282_094_791_773_878_14;
 
-/// Number of harmonics per channel in addition to the constant one, by degree.
+/// Number of harmonics per channel besides the constant one, indexed by degree.
 pub const HARMONICS: [usize; 5] = [0, 3, 8, 15, 24];
 
-/// The columns of splats of any degree, in addition to positions.
+/// The columns of splats of any degree, besides positions.
 pub const COLUMNS: [&str; 11] =
     ["rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2", "opacity", "f_dc_0", "f_dc_1", "f_dc_2"];
 
-/// The remark ([`Scene::infos`]) of splats that were trained for antialiased rendering, which SPZ records.
+/// The remark ([`Scene::infos`]) for splats that were trained for antialiased rendering, which SPZ records.
 pub const ANTIALIASED: &str = "splats antialiased";
 
-/// The remark of splats whose colors are linear instead of sRGB, which glTF records.
+/// The remark for splats with linear instead of sRGB colors, which glTF records.
 pub const LINEAR_COLORS: &str = "splats linear";
 
 /// The axes of training software: z forward, y down.
 pub const AXES: Axes = Axes { forward: Axis::Z, up: Axis::NegativeY };
 
-/// The logarithm of the thickness that flat splats get: 2D Gaussian splats have no third scale.
+/// The logarithm of the thickness for flat splats: 2D Gaussian splats have no third scale.
 pub const FLAT_SCALE: f32 = -13.815_511;
 
-/// The comment in PLY files with splats that were trained for antialiased rendering.
+/// The comment in PLY files for splats that were trained for antialiased rendering.
 pub const ANTIALIASED_COMMENT: &str = "SplatRenderMode: mip";
 
-/// Returns whether a remark says that splats were trained for antialiased rendering: [`ANTIALIASED`], or the comment of
-/// a program that writes PLY files.
+/// Returns whether a remark means that splats were trained for antialiased rendering: [`ANTIALIASED`], or the comments
+/// that programs write to PLY files.
 pub fn says_antialiased(remark: &str) -> bool {
     let mut words = remark.split(|c: char| c.is_whitespace() || c == ':' || c == '=').filter(|word| !word.is_empty());
     let [first, second, rest] = [words.next(), words.next(), words.next()].map(Option::unwrap_or_default);
@@ -55,13 +55,13 @@ pub fn says_antialiased(remark: &str) -> bool {
     remark == ANTIALIASED || rest.is_empty() && (is_mode || is_model || is_flag)
 }
 
-/// Returns whether columns are those of splats, regardless of their types; 2D Gaussian splats lack `scale_2`.
+/// Returns whether columns are splats, regardless of their types. 2D Gaussian splats lack `scale_2`.
 pub fn are_splats(columns: &[Column]) -> bool {
     let has_column = |name: &&str| columns.iter().any(|column| column.name == **name && column.offsets.is_none());
     COLUMNS.iter().filter(|name| **name != "scale_2").all(has_column)
 }
 
-/// Explains why the `f_rest_N` columns do not form complete harmonics; `None` if they do.
+/// Explains why the `f_rest_N` columns are not complete harmonics; `None` if they are.
 pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     let is_rest = |column: &&Column| {
         let number = column.name.strip_prefix("f_rest_");
@@ -76,7 +76,7 @@ pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     Some(format!("found {count} columns `f_rest_N`, but no `{missing}`"))
 }
 
-/// Explains which column keeps points from being splats; `None` if nothing does, or if they have no column of splats.
+/// Explains which column keeps points from being splats; `None` if none does, or if there are no splat columns.
 pub fn column_fault(columns: &[Column]) -> Option<String> {
     let find = |name: &str| columns.iter().find(|column| column.name == name);
     if !COLUMNS.iter().any(|name| find(name).is_some()) {
@@ -94,22 +94,22 @@ pub fn column_fault(columns: &[Column]) -> Option<String> {
     fault.or_else(|| harmonics_fault(columns))
 }
 
-/// Minimum distance of an opacity from 0 and 1, so that its logit stays finite.
+/// Minimum distance of an opacity from 0 and 1, for a finite logit.
 const MIN_OPACITY: f64 = 1e-6;
 
-/// Returns the opacity, 0 to 1, of a logit: 1 / (1 + e^-x).
+/// Returns the opacity (0 to 1) for a logit: 1 / (1 + e^-x).
 pub fn opacity_of(logit: f32) -> f32 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// Returns the logit of an opacity, ln(x / (1 - x)). The opacity is clamped to 0.000001 to 0.999999, so that the logit
-/// is finite.
+/// Returns the logit of an opacity: ln(x / (1 - x)). Clamps the opacity to the range from 0.000001 to 0.999999, for a
+/// finite result.
 pub fn logit_of(opacity: f32) -> f32 {
     let opacity = f64::from(opacity).clamp(MIN_OPACITY, 1.0 - MIN_OPACITY);
     (opacity / (1.0 - opacity)).ln() as f32
 }
 
-/// Returns the color value of a constant harmonic: 0 to 1 for displayable colors.
+/// Returns the color value for a constant harmonic: 0 to 1 for displayable colors.
 pub fn color_of(harmonic: f32) -> f32 {
     (f64::from(harmonic) * CONSTANT_HARMONIC + 0.5) as f32
 }
@@ -119,12 +119,12 @@ pub fn harmonic_of(color: f32) -> f32 {
     ((f64::from(color) - 0.5) / CONSTANT_HARMONIC) as f32
 }
 
-/// Returns the logarithm of a standard deviation, which is clamped to the smallest positive normal number.
+/// Returns the logarithm of a standard deviation, clamped to the smallest positive normal number.
 pub fn log_of(scale: f32) -> f32 {
     scale.max(f32::MIN_POSITIVE).ln()
 }
 
-/// Returns the same rotation as a quaternion of length 1; the identity if the quaternion has no direction.
+/// Normalizes a quaternion; returns the identity if it has no direction.
 pub fn unit_quaternion(quaternion: [f32; 4]) -> [f32; 4] {
     let square: f32 = quaternion.iter().map(|component| component * component).sum();
     // The sum of squares underflows or overflows for very small or large components.
@@ -137,7 +137,7 @@ pub fn unit_quaternion(quaternion: [f32; 4]) -> [f32; 4] {
     if length.is_normal() { wide.map(|component| (component / length) as f32) } else { [1.0, 0.0, 0.0, 0.0] }
 }
 
-/// The columns of splats, borrowed from a mesh. All have one value per position.
+/// The columns of splats, borrowed from a mesh. Each has one value per position.
 #[derive(Clone, Debug, Default)]
 pub struct Splats<'a> {
     /// x, y, z.
@@ -148,13 +148,13 @@ pub struct Splats<'a> {
     pub scales: [&'a [f32]; 3],
     /// w, x, y, z.
     pub rotations: [&'a [f32]; 4],
-    /// For red, green and blue: the constant harmonic, then the others of the degree.
+    /// For red, green and blue: the constant harmonic, then the others up to the degree.
     pub harmonics: [Vec<&'a [f32]>; 3],
 }
 
 impl<'a> Splats<'a> {
-    /// Returns the splats of a mesh; `None` if it has elements, lacks a column, or has harmonics that are not those of
-    /// a degree: see [`harmonics_fault`] and [`column_fault`].
+    /// Returns the splats of a mesh; `None` if it has elements, lacks a column, or has incomplete harmonics. See
+    /// [`harmonics_fault`] and [`column_fault`].
     pub fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
         let is_plain = mesh.faces.is_empty() && mesh.lines.is_empty();
         if !is_plain || harmonics_fault(&mesh.vertex_columns).is_some() {
@@ -165,9 +165,8 @@ impl<'a> Splats<'a> {
         Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [degree, degree])
     }
 
-    /// Returns the splats of columns, such as the columns of a table. `degrees` are the degree of the splats and the
-    /// degree to return; columns of higher harmonics may be missing. `None` if another column is missing, or a degree
-    /// is above 4.
+    /// Returns the splats in columns, for example of a table. `degrees` has the degree of the columns and the degree to
+    /// return; columns above the latter may be missing. `None` if another column is missing, or a degree is above 4.
     pub fn from_columns(positions: &'a [[f32; 3]], columns: &'a [Column], degrees: [usize; 2]) -> Option<Splats<'a>> {
         let column = |name: &str| floats(columns, name, positions.len());
         let [Some(&stored_others), Some(&returned_others)] = degrees.map(|degree| HARMONICS.get(degree)) else {
@@ -186,22 +185,22 @@ impl<'a> Splats<'a> {
         })
     }
 
-    /// The number of splats.
+    /// Returns the number of splats.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no splats.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty()
     }
 
-    /// The degree of the spherical harmonics, 0 to 4.
+    /// Returns the degree of the spherical harmonics, 0 to 4.
     pub fn degree(&self) -> usize {
         HARMONICS.iter().position(|&others| others + 1 == self.harmonics[0].len()).unwrap_or(0)
     }
 
-    /// Returns the number of columns, not counting positions.
+    /// Returns the number of columns besides positions.
     pub fn column_count(&self) -> usize {
         8 + self.harmonics.iter().map(Vec::len).sum::<usize>()
     }
@@ -214,16 +213,16 @@ impl<'a> Splats<'a> {
         self
     }
 
-    /// The quaternion of a splat: w, x, y, z.
+    /// Returns the quaternion of a splat: w, x, y, z.
     ///
     /// # Panics
-    /// If there is no such splat.
+    /// If `index` is out of range.
     pub fn rotation(&self, index: usize) -> [f32; 4] {
         self.rotations.map(|component| component[index])
     }
 }
 
-/// Returns the values of a column of `count` 32-bit floats.
+/// Returns the values of a column that has `count` 32-bit floats.
 fn floats<'a>(columns: &'a [Column], name: &str, count: usize) -> Option<&'a [f32]> {
     let column = columns.iter().find(|column| column.name == name)?;
     match &column.values {
@@ -232,12 +231,12 @@ fn floats<'a>(columns: &'a [Column], name: &str, count: usize) -> Option<&'a [f3
     }
 }
 
-/// Returns the name of the column of a harmonic; `number` does not count the constant ones.
+/// Returns the name of a harmonic's column; `number` skips the constant harmonics.
 pub fn rest_name(number: usize) -> String {
     format!("f_rest_{number}")
 }
 
-/// The values of splats for a new mesh, each column with one value per position.
+/// The values of splats for a new mesh. Each column has one value per position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SplatColumns {
     /// x, y, z.
@@ -289,7 +288,7 @@ impl SplatColumns {
         Ok(mesh)
     }
 
-    /// Creates a scene with only these splats, as read from a file.
+    /// Creates a scene with only these splats, as a reader does.
     ///
     /// # Errors
     /// As for [`SplatColumns::into_mesh`].
@@ -305,7 +304,7 @@ impl SplatColumns {
     }
 }
 
-/// Appends columns, named by their numbers.
+/// Appends columns; `name` returns the name for each number.
 fn push(mesh: &mut Mesh, columns: impl IntoIterator<Item = Vec<f32>>, name: impl Fn(usize) -> String) -> Result<()> {
     for (number, values) in columns.into_iter().enumerate() {
         let column = Column { name: name(number), values: Values::F32(values.into()), offsets: None };

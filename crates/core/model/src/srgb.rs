@@ -1,6 +1,6 @@
-//! The transfer functions of sRGB, exactly: IEC 61966-2-1.
+//! The exact transfer functions of sRGB (IEC 61966-2-1).
 
-/// Decodes an sRGB value to linear light, both from 0 to 1; mirrored below 0.
+/// Decodes an sRGB value in [0, 1] to linear light in [0, 1]. Negative values are mirrored.
 #[inline]
 pub fn light(code: f64) -> f64 {
     let size = code.abs();
@@ -8,7 +8,7 @@ pub fn light(code: f64) -> f64 {
     light.copysign(code)
 }
 
-/// Encodes linear light as an sRGB value; mirrored below 0.
+/// Encodes linear light in [0, 1] as an sRGB value in [0, 1]. Negative values are mirrored.
 #[inline]
 pub fn code(light: f64) -> f64 {
     let size = light.abs();

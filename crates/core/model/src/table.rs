@@ -1,7 +1,7 @@
-//! Tables: rows of numbers, kept as columns of one type each.
+//! Tables: rows of numbers, stored as typed columns.
 //!
 //! The elements of a PLY file are tables, and so are numeric data files. Data for which a mesh has dedicated arrays is
-//! not stored here; see [`super::Mesh`].
+//! not in tables; see [`super::Mesh`].
 
 use super::Array;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,19 +14,19 @@ pub struct Table {
     pub name: String,
     /// The number of rows.
     pub row_count: usize,
-    /// The columns, in the source's order; each has [`Table::row_count`] rows.
+    /// The columns in the source's order, with [`Table::row_count`] rows each.
     pub columns: Vec<Column>,
 }
 
-/// A column of a table: a number, or a list of numbers, per row.
+/// A column of a table, with a number or a list of numbers per row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// The name; empty if the source gave none.
+    /// The name; empty if the source has none.
     pub name: String,
     /// The values: one per row, or all lists concatenated.
     pub values: Values,
-    /// For lists: row `i` has the values `offsets[i]..offsets[i + 1]`, so there is one more offset than there are rows.
-    /// `None` if each row is a single number.
+    /// For lists: row `i` has the values `offsets[i]..offsets[i + 1]`, so there is one more offset than rows. `None` if
+    /// each row is a single number.
     pub offsets: Option<Array<u32>>,
 }
 
@@ -98,7 +98,7 @@ impl Default for Values {
     }
 }
 
-/// Runs `$body` with `$array` as the array of `$values`, for any type.
+/// Evaluates `$body` with `$array` bound to the array of `$values`, for any type.
 #[macro_export]
 macro_rules! with_values {
     ($values:expr, $array:pat => $body:expr) => {
@@ -117,7 +117,7 @@ macro_rules! with_values {
     };
 }
 
-/// Returns `$values` with its `$array` replaced by `$body`, of the same type.
+/// Returns `$values` with its array, bound to `$array`, replaced by `$body` of the same type.
 #[macro_export]
 macro_rules! map_values {
     ($values:expr, $array:pat => $body:expr) => {
@@ -137,7 +137,7 @@ macro_rules! map_values {
 }
 
 impl Values {
-    /// The type of the numbers.
+    /// Returns the type of the numbers.
     pub fn scalar(&self) -> Scalar {
         match self {
             Values::I8(_) => Scalar::I8,
@@ -169,32 +169,32 @@ impl Values {
         }
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         with_values!(self, array => array.len())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The memory used by the values, in bytes.
+    /// Returns the memory used by the values, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         with_values!(self, array => array.heap_bytes())
     }
 
-    /// Copies the array; this is cheap if it is shared.
+    /// Copies the array; cheap if it is shared.
     ///
     /// # Errors
-    /// If there is no memory for the copy.
+    /// Fails if there is no memory for the copy.
     pub fn try_clone(&self) -> std::result::Result<Values, TryReserveError> {
         Ok(map_values!(self, array => array.try_clone()?))
     }
 }
 
 impl Column {
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> usize {
         match &self.offsets {
             Some(offsets) => offsets.len().saturating_sub(1),
@@ -209,7 +209,7 @@ impl Column {
 }
 
 impl Table {
-    /// The column with this name, if any.
+    /// Returns the column called `name`, if any.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
@@ -221,7 +221,7 @@ impl Table {
 }
 
 impl Column {
-    /// Whether the column has `count` rows, and its lists cover all of its values in order.
+    /// Returns whether the column has `count` rows, and its lists cover all of its values in order.
     pub fn is_whole(&self, count: usize) -> bool {
         let lists_match = self.offsets.as_ref().is_none_or(|offsets| {
             offsets.first() == Some(&0)
@@ -236,7 +236,7 @@ impl Table {
     /// Checks that every column has as many rows as the table.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`].
+    /// [`ErrorKind::Usage`] if not.
     pub fn check(&self) -> Result<()> {
         if let Some(column) = self.columns.iter().find(|column| !column.is_whole(self.row_count)) {
             let message =

@@ -1,7 +1,7 @@
 //! Textures: pixels in GPU formats.
 //!
 //! Plain data: mip levels of compressed blocks or uncompressed pixels, as stored in DDS and KTX2. For decoded pixels,
-//! see [`Image`](super::Image); conversions between the two are in `polyhaul-image`.
+//! see [`Image`](super::Image); for conversions between the two, `polyhaul-image`.
 
 use super::array::Array;
 use super::image::ColorSpace;
@@ -11,13 +11,13 @@ use std::fmt;
 /// A texture: pixels in a GPU format.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Texture {
-    /// Pixels in a row of the largest level.
+    /// Width of the largest level in pixels.
     pub width: usize,
-    /// Rows of the largest level.
+    /// Height of the largest level in pixels.
     pub height: usize,
-    /// The number of slices in the largest level: 1 except for volumes.
+    /// Number of slices in the largest level: 1 except for volumes.
     pub depth: usize,
-    /// The number of array layers: 1 if the texture is not an array.
+    /// Number of array layers: 1 for a texture that is not an array.
     pub layers: usize,
     /// 6 for cube maps (+x, -x, +y, -y, +z, -z), otherwise 1.
     pub faces: usize,
@@ -45,12 +45,12 @@ pub enum Encoding {
     Bc3,
     /// One channel: 8 bytes per block.
     Bc4 {
-        /// Whether its range is -1 to 1.
+        /// Whether the range is -1 to 1 instead of 0 to 1.
         signed: bool,
     },
     /// Two channels, for normals: 16 bytes per block.
     Bc5 {
-        /// Whether their range is -1 to 1.
+        /// Whether the ranges are -1 to 1 instead of 0 to 1.
         signed: bool,
     },
     /// HDR color: 16 bytes per block.
@@ -62,7 +62,7 @@ pub enum Encoding {
     Bc7,
     /// Uncompressed pixels with 1, 2 or 4 channels.
     Plain {
-        /// Samples of a pixel: red; red and green; red, green, blue and alpha.
+        /// Number of samples per pixel: red; red and green; or red, green, blue and alpha.
         channels: u8,
         /// The type of a sample.
         texel: Texel,
@@ -144,7 +144,7 @@ impl Default for Encoding {
 }
 
 impl Texel {
-    /// Bytes of a sample.
+    /// Bytes per sample.
     pub const fn bytes(self) -> usize {
         match self {
             Texel::U8 => 1,
@@ -155,20 +155,20 @@ impl Texel {
 }
 
 impl Texture {
-    /// Width, height and depth of mip level `number`.
+    /// Returns the width, height and depth of mip level `number`.
     pub fn level_size(&self, number: usize) -> [usize; 3] {
         let half = |count: usize| count.checked_shr(number as u32).unwrap_or(0).max(1);
         [half(self.width), half(self.height), half(self.depth)]
     }
 
-    /// The size of mip level `number` in bytes, with all layers, faces and slices; `None` on overflow.
+    /// Returns the size of mip level `number` in bytes, including all layers, faces and slices; `None` on overflow.
     pub fn level_bytes(&self, number: usize) -> Option<usize> {
         let [width, height, depth] = self.level_size(number);
         let images = depth.checked_mul(self.layers)?.checked_mul(self.faces)?;
         self.encoding.image_bytes(width, height)?.checked_mul(images)
     }
 
-    /// The maximum number of mip levels; the last one is a single pixel.
+    /// Returns the maximum number of mip levels; the last one is a single pixel.
     pub fn max_levels(&self) -> usize {
         let longest = self.width.max(self.height).max(self.depth).max(1);
         longest.ilog2() as usize + 1
@@ -179,7 +179,7 @@ impl Texture {
     /// Checks that the texture is valid and that the byte count of each level matches its size.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`].
+    /// [`ErrorKind::Usage`] if not.
     pub fn check(&self) -> Result<()> {
         let Texture { width, height, depth, layers, faces, encoding, .. } = *self;
         let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));

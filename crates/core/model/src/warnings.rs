@@ -1,5 +1,5 @@
-//! Warnings about anything repaired, skipped, dropped or missing. All are counted by kind; their locations are kept up
-//! to a limit.
+//! Warnings about repaired, skipped, dropped or missing data. All are counted by kind, but only a limited number are
+//! kept with their locations.
 //!
 //! The limit keeps a malicious file from filling memory with warnings.
 
@@ -10,21 +10,21 @@ use std::collections::BTreeMap;
 
 pub use crate::severity::kind_words;
 
-/// The number of warnings kept with their locations. Beyond this, only the first [`KEPT_PER_KIND`] of each kind are
+/// Number of warnings to keep with their locations. After these, only the first [`KEPT_PER_KIND`] of each kind are
 /// kept.
 pub const KEPT: usize = 1000;
 
-/// The number of warnings of each kind that are always kept.
+/// Number of warnings of each kind that are always kept.
 pub const KEPT_PER_KIND: usize = 3;
 
-/// Whether a part of a file that already keeps complaints of the kinds `codes` also keeps one of kind `code`: if it is
-/// among the first [`KEPT`] of the part, or the first [`KEPT_PER_KIND`] of its kind there. A part that keeps
-/// fewer would lose what [`Warnings`] keeps of the whole file.
+/// Returns whether a chunk of a file that has kept warnings of the kinds `codes` also keeps one of kind `code`: if it
+/// is among the first [`KEPT`] of the chunk, or the first [`KEPT_PER_KIND`] of its kind there. Keeping fewer could lose
+/// a warning that [`Warnings`] keeps for the whole file.
 pub fn is_kept<'a>(codes: impl ExactSizeIterator<Item = &'a str>, code: &str) -> bool {
     codes.len() < KEPT || codes.filter(|other| *other == code).take(KEPT_PER_KIND).count() < KEPT_PER_KIND
 }
 
-/// A count with what it counts, for one and for several.
+/// Formats a count with its noun and verb: `words` has the singular, then the plural.
 ///
 /// ```
 /// use polyhaul_model::warnings::counted;
@@ -51,9 +51,9 @@ pub enum Weight {
 pub struct Warnings {
     kept: Vec<Warning>,
     counts: BTreeMap<&'static str, u64>,
-    /// The same counts, apart for each severity of a kind.
+    /// The same counts by kind and severity.
     severities: BTreeMap<(&'static str, Severity), u64>,
-    /// The format that is written, which decides on severities; empty while reading.
+    /// The format being written, which affects severities; empty while reading.
     target: &'static str,
 }
 
@@ -64,12 +64,12 @@ impl Warnings {
         Warnings { target, ..Warnings::default() }
     }
 
-    /// Adds a warning. If there is no memory to keep it, it is still counted.
+    /// Adds a warning. If there is no memory for it, it is only counted.
     pub fn push(&mut self, code: &'static str, diagnostic: Diagnostic) {
         self.push_many(code, 1, diagnostic);
     }
 
-    /// Adds `count` warnings of one kind, covered by a single message.
+    /// Adds `count` warnings of one kind that share one message.
     pub fn push_many(&mut self, code: &'static str, count: u64, diagnostic: Diagnostic) {
         let is_swapped = planted("severity-cell") && (code, self.target) == ("left-out-uvs", "stl");
         let severity = if is_swapped { Severity::Loss } else { severity(code, self.target) };
@@ -88,7 +88,7 @@ impl Warnings {
         }
     }
 
-    /// Adds a warning, with an error if there is no memory to keep it.
+    /// Adds a warning. Fails if there is no memory to keep it, but still counts it.
     fn try_add(&mut self, warning: Warning) -> Result<()> {
         let before = self.counts.get(warning.code).copied().unwrap_or(0);
         self.add_count(warning.code, warning.severity, warning.count);
@@ -100,8 +100,8 @@ impl Warnings {
         *self.severities.entry((code, severity)).or_default() += count << u32::from(planted("warning-twice"));
     }
 
-    /// Keeps a warning that is among the first overall or of its kind, given the number `before` it of its kind. The
-    /// result does not depend on how warnings are divided into logs.
+    /// Keeps a warning if it is among the first overall or of its kind, of which `before` came earlier. The result does
+    /// not depend on how warnings are split into logs.
     fn keep(&mut self, warning: Warning, before: u64) -> Result<()> {
         if self.kept.len() < KEPT || before < KEPT_PER_KIND as u64 {
             return try_push(&mut self.kept, warning, "warnings");
@@ -109,14 +109,14 @@ impl Warnings {
         Ok(())
     }
 
-    /// Counts further warnings of a kind without keeping them, with the severity of those before.
+    /// Counts further warnings of a kind without keeping them. They have the severity of the earlier ones.
     pub fn count(&mut self, code: &'static str, count: u64) {
         let kind = (code, Severity::Note)..=(code, Severity::Fault);
         let last = self.severities.range(kind).next_back().map(|((_, severity), _)| *severity);
         self.add_count(code, last.unwrap_or_else(|| severity(code, self.target)), count);
     }
 
-    /// Adds a warning about something repaired; with `strict`, returns it as an error unless it is only a note.
+    /// Adds a warning about a repair. With `strict`, fails instead unless the warning is only a note.
     pub fn note(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         self.note_as(faults, code, severity(code, faults.target), diagnostic)
     }
@@ -160,10 +160,10 @@ impl Warnings {
         self.note_many(faults, code, count, first)
     }
 
-    /// Adds a warning that `count` coordinates were rounded to 32-bit floats: a loss or a note.
+    /// Adds a warning that `count` coordinates were rounded to 32-bit floats, as a loss or a note.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if `strict` refuses it.
+    /// [`ErrorKind::Unsupported`] if `strict` turns the warning into an error.
     pub fn rounded(&mut self, faults: FaultPolicy, is_loss: bool, count: u64, diagnostic: Diagnostic) -> Result<()> {
         const CODE: &str = "rounded";
         let severity = if is_loss { Severity::Loss } else { Severity::Note };
@@ -183,15 +183,15 @@ impl Warnings {
         }
     }
 
-    /// The first warning kept that is an error.
+    /// Returns the first kept warning that `strict` turns into an error.
     pub fn first_refused(&self, strict: Strictness) -> Option<&Warning> {
         self.kept.iter().find(|warning| strict.refuses(warning.code, warning.severity))
     }
 
-    /// Returns an error if writing produced any warnings that are errors.
+    /// Fails if writing caused any warnings that `strict` turns into errors.
     ///
-    /// Called when the plan is complete and before the first byte is written, and again before a file is put in place:
-    /// losses depend on the model only, so the error is the same for any number of threads.
+    /// Called once the plan is complete, before the first byte is written, and again before a file is put in place.
+    /// Losses depend only on the model, so the error is the same for any number of threads.
     pub fn refuse_losses(&self, strict: impl Into<Strictness>) -> Result<()> {
         let strict = strict.into();
         let mut refused: BTreeMap<&str, u64> = BTreeMap::new();
@@ -204,7 +204,7 @@ impl Warnings {
             return Ok(());
         };
         let first = self.first_refused(strict);
-        // Without memory to keep a warning, there is only its kind.
+        // If there was no memory to keep the warning, only its kind is known.
         let kept_code = first.map_or(*first_code, |first| first.code);
         let mut diagnostic = first.map_or_else(|| Diagnostic::new(*first_code), |first| first.diagnostic.clone());
         let others: Vec<String> = refused
@@ -223,37 +223,37 @@ impl Warnings {
         Err(diagnostic.into_error(ErrorKind::Unsupported))
     }
 
-    /// The warnings that were kept, in file order: the first [`KEPT`], and the first few of each kind.
+    /// Returns the kept warnings in file order: the first [`KEPT`], and the first few of each kind.
     pub fn kept(&self) -> &[Warning] {
         &self.kept
     }
 
-    /// The number of warnings of each kind.
+    /// Returns the number of warnings of each kind.
     pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
     }
 
-    /// The number of warnings of each kind and severity.
+    /// Returns the number of warnings of each kind and severity.
     pub fn severities(&self) -> &BTreeMap<(&'static str, Severity), u64> {
         &self.severities
     }
 
-    /// The number of warnings of a severity.
+    /// Returns the number of warnings of a severity.
     pub fn total_of(&self, severity: Severity) -> u64 {
         self.severities.iter().filter(|((_, other), _)| *other == severity).map(|(_, count)| count).sum()
     }
 
-    /// The total number of warnings.
+    /// Returns the total number of warnings.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// Whether there were no warnings.
+    /// Returns whether there were no warnings.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// Appends another log. If there is no memory to keep a warning, it is still counted.
+    /// Appends another log. Warnings for which there is no memory are only counted.
     pub fn extend(&mut self, other: Warnings) {
         let mut before = self.counts.clone();
         for warning in other.kept {
@@ -287,7 +287,7 @@ mod tests {
         let rare: Vec<_> =
             whole.kept()[KEPT..].iter().map(|warning| (warning.code, warning.diagnostic.message.as_str())).collect();
         assert_eq!(rare, [("missing-material", "0"), ("missing-material", "1"), ("missing-material", "2")]);
-        // The same from separate logs, in order.
+        // The same with separate logs, in order.
         let mut first = Warnings::default();
         numbered(&mut first, "unknown-statement", KEPT + 10);
         let mut second = Warnings::default();

@@ -15,7 +15,7 @@ pub const PIECE: usize = 1 << 15;
 ///
 /// # Safety
 ///
-/// All bytes zero must be a valid value, and dropping it must have no effect.
+/// The all-zero bit pattern must be a valid value, and dropping it must have no effect.
 pub unsafe trait Zero: Copy {}
 
 // SAFETY: all bytes zero are the number 0, and numbers are not dropped.
@@ -33,14 +33,13 @@ unsafe impl Zero for f64 {}
 // SAFETY: an array of values whose bytes are all zero, which each of them allows.
 unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
 
-/// Returns `count` zeros. The system supplies zeroed pages on first use, so the threads that fill the array share that
-/// cost too.
+/// Returns `count` zeros. The system clears pages on first use, so the threads that fill the array share that cost too.
 pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     let layout = Layout::array::<T>(count).map_err(|_| Error::memory(what))?;
     if layout.size() == 0 {
         return Ok(Vec::new());
     }
-    // SAFETY: a layout of size 0 returned above.
+    // SAFETY: layouts of size 0 returned above.
     let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
     if start.is_null() {
         return Err(Error::memory(what));
@@ -49,19 +48,20 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     pages.request(start, count);
     // Touching the first huge page shows whether the others would stall.
     let first = count.min(2 * HUGE_PAGE_BYTES / size_of::<T>());
-    // SAFETY: only this function has the memory, and touching it leaves it zero.
+    // SAFETY: the memory is not shared yet, and touching it leaves it zero.
     unsafe { pages.touch(start, count, 0..first) };
-    // SAFETY: `start` is from the global allocator with the layout of `count` values of type `T`, as a vector of
-    // this capacity requires. The bytes are zero, which are valid values by the contract of `Zero`.
+    // SAFETY: `start` is from the global allocator with the layout of `count` values of type `T`, as a vector of this
+    // capacity requires. All bytes are zero, which is a valid value by the contract of `Zero`.
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
 }
 
-/// Makes room for `count` values and some more. All are initialized, so a reused vector seldom grows.
+/// Extends a vector to at least `count` values and a quarter more. All are initialized, so a reused vector seldom
+/// grows.
 pub fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
     if count > values.len() { grow_exact(values, count + count / 4, "a chunk's values") } else { Ok(()) }
 }
 
-/// Extends a vector to at least `count` values. If memory runs out, the error names `what`.
+/// Extends a vector to at least `count` values. The out-of-memory error names `what`.
 pub fn grow_exact<T: Copy + Default>(values: &mut Vec<T>, count: usize, what: &str) -> Result<()> {
     if count > values.len() {
         values.try_reserve_exact(count - values.len()).map_err(|_| Error::memory(what))?;
@@ -70,8 +70,7 @@ pub fn grow_exact<T: Copy + Default>(values: &mut Vec<T>, count: usize, what: &s
     Ok(())
 }
 
-/// Returns the first number of a range for which `is_before` is false, like `partition_point` of slices; the end of the
-/// range if there is none.
+/// Returns the first number of `range` for which `is_before` is false, or its end, like `partition_point` of slices.
 pub fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let mut low = range.start;
     let mut high = range.end;
@@ -82,7 +81,7 @@ pub fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -
     low
 }
 
-/// Returns 0, `step`, twice `step` and so on, wrapping on overflow.
+/// Returns `count` multiples of `step`: 0, `step`, twice `step` and so on, wrapping on overflow.
 pub fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
     let mut values = zeroed(count, "indices")?;
     for_each_item(
@@ -99,7 +98,7 @@ pub fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
     Ok(values)
 }
 
-/// Returns the same numbers as atomics, for threads that store to scattered elements.
+/// Returns the numbers as atomics, for threads that store to scattered elements.
 pub fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
     const { assert!(align_of::<AtomicU32>() == align_of::<u32>()) };
     // SAFETY: `AtomicU32` has the size and bit validity of `u32`, and the alignment was checked above. The exclusive
@@ -107,7 +106,7 @@ pub fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
     unsafe { &*(std::ptr::from_mut(values) as *const [AtomicU32]) }
 }
 
-/// Cuts a slice into pieces of these lengths.
+/// Splits a slice into consecutive pieces of the given lengths.
 pub fn split<T: Send>(
     mut rest: &mut [T],
     lengths: impl Iterator<Item = usize> + Send,
@@ -115,7 +114,7 @@ pub fn split<T: Send>(
     lengths.map(move |length| rest.split_off_mut(..length).unwrap_or_default())
 }
 
-/// Fails unless every stream of `Elements` is empty or has one index per corner.
+/// Fails unless the UV and normal indices are each empty or have one index per corner.
 pub fn check_streams(faces: &polyhaul_model::Elements) -> Result<()> {
     let corners = faces.corner_positions.len();
     for (stream, name) in [(&faces.corner_uvs, "corner_uvs"), (&faces.corner_normals, "corner_normals")] {
@@ -127,14 +126,14 @@ pub fn check_streams(faces: &polyhaul_model::Elements) -> Result<()> {
     Ok(())
 }
 
-/// Creates the error about an index that points past its array.
+/// Creates the error for an index that is out of range.
 pub fn out_of_range(corner: usize, what: &str, index: u32, count: usize) -> Error {
     let index = if index == NONE { "NONE".into() } else { index.to_string() };
     let message = format!("corner {corner} has {what} {index}, but the mesh has {count} {what}s");
     Error::new(ErrorKind::Usage, message)
 }
 
-/// Returns `values[indices[i]]` for every `i`, and `missing` if the index is [`NONE`].
+/// Returns `values[indices[i]]` for every `i`, or `missing` if the index is [`NONE`].
 pub fn gather<T: Zero + Send + Sync>(threads: usize, values: &[T], indices: &[u32], missing: T) -> Result<Vec<T>> {
     if let Some(invalid) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
         let message =
@@ -162,7 +161,7 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_an_error() {
-        // Miri stops instead.
+        // Miri would abort instead.
         if !cfg!(miri) {
             assert!(zeroed::<u64>(usize::MAX / 16, "a test").is_err());
         }

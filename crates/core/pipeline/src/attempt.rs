@@ -1,23 +1,23 @@
-//! Fast paths that may decline: the one form in which they say so.
+//! The result of a fast path that may decline.
 
 /// The result of a fast path.
 ///
-/// The caller of a path that [declined](Attempt::Declined) takes the way that always works, so declining must have had
-/// no effect that anybody can see: no output is in place, no warning was passed on, no callback was called with a
-/// result, and the input can be read again from its start. What a fast path returns when it is done is what the other
-/// way returns, down to the bytes and warnings. Errors that the other way reports better, such as those of malformed
-/// data after earlier warnings, are reasons to decline.
+/// If the path [declined](Attempt::Declined), the caller falls back to the general path. So a path that declines must
+/// have no visible effect: it has not put output in place, passed on warnings or reported results to a callback, and
+/// the input can still be read from its start. A completed fast path returns the same bytes and warnings as the general
+/// path. A fast path also declines if the general path reports an error better, for example malformed data that follows
+/// earlier warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Attempt<T> {
-    /// It did everything.
+    /// The path completed.
     Done(T),
-    /// It did nothing: the input, the options or the machine do not suit it.
+    /// The path did nothing, because the input, the options or the machine do not suit it.
     Declined,
 }
 
 impl<T> Attempt<T> {
-    /// The result; `None` if the path declined.
+    /// Returns the result; `None` if the path declined.
     pub fn done(self) -> Option<T> {
         match self {
             Attempt::Done(result) => Some(result),
@@ -25,7 +25,7 @@ impl<T> Attempt<T> {
         }
     }
 
-    /// Changes the result.
+    /// Applies `change` to the result.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Attempt<U> {
         match self {
             Attempt::Done(result) => Attempt::Done(change(result)),

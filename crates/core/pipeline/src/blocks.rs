@@ -1,7 +1,7 @@
-//! Cuts the bytes of a source into blocks of one size, for records of one size.
+//! Cuts the bytes of a source into blocks of equal size, for fixed-size records.
 //!
-//! Any worker reads its own block of a positioned source; a stream is read sequentially, block by block. Data before a
-//! stream's error is delivered first.
+//! Workers read their blocks of a positioned source independently; a stream is read sequentially. If a stream fails,
+//! the data before the error is delivered first. For text, see [`super::chunk`].
 
 use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
 use crate::options::Cancel;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 /// The source that formats read from.
 pub use polyhaul_bytes::Source;
 
-/// A source of blocks.
+/// A source, cut into blocks.
 pub struct Blocks<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
@@ -46,12 +46,12 @@ impl Block {
 }
 
 impl<'a> Blocks<'a> {
-    /// Creates blocks of `block_bytes` bytes; the first starts at `start`.
+    /// Cuts `source` into blocks of `block_bytes` bytes, starting at offset `start`.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>, start: u64, block_bytes: usize) -> Self {
         Blocks { source, garbage, start, block_bytes: block_bytes.max(1), stream: Mutex::default() }
     }
 
-    /// Returns work for idle workers before the bytes are taken; see [`Source::ahead`].
+    /// Returns work that idle workers can do before the bytes are taken; see [`Source::ahead`].
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.source.ahead()
     }
@@ -61,7 +61,7 @@ impl<'a> Blocks<'a> {
         !self.source.is_positioned()
     }
 
-    /// Reads a stream to its end, then does the same as [`check_end`].
+    /// Reads a stream to its end, then calls [`check_end`].
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         if self.in_order() {
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,27 +1,27 @@
-//! Bytes of a source, requested by offset: read in place if the source allows it, and sequentially otherwise. This
-//! module does not interpret them.
+//! Bytes of a source by offset: random access if the source allows it, sequential reads otherwise. This module does not
+//! interpret them.
 
 use super::read::{Extent, Garbage, check_end, failed, fill};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
 
-/// Bytes requested at first if the source may be shorter; later requests double.
+/// Size of the first request if the source may be shorter; later requests double.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The bytes of a source. For a stream, each request must start where the last one ended.
+/// The bytes of a source. On a stream, each request must start where the previous one ended.
 pub struct Bytes<'a> {
     source: &'a Source<'static>,
     garbage: Option<&'a Garbage>,
 }
 
 impl<'a> Bytes<'a> {
-    /// Wraps `source`; data after the compressed data is not an error if `garbage` is given.
+    /// Wraps `source`. If `garbage` is given, data after the compressed data is not an error.
     pub fn new(source: &'a Source<'static>, garbage: Option<&'a Garbage>) -> Bytes<'a> {
         Bytes { source, garbage }
     }
 
-    /// Fills `out` from `offset`; returns the number of bytes, which is smaller only at the end.
+    /// Fills `out` from `offset`; returns the number of bytes, which is below `out.len()` only at the end.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         if self.source.is_positioned() {
             return self.source.read_at(offset, out).map_err(|error| failed(self.source, error));
@@ -29,8 +29,8 @@ impl<'a> Bytes<'a> {
         fill(self.source, self.garbage, out)
     }
 
-    /// Reads `count` bytes at `offset` into `out`, or fewer at the end. `out` grows with the data, so that a false size
-    /// in a header takes no memory.
+    /// Reads `count` bytes at `offset` into `out`, or fewer at the end. `out` grows as data arrives, so that a false
+    /// size in a header does not allocate memory.
     pub fn read_as_claimed(&self, offset: u64, count: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut filled = 0;
         while filled < count {
@@ -48,8 +48,8 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// Returns the last `max_bytes` bytes at or after `start`, and their offset. Everything before `start` has been
-    /// read, and `read` are the bytes read from there.
+    /// Returns the last `max_bytes` bytes at or after `start`, and their offset. The caller has read everything up to
+    /// `start`, and the bytes `read` from there.
     pub fn tail(&self, start: u64, read: &[u8], max_bytes: usize, cancel: &Cancel) -> Result<(Vec<u8>, u64)> {
         let last = self.source.len().map_or(0, |len| len.saturating_sub(max_bytes as u64));
         let mut start = if self.in_order() { start } else { start.max(last) };
@@ -66,7 +66,7 @@ impl<'a> Bytes<'a> {
             let count = self.read(start + filled as u64, &mut tail[filled..])?;
             tail.truncate(filled + count);
             let excess = tail.len().saturating_sub(max_bytes);
-            // A long stream is trimmed occasionally: moving bytes each time would cost more than reading them.
+            // Trims a long stream only occasionally: moving bytes after each read would cost more than reading them.
             if count == 0 || excess > max_bytes {
                 tail.drain(..excess);
                 start += excess as u64;
@@ -77,14 +77,13 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Reads a compressed stream to its end, because only that reveals damage. Data after the end of other streams is
-    /// ignored.
+    /// Reads a compressed stream to its end, because only that reveals damage. Ignores the rest of other streams.
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         let is_read = self.in_order() && self.source.codec().is_some();
         if is_read { self.tail(0, &[], 0, cancel).map(drop) } else { Ok(()) }
     }
 
-    /// Returns work for idle workers before the bytes are taken; see [`Source::ahead`].
+    /// Returns work that idle workers can do before the bytes are read; see [`Source::ahead`].
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.source.ahead()
     }
@@ -105,7 +104,7 @@ impl<'a> Bytes<'a> {
         !self.source.is_positioned()
     }
 
-    /// Returns whether the number of bytes from [`Bytes::len`] is certain, rather than claimed by compressed data.
+    /// Returns whether [`Bytes::len`] is certain, not just a claim of the compressed data.
     pub fn is_backed(&self) -> bool {
         self.source.len().is_some() && self.source.compressed().is_none()
     }

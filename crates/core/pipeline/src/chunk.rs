@@ -1,11 +1,11 @@
 //! Cuts the text of a source into chunks of whole logical lines.
 //!
-//! A chunk owns the logical lines that *end* in its share of the bytes. Whether a line starts at an offset depends only
-//! on the few bytes around it (a newline that no backslash escapes). So any worker finds the last boundary in its own
-//! share of a file and passes on the bytes after it ([`super::relay`]), and there is no serial stage. If a source has
-//! pieces (members of compressed data), these are the shares, because the worker that reads a piece decodes it. A
-//! stream is cut at the last complete line. No byte is read twice, however long a line is, unless [`TextChunks::fill`]
-//! is called; [`line`] carries lines that are longer than a share. This module does not interpret lines.
+//! A chunk owns the logical lines that *end* in its share of the bytes. A few bytes around an offset decide whether a
+//! line starts there (after a newline that is not escaped with a backslash). So each worker finds the last boundary in
+//! its own share and passes the bytes after it to the next share ([`super::relay`]), without a serial stage. If a
+//! source has pieces (members of compressed data), each piece is a share, because the worker that reads a piece decodes
+//! it. A stream is cut at the last complete line. No byte is read twice, however long a line is, except by
+//! [`TextChunks::fill`]; [`line`] carries lines longer than a share. This module does not interpret lines.
 
 mod head;
 mod line;
@@ -24,14 +24,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The UTF-8 byte order mark, which is not part of the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A source and how it is cut.
+/// A source, and where to cut it.
 pub struct TextChunks<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
     name: Arc<str>,
     chunk_bytes: usize,
     line_bytes: u64,
-    /// The number of bytes before and after the text that parsers may load.
+    /// The number of readable bytes before and after the text, which parsers may load.
     padding: usize,
     borders: Borders,
     stream: Mutex<TextStream>,
@@ -48,12 +48,12 @@ enum Rest {
     TooLong,
 }
 
-/// Defines where text may be cut. Both functions must agree on boundaries, and decide each from the `reach` bytes after
-/// it and the three bytes before it. Only then is a file cut at the same offsets for all share sizes.
+/// Defines where text may be cut. Both functions must agree on boundaries, and may only look at the three bytes before
+/// a boundary and the `reach` bytes after it. Only then is a file cut at the same offsets for all share sizes.
 #[derive(Clone, Copy)]
 pub struct Borders {
-    /// Finds the first boundary from one offset up to another. A boundary that depends on bytes after the end of the
-    /// text is not found.
+    /// Finds the first boundary from one offset up to another. Skips a boundary that depends on bytes after the end of
+    /// the text.
     pub next: fn(&[u8], usize, usize) -> Option<usize>,
     /// Finds the last boundary after an offset.
     pub last: fn(&[u8], usize) -> Option<usize>,
@@ -64,13 +64,13 @@ pub struct Borders {
 /// The starts of logical lines.
 const LINES: Borders = Borders { next: next_line, last: last_line, reach: 1 };
 
-/// Data that a stream has delivered and no chunk has taken.
+/// Bytes that a stream has delivered but no chunk has taken.
 #[derive(Default)]
 struct TextStream {
     carry: Vec<u8>,
     offset: u64,
     ended: bool,
-    /// The error that ended it, if any. Data before the error is delivered first.
+    /// The error that ended the stream, if any. The data before it is delivered first.
     failed: Option<Error>,
 }
 
@@ -84,10 +84,10 @@ pub struct Text {
     pub end: usize,
     /// Offset of the text in the source.
     pub offset: u64,
-    /// Whether the line after the text exceeds the limit. The text before it is complete, so that the first error by
-    /// position is reported for any chunk size.
+    /// Whether the line after the text exceeds the limit. The text before it is complete, so that any chunk size
+    /// reports the same first error.
     pub too_long: bool,
-    /// Parts that were parsed in advance (see [`TextChunks::parse_ahead`]) and are not in the text, in order.
+    /// Parts that were parsed ahead (see [`TextChunks::parse_ahead`]) and are missing from the text, in order.
     pub gaps: Vec<Gap>,
 }
 
@@ -102,14 +102,14 @@ impl Text {
         &self.bytes[self.start..self.end]
     }
 
-    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
+    /// Frees the memory after an unusually long line, because each slot is budgeted at `slot_bytes`.
     pub fn shrink(&mut self, slot_bytes: usize) {
         if self.bytes.len() > 4 * slot_bytes {
             *self = Text::default();
         }
     }
 
-    /// Returns the number of bytes in the source, including gaps.
+    /// Returns the size in the source in bytes, including gaps.
     pub fn len(&self) -> usize {
         self.end - self.start + line::bytes_of(&self.gaps)
     }
@@ -119,7 +119,7 @@ impl Text {
         self.start == self.end
     }
 
-    /// Makes a part of a line's bytes the text.
+    /// Sets the text to a part of a line's bytes.
     fn set_line(&mut self, line: PartialLine, part: Range<usize>) {
         self.bytes = line.bytes;
         self.gaps = line.gaps;
@@ -133,7 +133,7 @@ impl Text {
         self.gaps.retain(|gap| gap.offset < self.end);
     }
 
-    /// Makes room for `size` bytes.
+    /// Extends the buffer to at least `size` bytes.
     fn grow(&mut self, size: usize) -> Result<()> {
         if size > self.bytes.len() {
             let more = size - self.bytes.len();
@@ -144,14 +144,15 @@ impl Text {
     }
 }
 
-/// Space before a share for the line that the previous share passes on; a longer one is copied once more.
+/// Space before a share for the line that the previous share passes on. A longer line costs one more copy.
 const FRONT_BYTES: usize = 4096;
-/// Maximum bytes of a line end, which is not part of the line.
+/// Maximum length of a line ending, which is not part of the line.
 const MAX_LINE_END_BYTES: u64 = 2;
-/// The number of bytes before an offset that decide whether a line starts there: an escaped line end is `\`, CR, LF.
+/// The number of bytes before an offset that decide whether a line starts there: an escaped line ending is `\`, CR, LF.
 const LOOK_BACK: usize = 3;
 
-/// Returns whether a logical line starts at `offset`; `None` if that depends on the byte at `offset` and it is missing.
+/// Returns whether a logical line starts at `offset`; `None` if that depends on the byte at `offset` and the text ends
+/// there.
 fn line_starts(bytes: &[u8], offset: usize) -> Option<bool> {
     let back = |n: usize| offset.checked_sub(n).and_then(|i| bytes.get(i)).copied();
     match back(1) {
@@ -179,7 +180,7 @@ fn next_line(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
 }
 
 impl<'a> TextChunks<'a> {
-    /// Reads `source` as text, in chunks of 1 MiB and lines of any length unless [`TextChunks::cut`] changes that.
+    /// Reads `source` as text, in 1 MiB chunks and without a limit on line length; [`TextChunks::cut`] changes both.
     pub fn new(source: Source<'a>) -> Self {
         TextChunks {
             name: source.name().into(),
@@ -201,9 +202,8 @@ impl<'a> TextChunks<'a> {
         TextChunks { garbage, ..self }
     }
 
-    /// Cuts into chunks of about `chunk_bytes` with `padding` readable bytes around each, and
-    /// stops before lines of more than `line_bytes`. Both are limited to 1 GiB, because offsets in a chunk are 32-bit
-    /// numbers.
+    /// Cuts into chunks of about `chunk_bytes` with `padding` readable bytes around each, and stops before lines longer
+    /// than `line_bytes`. Both are capped at 1 GiB, because offsets in a chunk are 32-bit.
     pub fn cut(self, chunk_bytes: usize, line_bytes: u64, padding: usize) -> Self {
         TextChunks {
             chunk_bytes: chunk_bytes.clamp(1, 1 << 30),
@@ -218,14 +218,13 @@ impl<'a> TextChunks<'a> {
         TextChunks { name, ..self }
     }
 
-    /// Cuts at other boundaries than the starts of lines. A line then means the text between two of them.
+    /// Cuts at `borders` instead of line starts. A line then means the text between two of them.
     pub fn at_borders(self, borders: Borders) -> Self {
         TextChunks { borders, ..self }
     }
 
-    /// Lets the workers of shares without a boundary parse them in advance. The worker of such a share would otherwise
-    /// only pass it on, and the worker that receives the whole line would parse all of it. The results are in
-    /// [`Text::gaps`].
+    /// Lets workers parse a share without a boundary before they pass it on. Otherwise, the worker that receives the
+    /// whole line would parse all of it. The results are in [`Text::gaps`].
     pub fn parse_ahead(self, work: WorkAhead) -> Self {
         TextChunks { ahead: Some(work), ..self }
     }
@@ -235,7 +234,7 @@ impl<'a> TextChunks<'a> {
         self.line_bytes
     }
 
-    /// Creates the error that the line at `place` is longer than the limit.
+    /// Creates the error for a line at `place` that exceeds the limit.
     pub fn too_long(&self, place: Place) -> Error {
         let message = format!("line is longer than the limit of {} bytes (line_bytes)", self.line_bytes);
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
@@ -252,10 +251,10 @@ impl<'a> TextChunks<'a> {
         self.source.len()
     }
 
-    /// The same text in memory, if it comes from a short stream; see [`kept`].
+    /// Buffers the text in memory if it comes from a short stream; see [`kept`].
     ///
     /// # Errors
-    /// Those of the stream.
+    /// Errors of reading the stream.
     pub fn kept(self) -> Result<Self> {
         let source = kept(self.source, self.garbage.as_ref())?;
         Ok(TextChunks { source, ..self })
@@ -271,7 +270,7 @@ impl<'a> TextChunks<'a> {
         check_end(&self.source, extent, cancel)
     }
 
-    /// Returns work for idle workers before the bytes are taken; see [`Source::ahead`].
+    /// Returns work that idle workers can do before the bytes are taken; see [`Source::ahead`].
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.source.ahead()
     }
@@ -281,7 +280,7 @@ impl<'a> TextChunks<'a> {
         !self.source.is_positioned()
     }
 
-    /// Declares that chunk `number` will not be taken. Otherwise the taker of the next chunk would wait for it.
+    /// Declares that chunk `number` will not be taken. Otherwise, the next chunk would wait for it forever.
     pub fn leave(&self, number: u64) {
         drop(self.relay.start(number));
     }
@@ -316,7 +315,7 @@ impl<'a> TextChunks<'a> {
         text.grow(base + share_len + self.padding)?;
         self.read(start, &mut text.bytes[base..base + share_len])?;
         let share = &text.bytes[base..base + share_len];
-        // The bytes before the share are unknown, so only boundaries that do not depend on them count.
+        // The bytes before the share are not available, so this finds only boundaries that do not depend on them.
         let cut = if end < size { (self.borders.last)(share, LOOK_BACK - 1) } else { None };
         let mut ahead = None;
         match cut {
@@ -346,7 +345,7 @@ impl<'a> TextChunks<'a> {
                 if text.is_empty() { self.take_nothing(start, text) } else { self.finish(text).map(|()| true) }
             }
             (Rest::TooLong, cut) => {
-                // No chunk takes the text after it.
+                // No chunk takes the text after the long line.
                 if cut.is_none() {
                     handover.give(Rest::TooLong);
                 }
@@ -355,15 +354,15 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// Parses a share without a boundary in advance, except for the bytes at its ends that may contain one after all.
+    /// Parses ahead a share without a boundary, except for its edges, which may turn out to contain one.
     fn work_ahead(&self, text: &[u8], share: Range<usize>) -> Option<ParsedAhead> {
         let edge = LOOK_BACK + self.borders.reach;
         let inner = share.start + edge..share.end.saturating_sub(edge);
         self.ahead.as_ref().filter(|_| inner.start < inner.end).and_then(|work| work(text, inner))
     }
 
-    /// Takes a share without a known line start in it or in the few bytes before it. `line` ends with the share, before
-    /// which it has `before_len` bytes of text.
+    /// Takes a share without a known line start in it or in the few bytes before it. `line` ends with the share, whose
+    /// bytes follow `before_len` bytes of text.
     fn take_whole(
         &self,
         mut line: PartialLine,
@@ -386,18 +385,18 @@ impl<'a> TextChunks<'a> {
         Ok(true)
     }
 
-    /// Returns the rest that a share passes on, which ends with `line`.
+    /// Returns `line`, the end of a share, as the rest to pass on.
     fn rest(&self, line: &[u8]) -> Result<Rest> {
         Ok(if self.is_too_long(line.len()) { Rest::TooLong } else { Rest::Line(PartialLine::new(line, self.padding)?) })
     }
 
-    /// Makes the line before a share, which lies at `start`, and the first `cut` bytes of the share the text.
+    /// Sets the text to the line before a share at `start`, followed by the first `cut` bytes of the share.
     fn join(&self, text: &mut Text, mut before: PartialLine, start: u64, cut: usize) -> Result<()> {
         let base = self.padding + FRONT_BYTES;
         let before_len = before.text().len();
         text.offset = start - before.len_from(0) as u64;
         if before_len <= FRONT_BYTES && before.gaps.is_empty() {
-            // Includes the padding, because parsers read bytes before the text.
+            // Copies the padding too, because parsers read bytes before the text.
             text.bytes[base - before.bytes.len()..base].copy_from_slice(&before.bytes);
             text.start = base - before_len;
             text.end = base + cut;
@@ -409,7 +408,7 @@ impl<'a> TextChunks<'a> {
         Ok(())
     }
 
-    /// Reads a text of `size` bytes again, without gaps.
+    /// Reads a text of `size` bytes again, this time without gaps.
     ///
     /// # Errors
     /// As for [`TextChunks::take`].
@@ -424,15 +423,15 @@ impl<'a> TextChunks<'a> {
         self.finish(text)
     }
 
-    /// Returns whether a line exceeds the limit, given `bytes` bytes without a known boundary; the last few may still
-    /// contain one.
+    /// Returns whether `bytes` bytes without a known boundary exceed the line limit. The last few of them may still
+    /// contain a boundary.
     fn is_too_long(&self, bytes: usize) -> bool {
         !planted("line-endless")
             && bytes as u64
                 > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + MAX_LINE_END_BYTES + self.borders.reach as u64 - 1
     }
 
-    /// Takes an empty chunk, because no line ends in its share.
+    /// Takes an empty chunk: no line ends in its share.
     fn take_nothing(&self, offset: u64, text: &mut Text) -> Result<bool> {
         text.grow(2 * self.padding)?;
         text.start = self.padding;
@@ -488,8 +487,8 @@ impl<'a> TextChunks<'a> {
         Ok(true)
     }
 
-    /// Decides how to use `filled` bytes from a stream whose last line starts at `last_line`; returns the number of
-    /// bytes of this chunk's text.
+    /// Decides how to use `filled` bytes of a stream whose last line starts at `last_line`; returns the length of this
+    /// chunk's text.
     fn settle(&self, stream: &mut TextStream, text: &mut Text, last_line: usize, filled: usize) -> Result<usize> {
         let is_complete = stream.ended && stream.failed.is_none();
         text.too_long = self.is_too_long(filled - last_line) && !is_complete;
@@ -514,7 +513,7 @@ impl<'a> TextChunks<'a> {
         Ok(last_line)
     }
 
-    /// Skips a byte order mark, refuses UTF-16, and puts a newline after the text.
+    /// Skips a byte order mark, rejects UTF-16, and puts a newline after the text.
     fn finish(&self, text: &mut Text) -> Result<()> {
         if text.offset == 0 {
             // A line that is too long is not part of the text, but its first bytes are in the buffer.
@@ -531,15 +530,15 @@ impl<'a> TextChunks<'a> {
         self.stop_before_long_line(text);
         let end = text.end;
         text.grow(end + self.padding + 1)?;
-        // A line feed after a carriage return would be the second half of a pair.
+        // After a carriage return, a line feed would complete a CR LF pair.
         text.bytes[end] = if text.bytes[end - 1] == b'\r' { b' ' } else { b'\n' };
         Ok(())
     }
 
-    /// Ends the text before its first line that is longer than the limit.
+    /// Truncates the text before the first line that exceeds the limit.
     fn stop_before_long_line(&self, text: &mut Text) {
         let bytes = &text.bytes[text.start..text.end];
-        // Gaps are in the first line.
+        // All gaps are in the first line.
         let mut line_start = 0;
         let mut gap_bytes = line::bytes_of(&text.gaps);
         while (bytes.len() + gap_bytes) as u64 > self.line_bytes && line_start < bytes.len() {
@@ -645,7 +644,7 @@ mod tests {
         }
     }
 
-    /// Compresses members of these lengths, after an empty frame that is a separate piece.
+    /// Compresses text to members of these lengths, after an empty frame that is a separate piece.
     fn members(text: &[u8], lens: &[usize]) -> Vec<u8> {
         let mut packed = [&[0x50, 0x2a, 0x4d, 0x18][..], &(3u32 << 19).to_le_bytes(), &[0; 3 << 19]].concat();
         let mut encoder = polyhaul_bytes::Encoder::new(polyhaul_bytes::Codec::Zstd, None).unwrap();
@@ -665,7 +664,7 @@ mod tests {
         let text: String = (0..400_000).map(|i| format!("v {i}{}", line_end(i))).collect();
         let text = text.as_bytes();
         for shift in 0..12 {
-            // All except the last are too large to share a piece.
+            // Members of `LEN` bytes are too large to share a piece.
             let lens = [LEN + shift, LEN + 2 * shift, LEN, 1, 1, 1, LEN, LEN + 5 * shift, text.len()];
             let packed = members(text, &lens);
             let source = polyhaul_bytes::decompressed(Source::memory(&packed), &Default::default()).unwrap();
@@ -702,7 +701,7 @@ mod tests {
         }
     }
 
-    /// An endless line would fill the memory.
+    /// An endless line would fill all memory.
     #[test]
     fn a_line_over_the_limit_is_not_read_to_its_end() {
         use std::io::Read;

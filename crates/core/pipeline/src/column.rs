@@ -1,8 +1,8 @@
-//! Arrays that many threads fill in parallel: ranges are assigned in order and written concurrently.
+//! Arrays that many threads fill in parallel: ranges are reserved in order and written concurrently.
 //!
-//! Fresh memory costs more than parsing (pages touched for the first time give about 2.5 GB/s here), so values are
-//! copied into place only once: workers copy from their chunk, which is still in the cache, to the final position.
-//! Large arrays request huge pages if the system has them.
+//! Touching fresh memory costs more than parsing (about 2.5 GB/s for first-touch pages here). So each value is copied
+//! once: workers copy from their chunk, while it is still in the cache, to the final position. Large arrays use huge
+//! pages if the system has them.
 
 #[cfg(all(test, polyhaul_shuttle))]
 mod models_tests;
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::slice;
 use std::sync::PoisonError;
 
-/// A growing array. One thread at a time reserves space, in order; ranges are written in parallel.
+/// A growing array. One thread at a time reserves space, in order; many threads write ranges in parallel.
 pub struct Column<T> {
     name: &'static str,
     items: RwLock<Vec<ColumnCell<T>>>,
@@ -27,13 +27,13 @@ pub struct Column<T> {
 /// An element that may be written through a shared reference and may be uninitialized.
 type ColumnCell<T> = UnsafeCell<MaybeUninit<T>>;
 
-// SAFETY: a shared `Column` writes elements only in `write`, whose caller gives each range to one thread, and through
-// the pointer of a `PinnedColumn`, under the same rule. Elements are `Copy`, so none is dropped, and `Send`, so any
-// thread may write them.
+// SAFETY: elements are written through a shared `Column` only in `write`, whose caller assigns each range to one
+// thread, and through the pointer of a `PinnedColumn`, under the same rule. Elements are `Copy`, so none is dropped,
+// and `Send`, so any thread may write them.
 unsafe impl<T: Copy + Send> Sync for Column<T> {}
 
 impl<T: Copy + Send> Column<T> {
-    /// Creates an empty column, called `name` in errors.
+    /// Creates an empty column. Errors call it `name`.
     pub fn new(name: &'static str) -> Column<T> {
         Column { name, items: RwLock::new(Vec::new()), pages: HugePages::default() }
     }
@@ -45,7 +45,7 @@ impl<T: Copy + Send> Column<T> {
         }
         let mut items = self.items.write().unwrap_or_else(PoisonError::into_inner);
         let filled = items.capacity();
-        // Another thread may have grown it meanwhile.
+        // Another thread may have grown the column meanwhile.
         if filled >= total {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl<T: Copy + Send> Column<T> {
         Ok(())
     }
 
-    /// Returns the capacity after `filled`.
+    /// Returns the next capacity after `filled`.
     fn grown(filled: usize) -> usize {
         if cfg!(target_family = "wasm") {
             // WebAssembly cannot remap pages, so growing copies the array. Untouched pages cost nothing.
@@ -70,7 +70,8 @@ impl<T: Copy + Send> Column<T> {
         2 * filled
     }
 
-    /// Passes `range`, which must be reserved by [`Column::reserve`], to `fill`, which must write all of it.
+    /// Calls `fill` with the slots of `range`, which [`Column::reserve`] must have reserved; `fill` must write all of
+    /// them.
     ///
     /// # Safety
     /// While `fill` runs, no other thread reads or writes an element of `range`.
@@ -83,15 +84,15 @@ impl<T: Copy + Send> Column<T> {
         if range.end > items.capacity() {
             return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
-        // SAFETY: `range.end <= capacity` was checked, and by this function's contract no other thread uses the range.
-        // All of it is about to be filled.
+        // SAFETY: `range.end <= capacity` was checked, and by this function's contract no other thread uses the range,
+        // all of which `fill` is about to write.
         unsafe { self.pages.touch(items.as_ptr(), items.capacity(), range.clone()) };
         // SAFETY: `range.end <= capacity` was checked, so the range is in the allocation, which the read lock keeps in
         // place. `UnsafeCell` allows writing through a shared reference, and by this function's contract no other
         // thread uses the range.
         let slots =
             unsafe { slice::from_raw_parts_mut(items.as_ptr().add(range.start) as *mut MaybeUninit<T>, range.len()) };
-        // Held until all is written, so that the array does not move.
+        // Keeps the array in place until `fill` returns.
         let _items = (!mutated("column-unlocked")).then_some(items);
         fill(slots);
         Ok(())
@@ -112,7 +113,7 @@ impl<T: Copy + Send> Column<T> {
         }
     }
 
-    /// Fills a range with one value.
+    /// Fills `range` with `value`.
     ///
     /// # Safety
     /// As for [`Column::write`].
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
     use std::sync::Barrier;
 
-    /// Also run under ThreadSanitizer, which finds ranges that overlap.
+    /// Also run under ThreadSanitizer, which detects overlapping ranges.
     #[test]
     fn adjacent_ranges_are_filled_at_the_same_time() {
         let column = Column::new("values");
@@ -180,7 +181,7 @@ mod tests {
     }
 }
 
-/// Programs that break the rules, which Miri must notice: `cargo xtask nightly miri` runs each.
+/// Programs that break the contract, which Miri must detect: `cargo xtask nightly miri` runs each.
 #[cfg(all(test, miri))]
 mod planted {
     use super::*;
@@ -195,7 +196,7 @@ mod planted {
     #[ignore = "two slices that are written overlap"]
     fn overlap() {
         let column = column();
-        // SAFETY: none: the ranges share an element.
+        // SAFETY: none, because the ranges share an element.
         unsafe {
             let both = column.write(0..5, |first| {
                 column.write(4..8, |second| second.fill(MaybeUninit::new(2))).unwrap();
@@ -216,7 +217,7 @@ mod planted {
                     both.wait();
                     slots.fill(MaybeUninit::new(value));
                 };
-                // SAFETY: none: both threads write all elements.
+                // SAFETY: none, because both threads write all elements.
                 scope.spawn(move || unsafe { column.write(0..8, write).unwrap() });
             }
         });
@@ -226,7 +227,7 @@ mod planted {
     #[ignore = "an element was never written"]
     fn unwritten() {
         let column = column();
-        // SAFETY: none: the last element was not written.
+        // SAFETY: none, because the last element was not written.
         let values = unsafe {
             column.fill(0..7, 1).unwrap();
             column.finish(8)

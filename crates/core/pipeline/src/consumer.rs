@@ -1,8 +1,8 @@
 //! Meshes that are consumed while they are read, without a model.
 //!
-//! A format that supports this passes on its chunks as [`MeshPiece`]s once they are parsed, and drops them: memory does
-//! not grow with the file, except for positions that later faces refer to. A consumer that needs the order of the file
-//! restores it from [`MeshPiece::first_face`]. Tables are in [`crate::table_parts`].
+//! A format that supports this passes on each parsed chunk as a [`MeshPiece`] and then drops it. Memory does not grow
+//! with the file, except for positions that later faces refer to. A consumer that needs file order restores it from
+//! [`MeshPiece::first_face`]. For tables, see [`crate::table_parts`].
 
 use polyhaul_model::error::Result;
 
@@ -11,7 +11,7 @@ use polyhaul_model::error::Result;
 pub enum KnownPositions<'a> {
     /// All positions.
     All(&'a [[f32; 3]]),
-    /// Some positions, from all parts of the file.
+    /// A sample of positions from all over the file.
     Sample(&'a [[f32; 3]]),
     /// No positions.
     Unknown,
@@ -20,17 +20,17 @@ pub enum KnownPositions<'a> {
 /// A part of a mesh.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshPiece<'a> {
-    /// The number of faces, or of points, in the file before this piece.
+    /// The number of faces, or of points, before this piece in the file.
     pub first_face: u64,
-    /// The positions that corners refer to: of this piece, or of the whole mesh.
+    /// The positions that corners index, of this piece or of the whole mesh.
     pub positions: &'a [[f32; 3]],
-    /// A color for each position, red, green, blue and alpha (sRGB); empty if there are none.
+    /// Per-position sRGB colors with alpha; empty if there are none.
     pub colors: &'a [[u8; 4]],
     /// The faces of this piece.
     pub faces: PieceFaces<'a>,
-    /// A normal for each face, as in STL; empty if there are none.
+    /// Per-face normals, as in STL; empty if there are none.
     pub face_normals: &'a [[f32; 3]],
-    /// The attribute of each face of a binary STL file; empty if there are none.
+    /// Per-face attribute of a binary STL file; empty if there are none.
     pub face_attributes: &'a [u16],
 }
 
@@ -55,26 +55,26 @@ pub enum PieceFaces<'a> {
     Points,
     /// Every three positions are a triangle.
     Triangles,
-    /// Faces of any number of corners, even fewer than three.
+    /// Faces with any number of corners, even fewer than three.
     Lists {
         /// Face `f` has the corners `offsets[f]..offsets[f + 1]`.
         offsets: &'a [u32],
-        /// Indices of positions. Unlike the indices of a model, they may be out of range.
+        /// Position indices. Unlike those of a model, they may be out of range.
         corners: &'a [u32],
     },
 }
 
-/// Takes a mesh piece by piece.
+/// Receives a mesh piece by piece.
 pub trait MeshConsumer: Sync {
     /// Called once, before the first piece.
     ///
     /// # Errors
-    /// Any error; it stops the reading.
+    /// Any error stops the reading.
     fn start(&self, positions: KnownPositions<'_>) -> Result<()>;
 
-    /// Takes a piece. Called on any thread, in any order, and concurrently.
+    /// Receives a piece. Called on any thread, in any order, and concurrently.
     ///
     /// # Errors
-    /// Any error; it stops the reading.
+    /// Any error stops the reading.
     fn take(&self, piece: &MeshPiece<'_>) -> Result<()>;
 }

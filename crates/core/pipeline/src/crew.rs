@@ -1,8 +1,7 @@
-//! The workers: own threads, or the caller's pool.
+//! The workers: scoped threads or the caller's pool.
 //!
-//! This is the only module of the crate that starts threads, which live as long as one piece of work. [`super::run`]
-//! and [`super::parallel`] use it. None of their workers may wait for one that has not started, since a pool may run
-//! its tasks one after another.
+//! No other module of the crate starts threads. They live for one call; [`super::run`] and [`super::parallel`] use
+//! them. A worker must never wait for one that has not started, because a pool may run its tasks sequentially.
 
 use crate::options::{RunOptions, ThreadPool};
 use crate::sync::{Mutex, ScopedJoinHandle, scope, spawn};
@@ -13,16 +12,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::PoisonError;
 
 thread_local! {
-    /// The pool of the job that this thread works for.
+    /// The pool of the job that this thread works on.
     static POOL: RefCell<Option<ThreadPool>> = const { RefCell::new(None) };
 }
 
-/// Runs a job with the pool and the trace from its options.
+/// Runs a job with the pool and the trace of its options.
 pub fn within<T>(options: &RunOptions, job: impl FnOnce() -> T) -> T {
     trace::within(options.trace.as_ref(), options.worker_threads(), || with_pool(&options.pool, job))
 }
 
-/// Runs a job on `pool`, or on own threads if it is `None`.
+/// Runs a job on `pool`; `None` means new threads.
 fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
     struct RestorePool(Option<ThreadPool>);
     impl Drop for RestorePool {
@@ -34,11 +33,12 @@ fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
     job()
 }
 
-/// Whether this build has threads: WebAssembly has none without shared memory, and then needs no code that starts them.
+/// Whether this build has threads. WebAssembly without shared memory has none, and leaves out the code that starts
+/// them.
 pub(crate) const HAS_THREADS: bool = cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
 
-/// Runs `work` on `threads` threads in total, including this one, or on fewer if the system refuses some. A job's pool
-/// runs it as many times, possibly sequentially.
+/// Runs `work` on `threads` threads including this one, or on fewer if the system refuses some. With a pool, it runs
+/// `work` the same number of times, possibly sequentially.
 pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     if threads <= 1 || !HAS_THREADS {
         return work();
@@ -46,8 +46,8 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     on_many_threads(threads, &work);
 }
 
-/// Like [`on_threads`]. Compiled once: as a generic function, it and what it calls were three tenths of the LLVM code
-/// of `polyhaul-geometry` (352,000 lines became 245,000, by `cargo llvm-lines`).
+/// Same as [`on_threads`], but compiled once: as a generic function, it and its callees made up three tenths of the
+/// LLVM code of `polyhaul-geometry` (352,000 lines became 245,000, by `cargo llvm-lines`).
 fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     let joint = trace::joint();
     let work = || match &joint {
@@ -63,8 +63,8 @@ fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
 }
 
 fn on_own(threads: usize, work: &(dyn Fn() + Sync)) {
-    // Threads are joined, not detached: glibc's `pthread_detach` reads the memory of a thread that may already have
-    // ended and freed it, which crashed a test run (2.36).
+    // Joins the threads instead of detaching them: glibc 2.36's `pthread_detach` reads the memory of a thread that may
+    // already have ended and freed it, which crashed a test run.
     scope(|scope| {
         let mut others = Vec::new();
         let has_room = others.try_reserve_exact(threads - 1).is_ok();
@@ -82,8 +82,8 @@ fn on_own(threads: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
-/// Runs `job`, and `helper` in parallel on another thread. `helper` does not run if the job uses a caller's pool, or if
-/// the system refuses a thread. It must end once the job has ended, even by a panic.
+/// Runs `job`, and `helper` in parallel on another thread. Skips `helper` if the job uses a caller's pool or the system
+/// refuses a thread. `helper` must end once the job has ended, even by a panic.
 pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -> T {
     struct JoinOnDrop<'s>(Option<ScopedJoinHandle<'s, ()>>);
     impl Drop for JoinOnDrop<'_> {
@@ -100,12 +100,12 @@ pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -
     })
 }
 
-/// Panics do not reach the pool: the first one is resumed here. Work that the pool did not run is done here too; if
-/// none is left, `work` finds nothing to do.
+/// Runs `count` tasks on a pool. Panics do not reach the pool: the first one is resumed here. Runs `work` once more at
+/// the end for tasks that the pool skipped; if nothing is left to do, that call returns at once.
 fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn() + Sync)) {
     let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
     let task = |_: usize| {
-        // Parallel parts inside the work go to the same pool.
+        // Nested parallel loops use the same pool.
         let inside = || with_pool(&Some(pool.clone()), work);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(inside)) {
             panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
@@ -128,7 +128,7 @@ mod tests {
         Some(ThreadPool(Arc::new(run)))
     }
 
-    /// Returns how many of `threads` workers each took one of 100 items, and how many items were taken.
+    /// Returns how many of `threads` workers took any of 100 items, and how many items were taken.
     fn taken(threads: usize) -> (usize, usize) {
         let workers = AtomicUsize::new(0);
         let left = AtomicUsize::new(100);
@@ -157,7 +157,7 @@ mod tests {
             std::thread::scope(|scope| _ = scope.spawn(|| task(0)));
         });
         with_pool(&recording_pool, || on_threads(3, || on_threads(2, || ())));
-        // The work itself ran twice: once on the pool, and once to check that none is left.
+        // The work ran twice: on the pool, and afterwards to check that nothing is left.
         assert_eq!(*counts.lock().unwrap(), [3, 2, 2]);
         with_pool(&recording_pool, || with_pool(&None, || on_threads(7, || ())));
         on_threads(7, || ());

@@ -1,7 +1,7 @@
-//! Bytes of a source in order, for formats that are not line-based: peeked at, taken and put back.
+//! Bytes of a source in order, for formats that are not line-based. They can be peeked at, taken and put back.
 //!
 //! If the source fails, the bytes before the error are delivered first. A positioned source can also be read at any
-//! offset. [`super::chunk`] cuts text.
+//! offset. For text, see [`super::chunk`].
 
 use super::chunk::TextChunks;
 use super::read::{Extent, Garbage, buffer, check_end, failed, kept, read_part};
@@ -21,15 +21,15 @@ pub struct Feed<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
     name: Arc<str>,
-    /// Bytes that were read; the bytes from `start` have not been taken.
+    /// Buffered bytes; those from `start` have not been taken.
     carry: Vec<u8>,
     start: usize,
     /// Offset of the next read: the end of `carry`.
     offset: u64,
     ended: bool,
-    /// The error that ended it, if any.
+    /// The error that ended the source, if any.
     failed: Option<Error>,
-    /// Parts of a positioned source that were read ahead, in order.
+    /// Parts of a positioned source that were read ahead, in order of offset.
     ahead: VecDeque<FeedPart>,
 }
 
@@ -48,7 +48,7 @@ impl FeedPart {
 }
 
 impl<'a> Feed<'a> {
-    /// Creates a feed of all bytes of `source`; `garbage` records data after the compressed data.
+    /// Creates a feed of `source`; `garbage` records data after the compressed data.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>) -> Feed<'a> {
         let name = source.name().into();
         Feed {
@@ -64,16 +64,16 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Creates a feed of all bytes of a feed's source, in memory if it is a short stream; see [`kept`].
+    /// Restarts the feed from memory if its source is a short stream; see [`kept`].
     ///
     /// # Errors
-    /// Those of the stream.
+    /// Errors of reading the stream.
     pub fn kept(self) -> Result<Feed<'a>> {
         let source = kept(self.source, self.garbage.as_ref())?;
         Ok(Feed::new(source, self.garbage))
     }
 
-    /// Returns a feed of the same source, from its start.
+    /// Returns a new feed that starts at the beginning of the same source.
     pub fn again(&self) -> Feed<'a> {
         Feed::new(self.source.clone(), self.garbage.clone())
     }
@@ -93,12 +93,12 @@ impl<'a> Feed<'a> {
         self.offset - (self.carry.len() - self.start) as u64
     }
 
-    /// Reads until `out` is full or the source ends or fails; returns how many bytes were read.
+    /// Reads until `out` is full or the source ends or fails; returns the number of bytes.
     fn fill(&mut self, out: &mut [u8]) -> usize {
         self.fill_by(out, Source::read_at)
     }
 
-    /// Same as [`Feed::fill`]; a positioned source is read with `read`.
+    /// Same as [`Feed::fill`], but reads a positioned source with `read`.
     fn fill_by(&mut self, out: &mut [u8], read: ReadAt<'a>) -> usize {
         let mut filled = 0;
         while filled < out.len() && !self.ended {
@@ -125,8 +125,8 @@ impl<'a> Feed<'a> {
         filled
     }
 
-    /// Reads at an offset until `out` is full or the source ends. Bytes that were read before come from memory, others
-    /// from `read`.
+    /// Reads at an offset until `out` is full or the source ends, from buffered bytes if possible and with `read`
+    /// otherwise.
     fn read_by(&self, offset: u64, out: &mut [u8], read: ReadAt<'a>) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
@@ -150,7 +150,7 @@ impl<'a> Feed<'a> {
         Ok(filled)
     }
 
-    /// Returns the bytes at `at` that were read and not taken.
+    /// Returns the bytes from `at` that were read and not taken.
     fn buffered(&self, at: u64) -> &[u8] {
         fn rest_at(bytes: &[u8], start: u64, at: u64) -> Option<&[u8]> {
             let rest = bytes.get(usize::try_from(at.checked_sub(start)?).ok()?..)?;
@@ -168,7 +168,7 @@ impl<'a> Feed<'a> {
         self.forget_passed();
     }
 
-    /// Drops parts that were read ahead and have been passed.
+    /// Drops parts that end before the current offset.
     fn forget_passed(&mut self) {
         let at = self.offset;
         while self.ahead.front().is_some_and(|part| part.end() <= at) {
@@ -181,7 +181,7 @@ impl<'a> Feed<'a> {
         self.ended && self.start == self.carry.len()
     }
 
-    /// Takes bytes into `out` until it is full or the source ends or fails; returns how many.
+    /// Takes bytes into `out` until it is full or the source ends or fails; returns the number of bytes.
     pub fn take(&mut self, out: &mut [u8]) -> usize {
         let pending = &self.carry[self.start..];
         let count = pending.len().min(out.len());
@@ -190,7 +190,7 @@ impl<'a> Feed<'a> {
         count + self.fill(&mut out[count..])
     }
 
-    /// Puts back the last bytes that were taken.
+    /// Puts back the last bytes taken.
     pub fn put_back(&mut self, rest: &[u8]) -> Result<()> {
         if self.start < self.carry.len() {
             // All bytes taken came from `carry`. Copying the rest for each of many small elements would be slow.
@@ -229,7 +229,7 @@ impl<'a> Feed<'a> {
         self.read_by(offset, out, Source::read_at)
     }
 
-    /// Same as [`Feed::read_at`], for bytes that will be read again; they are kept in memory until then.
+    /// Same as [`Feed::read_at`], for bytes that will be read again: the source buffers them until then.
     pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         self.read_by(offset, out, Source::peek_at)
     }
@@ -244,20 +244,20 @@ impl<'a> Feed<'a> {
         self.source.piece_bytes()
     }
 
-    /// Returns the error of the source, once all bytes before it were taken.
+    /// Returns the error of the source, after all bytes before it were taken.
     pub fn failed(&mut self) -> Option<Error> {
         self.failed.take()
     }
 
-    /// Reads ahead without taking anything; returns all bytes not taken, and whether the source ends after them. Their
-    /// number at least doubles with each call until then; after that, an error is returned if there was one.
+    /// Reads ahead without taking bytes; returns all bytes not taken, and whether the source ends after them. Each call
+    /// at least doubles their number until the end; a further call returns the source's error, if any.
     pub fn look_further(&mut self) -> Result<(&[u8], bool)> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
         let filled = self.carry.len();
         let room = self.size().map_or(u64::MAX, |size| size.saturating_sub(self.offset));
-        // Does not allocate more than a small file needs.
+        // Allocates no more than a small file needs.
         let step = usize::try_from(room).map_or(usize::MAX, |room| room.saturating_add(1)).min(filled.max(BLOCK_BYTES));
         self.carry.try_reserve(step).map_err(|_| Error::memory("the header"))?;
         let mut carry = std::mem::take(&mut self.carry);
@@ -268,12 +268,12 @@ impl<'a> Feed<'a> {
         Ok((&self.carry[self.start..], self.ended && self.failed.is_none()))
     }
 
-    /// Returns the whole source as text, including the bytes that were peeked at.
+    /// Returns the whole source as text, including the bytes peeked at.
     pub fn into_text(self) -> TextChunks<'a> {
         TextChunks::new(self.source).tolerant(self.garbage).continued_after(self.carry)
     }
 
-    /// Skips the next `count` bytes, which were peeked at.
+    /// Skips the next `count` bytes, which must have been peeked at.
     pub fn skip(&mut self, count: u64) {
         if self.is_positioned() {
             return self.seek(self.at() + count);

@@ -1,27 +1,26 @@
-//! Fresh memory in huge pages, as long as these are cheap.
+//! Fresh memory in huge pages, as long as these are fast.
 //!
-//! Touching a huge page that is available takes a fraction of the time of its 512 small pages. But in virtual machines
-//! with memory ballooning, the host reclaims free memory (*free page reporting*: blocks of 2 MiB and more, two seconds
-//! after they became free), and then the first touch of a huge page waits for the host: 300 MB took 0.57 s in huge
-//! pages, and 0.12 s in small ones, which come from blocks that the host does not reclaim. So arrays start with huge
-//! pages, change to small ones when one has stalled, and try huge ones again after a while. This reduced the time to
-//! read 300 MB of binary PLY after three idle seconds to a third (medians of `read ply binary after a pause`, on 1 and
-//! 2 threads).
+//! Touching an available huge page takes a fraction of the time of its 512 small pages. But in virtual machines with
+//! memory ballooning, the host reclaims free memory (*free page reporting*: blocks of 2 MiB and more, two seconds after
+//! they became free), and then the first touch of a huge page waits for the host: 300 MB took 0.57 s in huge pages, and
+//! 0.12 s in small ones, which come from blocks that the host does not reclaim. So arrays start with huge pages, fall
+//! back to small ones when one stalls, and try huge ones again after a while. This reduced the time to read 300 MB of
+//! binary PLY after three idle seconds to a third (medians of `read ply binary after a pause`, on 1 and 2 threads).
 //!
-//! This module never allocates. See [`column`](mod@crate::column) for arrays that threads fill in parallel, and
-//! [`arrays`](crate::arrays) for zeroed ones.
+//! Except in [`extend`], this module does not allocate. For arrays that threads fill in parallel, see
+//! [`column`](mod@crate::column); for zeroed ones, [`arrays`](crate::arrays).
 
 use std::collections::TryReserveError;
 use std::ops::Range;
 
-/// The size of a huge page, and the minimum size of an array that requests them; smaller ones would waste most of one.
+/// The size of a huge page, and of the smallest array that requests them; a smaller one would waste most of a page.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Minimum size of a range for system calls, unless it enters another huge page: a line in pieces of 200 bytes
-/// populated its last huge page with each piece, which the test `growth` of pbrt found.
+/// Minimum size of a range for system calls, unless it enters another huge page. Without it, a line appended in pieces
+/// of 200 bytes populated its last huge page with each piece, which the test `growth` of pbrt found.
 const MIN_TOUCHED_BYTES: usize = 64 << 10;
 
-/// How an array's fresh memory is requested. Has no effect except on Linux; other systems choose the size of pages
+/// The kind of pages to request for an array's fresh memory. Only for Linux; other systems choose page sizes
 /// themselves.
 #[derive(Default)]
 pub struct HugePages {
@@ -32,7 +31,7 @@ pub struct HugePages {
 }
 
 impl HugePages {
-    /// Requests huge pages for an array that is large enough, unless they stall. Call it after each allocation.
+    /// Requests huge pages if the array is large enough and they do not stall. Call it after each allocation.
     pub fn request<T>(&self, start: *const T, count: usize) {
         #[cfg(target_os = "linux")]
         linux::request(&self.mode, start.addr(), count * size_of::<T>());
@@ -40,8 +39,8 @@ impl HugePages {
         let _ = (start, count);
     }
 
-    /// Touches the pages of `range` (in elements) before it is filled. Each page is touched by one thread; a thread
-    /// that would wait for it touches one of the next. If a page stalls, the rest of the array gets small pages.
+    /// Touches the pages of `range` (in elements) before it is filled. One thread touches each page; a thread that
+    /// would have to wait touches a later page instead. If a page stalls, the rest of the array uses small pages.
     ///
     /// # Safety
     /// `start` is an allocation of `count` elements that contains `range`, and no other thread reads or writes the
@@ -58,7 +57,7 @@ impl HugePages {
     }
 }
 
-/// Appends values to a vector that may become large. If it must grow, it reserves space for `later` further values, if
+/// Appends values to a vector that may become large. If it has to grow, it also reserves space for `later` values, if
 /// there is memory for them.
 pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(), TryReserveError> {
     let old_capacity = out.capacity();
@@ -68,7 +67,7 @@ pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(
     let end = start + size_of_val(values);
     let enters_page = start.div_ceil(HUGE_PAGE_BYTES) < end.div_ceil(HUGE_PAGE_BYTES);
     if end - start >= MIN_TOUCHED_BYTES || enters_page || out.capacity() != old_capacity {
-        // A vector cannot store its mode, but this is only one system call for many values.
+        // A vector has no room for a mode, but this is only one system call for many values.
         let pages = HugePages::default();
         pages.request(out.as_ptr(), out.capacity());
         // SAFETY: the range is reserved and unused, and belongs to this vector.
@@ -86,23 +85,23 @@ mod linux {
 
     const PAGE_BYTES: usize = 4096;
     const MILLISECOND_NS: u64 = 1_000_000;
-    /// A huge page whose first touch takes more CPU time than this has waited for the host.
+    /// CPU time of a first touch above which the huge page counts as stalled: it waited for the host.
     const STALL_NS: u64 = MILLISECOND_NS;
-    /// How long arrays get small pages after a stall: minimum and maximum of a time that doubles with each stall.
+    /// How long arrays use small pages after a stall: bounds of a time that doubles with each stall.
     const MIN_AVOIDED_NS: u64 = 16 * MILLISECOND_NS;
     const MAX_AVOIDED_NS: u64 = 512 * MILLISECOND_NS;
     /// Maximum number of pages that a thread touches ahead of its range.
     const MAX_AHEAD: usize = 8;
-    /// Maximum number of times that a thread yields while another one touches the page it needs.
+    /// Maximum number of times to yield while another thread touches the page that this one needs.
     const MAX_YIELDS: usize = 20_000;
 
-    /// When to try huge pages again, in nanoseconds of the monotonic clock. Shared by all jobs, because stalls are a
-    /// property of the machine: one job's stall spares the next one its own.
+    /// When to try huge pages again, in nanoseconds of the monotonic clock. Shared by all jobs, because the machine
+    /// causes the stalls: a stall in one job spares the next one its own.
     pub(super) static AVOIDED_UNTIL: AtomicU64 = AtomicU64::new(0);
-    /// How long the last stall made arrays avoid huge pages.
+    /// How long the last stall made arrays avoid huge pages, in nanoseconds.
     static AVOIDED_NS: AtomicU64 = AtomicU64::new(0);
 
-    /// Modes of an array: too small to matter, in huge pages, or large but in small pages.
+    /// Modes of an array: too small for huge pages, in huge pages, or large but in small pages.
     const PLAIN: u8 = 0;
     const HUGE: u8 = 1;
     pub(super) const SMALL: u8 = 2;
@@ -121,17 +120,17 @@ mod linux {
         }
     }
 
-    /// The pages that threads are touching or touched last. Page `n` is in slot `n` modulo the count, as `2 * n` while
-    /// it is being touched and `2 * n + 1` afterwards. A page that another one replaced may be touched again, which is
-    /// cheap.
+    /// The pages that threads are touching or have touched last. Page `n` is in slot `n` modulo the slot count, as
+    /// `2 * n` while it is being touched and `2 * n + 1` afterwards. A page whose slot was reused may be touched
+    /// again, which is cheap.
     ///
-    /// When several threads touch a page at the same time, the kernel clears a page for each of them, and keeps only
+    /// If several threads touch a page at the same time, the kernel clears one page for each of them, and keeps only
     /// the first.
     #[derive(Default)]
     pub(super) struct Claims([AtomicUsize; 32]);
 
     impl Claims {
-        /// Returns whether this thread is the first to reach a page, and has to touch it.
+        /// Returns whether this thread is the first to reach a page and must touch it.
         pub(super) fn claim(&self, page: usize) -> bool {
             let slot = &self.0[page % self.0.len()];
             let state = slot.load(Relaxed);
@@ -142,7 +141,7 @@ mod linux {
             self.0[page % self.0.len()].store(2 * page + 1, Relaxed);
         }
 
-        /// Returns whether a thread is touching a page.
+        /// Returns whether a thread is touching this page.
         pub(super) fn is_claimed(&self, page: usize) -> bool {
             self.0[page % self.0.len()].load(Relaxed) == 2 * page
         }
@@ -156,7 +155,7 @@ mod linux {
         let range_start = start + range.start;
         let range_end = start + range.end;
         if mode.load(Relaxed) == HUGE {
-            // Parts of huge pages at the ends of the array are in small pages.
+            // The array's ends share huge pages with other memory, so only whole pages in between are huge.
             let whole = start.div_ceil(HUGE_PAGE_BYTES)..(start + bytes) / HUGE_PAGE_BYTES;
             let first_page = (range_start / HUGE_PAGE_BYTES).max(whole.start);
             for page in first_page..range_end.div_ceil(HUGE_PAGE_BYTES).min(whole.end) {
@@ -165,7 +164,7 @@ mod linux {
                 unsafe { reach(&pages.claims, page, whole.end, byte) };
             }
         }
-        // All arrays change their mode after a stall, and again when huge pages are tried again.
+        // Each array changes its mode after a stall, and again when huge pages are retried.
         match mode.load(Relaxed) {
             HUGE if is_avoided() && mode.swap(SMALL, Relaxed) == HUGE => {
                 _ = advise(start, bytes, libc::MADV_NOHUGEPAGE)
@@ -176,13 +175,13 @@ mod linux {
             _ => {}
         }
         if mode.load(Relaxed) == SMALL && range.len() >= MIN_TOUCHED_BYTES {
-            // One call is faster than a fault for each page (0.92 of the time in the same benchmark).
+            // One call is faster than one fault per page (0.92 of the time in the same benchmark).
             advise(range_start, range.len(), libc::MADV_POPULATE_WRITE);
         }
     }
 
-    /// Touches a huge page, unless another thread has. While another thread is touching it, this one touches one of the
-    /// next pages, up to `end`, which will be needed soon, and then yields until the page is there.
+    /// Touches a huge page unless another thread does. While another thread touches it, touches one of the next pages
+    /// before `end` instead, which will be needed soon, then yields until the first page is ready.
     ///
     /// # Safety
     /// `byte` is in the page and allocated, and no other thread uses it.
@@ -201,7 +200,7 @@ mod linux {
         }
     }
 
-    /// Touches a huge page, and records whether it stalls. Other threads may write to it meanwhile.
+    /// Touches a huge page, and records whether it stalled. Other threads may write to the page meanwhile.
     ///
     /// # Safety
     /// `byte` is allocated, and no other thread uses it.
@@ -223,7 +222,7 @@ mod linux {
         }
     }
 
-    /// Returns how long to avoid huge pages after a stall, given the `last` time, which ended `since` ago.
+    /// Returns how long to avoid huge pages after a stall: `last` is the previous time, which ended `since` ago.
     pub(super) fn next_avoided(last: u64, since: u64) -> u64 {
         if since > MAX_AVOIDED_NS { MIN_AVOIDED_NS } else { (2 * last).clamp(MIN_AVOIDED_NS, MAX_AVOIDED_NS) }
     }
@@ -233,8 +232,9 @@ mod linux {
         until > 0 && now(libc::CLOCK_MONOTONIC) < until
     }
 
-    /// Advises for all pages of a range, including its first and last. Advice for a part of an array would split the
-    /// mapping in two, which then cannot be moved without a copy when it grows (twice the page faults, measured).
+    /// Advises for all pages of a range, including those it only partly covers. Advice for a part of an array would
+    /// split the mapping in two, and the kernel could then move it only by copying when it grows (twice the page
+    /// faults, measured).
     fn advise(start: usize, bytes: usize, advice: i32) -> bool {
         let start_page = start / PAGE_BYTES * PAGE_BYTES;
         let end = (start + bytes).next_multiple_of(PAGE_BYTES);
@@ -303,7 +303,7 @@ mod tests {
         assert!(!claims.claim(7));
         claims.finish(7);
         assert!(!claims.claim(7) && !claims.is_claimed(7));
-        // Other pages do not change that, until one has the same slot.
+        // Other pages do not change this, until one uses the same slot.
         assert!(claims.claim(8) && !claims.is_claimed(7) && claims.is_claimed(8));
         assert!(claims.claim(7 + 32) && !claims.is_claimed(7) && claims.claim(7));
         let firsts = || (100..110).filter(|&page| claims.claim(page)).count();

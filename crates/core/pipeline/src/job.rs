@@ -1,17 +1,17 @@
-//! Read jobs with named stages, which move a chunk into the model.
+//! Read jobs with named stages, which move chunks into the model.
 //!
-//! The scheduler ([`super::run`]) only knows numbered stages; this module names them. Write jobs are in
+//! The scheduler ([`super::run`]) has only numbered stages; this module names them. For write jobs, see
 //! [`super::write`].
 
 use super::run::{Job, Phase};
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::Result;
 
-/// A job that reads in chunks. Each is parsed in parallel, then placed in the order of the chunks.
+/// A job that reads in chunks. Chunks are parsed in parallel, then placed in order.
 ///
-/// Some jobs have more stages. They `scan` and `number` chunks first if parsing depends on earlier chunks; they
-/// `publish` chunks in parallel once these have a position, and `finish` in order after that. Every method can run on
-/// any thread; ordered ones are called once per chunk, and never concurrently.
+/// Some jobs have more stages: `scan` and `number` come first if parsing depends on earlier chunks; `publish` runs in
+/// parallel once chunks have a position, and `finish` in order after that. Every method can run on any thread; ordered
+/// ones are called once per chunk, and never concurrently.
 pub trait ChunkJob: Sync {
     /// A pooled slot for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
@@ -20,11 +20,11 @@ pub trait ChunkJob: Sync {
 
     /// The phase of parsing in traces.
     const PHASE: Phase = Phase::Parse;
-    /// Whether chunks are scanned and numbered before they are parsed.
+    /// Whether to scan and number chunks before they are parsed.
     const SCANS: bool = false;
-    /// Whether chunks are published after they were placed.
+    /// Whether to publish chunks after they were placed.
     const PUBLISHES: bool = false;
-    /// Whether chunks are finished in order after they were published.
+    /// Whether to finish chunks in order after they were published.
     const FINISHES: bool = false;
 
     /// Returns whether chunks must be taken sequentially, as from a stream.
@@ -32,7 +32,7 @@ pub trait ChunkJob: Sync {
         true
     }
 
-    /// Returns work for idle workers, if chunks come from a compressed stream.
+    /// Returns work that idle workers can do if chunks come from a compressed stream.
     fn ahead(&self) -> Option<&dyn DecodeAhead> {
         None
     }
@@ -43,17 +43,17 @@ pub trait ChunkJob: Sync {
     /// Fills the slot with chunk `number`; returns `false` if there is none.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
 
-    /// In parallel: finds the data that later chunks depend on.
+    /// In parallel: collects the data that later chunks depend on.
     fn scan(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    /// In order: passes that data on.
+    /// In order: passes the scanned data on to later chunks.
     fn number(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    /// In parallel: bytes to values.
+    /// In parallel: converts bytes to values.
     fn parse(&self, slot: &mut Self::Slot) -> Result<()>;
 
     /// In order: resolves state that crosses chunk boundaries, and assigns positions to the values.
@@ -64,13 +64,13 @@ pub trait ChunkJob: Sync {
         Ok(())
     }
 
-    /// In order: the remaining work.
+    /// In order: does the work that remains after publishing.
     fn finish(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 }
 
-/// A stage of a [`ChunkJob`], by its parallel part.
+/// A stage of a [`ChunkJob`], named after its parallel part.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Scan,
@@ -79,7 +79,7 @@ enum Stage {
 }
 
 impl Stage {
-    /// The stage with this number.
+    /// Returns the stage with this number.
     fn from_number<J: ChunkJob>(number: usize) -> Stage {
         match number.checked_sub(usize::from(J::SCANS)) {
             None => Stage::Scan,
@@ -153,7 +153,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, Instant};
 
-    /// Joins the text again; the first chunk waits until another worker has decoded ahead.
+    /// Concatenates the text; the first chunk waits until another worker has decoded ahead.
     struct Lines<'a> {
         chunks: TextChunks<'static>,
         ahead: Counted<'a>,

@@ -1,13 +1,13 @@
-//! The scheduler: chunks, slots, order. All jobs run on its threads; the manifests of the crates that start others say
-//! why (`threads` in `[package.metadata.polyhaul]`).
+//! The scheduler: chunks, slots and their order. All jobs run on its threads. The few crates that start other threads
+//! give their reason in their manifest (`threads` in `[package.metadata.polyhaul]`).
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order; `queue` holds the chunks in flight.
 //! [`chunk`] cuts text into chunks at line boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an
-//! array that many workers fill, in [`huge`] pages while these are fast. [`feed`] and [`window`] deliver bytes in
-//! order, [`bytes`] by offset. [`read`] reads and attributes failures. [`relay`] passes bytes between parts that are
-//! read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a sink,
-//! compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered
-//! work. [`prefetch`] fetches cold files while they are parsed. [`crew`] supplies the threads: own ones, or the
+//! array that many workers fill, in [`huge`] pages as long as these are fast. [`feed`] and [`window`] deliver bytes in
+//! order, [`bytes`] by offset. [`read`] reads a source and attributes failures. [`relay`] passes bytes between parts
+//! that are read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a
+//! sink, compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for
+//! unordered work. [`prefetch`] fetches cold files while they are parsed. [`crew`] provides the threads, its own or the
 //! caller's pool; [`machine`] counts cores and memory. [`attempt`] is the result of a fast path that may decline.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]

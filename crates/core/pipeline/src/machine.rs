@@ -1,47 +1,47 @@
-//! The cores and the memory that this process may use: those of the machine, and the limits of its container.
+//! The cores and memory that this process may use: the machine's, within the limits of its container.
 //!
 //! Nothing else in the workspace decides this. On Linux, `groups` reads the limits of control groups, which containers,
-//! Slurm and systemd set; CPU sets are part of the process's affinity. Other systems report their cores, and no memory.
+//! Slurm and systemd set; CPU sets are part of the process's affinity mask. Other systems report their cores, but no
+//! memory.
 
 #[cfg(target_os = "linux")]
 mod groups;
 
 use std::sync::OnceLock;
 
-/// The limits that control groups set for this process, where they are below what the machine has.
+/// The limits that control groups set for this process, if they are below the machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Container {
-    /// CPU time per second, in cores: 1.5 for three cores half of the time.
+    /// CPU time per second, in cores: 1.5 means three cores half of the time.
     pub cores: Option<f64>,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
 }
 
 impl Container {
-    /// Returns the limits of the container of this process; without a container, all are `None`.
+    /// Returns the limits of this process's container; all `None` without one.
     pub fn this() -> Container {
         static CONTAINER: OnceLock<Container> = OnceLock::new();
         *CONTAINER.get_or_init(system::container)
     }
 }
 
-/// Returns the number of cores that this process may use, at least 1: those in its affinity mask, or as many as its
-/// container's CPU time keeps busy, rounded up.
+/// Returns the number of cores that this process may use, at least 1: those in its affinity mask, or fewer if its
+/// container's CPU quota, rounded up, is smaller.
 pub fn cores() -> usize {
-    // Read once: on Linux this takes several files, and scenes with thousands of meshes would read them for each mesh.
+    // Cached: on Linux this reads several files, and a scene with thousands of meshes would read them for each mesh.
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(system::cores)
 }
 
-/// Returns the memory that the system can still give to this process, in bytes: the machine's available memory, or what
-/// is left below the limits of its container, where cached files count as free. `None` if the system does not report
-/// it.
+/// Returns the memory still available to this process, in bytes: the machine's available memory or what is left below
+/// its container's limits, whichever is less. Cached files count as free. `None` if the system does not report it.
 pub fn free_memory_bytes() -> Option<u64> {
     system::free_memory_bytes()
 }
 
-/// The number of cores according to the standard library, where the system reports nothing more exact.
+/// Returns the standard library's number of cores, for systems that report nothing more exact.
 fn standard_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

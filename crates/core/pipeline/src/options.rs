@@ -9,19 +9,19 @@ use polyhaul_trace::{self as trace, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The options of every format's reader, and `own`, the options of one format.
+/// The options of every format's reader; `own` has the options of one format.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions<O = ()> {
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
     /// Limits on what the data may request.
     pub limits: Limits,
-    /// How to treat faults in the data.
+    /// Handling of faults in the data.
     pub faults: FaultPolicy,
-    /// How coordinates are read.
+    /// The precision of coordinates.
     pub precision: PrecisionPass,
-    /// Read only the first rows of an image, of about so many pixels, if its format can: for a color that stands for
-    /// it.
+    /// If the format supports it, reads only the first rows of an image, of about this many pixels: enough for an
+    /// average color.
     pub first_pixels: Option<u64>,
     /// Options of the format.
     pub own: O,
@@ -36,7 +36,7 @@ impl ParseOptions {
 }
 
 impl<O> ParseOptions<O> {
-    /// Returns whether an invalid statement stops the reading.
+    /// Returns whether an invalid statement stops reading.
     pub fn raises(&self) -> bool {
         self.faults.raises()
     }
@@ -95,7 +95,7 @@ polyhaul_model::options! {
     }
 }
 
-/// A flag that stops a job: clone it, keep one, call [`Cancel::cancel`].
+/// A flag that stops a job: clone it, keep one clone, and call [`Cancel::cancel`].
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -104,7 +104,7 @@ pub struct Cancel(Arc<AtomicBool>);
 pub struct Progress(pub Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
 
 impl Progress {
-    /// Calls the function, and attributes the time to the host.
+    /// Calls the function, and attributes its time to the host in traces.
     pub fn report(&self, bytes: u64, total: Option<u64>) {
         let _span = trace::callback();
         (self.0)(bytes, total);
@@ -120,7 +120,7 @@ pub struct ProgressSteps {
 impl ProgressSteps {
     const STEP_BYTES: u64 = 4 << 20;
 
-    /// Reports that `bytes` of `total` are done, unless little was done since the last report.
+    /// Reports `bytes` of `total`, unless less than a step was done since the last report.
     pub fn report(&mut self, run: &RunOptions, bytes: u64, total: Option<u64>) {
         if let Some(progress) = &run.progress
             && bytes >= self.reported + Self::STEP_BYTES
@@ -156,7 +156,7 @@ pub struct ThreadPool(pub Arc<RunTasks>);
 pub type RunTasks = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
 
 impl RunOptions {
-    /// Returns the number of threads to use: the requested number, or that of [`machine::cores`]. From 1 to 1024.
+    /// Returns the number of threads to use: the requested number or [`machine::cores`], from 1 to 1024.
     pub fn worker_threads(&self) -> usize {
         self.threads.unwrap_or_else(machine::cores).clamp(1, 1024)
     }
@@ -184,17 +184,17 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether a stop was requested.
+    /// Returns whether cancellation was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Fails with [`ErrorKind::Cancelled`](polyhaul_model::error::ErrorKind::Cancelled) if a stop was requested.
+    /// Fails with [`ErrorKind::Cancelled`](polyhaul_model::error::ErrorKind::Cancelled) if cancellation was requested.
     pub fn check(&self) -> Result<()> {
         if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// The flag itself, for signal handlers.
+    /// Returns the flag itself, for signal handlers.
     pub fn flag(&self) -> Arc<AtomicBool> {
         self.0.clone()
     }

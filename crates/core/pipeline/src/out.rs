@@ -1,4 +1,4 @@
-//! The text of a page: a buffer that grows to the size of the longest page, and is reused.
+//! The text of a page: a reused buffer that grows to the size of the longest page.
 
 use crate::arrays::grow_exact;
 use polyhaul_model::error::Result;
@@ -25,8 +25,8 @@ impl Out {
         &self.bytes[..self.len]
     }
 
-    /// Formats into the spare capacity; `format` is called again with more if it returns `false`, because the
-    /// text did not fit.
+    /// Formats into the spare capacity. If the text did not fit, `format` returns `false` and is called again with more
+    /// capacity.
     pub fn format(&mut self, mut format: impl FnMut(&mut Page<'_>) -> bool) -> Result<()> {
         loop {
             let mut page = Page::new(&mut self.bytes[self.len..]);
@@ -40,7 +40,7 @@ impl Out {
         }
     }
 
-    /// Same as [`Out::format`], for text that is written as a whole.
+    /// Same as [`Out::format`], for text that is written all at once.
     pub fn whole(&mut self, mut write: impl FnMut(&mut Page<'_>)) -> Result<()> {
         self.format(|page| page.whole(&mut write))
     }

@@ -9,16 +9,16 @@ use std::sync::Arc;
 /// The compression of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Frames of zstd.
+    /// zstd frames.
     Zstd,
     /// zlib (RFC 1950).
     Zlib,
 }
 
-/// Compresses bytes as one frame of zstd.
+/// Compresses bytes to a single zstd frame.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for a level that zstd does not have.
+/// [`ErrorKind::Usage`] for an invalid level.
 pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
     let mut packed = Vec::new();
     let encoder = Encoder::new(Codec::Zstd, Some(level));
@@ -29,9 +29,9 @@ pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// Decompresses a block at `offset` of a file to exactly `plain_bytes` bytes. Memory is allocated as they arrive.
+/// Decompresses a block at `offset` of a file to exactly `plain_bytes` bytes. Allocates memory as they arrive.
 pub fn unpack(packing: Packing, packed: &[u8], plain_bytes: usize, file: &Arc<str>, offset: u64) -> Result<Vec<u8>> {
-    // The decompressed size is known: the caller checked it against the pixel limit.
+    // The caller has checked the decompressed size against the pixel limit.
     let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(u64::MAX);
     let plain = match packing {
         Packing::Zlib => inflated(packed, plain_bytes),
@@ -59,9 +59,9 @@ pub fn unpack(packing: Packing, packed: &[u8], plain_bytes: usize, file: &Arc<st
     }
 }
 
-/// Reads all bytes, but at most one more than `max_bytes`.
+/// Reads all bytes, up to one more than `max_bytes`.
 fn read_all(source: &Source<'_>, max_bytes: usize) -> io::Result<Vec<u8>> {
-    /// The number of bytes requested at a time.
+    /// The number of bytes to read at a time.
     const STEP_BYTES: usize = 256 << 10;
     let mut plain = Vec::new();
     loop {
@@ -92,7 +92,7 @@ mod tests {
             assert!(again(Packing::Zstd, &pack(&plain, level).unwrap(), plain.len()).unwrap() == plain);
         }
         assert_eq!(pack(&plain, 23).unwrap_err().kind(), ErrorKind::Usage);
-        // `abc` as zlib stores it.
+        // `abc` as a stored zlib block.
         let stored = [0x78, 1, 1, 3, 0, 0xFC, 0xFF, b'a', b'b', b'c', 2, 0x4D, 1, 0x27];
         assert_eq!(again(Packing::Zlib, &stored, 3).unwrap(), b"abc");
     }

@@ -1,7 +1,7 @@
 //! Parallel loops, for work without order.
 //!
-//! Ordered work goes through the numbered chunks of [`super::run`]. Nothing here reads or writes, and only the next
-//! item is waited for.
+//! Ordered work uses the numbered chunks of [`super::run`]. These loops do no input or output, and a thread waits
+//! only for its next item.
 
 use crate::crew::on_threads;
 use crate::options::Cancel;
@@ -11,11 +11,11 @@ use polyhaul_trace::{self as trace, Phase};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads: for disjoint
+/// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads. Typical items are disjoint
 /// mutable chunks of arrays.
 ///
 /// Items are assigned in order, under a lock, so each should be worth some microseconds of work. Each thread creates
-/// its scratch once. One thread or one item starts no thread, which a scene of a million small meshes relies on; if the
+/// its scratch once. One thread or one item starts no threads, which scenes of a million small meshes rely on. If the
 /// system refuses threads, fewer do the work.
 pub fn for_each_item<I, S>(
     threads: usize,
@@ -25,7 +25,7 @@ pub fn for_each_item<I, S>(
 ) where
     I: Iterator<Item: Send> + Send,
 {
-    // Many iterators do not know whether they have more than one item.
+    // Many iterators cannot report whether they have more than one item.
     let first = items.next();
     let second = items.next();
     let max_items = match second {
@@ -44,9 +44,9 @@ pub fn for_each_item<I, S>(
     });
 }
 
-/// Same as [`for_each_item`], until an item fails or the caller cancels.
+/// Same as [`for_each_item`], but stops when an item fails or the caller cancels.
 ///
-/// Returns the error of the first failing item for any number of threads: all items before it were assigned earlier and
+/// Returns the error of the first failing item for any number of threads: the items before it were assigned earlier and
 /// are finished. Some later items may have been processed too.
 pub fn try_for_each_item<I, S>(
     threads: usize,

@@ -1,33 +1,33 @@
-//! From offsets in a chunk's text to places in the file: lines, columns, and the line itself.
+//! Converts offsets in a chunk's text to places in the file: line, column and an excerpt of the line.
 
 use polyhaul_model::error::{Excerpt, Place};
 use std::sync::Arc;
 
-/// Finds places in a chunk's text. Asking in the order of the text keeps it linear: lines are
-/// counted from the last place on.
+/// Converts offsets in a chunk's text to places. Linear if offsets are requested in ascending order, because lines are
+/// counted from the previous place.
 pub struct Placer<'a> {
     text: &'a [u8],
     file: &'a Arc<str>,
     /// The offset of the text in the file.
     offset: u64,
-    /// The last place: an offset in the text, and how many lines of the file ended before it.
+    /// The previous place: its offset in the text, and the number of lines of the file that ended before it.
     at: usize,
     lines: u64,
-    /// The start of the line of the last location, as far as it is known.
+    /// The start of the line of the previous place.
     line_start: usize,
 }
 
 impl<'a> Placer<'a> {
-    /// Creates a finder for a text at `offset` of the file, with `lines` line endings before it.
+    /// Creates a converter for a text at `offset` of the file, after `lines` line endings.
     pub fn new(text: &'a [u8], offset: u64, lines: u64, file: &'a Arc<str>) -> Self {
         Placer { text, file, offset, at: 0, lines, line_start: 0 }
     }
 
-    /// The place of an offset in the text.
+    /// Returns the place of an offset in the text.
     pub fn place(&mut self, offset: u32) -> Place {
         let to = (offset as usize).min(self.text.len());
         if to < self.at {
-            // The tokens of one statement may be requested out of order; it is never far back.
+            // The tokens of one statement may be requested out of order, but never far back.
             self.lines -= polyhaul_text::lines::count(&self.text[to..self.at]) as u64;
             self.at = to;
             self.line_start = line_start(self.text, to);
@@ -46,7 +46,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// The line around a token.
+    /// Returns an excerpt of the line around a token, given as its offset and length.
     pub fn excerpt(&self, token: (u32, u32)) -> Excerpt {
         excerpt(self.text, token)
     }
@@ -57,10 +57,10 @@ fn line_start(text: &[u8], offset: usize) -> usize {
     memchr::memrchr2(b'\n', b'\r', &text[..offset]).map_or(0, |newline| newline + 1)
 }
 
-/// How far an excerpt searches for the ends of its line, in bytes: more than it shows.
+/// How far an excerpt searches for the ends of its line, in bytes. More than it shows.
 const EXCERPT_REACH: usize = 256;
 
-/// The physical line around `token` in `text`, or the part of it near the token.
+/// Returns the physical line around `token` (offset and length) in `text`, or the part of it near the token.
 pub fn excerpt(text: &[u8], token: (u32, u32)) -> Excerpt {
     let at = (token.0 as usize).min(text.len());
     let from = at.saturating_sub(EXCERPT_REACH);

@@ -1,9 +1,9 @@
-//! Decides whether coordinates of a text need double precision.
+//! Decides whether the coordinates of a text file need double precision.
 //!
-//! A reader first converts coordinates to 32-bit floats and observes what they lose. As soon as that matters, it stops
-//! with [`needs_doubles`]'s error, and its caller reads the input again, with doubles beside the floats. What is read
-//! depends only on the whole file: whether the first pass notices early is a matter of time. The rules are in
-//! [`polyhaul_model::precision`], the losses of single numbers in [`polyhaul_text::parse::positions`].
+//! A reader first converts coordinates to 32-bit floats and measures the rounding loss. Once the loss matters, it stops
+//! with the error of [`needs_doubles`], and its caller reads the input again with doubles beside the floats. The result
+//! depends only on the whole file: stopping early only saves time. For the rules, see [`polyhaul_model::precision`];
+//! for the loss of single numbers, [`polyhaul_text::parse::positions`].
 
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::FaultPolicy;
@@ -15,10 +15,10 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// Bytes from the start of a text after which the first pass looks at the box of what was read.
+/// Number of bytes of a text after which the first pass checks the bounding box so far.
 const EARLY_BYTES: u64 = 1 << 20;
 
-/// The cause of an error that stops the first pass, and that no caller sees.
+/// The cause of the error that stops the first pass. Callers of the reader never see it.
 #[derive(Debug)]
 struct NeedsDoubles;
 
@@ -35,30 +35,30 @@ impl std::error::Error for NeedsDoubles {}
 pub struct PrecisionPass {
     /// The requested precision.
     pub precision: Precision,
-    /// Whether this pass keeps doubles until it knows whether they are needed.
+    /// Whether this is the second pass, which keeps doubles until it has decided whether they are needed.
     pub is_second: bool,
-    /// The first pass may stop while it has read at most this many bytes: the whole input, or the part of a pipe that
-    /// was kept.
+    /// The first pass may stop while it has read at most this many bytes: the whole input, or the buffered part of a
+    /// pipe.
     pub restart_bytes: u64,
 }
 
 impl PrecisionPass {
-    /// Whether coordinates are converted to doubles, too.
+    /// Returns whether coordinates are converted to doubles too.
     pub fn has_doubles(&self) -> bool {
         self.precision == Precision::Double || self.is_second
     }
 
-    /// An observer of a chunk's losses.
+    /// Creates a loss counter for a chunk.
     pub fn loss(&self) -> DigitLoss {
         DigitLoss { counts_all: self.counts_all(), ..DigitLoss::default() }
     }
 
-    /// Whether all losses are counted, since the input may be read in single precision in spite of them.
+    /// Returns whether all losses are counted, because the input may be read in single precision in spite of them.
     fn counts_all(&self) -> bool {
         !self.has_doubles() && (self.precision == Precision::Single || self.restart_bytes < u64::MAX)
     }
 
-    /// Whether nothing matters after a short number that loses something.
+    /// Returns whether the first lossy short number ends the pass, so that later numbers do not matter.
     pub fn is_over_at_loss(&self) -> bool {
         self.precision == Precision::Auto && !self.is_second && self.restart_bytes == u64::MAX
     }
@@ -68,33 +68,33 @@ impl PrecisionPass {
     }
 }
 
-/// The error that stops the first pass.
+/// Creates the error that stops the first pass.
 pub fn needs_doubles() -> Error {
     Error::new(ErrorKind::Internal, NeedsDoubles.to_string()).caused_by(io::Error::other(NeedsDoubles))
 }
 
-/// Whether an error means that the input must be read again, with doubles.
+/// Returns whether an error means that the input must be read again, with doubles.
 pub fn asks_for_doubles(error: &Error) -> bool {
     error.io_error().and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<NeedsDoubles>())
 }
 
-/// Observes the coordinates of a text in order.
+/// Accumulates the losses of a text's coordinates, in order.
 #[derive(Debug, Default)]
 pub struct PrecisionWatch {
     loss: DigitLoss,
-    /// The box of the first positions.
+    /// The bounding box of the first positions.
     bounds: Option<Bounds>,
     is_early_over: bool,
     end: u64,
 }
 
 impl PrecisionWatch {
-    /// Starts with a loss that is known.
+    /// Starts with a known loss.
     pub fn of(loss: DigitLoss) -> PrecisionWatch {
         PrecisionWatch { loss, ..PrecisionWatch::default() }
     }
 
-    /// Starts with what doubles lose.
+    /// Starts with the loss of converting `positions` to floats.
     pub fn of_doubles(positions: &[[f64; 3]], pass: PrecisionPass) -> PrecisionWatch {
         let mut loss = pass.loss();
         let mut places = 0;
@@ -104,10 +104,10 @@ impl PrecisionWatch {
         PrecisionWatch::of(loss)
     }
 
-    /// Adds the next chunk, which ends at `end`, and whose positions have the box `bounds`.
+    /// Adds the next chunk, which ends at offset `end` and whose positions have the box `bounds`.
     ///
     /// # Errors
-    /// That of [`needs_doubles`].
+    /// The error of [`needs_doubles`].
     pub fn place(
         &mut self,
         pass: PrecisionPass,
@@ -133,11 +133,11 @@ impl PrecisionWatch {
         Ok(())
     }
 
-    /// Decides about positions with the box `bounds`: whether their doubles are kept. If there are none, warns of what
-    /// rounding lost.
+    /// Returns whether to keep the doubles of positions with the box `bounds`. Without doubles, warns about the
+    /// rounding.
     ///
     /// # Errors
-    /// That of [`needs_doubles`]; in strict mode, that of a loss.
+    /// The error of [`needs_doubles`]; in strict mode, an error for a loss.
     pub fn finish(
         self,
         pass: PrecisionPass,
@@ -159,15 +159,15 @@ impl PrecisionWatch {
         Ok(false)
     }
 
-    /// Whether the box of all positions matters: if not, it need not be computed.
+    /// Returns whether the decision needs the bounding box of all positions.
     pub fn wants_bounds(&self) -> bool {
         self.loss.long > 0
     }
 
-    /// Warns of what rounding lost of positions with the box `bounds`.
+    /// Warns about the rounding of positions with the box `bounds`.
     ///
     /// # Errors
-    /// In strict mode, that of a loss.
+    /// In strict mode, an error for a loss.
     pub fn warn(
         &self,
         bounds: Option<Bounds>,
@@ -198,13 +198,13 @@ impl PrecisionWatch {
     }
 }
 
-/// The message of a warning that coordinates were rounded; `bound` is `up to` for the largest error, or `at most`.
+/// Returns the message that coordinates were rounded; `bound` is "up to" for the largest error, or "at most".
 pub fn rounded(count: u64, bound: &str, error: f64) -> String {
     let what = counted(count, ["coordinate was", "coordinates were"]);
     format!("{what} rounded to 32-bit floats, by {bound} {}", shown(error))
 }
 
-/// An error with three digits.
+/// Formats an error with three significant digits.
 pub fn shown(error: f64) -> String {
     if error == 0.0 || (1e-4..1e6).contains(&error) {
         let places = (2 - error.max(1e-9).log10().floor() as i32).clamp(0, 7) as usize;

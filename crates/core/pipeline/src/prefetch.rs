@@ -1,13 +1,13 @@
 //! Lets the system fetch a cold file while its start is parsed.
 //!
-//! A thread that hardly uses the CPU keeps the disk busy; the workers read the same way with or without it.
-//! `polyhaul_bytes::Prefetch` decides what to fetch, and how far ahead.
+//! One more thread, which hardly uses the CPU, keeps the disk busy; the workers read the same way with or without it.
+//! `polyhaul_bytes::Prefetch` decides what to fetch and how far ahead.
 
 use crate::crew::beside;
 use crate::options::RunOptions;
 use polyhaul_bytes::{Prefetch, Source};
 
-/// Stops the fetching when the job ends, even by a panic.
+/// Stops fetching when the job ends, even by a panic.
 struct StopOnDrop<'p, 's>(&'p Prefetch<'s>);
 
 impl Drop for StopOnDrop<'_, '_> {
@@ -16,8 +16,8 @@ impl Drop for StopOnDrop<'_, '_> {
     }
 }
 
-/// Runs `read`, which reads `source`. If that is a cold file and more than one thread may work, another thread fetches
-/// it.
+/// Runs `read`, which reads `source`. If that is a cold file and the job may use several threads, another thread
+/// fetches it meanwhile.
 pub fn prefetched<T>(source: &Source<'_>, run: &RunOptions, read: impl FnOnce() -> T) -> T {
     let prefetch = if run.worker_threads() > 1 { source.prefetch() } else { None };
     match prefetch.filter(Prefetch::is_cold) {
@@ -50,7 +50,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-    /// Joins the text again, and calls `half` when it has half of it.
+    /// Concatenates the text, and calls `half` once it has half of it.
     struct Lines<'a> {
         chunks: TextChunks<'static>,
         half: &'a (dyn Fn() + Sync),
@@ -88,7 +88,7 @@ mod tests {
 
     const TEXT_BYTES: usize = 20 << 20;
 
-    /// Reads a file, fetched or not, and calls `half` in the middle.
+    /// Reads a file, prefetched or not, and calls `half` in the middle.
     fn read(text: &[u8], is_fetched: bool, half: impl Fn(&File, &RunOptions) + Sync) -> (Result<()>, Vec<u8>) {
         let path = std::env::temp_dir().join(format!("polyhaul-pipeline-prefetch-{}", std::process::id()));
         fs::write(&path, text).unwrap();

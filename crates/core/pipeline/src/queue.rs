@@ -1,11 +1,11 @@
-//! The chunks in flight: free, being worked on, or waiting for their turn.
+//! The chunks in flight: being worked on or waiting for their turn, and the free slots.
 //!
-//! Plain data, which [`super::run`] locks to find its next step. Slots are numbers.
+//! Plain data that [`super::run`] locks to find its next step. Slots are indices.
 
 use crate::sync::mutated;
 use polyhaul_model::error::{Error, Result};
 
-/// A chunk whose parallel part is done and that waits for its turn.
+/// A chunk that finished its parallel part and waits for its turn.
 pub(crate) struct WaitingChunk {
     pub(crate) number: u64,
     pub(crate) slot: usize,
@@ -14,17 +14,17 @@ pub(crate) struct WaitingChunk {
 
 /// The ordered part of a stage.
 pub(crate) struct OrderedStage {
-    /// The number of chunks that reached this stage (unused for the first stage, which all reach). Each stage numbers
-    /// its chunks by their order, because chunks that are done earlier would leave gaps.
+    /// The number of chunks that reached this stage (unused in the first stage, which all chunks reach). Each stage
+    /// numbers its chunks itself, because chunks that are done after an earlier stage would leave gaps.
     pub(crate) arrived: u64,
-    /// The position whose turn it is.
+    /// The position of the chunk whose turn it is.
     pub(crate) next: u64,
-    /// Waiting chunks: the one at `position` has index `position % slots`. All chunks from `next` to the last one hold
-    /// a slot, so there are at most `slots` of them, and no two share an index.
+    /// Waiting chunks; the one at `position` is at index `position % slots`. All chunks from `next` to the last one
+    /// hold a slot, so there are at most `slots` of them, and no two share an index.
     pub(crate) waiting: Vec<Option<WaitingChunk>>,
 }
 
-/// A chunk that is in a stage.
+/// A chunk that is ready for the parallel part of a stage.
 pub(crate) struct ReadyChunk {
     pub(crate) stage: usize,
     /// Its position among the chunks of the stage.
@@ -36,21 +36,21 @@ pub(crate) struct ReadyChunk {
 /// The chunks of a job in all stages, under one lock.
 pub(crate) struct ChunkQueue {
     pub(crate) next_take: u64,
-    /// One past the last chunk, once that is known.
+    /// One past the last chunk, once it is known.
     pub(crate) end: u64,
-    /// Whether a chunk is being taken and the next one must wait for it.
+    /// Whether a chunk is being taken, so that the next one must wait.
     pub(crate) is_taking: bool,
-    /// Whether an ordered part is being done.
+    /// Whether an ordered part is running.
     pub(crate) is_committing: bool,
     pub(crate) stages: Vec<OrderedStage>,
     pub(crate) ready: Vec<ReadyChunk>,
     pub(crate) free: Vec<usize>,
     pub(crate) slots_made: usize,
-    /// Number of workers that are working.
+    /// Number of workers that are in a step.
     pub(crate) busy: usize,
     /// Number of workers that wait for work.
     pub(crate) waiting: usize,
-    /// The error of the lowest chunk.
+    /// The number and error of the lowest chunk that failed.
     pub(crate) failed: Option<(u64, Error)>,
 }
 
@@ -73,7 +73,7 @@ impl OrderedStage {
         (position % self.waiting.len() as u64) as usize
     }
 
-    /// Makes the chunk at `position` wait for its turn.
+    /// Stores the chunk at `position` until its turn.
     pub(crate) fn wait(&mut self, position: u64, waiting: WaitingChunk) {
         let index = self.index(if mutated("commit-order") { self.next } else { position });
         self.waiting[index] = Some(waiting);
@@ -115,8 +115,8 @@ impl ChunkQueue {
         })
     }
 
-    /// Returns whether a chunk still matters: after a failure only earlier chunks do, because the error of the
-    /// lowest chunk wins.
+    /// Returns whether a chunk still matters. After a failure only earlier chunks do, because the error of the lowest
+    /// chunk wins.
     pub(crate) fn counts(&self, number: u64) -> bool {
         self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest || mutated("failure-ignored"))
     }
@@ -153,7 +153,7 @@ impl ChunkQueue {
         self.workable().map(|index| self.ready.swap_remove(index))
     }
 
-    /// Keeps the error of the lowest chunk.
+    /// Records an error, unless a lower chunk has failed.
     pub(crate) fn fail(&mut self, number: u64, error: Error) {
         if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest || mutated("failure-last")) {
             self.failed = Some((number, error));

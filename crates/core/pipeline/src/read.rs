@@ -1,7 +1,7 @@
-//! Reading from a source: a failure becomes an error with its cause and location.
+//! Reads from a source, and converts failures to errors with their cause and location.
 //!
 //! A source can be code of the host, which may panic or break its contract, and its bytes can be compressed and
-//! damaged. Nothing here interprets the bytes.
+//! damaged. This module does not interpret the bytes.
 
 use crate::options::Cancel;
 use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
@@ -10,19 +10,19 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// Records data after the compressed data. If it is used, such data is not an error.
+/// Records data after the end of the compressed data, which is then not an error.
 #[derive(Clone, Default)]
 pub struct Garbage(Arc<OnceLock<Diagnostic>>);
 
 impl Garbage {
-    /// Returns the recorded data.
+    /// Returns the diagnostic of the recorded data.
     pub fn found(&self) -> Option<&Diagnostic> {
         self.0.get()
     }
 }
 
-/// Reads at least one byte unless the source ended. Bytes before an error are returned first; the next call returns the
-/// error.
+/// Reads at least one byte unless the source has ended. Returns the bytes before an error first; the next call returns
+/// the error.
 pub fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
     let result = ask(source, || source.read_part(out));
     match (result, garbage) {
@@ -54,7 +54,7 @@ pub fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> R
     Ok(filled)
 }
 
-/// Calls a function that may be code of the host: a broken contract or a panic becomes an error of kind `Host`.
+/// Calls a function that may be code of the host. A panic or a broken contract becomes an error of kind `Host`.
 pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| failed(source, error)),
@@ -62,12 +62,12 @@ pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Resu
     }
 }
 
-/// Maximum size of streams that are kept in memory if the end of a text decides how its start is read: a chunk of
-/// text, so that no thread waits for it.
+/// Largest stream to buffer in memory if the end of a text decides how its start is read. It is one chunk of text, so
+/// that no thread waits for it.
 const MAX_KEPT_BYTES: usize = 256 << 10;
 
-/// Loads `source` into memory if it is a short stream; otherwise returns it. Thus a file and a pipe of it are read
-/// alike.
+/// Loads `source` into memory if it is a short stream, and returns other sources unchanged. So a short pipe is read
+/// like a file.
 pub fn kept<'a>(source: Source<'a>, garbage: Option<&Garbage>) -> Result<Source<'a>> {
     if source.is_positioned() {
         return Ok(source);
@@ -75,7 +75,7 @@ pub fn kept<'a>(source: Source<'a>, garbage: Option<&Garbage>) -> Result<Source<
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(MAX_KEPT_BYTES + 1).map_err(|_| Error::memory("a stream"))?;
     bytes.resize(MAX_KEPT_BYTES + 1, 0);
-    // Errors are those of reading the stream.
+    // `peek` failed: reading the stream will report the error.
     let Ok(count) = ask(&source, || source.peek(&mut bytes)) else { return Ok(source) };
     if count > MAX_KEPT_BYTES {
         return Ok(source);
@@ -85,16 +85,16 @@ pub fn kept<'a>(source: Source<'a>, garbage: Option<&Garbage>) -> Result<Source<
     Ok(Source::named_memory(bytes, source.name().to_owned()))
 }
 
-/// How much of a source is requested.
+/// The part of a source that was requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// The whole source.
     Whole,
-    /// The start, as with `max_rows`: the rest of a stream is not read.
+    /// Only the start, as with `max_rows`: the rest of a stream is not read.
     Start,
 }
 
-/// Checks the end of a read: returns an error if the file changed since it was opened, or if compressed data is damaged
+/// Checks the source after reading. Fails if the file changed since it was opened, or if compressed data is damaged
 /// anywhere, even after the requested part.
 pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result<()> {
     for number in (0..).take_while(|&number| source.piece(number).is_some()) {
@@ -104,7 +104,7 @@ pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result
     source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))
 }
 
-/// Converts a source's read error.
+/// Converts a read error of a source.
 pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
     let name = source.name();
     if let Some(damage) = damage(&error) {
@@ -131,7 +131,7 @@ fn is(error: &Error, kind: DecompressErrorKind) -> bool {
     error.io_error().and_then(damage).is_some_and(|damage| damage.kind == kind)
 }
 
-/// Describes damage in a compressed block at `offset` of a file.
+/// Creates the error about damage in a compressed block at `offset` of a file.
 pub(crate) fn damage_of(error: &io::Error, file: &Arc<str>, offset: u64) -> Error {
     match damage(error) {
         Some(damage) => damaged(file, &DecompressError { offset: offset + damage.offset, ..damage.clone() }),

@@ -1,8 +1,8 @@
-//! A source as a standard reader, for third-party decoders.
+//! Adapts a source to the standard reader traits, for third-party decoders.
 //!
-//! Such a decoder requests bytes as it likes, even one at a time; the source sees large blocks, in order. An error of
-//! the source is kept, because decoders convert errors to their own or drop them; the kept error takes precedence.
-//! Nothing here interprets the bytes.
+//! Decoders request bytes in any size, even one at a time; the source is read in large blocks, in order. Decoders
+//! convert or drop errors, so this module keeps the source's error, which takes precedence. It does not interpret the
+//! bytes.
 
 use super::bytes::Bytes;
 use super::read::Extent;
@@ -12,22 +12,22 @@ use polyhaul_model::error::{Error, Result};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The number of bytes read at a time. It determines how much a decoder sees in one call, and thus its messages about
-/// damage, so no option changes it.
+/// The number of bytes to read at a time. It determines how much a decoder sees per call, and with that its messages
+/// about damage, so no option changes it.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How far a decoder can always seek back.
+/// How far back a decoder can always seek.
 const KEPT_BYTES: usize = 64;
 /// The number of bytes between progress reports.
 const REPORT_BYTES: u64 = 1 << 20;
 
-/// A source that is being decoded, with its reader's state.
+/// A source that is being decoded, with the state of its reader.
 pub struct Decoding<'a> {
     bytes: &'a Bytes<'a>,
     run: &'a RunOptions,
     state: Mutex<ReaderState>,
 }
 
-/// State that a reader leaves when it is dropped.
+/// State that a reader stores when it is dropped.
 #[derive(Default)]
 struct ReaderState {
     failed: Option<Error>,
@@ -35,7 +35,7 @@ struct ReaderState {
     at: u64,
     /// Offset of the next read.
     next: u64,
-    /// The last two bytes that the decoder took.
+    /// The last two bytes that the decoder consumed.
     last: [u8; 2],
 }
 
@@ -45,8 +45,8 @@ impl<'a> Decoding<'a> {
         Decoding { bytes, run, state: Mutex::new(ReaderState::default()) }
     }
 
-    /// The number of bytes to request at `offset`: for a source of known size, at most one more than it has left.
-    /// Zeroing a whole chunk takes longer than decoding a small image.
+    /// Returns the number of bytes to request at `offset`. At the end of a source of known size, this is one more than
+    /// remain, which detects a longer source: zeroing a whole chunk would take longer than decoding a small image.
     fn chunk_bytes(&self, offset: u64) -> usize {
         match self.bytes.len() {
             Some(len) if offset <= len => (len - offset).min(CHUNK_BYTES as u64 - 1) as usize + 1,
@@ -78,17 +78,17 @@ impl<'a> Decoding<'a> {
         self.state().failed.clone()
     }
 
-    /// Returns the offset after the bytes that the dropped reader took.
+    /// Returns the offset after the bytes consumed by the dropped reader.
     pub fn at(&self) -> u64 {
         self.state().at
     }
 
-    /// Returns the last two bytes that the dropped reader took.
+    /// Returns the last two bytes consumed by the dropped reader.
     pub fn last(&self) -> [u8; 2] {
         self.state().last
     }
 
-    /// Reads a stream to its end, which reveals damage of compressed data. Returns an error if the file changed.
+    /// Reads a stream to its end, because only that reveals damage of compressed data. Fails if the file changed.
     pub fn finish(&self) -> Result<()> {
         if self.bytes.in_order() {
             let next = self.state().next;
@@ -119,13 +119,13 @@ pub struct BlockReader<'a> {
 }
 
 impl BlockReader<'_> {
-    /// Keeps all bytes from here on, so that [`BlockReader::rewind`] returns to this position.
+    /// Keeps all bytes from here on, so that [`BlockReader::rewind`] can return here.
     pub fn keep_all(&mut self) {
         self.kept = usize::MAX;
     }
 
-    /// Keeps only the last `count` bytes passed since the last call; earlier bytes are lost when the reader is rewound.
-    /// Each byte moves at most once.
+    /// Of the bytes consumed since the last call, keeps only the last `count`; rewinding skips the others. Each byte
+    /// moves at most once.
     pub fn squeeze(&mut self, count: usize) {
         let kept_start = self.start.saturating_sub(count).max(self.squeezed);
         if kept_start > self.squeezed {
@@ -134,7 +134,7 @@ impl BlockReader<'_> {
         self.squeezed += self.start - kept_start;
     }
 
-    /// Goes back to the start of the kept bytes.
+    /// Rewinds to the start of the kept bytes.
     pub fn rewind(&mut self) {
         if self.squeezed > 0 {
             self.buffer.copy_within(self.start..self.end, self.squeezed);
@@ -150,20 +150,20 @@ impl BlockReader<'_> {
         self.next - (self.end - self.start) as u64
     }
 
-    /// Reads ahead until there are `count` bytes or the source ends; returns all bytes ahead.
+    /// Reads ahead until `count` bytes are buffered or the source ends; returns all buffered bytes.
     pub fn ensure(&mut self, count: usize) -> Result<&[u8]> {
         while self.end - self.start < count && self.refill()? {}
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// Returns the next `count` bytes, or fewer at the end. Unlike [`BlockReader::ensure`], it keeps an error, like
-    /// reads do: for code between the source and a decoder.
+    /// Returns the next `count` bytes, or fewer at the end. Unlike [`BlockReader::ensure`], it stores a source error in
+    /// [`Decoding`], like reads do: for adapters between the source and a decoder.
     pub fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         while self.end - self.start < count && self.more()? {}
         Ok(&self.buffer[self.start..self.end.min(self.start.saturating_add(count))])
     }
 
-    /// Skips `count` bytes, which [`BlockReader::ensure`] returned.
+    /// Skips `count` bytes that [`BlockReader::ensure`] returned.
     pub fn pass(&mut self, count: usize) {
         self.start = self.end.min(self.start + count);
     }
@@ -198,7 +198,7 @@ impl BlockReader<'_> {
         Ok(!self.is_over)
     }
 
-    /// Reads if fewer bytes than `out` needs are buffered.
+    /// Reads more bytes if the buffer is empty, then copies as many as are buffered.
     #[cold]
     fn read_rest(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.start == self.end && !self.more()? {
@@ -210,10 +210,10 @@ impl BlockReader<'_> {
         Ok(count)
     }
 
-    /// Same as [`BlockReader::refill`], but keeps the error.
+    /// Same as [`BlockReader::refill`], but stores the error in [`Decoding`].
     fn more(&mut self) -> io::Result<bool> {
         self.refill().map_err(|error| {
-            // The source is not read again: decoders see its end.
+            // Stop reading: from now on, decoders see the end of the source.
             self.is_over = true;
             self.decoding.state().failed.get_or_insert(error);
             io::Error::other("the source failed")
@@ -233,7 +233,7 @@ impl Drop for BlockReader<'_> {
 }
 
 impl Read for BlockReader<'_> {
-    /// Always inlined: decoders of bits take eight bytes at a time, which then compiles to a load instead of a call.
+    /// Always inlined: bit decoders read eight bytes at a time, which then compiles to a load instead of a call.
     #[inline(always)]
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if let Some(bytes) = self.buffer[self.start..self.end].get(..out.len()) {
@@ -260,7 +260,7 @@ impl BufRead for BlockReader<'_> {
     }
 }
 
-/// Seeks forward any distance, by reading; backward only within the kept bytes.
+/// Seeks forward any distance, by reading; seeks back only within the kept bytes.
 impl Seek for BlockReader<'_> {
     #[inline]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {

@@ -1,15 +1,15 @@
-//! Passes bytes from one part of a source to the next. Parts are read in parallel, and the bytes after the last
-//! boundary of a part (a truncated line or row) belong to the next part, so no byte is read twice.
+//! Passes the incomplete line or row at the end of a part of a source to the next part.
 //!
-//! The worker of a part waits only for the previous part, which started earlier and waits for no later one. There is no
-//! cycle as long as parts start in the order of their numbers. Nothing here interprets the bytes.
+//! Parts are read in parallel. The bytes after a part's last boundary belong to the next part, so no byte is read
+//! twice. A worker waits only for the previous part, which started earlier, so there is no cycle as long as parts start
+//! in the order of their numbers. This module does not interpret the bytes.
 
 use crate::run::{Phase, span};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-/// Rests that were passed on and not received yet.
+/// Rests that were passed on but not yet received.
 pub struct Relay<T> {
     rests: Mutex<Rests<T>>,
     changed: Condvar,
@@ -18,11 +18,11 @@ pub struct Relay<T> {
 struct Rests<T> {
     /// By the number of the receiving part; `None` if the previous part failed.
     by_part: BTreeMap<u64, Option<T>>,
-    /// The number of waiting parts. Waking is a system call even if nothing waits.
+    /// The number of parts that wait. Waking is a system call even if nobody waits.
     waiting: usize,
 }
 
-/// Lets a part pass on its rest. If it is dropped unused, the next part receives `None`.
+/// Lets a part pass on its rest. Dropping it unused passes `None` to the next part.
 pub struct Handover<'r, T> {
     relay: &'r Relay<T>,
     number: u64,
@@ -45,14 +45,14 @@ impl<T> Relay<T> {
         self.rests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the rests that no part received.
+    /// Returns the rests that were never received.
     pub fn into_rests(self) -> impl Iterator<Item = T> {
         self.rests.into_inner().unwrap_or_else(PoisonError::into_inner).by_part.into_values().flatten()
     }
 }
 
 impl<T> Handover<'_, T> {
-    /// Passes a rest on to the next part.
+    /// Passes `rest` to the next part.
     pub fn give(&mut self, rest: T) {
         self.put(Some(rest));
     }
@@ -66,7 +66,7 @@ impl<T> Handover<'_, T> {
         }
     }
 
-    /// Waits for the rest of the previous part; `None` if that part failed. Must not be called for the first part.
+    /// Waits for the previous part's rest; `None` if that part failed. The first part must not call this.
     pub fn receive(&self) -> Option<T> {
         let mut rests = self.relay.lock();
         if let Some(rest) = rests.by_part.remove(&self.number) {
@@ -107,7 +107,7 @@ mod tests {
             scope.spawn(move || assert_eq!(second.receive(), Some("rest")));
             first.give("rest");
         });
-        // The second and the third part passed on nothing.
+        // The second and third part passed on nothing.
         assert_eq!(relay.into_rests().count(), 0);
     }
 }

@@ -1,19 +1,19 @@
-//! Numbered chunks through a pool of workers, in stages.
+//! Runs numbered chunks through a pool of workers, in stages.
 //!
-//! A stage has a part that workers run in parallel, followed by a part that runs in the order of the chunks' numbers:
-//! the worker that finishes the next number in line runs it while the others continue. Reading parses in parallel,
-//! resolves in order what crosses boundaries, and fills arrays in parallel. Writing formats pages, cuts the text into
-//! blocks in order, compresses them, and writes them in order.
+//! A stage has a parallel part, then a part that runs in the order of the chunk numbers: the worker that finishes the
+//! next number in line runs it while the others continue. Reading parses in parallel, resolves in order what crosses
+//! chunk boundaries, and fills arrays in parallel. Writing formats pages in parallel, cuts the text into blocks in
+//! order, compresses these in parallel, and writes them in order.
 //!
-//! The slots are the budget: there are only as many as the memory limit allows, and a worker without one waits. Nothing
-//! here knows the contents of chunks. Formats do not implement [`Job`] themselves: [`super::job`] names the stages of
-//! reading, [`super::write`] those of writing.
+//! The slots are the memory budget: the memory limit bounds their number, and a worker without one waits. This module
+//! does not interpret chunks. Formats do not implement [`Job`] themselves: [`super::job`] names the stages of reading,
+//! [`super::write`] the stages of writing.
 //!
 //! Three invariants make the result independent of the threads:
 //!
 //! - Ordered parts run one at a time (`is_committing`), and within a stage in the order in which chunks reached it.
-//! - After a failure of chunk n, only chunks below n continue, so that the error of the lowest chunk wins.
-//! - A worker waits only while another one is working (`busy`), so that the last one never waits.
+//! - After chunk n fails, only chunks below n continue, so that the error of the lowest chunk wins.
+//! - A worker waits only while another one is in a step (`busy`), so the last one never waits.
 
 use crate::crew::{HAS_THREADS, on_threads};
 use crate::options::{Cancel, RunOptions};
@@ -27,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 
 thread_local! {
-    /// How many workers run on this thread, nested inside each other's steps.
+    /// Number of workers on this thread, each nested in a step of the previous one.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -42,7 +42,7 @@ pub trait Job: Sync {
     fn stages(&self) -> usize;
     /// Returns whether chunks must be taken sequentially, as from a stream.
     fn takes_in_order(&self) -> bool;
-    /// Whether the last stage has an ordered part.
+    /// Returns whether the last stage has an ordered part.
     fn ends_in_order(&self) -> bool;
     /// Creates a slot. Slots are reused, so this is called at most `Crew::slots` times.
     fn slot(&self) -> Result<Self::Slot>;
@@ -50,11 +50,10 @@ pub trait Job: Sync {
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
     /// The parallel part of a stage.
     fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
-    /// The ordered part of a stage: called once per chunk, in the order of the numbers, and never while
-    /// another ordered part runs.
+    /// The ordered part of a stage: called once per chunk, in the order of the chunks, and never concurrently with
+    /// another ordered part.
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
-    /// Returns whether a chunk is done after the ordered part of a stage, as all are after the last one. Its slot is
-    /// then free.
+    /// Returns whether a chunk skips the remaining stages after the ordered part of this one, which frees its slot.
     fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
         false
     }
@@ -62,7 +61,7 @@ pub trait Job: Sync {
     fn has_work_ahead(&self) -> bool {
         false
     }
-    /// Makes taking later chunks faster, on a worker that has no other work. It must not wait for other workers.
+    /// Does work on an idle worker that makes later chunks faster to take. Must not wait for other workers.
     fn work_ahead(&self) {}
     /// Returns the phase of a stage's parallel part in traces.
     fn phase(&self, stage: usize) -> Phase {
@@ -82,8 +81,8 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Uses as many of `threads` as `memory_bytes` allows with a slot each, plus two slots that keep them busy while a
-    /// chunk waits for its turn.
+    /// Uses up to `threads` threads, one slot each as far as `memory_bytes` allows, plus spare slots that keep them
+    /// busy while a chunk waits for its turn.
     pub fn new(threads: usize, memory_bytes: u64, slot_bytes: usize) -> Crew {
         let backed = (memory_bytes / slot_bytes.max(1) as u64).clamp(1, 4096) as usize;
         let missing = threads.saturating_sub(backed);
@@ -93,22 +92,22 @@ impl Crew {
         Crew { threads, slots: (threads + spare).min(backed), missing }
     }
 
-    /// Uses a job's threads, as [`Crew::new`] does, but at most one per chunk.
+    /// Creates a crew for a job's options, as [`Crew::new`] does, but with at most one thread per chunk.
     pub fn for_chunks(count: u64, slot_bytes: usize, options: &RunOptions) -> Crew {
         let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX));
         Crew::new(threads, options.memory_limit, slot_bytes)
     }
 }
 
-/// A job whose slots are numbers. The workers' code is compiled once for this trait instead of for each job: a step
-/// takes longer than a thousand dynamic calls.
+/// A job whose slots are numbered. The code of the workers is compiled once for this trait instead of once per job: a
+/// step takes longer than a thousand dynamic calls.
 trait NumberedJob: Sync {
     fn takes_in_order(&self) -> bool;
     fn ends_in_order(&self) -> bool;
     fn phase(&self, stage: usize) -> Phase;
     fn has_work_ahead(&self) -> bool;
     fn work_ahead(&self);
-    /// Creates the slot of that number.
+    /// Creates slot number `slot`.
     fn make(&self, slot: usize) -> Result<()>;
     fn take(&self, number: u64, slot: usize) -> Result<bool>;
     fn work(&self, stage: usize, slot: usize) -> Result<()>;
@@ -116,7 +115,7 @@ trait NumberedJob: Sync {
     fn is_done(&self, stage: usize, slot: usize) -> bool;
 }
 
-/// A job, its slots, and its result so far. A slot is locked by the one worker whose step it is in.
+/// A job, its slots, and its result so far. Only the worker whose step uses a slot locks it.
 struct JobSlots<'a, J: Job> {
     job: &'a J,
     slots: Vec<Mutex<Option<J::Slot>>>,
@@ -194,14 +193,14 @@ enum WorkerStep {
 /// Runs a job to its end, or to the error of its lowest failing chunk.
 ///
 /// With one thread, everything runs on the caller's thread. Workers never wait for one that has not started, so the
-/// others do the work of workers that never start.
+/// others do its work.
 pub fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
     let job_and_slots = JobSlots::new(job, state, crew.slots)?;
     run_numbered(&job_and_slots, job.stages(), crew, cancel)
 }
 
 fn run_numbered(job: &dyn NumberedJob, stages: usize, crew: Crew, cancel: &Cancel) -> Result<()> {
-    // The job needs at least one slot, so failing to create it fails the job.
+    // The job needs at least one slot, so an error from this one fails the job.
     job.make(0)?;
     let queue = Mutex::new(ChunkQueue::new(stages, crew.slots)?);
     let scheduler = Scheduler { job, crew, cancel, queue, changed: Condvar::new() };
@@ -223,7 +222,7 @@ impl Scheduler<'_> {
         sync::lock(&self.queue)
     }
 
-    /// Runs a worker. A panic in the job is caught, because it must not leave the others waiting.
+    /// Runs a worker. Catches a panic in the job, so that the other workers do not wait forever.
     fn worker(&self) {
         let depth = DEPTH.with(Cell::get);
         DEPTH.with(|cell| cell.set(depth + 1));
@@ -319,15 +318,15 @@ impl Scheduler<'_> {
 
     /// Returns the most useful step that is possible now; waits if there is none.
     ///
-    /// A worker that finds more than one step wakes a waiting worker, which does the same. So no worker is woken
-    /// unnecessarily, and follow-up steps are started by the worker that made them possible.
+    /// A worker that finds another step wakes one waiting worker, which does the same. So no worker is woken in vain,
+    /// and follow-up steps are started by the worker that made them possible.
     fn next_step(&self) -> WorkerStep {
         let mut queue = self.lock();
         loop {
             if self.cancel.is_cancelled() {
                 queue.fail(0, Error::cancelled());
             }
-            // Also while it searches, because that calls the job, which can panic.
+            // Counts as busy during the search too, because that calls the job, which can panic.
             queue.busy += 1;
             if let Some(step) = self.try_step(&mut queue) {
                 if queue.waiting > 0 && self.has_step(&queue) {
@@ -337,9 +336,9 @@ impl Scheduler<'_> {
             }
             queue.busy -= 1;
             if queue.busy == 0 && !mutated("last-waits") || DEPTH.with(Cell::get) > 1 {
-                // If no worker is busy and no step can start, that will not change. If this worker started inside a
-                // step of another one, because a host's pool ran it while a callback waited, it might wait for that
-                // very step.
+                // If no worker is busy and no step can start, that will not change. If this worker runs nested in
+                // another worker's step, because a host's pool started it while a callback waited, it could wait for
+                // that very step.
                 if queue.waiting > 0 && !mutated("leave-silent") {
                     self.changed.notify_all();
                 }
@@ -352,8 +351,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Steps that others wait for come first: taking from a stream, which only one worker can do at a time, then
-    /// ordered parts. Work ahead comes last, and only while chunks are left.
+    /// Prefers steps that others wait for: taking from a stream, which one worker at a time can do, then ordered parts.
+    /// Work ahead comes last, and only while chunks are left to take.
     fn try_step(&self, queue: &mut ChunkQueue) -> Option<WorkerStep> {
         let take = if self.has_input_worker() { self.try_take(queue) } else { None };
         take.or_else(|| queue.next_commit().map(|(stage, waiting)| WorkerStep::Commit(stage, waiting)))
@@ -374,12 +373,12 @@ impl Scheduler<'_> {
             || self.has_work_ahead(queue)
     }
 
-    /// Returns whether others wait during an ordered part.
+    /// Returns whether other workers may wait during an ordered part.
     fn is_shared(&self) -> bool {
         self.crew.threads > 1
     }
 
-    /// Returns the phase of an idle worker.
+    /// Returns the trace phase of an idle worker.
     fn wait(&self, queue: &ChunkQueue) -> Phase {
         let is_full = queue.free.is_empty() && queue.slots_made == self.crew.slots;
         match queue.next_take < queue.end {
@@ -389,7 +388,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Returns whether one worker at a time takes chunks and others work on them.
+    /// Returns whether one worker at a time takes chunks while others work on them.
     fn has_input_worker(&self) -> bool {
         self.job.takes_in_order() && self.crew.threads > 1
     }
@@ -406,7 +405,7 @@ impl Scheduler<'_> {
         let slot = match queue.free.pop() {
             Some(slot) => slot,
             None => {
-                // If memory is short, the existing slots must suffice.
+                // If memory is short, continue with the existing slots.
                 let slot = queue.slots_made;
                 self.job.make(slot).ok()?;
                 queue.slots_made += 1;
@@ -427,7 +426,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Counts up in `Vec`s; some chunks fail in one of the steps.
+    /// Collects numbers in `Vec`s; some chunks fail in one of the steps.
     struct Numbers {
         count: u64,
         in_order: bool,
@@ -493,14 +492,14 @@ mod tests {
         }
     }
 
-    /// A chunk, and the number of stages that it passed.
+    /// A chunk, and the number of stages it has passed.
     #[derive(Default)]
     struct SieveSlot {
         number: u64,
         passed: usize,
     }
 
-    /// One chunk in three passes all three stages; the others are done after the first or the second.
+    /// One chunk in three passes all three stages; the others are done after the first or second.
     struct Sieve;
 
     impl Job for Sieve {

@@ -1,7 +1,7 @@
-//! The locks and threads of this crate: those of the standard library, or those of its models.
+//! The locks and threads of this crate: the standard library's, or the model checker's.
 //!
-//! A model (`run/models.rs`, `column/models_tests.rs`) runs a test with every order of the threads' operations; see
-//! `tools/models`.
+//! A model (`run/models.rs`, `column/models_tests.rs`) runs a test with every interleaving of the threads' operations;
+//! see `tools/models`.
 
 #[cfg(any(not(test), not(polyhaul_shuttle)))]
 mod system {
@@ -12,7 +12,7 @@ mod system {
     pub use std::thread::{Scope, ScopedJoinHandle, scope};
     pub use std::thread_local;
 
-    /// Starts a thread, if the system allows it. Compiled once instead of for each kind of work.
+    /// Starts a thread if the system allows it. Compiled once instead of once per kind of work.
     pub fn spawn<'s>(
         scope: &'s Scope<'s, '_>,
         work: Box<dyn FnOnce() + Send + 's>,
@@ -36,7 +36,7 @@ mod system {
         Some(scope.spawn(work))
     }
 
-    /// Locks a mutex. A poisoned one is treated as a healthy one.
+    /// Locks a mutex, ignoring poisoning.
     pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,8 @@
-//! Tables that are read some rows at a time, without a model.
+//! Tables that are read in parts of some rows, without a model.
 //!
-//! A format that can locate rows without parsing all rows before them is a [`TableSource`]; memory then does not grow
-//! with the file. A writer pulls parts from it ([`crate::write::Pages`]), or [`each_part`] passes them on.
+//! A format that can locate rows without parsing all rows before them implements [`TableSource`]; memory then does not
+//! grow with the file. A writer pulls parts from it ([`crate::write::Pages`]), or [`each_part`] passes them to a
+//! function.
 
 use crate::job::ChunkJob;
 use crate::options::RunOptions;
@@ -10,46 +11,45 @@ use polyhaul_model::Table;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::marker::PhantomData;
 
-/// Rows of a table as bytes of the file: reused memory.
+/// Some rows of a table, as bytes of the file. The memory is reused.
 #[derive(Debug, Default)]
 pub struct RowsSlot {
     /// The number of the first row in its table.
     pub first_row: u64,
     /// The number of rows.
     pub rows: usize,
-    /// A buffer whose first `size` bytes are the rows.
+    /// A buffer; its first `size` bytes are the rows.
     pub bytes: Vec<u8>,
     /// The size of the rows in bytes.
     pub size: usize,
-    /// The offset of their end in the file.
+    /// The offset in the file of the end of the rows.
     pub end: u64,
-    /// The total length of the lists of each column, if the source does not know it.
+    /// The total length of the lists in each column, if the source does not know it.
     pub totals: Vec<u64>,
 }
 
 impl RowsSlot {
-    /// Returns whether the rows are much larger than a part; such memory is not reused.
+    /// Returns whether the rows are more than four times the size of a part; such a slot is not reused.
     pub fn is_long(&self, part_bytes: usize) -> bool {
         self.size > part_bytes.saturating_mul(4)
     }
 }
 
-/// A file whose tables are read some rows at a time, by several threads.
+/// A file whose tables several threads read in parts.
 ///
-/// An error of kind [`ErrorKind::Malformed`] means that the file must be read as a whole, which reports its problems,
-/// if any.
+/// [`ErrorKind::Malformed`] means that the caller must read the file as a whole, which reports its problems, if any.
 pub trait TableSource: Sync {
-    /// Returns the tables with their columns and numbers of rows, but without values. A column of lists has only the
-    /// offsets of the first list.
+    /// Returns the tables with columns and row counts, but without values. A list column has only the offsets of its
+    /// first list.
     fn tables(&self) -> &[Table];
 
-    /// Returns the comments and the remarks about the object.
+    /// Returns the comments, then the remarks about the object.
     fn remarks(&self) -> [&[String]; 2];
 
     /// Returns the size of the file in bytes.
     fn size(&self) -> u64;
 
-    /// Returns the approximate size of a part in bytes of the file.
+    /// Returns the approximate size of a part, in bytes of the file.
     fn part_bytes(&self) -> usize;
 
     /// Returns the approximate number of parts of a table.
@@ -58,14 +58,14 @@ pub trait TableSource: Sync {
     /// Returns whether the parts of a table must be taken sequentially.
     fn takes_in_order(&self, table: usize) -> bool;
 
-    /// Returns whether the rows of a table are packed: only the numbers of their columns, little-endian, with one byte
-    /// for the length before each list.
+    /// Returns whether the rows of a table are packed: their columns' numbers in little-endian order without gaps, with
+    /// a one-byte length before each list.
     fn is_packed(&self, table: usize) -> bool;
 
-    /// Takes the rows of part `number`; `false` if there is none.
+    /// Fills `slot` with the rows of part `number`; returns `false` if there is none.
     ///
     /// # Errors
-    /// Errors of reading; [`ErrorKind::Memory`].
+    /// Read errors; [`ErrorKind::Memory`].
     fn take(&self, table: usize, number: u64, slot: &mut RowsSlot) -> Result<bool>;
 
     /// In parallel: checks that rows can be parsed.
@@ -74,24 +74,24 @@ pub trait TableSource: Sync {
     /// If the rows differ from the first one; see [`unlike`].
     fn check(&self, table: usize, slot: &RowsSlot) -> Result<()>;
 
-    /// In parallel: returns the wanted columns of rows that were taken, and all lists.
+    /// In parallel: parses the wanted columns and all lists of the rows in `slot`.
     ///
     /// # Errors
     /// If the rows differ from the first one; see [`unlike`]; [`ErrorKind::Memory`].
     fn parse(&self, table: usize, slot: &RowsSlot, wants: &dyn Fn(&str) -> bool) -> Result<Table>;
 }
 
-/// Creates the error that the file must be read as a whole: see [`TableSource`].
+/// Creates the error that makes the caller read the file as a whole; see [`TableSource`].
 #[cold]
 pub fn unlike() -> Error {
     Error::new(ErrorKind::Malformed, "the rows are unlike the first one")
 }
 
-/// Reads a table: `work` receives the number of the first row and the wanted columns of each part, in parallel; `take`
-/// receives the results in order. Returns the number of threads.
+/// Reads a table. Calls `work` in parallel with each part's first row number and wanted columns, and `take` with the
+/// results in order. Returns the number of threads.
 ///
 /// # Errors
-/// The first error in the file, of the source, of `work` or of `take`.
+/// The first error in the order of the file, whether from the source, `work` or `take`.
 pub fn each_part<T: Send>(
     source: &dyn TableSource,
     table: usize,
@@ -100,7 +100,7 @@ pub fn each_part<T: Send>(
     work: impl Fn(u64, Table) -> Result<T> + Sync,
     take: impl FnMut(T) -> Result<()> + Send,
 ) -> Result<usize> {
-    // A slot holds its rows as bytes and as columns.
+    // A slot holds its rows twice, as bytes and as columns.
     let crew = Crew::for_chunks(source.part_count(table), source.part_bytes().saturating_mul(2), run);
     let threads = crew.threads;
     let job = TablePartsJob { source, table, run, wants, work, _result: PhantomData };
@@ -118,7 +118,7 @@ struct TablePartsJob<'a, W, T, F> {
     _result: PhantomData<fn(T, F)>,
 }
 
-/// Takes the results, in order.
+/// The function that receives the results in order.
 struct TablePartsTaken<F>(F);
 
 /// A part in flight.

@@ -1,13 +1,13 @@
-//! The bytes of a source in order, as a moving window, for data that must be decoded sequentially.
+//! A moving window over the bytes of a source, for data that must be decoded sequentially.
 //!
-//! Unused bytes stay, so that an element that the decoder could not complete is presented again with more bytes after
-//! it. Nothing here interprets the bytes.
+//! Unused bytes stay, so that an incomplete element is presented again with more bytes after it. This module does not
+//! interpret the bytes.
 
 use super::bytes::Bytes;
 use crate::arrays::grow_exact;
 use polyhaul_model::error::Result;
 
-/// The unused bytes of a source that were read last.
+/// A window of bytes that were read but not yet used.
 pub struct SourceWindow {
     bytes: Vec<u8>,
     start: usize,
@@ -30,22 +30,22 @@ impl SourceWindow {
         grow_exact(&mut self.bytes, size, "a part of a file")
     }
 
-    /// Returns the bytes that were read and not used.
+    /// Returns the unused bytes.
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// Returns the offset of the rest in the source.
+    /// Returns the offset in the source of the first unused byte.
     pub fn offset(&self) -> u64 {
         self.next - (self.end - self.start) as u64
     }
 
-    /// Marks the first `count` bytes of the rest as used.
+    /// Marks the first `count` unused bytes as used.
     pub fn consume(&mut self, count: usize) {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Reads more bytes after the rest; returns `false` at the end. A full window grows.
+    /// Reads more bytes after the unused ones; returns `false` at the end. A full window grows.
     pub fn refill(&mut self, bytes: &Bytes<'_>) -> Result<bool> {
         if self.is_over {
             return Ok(false);
@@ -63,7 +63,7 @@ impl SourceWindow {
         Ok(!self.is_over)
     }
 
-    /// Reads until there are `count` bytes or the source ends; returns the rest.
+    /// Reads until `count` bytes are unused or the source ends; returns the unused bytes.
     pub fn ensure(&mut self, count: usize, bytes: &Bytes<'_>) -> Result<&[u8]> {
         while self.rest().len() < count && self.refill(bytes)? {}
         Ok(self.rest())

@@ -1,9 +1,9 @@
-//! Pages of bytes, formatted in parallel, written in order, and compressed on request.
+//! Pages of bytes, formatted in parallel, written in order, and compressed if requested.
 //!
-//! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into members of a fixed
-//! size, whatever the pages are, and each member is compressed by a free worker. So the bytes depend neither on the
-//! threads nor on the boundaries of pages. For formats whose readers stop after the first gzip member, the pieces are
-//! parts of one member instead ([`Writing::one_member`]).
+//! A format only produces numbered pages; sinks and codecs are handled here. Compressed output is cut into members of a
+//! fixed size, independent of the pages, and any worker compresses them. So the bytes depend neither on the threads nor
+//! on page boundaries. For readers that stop after the first gzip member, the pieces become parts of a single member
+//! instead ([`Writing::one_member`]).
 
 use super::run::{Crew, Job, Phase, run, span};
 use crate::options::RunOptions;
@@ -16,11 +16,11 @@ use std::sync::{Mutex, PoisonError};
 pub struct Compression {
     /// The codec.
     pub codec: Codec,
-    /// The level on the codec's scale; a fast one if `None`.
+    /// The level on the codec's scale; `None` is a fast one.
     pub level: Option<i32>,
 }
 
-/// The assumed size of a codec's tables and windows, in addition to its buffers.
+/// Assumed size of a codec's tables and windows, besides its buffers.
 const ENCODER_BYTES: usize = 1 << 20;
 
 /// The output of a format, in numbered pages.
@@ -42,13 +42,13 @@ pub trait Pages: Sync {
     }
     /// Creates a slot; slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
-    /// Plans page `number`; returns `false` if there is none. Cheap: the work is in [`Pages::format`].
+    /// Plans page `number`; returns `false` if there is none. Must be cheap: the work is in [`Pages::format`].
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// In parallel: finds the data that later pages depend on.
+    /// In parallel: collects the data that later pages depend on.
     fn prepare(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
-    /// In order: passes that data on.
+    /// In order: passes the prepared data on to later pages.
     fn order(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
@@ -72,16 +72,16 @@ pub struct Writing<'s, 'o> {
     threads: usize,
 }
 
-/// Cuts pages into members, or into the parts of one.
+/// Cuts pages into members, or into the parts of a single member.
 struct Cutter {
     compression: Compression,
-    /// The one member, if pieces are its parts.
+    /// The single member, if all pieces are its parts.
     whole: Option<GzipMember>,
-    /// The start of the next member.
+    /// The start of the next member: bytes not yet compressed.
     member: Vec<u8>,
     /// Whether any member was complete.
     has_members: bool,
-    /// Offsets of the members written.
+    /// Sizes of the members written.
     table: SeekTable,
 }
 
@@ -89,10 +89,10 @@ struct Cutter {
 struct WriteSlot<S> {
     page: S,
     members: Vec<Vec<u8>>,
-    /// The number of `members` in use; the others are kept for reuse.
+    /// The number of `members` in use; the others are kept for their capacity.
     used: usize,
     packed: Vec<u8>,
-    /// Offsets of the zstd frames.
+    /// Sizes of the zstd frames in `packed`.
     table: SeekTable,
     packer: Option<PiecePacker>,
 }
@@ -111,7 +111,7 @@ struct WriteJob<'a, 's, P> {
     is_one_member: bool,
     options: &'a RunOptions,
     expected: u64,
-    /// Used only in ordered parts, one at a time.
+    /// Locked only by ordered parts, of which one runs at a time.
     front: Mutex<&'a mut OutputFront<'s>>,
 }
 
@@ -119,16 +119,16 @@ struct WriteJob<'a, 's, P> {
 struct OutputFront<'s> {
     sink: Sink<'s>,
     cutter: Option<Cutter>,
-    /// Bytes to write before the next page.
+    /// Uncompressed bytes to write before the next page.
     head: Vec<u8>,
     /// Compressed bytes to write before the next ones.
     packed_head: Vec<u8>,
-    /// Bytes of pages so far.
+    /// Uncompressed size of the pages so far, including heads.
     written: u64,
 }
 
 impl<'s, 'o> Writing<'s, 'o> {
-    /// Creates the destination: pages go to `sink`.
+    /// Creates a destination that writes pages to `sink`.
     pub fn new(sink: Sink<'s>, compression: Option<Compression>, options: &'o RunOptions) -> Result<Self> {
         let cutter = match compression {
             Some(compression) => {
@@ -146,11 +146,11 @@ impl<'s, 'o> Writing<'s, 'o> {
         })
     }
 
-    /// Makes the whole output one gzip member, however large, for readers that stop at its end. Called before the first
-    /// page; `level` is one of gzip's.
+    /// Makes the whole output a single gzip member of any size, for readers that stop at its end. Must be called before
+    /// the first page; `level` is a gzip level.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a level that gzip does not have, and for output that is compressed already.
+    /// [`ErrorKind::Usage`] for an invalid level, and for output that is compressed already.
     pub fn one_member(&mut self, level: Option<i32>) -> Result<()> {
         self.check_plain()?;
         let compression = Compression { codec: Codec::Gzip, level };
@@ -160,10 +160,10 @@ impl<'s, 'o> Writing<'s, 'o> {
         Ok(())
     }
 
-    /// Checks that pages are written as they are, for formats that compress their own data.
+    /// Checks that pages are written uncompressed, for formats that compress their own data.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for output that is compressed.
+    /// [`ErrorKind::Usage`] if the output is compressed.
     pub fn check_plain(&self) -> Result<()> {
         if self.front.cutter.is_none() {
             return Ok(());
@@ -172,7 +172,7 @@ impl<'s, 'o> Writing<'s, 'o> {
         Err(error.with_hint("do not compress it, and use a name that does not end in .gz, .zst or .lz4"))
     }
 
-    /// Announces the approximate size of the pages to come in bytes, for progress.
+    /// Announces the approximate size in bytes of the pages to come, for progress reports.
     pub fn announce(&mut self, bytes: u64) {
         self.expected = self.front.written + bytes;
     }
@@ -182,8 +182,8 @@ impl<'s, 'o> Writing<'s, 'o> {
         self.threads
     }
 
-    /// Writes about `count` pages after the earlier ones. A slot takes about `slot_bytes`; `state` receives the result
-    /// of the ordered parts.
+    /// Writes about `count` pages after the earlier ones. Slots are budgeted at `slot_bytes`; `state` receives the
+    /// result of the ordered parts.
     pub fn pages<P: Pages>(&mut self, pages: &P, state: &mut P::State, count: u64, slot_bytes: usize) -> Result<()> {
         let options = self.options;
         let expected = self.expected;
@@ -196,30 +196,30 @@ impl<'s, 'o> Writing<'s, 'o> {
         run(&job, state, crew, &options.cancel)
     }
 
-    /// Sets the bytes before the first page, which are written together with it.
+    /// Sets bytes to write together with the next page, before it.
     pub fn set_head(&mut self, head: Vec<u8>) {
         self.front.head = head;
     }
 
-    /// Returns the bytes of all pages so far, including heads.
+    /// Returns the uncompressed size of all pages so far, including heads.
     pub fn written(&self) -> u64 {
         self.front.written
     }
 
-    /// Writes the bytes after the last page.
+    /// Writes `tail` after the last page.
     pub fn end(&mut self, tail: Vec<u8>) -> Result<()> {
         let size = tail.len();
         self.pages(&SinglePage(tail), &mut (), 1, size)
     }
 
-    /// Writes the rest of the last member and returns the sink, not yet finished.
+    /// Writes the rest of the last member, and returns the sink, which the caller must finish.
     pub fn finish(self) -> Result<Sink<'s>> {
         let OutputFront { mut sink, cutter, head, mut packed_head, .. } = self.front;
         let Some(Cutter { compression, whole, mut member, has_members, mut table }) = cutter else {
             write_to(&mut sink, &head)?;
             return Ok(sink);
         };
-        // The head is still there only if there was no page; the member is then empty.
+        // The head is left only if there were no pages; the member is then empty.
         member.extend_from_slice(&head);
         let mut packer = PiecePacker::new(compression, whole.is_some())?;
         if !member.is_empty() || !has_members {
@@ -262,12 +262,12 @@ impl Pages for SinglePage {
     }
 }
 
-/// Creates a compressor; a level that the codec does not have is a usage error.
+/// Creates a compressor; an invalid level is a usage error.
 pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     Encoder::new(codec, level).map_err(|error| no_encoder(&error))
 }
 
-/// Creates the error of a missing compressor: an invalid level, a build without it, or out of memory.
+/// Converts the error of creating a compressor: an invalid level, a build without the codec, or out of memory.
 fn no_encoder(error: &std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => Error::new(ErrorKind::Usage, error.to_string()),
@@ -276,7 +276,7 @@ fn no_encoder(error: &std::io::Error) -> Error {
     }
 }
 
-/// Appends a member, and records it if the codec has a table.
+/// Compresses `member` into `packed`, and records its size if the codec has a seek table.
 pub fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &mut SeekTable) -> Result<()> {
     let start = packed.len();
     let result = encoder.encode(member, packed).and_then(|()| match encoder.codec() {
@@ -314,7 +314,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     type Slot = WriteSlot<P::Slot>;
     type State = P::State;
 
-    /// Prepare, format, compress; the first and the last are optional.
+    /// Prepare, format, compress; prepare and compress are optional.
     fn stages(&self) -> usize {
         usize::from(self.pages.prepares()) + 1 + usize::from(self.compression.is_some())
     }
@@ -356,7 +356,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
         if self.stage(stage) == WriteStage::Compress { Phase::Compress } else { self.pages.phase() }
     }
 
-    /// A page in which no member ends is done once it is cut: compression of other pages must not delay it.
+    /// A page in which no member ends is done once it is cut. It must not wait for the compression of other pages.
     fn is_done(&self, stage: usize, slot: &Self::Slot) -> bool {
         self.compression.is_some() && self.stage(stage) == WriteStage::Format && slot.used == 0
     }
@@ -370,7 +370,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     }
 }
 
-/// A stage of writing, by its parallel part.
+/// A stage of writing, named after its parallel part.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteStage {
     Prepare,
@@ -396,7 +396,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
         }
     }
 
-    /// Writes the members of a page.
+    /// Writes the compressed members of a page.
     fn write_members(&self, slot: &mut WriteSlot<P::Slot>) -> Result<()> {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cutter) = &mut front.cutter {
@@ -438,7 +438,7 @@ impl Cutter {
         Cutter { compression, whole, member: Vec::new(), has_members: false, table: SeekTable::default() }
     }
 
-    /// Appends `bytes`; complete members go to `members`, starting at index `used`.
+    /// Appends `bytes`, and moves complete members to `members`, starting at index `used`.
     fn cut(&mut self, mut bytes: &[u8], members: &mut Vec<Vec<u8>>, used: &mut usize) -> Result<()> {
         if let Some(whole) = &mut self.whole {
             whole.add(bytes);

@@ -13,7 +13,8 @@ pub(super) fn names(tree: &Tree, findings: &mut Vec<Finding>) {
         if let Some(name) = path.split('/').find(|name| !is_portable(name)) {
             findings.push(Finding::new(path, 1, format!("Windows cannot have a file named `{name}`")));
         }
-        if let Some(other) = by_lowercase.insert(path.to_lowercase(), path) {
+        // During a merge, git lists a path for each side.
+        if let Some(other) = by_lowercase.insert(path.to_lowercase(), path).filter(|&other| other != path) {
             findings.push(Finding::new(path, 1, format!("differs from {other} in case alone")));
         }
     }

@@ -1,11 +1,11 @@
 //! The directory of a zip archive (PKWARE's APPNOTE 6.3.10, sections 4.3 and 4.4), including zip64.
 //!
-//! Only the directory is used: of the header before a member, only the length is read. Sizes declared in the file are
+//! Member headers are ignored except for their length: everything else comes from the directory. Declared sizes are
 //! never trusted beyond the end of the file.
 //!
-//! The file is read from its end: the end record (22 bytes and a comment, so it is searched for backwards), a locator
-//! of 20 bytes before it if there is a zip64 end record (56 bytes), and then the directory, a record of 46 bytes and
-//! three texts for each member.
+//! The file is read from its end: the end record (22 bytes and a comment, so it is searched backwards), the 20-byte
+//! locator before it if there is a zip64 end record (56 bytes), and then the directory, with a 46-byte record and three
+//! texts per member.
 
 use crate::compress::entry::{ZipEntry, ZipMethod};
 use crate::error::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
@@ -29,7 +29,7 @@ const END: &[u8] = b"PK\x05\x06";
 const END64: &[u8] = b"PK\x06\x06";
 const LOCATOR: &[u8] = b"PK\x06\x07";
 
-/// Returns whether an archive starts with these 4 bytes: a member, or the end record if there is none.
+/// Returns whether these 4 bytes can start an archive: a member, or the end record if it is empty.
 pub(super) fn has_signature(bytes: &[u8; 4]) -> bool {
     bytes == LOCAL || bytes == END
 }
@@ -39,9 +39,9 @@ pub(super) fn has_signature(bytes: &[u8; 4]) -> bool {
 pub(super) struct ZipRecord {
     /// Range of the name in all names.
     pub(super) name: Range<usize>,
-    /// The offset of the header before the member.
+    /// The offset of the member's header.
     pub(super) header: u64,
-    /// The offset of the data after the member, which must end before it.
+    /// The offset of the next header or the directory, before which the member must end.
     next: u64,
     packed_bytes: u64,
     pub(super) plain_bytes: u64,
@@ -60,7 +60,7 @@ pub(super) struct Directory {
     pub(super) outside: Option<String>,
 }
 
-/// A failure to read: an error of the source, or damaged data.
+/// A failed read: an error of the source, or damaged data.
 #[derive(Debug)]
 pub(super) enum ZipFault {
     Io(io::Error),
@@ -79,17 +79,16 @@ fn corrupt(message: &'static str) -> ZipFault {
 
 /// The location of the directory, and the number of its records.
 struct EndRecord {
-    /// How many bytes precede the archive: offsets in it count from there.
+    /// Number of bytes before the archive, which must be added to its offsets.
     base: u64,
     start: u64,
     bytes: u64,
     count: u64,
-    /// The offset of the data after the directory.
+    /// The offset of the first end record after the directory.
     limit: u64,
 }
 
-/// Reads a little-endian number of `len` bytes at `at`; 0 past the end, which cannot happen because callers check the
-/// length.
+/// Reads a little-endian number of `len` bytes at `at`. Callers check the length; past the end, the result is 0.
 fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     let part = bytes.get(at..at + len).unwrap_or_default();
     part.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
@@ -109,7 +108,7 @@ pub(super) fn read(source: &Source<'_>, len: u64, limits: &DecompressLimits) -> 
     records(source, &end, limits, &mut at).map_err(|fault| located(at, fault))
 }
 
-/// Reads the last bytes, and returns them with their offset.
+/// Reads the last bytes; returns them and their offset.
 fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
     let max_bytes = (MAX_COMMENT_BYTES + END_BYTES + LOCATOR_BYTES) as u64;
     let start = len.saturating_sub(max_bytes);
@@ -120,7 +119,7 @@ fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, start))
 }
 
-/// Whether the file ends with a directory.
+/// Returns whether the file ends with a directory.
 pub(super) fn has_end(source: &Source<'_>, len: u64) -> io::Result<bool> {
     match find_end(source, len) {
         Ok(_) => Ok(true),
@@ -129,8 +128,9 @@ pub(super) fn has_end(source: &Source<'_>, len: u64) -> io::Result<bool> {
     }
 }
 
-/// The offset of the end record in the last bytes of a file, of which `start` is the first. Its comment extends to the
-/// end of the file, so a signature inside a comment does not match; if there is none, other bytes may follow.
+/// Returns the offset of the end record in `bytes`, the last bytes of a file from offset `start`. Prefers a record
+/// whose comment extends to the end of the file, so a signature in a comment does not match; otherwise, other bytes may
+/// follow.
 fn end_at(bytes: &[u8], start: u64) -> Option<usize> {
     let last = bytes.len().checked_sub(END_BYTES)?;
     let comment = |at: usize| number(&bytes[at..], 20, 2) as usize;
@@ -162,8 +162,8 @@ fn find_end(source: &Source<'_>, len: u64) -> Result<EndRecord, ZipFault> {
     checked(based(source, end)?)
 }
 
-/// Determines how many bytes precede an archive: if there is no record where the directory should start, it is right
-/// before the end record, and all offsets are too small by the same amount.
+/// Determines how many bytes precede an archive. If there is no record at the declared start of the directory, the
+/// directory is directly before the end record, and all offsets are too small by the same amount.
 fn based(source: &Source<'_>, end: EndRecord) -> Result<EndRecord, ZipFault> {
     let has_record = |at: u64| -> io::Result<bool> {
         let mut first = [0; 4];
@@ -210,7 +210,7 @@ fn checked(end: EndRecord) -> Result<EndRecord, ZipFault> {
     Ok(end)
 }
 
-/// Reads the records; `at` is the current offset.
+/// Reads the records; `at` is the current offset, for errors.
 fn records(
     source: &Source<'_>,
     end: &EndRecord,
@@ -245,7 +245,7 @@ fn push<T>(items: &mut Vec<T>, item: T) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the next record, and its name as stored.
+/// Reads the next record, and its raw name.
 fn read_record(input: &mut Buffer<'_>, end: &EndRecord) -> Result<(ZipRecord, Vec<u8>), ZipFault> {
     let head = input.ensure(RECORD_BYTES)?;
     if head.len() < RECORD_BYTES || !head.starts_with(RECORD) {
@@ -287,7 +287,7 @@ fn read_record(input: &mut Buffer<'_>, end: &EndRecord) -> Result<(ZipRecord, Ve
 }
 
 impl ZipRecord {
-    /// Reads the numbers that do not fit into 4 bytes from zip64's extra field.
+    /// Reads the numbers that do not fit into 4 bytes from the zip64 extra field.
     fn widen(&mut self, mut extra: &[u8]) -> Result<(), ZipFault> {
         const FULL: u64 = 0xffff_ffff;
         let wide = [&mut self.plain_bytes, &mut self.packed_bytes, &mut self.header].into_iter();
@@ -313,7 +313,7 @@ impl ZipRecord {
     }
 }
 
-/// The characters from 128 on of code page 437, in which names are unless they are UTF-8 (APPNOTE 6.3.10, D.1).
+/// Characters 128 to 255 of code page 437, the encoding of names that are not UTF-8 (APPNOTE 6.3.10, D.1).
 const CODE_PAGE_437: [char; 128] = [
     'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å', 'É', 'æ', 'Æ', 'ô', 'ö', 'ò', 'û',
     'ù', 'ÿ', 'Ö', 'Ü', '¢', '£', '¥', '₧', 'ƒ', 'á', 'í', 'ó', 'ú', 'ñ', 'Ñ', 'ª', 'º', '¿', '⌐', '¬', '½', '¼', '¡',
@@ -323,7 +323,7 @@ const CODE_PAGE_437: [char; 128] = [
     '≤', '⌠', '⌡', '÷', '≈', '°', '∙', '·', '√', 'ⁿ', '²', '■', '\u{a0}',
 ];
 
-/// A name: UTF-8, with or without the flag for it, or code page 437.
+/// Decodes a name: UTF-8 with or without the flag, or code page 437.
 fn name_text(raw: &[u8], flags: u16) -> Cow<'_, str> {
     const UTF8: u16 = 1 << 11;
     match std::str::from_utf8(raw) {
@@ -340,14 +340,14 @@ fn name_text(raw: &[u8], flags: u16) -> Cow<'_, str> {
 }
 
 impl Directory {
-    /// Adds a record, unless it is a folder or its name points outside the archive: these only mark offsets. `..`
+    /// Adds a record. Folders and names that point outside the archive are skipped: only their offsets matter. `..`
     /// removes the preceding folder of the name.
     fn add(&mut self, mut record: ZipRecord, raw: &[u8]) -> io::Result<()> {
         let name_start = self.names.len();
-        // Each byte that is not ASCII becomes at most three.
+        // Each byte that is not ASCII becomes at most three bytes.
         self.names.try_reserve(3 * raw.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         let text = name_text(raw, record.flags);
-        // Names created on Windows may have its separators.
+        // Names created on Windows may have backslashes.
         let is_folder = text.ends_with(['/', '\\']);
         let mut is_inside = !text.starts_with(['/', '\\']) && !text.contains('\0');
         for part in text.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")) {
@@ -380,7 +380,7 @@ impl Directory {
         for record in &mut self.records {
             let next_header = headers.partition_point(|&header| header <= record.header);
             record.next = headers.get(next_header).copied().unwrap_or(end);
-            // Two members at the same offset are invalid, although each alone would be valid.
+            // Two members at the same offset are invalid, although each would be valid on its own.
             if next_header.checked_sub(2).and_then(|other| headers.get(other)) == Some(&record.header) {
                 record.next = record.header;
             }
@@ -392,7 +392,7 @@ impl Directory {
     }
 }
 
-/// Returns the location of a member's data, and its compression.
+/// Returns the location and compression of a member's data.
 pub(super) fn entry(source: &Source<'_>, record: &ZipRecord) -> Result<ZipEntry, ZipFault> {
     const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
     let unsupported = |message| Err(ZipFault::Data(Kind::Unsupported, message));

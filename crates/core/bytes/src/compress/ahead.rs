@@ -1,25 +1,24 @@
-//! One large gzip member on many threads: parts of it are decoded ahead of the reading thread, without the bytes before
+//! A large gzip member on many threads: parts of it are decoded ahead of the reading thread, without the bytes before
 //! them.
 //!
-//! The compressed bytes are divided into spans of one size. Idle threads call [`GzipAhead::work`]: it searches a span
-//! for the start of a block and decodes from there to the first block of the next span, with markers for unknown bytes
-//! (`inflate/blind.rs`). The reading thread decodes the data in order (`inflate/mod.rs`). At the start of a block, it
-//! requests a part that starts at exactly this bit ([`AheadParts::take`]), and copies its bytes, replacing the markers
-//! with the bytes before it.
+//! The compressed bytes are divided into spans of equal size. Idle threads call [`GzipAhead::work`], which searches a
+//! span for the start of a block and decodes from there to the first block of the next span, with markers for unknown
+//! bytes (`inflate/blind.rs`). The reading thread decodes the data in order (`inflate/mod.rs`). At the start of each
+//! block, it requests a part that starts at exactly this bit ([`AheadParts::take`]), and copies its bytes, replacing
+//! the markers with the bytes before it.
 //!
-//! From then on the last 32 KiB of this part are known, which is all that the next one needs. Other threads replace
-//! markers too, as long as each part starts where the previous one ends ([`AheadParts::set_window`]); otherwise this
+//! From then on, the last 32 KiB of this part are known, which is all that the next part needs. Other threads replace
+//! markers too, as long as each part starts where the previous one ends ([`AheadParts::set_window`]); otherwise, this
 //! would be half of the reading thread's work for text.
 //!
-//! So the search may fail and a part may be incomplete: the reading thread decodes everything else, and finds every
-//! error, every end of a member and every checksum itself, at the same offset as without other threads. It waits only
-//! for a part that starts at its position, or whose start is still being searched for. A thread that decodes a part
-//! does not wait.
+//! So the search may fail and a part may be incomplete: the reading thread decodes the rest, and finds every error,
+//! member end and checksum itself, at the same offset as without other threads. It waits only for a part that starts at
+//! its position, or whose start is still being searched for. Threads that decode parts do not wait.
 //!
-//! No thread is started here: a job of `polyhaul-pipeline` calls [`DecodeAhead::work`] when a worker is idle. Memory is
-//! bounded by the number of parts and the memory of each, at most half of the memory limit of decompression.
+//! This module starts no threads: a job of `polyhaul-pipeline` calls [`DecodeAhead::work`] when a worker is idle. The
+//! number of parts and the memory of each are limited, in total to at most half of the memory limit of decompression.
 //!
-//! Only blocks with dynamic codes are searched for. Files without any, which some compressors write at levels 0 and 1,
+//! The search finds only blocks with dynamic codes. Files without any, which some compressors write at levels 0 and 1,
 //! are decoded by one thread.
 
 use super::inflate::{AheadParts, BlindDecoder, PartJob, PartSizes, SymbolBytes};
@@ -30,14 +29,14 @@ use crate::sync::{Mutex, MutexGuard};
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// With fewer threads, the reading thread decodes a member alone: decoding text ahead takes about twice the work
+/// With fewer threads, the reading thread decodes a member alone: decoding text ahead is about twice the work
 /// (`tools/bench/benches/compress.rs`), and parsing keeps a few threads busy anyway.
 const MIN_THREADS: usize = 8;
-/// The sizes of parts in files. Smaller spans cost more: a search skips half a block, up to 30 kB, in each. Larger
-/// spans of text that is compressed to an eighth would not fit, at two bytes per plain byte, into a thread's share of
-/// the default memory limit.
+/// The sizes of parts. Smaller spans cost more, because the search skips half a block, up to 30 kB, in each. Parts of
+/// larger spans, at two bytes per plain byte, would exceed a thread's share of the default memory limit for text that
+/// is compressed to an eighth.
 const SIZES: PartSizes = PartSizes { span_bytes: 128 << 10, part_bytes: 2 << 20 };
-/// A source with fewer spans is decoded by one thread.
+/// Minimum number of spans; smaller sources are decoded by one thread.
 const MIN_SPANS: u64 = 16;
 /// Maximum expansion of deflate data: a match of 258 bytes takes at least two bits.
 const MAX_EXPANSION: u64 = 1032;
@@ -58,10 +57,10 @@ struct AheadWorker<'a> {
 impl<'a> GzipAhead<'a> {
     /// Decodes parts of `source`; returns `None` if one thread should decode it.
     pub(super) fn new(codec: Codec, source: &Source<'a>, limits: &DecompressLimits) -> Option<GzipAhead<'a>> {
-        // Each thread has a part, and all parts take at most half of the memory.
+        // Each thread has a part, and all parts use at most half of the memory.
         let fitting_parts = usize::try_from(limits.memory_bytes / 2).unwrap_or(usize::MAX) / SIZES.part_bytes;
         let is_parallel = codec == Codec::Gzip && limits.threads >= MIN_THREADS && fitting_parts > 1;
-        // While a part is copied, the offset in the compressed data is known only roughly. Limits that can be exceeded
+        // While a part is copied, the offset in the compressed data is only known roughly. Limits that can be exceeded
         // there need a decoder that knows it exactly.
         let is_limited =
             limits.bytes < u64::MAX || limits.ratio < MAX_EXPANSION + SIZES.part_bytes as u64 / SIZES.span_bytes;
@@ -103,7 +102,7 @@ impl DecodeAhead for GzipAhead<'_> {
     fn work(&self) -> bool {
         let Some(job) = self.parts.next_job() else { return false };
         let idle = self.idle().pop();
-        // The reading thread finds any error again.
+        // The reading thread will find the same error.
         if let Ok(mut worker) = idle.map_or_else(|| AheadWorker::new(&self.source), Ok) {
             _ = worker.run(job);
             self.idle().push(worker);

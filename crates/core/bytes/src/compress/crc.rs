@@ -1,7 +1,7 @@
-//! CRC-32 as in gzip and zip (RFC 1952, 8): from the crate `crc32fast`, and in WebAssembly a small implementation.
+//! CRC-32 as in gzip and zip (RFC 1952, 8): from the crate `crc32fast` or, in WebAssembly, a small implementation.
 //!
-//! The crate's tables are 16 KiB that do not compress, a large part of the download for one format in a browser. The
-//! tables here are computed at the first use, and take eight bytes at a time.
+//! The crate has 16 KiB of tables that do not compress, a large part of a browser's download for one format. The small
+//! implementation computes its tables at first use, and processes eight bytes at a time.
 
 #[cfg(not(target_family = "wasm"))]
 pub(super) use crc32fast::{Hasher, hash};
@@ -12,13 +12,13 @@ pub(super) use small::{Hasher, hash};
 mod small {
     use std::sync::OnceLock;
 
-    /// The polynomial of the standard, with the lowest power in the highest bit.
+    /// The standard's polynomial, with the lowest power in the highest bit.
     const POLYNOMIAL: u32 = 0xedb8_8320;
 
-    /// Table `n` has the contribution of a byte that `n` other bytes follow.
+    /// Table `n` has the contribution of a byte that is followed by `n` other bytes.
     type Tables = [[u32; 256]; 8];
 
-    /// The CRC of the bytes so far.
+    /// Computes the CRC of bytes that arrive in parts.
     #[derive(Clone)]
     pub(crate) struct Hasher {
         /// The complement of the CRC.

@@ -1,4 +1,5 @@
-//! Decodes a source in its format: checks limits, adds offsets to errors, and returns the data before an error.
+//! Decodes a source according to its format: checks limits, adds offsets to errors, and returns the data before an
+//! error.
 
 use super::error::{DecodeStop, corrupt, unsupported};
 use super::format::{OutputBuffer, Sequence, StreamFormat};
@@ -12,7 +13,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The format of archives, whose members are decoded individually: see `entry.rs`.
+/// The format of archives, which cannot be decoded as a whole: for their members, see `entry.rs`.
 struct NoFormat;
 
 impl StreamFormat for NoFormat {
@@ -23,7 +24,7 @@ impl StreamFormat for NoFormat {
     fn restart(&mut self) {}
 }
 
-/// Decodes a source sequentially, or ranges of it.
+/// Decodes a source, or ranges of it, sequentially.
 pub(crate) struct SourceDecoder<'a> {
     codec: Codec,
     input: Buffer<'a>,
@@ -31,7 +32,7 @@ pub(crate) struct SourceDecoder<'a> {
     limits: DecompressLimits,
     /// The offset of the input in the compressed data, for messages.
     start: u64,
-    /// The offset of the next byte in the plain data.
+    /// The offset of the next plain byte.
     plain_offset: u64,
     failed: Option<io::Error>,
 }
@@ -41,7 +42,7 @@ impl<'a> SourceDecoder<'a> {
         Self::following(codec, source, limits, None)
     }
 
-    /// Creates a decoder that takes parts of gzip data decoded by other threads.
+    /// Creates a decoder that uses parts of gzip data that other threads decode.
     pub(super) fn following(
         codec: Codec,
         source: Source<'a>,
@@ -58,7 +59,7 @@ impl<'a> SourceDecoder<'a> {
         Ok(SourceDecoder { codec, input, format, limits: limits.clone(), start: 0, plain_offset: 0, failed: None })
     }
 
-    /// Creates a decoder of `part`, which lies at offset `start` of a source, in `format`.
+    /// Creates a decoder of `part`, which is at offset `start` of a source, in `format`.
     pub(super) fn of_part(
         codec: Codec,
         part: Source<'a>,
@@ -83,7 +84,7 @@ impl<'a> SourceDecoder<'a> {
         self.plain_offset = plain_offset;
     }
 
-    /// Fills `out` from members that hold at least as many bytes.
+    /// Fills `out` from members that must contain at least as many bytes.
     pub(super) fn fill(&mut self, out: &mut [u8]) -> io::Result<()> {
         let mut filled = 0;
         while filled < out.len() {
@@ -115,22 +116,22 @@ impl<'a> SourceDecoder<'a> {
     }
 }
 
-/// The ratio is checked at multiples of this many plain bytes, and at the end: 1 MiB.
+/// Interval for checking the ratio, in plain bytes: 1 MiB. It is also checked at the end.
 const STEP_BYTES: u64 = 1 << 20;
 
 impl SourceDecoder<'_> {
-    /// Returns the number of bytes to decode until a limit is checked. The offset of the check must not depend on the
+    /// Returns the number of bytes to decode until a limit is checked. The check's offset must not depend on the
     /// caller's buffers.
     fn room(&self) -> u64 {
         let to_limit = self.limits.bytes.saturating_sub(self.plain_offset);
         to_limit.min(STEP_BYTES - self.plain_offset % STEP_BYTES)
     }
 
-    /// Decodes, and returns the number of bytes before the error, if any.
+    /// Decodes into `out`; returns the number of bytes before the error, if any.
     fn decode(&mut self, out: &mut [u8]) -> (usize, Result<(), DecodeStop>) {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let mut spare = [0];
-        // At the limit, one more byte shows whether there is more.
+        // At the limit, one more byte reveals whether the data continues.
         let out_len = room.min(out.len());
         let out = if room == 0 { &mut spare } else { &mut out[..out_len] };
         let mut out = OutputBuffer { bytes: out, filled: 0 };
@@ -148,7 +149,7 @@ impl SourceDecoder<'_> {
 }
 
 impl Read for SourceDecoder<'_> {
-    /// Returns bytes before an error first; then returns the error, for every further call.
+    /// Returns bytes before an error first, then the error at every further call.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let error = match self.failed.take() {
             Some(error) => error,

@@ -1,5 +1,5 @@
-//! Compresses plain bytes to members that can be read independently. A member depends only on its bytes and the level,
-//! so that any number of threads produces the same file.
+//! Compresses plain bytes to independent members. A member depends only on its bytes and the level, so the file is the
+//! same for any number of threads.
 
 use super::gzip;
 use super::lz4;
@@ -8,7 +8,7 @@ use crate::codec::Codec;
 use crate::memory::grow;
 use std::io;
 
-/// The number of plain bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
+/// Number of plain bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
 pub const MEMBER_BYTES: usize = 1 << 20;
 
 /// Compresses members of one format.
@@ -36,7 +36,7 @@ enum EncoderKind {
 }
 
 impl Encoder {
-    /// `level` trades speed for size: gzip 1 to 12 (default 1), zstd 1 to 22 (default 1), lz4 1 (the default).
+    /// Creates a compressor. `level` trades speed for size: gzip 1 to 12 (default 1), zstd 1 to 22 (default 1), lz4 1.
     ///
     /// # Errors
     /// `InvalidInput` for other levels; `OutOfMemory`; `Unsupported` for gzip and zstd in a build without the feature
@@ -61,15 +61,15 @@ impl Encoder {
         Ok(Encoder { codec, kind })
     }
 
-    /// Returns the format it produces.
+    /// Returns the output format.
     pub fn codec(&self) -> Codec {
         self.codec
     }
 
-    /// Appends one member that holds `plain`, which may be empty, to `out`.
+    /// Appends a member with the bytes `plain`, possibly empty, to `out`.
     ///
     /// # Errors
-    /// `OutOfMemory`; then `out` is unchanged.
+    /// `OutOfMemory`; `out` is unchanged then.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let start = out.len();
         let result = match &mut self.kind {

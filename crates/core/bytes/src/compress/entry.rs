@@ -1,5 +1,5 @@
-//! Members of a zip archive, read in order: their data, compressed by one of three methods, is checked against the size
-//! and checksum in the directory of the archive. `archive` finds their offsets.
+//! Members of a zip archive, read as streams: decodes data in one of three methods, and checks it against the size and
+//! checksum in the archive's directory. `archive` finds the offsets.
 
 use super::crc::Hasher;
 use super::decoder::SourceDecoder;
@@ -19,7 +19,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct ZipEntry {
     pub(crate) method: ZipMethod,
-    /// The range of its data in the archive.
+    /// The range of the data in the archive.
     pub(crate) packed: Range<u64>,
     pub(crate) plain_bytes: u64,
     pub(crate) crc: u32,
@@ -31,7 +31,7 @@ impl ZipEntry {
     }
 }
 
-/// How a member's data is compressed.
+/// The compression of a member's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ZipMethod {
     Stored,
@@ -39,7 +39,7 @@ pub(crate) enum ZipMethod {
     Zstd,
 }
 
-/// Returns the plain bytes of a member of `archive`, in order.
+/// Creates a stream of the plain bytes of a member.
 pub(crate) fn source<'a>(
     archive: &Source<'a>,
     name: String,
@@ -82,7 +82,7 @@ impl MemberData {
         Ok(Box::new(MemberData { entry, data, crc: Hasher::default(), plain_bytes: 0, is_over: false }))
     }
 
-    /// Decodes into `out`, which has room; returns whether the data ended.
+    /// Decodes into `out`, which is not full; returns whether the data ended.
     fn read(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         match &mut self.data {
             Data::Deflate(inflate) => inflate.decode(input, out),

@@ -1,9 +1,9 @@
-//! The reasons why a decoder stops: the short form of errors, before the offset is known.
+//! The short form of decoding errors, before their offset is known.
 
 use crate::error::{DecompressErrorKind, DecompressLimit};
 use std::io;
 
-/// The reason why a decoder stops: an error of the source or of the data.
+/// Why a decoder stopped: an error of the source or of the data.
 #[derive(Debug)]
 pub(super) enum DecodeStop {
     Io(io::Error),

@@ -1,15 +1,15 @@
-//! The parts of decompression that all formats share: output, and the boundaries of members.
+//! Code shared by all formats of decompression: output, and member boundaries.
 //!
-//! A format is described by its [`MemberFormat`]; a file holds a sequence of members. A decoder converts pending bytes
-//! of a [`Buffer`] to plain bytes in the caller's buffer, as long as there is room. It keeps its own history, so the
-//! caller may pass a different buffer each time.
+//! A [`MemberFormat`] describes a format; a file is a sequence of members. A decoder converts pending bytes of a
+//! [`Buffer`] to plain bytes in the caller's buffer until that is full. It keeps its own history, so the caller may
+//! pass a different buffer each time.
 
 use super::error::{DecodeStop, corrupt, truncated};
 use crate::Buffer;
 use crate::codec::{GZIP_MAGIC, LZ4_LEGACY_MAGIC, LZ4_MAGIC, SKIPPABLE_MAGIC, ZSTD_MAGIC, skippable_len};
 use crate::error::DecompressErrorKind;
 
-/// The caller's buffer and its filled size. The rest may be overwritten with any data.
+/// The caller's buffer, and how much of it is filled. The rest may be overwritten with arbitrary data.
 pub(super) struct OutputBuffer<'o, T = u8> {
     pub(super) bytes: &'o mut [T],
     pub(super) filled: usize,
@@ -33,9 +33,9 @@ impl<T: Copy> OutputBuffer<'_, T> {
     }
 }
 
-/// A format being read.
+/// A format that is being read.
 pub(super) trait StreamFormat: Send {
-    /// Decodes until `out` is full, or to the end of the last member, in which case `out` is not full.
+    /// Decodes until `out` is full or the last member ends; in the latter case, `out` is not full.
     fn decode(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop>;
     /// Resets the state.
     fn restart(&mut self);
@@ -50,7 +50,7 @@ pub(super) trait MemberFormat: Send {
     fn has_signature(bytes: &[u8]) -> bool;
     /// Reads the header of the next member.
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop>;
-    /// Decodes some data into `out`, which has room; returns whether the member ended, including everything after its
+    /// Decodes some data into `out`, which is not full; returns whether the member ended, including what follows its
     /// data.
     fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop>;
     /// Resets the state.
@@ -62,7 +62,7 @@ pub(super) struct Sequence<M> {
     member: M,
     state: State,
     is_first: bool,
-    /// Whether it is a range of members from an index: nothing may follow them.
+    /// Whether this is a range of members from an index, after which no data may follow.
     is_part: bool,
 }
 
@@ -124,15 +124,15 @@ impl<M: MemberFormat> StreamFormat for Sequence<M> {
     }
 }
 
-/// The data after a member.
+/// Whether a member follows, or the end.
 #[derive(Debug, PartialEq, Eq)]
 enum NextMember {
     Member,
     End,
 }
 
-/// Examines the position where a member may start. Zeros up to the end count as the end, except before the first
-/// member.
+/// Returns whether a member starts at the current position. Zeros up to the end count as the end, except before the
+/// first member.
 fn next_member(
     input: &mut Buffer<'_>,
     is_first: bool,
@@ -149,7 +149,7 @@ fn next_member(
     }
 }
 
-/// Returns whether only the first bytes of a signature are left.
+/// Returns whether only the start of a signature is left.
 fn is_cut(pending: &[u8], is_start: impl Fn(&[u8]) -> bool) -> bool {
     const GZIP: [u8; 4] = [GZIP_MAGIC[0], GZIP_MAGIC[1], 0, 0];
     [GZIP, ZSTD_MAGIC, LZ4_MAGIC, LZ4_LEGACY_MAGIC, SKIPPABLE_MAGIC].iter().any(|head| {
@@ -170,7 +170,7 @@ fn padding(input: &mut Buffer<'_>) -> Result<NextMember, DecodeStop> {
         }
         let zeros = pending.iter().take_while(|&&byte| byte == 0).count();
         let are_all_zero = zeros == pending.len();
-        // The error is at the first byte that is not zero, however many zeros precede it.
+        // The error is at the first nonzero byte, however many zeros precede it.
         input.consume(zeros);
         if !are_all_zero {
             let message = "extra data follows the compressed data".to_owned();

@@ -1,20 +1,20 @@
-//! gzip members (RFC 1952): headers, checksums, and the sizes that some writers store in the header. `inflate` decodes
-//! the data.
+//! gzip members (RFC 1952): headers, checksums, and the sizes that some writers store in the header. For the data, see
+//! `inflate`.
 //!
 //! | offset | bytes | header (RFC 1952, 2.3) |
 //! |---|---|---|
 //! | 0 | 2 | 1F 8B |
 //! | 2 | 1 | method: 8 is deflate |
-//! | 3 | 1 | flags: which of the parts below follow |
-//! | 4 | 6 | time, hints for the compressor, operating system: not read |
-//! | 10 | 2 + n | `HAS_EXTRA`: a size, then subfields of 2 letters, a size of 2 bytes and a value |
+//! | 3 | 1 | flags: which of the following parts are present |
+//! | 4 | 6 | time, hints for the compressor, operating system: ignored |
+//! | 10 | 2 + n | `HAS_EXTRA`: a size, then subfields of 2 letters, a 2-byte size and a value |
 //! | | | `HAS_NAME`, `HAS_COMMENT`: text that ends with a 0 |
 //! | | 2 | `HAS_CRC`: the lower half of the CRC-32 of the header so far |
 //!
 //! The data is followed by its CRC-32 and its size modulo 2^32. Numbers are little-endian.
 //!
-//! A header may declare the size of its member: BGZF does (subfield `BC`: the size less 1, as the SAM specification
-//! defines it), and so does our encoder (subfield `PH`). This size is checked, because parallel readers rely on it.
+//! A header may declare the size of its member: in BGZF (subfield `BC`: the size minus 1, according to the SAM
+//! specification) and from our encoder (subfield `PH`). This size is checked, because parallel readers rely on it.
 
 use super::crc::Hasher;
 use super::error::{DecodeStop, checksum, corrupt, truncated, unsupported};
@@ -34,7 +34,7 @@ const RESERVED: u8 = 0xe0;
 
 /// Bytes of a header without optional fields.
 pub(super) const HEAD_BYTES: usize = 10;
-/// Bytes of checksum and size after the data.
+/// Size of the checksum and the size after the data.
 pub(super) const TAIL_BYTES: usize = 8;
 /// Bytes of the header from [`head`].
 pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
@@ -43,7 +43,7 @@ pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
 pub(super) const JOINED_HEAD: [u8; HEAD_BYTES] = [GZIP_MAGIC[0], GZIP_MAGIC[1], 8, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM];
 const UNKNOWN_SYSTEM: u8 = 255;
 
-/// Returns a header that declares the size of the whole member, if it fits into 32 bits, and the header's length.
+/// Returns a header and its length. It declares the size of the whole member if that fits into 32 bits.
 pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
     let mut head = [0; OWN_HEAD_BYTES];
     head[..HEAD_BYTES].copy_from_slice(&JOINED_HEAD);
@@ -56,7 +56,7 @@ pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
     (head, OWN_HEAD_BYTES)
 }
 
-/// Returns the size of the member that starts with `head`, if its header declares one.
+/// Returns the size of the member that starts with `head`, if declared.
 pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
     let fixed = head.first_chunk::<HEAD_BYTES>()?;
     if !is_gzip(fixed) || fixed[2] != 8 || fixed[3] & (HAS_EXTRA | RESERVED) != HAS_EXTRA {
@@ -87,12 +87,12 @@ pub(super) struct Gzip {
     crc: Hasher,
     /// Plain bytes of this member so far, modulo 2^32.
     size: u32,
-    /// The end that this member's header declares, in bytes of the compressed data, if any.
+    /// The end that the member's header declares, if any, as an offset in the compressed data.
     declared_end: Option<u64>,
 }
 
 impl Gzip {
-    /// Creates a decoder of members, of which other threads may decode `parts`.
+    /// Creates a decoder of members. Other threads may decode `parts` of them.
     pub(super) fn new(parts: Option<Arc<AheadParts>>) -> io::Result<Self> {
         let inflate = parts.map_or_else(Inflate::new, Inflate::following)?;
         Ok(Gzip { inflate, crc: Hasher::default(), size: 0, declared_end: None })
@@ -150,7 +150,7 @@ impl MemberFormat for Gzip {
     fn restart(&mut self) {}
 }
 
-/// Reads a header and returns the size that it declares for its member.
+/// Reads a header; returns the member size that it declares.
 fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, DecodeStop> {
     let mut crc = Hasher::default();
     let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;
@@ -192,7 +192,7 @@ fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Hasher) -> Resu
     Ok(bytes)
 }
 
-/// Skips a text and the 0 at its end.
+/// Skips a NUL-terminated text.
 fn skip_text(input: &mut Buffer<'_>, crc: &mut Hasher) -> Result<(), DecodeStop> {
     loop {
         let pending = input.ensure(1)?;

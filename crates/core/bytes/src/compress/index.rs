@@ -1,11 +1,11 @@
-//! Finds the members of a file without decoding them, so that threads can decode different ones at the same time.
+//! Finds the members of a file without decoding them, so that threads can decode them in parallel.
 //!
-//! Members count only if their headers declare their sizes, packed and plain: BGZF and our own gzip members, zstd and
-//! lz4 frames with content sizes. Anything else, including damage, means no index: the file is then read as a stream,
-//! which has better messages. The declared sizes are checked when the members are decoded.
+//! Only members whose headers declare their packed and plain sizes are found: BGZF and our own gzip members, and zstd
+//! and lz4 frames with content sizes. Otherwise, also for damaged data, there is no index, and the file is read as a
+//! stream, which has better error messages. The declared sizes are checked when the members are decoded.
 //!
-//! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data; for small
-//! members at most 16 per [`BYTES_PER_READ`]. A zstd file may end in a table with the same information ([`seek`]).
+//! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data, for small members
+//! at most 16 per [`BYTES_PER_READ`]. A zstd file may end with a table of the same information ([`seek`]).
 
 use super::error::DecodeStop;
 use super::limits::DecompressLimits;
@@ -17,20 +17,21 @@ use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 
-/// Maximum bytes of a group of members, plain or packed, unless one member is larger: 512 KiB.
+/// Maximum size of a group of members, plain or packed, unless a single member is larger: 512 KiB.
 const GROUP_BYTES: u64 = 512 << 10;
-/// The largest member that is decoded as a whole: 4 MiB.
+/// Maximum size of a member to decode as a whole: 4 MiB.
 const MAX_MEMBER_BYTES: u64 = 4 << 20;
 
-/// If the memory limit is too small for this many groups, the file is read as a stream: each reader holds whole groups.
+/// Minimum number of groups that must fit into the memory limit; otherwise, the file is read as a stream, because each
+/// reader holds whole groups.
 const MIN_GROUPS_IN_MEMORY: u64 = 16;
 
-/// The walk stops after this many reads, plus one for each [`BYTES_PER_READ`] of the file, because it does not pay for
-/// a file of many tiny members or blocks.
+/// The walk stops after this many reads, plus one for each [`BYTES_PER_READ`] of the file, because it does not pay off
+/// for a file of many tiny members or blocks.
 const FREE_READS: u64 = 1000;
 const BYTES_PER_READ: u64 = 1024;
 
-/// The offsets of groups of members, with one more entry for the end of the last.
+/// The offsets of groups of members, followed by the end of the last one.
 pub(crate) struct MemberGroups {
     starts: Vec<MemberOffset>,
     largest_bytes: usize,
@@ -42,7 +43,7 @@ struct MemberOffset {
     plain: u64,
 }
 
-/// A group, as ranges of the packed and of the plain data in bytes.
+/// A group, as byte ranges in the packed and plain data.
 pub(super) struct MemberGroup {
     pub(super) packed: Range<u64>,
     pub(super) plain: Range<u64>,
@@ -58,7 +59,7 @@ impl MemberGroups {
         self.starts.last().map_or(0, |end| end.plain)
     }
 
-    /// Returns the plain bytes of the largest group.
+    /// Returns the plain size of the largest group in bytes.
     pub(super) fn largest_bytes(&self) -> usize {
         self.largest_bytes
     }
@@ -69,7 +70,7 @@ impl MemberGroups {
         MemberGroup { packed: start.packed..end.packed, plain: start.plain..end.plain }
     }
 
-    /// Returns the groups that hold any of the plain bytes in `range`.
+    /// Returns the groups that overlap `range`, in plain bytes.
     pub(super) fn holding(&self, range: &Range<u64>) -> Range<usize> {
         let first = self.starts.partition_point(|start| start.plain <= range.start);
         let end = self.starts.partition_point(|start| start.plain < range.end);
@@ -108,7 +109,7 @@ pub(super) fn find(codec: Codec, source: &Source<'_>, limits: &DecompressLimits)
     }
 }
 
-/// Gathers members into groups.
+/// Collects members into groups.
 #[derive(Default)]
 struct GroupBuilder {
     starts: Vec<MemberOffset>,
@@ -117,10 +118,10 @@ struct GroupBuilder {
 }
 
 impl GroupBuilder {
-    /// Records a member; returns whether it may be decoded as a whole.
+    /// Records a member; returns whether it can be decoded as a whole.
     ///
-    /// A member without plain bytes joins its neighbors, however large they are: nothing would ever be read from a
-    /// group without plain bytes, so nothing would verify it.
+    /// A member without plain bytes joins its neighbors, however large they are: a group without plain bytes would
+    /// never be read, and so never be verified.
     fn push(&mut self, packed: u64, plain: u64) -> bool {
         // Members without plain bytes are skipped, and need not fit in memory.
         let is_small = plain == 0 || plain <= MAX_MEMBER_BYTES && packed <= MAX_MEMBER_BYTES + GROUP_BYTES;
@@ -149,7 +150,7 @@ impl GroupBuilder {
     }
 }
 
-/// Packed and plain bytes of a frame.
+/// Packed and plain size of a frame in bytes.
 type FrameSizes = (u64, u64);
 
 struct MemberWalk<'s, 'a> {
@@ -172,14 +173,14 @@ impl MemberWalk<'_, '_> {
         Ok(&bytes[..count])
     }
 
-    /// Records a member of `packed` bytes that starts here, and moves to its end.
+    /// Records a member of `packed` bytes at the current position, and moves to its end.
     fn pass(&mut self, packed: u64, plain: u64) -> bool {
         self.at = self.at.saturating_add(packed);
         packed > 0 && self.at <= self.end && self.groups.push(packed, plain)
     }
 
     fn gzip(&mut self) -> io::Result<bool> {
-        /// Enough for the fields before the known sizes.
+        /// Includes the fields before the size fields of known writers.
         const HEAD_READ_BYTES: usize = 48;
         /// Maximum expansion of deflate data: a match of 258 bytes takes at least two bits, one for the length and one
         /// for the distance.
@@ -190,7 +191,7 @@ impl MemberWalk<'_, '_> {
             let Some(packed) = declared.filter(|&bytes| bytes > gzip::TAIL_BYTES as u64) else {
                 return Ok(false);
             };
-            // The end of this member and the head of the next one in one read.
+            // One read covers the end of this member and the header of the next one.
             let tail = self.at.saturating_add(packed - gzip::TAIL_BYTES as u64);
             let Some((tail, head)) = self.read(tail, &mut bytes)?.split_first_chunk::<{ gzip::TAIL_BYTES }>() else {
                 return Ok(false);
@@ -204,7 +205,7 @@ impl MemberWalk<'_, '_> {
         Ok(true)
     }
 
-    /// Takes the members from the table at the end; records nothing if there is no valid table.
+    /// Records the members in the table at the end; records nothing if there is no valid table.
     fn table(&mut self) -> io::Result<bool> {
         let source = self.source;
         let end = self.end;
@@ -221,7 +222,7 @@ impl MemberWalk<'_, '_> {
         Ok(false)
     }
 
-    /// Walks over frames; `frame` measures the frame that starts here.
+    /// Walks over frames; `frame` returns the sizes of the frame at the current position.
     fn frames(&mut self, frame: fn(&Self, &[u8]) -> io::Result<Option<FrameSizes>>) -> io::Result<bool> {
         while self.at < self.end {
             let mut bytes = [0; 32];
@@ -256,8 +257,8 @@ impl MemberWalk<'_, '_> {
         })
     }
 
-    /// Skips the blocks of a frame: for the `N` bytes at the start of a block, `block` returns whether it is the last,
-    /// and the size of the rest.
+    /// Skips the blocks of a frame. `block` receives the first `N` bytes of a block, and returns whether it is the last
+    /// one, and the size of the rest.
     fn blocks<const N: usize>(
         &self,
         head_bytes: usize,

@@ -1,9 +1,10 @@
-//! One gzip member of parts that any number of threads compress, for formats whose readers stop after the first member.
+//! A single gzip member of parts that any number of threads compress, for formats whose readers stop after the first
+//! member.
 //!
-//! Each part is deflated separately, so its matches do not reach into the previous one. The flag of its last block is
-//! cleared, and an empty stored block follows, which ends on a whole byte, so that parts can be concatenated (RFC 1951,
-//! 3.2.3 and 3.2.4). The start and end of the last block are found by decoding the part, which is faster than
-//! compressing it, and verifies it.
+//! Each part is deflated separately, so its matches do not reach into the previous one. The final flag of its last
+//! block is cleared, and an empty stored block is appended, which ends at a byte boundary, so that parts can be
+//! concatenated (RFC 1951, 3.2.3 and 3.2.4). Decoding the part finds the start and end of its last block, which is
+//! faster than compressing, and verifies the part.
 
 use super::crc::Hasher;
 use super::error::DecodeStop;
@@ -15,9 +16,9 @@ use crate::memory::grow;
 use crate::{Buffer, Source};
 use std::io;
 
-/// The rest of an empty stored block, after the bits of its header: its length, twice.
+/// An empty stored block after its header bits: its length and the complement.
 const STORED_NOTHING: [u8; 4] = [0, 0, 0xff, 0xff];
-/// The last block of a member: stored, and empty.
+/// The final block of a member: stored and empty.
 const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 
 /// Deflates parts of a [`GzipMember`].
@@ -28,7 +29,7 @@ pub struct GzipParts {
     decoded: Vec<u8>,
 }
 
-/// The frame around the parts of one gzip member, and its checksum.
+/// The header and trailer around the parts of a gzip member, and its checksum.
 ///
 /// ```
 /// use polyhaul_bytes::{DecompressLimits, GzipMember, GzipParts, Source, decompressed};
@@ -78,7 +79,7 @@ impl GzipMember {
 }
 
 impl GzipParts {
-    /// `level` is one of gzip's, 1 to 12 (default 1).
+    /// Creates a compressor for parts. `level` is a gzip level, 1 to 12 (default 1).
     ///
     /// # Errors
     /// `OutOfMemory`; `InvalidInput` for other levels; `Unsupported` in a build without the feature `c-codecs`.
@@ -87,10 +88,10 @@ impl GzipParts {
         Ok(GzipParts { deflate, inflate: Inflate::new()?, decoded: Vec::new() })
     }
 
-    /// Appends a part with `plain`, which should have about [`MEMBER_BYTES`](super::MEMBER_BYTES).
+    /// Appends a part with the bytes `plain`, of about [`MEMBER_BYTES`](super::MEMBER_BYTES).
     ///
     /// # Errors
-    /// `OutOfMemory`; the content of `out` is then unspecified.
+    /// `OutOfMemory`; the content of `out` is unspecified then.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         if plain.is_empty() {
             return Ok(());
@@ -101,7 +102,7 @@ impl GzipParts {
         let count = self.deflate.compress(plain, &mut out[start..start + bound])?;
         let (last, end) = self.last_block(&out[start..start + count], plain.len())?;
         out[start + last / 8] &= !(1 << (last % 8));
-        // Three bits that are 0: not the last block, stored.
+        // Three zero bits: not the last block, stored.
         let padded_end = start + (end + 3).div_ceil(8);
         out.truncate(start + end.div_ceil(8));
         if let Some(byte) = out.last_mut().filter(|_| end % 8 != 0) {
@@ -112,10 +113,10 @@ impl GzipParts {
         Ok(())
     }
 
-    /// Returns the first bit of the last block, and the bit after it.
+    /// Returns the first bit of the last block, and the bit after its end.
     fn last_block(&mut self, packed: &[u8], plain_bytes: usize) -> io::Result<(usize, usize)> {
         let mut input = Buffer::new(Source::memory(packed));
-        // One byte more, so that decoding reaches the end of the data.
+        // One more byte, so that decoding reaches the end of the data.
         grow(&mut self.decoded, plain_bytes + 1)?;
         let mut out = OutputBuffer { bytes: &mut self.decoded[..plain_bytes + 1], filled: 0 };
         self.inflate.restart();

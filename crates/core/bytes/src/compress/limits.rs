@@ -1,4 +1,4 @@
-//! Limits of decompression, which guard against decompression bombs.
+//! Limits of decompression, against decompression bombs.
 
 use super::error::{DecodeStop, limit};
 use crate::error::DecompressLimit;
@@ -11,14 +11,15 @@ use polyhaul_fault::planted;
 pub struct DecompressLimits {
     /// Maximum number of plain bytes. Default: no limit.
     pub bytes: u64,
-    /// Maximum plain bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is harmless at any
-    /// ratio, such as short files of one repeated line. Default: 2000, which gzip (1032) and lz4 (255) cannot reach.
+    /// Maximum number of plain bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is
+    /// harmless at any ratio, such as a short file that repeats one line. Default: 2000, which gzip (1032) and lz4
+    /// (255) cannot reach.
     pub ratio: u64,
-    /// Maximum memory for windows, in bytes; if fewer than 16 members fit, they are read as a stream. Default: 128 MiB,
-    /// the largest window that the zstd tool accepts.
+    /// Maximum memory for windows, in bytes. If fewer than 16 groups of members fit, a file is read as a stream.
+    /// Default: 128 MiB, the largest window that the zstd tool accepts.
     pub memory_bytes: u64,
     /// Maximum number of threads that decode ahead while one reads ([`Source::ahead`](crate::Source::ahead)). With 8 or
-    /// more, all of them decode one large gzip member of a file. Default: 1.
+    /// more, they decode a large gzip member of a file together. Default: 1.
     pub threads: usize,
 }
 
@@ -57,7 +58,7 @@ impl DecompressLimits {
         self
     }
 
-    /// Returns an error if decoding `packed` bytes to `plain` bytes exceeds a limit.
+    /// Fails if decoding `packed` bytes to `plain` bytes exceeds a limit.
     pub(super) fn check(&self, packed: u64, plain: u64) -> Result<(), DecodeStop> {
         if plain > self.bytes { Err(self.too_many_bytes()) } else { self.check_ratio(packed, plain) }
     }

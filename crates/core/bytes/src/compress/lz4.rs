@@ -1,5 +1,5 @@
-//! lz4 frames and the legacy format, as the lz4 project's frame format description defines them: headers, block sizes,
-//! checksums. The lz4 library decodes the blocks.
+//! lz4 frames and the legacy format, as in the lz4 project's frame format description: headers, block sizes, checksums.
+//! The lz4 library decodes the blocks.
 //!
 //! | offset | bytes | header of a frame |
 //! |---|---|---|
@@ -9,9 +9,9 @@
 //! | 5 | 1 | bits 4 to 6: blocks of 2^(8 + 2n) bytes, n from 4 to 7 |
 //! | 6 | 8 | content size, if its flag is set |
 //! | | 4 | dictionary, if its flag is set |
-//! | | 1 | the second byte of the XXH32 of all from offset 4 |
+//! | | 1 | the second byte of the XXH32 of all bytes from offset 4 |
 //!
-//! A block is decoded as a whole into a window that keeps the 64 KiB before it, and then copied out.
+//! A block is decoded as a whole into a window that also has the 64 KiB before it, and then copied to the output.
 
 use super::error::{DecodeStop, checksum, corrupt, limit, truncated, unsupported};
 use super::format::{MemberFormat, OutputBuffer};
@@ -23,19 +23,19 @@ use crate::memory::{grow, reserve};
 use std::io;
 
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
-/// The distance over which a linked block may refer to earlier blocks.
+/// How far a linked block may refer to earlier blocks.
 const HISTORY_BYTES: usize = 64 << 10;
 /// The longest header of a frame.
 pub(super) const MAX_HEAD_BYTES: usize = 19;
 const IS_STORED: u32 = 1 << 31;
-/// Maximum expansion of a block: each further byte of a length adds up to 255.
+/// Maximum expansion of a block: each additional length byte adds at most 255.
 const MAX_EXPANSION: usize = 255;
 
 /// The header of a frame.
 #[derive(Clone)]
 pub(super) struct Lz4Head {
     pub(super) bytes: usize,
-    /// Plain bytes of the frame, if declared.
+    /// Plain size of the frame in bytes, if declared.
     pub(super) content_bytes: Option<u64>,
     pub(super) has_block_checksum: bool,
     pub(super) has_checksum: bool,
@@ -91,12 +91,12 @@ impl Lz4Head {
 
     /// Returns the maximum size of a block in the file.
     fn max_packed_bytes(&self) -> usize {
-        // The legacy format has no stored blocks: incompressible ones grow, by lz4's bound.
+        // The legacy format has no stored blocks, so incompressible ones grow, up to lz4's bound.
         if self.is_legacy { self.block_bytes + self.block_bytes / 255 + 16 } else { self.block_bytes }
     }
 }
 
-/// Splits the size word of a block: bytes in the file, and whether they are stored uncompressed.
+/// Splits the size word of a block: its size in the file in bytes, and whether it is stored uncompressed.
 pub(super) fn block_size(word: [u8; 4]) -> (usize, bool) {
     let word = u32::from_le_bytes(word);
     ((word & !IS_STORED) as usize, word & IS_STORED != 0)
@@ -111,7 +111,7 @@ pub(super) struct Lz4 {
     size: u64,
     /// Up to 64 KiB of history, then the block.
     window: Vec<u8>,
-    /// The part of `window` that was not copied out yet.
+    /// The pending bytes are `window[start..end]`.
     start: usize,
     end: usize,
 }
@@ -121,7 +121,7 @@ impl Lz4 {
         Lz4 { memory_bytes, head: Lz4Head::legacy(), hash: Xxh32::new(), size: 0, window: Vec::new(), start: 0, end: 0 }
     }
 
-    /// Reads a block; returns whether the frame ended instead.
+    /// Reads a block; returns true if the frame ended instead.
     fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<bool, DecodeStop> {
         let pending = input.ensure(8)?;
         let is_next = pending.is_empty() || is_lz4(pending) || skippable_len(pending).is_some();
@@ -159,7 +159,7 @@ impl Lz4 {
         self.window.copy_within(self.end - history..self.end, 0);
         self.start = history;
         self.end = history;
-        // Most blocks of small files are much smaller than their header allows.
+        // Blocks of small files are usually much smaller than the header allows.
         let max_bytes = block.len().saturating_mul(MAX_EXPANSION).min(self.head.block_bytes);
         grow(&mut self.window, history + max_bytes)?;
         let (dictionary, room) = self.window.split_at_mut(history);
@@ -231,12 +231,12 @@ impl MemberFormat for Lz4 {
     }
 }
 
-/// Appends a frame with `plain` to `out`: independent blocks, content size and checksum.
+/// Appends a frame with the bytes `plain` to `out`: independent blocks, content size and checksum.
 pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     /// Version 1, independent blocks, content size, content checksum.
     const FLAGS: u8 = 0x40 | 0x20 | 8 | 4;
-    /// Blocks of up to 256 KiB. A reader of a member also reads the start of the next one, up to its first line end,
-    /// and a block is decoded as a whole: blocks of 1 MiB, the size of a member, would be decoded twice.
+    /// Blocks of up to 256 KiB. A reader of one member also reads the start of the next one, up to its first line
+    /// ending, and blocks are decoded as a whole: blocks of 1 MiB, the size of a member, would be decoded twice.
     const SIZES: u8 = 5 << 4;
     const BLOCK_BYTES: usize = 256 << 10;
     let bound = lz4_flex::block::get_maximum_output_size(plain.len().min(BLOCK_BYTES));

@@ -1,9 +1,9 @@
 //! The plain bytes of an indexed source, at any offset, for any number of threads.
 //!
-//! Each thread decodes the bytes it reads directly into its own buffer: threads do not wait for each other, and only
-//! decoders are kept. Reading a whole group of members decodes it once. Reading a part of a group decodes it from its
-//! start, unless a decoder is left at the start of the part, so reading in small sequential parts is no more work.
-//! Damage of a member may show only at its end: groups that were read in part are recorded until their end is reached.
+//! Each thread decodes directly into its own buffer, so threads do not wait for each other, and only decoders are kept.
+//! Reading a whole group of members decodes it once. Reading part of a group decodes it from its start, unless an idle
+//! decoder is at that position, so small sequential reads are no more work. Damage of a member may show only at its
+//! end, so groups that were read in part are recorded until their end is reached.
 
 use super::decoder::SourceDecoder;
 use super::index::{MemberGroup, MemberGroups};
@@ -17,29 +17,31 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The plain bytes of a source whose groups of members are known.
+/// The plain bytes of a source with known groups of members.
 pub(crate) struct Members<'a> {
     codec: Codec,
     source: Source<'a>,
     groups: MemberGroups,
     limits: DecompressLimits,
-    /// Readers not in use, about as many as were in use at the same time; the most recently used are at the end.
+    /// Idle readers, about as many as were in use at the same time; the most recently used are last.
     idle: Mutex<Vec<MemberReader<'a>>>,
-    /// For each group [`UNREAD`], [`READ`] or [`CHECKED`].
+    /// The state of each group: [`UNREAD`], [`READ`] or [`CHECKED`].
     states: Vec<AtomicU8>,
 }
 
 /// Maximum number of idle readers in the middle of a group, before one of them is reused for another group.
 const MAX_IN_GROUPS: usize = 2;
 
-/// Nothing was read.
+/// Nothing of the group was read.
 const UNREAD: u8 = 0;
-/// A part was read.
+/// Part of the group was read.
 const READ: u8 = 1;
 /// The group was decoded to its end without an error.
 const CHECKED: u8 = 2;
 
 impl<'a> Members<'a> {
+    /// Creates a reader of `source`, whose groups are known.
+    ///
     /// # Errors
     /// `OutOfMemory`.
     pub(super) fn new(
@@ -58,12 +60,12 @@ impl<'a> Members<'a> {
         self.states[group].fetch_max(state, Ordering::Relaxed);
     }
 
-    /// Returns a reader at `offset`, or one outside of a group, or a new one.
+    /// Returns an idle reader that can continue to `offset`, or one that is not in a group, or a new one.
     fn reader(&self, group: usize, offset: u64) -> io::Result<MemberReader<'a>> {
         let mut idle = self.lock();
         let fits = idle.iter().position(|reader| reader.is_before(group, offset));
         let chosen = fits.or_else(|| idle.iter().position(|reader| reader.group.is_none()));
-        // A reader in the middle of a group would have to decode that group again later.
+        // Reusing a reader in the middle of a group would mean decoding that group again later.
         if chosen.is_none() && idle.len() < MAX_IN_GROUPS {
             drop(idle);
             let decoder = SourceDecoder::new(self.codec, self.source.clone(), &self.limits)?;
@@ -130,25 +132,25 @@ impl PlainPieces for Members<'_> {
 /// A decoder and its position.
 struct MemberReader<'a> {
     decoder: SourceDecoder<'a>,
-    /// The group it is in the middle of.
+    /// The group in which it stopped, if any.
     group: Option<usize>,
-    /// Space for skipped bytes.
+    /// Buffer for skipped bytes.
     passed: Vec<u8>,
 }
 
 impl MemberReader<'_> {
-    /// Returns whether it can continue to `offset` without restarting.
+    /// Returns whether the reader can continue to `offset` without restarting.
     fn is_before(&self, group: usize, offset: u64) -> bool {
         self.group == Some(group) && self.decoder.plain_offset() <= offset
     }
 
-    /// Fills `out` from plain byte `offset` of a group; returns [`CHECKED`] at the end of the group, and [`READ`]
-    /// before.
+    /// Fills `out` from plain offset `offset` of a group; returns [`CHECKED`] if it reaches the end of the group, and
+    /// [`READ`] otherwise.
     fn read(&mut self, number: usize, group: MemberGroup, offset: u64, out: &mut [u8]) -> io::Result<u8> {
         if !self.is_before(number, offset) {
             self.decoder.restart(group.packed, group.plain.start);
         }
-        // After an error it has to restart.
+        // The reader must restart after an error.
         self.group = None;
         while self.decoder.plain_offset() < offset {
             grow(&mut self.passed, BLOCK_BYTES)?;

@@ -1,9 +1,10 @@
-//! Compression: gzip, zstd and lz4 detected by content, read through a reused window, written in independent members.
+//! Compression: detects gzip, zstd and lz4 by content, reads them through a reused window, and writes independent
+//! members.
 //!
-//! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode
-//!   members at the same time, if the data records the sizes of its members; otherwise a stream.
-//! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
-//! - [`ZlibDecoder`] turns one zlib stream into plain bytes, while threads decode spans ahead.
+//! - [`decompressed`] turns a source of compressed bytes into one of plain bytes. If the data records the sizes of its
+//!   members, the result is positioned, so that threads decode members in parallel; otherwise, it is a stream.
+//! - [`Encoder`] turns a block of plain bytes into an independent member.
+//! - [`ZlibDecoder`] turns a zlib stream into plain bytes, while threads decode spans ahead.
 //! - [`GzipParts`] turns blocks of plain bytes into parts of one gzip member.
 //!
 //! It starts no threads, trusts no sizes and never presents a partial result as complete. `format.rs` contains what all
@@ -12,13 +13,12 @@
 //!
 //! # Libraries
 //!
-//! gzip is read by our own code (`inflate`): ISA-L is faster, but needs an assembler in addition to a C compiler;
-//! libdeflate does not stream; zlib-rs streams, but is slower. gzip is written by libdeflate; zstd is the C library,
-//! lz4 a crate. Level 1 is the default of all formats: at any level compressing takes many times as long as formatting
-//! text.
+//! Our own code reads gzip (`inflate`): ISA-L is faster, but needs an assembler besides a C compiler; libdeflate does
+//! not stream; zlib-rs streams, but is slower. libdeflate writes gzip; zstd is the C library, lz4 a crate. Level 1 is
+//! the default of all formats, because compressing takes many times as long as formatting text at any level.
 //!
-//! `tools/bench/benches/compress.rs` measures each format and level beside zlib-rs and libdeflate, `cargo xtask bench
-//! gzip` whole files beside ISA-L and Python's gzip; the results are in tools/bench/record.
+//! `tools/bench/benches/compress.rs` compares each format and level with zlib-rs and libdeflate;
+//! `cargo xtask bench gzip` compares whole files with ISA-L and Python's gzip. The results are in tools/bench/record.
 
 mod ahead;
 mod crc;
@@ -63,12 +63,12 @@ use ahead::GzipAhead;
 use members::Members;
 use std::io;
 
-/// Returns the plain bytes of `source` if it is compressed, otherwise `source` itself, with nothing consumed.
+/// Returns the plain bytes of `source` if it is compressed; otherwise `source` itself, with nothing consumed.
 ///
-/// If a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and lz4
-/// frames with content sizes, all output of [`Encoder`]), the result is positioned and threads decode different members
-/// at the same time. Otherwise it is a stream, decoded by the reading thread; one large gzip member also by threads
-/// that use [`Source::ahead`](crate::Source::ahead).
+/// If a file, or a source in memory, consists of several members whose sizes can be found without decoding them (BGZF,
+/// zstd and lz4 frames with content sizes, all output of [`Encoder`]), the result is positioned, and threads decode
+/// members in parallel. Otherwise, it is a stream that the reading thread decodes; other threads can help with a large
+/// gzip member through [`Source::ahead`](crate::Source::ahead).
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed};
@@ -85,8 +85,8 @@ use std::io;
 /// ```
 ///
 /// # Errors
-/// Errors of the source; a [`DecompressError`](crate::DecompressError) if the sizes of the members already exceed a
-/// limit. Other damage is found by reading.
+/// Errors of the source; a [`DecompressError`](crate::DecompressError) if the declared sizes of the members exceed a
+/// limit. Reading reports other damage.
 pub fn decompressed<'a>(source: Source<'a>, limits: &DecompressLimits) -> io::Result<Source<'a>> {
     let Some(codec) = codec_of(&source)? else {
         return Ok(source);
@@ -105,7 +105,7 @@ pub fn decompressed<'a>(source: Source<'a>, limits: &DecompressLimits) -> io::Re
     }
 }
 
-/// Detects the format of a source, without consuming anything.
+/// Detects the format of a source without consuming any bytes.
 fn codec_of(source: &Source<'_>) -> io::Result<Option<Codec>> {
     let mut first = [0; 8];
     let count = source.peek(&mut first)?;

@@ -1,8 +1,8 @@
-//! Stand-ins for the compressors in builds without the C libraries, which return errors.
+//! Placeholders for the compressors in builds without the C libraries; creating one fails.
 
 use std::io;
 
-/// Would make deflate data.
+/// A deflate compressor, which cannot exist in this build.
 pub(super) enum Deflate {}
 
 impl Deflate {
@@ -19,7 +19,7 @@ impl Deflate {
     }
 }
 
-/// Would make zstd frames.
+/// A zstd compressor, which cannot exist in this build.
 pub(super) enum ZstdFrames {}
 
 impl ZstdFrames {

@@ -1,4 +1,4 @@
-//! The compressors, which are C libraries: libdeflate and zstd. A build without them has `no_pack.rs` instead.
+//! The compressors, from C libraries: libdeflate and zstd. Builds without these use `no_pack.rs`.
 
 use crate::memory::grow;
 use libdeflater::{CompressionLvl, Compressor};
@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::io;
 use zstd_safe::{CCtx, CParameter};
 
-/// Compresses deflate data.
+/// Compresses with deflate.
 pub(super) struct Deflate(Compressor);
 
 impl Deflate {
@@ -22,13 +22,13 @@ impl Deflate {
         self.0.deflate_compress_bound(plain_bytes)
     }
 
-    /// Fills the start of `out`, which has [`Deflate::bound`] bytes; returns the compressed size.
+    /// Compresses to the start of `out`, which must have [`Deflate::bound`] bytes; returns the compressed size.
     pub(super) fn compress(&mut self, plain: &[u8], out: &mut [u8]) -> io::Result<usize> {
         self.0.deflate_compress(plain, out).map_err(failed)
     }
 }
 
-/// Compresses zstd frames, with checksum and size.
+/// Compresses to zstd frames with checksum and content size.
 pub(super) struct ZstdFrames(CCtx<'static>);
 
 impl ZstdFrames {

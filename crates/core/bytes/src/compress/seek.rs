@@ -1,15 +1,15 @@
-//! The offsets of a zstd file's frames, listed at its end: the zstd project's seekable format
-//! (contrib/seekable_format/zstd_seekable_compression_format.md). It is a skippable frame, which every decoder skips.
+//! The seek table at the end of a zstd file, with the sizes of its frames: the zstd project's seekable format
+//! (contrib/seekable_format/zstd_seekable_compression_format.md). It is a skippable frame, so every decoder skips it.
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 8 | magic 5E 2A 4D 18, and the bytes that follow |
-//! | 8 | 8 or 12 each | packed and plain bytes of a frame, and its checksum if the flag says so |
+//! | 0 | 8 | magic 5E 2A 4D 18, and the number of bytes that follow |
+//! | 8 | 8 or 12 each | packed and plain size of a frame, and its checksum if the flag is set |
 //! | end - 9 | 4 | number of frames |
 //! | end - 5 | 1 | flags |
 //! | end - 4 | 4 | magic B1 EA 92 8F |
 //!
-//! Without it, a reader visits the header of each block, at least eight per MiB, which is slow on a slow disk. The
+//! Without it, a reader visits the header of each block, at least eight per MiB, which takes long on a slow disk. The
 //! decoder checks the declared sizes.
 
 use crate::Source;
@@ -19,23 +19,23 @@ use std::io;
 /// The magic numbers at the start of the frame and at the end of the file.
 const FRAME_MAGIC: u32 = 0x184d_2a5e;
 const FILE_MAGIC: u32 = 0x8f92_eab1;
-/// Bytes of the start of the frame, of an entry, and of the end: the number of entries, the flags, the magic.
+/// Sizes of the start of the frame, of an entry, and of the footer: the number of entries, the flags, the magic.
 const HEAD_BYTES: usize = 8;
 const ENTRY_BYTES: usize = 8;
 const FOOTER_BYTES: usize = 9;
-/// A flag: each entry has a checksum after its sizes.
+/// Flag: each entry has a checksum after its sizes.
 const HAS_CHECKSUMS: u8 = 0x80;
 /// Flags reserved for later versions, whose tables may be laid out differently.
 const RESERVED: u8 = 0x7c;
 const CHECKSUM_BYTES: usize = 4;
 /// Maximum number of frames in a table: 128 TiB in members of 1 MiB.
 const MAX_FRAMES: usize = 0x800_0000;
-/// The largest table that is read: 8 million frames.
+/// Maximum size of a table to read: 8 million frames.
 const MAX_TABLE_BYTES: u64 = 64 << 20;
-/// How much of a table is in memory while it is read: whole entries, with or without checksums.
+/// Size of the buffer for reading a table: whole entries, with or without checksums.
 const BLOCK_BYTES: usize = 2048 * (ENTRY_BYTES + CHECKSUM_BYTES);
 
-/// Frames in the order of the file.
+/// Sizes of frames, in file order.
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, Encoder, SeekTable};
@@ -59,7 +59,7 @@ pub struct SeekTable {
 }
 
 impl SeekTable {
-    /// Adds a frame of `packed` bytes with `plain` plain bytes.
+    /// Adds a frame of `packed` bytes that decodes to `plain` bytes.
     ///
     /// # Errors
     /// `OutOfMemory`; `InvalidInput` for sizes that do not fit into the format.
@@ -73,7 +73,7 @@ impl SeekTable {
         Ok(())
     }
 
-    /// Moves the frames of `other` to the end of this table.
+    /// Moves the entries of `other` to the end of this table.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -83,8 +83,8 @@ impl SeekTable {
         Ok(())
     }
 
-    /// Returns the bytes to write after the last frame. Empty if at most one frame is listed, which readers find
-    /// without a table, or more frames than the format allows.
+    /// Returns the bytes to write after the last frame. Empty if there is at most one frame, which readers find without
+    /// a table, or more than the format allows.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -104,9 +104,9 @@ impl SeekTable {
     }
 }
 
-/// Passes packed and plain bytes of each frame of a source that ends at `end` to `visit`, until that returns `false`.
-/// Returns the size of the table itself, which is the last frame; `None` if `visit` stopped it, if there is no table,
-/// or if it is malformed or too large.
+/// Calls `visit` with the packed and plain size of each frame of a source that ends at `end`, until it returns `false`.
+/// Returns the size of the table itself, which is the last frame; `None` if `visit` returned `false`, or the table is
+/// missing, malformed or too large.
 pub(super) fn each(source: &Source<'_>, end: u64, mut visit: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
     let Some(TableLocation { start, entry_bytes }) = find(source, end)? else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::{Codec, DecompressLimits, Encoder, decompressed};
 
-    /// Returns plain bytes, their members of 600 kB each, and the table.
+    /// Returns plain bytes, their compressed members of 600 kB each, and the table.
     fn packed() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
         let plain: Vec<u8> =
             (0..150_000).flat_map(|i: u32| format!("v {} {}\n", i * 7919 % 9973, i).into_bytes()).collect();
@@ -188,7 +188,7 @@ mod tests {
         let (without_table, _, more_calls) = unpacked(file.clone());
         assert!(is_positioned && result.unwrap() == plain && without_table.unwrap() == plain);
         assert!(calls <= 4 && more_calls > 15, "{calls} {more_calls}");
-        // As the format's specification defines it: magic, size, pairs of sizes, count, flags, magic.
+        // The format's specification: magic, size, pairs of sizes, count, flags, magic.
         let count = plain.len().div_ceil(600_000);
         assert_eq!(
             (table.len(), &table[..4], &table[table.len() - 4..]),
@@ -218,11 +218,11 @@ mod tests {
             let mut table = table.clone();
             table[at] ^= by;
             let (result, is_positioned, _) = unpacked([&file[..], &table].concat());
-            // With invalid sizes, the walk finds the members, or a frame that differs from its declaration is an error.
-            // Byte 4 is the size of the table's frame, without which the file is read as a stream.
+            // With invalid sizes, either the walk finds the members, or a frame that differs from its declared size is
+            // an error. Byte 4 is the size of the table's frame; without it, the file is read as a stream.
             assert!(result.map_or(is_positioned || at == 4, |bytes| bytes == plain), "{at}");
         }
-        // A table that declares a frame empty, and one that hides zeros.
+        // A table that declares a frame as empty, and one that hides zeros.
         let hidden = table.len() - FOOTER_BYTES - 4;
         let emptied = [&table[..hidden], &[0; 4], &table[hidden + 4..]].concat();
         let result = unpacked([&file[..], &emptied].concat()).0;

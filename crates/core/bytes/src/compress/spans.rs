@@ -1,13 +1,13 @@
-//! One zlib stream (RFC 1950) on several threads: its compressed bytes come in spans, as from the chunks of a PNG file.
+//! A zlib stream (RFC 1950) on several threads. Its compressed bytes come in spans, for example the chunks of a PNG
+//! file.
 //!
-//! Any thread decodes a [`ZlibSpan`] without the bytes before it, from the first block that it finds there
+//! Any thread can decode a [`ZlibSpan`] without the bytes before it, from the first block that it finds there
 //! (`inflate/blind.rs`). A [`ZlibDecoder`] takes the spans in order: when it reaches the first bit of such a part, it
-//! replaces the markers and continues after it. It decodes everything else itself, and only it reports errors, so
-//! neither the bytes nor the errors depend on what was decoded ahead. Unlike `ahead.rs`, it neither reads a source nor
-//! waits for threads: its caller supplies the bytes and schedules the work.
+//! replaces the part's markers and continues after it. It decodes everything else itself, and only it reports errors,
+//! so neither bytes nor errors depend on what was decoded ahead. Unlike `ahead.rs`, it neither reads a source nor waits
+//! for threads: its caller provides the bytes and schedules the work.
 //!
-//! Stricter than [`inflated`](super::inflated): a block whose only symbol is its end is an error, as in the `png`
-//! crate.
+//! Stricter than [`inflated`](super::inflated): a block with only an end symbol is an error, as in the `png` crate.
 
 use super::error::{DecodeStop, corrupt};
 use super::format::OutputBuffer;
@@ -20,9 +20,9 @@ use simd_adler32::Adler32;
 use std::io;
 use std::ops::Range;
 
-/// Compressed bytes of a zlib stream, and the part decoded without the bytes before them.
+/// Compressed bytes of a zlib stream, and the part that was decoded without the bytes before them.
 pub struct ZlibSpan {
-    /// The bytes of the span, and some after its end.
+    /// The bytes of the span, and some after it.
     bytes: Vec<u8>,
     /// The range of the span in the stream.
     range: Range<u64>,
@@ -37,12 +37,12 @@ enum SpanState {
     /// There is no part, or the decoder has passed it.
     None,
     Decoded,
-    /// This many of its bytes were taken.
+    /// This many of its plain bytes were taken.
     Taken(usize),
 }
 
 impl ZlibSpan {
-    /// Creates a span without bytes.
+    /// Creates an empty span.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -51,26 +51,26 @@ impl ZlibSpan {
         Ok(ZlibSpan { bytes: Vec::new(), range: 0..0, decoder, part: InflatedPart::default(), state: SpanState::None })
     }
 
-    /// Takes the memory of its bytes, empty, to be filled and set.
+    /// Takes the span's byte vector and clears it, to be refilled and passed to [`ZlibSpan::set`].
     pub fn take_bytes(&mut self) -> Vec<u8> {
         self.bytes.clear();
         std::mem::take(&mut self.bytes)
     }
 
-    /// Sets the span to `range` of the stream. `bytes` start there, and should extend beyond its end, because a block
-    /// that starts in the span is decoded ahead only if it is complete. They must extend by 1 KiB, unless the stream
-    /// ends.
+    /// Sets the span to `range` of the stream. `bytes` start with the range, and must extend at least 1 KiB beyond its
+    /// end unless the stream ends. They should extend further, because a block that starts in the span is decoded ahead
+    /// only if it is complete.
     pub fn set(&mut self, bytes: Vec<u8>, range: Range<u64>) {
         self.bytes = bytes;
         self.range = range;
         self.state = SpanState::None;
     }
 
-    /// Decodes from the first block that is found in the span, in at most `max_bytes` of memory; returns whether there
-    /// is one.
+    /// Decodes from the first block found in the span, with at most `max_bytes` of memory; returns whether there is
+    /// one.
     pub fn decode_ahead(&mut self, max_bytes: usize) -> bool {
         self.decoder.hand(std::mem::take(&mut self.bytes), self.range.start);
-        // The sequential decoder finds any error again.
+        // The sequential decoder will find the same error.
         let has_part = self.decoder.decode(&self.range, max_bytes, &mut self.part, |_| true).unwrap_or(false);
         self.state = if has_part { SpanState::Decoded } else { SpanState::None };
         self.bytes = self.decoder.give_back();
@@ -78,7 +78,7 @@ impl ZlibSpan {
     }
 }
 
-/// Plain bytes, and the bytes before them that the data may refer to.
+/// Plain bytes, preceded by the bytes that the data may refer to.
 #[derive(Default)]
 pub struct ZlibPlain {
     bytes: Vec<u8>,
@@ -87,12 +87,12 @@ pub struct ZlibPlain {
 }
 
 impl ZlibPlain {
-    /// Returns the bytes decoded since it was cleared.
+    /// Returns the bytes decoded since the last call of [`ZlibPlain::clear`].
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Clears its bytes, and keeps the memory.
+    /// Removes the bytes, and keeps the memory.
     pub fn clear(&mut self) {
         self.start = 0;
         self.end = 0;
@@ -120,9 +120,9 @@ impl ZlibPlain {
 pub struct ZlibDecoder {
     inflate: Inflate,
     input: Buffer<'static>,
-    /// The number of bytes of the stream that were used.
+    /// The number of bytes of the stream used so far.
     at: u64,
-    /// The number of parts that were decoded ahead and taken.
+    /// The number of parts decoded ahead that were taken.
     parts: u64,
     symbol_bytes: SymbolBytes,
     /// The last plain bytes that the data may refer to.
@@ -151,24 +151,24 @@ impl ZlibDecoder {
         })
     }
 
-    /// Returns whether the whole stream was decoded, and its checksum matched.
+    /// Returns whether the whole stream was decoded and its checksum matched.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Returns the number of compressed bytes used.
+    /// Returns the number of compressed bytes used so far.
     pub fn offset(&self) -> u64 {
         self.at
     }
 
-    /// Returns the number of blocks with dynamic codes so far, which [`ZlibSpan::decode_ahead`] searches for; the
-    /// blocks of a span that was decoded ahead count as one. Some compressors write at most one for the whole stream.
+    /// Returns the number of blocks with dynamic codes so far, which [`ZlibSpan::decode_ahead`] searches for. The
+    /// blocks of a part decoded ahead count as one. Some compressors write at most one for the whole stream.
     pub fn block_count(&self) -> u64 {
         self.inflate.built() + self.parts
     }
 
-    /// Adds the next plain bytes, up to `max_bytes`; returns `false` if there are fewer, because the next span is
-    /// needed or the stream is over.
+    /// Adds the next plain bytes, up to `max_bytes`; returns `false` if there are fewer, because it needs the next span
+    /// or the stream is over.
     ///
     /// # Errors
     /// `InvalidData` if the data is damaged; `OutOfMemory`.
@@ -193,7 +193,7 @@ impl ZlibDecoder {
         self.window.clear();
         self.window.extend_from_slice(&plain.bytes[plain.end.saturating_sub(WINDOW_BYTES)..plain.end]);
         match result {
-            // The next span continues the data.
+            // The data continues in the next span.
             Ok(()) | Err(DecodeStop::Data(DecompressErrorKind::Truncated, _)) => Ok(is_full),
             Err(stop) => Err(zlib::error(stop)),
         }
@@ -241,7 +241,7 @@ impl ZlibDecoder {
         }
     }
 
-    /// Starts a part, if it starts here and all bytes that it may refer to are known.
+    /// Starts a part if it starts at the current bit and all bytes that it may refer to are known.
     fn start_part(&mut self, part: &InflatedPart, out: &OutputBuffer<'_>) -> SpanState {
         let is_here = self.inflate.bit(&self.input) == part.start_bit();
         match out.bytes[..out.filled].last_chunk::<WINDOW_BYTES>() {

@@ -1,4 +1,4 @@
-//! Helpers for tests of decoding ahead: repeatable noise, and compressed data with blocks of given sizes.
+//! Helpers for tests of decoding ahead: repeatable noise, and compressed data with blocks of a given size.
 
 use zlib_rs::{Deflate, DeflateFlush};
 
@@ -11,8 +11,7 @@ impl Noise {
     }
 }
 
-/// Compresses data so that a block ends after each `block` plain bytes: as zlib, or as gzip if `window_bits` is 16
-/// more.
+/// Compresses data to blocks of `block` plain bytes each, as zlib, or as gzip if 16 is added to `window_bits`.
 pub(super) fn deflated(plain: &[u8], level: i32, window_bits: u8, block: usize) -> Vec<u8> {
     let mut packed = vec![0; 2 * plain.len() + 100_000];
     let mut deflate = Deflate::new(level, true, window_bits);

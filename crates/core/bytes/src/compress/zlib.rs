@@ -1,5 +1,5 @@
-//! zlib data (RFC 1950): a header of two bytes, deflate, and the Adler-32 of the plain bytes, big-endian. It occurs in
-//! blocks of other formats (PNG, EXR), never as a whole file, so it is not a [`Codec`](crate::Codec).
+//! zlib data (RFC 1950): a 2-byte header, deflate data, and the Adler-32 of the plain bytes, big-endian. It occurs
+//! inside other formats (PNG, EXR), never as a whole file, so it is not a [`Codec`](crate::Codec).
 
 use super::error::{DecodeStop, checksum, corrupt, limit, truncated};
 use super::format::OutputBuffer;
@@ -10,11 +10,10 @@ use crate::{Buffer, Source};
 use simd_adler32::Adler32;
 use std::io;
 
-/// The number of bytes decoded at a time.
+/// The number of bytes to decode at a time.
 const STEP_BYTES: usize = 256 << 10;
 
-/// Decompresses zlib data to at most `max_bytes` bytes. Memory grows as they are decoded; anything after the data is
-/// ignored.
+/// Decompresses zlib data to at most `max_bytes` bytes. Memory grows with the output. Bytes after the data are ignored.
 ///
 /// ```
 /// let packed = [0x78, 1, 1, 3, 0, 0xFC, 0xFF, b'a', b'b', b'c', 2, 0x4D, 1, 0x27];
@@ -49,7 +48,7 @@ pub(super) fn read_head(input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
     Ok(())
 }
 
-/// Reads the checksum after the data, which must be `sum`.
+/// Reads the checksum after the data, which must equal `sum`.
 pub(super) fn read_sum(input: &mut Buffer<'_>, sum: u32) -> Result<(), DecodeStop> {
     let stored = input.ensure(4)?.first_chunk().ok_or_else(truncated)?;
     if u32::from_be_bytes(*stored) != sum {
@@ -71,7 +70,7 @@ fn read(input: &mut Buffer<'_>, max_bytes: usize) -> Result<Vec<u8>, DecodeStop>
         if start > max_bytes {
             return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {max_bytes} bytes")));
         }
-        // One byte more than the limit shows whether there is more.
+        // One byte above the limit reveals whether the data is longer.
         grow(&mut plain, start + STEP_BYTES.min((max_bytes - start).saturating_add(1)))?;
         let mut out = OutputBuffer { bytes: &mut plain[start..], filled: 0 };
         is_end = inflate.decode(input, &mut out)?;

@@ -1,4 +1,4 @@
-//! The error for unreadable compressed data, which users find by downcasting.
+//! The error for unreadable compressed data; downcast an `io::Error` to get it.
 
 use crate::codec::Codec;
 use std::fmt;
@@ -14,26 +14,26 @@ pub enum DecompressErrorKind {
     Corrupt,
     /// The decoded data does not match its checksum.
     Checksum,
-    /// Other data follows the last member or frame. Zeros are allowed there.
+    /// Other data follows the last member or frame; zeros are allowed.
     TrailingGarbage,
-    /// A limit of [`DecompressLimits`](crate::DecompressLimits) is exceeded.
+    /// A limit of [`DecompressLimits`](crate::DecompressLimits) was exceeded.
     Limit(DecompressLimit),
-    /// The data is valid, but needs an unsupported feature, such as a dictionary.
+    /// The data is valid but needs an unsupported feature, such as a dictionary.
     Unsupported,
 }
 
-/// The limit of [`DecompressLimits`](crate::DecompressLimits) that is exceeded.
+/// The limit of [`DecompressLimits`](crate::DecompressLimits) that was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecompressLimit {
-    /// The limit on plain bytes.
+    /// The number of plain bytes.
     Bytes,
-    /// The limit on plain bytes per compressed byte.
+    /// The number of plain bytes per compressed byte.
     Ratio,
-    /// The limit on memory.
+    /// Memory.
     Memory,
 }
 
-/// Compressed data that cannot be read, with the offset. Downcast the `io::Error` to find it.
+/// Compressed data that cannot be read, and where. Downcast an `io::Error` to get it.
 ///
 /// ```
 /// use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimits, Source, decompressed};
@@ -51,9 +51,9 @@ pub enum DecompressLimit {
 pub struct DecompressError {
     /// The format of the data.
     pub codec: Codec,
-    /// Where reading stopped, in bytes from the start of the compressed data.
+    /// Offset in the compressed data where reading stopped.
     pub offset: u64,
-    /// The number of plain bytes before it.
+    /// Number of plain bytes before that offset.
     pub plain_offset: u64,
     /// The kind of error.
     pub kind: DecompressErrorKind,

@@ -1,10 +1,10 @@
-//! A failure of a host, or a breach of its contract.
+//! The error for a host that failed or broke its contract.
 
 use std::fmt;
 use std::io;
 
-/// A failure of a host, or a breach of its contract. Downcast the `io::Error` to find it; [`HostFault::cause_of`]
-/// returns the host's error.
+/// A host failed or broke its contract. Downcast an `io::Error` to detect it; [`HostFault::cause_of`] returns the
+/// host's error.
 #[derive(Debug)]
 pub struct HostFault(io::Error);
 

@@ -1,8 +1,8 @@
-//! A host read at any offset: for archives, whose directory is at their end.
+//! Random access to a host: for archives, whose directory is at the end.
 //!
-//! However little is requested, the host reads 64 KiB or more, except for the tail, and the latest parts are kept, so
-//! that reads at neighboring offsets take one call. One thread reads at a time; the others wait for a lock, which does
-//! not count as the host's time.
+//! Even for small requests, the host reads 64 KiB or more except at its end. The latest parts are kept, so that reads
+//! at neighboring offsets need only one call. One thread reads at a time; the time that others wait for the lock does
+//! not count as the host's.
 
 use super::SharedHost;
 use crate::BLOCK_BYTES;
@@ -13,35 +13,35 @@ use polyhaul_trace::lock;
 use std::io;
 use std::sync::Mutex;
 
-/// Maximum number of parts kept, each as large as its request, in whole blocks.
+/// Maximum number of parts to keep. Each is as large as its request, rounded up to whole blocks.
 const MAX_PARTS: usize = 4;
-/// Reads of at least this size go directly into the caller's memory, and are not kept.
+/// Minimum size of reads that go directly to the caller's memory and are not kept.
 const LARGE_BYTES: usize = 4 * BLOCK_BYTES;
 
 /// A host of known size that can seek.
 pub(crate) struct HostView<'a> {
     host: SharedHost<'a>,
     size: u64,
-    /// The latest part is at the end.
+    /// The parts, the latest one last.
     parts: Mutex<Vec<ViewPart>>,
 }
 
-/// Bytes of the host, and their offset.
+/// Bytes of the host and their offset.
 struct ViewPart {
     offset: u64,
     bytes: Vec<u8>,
 }
 
 impl<'a> HostView<'a> {
-    /// Returns the size of a host that can be viewed, and seeks to its start; `None` if the host has no size or cannot
-    /// seek, in which case its position is unchanged.
+    /// Returns the size of a host that can be viewed, and seeks to its start. `None` if the host has no size or cannot
+    /// seek; it has then not moved.
     pub(crate) fn size_of(host: &SharedHost<'a>) -> io::Result<Option<u64>> {
         let mut host = lock(host);
         let Some(size) = host.size() else { return Ok(None) };
         Ok(host.seek(0)?.then_some(size))
     }
 
-    /// Creates a view of a host of this size. `head` are the first bytes, if they were already read.
+    /// Creates a view of a host of this size. `head` has its first bytes, if they were already read.
     pub(crate) fn new(host: SharedHost<'a>, size: u64, head: Vec<u8>) -> io::Result<HostView<'a>> {
         let mut parts = Vec::new();
         keep(&mut parts, ViewPart { offset: 0, bytes: head })?;
@@ -84,7 +84,7 @@ impl<'a> HostView<'a> {
         }
     }
 
-    /// Reads whole blocks that hold the `count` bytes at `at`, or fewer at the end.
+    /// Reads the whole blocks that contain the `count` bytes at `at`; shorter at the end.
     fn part(&self, at: u64, count: usize, counters: &Counters) -> io::Result<ViewPart> {
         let offset = at - at % BLOCK_BYTES as u64;
         let part_bytes = ((at - offset) as usize + count).next_multiple_of(BLOCK_BYTES);
@@ -92,7 +92,7 @@ impl<'a> HostView<'a> {
         let mut bytes = Vec::new();
         let mut filled = 0;
         while filled < part_bytes {
-            // Requests a whole block even from a host that returns little at a time.
+            // Requests at least a block each time, even from a host that returns few bytes.
             grow(&mut bytes, filled + (part_bytes - filled).max(BLOCK_BYTES))?;
             filled += self.call(offset + filled as u64, &mut bytes[filled..], counters)?;
         }
@@ -101,7 +101,7 @@ impl<'a> HostView<'a> {
     }
 }
 
-/// Copies the bytes at `at` that are in one of the parts; returns the number of bytes.
+/// Copies bytes at `at` from a part that contains them; returns their number.
 fn copy_from(parts: &[ViewPart], at: u64, out: &mut [u8]) -> usize {
     let bytes_at = |part: &'_ ViewPart| -> Option<std::ops::Range<usize>> {
         let start = usize::try_from(at.checked_sub(part.offset)?).ok()?;
@@ -114,7 +114,7 @@ fn copy_from(parts: &[ViewPart], at: u64, out: &mut [u8]) -> usize {
     count
 }
 
-/// Keeps a part, and drops the oldest one if there are too many.
+/// Keeps a part; drops the oldest one if there are too many.
 fn keep(parts: &mut Vec<ViewPart>, part: ViewPart) -> io::Result<()> {
     if parts.len() == MAX_PARTS {
         parts.remove(0);

@@ -1,15 +1,15 @@
-//! The rules of Windows for names and paths, as functions on text, so that they are tested on every system.
+//! Windows' rules for names and paths, as functions on text, so that tests can run on every system.
 
-/// Names of devices, which exist in every folder.
+/// Device names, which exist in every folder.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
-/// The start of a path that Windows takes literally: with parts that end in a dot, with names of devices.
+/// Prefix of paths that Windows takes literally, even with parts that end in a dot or are device names.
 const VERBATIM: &str = r"\\?\";
 
-/// The same on a network share.
+/// The same prefix for network shares.
 const VERBATIM_SHARE: &str = r"\\?\UNC\";
 
-/// Whether Windows takes a file name for that of a device. Case, an extension and trailing spaces have no effect:
+/// Returns whether Windows interprets a file name as a device. Case, extension and trailing spaces are ignored:
 /// `aux.obj` is the device `AUX`.
 ///
 /// ```
@@ -28,13 +28,13 @@ pub fn is_device_name(name: &str) -> bool {
     DEVICES.iter().any(|device| device.eq_ignore_ascii_case(stem)) || is_port("COM") || is_port("LPT")
 }
 
-/// Whether the last part of a path is the name of a device.
+/// Returns whether the last part of a path is a device name.
 pub(super) fn leads_to_device(path: &str) -> bool {
     !path.starts_with(VERBATIM) && is_device_name(path.rsplit(['/', '\\', ':']).next().unwrap_or_default())
 }
 
-/// A path as people and other programs write it: `C:\a` for `\\?\C:\a`, and `\\server\share\a` for
-/// `\\?\UNC\server\share\a`. `None` if it would be another path then, or is not such a path.
+/// Returns a path in its usual form: `C:\a` for `\\?\C:\a`, `\\server\share\a` for `\\?\UNC\server\share\a`. `None` if
+/// it has neither prefix, or would be a different path without it.
 pub(super) fn plain(path: &str) -> Option<String> {
     let share = path.strip_prefix(VERBATIM_SHARE);
     let rest = match share {
@@ -48,7 +48,7 @@ pub(super) fn plain(path: &str) -> Option<String> {
     Some(if share.is_some() { format!(r"\\{rest}") } else { rest.to_owned() })
 }
 
-/// Whether a path starts with a drive: `C:`, and everything behind it.
+/// Returns whether a path starts with a drive letter: `C:`, also before a relative path.
 pub fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }

@@ -1,7 +1,7 @@
-//! The atomic file: temporary file next to the target, write, sync, close, rename, sync folder.
+//! Atomic replacement of a file: write a temporary file next to the target, sync, close, rename, sync the folder.
 //!
-//! This module decides the order of the operations and the state after an error; the operations are in `layer.rs`.
-//! Everything that can fail early does: a folder that will be synced is opened before the first byte is written.
+//! This module decides the order of the operations and the state after an error; `layer.rs` performs them. Failures are
+//! detected early: a folder that must be synced is opened before the first byte is written.
 
 use super::FileOptions;
 use super::temporary::Temporary;
@@ -20,37 +20,37 @@ use std::sync::Arc;
 const MAX_LINK_COUNT: usize = 40;
 /// The mode of a new file, before the umask is applied.
 const NEW_FILE_MODE: u32 = 0o666;
-/// The mode of the temporary file until it gets the mode of the old file, so that the content stays private.
+/// The mode of the temporary file until it gets the old file's mode. Keeps the content private.
 const PRIVATE_MODE: u32 = 0o600;
 
 pub(super) struct FileSink {
-    /// Before `replacement`, because Windows must close the file before removing it.
+    /// Declared before `replacement`, because Windows must close the file before removing it.
     file: File,
     layer: Arc<dyn Layer>,
     durable: bool,
-    /// `None` if the bytes go directly to the target.
+    /// `None` if the bytes are written directly to the target.
     replacement: Option<Replacement>,
-    /// Ends a wait for the reader of a FIFO.
+    /// Stops waiting for the reader of a FIFO.
     stop: StopFlag,
 }
 
-/// A file that is written and closed, and not in place yet. Dropping it removes the temporary file.
+/// A file that was written and closed but is not in place yet. Dropping it removes the temporary file.
 pub(super) struct CompleteFile {
     layer: Arc<dyn Layer>,
     replacement: Option<Replacement>,
 }
 
-/// A file that was put in place.
+/// A file that is in place.
 pub(super) struct PlacedFile {
     layer: Arc<dyn Layer>,
-    /// The path, if it did not exist before.
+    /// The path, if the file did not exist before.
     new: Option<PathBuf>,
-    /// The folder, open if it will be synced.
+    /// The folder, open if it must be synced.
     folder: Option<File>,
 }
 
 impl CompleteFile {
-    /// Syncs the folder, for renames of other files in it.
+    /// Syncs the folder, after renames of other files in it.
     pub(super) fn sync_folder(&self) -> io::Result<()> {
         match self.replacement.as_ref().and_then(|replacement| replacement.folder.as_ref()) {
             Some(folder) => self.layer.sync_folder(folder),
@@ -58,7 +58,7 @@ impl CompleteFile {
         }
     }
 
-    /// Puts the file in place; if that fails, the old one remains.
+    /// Puts the file in place. If that fails, the old one remains.
     pub(super) fn rename(self) -> io::Result<PlacedFile> {
         let Some(Replacement { temporary, target, is_new, folder }) = self.replacement else {
             return Ok(PlacedFile { layer: self.layer, new: None, folder: None });
@@ -91,7 +91,7 @@ struct Replacement {
     target: PathBuf,
     /// Whether the target did not exist before.
     is_new: bool,
-    /// The folder, open if it will be synced.
+    /// The folder, open if it must be synced.
     folder: Option<File>,
 }
 
@@ -159,8 +159,8 @@ impl FileSink {
         }
     }
 
-    /// Returns whether it is a new file that is renamed at the end, rather than a pipe, a device, or a descriptor of
-    /// the caller.
+    /// Returns whether this writes a new file that is renamed at the end, not a pipe, a device or the caller's
+    /// descriptor.
     pub(super) fn is_replacement(&self) -> bool {
         self.replacement.is_some()
     }
@@ -168,7 +168,7 @@ impl FileSink {
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.layer.write(&self.file, bytes) {
-                // The FIFO is full; it was opened in non-blocking mode.
+                // The FIFO, opened in non-blocking mode, is full.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.stop.wait_writable(&self.file)?,
                 result => return result,
             }
@@ -181,7 +181,7 @@ impl FileSink {
 
     fn close(self) -> io::Result<CompleteFile> {
         let synced = if self.durable && !planted("rename-unsynced") { self.sync() } else { Ok(()) };
-        // Closed before the rename, so that an error that only the close reports still leaves the old file.
+        // Close before renaming: the old file then survives an error that only `close` reports.
         let closed = self.layer.close(self.file);
         match (synced.and(closed), self.replacement) {
             (Ok(()), replacement) => Ok(CompleteFile { layer: self.layer, replacement }),
@@ -198,7 +198,7 @@ impl FileSink {
         }
     }
 
-    /// Gives up because of `error`, and extends its message if a temporary file remains.
+    /// Abandons the file because of `error`. If the temporary file remains, adds that to the message.
     fn abandon(self, error: io::Error) -> io::Error {
         drop(self.file);
         match self.replacement {
@@ -208,7 +208,7 @@ impl FileSink {
     }
 }
 
-/// Follows symlinks by hand up to the file to write: the last of them may be dangling.
+/// Follows symlinks up to the file to write, by hand because the last one may be dangling.
 fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<SinkTarget> {
     let mut path = path.to_owned();
     for _ in 0..=MAX_LINK_COUNT {
@@ -238,8 +238,8 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<SinkTarget> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks in a chain")))
 }
 
-/// Rejects names with another meaning on Windows: `a:b.obj` is a part of the file `a`, and `aux.obj` the device `AUX`.
-/// A device without an extension is meant to be one.
+/// Rejects names with a different meaning on Windows: `a:b.obj` is a stream of the file `a`, and `aux.obj` the device
+/// `AUX`. A device name without an extension is accepted as a device.
 fn check_name(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let why = match () {
@@ -251,7 +251,7 @@ fn check_name(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name} {why} on Windows: choose another name")))
 }
 
-/// Opens a device or a FIFO; waits until the FIFO has a reader.
+/// Opens a device or a FIFO. Waits until a FIFO has a reader.
 fn open_special(layer: &dyn Layer, path: &Path, is_fifo: bool, stop: &StopFlag) -> io::Result<File> {
     loop {
         match layer.open(path) {
@@ -281,7 +281,7 @@ fn has_no_reader(_: &io::Error) -> bool {
     false
 }
 
-/// The folder that holds `path`; the current one for a bare name.
+/// Returns the folder of `path`; the current folder for a bare name.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -1,9 +1,9 @@
-//! Temporary files left by a killed process: found by their names and removed if they are not locked.
+//! Temporary files left behind by killed processes, which are found by name and removed if they are not locked.
 //!
-//! The writer of a temporary file holds a lock on it, which the system releases when the process ends in any way. So a
-//! file with such a name that is not locked and has not changed for a minute is a leftover. Only regular files with
-//! exactly such a name are touched, never the target of a symlink. Nothing here fails: if files cannot be locked or the
-//! folder cannot be listed, they stay. `sink/temporary.rs` makes the names.
+//! The writer of a temporary file holds a lock on it, which the system releases however the process ends. So a file
+//! with such a name that is not locked and has not changed for a minute is a leftover. Only regular files with exactly
+//! such a name are removed, never the target of a symlink. This module never fails: if files cannot be locked or the
+//! folder cannot be listed, they stay. For the names, see `sink/temporary.rs`.
 
 use super::temporary::{ENDING, MARK};
 use crate::place::names_in;
@@ -13,29 +13,29 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A file that changed within this time may belong to a writer that has not locked it yet, or cannot lock files.
+/// A file that changed within this time may belong to a writer that has not locked it yet or cannot lock files.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// How long this process waits before it searches a folder again, because folders may have very many files.
+/// Minimum time between searches of the same folder, because folders may have very many files.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Maximum number of folders to remember; others are searched again.
 const MAX_FOLDERS: usize = 32;
 
-/// The folders that were searched last, and the times.
+/// Recently searched folders, and when.
 static SEARCHED: Mutex<Vec<(PathBuf, Instant)>> = Mutex::new(Vec::new());
 
-/// A lock on a temporary file until this is dropped.
+/// A lock on a temporary file, released when this is dropped.
 ///
-/// On Unix it is a duplicate of the descriptor, which shares the lock: the file itself is closed before it is renamed.
-/// On Windows an open file cannot be renamed, so the lock ends when the file is closed.
+/// On Unix, this is a duplicate of the descriptor, which shares the lock: the file itself is closed before it is
+/// renamed. Windows cannot rename an open file, so there the lock ends when the file is closed.
 pub(super) struct FileLock {
     #[cfg(unix)]
     _duplicate: File,
 }
 
 impl FileLock {
-    /// Locks a file that was just created; `None` if the file system has no locks.
+    /// Locks a file that was just created; `None` if the file system does not support locks.
     #[cfg(unix)]
     pub(super) fn new(file: &File) -> Option<FileLock> {
         file.try_lock().ok()?;
@@ -58,7 +58,7 @@ pub(super) fn remove_from(folder: &Path) {
     }
 }
 
-/// Returns whether the folder was not searched recently, and records a search.
+/// Returns whether the folder was not searched recently, and records the search.
 fn is_due(folder: &Path) -> bool {
     // Relative paths are ambiguous, because the current folder may change.
     let Ok(folder) = fs::canonicalize(folder) else { return false };
@@ -86,7 +86,7 @@ fn is_ours(name: &str) -> bool {
     parts().is_some_and(|(stem, process, serial)| !stem.is_empty() && is_number(process) && is_number(serial))
 }
 
-/// Removes a file unless it is locked or changed recently.
+/// Removes a file unless it is locked or has changed recently.
 fn remove(path: &Path) {
     let Ok(before) = fs::symlink_metadata(path) else { return };
     if !before.is_file() || !is_old(&before) {
@@ -97,7 +97,7 @@ fn remove(path: &Path) {
     if file.try_lock().is_err() && !planted("leftover-locked") {
         return;
     }
-    // Under the lock, no other process removes this file, so the name still refers to it, or to an unrelated file.
+    // While it is locked, no other process removes this file. So the name still refers to it, or to an unrelated file.
     let is_same = match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(locked), Ok(named)) => is_old(&locked) && is_same_file(&locked, &named),
         _ => false,
@@ -142,7 +142,7 @@ fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
 mod tests {
     use super::*;
 
-    /// A folder for a test, with a file of this name and age.
+    /// Creates a folder for a test, with a file of this name and age.
     fn file(test: &str, name: &str, age: u64) -> (PathBuf, File) {
         let folder = std::env::temp_dir().join(format!("polyhaul-leftovers-{test}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -152,7 +152,7 @@ mod tests {
         (path, file)
     }
 
-    /// Whether the file still exists; removes it and its folder.
+    /// Returns whether the file still exists; removes it and its folder.
     fn stays(path: &Path) -> bool {
         let exists = fs::symlink_metadata(path).is_ok();
         fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -184,7 +184,7 @@ mod tests {
         assert!(stays(&young));
         let (locked, open) = file("locked", NAME, 120);
         let lock = FileLock::new(&open).unwrap();
-        // On Unix, the lock outlives the handle that was written through.
+        // On Unix, the lock outlives the handle used for writing.
         let open = Some(open).filter(|_| cfg!(not(unix)));
         remove_from(locked.parent().unwrap());
         assert!(locked.exists());

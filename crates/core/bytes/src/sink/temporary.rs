@@ -1,8 +1,7 @@
-//! Temporary files in use: their names, and their removal.
+//! Temporary files in use: names and removal.
 //!
-//! Their list is global, because code that ends the process needs it. Creation, rename and removal
-//! happen under its lock, so there is no moment at which a file exists but is not listed. Files left by a killed
-//! process are handled in `sink/leftovers.rs`.
+//! Their list is global, because code that ends the process needs it. Files are created, renamed and removed under its
+//! lock, so a file is never unlisted while it exists. For files of killed processes, see `sink/leftovers.rs`.
 
 use super::leftovers::{self, FileLock};
 use crate::error::context;
@@ -15,17 +14,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum bytes of the target's name in the temporary name. Some file systems allow at most 143 bytes in a name; the
-/// additions take up to 46.
+/// Maximum number of bytes of the target's name in the temporary name. Some file systems limit names to 143 bytes, and
+/// the additions need up to 46.
 const MAX_STEM_BYTES: usize = 90;
-/// Part of the name of every temporary file, before the process ID.
+/// The part of every temporary file's name before the process ID.
 pub(super) const MARK: &str = ".polyhaul-";
 /// The end of the name of every temporary file.
 pub(super) const ENDING: &str = ".tmp";
-/// Maximum number of names to try; others may be taken by leftovers of a killed process with the same ID.
+/// Maximum number of names to try. Some may belong to leftovers of a killed process with the same ID.
 const MAX_ATTEMPT_COUNT: usize = 1000;
-/// How long to retry a rename while another program has one of the two files open, and how often. Virus scanners and
-/// indexers open new files for a moment.
+/// How long to retry a rename, and the pause between attempts, while another program has one of the files open. Virus
+/// scanners and indexers open new files for a moment.
 const RENAME_PATIENCE: Duration = Duration::from_secs(1);
 const RENAME_PAUSE: Duration = Duration::from_millis(10);
 
@@ -50,8 +49,8 @@ fn in_flight() -> MutexGuard<'static, InFlight> {
     IN_FLIGHT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of all sinks that are not finished, and lets no new ones appear: for a program that is
-/// about to exit because of a signal. Returns the number of files removed. Sinks fail from then on.
+/// Removes the temporary files of all unfinished sinks, and prevents new ones: for a program that is about to exit
+/// because of a signal. Returns the number of files removed. From then on, sinks fail.
 ///
 /// Call it from an ordinary thread that waits for signals, not from a signal handler: it takes a lock.
 pub fn remove_temporaries() -> usize {
@@ -67,12 +66,12 @@ pub(super) struct Temporary {
     layer: Arc<dyn Layer>,
     /// Empty once the file is renamed or removed.
     path: PathBuf,
-    /// Shows other processes that the file is in use; held until it is in place.
+    /// Marks the file as in use for other processes, until it is in place.
     _lock: Option<FileLock>,
 }
 
 impl Temporary {
-    /// Creates it in the folder of `target`, under a name that no other process or sink uses.
+    /// Creates a file in the folder of `target`, under a name that no other process or sink uses.
     pub(super) fn create(layer: Arc<dyn Layer>, target: &Path, mode: u32) -> io::Result<(Temporary, File)> {
         leftovers::remove_from(super::file::folder_of(target));
         for _ in 0..MAX_ATTEMPT_COUNT {
@@ -86,7 +85,7 @@ impl Temporary {
         Err(explain(io::ErrorKind::AlreadyExists.into(), target))
     }
 
-    /// Renames it to `target`; if that fails, it is removed.
+    /// Renames the file to `target`; if that fails, removes it.
     pub(super) fn rename_to(mut self, target: &Path) -> io::Result<()> {
         let start = Instant::now();
         loop {
@@ -112,7 +111,7 @@ impl Temporary {
         }
     }
 
-    /// Removes it because of `error`, and adds to the error if that does not work.
+    /// Removes the file because of `error`. If that fails, adds it to the message.
     pub(super) fn abandon(mut self, error: io::Error) -> io::Error {
         let path = self.path.clone();
         match self.remove() {
@@ -143,12 +142,12 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Dropping an unfinished sink happens after another error or during unwinding: the error cannot be reported.
+        // An unfinished sink is dropped after another error or during unwinding, so an error here cannot be reported.
         let _ = self.remove();
     }
 }
 
-/// Whether a rename failed possibly because another program has one of the files open.
+/// Returns whether a rename may have failed because another program has one of the files open.
 fn is_in_use(error: &io::Error) -> bool {
     const ACCESS_DENIED: i32 = 5;
     const SHARING_VIOLATION: i32 = 32;
@@ -176,7 +175,7 @@ fn temporary_path(target: &Path) -> io::Result<PathBuf> {
     Ok(target.with_file_name(format!(".{stem}{MARK}{process}-{serial}{ENDING}")))
 }
 
-/// Returns the start of `name`, cut between two characters.
+/// Returns the start of `name`, cut at a character boundary.
 fn shortened(name: &str) -> &str {
     let end = name.len().min(MAX_STEM_BYTES);
     (0..=end).rev().find_map(|end| name.get(..end)).unwrap_or_default()

@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::Range;
 
-/// Work on a compressed stream for threads while another one reads it. The bytes and errors that are read do not depend
-/// on it. [`Source::ahead`](super::Source::ahead) returns it.
+/// Decoding of a compressed stream by other threads while one thread reads it. The bytes and errors that are read do
+/// not depend on it. See [`Source::ahead`](super::Source::ahead).
 ///
 /// ```
 /// use polyhaul_bytes::{DecompressLimits, Source, decompressed};
@@ -24,14 +24,14 @@ use std::ops::Range;
 /// # }
 /// ```
 pub trait DecodeAhead: Sync {
-    /// Returns whether there is a part to decode now.
+    /// Returns whether a part can be decoded now.
     fn has_work(&self) -> bool;
-    /// Decodes a part, for a few milliseconds; returns whether there was one. It does not wait for other threads.
+    /// Decodes a part, for a few milliseconds; returns whether there was one. Does not wait for other threads.
     fn work(&self) -> bool;
 }
 
-/// Bytes that any number of threads read at any offset, in pieces that are best read as a whole. The methods correspond
-/// to those of [`Source`](super::Source).
+/// Bytes that any number of threads read at any offset, in pieces that are best read as a whole. The methods are like
+/// [`Source`](super::Source)'s.
 pub(crate) trait PlainPieces: Send + Sync {
     fn len(&self) -> u64;
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize>;

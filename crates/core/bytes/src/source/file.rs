@@ -1,4 +1,4 @@
-//! Regular files: opened without waiting, and read at any offset.
+//! Regular files: opened without waiting, read at any offset.
 
 use super::prefetch::ReadProgress;
 use crate::error::{context, retry};
@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A regular file and its properties when it was opened.
+/// A regular file, with its properties when it was opened.
 pub(super) struct RegularFile {
     pub(super) file: File,
     /// The offset of the first byte in the file.
@@ -31,7 +31,7 @@ impl RegularFile {
         }
     }
 
-    /// Never reads past the length at opening: no call is spent on finding the end, and growth has no effect.
+    /// Never reads past the length at opening: finding the end costs no call, and growth has no effect.
     pub(super) fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let remaining = self.len.saturating_sub(offset);
         let count = usize::try_from(remaining).map_or(out.len(), |r| r.min(out.len()));
@@ -110,7 +110,7 @@ fn kind_of(_: &Metadata) -> &'static str {
 #[cfg(unix)]
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // std adds O_CLOEXEC. A FIFO or a terminal may have replaced the file since it was checked.
+    // std adds O_CLOEXEC. A FIFO or a terminal may have replaced the file since the check.
     std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
@@ -141,7 +141,7 @@ pub(super) fn stdin_file() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// A browser has no files, and nothing could have opened one.
+/// Never called: a browser has no files that could have been opened.
 #[cfg(not(any(unix, windows)))]
 pub(super) fn read_file_at(_: &File, _: u64, _: &mut [u8]) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// If opening waited, the check before it would hide that: this FIFO never has a writer.
+    /// Opens the FIFO directly, because the earlier check would hide an open that waits: it never has a writer.
     #[test]
     fn opening_never_waits_and_the_second_check_refuses() {
         let name = format!("polyhaul-bytes-fifo-{}", std::process::id());

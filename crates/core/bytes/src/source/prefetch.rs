@@ -1,10 +1,9 @@
 //! Makes the system fetch a cold file ahead of the threads that parse it.
 //!
-//! Without this, the disk idles while a thread parses: the system reads a few MB ahead, and continues only once a
-//! reader gets there. Reading single bytes at intervals makes the system read everything in between, without a copy.
-//! The bytes end up in the page cache, from which the parsers read them as usual, so results, errors and memory do not
-//! depend on whether a file was fetched, and failures here are ignored. This module starts no thread: see
-//! `polyhaul_pipeline::prefetch`.
+//! Without this, the disk idles while threads parse: the system reads a few MB ahead, and continues only when a reader
+//! gets there. Reading single bytes at intervals makes the system read everything in between, without a copy. The bytes
+//! end up in the page cache, from which the parsers read as usual. So results, errors and memory do not depend on
+//! fetching, and failures here are ignored. This module starts no threads; see `polyhaul_pipeline::prefetch`.
 
 use super::file::{RegularFile, read_file_at};
 use crate::error::retry;
@@ -14,24 +13,23 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How far to fetch ahead of the readers, in bytes, in addition to the system's own read-ahead.
+/// How far to fetch ahead of the readers in bytes, beyond the system's own read-ahead.
 const WINDOW_BYTES: u64 = 32 << 20;
-/// The distance between the bytes that are read. The system continues its read-ahead when the first block of the last
-/// one is read, and its blocks are at least this large once it reads ahead by MBs.
+/// Distance between the bytes to read. The system continues its read-ahead when a reader reaches the first block of the
+/// previous one, and blocks are at least this large once it reads ahead by MBs.
 const STEP_BYTES: u64 = 64 << 10;
-/// The window is at most this many times the bytes read so far, so that little of a file is fetched if only its header
-/// is read.
+/// Maximum ratio of the window to the bytes read so far, so that little is fetched if only the header is read.
 const MAX_GROWTH: u64 = 4;
-/// Minimum size of a file to fetch: the system reads smaller ones ahead in one or two steps.
+/// Minimum size of a file to fetch. The system reads smaller ones ahead in one or two steps.
 const MIN_FILE_BYTES: u64 = 16 << 20;
-/// The number of offsets at which a file is probed, in addition to its end.
+/// Number of offsets to probe in a file, besides its end.
 const PROBE_COUNT: u64 = 16;
 
 /// The progress of a file's readers.
 pub(super) struct ReadProgress {
-    /// The largest end of a range that was read, in bytes.
+    /// The largest end of a read so far, in bytes.
     reached: AtomicU64,
-    /// The offset at which readers wake waiting threads.
+    /// The offset at which a reader must wake waiting threads.
     wake_at: AtomicU64,
     lock: Mutex<()>,
     changed: Condvar,
@@ -62,12 +60,12 @@ impl ReadProgress {
     }
 
     fn wake(&self) {
-        // Under the lock, no thread is between its last check and its wait.
+        // While this holds the lock, no thread is between its last check and its wait.
         let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.changed.notify_all();
     }
 
-    /// Waits until the readers reach `end`, or until `is_over`.
+    /// Waits until the readers reach `end` or `is_over` returns true.
     fn wait(&self, end: u64, is_over: impl Fn() -> bool) {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -77,12 +75,12 @@ impl ReadProgress {
             }
             lock = self.changed.wait(lock).unwrap_or_else(PoisonError::into_inner);
         }
-        // Other waiting threads were woken too, and set their offset again.
+        // Other waiting threads were woken too, and set their offsets again.
         self.wake_at.store(u64::MAX, SeqCst);
     }
 }
 
-/// A large file that can be fetched ahead of its readers; [`Source::prefetch`](super::Source::prefetch) makes one.
+/// A large file to fetch ahead of its readers. Created by [`Source::prefetch`](super::Source::prefetch).
 pub struct Prefetch<'s> {
     file: &'s RegularFile,
     /// The counters of the readers.
@@ -101,7 +99,7 @@ enum NextFetch {
 }
 
 impl<'s> Prefetch<'s> {
-    /// Returns `None` for a small file, for which the system's own read-ahead suffices.
+    /// Returns `None` for a small file, for which the system's read-ahead suffices.
     pub(super) fn of_large(file: &'s RegularFile, counters: &'s Counters) -> Option<Prefetch<'s>> {
         (file.len >= MIN_FILE_BYTES).then(|| Prefetch { file, counters, is_stopped: AtomicBool::new(false) })
     }
@@ -109,12 +107,12 @@ impl<'s> Prefetch<'s> {
     /// Returns whether parts of the file are known to be missing from the page cache.
     pub fn is_cold(&self) -> bool {
         let RegularFile { base, len, .. } = self.file;
-        // The end first: the probe fetches a missing page, which would disturb the read-ahead if it were in the middle.
+        // Probes the end first: a probe fetches a missing page, which disturbs the read-ahead if it is in the middle.
         let mut offsets = (0..PROBE_COUNT).rev().map(|probe| len / PROBE_COUNT * probe);
         is_missing(self.file, base + len - 1) || offsets.any(|offset| is_missing(self.file, base + offset))
     }
 
-    /// Fetches until the end of the file, an error or [`Prefetch::stop`].
+    /// Fetches until the end of the file, an error or a call of [`Prefetch::stop`].
     pub fn run(&self) {
         let Ok(file) = reopened(self.file) else { return };
         let progress = &self.file.progress;
@@ -123,7 +121,7 @@ impl<'s> Prefetch<'s> {
             match next(fetched, progress.reached(), self.counters.snapshot().bytes, self.file.len) {
                 NextFetch::Fetch(offset) => match retry(|| read_file_at(&file, self.file.base + offset, &mut [0])) {
                     Ok(1..) => fetched = offset + STEP_BYTES,
-                    // The reader reports the error when it gets there.
+                    // Readers report the error when they get there.
                     Ok(0) | Err(_) => return,
                 },
                 NextFetch::Wait(end) => progress.wait(end, || self.is_stopped()),
@@ -143,8 +141,8 @@ impl<'s> Prefetch<'s> {
     }
 }
 
-/// Returns the step after fetching up to `fetched`, if the readers have reached `reached` and read `bytes` of a file of
-/// `len` bytes.
+/// Returns the step after fetching up to `fetched` in a file of `len` bytes, when the readers have read `bytes` bytes,
+/// up to offset `reached`.
 fn next(fetched: u64, reached: u64, bytes: u64, len: u64) -> NextFetch {
     let start = fetched.max(reached);
     let window = WINDOW_BYTES.min(bytes.saturating_mul(MAX_GROWTH));
@@ -154,12 +152,12 @@ fn next(fetched: u64, reached: u64, bytes: u64, len: u64) -> NextFetch {
     } else if end <= reached + window {
         NextFetch::Fetch(start)
     } else {
-        // A full window is refilled when a quarter of it is used, because waking is a system call.
+        // Refills the window once a quarter of it is used, because each wakeup is a system call.
         NextFetch::Wait((end + window / 4).saturating_sub(window).max(reached + 1))
     }
 }
 
-/// Opens the same file again, with a separate read-ahead state in the system: reads slightly out of order disturb the
+/// Opens the same file again, for its own read-ahead state in the system: reads slightly out of order would disturb the
 /// read-ahead of the readers' descriptor.
 #[cfg(target_os = "linux")]
 fn reopened(file: &RegularFile) -> io::Result<File> {
@@ -212,7 +210,7 @@ mod tests {
         assert_eq!(next(0, 100 * MB, 1, 100 * MB), NextFetch::Done);
     }
 
-    /// A file of zeros, which take no space.
+    /// Creates a sparse file of zeros.
     fn zeros(bytes: u64) -> (Source<'static>, File) {
         let path = std::env::temp_dir().join(format!("polyhaul-prefetch-{}-{bytes}", std::process::id()));
         let file = File::create(&path).unwrap();
@@ -222,7 +220,7 @@ mod tests {
         (source, file)
     }
 
-    /// Fetches while `read` reads; fails if the fetching does not stop.
+    /// Fetches while `read` reads; fails if fetching does not stop.
     fn fetch_while(prefetch: &Prefetch<'_>, read: impl FnOnce()) {
         let (ended, end) = mpsc::channel();
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Bytes that are read in order, in calls of at least a block; peeked bytes are kept for the next call.
+//! A stream that is read in calls of at least a block, and buffers bytes beyond the consumer's requests.
 
 use crate::BLOCK_BYTES;
 use crate::error::{repeat, retry};
@@ -6,29 +6,29 @@ use crate::memory::grow;
 use polyhaul_trace::Counters;
 use std::io::{self, Read};
 
-/// A reader, and up to one block of bytes beyond what a consumer requested.
+/// A reader, and up to one block of bytes that the consumer has not requested yet.
 pub(super) struct PeekableStream<'a> {
     reader: Box<dyn Read + Send + 'a>,
     spill: Vec<u8>,
-    /// The part of `spill` that was not returned yet.
+    /// The buffered bytes are `spill[spill_start..spill_end]`.
     spill_start: usize,
     spill_end: usize,
     /// Whether no bytes were returned yet.
     is_first: bool,
     ended: bool,
     failed: Option<io::Error>,
-    /// Whether `failed` is the reader's own error, not a copy.
+    /// Whether `failed` is the reader's own error instead of a copy.
     is_original: bool,
-    /// What was read, to be read again.
+    /// The recording, for rewinding.
     tape: Tape,
 }
 
-/// A record of all bytes from the start of a stream.
+/// A recording of all bytes from the start of a stream.
 #[derive(Default)]
 enum Tape {
     #[default]
     Off,
-    /// The bytes so far, and how many there may be.
+    /// The bytes so far, and their maximum number.
     On(Vec<u8>, usize),
 }
 
@@ -47,7 +47,7 @@ impl<'a> PeekableStream<'a> {
         }
     }
 
-    /// Keeps what is read from the start on, as long as it is at most `limit_bytes`.
+    /// Records the bytes read from the start, up to `limit_bytes`.
     pub(super) fn record(&mut self, limit_bytes: usize) -> io::Result<()> {
         if self.is_first && self.spill_start == 0 {
             let peeked = &self.spill[..self.spill_end];
@@ -59,17 +59,17 @@ impl<'a> PeekableStream<'a> {
         Ok(())
     }
 
-    /// Whether it failed, and starting again leads to the reader's own error.
+    /// Returns whether the stream failed, and rewinding will lead to the reader's own error.
     pub(super) fn holds_error(&self) -> bool {
         self.is_original && matches!(self.tape, Tape::On(..))
     }
 
-    /// Frees what was kept.
+    /// Frees the recording.
     pub(super) fn stop_recording(&mut self) {
         self.tape = Tape::Off;
     }
 
-    /// Starts again with the bytes that were kept; returns whether all were.
+    /// Rewinds to the start if everything was recorded; returns whether it did.
     pub(super) fn rewind(&mut self) -> bool {
         let Tape::On(bytes, _) = std::mem::take(&mut self.tape) else { return false };
         self.spill_start = 0;
@@ -79,7 +79,7 @@ impl<'a> PeekableStream<'a> {
         true
     }
 
-    /// Ends the stream; returns the bytes that were read but not returned, if they are the first ones.
+    /// Ends the stream. Returns the buffered bytes if none were returned before.
     pub(super) fn give_up(&mut self) -> Vec<u8> {
         let is_head = self.spill_start == 0 && self.is_first;
         self.spill.truncate(self.spill_end);
@@ -125,8 +125,8 @@ impl<'a> PeekableStream<'a> {
         Ok(())
     }
 
-    /// Copies the next bytes without consuming them. More than a block is kept only if the reader returns less at a
-    /// time than `out` needs.
+    /// Copies the next bytes without consuming them. Buffers more than a block only if `out` needs more than the reader
+    /// returns at a time.
     pub(super) fn peek(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         while self.spill_end - self.spill_start < out.len() && !self.ended {
             let mut spill = std::mem::take(&mut self.spill);
@@ -142,11 +142,11 @@ impl<'a> PeekableStream<'a> {
         Ok(count)
     }
 
-    /// Every call of the reader goes through here.
+    /// Calls the reader; all its calls are made here.
     fn call(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         if let Some(error) = &mut self.failed {
             let copy = repeat(error);
-            // The first pass has copies, the second the reader's own error.
+            // The first pass returns copies, and the second one the reader's own error.
             let is_own = self.is_original && matches!(self.tape, Tape::Off);
             self.is_original &= !is_own;
             return Err(if is_own { std::mem::replace(error, copy) } else { copy });
@@ -178,7 +178,7 @@ impl<'a> PeekableStream<'a> {
 }
 
 impl Tape {
-    /// Adds bytes, or gives up if there are too many or no memory.
+    /// Adds bytes, or stops recording if there are too many or memory runs out.
     fn add(&mut self, more: &[u8]) {
         let Tape::On(bytes, limit_bytes) = self else { return };
         if bytes.len() + more.len() > *limit_bytes || bytes.try_reserve(more.len()).is_err() {

@@ -1,15 +1,15 @@
-//! Tracks the pages of a file that were fetched before: they are in the page cache, so reading them again does not use
-//! the device.
+//! Tracks which pages of a file were read before: they are in the page cache, so reading them again does not use the
+//! device.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The unit of the system's file cache, in bytes.
+/// The page size of the system's file cache.
 const PAGE_BYTES: u64 = 4096;
 
-/// Maximum size of a tracked file, which takes 32 MiB of bits.
+/// Maximum size of a file to track: 32 MiB of bits.
 const MAX_TRACKED_BYTES: u64 = 1 << 40;
 
-/// The pages of a file, a bit each.
+/// The pages of a file, as a bit set.
 #[derive(Debug)]
 pub(crate) struct FetchedPages {
     words: Vec<AtomicU64>,
@@ -17,7 +17,7 @@ pub(crate) struct FetchedPages {
 }
 
 impl FetchedPages {
-    /// Creates an empty set of pages for a file of this size; `None` if there are too many to track, or out of memory.
+    /// Creates an empty set for a file of `bytes` bytes; `None` if the file is too large to track, or out of memory.
     pub(crate) fn none_of(bytes: u64) -> Option<FetchedPages> {
         if bytes > MAX_TRACKED_BYTES {
             return None;
@@ -29,15 +29,15 @@ impl FetchedPages {
         Some(FetchedPages { words, bytes })
     }
 
-    /// Returns the number of bytes that a read of `size` bytes at `offset` gets from the device: whole pages, each
-    /// once.
+    /// Returns the number of bytes that a read of `size` bytes at `offset` takes from the device: whole pages, each
+    /// only once.
     pub(crate) fn fetch(&self, offset: u64, size: usize) -> u64 {
         let end = offset.saturating_add(size as u64).min(self.bytes);
         let pages = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
         pages.filter(|&page| self.is_new(page)).map(|page| (self.bytes - page * PAGE_BYTES).min(PAGE_BYTES)).sum()
     }
 
-    /// Records a page, and returns whether it was new.
+    /// Records a page; returns whether it was new.
     fn is_new(&self, page: u64) -> bool {
         let bit = 1 << (page % 64);
         let word = usize::try_from(page / 64).ok().and_then(|index| self.words.get(index));

@@ -9,7 +9,7 @@ fn rate_of(bytes_per_second: Option<u64>, latency_ns: u64) -> ThrottleRate {
     ThrottleRate { bytes_per_second, latency_ns }
 }
 
-/// Numbers from 0 up to a bound that look random.
+/// Pseudorandom numbers from 0 up to a bound.
 struct Random(u64);
 
 impl Random {
@@ -22,9 +22,9 @@ impl Random {
 /// A simulated machine: threads that call without pause, and how late they wake up.
 struct Machine {
     threads: usize,
-    /// The sizes of calls, equally frequent.
+    /// The sizes of calls, equally likely.
     sizes: &'static [u64],
-    /// The minimum and maximum delay of waking up, in nanoseconds.
+    /// Minimum and maximum delay of a wake-up, in nanoseconds.
     late_ns: [u64; 2],
 }
 
@@ -33,7 +33,7 @@ impl Machine {
     fn run(&self, rate: ThrottleRate, duration_ns: u64) -> [f64; 2] {
         let mut schedule = Schedule::default();
         let mut random = Random(self.threads as u64);
-        // For each thread: the time at which it continues, and the scheduled end and the size of its call.
+        // For each thread: when it continues, and the scheduled end and size of its call.
         let mut threads = vec![(0, 0, 0); self.threads];
         let mut totals = [0; 2];
         loop {
@@ -89,7 +89,7 @@ fn a_call_takes_its_latency_and_then_its_bytes_time() {
     let machine = Machine { threads: 1, sizes: &[1_000_000], late_ns: [50_000, 60_000] };
     let [_, calls] = machine.run(rate_of(Some(500_000_000), 3 * MS), 10 * SECOND);
     assert!((calls / 200.0 - 1.0).abs() < 0.01, "{calls}");
-    // More threads get no more than the rate.
+    // More threads do not exceed the rate.
     let machine = Machine { threads: 16, ..machine };
     let [_, calls] = machine.run(rate_of(Some(500_000_000), 3 * MS), 10 * SECOND);
     assert!((calls / 500.0 - 1.0).abs() < 0.02, "{calls}");
@@ -130,7 +130,7 @@ fn lateness_is_compensated_once() {
     schedule.returned(MS, MS + 300_000);
     assert_eq!(schedule.take(rate, MS + 300_000, 10), 2 * MS);
     assert_eq!(schedule.take(rate, 2 * MS, 10), 3 * MS);
-    // A delay of more than a latency is compensated over several calls, up to the credit.
+    // A delay longer than a latency is compensated over several calls, up to the credit.
     schedule.returned(3 * MS, 60 * MS);
     let ends: Vec<_> = (0..7).map(|_| schedule.take(rate, 60 * MS, 10) / MS).collect();
     assert_eq!(ends, [60, 60, 60, 60, 60, 61, 61]);

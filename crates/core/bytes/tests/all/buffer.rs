@@ -1,4 +1,4 @@
-//! The buffer: the same bytes for any split of reads, large reads for any request, and an exact cap.
+//! The buffer: the same bytes however reads are split, large reads for all requests, and an exact limit.
 
 use crate::common::{Answer, Folder, Random, hostile};
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, RecordTooLong, Source};

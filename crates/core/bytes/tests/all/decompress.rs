@@ -1,4 +1,5 @@
-//! Reading compressed data: every sample, every cut and every changed byte of the small ones, hostile readers, limits.
+//! Reading compressed data: all samples, every truncation and every changed byte of the small ones, hostile readers,
+//! limits.
 
 use crate::common::{Answer, Random, hostile};
 use polyhaul_bytes::{
@@ -118,7 +119,7 @@ fn bad_files_end_in_the_right_error_which_stays() {
     }
 }
 
-/// Zeros after the data are fine; other data after them is an error at its own offset.
+/// Zeros after the data are allowed; other data after them is an error at its own offset.
 #[test]
 fn garbage_after_zeros_has_the_same_offset_however_it_is_read() {
     for format in ["gz", "zst", "lz4"] {
@@ -187,7 +188,7 @@ fn no_changed_byte_breaks_it_or_goes_unnoticed() {
     }
 }
 
-/// The header of a gzip member, and a block with fixed codes (RFC 1951, 3.2.6) that starts with `count` letters.
+/// Builds the header of a gzip member, and a block with fixed codes (RFC 1951, 3.2.6) that starts with `count` letters.
 fn letters(count: usize) -> Vec<u8> {
     let code = 0x30 + b'a';
     let letter = (0..8).rev().map(|bit| code >> bit & 1);
@@ -258,7 +259,7 @@ fn the_limit_of_bytes_is_exact() {
 
 #[test]
 fn windows_stay_within_the_memory_limit() {
-    // A frame that claims a window of 64 MiB, and one whose content is one segment of 1 TiB.
+    // A frame that declares a window of 64 MiB, and one whose content is a single segment of 1 TiB.
     let window = [0x28, 0xb5, 0x2f, 0xfd, 0, 16 << 3, 1, 0, 0];
     let segment = [0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0];
     for packed in [&window[..], &segment] {
@@ -325,7 +326,7 @@ fn both_sides_are_counted() {
     assert_eq!(source.counters().snapshot().bytes, plain.len() as u64);
     let packed = fs::metadata(&path).unwrap().len();
     assert_eq!(source.compressed().and_then(Source::len), Some(packed));
-    // The first bytes are read once more.
+    // The first bytes are read twice.
     let read = source.compressed_counters().unwrap().snapshot().bytes;
     assert!((packed..packed + 100).contains(&read), "{read} of {packed}");
 }
@@ -375,7 +376,7 @@ fn damaged_deflate_data_is_judged_as_zlib_does() {
         assert!(expected[..count].starts_with(&unpacked), "seed {seed}");
         assert_eq!(damage.plain_offset, count as u64, "seed {seed}: {damage}");
         let is_right = match word {
-            // No checksum follows, unless the rest of the data is taken for one.
+            // No checksum follows, unless the rest of the data is read as one.
             "end" => matches!(damage.kind, Kind::Truncated | Kind::Checksum),
             "more" => damage.kind == Kind::Truncated,
             _ => damage.kind == Kind::Corrupt,

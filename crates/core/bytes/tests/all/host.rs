@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 const SIZE: usize = 1_000_003;
 
-/// Calls of a host: its position, and the size of the buffer.
+/// The calls of a host: its position, and the size of the buffer.
 type Calls = Arc<Mutex<Vec<(usize, usize)>>>;
 
 /// A host with bytes, which returns at most `max_count` at a time.
@@ -207,7 +207,7 @@ fn neighboring_offsets_take_one_call() {
     let source = Source::host(Box::new(host), "host");
     source.peek(&mut [0; 4]).unwrap();
     let view = source.positioned().unwrap().unwrap();
-    // The start is already there, and the end takes one call.
+    // The start is cached, and the end needs a single call.
     for (offset, count) in [(0, 30), (SIZE - 66_000, 66_000), (SIZE - 500, 46), (SIZE - 22, 22), (5000, 30)] {
         assert_eq!(view.read_at(offset as u64, &mut vec![0; count]).unwrap(), count);
     }
@@ -255,7 +255,7 @@ impl<F: FnMut(usize) -> io::Result<usize> + Send> HostWrite for Takes<F> {
     fn close(&mut self) -> io::Result<()> {
         let mut received = self.1.lock().unwrap();
         received.ends.push("close");
-        // A host that received ten bytes fails.
+        // This host fails after receiving ten bytes.
         if received.blocks.concat().len() == 10 { Err(io::Error::other(Mine(9))) } else { Ok(()) }
     }
 }
@@ -310,7 +310,7 @@ fn a_failed_write_is_final() {
         let received = received.lock().unwrap();
         assert!(received.blocks.len() <= 1 && received.ends.is_empty());
     }
-    // A host whose output was abandoned gets no final calls.
+    // Abandoning the output skips a host's final calls.
     let (sink, received) = taking(Ok);
     drop(sink);
     assert!(received.lock().unwrap().ends.is_empty());
@@ -325,7 +325,7 @@ fn an_error_on_close_is_reported() {
     assert_eq!(received.lock().unwrap().ends, ["flush", "close"]);
 }
 
-/// No lock that another source needs is held.
+/// During a call, no locks are held that other sources need.
 #[test]
 fn it_may_read_another_source() {
     let mut inner = Buffer::new(Source::memory(vec![3; 200_000]));

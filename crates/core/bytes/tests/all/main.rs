@@ -1,4 +1,4 @@
-//! Sources, sinks and codecs: a file for each part.
+//! Tests of sources, sinks and codecs, with a file for each topic.
 
 #[path = "../common/mod.rs"]
 mod common;

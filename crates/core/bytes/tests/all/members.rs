@@ -1,4 +1,4 @@
-//! Writing members, and reading them by many threads at once.
+//! Writing members, and reading them with many threads.
 
 use crate::common::{Answer, Folder, Random, hostile};
 use polyhaul_bytes::{
@@ -31,7 +31,7 @@ fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     packed
 }
 
-/// Compresses `plain` as BGZF, with its empty last member.
+/// Compresses `plain` as BGZF, including its empty last member.
 fn bgzf(plain: &[u8]) -> Vec<u8> {
     let mut packed = Vec::new();
     for part in plain.chunks(65_000).chain([&[][..]]) {
@@ -75,7 +75,7 @@ fn damage(error: &std::io::Error) -> &DecompressError {
     error.get_ref().and_then(|inner| inner.downcast_ref()).unwrap_or_else(|| panic!("not about the data: {error}"))
 }
 
-/// Threads read overlapping shares in order, as the scheduler does.
+/// Threads read overlapping shares in order, like the scheduler.
 fn sweep(source: &Source<'_>, plain: &[u8], threads: usize) {
     const SHARE: u64 = 1 << 20;
     let next = AtomicU64::new(0);
@@ -100,7 +100,7 @@ fn sweep(source: &Source<'_>, plain: &[u8], threads: usize) {
     });
 }
 
-/// Threads read whole pieces in order, each once.
+/// Threads read whole pieces in order, each piece once.
 fn by_pieces(source: &Source<'_>, plain: &[u8], threads: usize) {
     let next = AtomicU64::new(0);
     let sum = AtomicU64::new(0);
@@ -240,7 +240,7 @@ fn damage_in_one_member_affects_only_its_readers() {
 #[test]
 fn wrong_sizes_are_errors() {
     let plain = text(300_000, 5);
-    // The size of the third member in its head.
+    // The size of the third member in its header.
     for change in [1u8, 0x80] {
         let mut packed = pack(Codec::Gzip, &plain, 100_000);
         let member = pack_one(&plain[..100_000]).len();
@@ -249,7 +249,7 @@ fn wrong_sizes_are_errors() {
         assert_eq!(damage(&unpack(Source::memory(&packed)).unwrap_err()).kind, Kind::Corrupt);
         assert_eq!(damage(&unpack(stream(&packed)).unwrap_err()).kind, Kind::Corrupt);
     }
-    // More plain bytes declared in the trailer than there are, also if members are decoded separately.
+    // A trailer that declares more plain bytes than there are, also for members decoded separately.
     let long = text(3 << 20, 6);
     let mut packed = pack(Codec::Gzip, &long, MEMBER_BYTES);
     let end = packed.len();

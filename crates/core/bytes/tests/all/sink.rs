@@ -1,4 +1,4 @@
-//! Sinks: a failure at every operation, attributes of the replaced file, and targets other than files.
+//! Sinks: a failure of every operation, attributes of the replaced file, and targets other than files.
 
 use crate::common::{Folder, Random};
 use polyhaul_bytes::{BLOCK_BYTES, Complete, FaultyLayer, FileOptions, Finished, Sink, Source};
@@ -30,7 +30,7 @@ fn write_file(path: &Path) -> io::Result<Finished> {
     write(Sink::file(path, FileOptions::default()))
 }
 
-/// Returns the system's error number somewhere inside `error`.
+/// Returns the system's error number from `error` or its causes.
 fn os_error(error: &io::Error) -> Option<i32> {
     let inner = || error.source()?.downcast_ref::<io::Error>();
     error.raw_os_error().or_else(|| os_error(inner()?))
@@ -71,7 +71,7 @@ fn dropping_and_unwinding_leave_the_old_file_and_nothing_else() {
     assert_eq!(fs::read(&path).unwrap(), b"old");
 }
 
-/// A full disk, a fault of the device, too many open files and a full quota.
+/// A full disk, a device error, too many open files, and an exceeded quota.
 fn errors() -> [i32; 4] {
     match std::env::consts::OS {
         "windows" => [112, 1117, 4, 1295],
@@ -80,7 +80,7 @@ fn errors() -> [i32; 4] {
     }
 }
 
-/// Fails operation 0, 1, 2 … until all were tried; returns the failed operations.
+/// Fails operation 0, 1, 2 and so on until all were tried; returns the failed operations.
 fn fail_each_operation(has_old: bool, options: FileOptions, number: i32) -> Vec<&'static str> {
     let mut failed = Vec::new();
     loop {
@@ -100,7 +100,7 @@ fn fail_each_operation(has_old: bool, options: FileOptions, number: i32) -> Vec<
         assert_eq!(os_error(&error), Some(number), "{operation}: {error}");
         assert_eq!(error.kind(), io::Error::from_raw_os_error(number).kind());
         if operation == "sync_folder" {
-            // The one failure after the rename: the new file is there and complete.
+            // The only failure after the rename: the new file is in place and complete.
             assert!(error.to_string().contains("in place"), "{error}");
             assert_eq!(fs::read(&path).unwrap(), new_content());
         } else {
@@ -136,7 +136,7 @@ fn whatever_fails_no_new_file_appears() {
 
 #[test]
 fn a_temporary_file_that_cannot_be_removed_is_reported() {
-    /// Closing and removing fail.
+    /// A layer in which closing and removing fail.
     struct Stuck;
     #[rustfmt::skip]
     impl polyhaul_bytes::Layer for Stuck {
@@ -193,7 +193,7 @@ fn durable_syncs_the_file_before_and_the_folder_after_the_rename() {
     }
 }
 
-/// Writes three files, of which the last refers to the others; two of them exist already.
+/// Writes three files, of which the last refers to the others; two of the files exist already.
 fn write_group(layer: &Arc<FaultyLayer>, folder: &Folder, durable: bool) -> io::Result<()> {
     let mut complete = Vec::new();
     for name in GROUP {
@@ -229,7 +229,7 @@ fn files_that_belong_together_appear_in_order() {
             let renamed = failed.iter().filter(|name| **name == "rename").count();
             let expected = match renamed {
                 3 if is_over => ["new"; 3],
-                // The file that was replaced is not restored.
+                // A file that was already replaced is not restored.
                 2 => ["none", "new", "old"],
                 _ => ["none", "old", "old"],
             };
@@ -287,7 +287,7 @@ fn long_and_strange_names_work() {
     }
 }
 
-/// Writes a new file far below others, then replaces it.
+/// Writes a new file in deeply nested folders, then replaces it.
 fn write_deep(name: &OsStr) {
     let folder = Folder::new();
     let deep = folder.join(&["part of a path"; 30].join("/"));
@@ -311,7 +311,7 @@ fn long_paths_work() {
 
 #[test]
 fn names_that_are_not_unicode_work() {
-    // Half of a pair of UTF-16.
+    // An unpaired UTF-16 surrogate.
     #[cfg(windows)]
     let name: std::ffi::OsString = std::os::windows::ffi::OsStringExt::from_wide(&[0xD83D, 0x2E, 0x78]);
     #[cfg(unix)]
@@ -339,7 +339,7 @@ fn memory_returns_its_bytes() {
     assert_eq!(finished.counters.calls, 4);
 }
 
-/// A writer that accepts as much as a function returns.
+/// A writer that accepts as many bytes as a function returns.
 struct Taker<F>(Arc<Mutex<Vec<u8>>>, F);
 
 impl<F: FnMut(usize) -> io::Result<usize>> Write for Taker<F> {
@@ -538,7 +538,7 @@ mod unix {
     fn a_fifo_whose_reader_does_not_read_is_written_until_a_stop() {
         let folder = Folder::new();
         let fifo = fifo_in(&folder);
-        // Open for both, so that it has a reader.
+        // Opened for reading and writing, so that the FIFO has a reader.
         let _reader = fs::File::options().read(true).write(true).open(&fifo).unwrap();
         let mut sink = Sink::file_until(&fifo, durable(false), stop_soon()).unwrap();
         let error = sink.write_all(&vec![0; 1 << 21]).unwrap_err();

@@ -1,4 +1,4 @@
-//! Sources: files, streams, hostile readers, and files that change under the reader.
+//! Sources: files, streams, hostile readers, and files that change while they are read.
 
 use crate::common::{Answer, Folder, Random, hostile};
 use polyhaul_bytes::{BLOCK_BYTES, Source};
@@ -133,7 +133,7 @@ fn any_split_of_reads_gives_the_same_bytes() {
     let data = Random::new(3).bytes(3 * BLOCK_BYTES + 5);
     let limits: [usize; 6] = [1, 2, 4095, BLOCK_BYTES - 1, BLOCK_BYTES, usize::MAX];
     for limit in limits {
-        // One byte per call is slow enough to be tried with less data.
+        // One byte per call is slow, so uses less data.
         let data = if limit < 100 { &data[..1000] } else { &data[..] };
         for step in [3, 1000, BLOCK_BYTES, BLOCK_BYTES + 1, 4 * BLOCK_BYTES] {
             let mut random = Random::new(limit as u64);
@@ -325,7 +325,7 @@ mod unix {
         assert_eq!(read_all(&source, BLOCK_BYTES).unwrap(), [5; 100_000]);
         late.join().unwrap();
 
-        // Without a writer and a stop this would wait forever.
+        // Without a writer or a stop, this would wait forever.
         let source = Source::open_until(&fifo, stop.clone()).unwrap();
         let stopper = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(70));

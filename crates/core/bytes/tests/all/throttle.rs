@@ -31,7 +31,7 @@ fn read_all(source: &Source<'_>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A host that returns bytes and collects written ones.
+/// A host that returns bytes and collects bytes written to it.
 struct Bytes {
     bytes: Vec<u8>,
     at: usize,
@@ -146,10 +146,10 @@ fn sources_of_one_throttle_and_threads_share_its_rate() {
 #[test]
 fn each_call_waits_for_the_latency() {
     let folder = Folder::new();
-    // Also for a file, although its bytes are fetched once.
+    // Also for a file, although its bytes are fetched only once.
     let path = folder.file("data", &vec![1; SIZE]);
     for source in [Source::memory(vec![1; SIZE]), Source::open(&path).unwrap()] {
-        // A throttle of its own: a late end of the last call would shorten the calls on the next source.
+        // A separate throttle: a late end of the last call would shorten calls on the next source.
         let source = source.throttled(&Throttle::new(None, Duration::from_millis(4)));
         let start = Instant::now();
         (0..5).for_each(|part| assert_eq!(source.read_at(part * 10, &mut [0; 10]).unwrap(), 10));
@@ -161,7 +161,7 @@ fn each_call_waits_for_the_latency() {
 fn cached_bytes_pass_at_once() {
     let folder = Folder::new();
     let path = folder.file("data", &vec![1; SIZE]);
-    // A page takes a millisecond, and twenty thousand of them twenty seconds.
+    // A page takes a millisecond, so twenty thousand pages take twenty seconds.
     let source = Source::open(&path).unwrap().throttled(&Throttle::new(Some(4_096_000), Duration::ZERO));
     (0..20_000).for_each(|_| assert_eq!(source.read_at(0, &mut [0; 4096]).unwrap(), 4096));
     let held_ns = source.counters().snapshot().throttled_ns;
@@ -190,7 +190,7 @@ fn compressed_bytes_are_throttled_instead_of_plain_ones() {
             }
             read_all(&source).unwrap();
             let waited_ns = source.compressed_counters().unwrap().snapshot().waiting_ns;
-            // The bytes that identify the codec are read before; slow decoding waits less.
+            // The bytes that identify the codec were read before, and slow decoding waits less.
             let elapsed = start.elapsed();
             assert!(elapsed + Duration::from_micros(70_000) >= min_time, "{codec}: {elapsed:?} of {min_time:?}");
             assert!(waited_ns < 15_000_000_000, "{codec}: {waited_ns}");

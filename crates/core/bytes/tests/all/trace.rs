@@ -1,4 +1,4 @@
-//! The calls on sources and sinks in a trace.
+//! Calls on sources and sinks in a trace.
 
 use polyhaul_bytes::{Sink, Source};
 use polyhaul_trace::*;
@@ -50,7 +50,7 @@ fn the_calls_on_a_file_are_the_same_when_it_is_closed() {
         }
     });
     let files = trace.recording().files;
-    // A handle on the last file's counters is left.
+    // The last file's counters have one more handle.
     drop(last_counters);
     for (before, after) in open_files.iter().zip(&files).chain(files.iter().zip(&trace.recording().files)) {
         assert_eq!((&before.name, &before.calls, &before.callers), (&after.name, &after.calls, &after.callers));
@@ -142,7 +142,7 @@ fn waiting_for_the_lock_of_a_host_is_not_work() {
     struct Slow(u64);
     impl polyhaul_bytes::HostRead for Slow {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-            // Long enough for the other thread to get here, even on a busy machine.
+            // Long enough for the other thread to get here even on a busy machine.
             sleep(100);
             let count = out.len().min((SIZE - self.0) as usize);
             self.0 += count as u64;

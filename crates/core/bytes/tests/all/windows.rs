@@ -1,4 +1,4 @@
-//! Files on Windows: open in other programs, read-only, with names that only Windows treats in a special way.
+//! Files on Windows: open in other programs, read-only, or with names that only Windows treats specially.
 
 use crate::common::Folder;
 use polyhaul_bytes::{FileOptions, Sink, Source, place};
@@ -114,7 +114,7 @@ fn real_paths_have_no_verbatim_prefix() {
     let text = real.to_str().unwrap();
     assert!(text.as_bytes()[1] == b':' && text.ends_with(r"\a.obj"), "{text}");
     assert_eq!(fs::read(&real).unwrap(), b"old");
-    // The prefix works as well.
+    // The prefix is accepted too.
     let verbatim = path.canonicalize().unwrap();
     assert!(verbatim.to_str().unwrap().starts_with(r"\\?\"));
     replace(&verbatim).unwrap();

@@ -15,7 +15,7 @@ impl Folder {
     pub(crate) fn new() -> Self {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let name = format!("bytes-{}-{serial}", std::process::id());
-        // With a drive, where the tests were compiled on another system.
+        // Makes the drive explicit if the tests were compiled on another system.
         let path = std::path::absolute(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).unwrap();
         fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// A small generator with a seed, so that failures are reproducible.
+/// A small pseudorandom generator with a seed, so that failures are reproducible.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -71,15 +71,15 @@ impl Random {
     }
 }
 
-/// The answer of a hostile reader to a call.
+/// The response of a hostile reader to a call.
 pub(crate) enum Answer {
     Give(usize),
     Fail(io::ErrorKind),
-    /// Claims to have read this many bytes, whatever was requested.
+    /// Claims to have read this many bytes, however many were requested.
     Claim(usize),
 }
 
-/// A reader whose answers come from a function of (number of the call, requested bytes).
+/// A reader whose responses are a function of the call's number and the number of requested bytes.
 pub(crate) struct Hostile<F> {
     pub(crate) data: Vec<u8>,
     pub(crate) at: usize,

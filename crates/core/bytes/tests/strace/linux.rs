@@ -1,4 +1,4 @@
-//! The tests, the child, and the parser of strace's log.
+//! The tests, the child process, and the parser for strace's log.
 
 use super::common::Folder;
 use polyhaul_bytes::{BLOCK_BYTES, FileOptions, Sink};
@@ -9,17 +9,16 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, SystemTime};
 
-/// The file that a child writes to; if it is set, no tests run.
+/// The variable with the file that a child writes to. If it is set, no tests run.
 const TARGET: &str = "POLYHAUL_TEST_TARGET";
 const DURABLE: &str = "POLYHAUL_TEST_DURABLE";
 const FOLDER: &str = "POLYHAUL_TEST_FOLDER";
-/// Looked up by the child before and after its work, so that its system calls can be distinguished from those of
-/// startup and exit.
+/// Paths that the child looks up before and after its work, to distinguish its system calls from startup and exit.
 const START: &str = "/polyhaul-start";
 const END: &str = "/polyhaul-end";
 const OLD: &[u8] = b"old";
 const BLOCK_COUNT: usize = 3;
-/// The question marks allow calls that a system does not have.
+/// The question marks allow calls that some systems lack.
 const SYSTEM_CALLS: &str =
     "?write,?fsync,?rename,?renameat,?renameat2,?open,?openat,?close,?unlink,?unlinkat,?lstat,?newfstatat,?statx";
 
@@ -36,7 +35,7 @@ const TESTS: [(&str, fn()); 10] = [
     ("a_file_size_limit_is_an_error", a_file_size_limit_is_an_error),
 ];
 
-/// Runs all tests, or the tests whose names contain an argument; runs as a child if the environment has a target.
+/// Runs the tests whose names contain an argument, or all; or the child, if the environment has a target.
 pub(super) fn main() -> ExitCode {
     if let Some(target) = std::env::var_os(TARGET) {
         return child_main(Path::new(&target));
@@ -60,7 +59,7 @@ pub(super) fn main() -> ExitCode {
         failed_count += usize::from(verdict == "FAILED");
         say(&format!("{name}: {verdict}"));
     }
-    // `cargo xtask test` reads the lines of Rust's harness.
+    // `cargo xtask test` parses lines like those of Rust's harness.
     if !is_list {
         let verdict = if failed_count == 0 { "ok" } else { "FAILED" };
         say(&format!("test result: {verdict}. {passed_count} passed; {failed_count} failed; 0 ignored"));
@@ -106,7 +105,7 @@ fn child(wrapper: &[&str], target: &Path) -> Command {
     command
 }
 
-/// Returns a command that starts a child from a shell script, in which it is `"$0"`.
+/// Returns a command for a child started from a shell script as `"$0"`.
 fn child_in_shell(script: &str, target: &Path) -> Command {
     child(&["sh", "-c", script], target)
 }
@@ -120,13 +119,13 @@ fn can_trace() -> bool {
     works
 }
 
-/// One run of the child under strace.
+/// A run of the child under strace.
 struct Run {
     folder: Folder,
     status: ExitStatus,
     /// The child's calls before its work, one line each.
     earlier: Vec<String>,
-    /// The calls of its work.
+    /// The calls during its work.
     calls: Vec<String>,
     injected: Option<String>,
 }
@@ -181,7 +180,7 @@ impl Run {
         fs::read(self.folder.join("target")).unwrap()
     }
 
-    /// Returns the calls to fail in the child's work, as (name, number among all calls of this name).
+    /// Returns the calls to fail in the child's work: the name, and the number among all calls of that name.
     fn targets(&self) -> Vec<(&'static str, usize)> {
         let names = ["write", "fsync", "rename", "renameat", "renameat2", "open", "openat", "close"];
         let mut targets = Vec::new();
@@ -225,8 +224,8 @@ fn check_failure(name: &str, n: usize, error: &str) {
     let hit = run.injected.as_deref().unwrap_or("no call");
     assert!(hit.starts_with(name), "{name} {n}: {hit}");
     assert_eq!(run.folder.names(), ["target"], "{hit}");
-    // All calls on the temporary file come before the rename. After it, the folder is synced, which fails with the new
-    // file in place, and closed, which does not affect the file.
+    // All calls on the temporary file precede the rename. Afterwards, the folder is synced, where a failure leaves the
+    // new file in place, and closed, which does not affect the file.
     let is_after_rename = !hit.contains(".tmp") && matches!(name, "fsync" | "close");
     // The search for leftovers may fail.
     let is_search = hit.contains("O_DIRECTORY");
@@ -329,7 +328,7 @@ fn another_group_gets_no_more_rights_than_everyone() {
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     for (old, new) in [(0o666, 0o666), (0o676, 0o666), (0o662, 0o622)] {
-        // The child runs as a user who is neither the owner nor in the group, and who cannot change either.
+        // The child runs as a user who is neither the owner nor in the group, and cannot change either.
         fs::set_permissions(&target, fs::Permissions::from_mode(old)).unwrap();
         std::os::unix::fs::chown(&target, Some(12), Some(34)).ok();
         if !child(&nobody, &target).output().is_ok_and(|output| output.status.success()) {
@@ -341,7 +340,7 @@ fn another_group_gets_no_more_rights_than_everyone() {
 
 fn a_full_disk_leaves_the_old_file() {
     let folder = Folder::new();
-    // Only the child sees the mount, so it inspects the result too.
+    // Only the child sees the mount, so it also inspects the result.
     let run = |script: &str| {
         let script = format!("mount -t tmpfs -o size=100k none \"${FOLDER}\" && cd \"${FOLDER}\" && {script}");
         let mut command = child(&["unshare", "-rm", "sh", "-c", &script], &folder.join("target"));
@@ -359,8 +358,8 @@ fn a_full_disk_leaves_the_old_file() {
 fn a_file_size_limit_is_an_error() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
-    // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes: either way less than
-    // three blocks.
+    // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes: less than three
+    // blocks in both cases.
     let output = child_in_shell("trap '' XFSZ; ulimit -f 100; exec \"$0\"", &target).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read(&target).unwrap(), OLD);

@@ -1,7 +1,7 @@
 //! Tests that need a separate process: system calls that fail or kill (with strace), a full disk, a umask.
 //!
-//! This test has no harness: started again with a target in its environment, the same binary is the child under test,
-//! without the threads and calls of a harness. So no other binary has to be built or found. If strace or private mounts
+//! This test has no harness. The same binary, started with a target in its environment, is the child under test,
+//! without the threads and calls of a harness, so no other binary must be built or found. If strace or private mounts
 //! are missing, it prints a line and passes.
 
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Stores that are not what they should be.
+//! Stores that misbehave.
 
 use super::server::{HostileServer, Request};
 use super::{hurried, settings};
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const HEAD: &str = "ETag: \"1\"\r\nLast-Modified: Thu, 26 Nov 2026 12:00:00 GMT\r\n";
 
-/// A bucket of S3 at `server`, and the engine that connects to it.
+/// Returns an S3 bucket at `server`, and the engine that connects to it.
 fn bucket(server: &HostileServer, settings: NetworkSettings) -> (Arc<CloudEngine>, Arc<dyn ObjectStore>) {
     let engine = CloudEngine::new(settings).unwrap();
     let settings = engine.settings.clone();
@@ -74,7 +74,7 @@ fn an_honest_store_is_read_written_and_listed() {
     assert_eq!(crate::stored_name(listed[0].location.as_ref()), "a//b.obj");
 }
 
-/// The message of a failure to open an object, without secrets.
+/// Returns the message of a failure to open an object. Checks that it has no secrets.
 fn failure(server: &HostileServer, settings: NetworkSettings) -> String {
     let (engine, bucket) = bucket(server, settings);
     let opened = open_store(engine, Store::Bucket(bucket, "a.obj".into()), &(Arc::new(|| Ok(())) as _));
@@ -105,7 +105,7 @@ fn redirects_take_no_credentials_along() {
     assert!(other.requests().is_empty());
 }
 
-/// Sends more and more.
+/// Sends data without end.
 fn endless(stream: &mut TcpStream, request: &Request, start: &str, more: &[u8]) -> io::Result<()> {
     stream.write_all(start.as_bytes())?;
     while request.is_wanted() {

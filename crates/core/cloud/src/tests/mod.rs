@@ -1,4 +1,4 @@
-//! Hostile servers on the loopback: what they redirect to, how fast they send, and what they say about sizes.
+//! Hostile servers on the loopback interface: where they redirect, how fast they send, and which sizes they claim.
 
 mod buckets;
 mod ranges;
@@ -38,7 +38,7 @@ fn read(settings: NetworkSettings, url: &str) -> io::Result<Vec<u8>> {
     match open_store(engine, store, &check)? {
         OpenedObject::Stream(mut stream) => stream.read_to_end(&mut bytes).map(drop)?,
         OpenedObject::Object(object) => {
-            // A size that lies must not make the test allocate it.
+            // A false size must not make the test allocate that much.
             let mut piece = vec![0; 1 << 20];
             while (bytes.len() as u64) < object.len() {
                 let count = object.read_at(bytes.len() as u64, &mut piece)?;
@@ -49,7 +49,7 @@ fn read(settings: NetworkSettings, url: &str) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The message of a failed read. It never contains a secret.
+/// Returns the message of a failed read, which must not contain secrets.
 fn failure(settings: NetworkSettings, url: &str) -> String {
     let message = read(settings, url).map(|bytes| bytes.len()).unwrap_err().to_string();
     assert!(!message.contains("secret"), "{message}");

@@ -10,7 +10,7 @@ fn object() -> Vec<u8> {
     (0..700_000_u32).map(|i| (i % 251) as u8).collect()
 }
 
-/// Answers ranges of [`object`] after `change` had its way with the head and the body.
+/// Serves ranges of [`object`], with headers and body modified by `change`.
 fn serving(change: impl Fn(&Request, &mut String, &mut Vec<u8>) + Send + Sync + 'static) -> HostileServer {
     let object = object();
     HostileServer::start(move |request, stream| {
@@ -61,7 +61,7 @@ fn an_unknown_size_is_found_by_reading() {
             assert!(failure(settings(""), &url).contains("without a valid Content-Range"));
         }
     }
-    // The same from a server whose object is shorter than the part.
+    // The same with a server whose object is shorter than the part.
     let short = HostileServer::start(|request, stream| match request.range() {
         Some(_) => respond(
             stream,
@@ -71,10 +71,10 @@ fn an_unknown_size_is_found_by_reading() {
         None => respond(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n", b"v 0"),
     });
     assert_eq!(read(settings(""), &short.url("a")).unwrap(), b"v 0");
-    // A part of unknown size even if the whole object is requested.
+    // A part of unknown size, even if the whole object is requested.
     let part = "HTTP/1.1 206 P\r\nContent-Range: bytes 0-2/*\r\nConnection: close\r\nContent-Length: 3\r\n\r\nv 0";
     assert!(failure(settings(""), &HostileServer::with_response(part).url("a")).contains("206"));
-    // A size that is known at first and unknown later.
+    // A size that is known at first but not later.
     let server = serving(move |request, head, _| {
         if request.index > 0 {
             *head = head.replace(&format!("/{size}"), "/*");
@@ -137,7 +137,7 @@ fn wrong_content_ranges_are_errors() {
 
 #[test]
 fn huge_sizes_cost_nothing() {
-    // What comes first is read; the rest does not exist.
+    // The first bytes are read; the rest does not exist.
     for size in [i64::MAX as u64, 1 << 62, 1 << 40] {
         let server = serving(move |request, head, _| match request.index {
             0 => *head = head.replace("/700000", &format!("/{size}")),
@@ -151,7 +151,7 @@ fn huge_sizes_cost_nothing() {
 fn bodies_that_do_not_match_their_range_are_errors() {
     type Change = fn(&mut String, &mut Vec<u8>);
     let cases: [(Change, &str); 6] = [
-        // Shorter than the range, with a length that says so and with one that does not.
+        // Shorter than the range, with a matching length and without one.
         (
             |head, body| {
                 body.truncate(1000);
@@ -195,7 +195,7 @@ fn bodies_that_do_not_match_their_range_are_errors() {
         let message = failure(settings(""), &server.url("a"));
         assert!(message.contains(expected), "{index}: {message}");
     }
-    // Bytes after the end that was announced belong to no response.
+    // Bytes after the declared end are not part of a response.
     let server = serving(|_, _, body| body.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\nsurplus"));
     assert_eq!(read(settings(""), &server.url("a")).unwrap(), object());
 }
@@ -245,7 +245,7 @@ fn objects_that_change_between_parts_are_errors() {
 
 #[test]
 fn errors_are_not_empty_objects() {
-    // A HEAD of a failing server has a length of zero, too.
+    // The HEAD response of a failing server also has length zero.
     for status in ["400 No", "500 No", "501 No"] {
         let server = HostileServer::with_response(format!(
             "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -277,7 +277,7 @@ fn codings_that_no_reader_knows_are_errors() {
         let message = failure(settings(""), &server.url("a"));
         assert!(message.contains("compressed the object"), "{message}");
     }
-    // These are recognized by content, whatever the header says.
+    // These are detected by content, whatever the header says.
     for coding in ["gzip", "GZIP", "identity", "zstd"] {
         let server = serving(move |_, head, _| head.push_str(&format!("Content-Encoding: {coding}\r\n")));
         assert_eq!(read(settings(""), &server.url("a")).unwrap(), object());

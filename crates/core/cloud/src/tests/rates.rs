@@ -1,4 +1,4 @@
-//! Servers that are slow.
+//! Slow servers.
 
 use super::server::HostileServer;
 use super::{failure, hurried, read};
@@ -12,7 +12,7 @@ const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n";
 const ENDLESS: &str = "HTTP/1.1 200 OK\r\n\r\n";
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// Sends `start`, then `drip` every 20 ms while the client is there.
+/// Sends `start`, then `drip` every 20 ms while the client is connected.
 fn dripping(start: &'static str, drip: &'static [u8]) -> HostileServer {
     HostileServer::start(move |request, stream| {
         stream.set_nodelay(true)?;
@@ -63,7 +63,7 @@ fn servers_that_stop_time_out() {
     }
 }
 
-/// Keeps a connection open while it is wanted.
+/// Keeps a connection open while the test needs it.
 fn wait(_: &mut TcpStream, is_wanted: impl Fn() -> bool) -> io::Result<()> {
     while is_wanted() {
         std::thread::sleep(Duration::from_millis(10));
@@ -86,7 +86,7 @@ fn heads_that_never_end_are_given_up() {
 
 #[test]
 fn the_minimum_can_be_changed() {
-    // 50 bytes per second or fewer, for longer than the time over which the rate is averaged.
+    // At most 50 bytes per second, for longer than the averaging window.
     let server = HostileServer::start(|_, stream| {
         stream.set_nodelay(true)?;
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 75\r\n\r\n")?;

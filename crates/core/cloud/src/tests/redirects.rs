@@ -49,7 +49,7 @@ fn redirects_within_the_host_are_followed() {
             let server = redirecting(status, location);
             let url = server.url("start").replace("//", "//me:secret@");
             assert_eq!(read(settings(""), &url).unwrap(), OBJECT, "{status} {location}");
-            // The credentials of the URL are for its host.
+            // Credentials in the URL are for its host only.
             assert!(server.requests().iter().all(|request| request.head.contains("authorization: basic")));
         }
     }
@@ -142,7 +142,7 @@ fn redirects_end() {
         let server = redirecting(302, location);
         let message = failure(settings("*,private"), &server.url("a"));
         assert!(message.contains("redirected more than 10 times"), "{message}");
-        // A connection that the server closes in between is tried again.
+        // Requests are repeated if the server closes the connection in between.
         assert!((11..=33).contains(&server.requests().len()));
     }
 }

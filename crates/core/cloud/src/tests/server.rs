@@ -1,4 +1,4 @@
-//! A server that answers with whatever a test writes.
+//! A server whose responses a test writes.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// Answers each request on a connection of its own; stops when dropped. Answers that are whole say `Connection: close`,
-/// so that no request is sent on a connection that is about to end.
+/// A server with a separate connection for each request, which stops when dropped. Complete responses should have
+/// `Connection: close`, so that no request is sent on a connection that is about to end.
 pub(super) struct HostileServer {
     pub(super) port: u16,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -37,7 +37,7 @@ impl Request {
 }
 
 impl HostileServer {
-    /// Starts a server. `answer` writes a response; its errors are those of a client that hung up.
+    /// Starts a server. `answer` writes a response; its errors mean that the client hung up.
     pub(super) fn start(
         answer: impl Fn(&Request, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static,
     ) -> HostileServer {
@@ -62,7 +62,7 @@ impl HostileServer {
         HostileServer { port, requests, is_stopped, listener: Some(std::thread::spawn(run)) }
     }
 
-    /// Starts a server that sends the same bytes to each request.
+    /// Starts a server that responds to each request with the same bytes.
     pub(super) fn with_response(response: impl Into<Vec<u8>>) -> HostileServer {
         let response = response.into();
         HostileServer::start(move |_, stream| stream.write_all(&response))

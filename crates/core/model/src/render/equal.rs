@@ -1,5 +1,5 @@
-//! Compares two scenes by content, because the segments of equal scenes may be split differently, and their transforms
-//! and attributes may be in a different order. Two transforms are equal if they consist of the same steps.
+//! Compares two scenes by content. The segments of equal scenes may be split differently, and their transforms and
+//! attributes may be in a different order. Two transforms are equal if they consist of the same steps.
 
 use super::{
     Entity, Instance, Material, MaterialUse, Motion, Name, ObjectDefinition, Parameter, ParameterValues, Parameters,
@@ -8,8 +8,8 @@ use super::{
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// Decides whether two file names refer to the same file; each is the folder of the file that contains the name, and
-/// the name.
+/// Decides whether two file names refer to the same file. Each is a pair: the folder of the file that contains the
+/// name, and the name.
 pub(crate) type SameFile<'a> = &'a dyn Fn([(&str, &str); 2]) -> bool;
 
 /// The two scenes being compared.
@@ -18,14 +18,14 @@ struct RenderComparison<'a> {
     b: &'a Render,
     same_file: SameFile<'a>,
     transforms: TransformIds,
-    /// Pairs of attributes that are known to be equal.
+    /// Pairs of attributes already found equal.
     attributes: RefCell<HashSet<(u32, u32)>>,
 }
 
-/// Numbers transforms by content: transforms with the same steps have the same number.
+/// Numbers transforms by content: those with the same steps have the same number.
 #[derive(Default)]
 struct TransformIds {
-    /// By the number of the parent, plus one, and the step.
+    /// Keyed by the parent's number, the kind of step, and the bits of its values.
     numbers: HashMap<(u32, u8, Vec<u64>), u32>,
     of_a: Vec<u32>,
     of_b: Vec<u32>,
@@ -55,7 +55,7 @@ impl TransformIds {
     }
 }
 
-/// Returns the number of a transform, given the numbers of a scene; 0 is the identity.
+/// Returns the number of a transform, given the numbers of its scene; 0 is the identity.
 fn id_of(ids: &[u32], transform: Transform) -> u32 {
     ids.get(transform.0 as usize).copied().unwrap_or(0)
 }
@@ -70,7 +70,7 @@ fn key(parent: u32, step: &Step) -> (u32, u8, Vec<u64>) {
         Step::Concat(numbers) => (5, numbers),
         Step::Inverse => (6, &[]),
     };
-    // A step that replaces everything has no predecessor.
+    // A step that replaces the transform does not depend on the parent.
     (if kind == 4 { 0 } else { parent }, kind, numbers.iter().map(|number| number.to_bits()).collect())
 }
 
@@ -81,7 +81,7 @@ impl PartialEq for Render {
 }
 
 impl Render {
-    /// Returns whether both are equal; `same_file` decides about file names that differ.
+    /// Returns whether both scenes are equal; `same_file` compares file names that differ as text.
     pub fn is_same(&self, other: &Render, same_file: SameFile<'_>) -> bool {
         let transforms = TransformIds::new(self, other);
         let attributes = RefCell::new(HashSet::new());
@@ -116,12 +116,12 @@ impl RenderComparison<'_> {
         [a.start, a.end].map(|node| id_of(of_a, node)) == [b.start, b.end].map(|node| id_of(of_b, node))
     }
 
-    /// The last step of an instance may be a node of the tree or not.
+    /// The last step of an instance may or may not be a node of the tree.
     fn instance(&self, a: &Instance, b: &Instance) -> bool {
         let content = |instance: &Instance, ids: &[u32]| {
             let [start, end] = [instance.motion.start, instance.motion.end].map(|node| id_of(ids, node));
             match &instance.step {
-                // A step that is not a node of either scene is compared by value.
+                // Compares a step by value if it is not a node of either scene.
                 Some(step) => {
                     let key = key(start, step);
                     let number = self.transforms.numbers.get(&key).copied();
@@ -136,7 +136,7 @@ impl RenderComparison<'_> {
             && name(self.a, a.object) == name(self.b, b.object)
     }
 
-    /// Compares attributes and all their predecessors.
+    /// Compares attributes and their predecessors.
     fn chain(&self, mut a: Option<u32>, mut b: Option<u32>) -> bool {
         let mut compared = Vec::new();
         while let Some(index_a) = a
@@ -248,7 +248,7 @@ impl RenderComparison<'_> {
             && self.parameters(a.parameters(), b.parameters())
     }
 
-    /// Compares definitions in the order of their shapes, and undefined objects by name.
+    /// Compares definitions in the order of their shapes, and missing objects by name.
     fn objects(&self) -> bool {
         fn sorted(render: &Render) -> Vec<&ObjectDefinition> {
             let mut objects: Vec<&ObjectDefinition> = render.objects.iter().collect();

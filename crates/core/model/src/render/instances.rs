@@ -1,22 +1,21 @@
-//! Instances of objects, stored compactly: a million take about a hundred bytes each, including a matrix of twelve
-//! numbers.
+//! Instances of objects, stored compactly: about a hundred bytes each, including a matrix of twelve numbers.
 //!
-//! Instances whose matrices are consecutive in a segment, as in files with one matrix per instance, form a run, which
-//! stores their common data once.
+//! Instances with consecutive matrices in a segment, as in files with one matrix per instance, form a run, which stores
+//! their common data once.
 
 use super::{Motion, Render, Step, StepKind, Transform};
 use std::ops::Range;
 
-/// The instances of a scene, in the order of the file.
+/// The instances of a scene, in file order.
 #[derive(Clone, Debug, Default)]
 pub struct Instances {
     /// Per instance: an index into [`Render::objects`].
     pub objects: Vec<u32>,
-    /// The transforms, run by run, in the order of the first instance.
+    /// The transforms, as runs in the order of their first instance.
     pub runs: Vec<InstanceRun>,
 }
 
-/// Instances starting at `first`.
+/// A run of instances that starts at `first`.
 #[derive(Clone, Copy, Debug)]
 pub struct InstanceRun {
     /// The index of the first instance.
@@ -28,15 +27,15 @@ pub struct InstanceRun {
 /// The transforms of a run's instances.
 #[derive(Clone, Copy, Debug)]
 pub enum Placing {
-    /// One transform for all.
+    /// The same transform for all instances.
     Motion(Motion),
-    /// For each instance, the next matrix of a segment.
+    /// Each instance has the next matrix of a segment.
     Matrices {
-        /// The parent node of all.
+        /// The parent node of all instances.
         parent: u32,
-        /// The kind of step of each matrix.
+        /// The kind of step that each matrix is.
         step: StepKind,
-        /// The segment that has the matrices.
+        /// The segment with the matrices.
         segment: u32,
         /// The index of the first matrix in the segment's doubles.
         at: u32,
@@ -46,41 +45,41 @@ pub enum Placing {
 /// An instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instance {
-    /// The object shown: an index into [`Render::objects`].
+    /// The object: an index into [`Render::objects`].
     pub object: usize,
-    /// The transform, or the parent transform of `step`.
+    /// The transform, or the parent of `step`.
     pub motion: Motion,
-    /// The last step, if only this instance uses it.
+    /// The last step, if no other instance uses it.
     pub step: Option<Step>,
 }
 
-/// Numbers stored for a matrix whose last row is 0 0 0 1.
+/// Number of stored values of a matrix whose last row is 0 0 0 1.
 const MATRIX: u32 = 12;
 
 impl Instances {
-    /// The number of instances.
+    /// Returns the number of instances.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no instances.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
-    /// The object of each instance: indices into [`Render::objects`].
+    /// Returns the object of each instance, as indices into [`Render::objects`].
     pub fn objects(&self) -> &[u32] {
         &self.objects
     }
 }
 
 impl Render {
-    /// The instances, in the order of the file.
+    /// Returns the instances in file order.
     pub fn instances(&self) -> impl Iterator<Item = Instance> {
         self.instances_in(0..self.instances.len())
     }
 
-    /// Some of the instances, in the order of the file.
+    /// Returns a range of the instances in file order.
     pub fn instances_in(&self, range: Range<usize>) -> impl Iterator<Item = Instance> {
         let runs = &self.instances.runs;
         let mut run = runs.partition_point(|run| run.first as usize <= range.start).saturating_sub(1);

@@ -1,8 +1,8 @@
 //! Scenes for a renderer, as in pbrt-v4: shapes, instances, lights, media and a camera.
 //!
-//! A [`Render`] is plain data. Entities refer to things by [`Name`]; their parameters are stored in segments, one for
-//! each chunk of text, and accessed through [`Parameters`]. The placement of an entity is a node in a tree of
-//! transforms, kept as written in the file; to multiply them, see `polyhaul_pbrt::places::places64`. Two scenes are
+//! A [`Render`] is plain data. Entities refer to other entities by [`Name`]. Their parameters are stored in segments,
+//! one per chunk of text, and accessed through [`Parameters`]. The transform of an entity is a node in a tree of steps,
+//! kept as written in the file; for the product of its steps, see `polyhaul_pbrt::places::places64`. Two scenes are
 //! equal if their content is, regardless of how the text was split.
 
 mod equal;
@@ -31,21 +31,21 @@ pub struct Name(pub u32);
 pub struct Transform(pub u32);
 
 impl Transform {
-    /// No transform.
+    /// The identity.
     pub const IDENTITY: Transform = Transform(NONE);
 }
 
-/// The transforms of an entity when the shutter opens and when it closes. Most entities do not move.
+/// The transforms of an entity when the shutter opens and closes. They are equal for most entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Motion {
-    /// The transform at the first of the transform times.
+    /// The transform at the first transform time.
     pub start: Transform,
-    /// The transform at the last.
+    /// The transform at the last transform time.
     pub end: Transform,
 }
 
 impl Motion {
-    /// No transform and no motion.
+    /// The identity at both times.
     pub const IDENTITY: Motion = Motion { start: Transform::IDENTITY, end: Transform::IDENTITY };
 
     /// Returns whether the entity moves.
@@ -54,8 +54,8 @@ impl Motion {
     }
 }
 
-/// The operation of a node on the transform of its parent. Numbers are the nearest f64s, adjusted so that rounding one
-/// to f32 yields the nearest f32 of the text.
+/// The operation of a node on its parent's transform. Each number is the nearest f64 of the text, adjusted so that
+/// rounding it to f32 yields the nearest f32 of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// `Translate`: x, y, z.
@@ -64,17 +64,17 @@ pub enum Step {
     Scale([f64; 3]),
     /// `Rotate`: degrees and an axis.
     Rotate([f64; 4]),
-    /// `LookAt`: the eye, the point looked at, and up.
+    /// `LookAt`: eye, target and up vector.
     LookAt([f64; 9]),
-    /// `Transform`: replaces the current transform. 16 numbers in file order: column by column.
+    /// `Transform`: replaces the current transform. 16 numbers in file order, column by column.
     Replace([f64; 16]),
-    /// `ConcatTransform`: multiplies it. 16 numbers in file order: column by column.
+    /// `ConcatTransform`: multiplies the current transform. 16 numbers in file order, column by column.
     Concat([f64; 16]),
-    /// The inverse of its parent: the coordinate system `camera`.
+    /// The inverse of the parent: the coordinate system `camera`.
     Inverse,
 }
 
-/// A node as stored.
+/// A stored node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The parent node.
@@ -87,7 +87,7 @@ pub struct Node {
     pub at: u32,
 }
 
-/// A kind of step; its numbers are doubles of a segment.
+/// The kind of a step. Its numbers are doubles of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// Three numbers.
@@ -96,34 +96,34 @@ pub enum StepKind {
     Scale,
     /// An angle in degrees and an axis: four numbers.
     Rotate,
-    /// Eye, point and up: nine numbers.
+    /// Eye, target and up vector: nine numbers.
     LookAt,
-    /// Twelve numbers: the last row is 0 0 0 1.
+    /// Twelve numbers; the last row is 0 0 0 1.
     Replace,
-    /// Twelve numbers: the last row is 0 0 0 1.
+    /// Twelve numbers; the last row is 0 0 0 1.
     Concat,
     /// Sixteen numbers.
     ReplaceAll,
     /// Sixteen numbers.
     ConcatAll,
-    /// The inverse of a node.
+    /// The inverse of the parent; no numbers.
     Inverse,
 }
 
-/// Something with a kind or name, and parameters.
+/// An entity with a kind or name, and parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Entity {
-    /// The name in the directive: a class (`"trianglemesh"`), or the name that is defined.
+    /// The name in the directive: a class (`"trianglemesh"`), or the name being defined.
     pub name: Name,
     /// Its parameters.
     pub parameters: ParameterRange,
-    /// The color space of its colors; `None` for sRGB.
+    /// The color space of the colors; `None` is sRGB.
     pub color_space: Option<Name>,
-    /// The parameters of earlier `Attribute` directives for its kind: an index into [`Render::attributes`].
+    /// Parameters of earlier `Attribute` directives for this kind of entity: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
-    /// The placement.
+    /// The transforms.
     pub motion: Motion,
-    /// The surrounding medium of cameras and lights.
+    /// The medium around a camera or light.
     pub medium: Option<Name>,
 }
 
@@ -132,80 +132,80 @@ pub struct Entity {
 pub struct Setting {
     /// Its name.
     pub name: Name,
-    /// Its value as written, without quotes.
+    /// The value as written, without quotes.
     pub value: Name,
-    /// Whether the value is in quotes.
+    /// Whether the value is quoted.
     pub quoted: bool,
 }
 
 /// `Attribute`: parameters for all later entities of a kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute {
-    /// The previous ones still in effect: an index into [`Render::attributes`].
+    /// The previous directive that is still in effect: an index into [`Render::attributes`].
     pub before: Option<u32>,
-    /// The parameters; its name is their target: `shape`, `light`, `material`, `medium` or `texture`.
+    /// The parameters. The entity's name is the target: `shape`, `light`, `material`, `medium` or `texture`.
     pub entity: Entity,
 }
 
-/// A texture: the entity's name is the texture's.
+/// A texture. Its entity has the texture's name.
 #[derive(Clone, Copy, Debug)]
 pub struct Texture {
-    /// Its name, parameters and placement.
+    /// The name, parameters and transforms.
     pub entity: Entity,
-    /// Its class (`imagemap`).
+    /// The class (`imagemap`).
     pub class: Name,
-    /// Whether its values are spectra; otherwise they are floats.
+    /// Whether its values are spectra instead of floats.
     pub is_spectrum: bool,
 }
 
 /// A material.
 #[derive(Clone, Copy, Debug)]
 pub struct Material {
-    /// Its class if it has no name; otherwise its name, with its class in the parameter `type`.
+    /// The class of an unnamed material. A named one has its name here, and its class in the parameter `type`.
     pub entity: Entity,
-    /// Whether the entity's name is a name (`MakeNamedMaterial`).
+    /// Whether it is a named material (`MakeNamedMaterial`).
     pub is_named: bool,
 }
 
 /// The material of a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MaterialUse {
-    /// No material was set: a diffuse one.
+    /// No material was set: the default diffuse one.
     #[default]
     Default,
     /// An index into [`Render::materials`].
     Index(u32),
-    /// The named material of this name, which may be defined later, or not at all.
+    /// A named material, which may be defined later or not at all.
     Named(Name),
 }
 
-/// State shared by many shapes; nothing is set by default.
+/// State shared by many shapes; unset by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShapeState {
     /// The material.
     pub material: MaterialUse,
-    /// The light it emits: an index into [`Render::area_lights`].
+    /// The emitted light: an index into [`Render::area_lights`].
     pub area_light: Option<u32>,
     /// The medium inside.
     pub inside: Option<Name>,
     /// The medium outside.
     pub outside: Option<Name>,
-    /// Whether its surface faces the other way.
+    /// Whether the surface normals are flipped.
     pub reverse_orientation: bool,
-    /// The parameters of `Attribute` directives for shapes: an index into [`Render::attributes`].
+    /// Parameters of `Attribute` directives for shapes: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
-    /// The color space of its colors; `None` for sRGB.
+    /// The color space of the colors; `None` is sRGB.
     pub color_space: Option<Name>,
 }
 
-/// A shape as stored.
+/// A stored shape.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredShape {
-    /// The name of its type, such as `sphere`.
+    /// The class, such as `sphere`.
     pub class: Name,
     /// An index into [`Render::states`].
     pub state: u32,
-    /// The node of its placement.
+    /// The node of its transform.
     pub transform: u32,
     /// Its parameters.
     pub parameters: ParameterRange,
@@ -216,25 +216,26 @@ pub struct StoredShape {
 pub struct Shape<'a> {
     render: &'a Render,
     stored: &'a StoredShape,
-    /// Its index among all shapes.
+    /// The index among all shapes.
     pub index: usize,
 }
 
-/// A definition used by instances: a range of shapes.
+/// An object for instances: a range of shapes.
 #[derive(Clone, Debug)]
 pub struct ObjectDefinition {
     /// Its name.
     pub name: Name,
     /// Its shapes: indices into [`Render::shapes`].
     pub shapes: Range<usize>,
-    /// Whether the definition is used but missing. It is then kept by name only, with a warning.
+    /// Whether instances use the object but the file does not define it. It then has only a name, and there is a
+    /// warning.
     pub missing: bool,
 }
 
 /// A scene for a renderer.
 #[derive(Clone, Debug, Default)]
 pub struct Render {
-    /// Options, in the order of the file.
+    /// Options, in file order.
     pub options: Vec<Setting>,
     /// The camera.
     pub camera: Option<Entity>,
@@ -248,7 +249,7 @@ pub struct Render {
     pub integrator: Option<Entity>,
     /// The accelerator.
     pub accelerator: Option<Entity>,
-    /// The times of [`Motion`]; 0 and 1 if the file sets none.
+    /// The times of [`Motion`]; `None` means 0 and 1.
     pub transform_times: Option<[f64; 2]>,
     /// The `Attribute` directives.
     pub attributes: Vec<Attribute>,
@@ -256,7 +257,7 @@ pub struct Render {
     pub media: Vec<Entity>,
     /// Textures.
     pub textures: Vec<Texture>,
-    /// Materials, named and not.
+    /// Named and unnamed materials.
     pub materials: Vec<Material>,
     /// Lights.
     pub lights: Vec<Entity>,
@@ -264,23 +265,23 @@ pub struct Render {
     pub area_lights: Vec<Entity>,
     /// State shared by many shapes.
     pub states: Vec<ShapeState>,
-    /// The objects of instances, in file order; undefined ones come last.
+    /// The objects of instances in file order, then missing ones.
     pub objects: Vec<ObjectDefinition>,
     /// The instances.
     pub instances: Instances,
-    /// The folder that file names in the scene are relative to; `None` if it was not read from a file.
+    /// The folder that file names in the scene are relative to; `None` if the scene was not read from a file.
     pub folder: Option<PathBuf>,
-    /// Shapes in the order of the text.
+    /// The shapes in file order.
     pub shapes: Vec<StoredShape>,
-    /// Moving shapes, in order, and their end transform.
+    /// Index and end transform of each moving shape, in order.
     pub moving: Vec<(u32, u32)>,
-    /// Shapes that are a mesh of the scene, in order: the shape, and the mesh's index.
+    /// Shape index and mesh index of each shape that is a mesh of the scene, in order.
     pub meshes: Vec<(u32, u32)>,
     /// The text of each [`Name`].
     pub names: Vec<Box<str>>,
-    /// The tree of transforms; the root is the first.
+    /// The tree of transforms, parents first.
     pub nodes: Vec<Node>,
-    /// The values of parameters and transforms, by piece of text.
+    /// The values of parameters and transforms, one segment per chunk of text.
     pub segments: Vec<Segment>,
 }
 
@@ -290,23 +291,23 @@ impl Render {
         self.names.get(name.0 as usize).map_or("", |text| text)
     }
 
-    /// The number of shapes, including those of object definitions.
+    /// Returns the number of shapes, including shapes of object definitions.
     pub fn shape_count(&self) -> usize {
         self.shapes.len()
     }
 
-    /// The shape at `index`.
+    /// Returns the shape at `index`.
     pub fn shape(&self, index: usize) -> Option<Shape<'_>> {
         self.shapes.get(index).map(|stored| Shape { render: self, stored, index })
     }
 
-    /// All shapes in file order, including those of object definitions.
+    /// Returns all shapes in file order, including shapes of object definitions.
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = Shape<'_>> {
         let shape = |(index, stored)| Shape { render: self, stored, index };
         self.shapes.iter().enumerate().map(shape)
     }
 
-    /// Returns the shapes outside all definitions, as ranges of indices.
+    /// Returns the shapes outside object definitions, as ranges of indices.
     pub fn world_shapes(&self) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         let mut start = 0;
@@ -322,34 +323,34 @@ impl Render {
         ranges
     }
 
-    /// The parameters of an entity.
+    /// Returns the parameters of an entity.
     pub fn parameters(&self, entity: &Entity) -> Parameters<'_> {
         Parameters::new(self, entity.parameters)
     }
 
-    /// The step of a transform, and the transform it is applied to; `None` for the identity.
+    /// Returns a transform's step and parent; `None` for the identity.
     pub fn step(&self, transform: Transform) -> Option<(Transform, Step)> {
         let node = self.nodes.get(transform.0 as usize)?;
         Some((Transform(node.parent), self.step_of(node.step, node.segment, node.at)))
     }
 
-    /// The number of nodes in the tree: a node's parent has a lower index than itself.
+    /// Returns the number of nodes in the tree. A parent has a lower index than its children.
     pub fn transform_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The node at `index`, which is less than [`Render::transform_count`].
+    /// Returns the node at `index`, which must be less than [`Render::transform_count`].
     pub fn transform(&self, index: usize) -> Transform {
         Transform(index as u32)
     }
 
-    /// A node's index; `None` for the identity.
+    /// Returns the index of a node; `None` for the identity.
     pub fn transform_index(&self, transform: Transform) -> Option<usize> {
         let index = transform.0 as usize;
         (index < self.nodes.len()).then_some(index)
     }
 
-    /// The step of a node of this kind.
+    /// Creates a step of this kind from the numbers at `at` in a segment.
     pub fn step_of(&self, kind: StepKind, segment: u32, at: u32) -> Step {
         let numbers = self.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
         let numbers = numbers.get(at as usize..).unwrap_or_default();
@@ -366,25 +367,25 @@ impl Render {
         }
     }
 
-    /// Returns the numbers of an affine matrix: four columns of three.
+    /// Returns the numbers of an affine matrix as four columns of three.
     pub fn columns(&self, segment: u32, at: u32) -> [f64; 12] {
         let numbers = self.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
         first(numbers.get(at as usize..).unwrap_or_default())
     }
 
-    /// Returns the end of a shape's motion, if it moves.
+    /// Returns the end transform of a shape, if it moves.
     fn end_of(&self, shape: usize) -> Option<Transform> {
         let at = self.moving.binary_search_by_key(&(shape as u32), |&(shape, _)| shape).ok()?;
         self.moving.get(at).map(|&(_, end)| Transform(end))
     }
 }
 
-/// Returns the first `N` numbers, or zeros if there are fewer.
+/// Returns the first `N` numbers, or zeros if there are not enough.
 fn first<const N: usize>(numbers: &[f64]) -> [f64; N] {
     numbers.first_chunk().copied().unwrap_or([0.0; N])
 }
 
-/// Extends four columns of three numbers by the last row of an affine matrix.
+/// Extends four columns of three numbers with the last row of an affine matrix.
 fn with_last_row(columns: [f64; 12]) -> [f64; 16] {
     let mut matrix = [0.0; 16];
     for (to, from) in matrix.chunks_exact_mut(4).zip(columns.chunks_exact(3)) {
@@ -405,24 +406,24 @@ impl<'a> Shape<'a> {
         Parameters::new(self.render, self.stored.parameters)
     }
 
-    /// Returns the state it shares with other shapes: an index into [`Render::states`].
+    /// Returns the index of its shared state in [`Render::states`].
     pub fn state_index(&self) -> usize {
         self.stored.state as usize
     }
 
-    /// Returns the state it shares with other shapes.
+    /// Returns its shared state.
     pub fn state(&self) -> Option<&'a ShapeState> {
         self.render.states.get(self.stored.state as usize)
     }
 
-    /// Returns the placement.
+    /// Returns the transforms.
     pub fn motion(&self) -> Motion {
         let start = Transform(self.stored.transform);
         Motion { start, end: self.render.end_of(self.index).unwrap_or(start) }
     }
 
-    /// Returns the mesh it refers to, an index into [`crate::Scene::meshes`]; `None` for other shapes, and if it was
-    /// not loaded.
+    /// Returns the index of its mesh in [`crate::Scene::meshes`]; `None` for other shapes and meshes that were not
+    /// loaded.
     pub fn mesh(&self) -> Option<usize> {
         let meshes = &self.render.meshes;
         let at = meshes.binary_search_by_key(&(self.index as u32), |&(shape, _)| shape).ok()?;
@@ -430,9 +431,9 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// File names to replace when writing the scene.
+/// Replacements for file names when the scene is written.
 #[derive(Debug, Default)]
 pub struct RenamedFiles<'a> {
-    /// By the folder of the file that contains a name, and the name: its replacement; `None` if it stays.
+    /// Keyed by the folder of the file that contains a name, and the name. `None` keeps the name.
     pub names: HashMap<(&'a str, &'a str), Option<String>>,
 }

@@ -1,4 +1,4 @@
-//! Parameters: their storage, and access to them.
+//! Parameters: storage and access.
 
 use super::{Name, Render};
 use crate::shared_slice::SharedSlice;
@@ -26,13 +26,13 @@ pub enum ParameterType {
     Normal,
     /// `string`.
     String,
-    /// `texture`: the name of one.
+    /// `texture`: the name of a texture.
     Texture,
     /// `rgb`.
     Rgb,
-    /// `blackbody`: kelvins.
+    /// `blackbody`: in kelvins.
     Blackbody,
-    /// `spectrum`: pairs of wavelength and value, or the name of a spectrum or of a file with one.
+    /// `spectrum`: pairs of wavelength and value, the name of a spectrum, or the name of a file with one.
     Spectrum,
 }
 
@@ -54,7 +54,7 @@ impl ParameterType {
         ParameterType::Spectrum,
     ];
 
-    /// Returns the name in a declaration.
+    /// Returns the type's name in declarations.
     pub fn name(self) -> &'static str {
         match self {
             ParameterType::Bool => "bool",
@@ -73,7 +73,7 @@ impl ParameterType {
         }
     }
 
-    /// Returns the count of numbers in a value; 1 if its values are not numbers.
+    /// Returns the number of numbers per value; 1 for other values.
     pub fn width(self) -> usize {
         match self {
             ParameterType::Point2 | ParameterType::Vector2 | ParameterType::Spectrum => 2,
@@ -83,14 +83,14 @@ impl ParameterType {
     }
 }
 
-/// The kind of values of a parameter.
+/// The array type of a parameter's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// An array of `f32`.
     Floats,
     /// An array of `i32`.
     Integers,
-    /// An array of truth values.
+    /// An array of booleans.
     Bools,
     /// An array of strings.
     Strings,
@@ -99,53 +99,53 @@ pub enum ValueKind {
 /// The name and type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Declaration {
-    /// The type in the text.
+    /// The declared type.
     pub kind: ParameterType,
-    /// The array of a segment that has the values.
+    /// The array of the segment that has the values.
     pub values: ValueKind,
     /// An index into the segment's names.
     pub name: u32,
 }
 
-/// A parameter as stored.
+/// A stored parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredParameter {
     /// An index into the segment's declarations.
     pub declaration: u32,
-    /// The first value in the array that the declaration names.
+    /// Index of the first value in the array of the declaration's [`ValueKind`].
     pub start: u32,
     /// The number of values.
     pub count: u32,
 }
 
-/// Some of a segment's parameters.
+/// A range of a segment's parameters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParameterRange {
     /// An index into [`Render::segments`](super::Render::segments).
     pub segment: u32,
-    /// The first parameter.
+    /// Index of the first parameter.
     pub start: u32,
-    /// The number of values.
+    /// The number of parameters.
     pub count: u32,
 }
 
-/// A list of floats that is known in double precision, because floats would lose something that matters.
+/// A list of floats that is also stored in double precision, because rounding would lose something that matters.
 #[derive(Clone, Copy, Debug)]
 pub struct ExactValues {
-    /// Its first value in [`Segment::floats`].
+    /// Index of the first value in [`Segment::floats`].
     pub floats: u32,
-    /// Its first value in [`Segment::doubles`].
+    /// Index of the first value in [`Segment::doubles`].
     pub doubles: u32,
 }
 
-/// The values of a piece of text. Names are indices into its own table.
+/// The values of a chunk of text. Names are indices into the segment's own table.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// The scene's name of each name in this table.
+    /// Maps this table's names to the scene's.
     pub names: Box<[Name]>,
-    /// Types and names of parameters, each once.
+    /// The distinct types and names of parameters.
     pub declarations: Box<[Declaration]>,
-    /// Parameters in the order of the text.
+    /// Parameters in file order.
     pub parameters: SharedSlice<StoredParameter>,
     /// Values of parameters of types such as float, point and color.
     pub floats: SharedSlice<f32>,
@@ -153,18 +153,18 @@ pub struct Segment {
     pub integers: SharedSlice<i32>,
     /// Values of parameters of type bool.
     pub bools: Box<[bool]>,
-    /// Indices into the names.
+    /// Values of string parameters: indices into the names.
     pub strings: SharedSlice<u32>,
-    /// Lists of `floats` that are known in double precision, in order.
+    /// Lists of `floats` that are also stored in double precision, in order.
     pub exact: Box<[ExactValues]>,
-    /// The numbers of transforms, and of lists of points in double precision.
+    /// The numbers of transforms, and of point lists in double precision.
     pub doubles: SharedSlice<f64>,
-    /// The folder of the file with this text, relative to the scene's folder: empty, or ending in a slash.
+    /// The folder of the file that contains this text, relative to the scene's folder: empty, or ending with a slash.
     pub folder: Arc<str>,
 }
 
 impl Segment {
-    /// The values of a range of floats in double precision, if they are known.
+    /// Returns the double-precision values of a range of floats; empty if they are not stored.
     fn exact_values(&self, kind: ValueKind, range: &Range<usize>) -> &[f64] {
         if self.exact.is_empty() || kind != ValueKind::Floats {
             return &[];
@@ -176,7 +176,7 @@ impl Segment {
     }
 }
 
-/// The parameters of an entity, in the order of the file.
+/// The parameters of an entity, in file order.
 #[derive(Clone, Copy)]
 pub struct Parameters<'a> {
     render: &'a Render,
@@ -187,23 +187,22 @@ pub struct Parameters<'a> {
 /// A parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter<'a> {
-    /// The type of its values.
+    /// The declared type.
     pub kind: ParameterType,
     /// Its name.
     pub name: &'a str,
     /// Its values.
     pub values: ParameterValues<'a>,
-    /// Its values in double precision, if they are points that 32-bit floats would round by an amount that matters;
-    /// empty otherwise.
+    /// The values in double precision, if they are points for which rounding to 32-bit floats matters; empty otherwise.
     pub exact: &'a [f64],
 }
 
-/// Parameters whose strings are file names, for any entity.
+/// Parameters of any entity whose strings are file names.
 const FILE_PARAMETERS: [&str; 5] = ["filename", "lensfile", "aperture", "normalmap", "emissionfilename"];
 
 impl Parameter<'_> {
-    /// Returns whether its only string may be a file name. The string of a spectrum may also be the name of a
-    /// predefined one, and the string of a film names a file to be created.
+    /// Returns whether the parameter's only string may be a file name. The string of a spectrum may also name a
+    /// predefined spectrum. The string of a film names an output file, so it does not count.
     pub fn names_file(&self) -> bool {
         let may_be = match self.kind {
             ParameterType::String => FILE_PARAMETERS.contains(&self.name),
@@ -242,12 +241,12 @@ impl<'a> Parameters<'a> {
         Parameters { render, segment, values: parameters.get(range.start as usize..end).unwrap_or_default() }
     }
 
-    /// The number of parameters.
+    /// Returns the number of parameters.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -262,12 +261,13 @@ impl<'a> Parameters<'a> {
         self.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Returns the folder of the file with the parameters, relative to the scene's folder: empty, or ending in a slash.
+    /// Returns the folder of the file that contains the parameters, relative to the scene's folder: empty, or ending
+    /// with a slash.
     pub fn folder(self) -> &'a str {
         self.segment.map_or("", |segment| &segment.folder)
     }
 
-    /// The text of the parameter of this name, if it is a single string.
+    /// Returns the value of the parameter called `name`, if it is a single string.
     pub fn string(self, name: &str) -> Option<&'a str> {
         match self.get(name)?.values {
             ParameterValues::Strings(strings) if strings.len() == 1 => strings.get(0),
@@ -296,7 +296,7 @@ impl<'a> Parameters<'a> {
 }
 
 impl<'a> ParameterValues<'a> {
-    /// The number of values; a point of three numbers counts as three.
+    /// Returns the number of values; a point counts as three.
     pub fn len(&self) -> usize {
         match self {
             ParameterValues::Floats(values) => values.len(),
@@ -306,12 +306,12 @@ impl<'a> ParameterValues<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Numbers in groups of `N`: points, colors; `None` if they are not floats.
+    /// Returns floats in groups of `N`, such as points or colors; `None` for other values.
     pub fn rows<const N: usize>(&self) -> Option<&'a [[f32; N]]> {
         match self {
             ParameterValues::Floats(values) => Some(values.as_chunks().0),
@@ -319,7 +319,7 @@ impl<'a> ParameterValues<'a> {
         }
     }
 
-    /// Whether all values are the same, bit by bit.
+    /// Returns whether all values are equal; floats are compared by their bits.
     pub(super) fn same(&self, other: &ParameterValues<'_>) -> bool {
         match (self, other) {
             (ParameterValues::Floats(a), ParameterValues::Floats(b)) => {
@@ -331,12 +331,12 @@ impl<'a> ParameterValues<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// The number of values.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -1,10 +1,10 @@
-//! Chunks of a text whose first bytes have been read already.
+//! Text chunks after the first bytes of the source have been read.
 
 use super::{TextChunks, TextStream};
 use std::sync::Mutex;
 
 impl TextChunks<'_> {
-    /// Continues after `read`, the bytes read so far, which come first in the chunks.
+    /// Puts `read`, the bytes read so far, at the start of the chunks.
     pub(crate) fn continued_after(self, read: Vec<u8>) -> Self {
         if self.in_order() {
             TextChunks { stream: Mutex::new(TextStream { carry: read, ..TextStream::default() }), ..self }

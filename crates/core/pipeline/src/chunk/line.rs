@@ -1,31 +1,31 @@
-//! A line longer than a share on its way from one worker to the next, and the parts of it that were parsed in advance.
+//! A line longer than a share on its way from worker to worker, with the parts that were parsed ahead.
 //!
-//! Such a part leaves a gap: its bytes are not passed on, because copying a list of megabytes would touch as much fresh
-//! memory again (a sixth of the time of `read pbrt film` on two threads). [`super::TextChunks::fill`] reads them again
-//! in the rare case that they are needed. This module neither reads nor parses.
+//! Such a part leaves a gap. Its bytes are not passed on, because copying a list of several megabytes would touch as
+//! much fresh memory again (a sixth of the time of `read pbrt film` on two threads). In the rare case that they are
+//! needed, [`super::TextChunks::fill`] reads them again. This module neither reads nor parses.
 
 use crate::huge;
 use polyhaul_model::error::{Error, Result, try_push};
 use std::any::Any;
 use std::ops::Range;
 
-/// Parses as much as possible of `range` in a padded text, which is part of one line. The bytes before and after the
-/// parsed range become adjacent.
+/// Parses as much as possible of `range` in a padded text; the range is part of one line. The bytes around the parsed
+/// part become adjacent.
 pub type WorkAhead = Box<dyn Fn(&[u8], Range<usize>) -> Option<ParsedAhead> + Send + Sync>;
 
-/// A part of a line that was parsed in advance.
+/// A part of a line that was parsed ahead.
 pub struct ParsedAhead {
-    /// The part, in bytes of the text that it was parsed from.
+    /// Byte range of the part in the text it was parsed from.
     pub range: Range<usize>,
     /// The result.
     pub values: Box<dyn Any + Send>,
 }
 
-/// A position in a text at which a part that was parsed in advance is left out.
+/// A position in a text where a part is left out because it was parsed ahead.
 pub struct Gap {
-    /// The position, in bytes of the text.
+    /// The position in the text in bytes.
     pub offset: usize,
-    /// The number of bytes left out.
+    /// The number of bytes that were left out.
     pub bytes: usize,
     /// The result of parsing them.
     pub values: Box<dyn Any + Send>,
@@ -33,7 +33,7 @@ pub struct Gap {
 
 /// An incomplete line.
 pub(super) struct PartialLine {
-    /// Padding, then the bytes of the line outside gaps.
+    /// Padding, then the bytes of the line except gaps.
     pub(super) bytes: Vec<u8>,
     /// Its gaps, in order.
     pub(super) gaps: Vec<Gap>,
@@ -50,12 +50,12 @@ impl PartialLine {
         Ok(PartialLine { bytes: line, gaps: Vec::new(), padding })
     }
 
-    /// Returns the line without gaps.
+    /// Returns the bytes of the line except gaps.
     pub(super) fn text(&self) -> &[u8] {
         &self.bytes[self.padding..]
     }
 
-    /// Returns the number of bytes from `offset` of the text to its end, including gaps.
+    /// Returns the number of bytes from `offset` to the end of the line, including gaps.
     pub(super) fn len_from(&self, offset: usize) -> usize {
         self.text().len() - offset + bytes_of(&self.gaps[self.first_gap(offset)..])
     }
@@ -70,7 +70,7 @@ impl PartialLine {
         huge::extend(&mut self.bytes, bytes, 0).map_err(|_| Error::memory("a line"))
     }
 
-    /// Appends the bytes of `share` of a text, without the part that was parsed in advance.
+    /// Appends the bytes of `share`, except the part that was parsed ahead.
     pub(super) fn push_share(&mut self, text: &[u8], share: Range<usize>, ahead: Option<ParsedAhead>) -> Result<()> {
         let Some(ParsedAhead { range, values }) = ahead else { return self.push(&text[share]) };
         self.push(&text[share.start..range.start])?;
@@ -78,7 +78,7 @@ impl PartialLine {
         self.push(&text[range.end..share.end])
     }
 
-    /// Returns a line of the bytes after `offset` of the text, which also stay in this line.
+    /// Copies the bytes after `offset` to a new line, and moves their gaps to it. The bytes also stay in this line.
     pub(super) fn split_off(&mut self, offset: usize) -> Result<PartialLine> {
         let mut rest = PartialLine::new(&self.text()[offset..], self.padding)?;
         rest.gaps = self.gaps.split_off(self.first_gap(offset));
@@ -98,14 +98,14 @@ mod tests {
     use crate::chunk::{Text, TextChunks};
     use polyhaul_bytes::Source;
 
-    /// Parses the bytes between the first and the last space of a range, as they are.
+    /// "Parses" the bytes between the first and last space of a range by copying them.
     fn words(text: &[u8], range: Range<usize>) -> Option<ParsedAhead> {
         let start = range.start + text[range.clone()].iter().position(|&byte| byte == b' ')? + 1;
         let end = range.start + text[range].iter().rposition(|&byte| byte == b' ')?;
         (start < end).then(|| ParsedAhead { range: start..end, values: Box::new(text[start..end].to_vec()) })
     }
 
-    /// The text with its gaps filled from their values.
+    /// Returns the text, with gaps filled from their values.
     fn with_gaps(text: &Text) -> Vec<u8> {
         let mut out = Vec::new();
         let mut offset = text.start;

@@ -1,4 +1,4 @@
-//! Models of arrays that threads fill together.
+//! Models of arrays that several threads fill.
 
 use super::*;
 use crate::options::Cancel;
@@ -7,7 +7,7 @@ use crate::sync::scope;
 use polyhaul_models::Model;
 use polyhaul_models::shuttle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-/// One thread fills a range while another one makes the array grow.
+/// One thread fills a range while another one grows the array.
 #[test]
 fn an_array_stays_in_place_while_it_is_filled() {
     let test = || {
@@ -20,7 +20,7 @@ fn an_array_stays_in_place_while_it_is_filled() {
             slots.fill(MaybeUninit::new(1));
         };
         scope(|scope| {
-            // SAFETY: each range has one thread.
+            // SAFETY: one thread writes each range.
             scope.spawn(|| unsafe { column.write(0..2, fill) }.unwrap());
             column.reserve(1 << 10).unwrap();
             // SAFETY: as above.
@@ -32,7 +32,7 @@ fn an_array_stays_in_place_while_it_is_filled() {
     Model::new("arrays: growth", test).detects(&["column-unlocked"]);
 }
 
-/// Chunks of different lengths, whose positions in the array the ordered part assigns.
+/// Chunks of different lengths; the ordered part assigns their positions in the array.
 struct Filling(Column<u64>);
 
 impl Job for Filling {
@@ -57,7 +57,7 @@ impl Job for Filling {
     }
     fn work(&self, stage: usize, slot: &mut (u64, usize)) -> Result<()> {
         let range = slot.1..slot.1 + slot.0 as usize + 1;
-        // SAFETY: the ordered part gave this range to this chunk only.
+        // SAFETY: the ordered part assigned this range only to this chunk.
         if stage == 1 { unsafe { self.0.fill(range, slot.0) } } else { Ok(()) }
     }
     fn commit(&self, _: usize, end: &mut usize, slot: &mut (u64, usize)) -> Result<()> {

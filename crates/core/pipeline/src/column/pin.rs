@@ -1,7 +1,7 @@
 //! A column that stays in place while one thread writes to several columns alternately.
 //!
-//! [`Column::write`] takes the lock for one range at a time. Rows that are spread over dozens of columns are written a
-//! few rows at a time, while these are in the nearest cache; the columns are locked once for all of these writes.
+//! [`Column::write`] locks the column for one range at a time. Rows with dozens of columns are written a few rows at a
+//! time, while these are in the L1 cache; pinning locks each column once for all of these writes.
 
 use super::{Column, ColumnCell};
 use crate::sync::RwLockReadGuard;
@@ -9,17 +9,17 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::PoisonError;
 
-/// A range of a column that does not move while this lives.
+/// A range of a column that does not move during the lifetime of this value.
 pub struct PinnedColumn<'a, T> {
     items: RwLockReadGuard<'a, Vec<ColumnCell<T>>>,
     range: Range<usize>,
 }
 
 impl<T: Copy + Send> Column<T> {
-    /// Pins `range`, which must be reserved by [`Column::reserve`].
+    /// Pins `range`, which [`Column::reserve`] must have reserved.
     ///
     /// # Safety
-    /// As for [`Column::write`], as long as the result lives.
+    /// As for [`Column::write`], for the lifetime of the result.
     pub unsafe fn pin(&self, range: Range<usize>) -> Result<PinnedColumn<'_, T>> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         if range.start > range.end || range.end > items.capacity() {
@@ -33,8 +33,8 @@ impl<T: Copy + Send> Column<T> {
 }
 
 impl<T> PinnedColumn<'_, T> {
-    /// Returns the first element of the range. Only one thread at a time may use an element of the range, and the
-    /// pointer is valid for the range only.
+    /// Returns a pointer to the first element of the range, valid only for the range. Only one thread at a time may use
+    /// an element.
     pub fn start(&self) -> *mut T {
         // SAFETY: `pin` checked `range.end <= capacity`, so the offset is in the allocation, and the guard in `items`
         // keeps that in place. `UnsafeCell` allows writes through a pointer from a shared reference.

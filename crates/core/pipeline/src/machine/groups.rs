@@ -1,31 +1,31 @@
-//! Control groups of Linux (cgroups(7)), versions 1 and 2, and both at once.
+//! Linux control groups (cgroups(7)): version 1, version 2, and both at once.
 //!
-//! `/proc/self/cgroup` names the group of this process in each hierarchy, `/proc/self/mountinfo` says where hierarchies
-//! are mounted. A group is a folder, and every folder above it, up to the mount, limits it too. Inside a container the
-//! folders of outer groups are often not visible; their limits then apply unseen, except those of memory in version 1.
+//! `/proc/self/cgroup` names this process's group in each hierarchy; `/proc/self/mountinfo` lists where hierarchies are
+//! mounted. A group is a folder, and all its ancestors up to the mount limit it too. A container often cannot see the
+//! folders of outer groups; their limits apply but cannot be read, except for memory in version 1.
 
 use super::Container;
 use std::path::{Path, PathBuf};
 
-/// Limits of version 1 above this mean that there is none: it is 2^63 rounded down to pages.
+/// Version 1 limits above this mean "no limit": the kernel stores 2^63 rounded down to pages.
 const UNLIMITED_BYTES: u64 = 1 << 62;
 
 /// The groups of this process.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Groups {
-    /// The root of the file system; tests use others.
+    /// The root of the file system; tests use their own.
     root: PathBuf,
-    /// Folders of groups that can limit CPU time, and those that can limit memory.
+    /// Folders of the groups that can limit CPU time; `memory` likewise.
     cpu: Vec<PathBuf>,
     memory: Vec<PathBuf>,
 }
 
 /// A mounted hierarchy.
 struct Mount<'a> {
-    /// The group that is mounted, as a path in the hierarchy.
+    /// Path in the hierarchy of the group that is mounted.
     group: String,
     folder: String,
-    /// Names of controllers of version 1; `None` for version 2.
+    /// Version 1: the names of its controllers. Version 2: `None`.
     controllers: Option<Vec<&'a str>>,
 }
 
@@ -54,14 +54,15 @@ impl Groups {
         groups
     }
 
-    /// The cores in the affinity mask of the calling thread, or as many as the CPU time of the groups keeps busy.
+    /// Returns the number of cores in the calling thread's affinity mask, or the groups' CPU quota rounded up, if
+    /// smaller.
     pub(super) fn cores(&self) -> Option<usize> {
         let allowed = self.allowed_cores()?;
         let quota = self.quota_cores().map_or(usize::MAX, |cores| cores.ceil() as usize);
         Some(allowed.min(quota).max(1))
     }
 
-    /// The limits that are below what the machine, or the affinity mask, has.
+    /// Returns the limits that are below the machine's memory or the affinity mask's cores.
     pub(super) fn container(&self) -> Container {
         let allowed = self.allowed_cores().unwrap_or(usize::MAX);
         let machine_bytes = self.meminfo_bytes("MemTotal:").unwrap_or(u64::MAX);
@@ -72,16 +73,16 @@ impl Groups {
         }
     }
 
-    /// The available memory of the machine, or what is left in the group that has the least.
+    /// Returns the available memory of the machine, or of the group that has the least left.
     pub(super) fn free_memory_bytes(&self) -> Option<u64> {
         let available = self.meminfo_bytes("MemAvailable:");
         let left = self.memory.iter().filter_map(|folder| MemoryUse::read(folder)).map(|memory| memory.free_bytes());
         left.chain(available).min()
     }
 
-    /// The number of CPUs in a list such as `0-3,8`.
+    /// Counts the CPUs in a list such as `0-3,8`.
     fn allowed_cores(&self) -> Option<usize> {
-        // Not that of the process: threads have masks of their own.
+        // Reads the thread's mask, which may differ from the process's.
         let status = std::fs::read_to_string(self.root.join("proc/thread-self/status")).ok()?;
         let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
         list.trim().split(',').try_fold(0, |sum, range| {
@@ -91,7 +92,7 @@ impl Groups {
         })
     }
 
-    /// The least CPU time per second of all groups, in cores.
+    /// Returns the lowest CPU quota of all groups, in cores.
     fn quota_cores(&self) -> Option<f64> {
         self.cpu.iter().filter_map(|folder| quota(folder)).min_by(f64::total_cmp)
     }
@@ -103,7 +104,7 @@ impl Groups {
 }
 
 impl<'a> Mount<'a> {
-    /// Parses a line of proc_pid_mountinfo(5); `None` if it mounts something else.
+    /// Parses a line of proc_pid_mountinfo(5); `None` if it does not mount control groups.
     fn parse(line: &'a str) -> Option<Mount<'a>> {
         let (before, after) = line.split_once(" - ")?;
         let mut before = before.split(' ').skip(3).map(unescaped);
@@ -118,10 +119,10 @@ impl<'a> Mount<'a> {
         Some(Mount { group, folder, controllers })
     }
 
-    /// The folders of a group and of those that contain it, as far as they are visible, below `root`.
+    /// Returns the visible folders of a group and its ancestors, below `root`.
     fn folders(&self, root: &Path, group: &str) -> Vec<PathBuf> {
         let mount = root.join(self.folder.trim_start_matches('/'));
-        // A container may see only its own group, mounted under a name that it has outside.
+        // A container may see only its own group, mounted under the name that it has outside.
         let inside = Path::new(group).strip_prefix(&self.group).unwrap_or(Path::new(""));
         let is_plain = !inside.components().any(|part| part == std::path::Component::ParentDir);
         let inside = if is_plain { inside } else { Path::new("") };
@@ -129,14 +130,14 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// A path in mountinfo, where blanks and backslashes are octal numbers.
+/// Unescapes a path of mountinfo, where blanks and backslashes are octal escapes.
 fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain))
 }
 
-/// The CPU time that a group gets per second, in cores; `None` if it has no limit.
+/// Returns the CPU quota of a group in cores; `None` if it is unlimited.
 fn quota(folder: &Path) -> Option<f64> {
     let number = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse::<f64>().ok();
     let times = match std::fs::read_to_string(folder.join("cpu.max")) {
@@ -155,12 +156,12 @@ fn quota(folder: &Path) -> Option<f64> {
 struct MemoryUse {
     limit_bytes: u64,
     used_bytes: u64,
-    /// The part of it that is cached files, which the kernel drops before a process runs out of memory.
+    /// Cached files, part of `used_bytes`. The kernel drops them before a process runs out of memory.
     cached_bytes: u64,
 }
 
 impl MemoryUse {
-    /// Reads the files of a group; `None` if it has no limit.
+    /// Reads the files of a group; `None` if its memory is unlimited.
     fn read(folder: &Path) -> Option<MemoryUse> {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
         // "max" is not a number.
@@ -168,7 +169,7 @@ impl MemoryUse {
         let stats = || read("memory.stat").unwrap_or_default();
         let sum = |stats: &str, names: [&str; 2]| names.iter().filter_map(|name| stat(stats, name)).sum();
         if let Some(used_bytes) = number("memory.current") {
-            // A group above `memory.high` is not killed, but slowed down until it is useless.
+            // The kernel does not kill a group above `memory.high`, but slows it down until it is useless.
             let limit_bytes = number("memory.max").into_iter().chain(number("memory.high")).min()?;
             let cached_bytes = sum(&stats(), ["inactive_file ", "active_file "]);
             return Some(MemoryUse { limit_bytes, used_bytes, cached_bytes });
@@ -186,7 +187,7 @@ impl MemoryUse {
     }
 }
 
-/// The number after a name at the start of a line.
+/// Returns the number after `name` at the start of a line.
 fn stat(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }

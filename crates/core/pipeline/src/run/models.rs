@@ -32,7 +32,7 @@ struct CheckedJob {
     numbers: [AtomicU64; 4],
     is_committing: AtomicBool,
     is_taking: AtomicBool,
-    /// One past the last chunk that was committed in each stage.
+    /// One past the last chunk committed in each stage.
     committed: [AtomicU64; 2],
     worked: [AtomicUsize; 2],
 }
@@ -46,7 +46,7 @@ impl CheckedJob {
         self.numbers[slot].load(Relaxed)
     }
 
-    /// Lets other threads run, then fails or panics if this chunk does so in this call.
+    /// Lets other threads run, then fails or panics if this is the call in which this chunk does.
     fn call(&self, call: JobCall, number: u64) -> Result<()> {
         self.point.load(SeqCst);
         assert_ne!(self.panics, Some((call, number)), "a planted panic");

@@ -1,4 +1,4 @@
-//! Parts decoded ahead change neither the bytes nor the error, for any boundaries of spans and any threads.
+//! Decoding parts ahead changes neither the bytes nor the error, for any span boundaries and any number of threads.
 
 #[cfg(polyhaul_shuttle)]
 mod models;
@@ -14,7 +14,7 @@ use zlib_rs::{Deflate, DeflateFlush};
 
 const SMALL: PartSizes = PartSizes { span_bytes: 3000, part_bytes: 1 << 20 };
 
-/// Lines as exporters write them: new numbers and repeated words.
+/// Lines like those of exporters: new numbers and repeated words.
 fn text(bytes: usize) -> Vec<u8> {
     let mut noise = Noise(3);
     let mut text = Vec::new();
@@ -114,7 +114,7 @@ fn other_compressors_are_followed_too() {
     }
 }
 
-/// Parts without a marker in their last 32 KiB continue as bytes; parts that would exceed the memory end earlier.
+/// Parts whose last 32 KiB have no markers continue as bytes; parts that would exceed the memory limit end early.
 #[test]
 fn parts_continue_as_bytes_and_keep_to_their_memory() {
     let mut noise = Noise(5);
@@ -194,7 +194,8 @@ fn damage_is_the_same_error_at_the_same_offset() {
 fn a_member_does_not_reach_into_the_one_before() {
     let plain = text(200_000);
     let whole = gzip(&plain, 6, 10_000);
-    // The blocks after the first ones as a separate member: only blocks that start at a whole byte can be cut off.
+    // Turns the blocks after the first ones into a separate member. Only blocks that start at a byte boundary can be
+    // cut off.
     let mut packed = vec![0; 300_000];
     let mut deflate = Deflate::new(6, true, 16 + 15);
     deflate.compress(&plain[..20_000], &mut packed, DeflateFlush::SyncFlush).unwrap();

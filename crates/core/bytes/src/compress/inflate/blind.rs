@@ -1,13 +1,13 @@
-//! Decodes blocks from the middle of the data, without the bytes before them, for threads that work ahead of the
-//! reading one (`compress/ahead.rs`).
+//! Decodes blocks from the middle of the data without the bytes before them, on threads that work ahead of the reading
+//! thread (`compress/ahead.rs`).
 //!
-//! A match may reach up to 32 KiB before the first block. The bytes there are not known yet, so a part is decoded to
-//! numbers of 16 bits: bytes, and *markers* for the bytes before it, which matches copy like any other. Once the last
+//! A match may reach up to 32 KiB before the first block. These bytes are still unknown, so a part is decoded to 16-bit
+//! symbols: bytes, and *markers* for the bytes before the part, which matches copy like any other symbol. Once the last
 //! 32 KiB contain no marker, none can follow, and the rest is decoded to bytes. When the bytes before the part are
-//! known, the markers are replaced (`part.rs`).
+//! known, they replace the markers (`part.rs`).
 //!
-//! A part ends at the last boundary between blocks that was reached, and never contains the last block of the data. Any
-//! failure ends it there: the sequential decoder finds the error again.
+//! A part ends at the last block boundary reached, and never contains the last block of the data. It also ends there
+//! after any failure: the sequential decoder will find the same error.
 
 use super::fast::{self, OUT_MARGIN, Symbol};
 use super::part::{InflatedPart, SymbolBuffer};
@@ -18,14 +18,14 @@ use crate::{Buffer, Source};
 use std::io;
 use std::ops::Range;
 
-/// With this many bytes of input, the fast loop decodes at least one symbol.
+/// Minimum input for the fast loop to decode at least one symbol.
 const MIN_ROUND_BYTES: usize = 4 * fast::IN_MARGIN;
-/// Maximum number of candidates for a block that are tried in a span.
+/// Maximum number of possible block starts to try in a span.
 const MAX_TRIES: usize = 8;
-/// Maximum bytes of a span that are searched. The blocks of zlib have up to 70 kB.
+/// Maximum number of bytes to search in a span. zlib's blocks have up to 70 kB.
 const MAX_SEARCH_BYTES: u64 = 128 << 10;
 
-/// Decodes parts.
+/// Decodes parts without the bytes before them.
 pub(crate) struct BlindDecoder<'a> {
     input: Buffer<'a>,
     bits: Bits,
@@ -37,7 +37,7 @@ impl<'a> BlindDecoder<'a> {
         Ok(BlindDecoder { input: Buffer::new(source), bits: Bits::default(), codes: Codes::new(false)? })
     }
 
-    /// Decodes `bytes`, which start at `base`, instead of the source. [`BlindDecoder::give_back`] returns them.
+    /// Decodes `bytes`, which start at offset `base`, instead of the source. [`BlindDecoder::give_back`] returns them.
     pub(crate) fn hand(&mut self, bytes: Vec<u8>, base: u64) {
         self.input.hand(bytes, base, base);
     }
@@ -46,8 +46,8 @@ impl<'a> BlindDecoder<'a> {
         self.input.give_back()
     }
 
-    /// Decodes the blocks that start in `span`, a range of compressed bytes, in at most `max_bytes` of memory. Calls
-    /// `on_block` with the first bit of the first one, and stops if that returns `false`. Returns whether there is a
+    /// Decodes the blocks that start in `span`, a range of compressed bytes, with at most `max_bytes` of memory. Calls
+    /// `on_block` with the first bit of the first block, and stops if it returns `false`. Returns whether there is a
     /// part.
     pub(crate) fn decode(
         &mut self,
@@ -66,7 +66,7 @@ impl<'a> BlindDecoder<'a> {
             if !on_block(bit) {
                 break;
             }
-            // The reading thread finds any error again.
+            // The reading thread will find the same error.
             _ = self.blocks(8 * span.end, max_bytes, part);
             if part.end_bit() > 0 {
                 return Ok(true);
@@ -76,8 +76,8 @@ impl<'a> BlindDecoder<'a> {
         Ok(false)
     }
 
-    /// Finds the next bit at or after `bit`, which is in the next byte, at which the header of a block is valid. The
-    /// input is then there.
+    /// Finds the next bit at or after `bit`, which is in the next byte, where a valid block header starts. Leaves the
+    /// input there.
     fn find(&mut self, mut bit: u64, end: u64) -> io::Result<Option<u64>> {
         while bit < end {
             let base = 8 * self.input.offset();
@@ -103,7 +103,7 @@ impl<'a> BlindDecoder<'a> {
         Ok(None)
     }
 
-    /// Decodes blocks up to the first one that starts at or after bit `end`, or up to the last one of the data.
+    /// Decodes blocks up to the first one that starts at or after bit `end`, or up to the last block of the data.
     fn blocks(&mut self, end: u64, max_bytes: usize, part: &mut InflatedPart) -> Result<(), DecodeStop> {
         self.skip_bits((part.start_bit % 8) as u32)?;
         while part.end_bit() < end {
@@ -119,7 +119,7 @@ impl<'a> BlindDecoder<'a> {
             let byte_count = part.bytes.filled;
             let result = match byte_count {
                 0 => self.block(state, &mut part.symbols, |room| {
-                    // Frees memory for bytes from an earlier part.
+                    // Frees the memory of an earlier part's bytes.
                     part.bytes = SymbolBuffer::default();
                     room.grow(max_bytes / 2)
                 }),
@@ -151,7 +151,7 @@ impl<'a> BlindDecoder<'a> {
         Ok(())
     }
 
-    /// Decodes the rest of a block, starting in `state`; `grow` makes more room.
+    /// Decodes the rest of a block, starting in `state`. Calls `grow` for more room.
     fn block<T: Symbol>(
         &mut self,
         mut state: State,

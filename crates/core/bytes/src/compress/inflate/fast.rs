@@ -1,10 +1,10 @@
-//! The inner loop of inflate: symbols, while neither input nor output are near their ends.
+//! The inner loop of inflate, which decodes symbols while neither input nor output is near its end.
 //!
-//! Its margins reduce all bounds to one check per round, which is why it may use pointers. Everything else is in
-//! `mod.rs` and `blind.rs`: the first decodes to bytes, the second to bytes or to 16 bits that may also be markers.
+//! Margins reduce all bounds checks to one per round, so a round may use pointers. The rest is in `mod.rs`, which
+//! decodes to bytes, and in `blind.rs`, which decodes to bytes or to 16-bit symbols that may be markers.
 //!
-//! A round relies on three bounds of `table.rs`: a literal entry has one or two literals, a length is at most 258, and
-//! a distance at least 1.
+//! A round relies on three guarantees of `table.rs`: a literal entry has one or two literals, a length is at most 258,
+//! and a distance at least 1.
 
 use super::table::{InflateKind, SymbolTable, TableEntry};
 use super::{Bits, Codes, State};
@@ -12,10 +12,10 @@ use crate::compress::format::OutputBuffer;
 
 /// A round loads 8 bytes up to twice, at most 7 bytes apart.
 pub(super) const IN_MARGIN: usize = 16;
-/// A round writes up to three pairs of literals, and a match of up to 258 symbols with up to 15 more.
+/// A round writes up to three pairs of literals, and a match of up to 258 symbols plus up to 15 more.
 pub(super) const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
 
-/// A decoded symbol: a byte, or a wider number whose low values are bytes. Any value is valid.
+/// A decoded symbol: a byte, or a wider number whose low values are bytes. All values are valid.
 pub(super) trait Symbol: Copy + Default + From<u8> {
     fn pair(literals: u32) -> [Self; 2];
 }
@@ -34,8 +34,9 @@ impl Symbol for u16 {
     }
 }
 
-/// Decodes as much as possible. Returns the number of input bytes used, and [`State::Symbols`] if a margin is reached,
-/// [`State::End`] at the end of the block, [`State::Match`] for a match from an earlier buffer, or [`State::Invalid`].
+/// Decodes as much as possible. Returns the number of input bytes used, and the next state: [`State::Symbols`] if a
+/// margin was reached, [`State::End`] at the end of the block, [`State::Match`] for a match that reaches into an
+/// earlier buffer, or [`State::Invalid`].
 pub(super) fn decode<T: Symbol>(
     input: &[u8],
     out: &mut OutputBuffer<'_, T>,
@@ -60,7 +61,7 @@ fn has_bmi() -> bool {
     has!("bmi1") && has!("bmi2") && has!("lzcnt")
 }
 
-/// [`run`] with shifts that do not change the flags.
+/// [`run`] compiled with shifts that do not change the flags.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt")]
 fn run_bmi2<T: Symbol>(input: &[u8], out: &mut OutputBuffer<'_, T>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
@@ -83,13 +84,13 @@ fn run<T: Symbol>(input: &[u8], out: &mut OutputBuffer<'_, T>, bits: &mut Bits, 
     // that many bytes follow it. Likewise `OUT_MARGIN` bytes follow `out_last`, and `out.filled` is at most that.
     let state = unsafe { rounds(&mut cursor, in_last, out_last, codes) };
     out.filled = cursor.to;
-    // Whole bytes go back to the input.
+    // Returns unused whole bytes to the input.
     let count = cursor.count & 63;
     *bits = Bits { value: cursor.value & ((1 << (count & 7)) - 1), count: count & 7 };
     (cursor.at - (count >> 3) as usize, state)
 }
 
-/// Decodes until `cursor` is past `in_last` or `out_last`, or anything other than a symbol occurs.
+/// Decodes until `cursor` is past `in_last` or `out_last`, or finds anything but a symbol.
 ///
 /// # Safety
 /// - `in_last + IN_MARGIN` bytes of `source` are readable, and `cursor.at` is at most `in_last`.
@@ -105,7 +106,7 @@ unsafe fn rounds<T: Symbol>(cursor: &mut SymbolCursor<T>, in_last: usize, out_la
         let mut entry = symbols.first(cursor.value);
         while cursor.at <= in_last && cursor.to <= out_last {
             // At least 56 bits are loaded: enough for three codes of 11 bits, or for a length (15 + 5 bits) and a
-            // distance (15 + 13), 48 bits.
+            // distance (15 + 13 bits), which are 48 bits.
             if entry.is_literal() {
                 cursor.literals(entry);
                 entry = symbols.first(cursor.value);
@@ -143,7 +144,7 @@ unsafe fn rounds<T: Symbol>(cursor: &mut SymbolCursor<T>, in_last: usize, out_la
             if distance > cursor.to {
                 return State::Match { length, distance };
             }
-            // Looked up before the copy, which does not wait for it.
+            // Looked up before the copy, so that it does not wait for it.
             cursor.refill();
             entry = symbols.first(cursor.value);
             copy_match(cursor.target.add(cursor.to), distance, length);
@@ -153,20 +154,20 @@ unsafe fn rounds<T: Symbol>(cursor: &mut SymbolCursor<T>, in_last: usize, out_la
     State::Symbols
 }
 
-/// The position of the rounds, and the bits that were loaded but not used.
+/// The positions in input and output, and the bits that were loaded but not used.
 struct SymbolCursor<T> {
     source: *const u8,
     at: usize,
     target: *mut T,
     to: usize,
     value: u64,
-    /// The number of bits of `value` that count as loaded, in the lowest 6 bits; the other bits have no meaning. Bits
-    /// above them in `value` are the next bits to be loaded, or 0.
+    /// The number of loaded bits in `value`, in the lowest 6 bits; the other bits are meaningless. Higher bits of
+    /// `value` are the next bits to load, or 0.
     count: u32,
 }
 
 impl<T: Symbol> SymbolCursor<T> {
-    /// Loads up to 56 bits or more.
+    /// Loads more bits, to at least 56.
     ///
     /// # Safety
     /// `source[at..at + 8]` is readable.
@@ -217,7 +218,7 @@ impl<T: Symbol> SymbolCursor<T> {
         symbols.first(self.value)
     }
 
-    /// Returns the state after an entry that is neither literal nor length.
+    /// Returns the state after an entry that is neither a literal nor a length.
     #[cold]
     fn end(&mut self, entry: TableEntry) -> State {
         if entry.kind() != InflateKind::END {
@@ -228,7 +229,7 @@ impl<T: Symbol> SymbolCursor<T> {
     }
 }
 
-/// Copies `length` symbols from `distance` symbols before `to`, and writes up to 15 more symbols.
+/// Copies `length` symbols from `distance` symbols before `to`, and writes up to 15 symbols more.
 ///
 /// # Safety
 /// The `distance` symbols before `to` are readable, and `length + 15` at `to` are readable and writable, in one
@@ -248,7 +249,7 @@ unsafe fn copy_match<T: Symbol>(to: *mut T, distance: usize, length: usize) {
                 copied += 16;
             }
         } else if distance >= 8 {
-            // With at least 8 symbols between them, a copy of 8 reads only symbols that earlier ones have written.
+            // At least 8 symbols apart, a copy of 8 reads only symbols that earlier copies have written.
             let mut copied = 0;
             while copied < length {
                 copy::<T, 8>(from.add(copied), to.add(copied));

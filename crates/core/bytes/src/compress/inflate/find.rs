@@ -1,23 +1,23 @@
 //! Finds possible starts of deflate blocks without decoding the data before them.
 //!
-//! Only blocks with dynamic codes that are not the last one are searched for (RFC 1951, 3.2.7): they make up nearly all
-//! compressed data, and few other bits look like their headers. One bit offset in nine has the right type and counts,
-//! one in 2000 also has a complete code of code lengths, and hardly any of these that is not a header also has a
-//! complete code of literals and lengths. `Codes::read_head`, which is slower, checks the rest.
+//! Searches only for blocks with dynamic codes that are not the last one (RFC 1951, 3.2.7). They make up nearly all
+//! compressed data, and few other bits resemble their headers: one bit offset in nine has the right type and counts,
+//! one in 2000 also has a complete code of code lengths, and hardly any of these false headers also has a complete code
+//! of literals and lengths. `Codes::read_head`, which is slower, checks the rest.
 
 use super::ORDER;
 
-/// The type and the first two counts of a header: 3 + 5 + 5 bits.
+/// Size of a header's type and first two counts: 3 + 5 + 5 bits.
 const HEAD_BITS: u32 = 13;
-/// The number of bits examined together: with the header of the last one they are fewer than 64.
+/// The number of bit offsets to examine together. With the header at the last one, they need fewer than 64 bits.
 const STEP_BITS: usize = 48;
-/// The offset of the lengths of 3 bits, after the third count of 4 bits.
+/// The offset of the 3-bit lengths, after the third count of 4 bits.
 const LENGTHS_AT: usize = 17;
 
-/// For four lengths of 3 bits, the share of all codes of 7 bits that these codes use.
+/// Maps four 3-bit lengths to the share of all 7-bit codes that their codes occupy.
 static SHARES: [u16; 1 << 12] = shares();
 
-/// All codes of 7 bits, the longest that the code of code lengths may have.
+/// The number of 7-bit codes; 7 bits are the maximum in the code of code lengths.
 const ALL_CODES: u16 = 128;
 
 const fn shares() -> [u16; 1 << 12] {
@@ -37,8 +37,8 @@ const fn shares() -> [u16; 1 << 12] {
     shares
 }
 
-/// Finds the first bit offset from `start` up to, but not including, `end` at which the bits look like a header. Stops
-/// where a header would be incomplete.
+/// Finds the first bit offset in `start..end` where the bits resemble a header. Stops where a header would be
+/// incomplete.
 pub(super) fn candidate(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let mut base = start - start % 8;
     let mut mask = !0 << (start % 8);
@@ -59,15 +59,15 @@ pub(super) fn candidate(bytes: &[u8], start: usize, end: usize) -> Option<usize>
     None
 }
 
-/// Returns at least the next 57 bits; 64 if `bit` is the first of a byte.
+/// Returns at least the next 57 bits, or 64 if `bit` is the first bit of a byte.
 #[inline(always)]
 fn word(bytes: &[u8], bit: usize) -> Option<u64> {
     let word = bytes.get(bit / 8..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word) >> (bit % 8))
 }
 
-/// Returns the bits, among the first [`STEP_BITS`], at which a header may start: with BFINAL 0, BTYPE 2 (2 bits, the
-/// lower one first), and two counts of 5 bits that are not 30 or 31.
+/// Returns a mask of the first [`STEP_BITS`] bits where a header may start: BFINAL is 0, BTYPE is 2 (2 bits, the lower
+/// one first), and the two 5-bit counts are not 30 or 31.
 #[inline(always)]
 fn header_starts(bits: u64) -> u64 {
     let is_type = !bits & !(bits >> 1) & bits >> 2;
@@ -80,7 +80,7 @@ fn header_starts(bits: u64) -> u64 {
 #[derive(Clone, Copy)]
 struct HeaderCounts {
     symbols: usize,
-    /// Of the code of code lengths.
+    /// The size of the code of code lengths.
     numbers: usize,
 }
 
@@ -91,8 +91,7 @@ impl HeaderCounts {
     }
 }
 
-/// Returns whether the code of code lengths of the header that starts with `head` is neither oversubscribed nor
-/// incomplete.
+/// Returns whether the code of code lengths in the header that starts with `head` is complete and not oversubscribed.
 #[inline(always)]
 fn lengths_are_complete(head: u64, lengths: u64) -> bool {
     let lengths = lengths & ((1 << (3 * HeaderCounts::new(head).numbers)) - 1);
@@ -100,8 +99,8 @@ fn lengths_are_complete(head: u64, lengths: u64) -> bool {
     share(0) + share(12) + share(24) + share(36) + share(48) == ALL_CODES
 }
 
-/// Returns whether the code of literals and lengths is neither oversubscribed nor incomplete. Most are oversubscribed,
-/// after a few dozen lengths.
+/// Returns whether the code of literals and lengths is complete and not oversubscribed. Most are oversubscribed after a
+/// few dozen lengths.
 #[cold]
 fn has_whole_code(bytes: &[u8], bit: usize, counts: HeaderCounts, lengths: u64) -> Option<bool> {
     const COMPLETE: usize = 1 << 15;
@@ -130,7 +129,7 @@ fn has_whole_code(bytes: &[u8], bit: usize, counts: HeaderCounts, lengths: u64) 
     Some(used == COMPLETE)
 }
 
-/// For every 7 bits, the number whose code they start with, and the bits of that code.
+/// Maps 7 bits to the number whose code they start with, and the length of that code.
 fn number_table(lengths: u64, count: usize) -> [(u8, u8); 128] {
     let mut by_number = [0; 19];
     for (i, &number) in ORDER[..count].iter().enumerate() {
@@ -154,7 +153,7 @@ mod tests {
     use super::super::{BitReader, Codes, HEAD_BYTES, State};
     use super::*;
 
-    /// The definition of a header, written as in the specification.
+    /// The definition of a header, as in the specification.
     fn is_header_like(bytes: &[u8], bit: usize) -> bool {
         let take = |at: usize, count: usize| {
             (0..count).map(|i| usize::from(bytes[(bit + at + i) / 8] >> ((bit + at + i) % 8) & 1) << i).sum::<usize>()
@@ -185,7 +184,7 @@ mod tests {
         assert_eq!(candidate(&bytes, 8 * bytes.len() - 50, 8 * bytes.len() + 100), None);
     }
 
-    /// Headers that the decoder accepts are found, and few other candidates.
+    /// The search finds the headers that the decoder accepts, and few other candidates.
     #[test]
     fn headers_are_found_as_the_decoder_reads_them() {
         let plain: Vec<u8> =

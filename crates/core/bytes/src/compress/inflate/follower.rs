@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct Follower {
     parts: Arc<AheadParts>,
     symbol_bytes: SymbolBytes,
-    /// The part that is being taken, and the number of bytes taken.
+    /// The part being copied. `at` is the number of its bytes copied so far.
     part: Option<InflatedPart>,
     at: usize,
 }
@@ -21,13 +21,13 @@ impl Follower {
         Ok(Follower { parts, symbol_bytes: SymbolBytes::new()?, part: None, at: 0 })
     }
 
-    /// Starts a part that starts at `bit`, after the bytes of `history` and `fresh`; returns whether there is one.
+    /// Takes the part that starts at `bit`, after the bytes in `history` and `fresh`; returns whether there is one.
     pub(super) fn start(&mut self, bit: u64, history: &[u8], fresh: &[u8]) -> io::Result<bool> {
         let Some(part) = self.parts.take(bit) else { return Ok(false) };
         if !part.is_resolved() {
             let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
             let missing = WINDOW_BYTES - fresh.len();
-            // Matches that reach before the start of the data are an error, which the sequential decoder must find.
+            // Matches that reach before the start of the data are an error, which the sequential decoder must report.
             let Some(old) = history.len().checked_sub(missing).and_then(|start| history.get(start..)) else {
                 self.parts.give_back(part);
                 return Ok(false);
@@ -42,7 +42,7 @@ impl Follower {
         Ok(true)
     }
 
-    /// Copies as much of the part as fits; returns the end of the part when it is reached.
+    /// Copies as much of the part as fits. Returns the end of the part once it is reached.
     pub(super) fn copy(&mut self, out: &mut OutputBuffer<'_>) -> Option<(u64, Bits)> {
         let part = self.part.as_ref()?;
         while self.at < part.len() && !out.is_full() {

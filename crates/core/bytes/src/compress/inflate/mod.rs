@@ -1,13 +1,12 @@
-//! Deflate (RFC 1951), decoded from pending bytes directly into the caller's buffer.
+//! Deflate (RFC 1951), decoded from pending bytes directly to the caller's buffer.
 //!
 //! This is our own code because no crate comes close to ISA-L on mesh text; see `compress/mod.rs`. It is fast for three
-//! reasons:
-//! tables that yield up to two literals per lookup (`table.rs`), 64 bits of input at a time, and copies of 16 bytes
-//! (`fast.rs`). The careful steps here do the rest: block headers, the ends of input and output, and matches that reach
-//! into an earlier buffer.
+//! reasons: tables that return up to two literals per lookup (`table.rs`), 64 bits of input at a time, and copies of 16
+//! bytes (`fast.rs`). The careful steps here do the rest: block headers, the ends of input and output, and matches that
+//! reach into an earlier buffer.
 //!
-//! The boundary between the fast loop and the careful steps must have no effect: the division of input and output
-//! changes neither the bytes nor the error.
+//! The boundary between the fast loop and the careful steps must be invisible: how input and output are divided changes
+//! neither the bytes nor the error.
 
 mod blind;
 mod fast;
@@ -32,15 +31,15 @@ use table::{DISTANCE_COUNT, DistanceTable, InflateKind, NumberTable, SYMBOL_COUN
 
 /// Maximum distance of a match (RFC 1951, 2).
 pub(super) const WINDOW_BYTES: usize = 32 << 10;
-/// The longest header of a dynamic block (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up to
-/// 14 bits.
+/// Maximum size of a dynamic block's header (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up
+/// to 14 bits.
 const HEAD_BYTES: usize = 640;
-/// The order of 3.2.7: rarely used lengths come last, so that they can be omitted.
+/// The order of 3.2.7. Rarely used lengths come last, so that they can be omitted.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// The longest symbol with its distance: 15 + 5 + 15 + 13 bits, each at its maximum.
+/// Maximum size of a symbol with its distance: 15 + 5 + 15 + 13 bits.
 const SYMBOL_BYTES: usize = 8;
 
-/// A decoder that can stop at any byte of output.
+/// A decoder that can stop at any output byte.
 pub(super) struct Inflate {
     state: State,
     is_last_block: bool,
@@ -48,20 +47,20 @@ pub(super) struct Inflate {
     block_bit: u64,
     bits: Bits,
     codes: Codes,
-    /// The last bytes of the buffers before this one, at most [`WINDOW_BYTES`].
+    /// The last bytes of earlier buffers, at most [`WINDOW_BYTES`].
     history: Vec<u8>,
     /// Takes parts that other threads decoded ahead, if any.
     follower: Option<Box<Follower>>,
 }
 
-/// The codes of the current block, and the code that a header uses for them.
+/// The codes of the current block, and the code that encodes their lengths in the header.
 struct Codes {
     symbols: SymbolTable,
     distances: DistanceTable,
     numbers: NumberTable,
-    /// Whether the end may be the only symbol of a block.
+    /// Whether the end symbol may be the only one of a block.
     may_lack: bool,
-    /// The number of blocks with dynamic codes.
+    /// The number of blocks with dynamic codes so far.
     built: u64,
 }
 
@@ -76,15 +75,14 @@ enum State {
         length: usize,
         distance: usize,
     },
-    /// Blocks that another thread decoded.
+    /// Copying blocks that another thread decoded.
     Ahead,
     /// An unassigned code, found by the fast loop.
     Invalid,
     End,
 }
 
-/// Bits taken from the input but not used yet: fewer than 8 between steps, so that the rest of the input consists of
-/// whole bytes.
+/// Bits read from the input but not used yet. Fewer than 8 between steps, so that the rest of the input is whole bytes.
 #[derive(Clone, Copy, Default)]
 struct Bits {
     value: u64,
@@ -104,12 +102,13 @@ impl Inflate {
         })
     }
 
-    /// Creates a decoder of data of which other threads may decode parts.
+    /// Creates a decoder that uses `parts` decoded by other threads.
     pub(super) fn following(parts: Arc<AheadParts>) -> io::Result<Self> {
         Ok(Inflate { follower: Some(Box::new(Follower::new(parts)?)), ..Inflate::new()? })
     }
 
-    /// Like [`Inflate::new`], for zlib data in spans (`compress/spans.rs`): a block without symbols is an error.
+    /// Like [`Inflate::new`], but for zlib data in spans (`compress/spans.rs`): a block with only an end symbol is an
+    /// error.
     pub(super) fn in_spans() -> io::Result<Self> {
         Ok(Inflate { codes: Codes::new(false)?, state: State::Head, ..Inflate::new()? })
     }
@@ -119,19 +118,19 @@ impl Inflate {
         self.codes.built
     }
 
-    /// Returns whether a block starts here.
+    /// Returns whether a block starts at the current position.
     pub(super) fn is_between_blocks(&self) -> bool {
         self.state == State::Head
     }
 
-    /// Continues after a part.
+    /// Continues after `part`.
     pub(super) fn pass(&mut self, part: &InflatedPart, input: &mut Buffer<'_>) -> io::Result<()> {
         let (offset, bits) = part.end();
         self.bits = bits;
         input.skip(offset - input.offset())
     }
 
-    /// Starts new data, without history.
+    /// Restarts for new data, without history.
     pub(super) fn restart(&mut self) {
         self.state = State::Head;
         self.is_last_block = false;
@@ -139,8 +138,8 @@ impl Inflate {
         self.history.clear();
     }
 
-    /// Decodes until `out` is full or the data ends, and returns whether it ended. Input is consumed up to the last
-    /// byte of the data, and no further.
+    /// Decodes until `out` is full or the data ends; returns whether it ended. Consumes input up to the last byte of
+    /// the data, but no further.
     pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         let is_over = self.decode_until(u64::MAX, input, out)?;
         if !is_over {
@@ -196,7 +195,7 @@ impl Inflate {
         self.state = if self.is_last_block { State::End } else { State::Head };
     }
 
-    /// Starts the next block, or blocks from here on that another thread decoded.
+    /// Starts the next block, or copying of blocks that another thread decoded from here.
     fn start_block(&mut self, input: &mut Buffer<'_>, out: &OutputBuffer<'_>) -> Result<(), DecodeStop> {
         let bit = self.bit(input);
         if let Some(follower) = &mut self.follower
@@ -249,7 +248,7 @@ impl Inflate {
             entry = self.codes.symbols.second(entry, reader.peek());
         }
         if entry.is_literal() {
-            // Only the first of several literals is taken: the others may be past the end of the input or the output.
+            // Takes only the first of several literals: the others may be past the end of the input or the output.
             let byte = entry.literals() as u8;
             reader.take(self.codes.symbols.literal_bits(entry, byte))?;
             out.take_from(&[byte]);
@@ -300,7 +299,7 @@ impl Inflate {
         Ok(())
     }
 
-    /// Copies as much of a match as fits: first from the history, then from this buffer.
+    /// Copies as much of a match as fits, first from the history, then from this buffer.
     fn copy_match(&mut self, length: usize, distance: usize, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         if distance > out.filled + self.history.len() {
             return Err(corrupt("the data refers to bytes before its start"));
@@ -377,7 +376,7 @@ impl Codes {
         let symbol_count = 257 + reader.take(5)? as usize;
         let distance_count = 1 + reader.take(5)? as usize;
         let number_count = 4 + reader.take(4)? as usize;
-        // 287 and 288 symbols, and 31 and 32 distances, can be written but have no meaning.
+        // 287 and 288 symbols, and 31 and 32 distances, can be encoded but are not allowed.
         if symbol_count > 286 || distance_count > 30 {
             return Err(corrupt("a block has too many symbols"));
         }
@@ -386,7 +385,7 @@ impl Codes {
             number_lengths[number] = reader.take(3)? as u8;
         }
         self.numbers.build(&number_lengths)?;
-        // One run of lengths: a repetition may cross from the symbols into the distances (3.2.7).
+        // The lengths are one sequence: a repetition may cross from the symbols to the distances (3.2.7).
         let mut lengths = [0; SYMBOL_COUNT + DISTANCE_COUNT];
         let lengths = &mut lengths[..symbol_count + distance_count];
         self.read_lengths(reader, lengths)?;
@@ -455,7 +454,7 @@ impl<'b> BitReader<'b> {
         }
     }
 
-    /// Returns the next bits, as if zeros followed the end.
+    /// Returns the next bits, padded with zeros after the end.
     fn peek(&self) -> u64 {
         self.value
     }
@@ -472,8 +471,8 @@ impl<'b> BitReader<'b> {
         Ok(bits)
     }
 
-    /// Reads the header of a stored block (3.2.4), which starts at the next whole byte: its length, then the same with
-    /// all bits flipped.
+    /// Reads the header of a stored block (3.2.4), which starts at the next byte boundary: its length, then the
+    /// complement of it.
     fn stored_len(&mut self) -> Result<usize, DecodeStop> {
         self.take(self.count % 8)?;
         let len = self.take(16)?;
@@ -484,14 +483,14 @@ impl<'b> BitReader<'b> {
         Ok(len as usize)
     }
 
-    /// Returns the state after invalid bits, which may also be the end of truncated data, a different error. All codes
-    /// before them count as used, as in [`fast`]: the division of the input decides which of the two finds them, and
-    /// the error must not depend on it.
+    /// Returns the state after invalid bits, which may also be the end of truncated data: a different error. As in
+    /// [`fast`], all codes before them count as used. Which of the two finds them depends on how the input is divided,
+    /// but the error must not.
     fn invalid(&self) -> Result<State, DecodeStop> {
         if self.count < 15 { Err(truncated()) } else { Ok(State::Invalid) }
     }
 
-    /// Returns the bits of the last partly used byte, and the number of bytes used.
+    /// Returns the unused bits of the last byte read, and the number of bytes used.
     fn finish(mut self) -> (Bits, usize) {
         self.used -= (self.count / 8) as usize;
         self.count %= 8;

@@ -1,8 +1,8 @@
 //! Parts that were decoded without the bytes before them, and their conversion to plain bytes once these are known.
 //!
-//! `blind.rs` creates parts. The sequential decoder takes them (`follower.rs`). It and the threads that work ahead
-//! replace the markers of each part with the last bytes of the previous part ([`SymbolBytes::after`]). `queue.rs`
-//! ensures that a part starts at exactly the bit at which the previous one ends.
+//! `blind.rs` creates parts, and the sequential decoder takes them (`follower.rs`). Both it and the threads that work
+//! ahead replace the markers of a part with the last bytes of the previous part ([`SymbolBytes::after`]). `queue.rs`
+//! ensures that a part starts at exactly the bit where the previous one ends.
 
 use super::fast::{OUT_MARGIN, Symbol};
 use super::{Bits, WINDOW_BYTES};
@@ -11,14 +11,14 @@ use crate::compress::format::OutputBuffer;
 use crate::memory::{grow, no_memory};
 use std::io;
 
-/// Set in a marker, whose lower bits are the index of a byte in the window before the part.
+/// Marker flag. The lower bits are the index of a byte in the window before the part.
 const MARKER: u16 = 0x8000;
-/// The initial space for a part, in symbols.
+/// Initial capacity of a part, in symbols.
 const FIRST_ROOM: usize = 4 * WINDOW_BYTES;
-/// Symbols that are replaced at a time. Most groups have no marker, and need no lookups.
+/// Number of symbols to replace at a time. Most groups have no markers and need no lookups.
 const GROUP: usize = 16;
 
-/// Decoded blocks, and their range in the compressed data.
+/// Decoded blocks and their range in the compressed data.
 #[derive(Default)]
 pub(crate) struct InflatedPart {
     /// Bytes and markers, after a window of markers.
@@ -28,11 +28,11 @@ pub(crate) struct InflatedPart {
     is_resolved: bool,
     /// The first bit of the first block, in bits of the compressed data.
     pub(super) start_bit: u64,
-    /// The end, as an offset in the compressed data, and the unused bits of the byte before it.
+    /// The end: an offset in the compressed data, and the unused bits of the byte before it.
     pub(super) end: (u64, Bits),
 }
 
-/// Reused memory, and its filled length.
+/// Reused memory, and how much of it is filled.
 #[derive(Default)]
 pub(super) struct SymbolBuffer<T> {
     pub(super) data: Vec<T>,
@@ -40,7 +40,7 @@ pub(super) struct SymbolBuffer<T> {
 }
 
 impl<T: Symbol> SymbolBuffer<T> {
-    /// Starts with a window.
+    /// Restarts with a window.
     fn start(&mut self, window: impl Iterator<Item = T>) -> io::Result<()> {
         if self.data.len() < FIRST_ROOM {
             self.resize(FIRST_ROOM)?;
@@ -57,7 +57,7 @@ impl<T: Symbol> SymbolBuffer<T> {
         Ok(())
     }
 
-    /// Grows, up to `max_len` symbols.
+    /// Doubles the size, up to `max_len` symbols.
     pub(super) fn grow(&mut self, max_len: usize) -> Result<(), DecodeStop> {
         let len = (2 * self.data.len()).min(max_len);
         if len < self.data.len() + OUT_MARGIN {
@@ -83,7 +83,7 @@ impl InflatedPart {
         2 * self.symbols.data.len() + self.bytes.data.len()
     }
 
-    /// Places a part without bytes.
+    /// Replaces the part with an empty one at these bits.
     #[cfg(all(test, polyhaul_shuttle))]
     pub(crate) fn mark(&mut self, start_bit: u64, end_bit: u64) {
         *self = InflatedPart { start_bit, end: (end_bit.div_ceil(8), Bits::default()), ..InflatedPart::default() };
@@ -94,7 +94,7 @@ impl InflatedPart {
         self.start_bit
     }
 
-    /// Returns the first bit after it.
+    /// Returns the first bit after the part.
     pub(crate) fn end_bit(&self) -> u64 {
         let (offset, bits) = self.end;
         8 * offset - u64::from(bits.count)
@@ -116,7 +116,7 @@ impl InflatedPart {
         self.symbols.start((0..WINDOW_BYTES as u16).map(|index| MARKER | index))
     }
 
-    /// Continues with bytes if the window contains no marker.
+    /// Switches to bytes if the last window contains no markers.
     pub(super) fn try_bytes(&mut self, max_bytes: usize) -> io::Result<()> {
         let window = self.symbols.filled - WINDOW_BYTES..self.symbols.filled;
         let has_markers = has_marker(&self.symbols.data[window.clone()]);
@@ -124,7 +124,7 @@ impl InflatedPart {
             return Ok(());
         }
         if 2 * self.symbols.data.len() + self.bytes.data.len().max(FIRST_ROOM) > max_bytes {
-            // Frees memory that one of the two allocated for an earlier part.
+            // Frees memory that either buffer allocated for an earlier part.
             self.symbols.data.truncate(self.symbols.filled);
             polyhaul_spill::shrink(&mut self.symbols.data);
             self.bytes = SymbolBuffer::default();
@@ -132,7 +132,7 @@ impl InflatedPart {
         self.bytes.start(self.symbols.data[window].iter().map(|&symbol| symbol as u8))
     }
 
-    /// Replaces the markers with the bytes that they stand for.
+    /// Replaces the markers with bytes.
     pub(crate) fn resolve(&mut self, symbol_bytes: &SymbolBytes) {
         let symbols = self.symbols.data.get_mut(WINDOW_BYTES..self.symbols.filled).unwrap_or_default();
         let (groups, rest) = symbols.as_chunks_mut::<GROUP>();
@@ -143,7 +143,7 @@ impl InflatedPart {
         self.is_resolved = true;
     }
 
-    /// Copies as many plain bytes at `at` as fit, and returns their number. Markers are looked up in `symbol_bytes`.
+    /// Copies as many plain bytes from offset `at` as fit; returns their number. Looks up markers in `symbol_bytes`.
     pub(crate) fn copy(&self, at: usize, symbol_bytes: &SymbolBytes, out: &mut OutputBuffer<'_>) -> usize {
         let symbols = self.symbols.fresh();
         if at >= symbols.len() {
@@ -166,7 +166,7 @@ fn has_marker(symbols: &[u16]) -> bool {
     symbols.iter().fold(0, |bits, symbol| bits | symbol) & MARKER != 0
 }
 
-/// The byte for each symbol, once the bytes before a part are known.
+/// Maps each symbol to a byte, once the bytes before a part are known.
 pub(crate) struct SymbolBytes(Box<[u8; 1 << 16]>);
 
 impl SymbolBytes {
@@ -178,17 +178,17 @@ impl SymbolBytes {
         Ok(SymbolBytes(bytes))
     }
 
-    /// Returns the last bytes before a part, to be set.
+    /// Returns the window of bytes before a part, which the caller must set.
     pub(crate) fn window(&mut self) -> &mut [u8] {
         &mut self.0[usize::from(MARKER)..][..WINDOW_BYTES]
     }
 
-    /// Returns the last bytes of a part that is not resolved yet: the window before the next one.
+    /// Returns the last bytes of an unresolved part, which are the window before the next part.
     pub(crate) fn after(&self, part: &InflatedPart) -> io::Result<Vec<u8>> {
         let mut window = Vec::new();
         grow(&mut window, WINDOW_BYTES)?;
         match part.bytes.filled {
-            // A part that is shorter than a window starts with markers for the rest of the window.
+            // A part shorter than a window starts with markers for the rest of the window.
             0 => self.copy(&part.symbols.data[part.symbols.filled - WINDOW_BYTES..part.symbols.filled], &mut window),
             filled => window.copy_from_slice(&part.bytes.data[filled - WINDOW_BYTES..filled]),
         }
@@ -201,7 +201,7 @@ impl SymbolBytes {
     }
 
     fn copy(&self, symbols: &[u16], out: &mut [u8]) {
-        // Without a branch for groups that have no marker: it would be mispredicted for most images.
+        // Does not skip groups without markers: the branch would be mispredicted for most images.
         let (groups, rest) = symbols.as_chunks::<8>();
         let (to_groups, to_rest) = out.as_chunks_mut::<8>();
         for (to, group) in to_groups.iter_mut().zip(groups) {

@@ -1,19 +1,19 @@
-//! The parts that threads decode ahead of the reading thread, and which thread works on which: see `compress/ahead.rs`.
+//! The parts that threads decode ahead of the reading thread, and which thread works on which; see `compress/ahead.rs`.
 
 use super::part::InflatedPart;
 use crate::sync::{Condvar, Mutex, MutexGuard, mutated};
 use std::sync::PoisonError;
 
-/// How data is divided into parts.
+/// Sizes for dividing data into parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartSizes {
-    /// Compressed bytes of a span; a part starts in it.
+    /// Size of a span in compressed bytes. At most one part starts in each.
     pub(crate) span_bytes: u64,
-    /// Maximum memory of a part, which ends earlier if it would need more.
+    /// Maximum memory of a part, which ends early if it would need more.
     pub(crate) part_bytes: usize,
 }
 
-/// Parts that are decoded or being decoded, and the position of the reading thread.
+/// The parts that are decoded or being decoded, and the position of the reading thread.
 pub(crate) struct AheadParts {
     pub(crate) sizes: PartSizes,
     spans: u64,
@@ -25,13 +25,13 @@ pub(crate) struct AheadParts {
 
 #[derive(Default)]
 pub(crate) struct PartQueue {
-    /// The bit that the reading thread has reached.
+    /// The bit reached by the reading thread.
     bit: u64,
     /// The next span to search.
     next: u64,
-    /// Spans with their numbers, in no particular order. There are only a few.
+    /// Spans with their numbers, unordered because there are only a few.
     spans: Vec<(u64, AheadSpan)>,
-    /// The end of a part in bits, and the bytes before it.
+    /// The bit where a part ends, and the bytes before it.
     window: Option<(u64, Vec<u8>)>,
     /// Memory to reuse.
     pub(crate) idle: Vec<InflatedPart>,
@@ -42,17 +42,17 @@ pub(crate) struct PartQueue {
 }
 
 enum AheadSpan {
-    /// Being searched, or decoded from this bit.
+    /// Being searched, or being decoded from this bit.
     Started(Option<u64>),
     Done(InflatedPart),
 }
 
-/// A part being decoded or resolved. Dropping it records the result, even after a panic.
+/// A part to decode or resolve. Dropping it records the result, even after a panic.
 pub(crate) struct PartJob<'p> {
     pub(crate) parts: &'p AheadParts,
     pub(crate) number: u64,
     pub(crate) part: InflatedPart,
-    /// The bytes before a part to resolve.
+    /// For a part to resolve: the bytes before it.
     pub(crate) window: Option<Vec<u8>>,
     pub(crate) is_done: bool,
 }
@@ -61,7 +61,7 @@ impl Drop for PartJob<'_> {
     fn drop(&mut self) {
         let part = std::mem::take(&mut self.part);
         let mut queue = self.parts.lock();
-        // The reading thread may have passed it.
+        // The reading thread may have passed the part.
         let started = queue.index_of(self.number).map(|index| queue.spans.swap_remove(index));
         if started.is_some() && self.is_done && part.start_bit() >= queue.bit {
             queue.spans.push((self.number, AheadSpan::Done(part)));
@@ -75,7 +75,7 @@ impl Drop for PartJob<'_> {
 }
 
 impl AheadParts {
-    /// Creates the queue for data of `bytes` bytes. At most `max_parts` exist at a time.
+    /// Creates the queue for `bytes` bytes of data. At most `max_parts` parts exist at a time.
     pub(crate) fn new(bytes: u64, sizes: PartSizes, max_parts: usize) -> AheadParts {
         // The reading thread decodes the first span.
         let queue = PartQueue { next: 1, ..PartQueue::default() };
@@ -87,7 +87,7 @@ impl AheadParts {
     pub(crate) fn reserve(&self) -> Option<()> {
         let mut queue = self.lock();
         queue.spans.try_reserve_exact(self.max_parts).ok()?;
-        // One more is being read.
+        // One more part is being read.
         queue.idle.try_reserve_exact(self.max_parts + 1).ok()
     }
 
@@ -101,7 +101,7 @@ impl AheadParts {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether there is a part to decode or to resolve now.
+    /// Returns whether there is a part to decode or resolve now.
     pub(crate) fn has_job(&self) -> bool {
         let queue = self.lock();
         self.may_start(&queue) || self.resolvable(&queue).is_some()
@@ -157,12 +157,12 @@ impl AheadParts {
         Some(PartJob { parts: self, number, part, window: None, is_done: false })
     }
 
-    /// Records the bytes before `bit`, where a part ends.
+    /// Records the bytes before `bit`, the end of a part.
     pub(crate) fn set_window(&self, bit: u64, window: Vec<u8>) {
         self.lock().window = Some((bit, window));
     }
 
-    /// Records that a block was found at `bit`; returns whether it is still useful.
+    /// Records that a block starts at `bit`; returns whether it is still useful.
     pub(crate) fn found_block(&self, number: u64, bit: u64) -> bool {
         let mut queue = self.lock();
         if let Some(index) = queue.index_of(number) {
@@ -172,7 +172,8 @@ impl AheadParts {
         bit >= queue.bit
     }
 
-    /// Takes the part that starts at `bit`, the start of a block, to be [given back](Self::give_back).
+    /// Takes the part that starts at `bit`, the start of a block; return it with [`AheadParts::give_back`]. Waits if
+    /// the part may be in progress.
     pub(crate) fn take(&self, bit: u64) -> Option<InflatedPart> {
         let number = self.span_of(bit);
         let mut queue = self.lock();
@@ -200,7 +201,7 @@ impl AheadParts {
         }
     }
 
-    /// Takes back the memory of a part.
+    /// Recycles the memory of a part.
     pub(crate) fn give_back(&self, part: InflatedPart) {
         let mut queue = self.lock();
         #[cfg(test)]
@@ -210,8 +211,8 @@ impl AheadParts {
 }
 
 impl PartQueue {
-    /// Records that the reading thread has reached a bit, in span `number`. It decodes the span itself if no other
-    /// thread has started.
+    /// Records that the reading thread has reached a bit, in span `number`. It decodes that span itself if no other
+    /// thread has started it.
     fn pass(&mut self, bit: u64, number: u64) {
         self.bit = bit;
         self.next = self.next.max(number + 1);

@@ -1,10 +1,10 @@
 //! Decoding tables for the Huffman codes of deflate (RFC 1951, 3.2.2 and 3.2.5).
 //!
-//! The next bits of the data index a main table. Longer codes lead to a second table after it. An entry holds
+//! The next bits of the data index a main table; longer codes continue in a second table, stored after it. An entry has
 //! everything that decoding needs, and two literals if both fit into one lookup.
 //!
-//! Entries have 32 bits, low bits first. The low byte is the number of bits to consume, so that it can be used as a
-//! shift without masking:
+//! Entries have 32 bits, listed from the lowest. The low byte is the number of bits to consume, so that an entry can be
+//! used as a shift count without masking:
 //!
 //! | bits | literals | lengths and distances | second table |
 //! |---|---|---|---|
@@ -18,9 +18,9 @@ use super::super::error::{DecodeStop, corrupt};
 use crate::memory::no_memory;
 use std::io;
 
-/// Bits of the main table for literals and lengths: 2048 entries of 4 bytes, which stay in the first-level cache.
+/// Index bits of the main table for literals and lengths: 2048 entries of 4 bytes, which stay in the L1 cache.
 pub(super) const SYMBOL_BITS: u32 = 11;
-/// Bits of the main table for distances.
+/// Index bits of the main table for distances.
 pub(super) const DISTANCE_BITS: u32 = 9;
 
 const MAX_BITS: usize = 15;
@@ -63,18 +63,18 @@ impl TableEntry {
         TableEntry(InflateKind::SECOND << 12 | main_bits | second_bits << 8 | (start as u32) << 16)
     }
 
-    /// Adds the bits of the code, which are known last.
+    /// Adds the length of the code, which is known last.
     fn with_code(self, bits: u32) -> TableEntry {
         TableEntry(self.0 + bits + (bits << 8))
     }
 
-    /// Joins two literals, with the literal of `self` first.
+    /// Joins two literals; `self` has the first one.
     fn joined(self, next: TableEntry) -> TableEntry {
         let bits = next.bits();
         TableEntry(self.0 + bits + (bits << 8) + (1 << 12) + (next.literals() << 24))
     }
 
-    /// Returns the number of bits to consume in the lowest 6 bits, to be used as a shift without masking.
+    /// Returns the number of bits to consume in the lowest 6 bits, for use as a shift count without masking.
     #[inline(always)]
     pub(super) fn raw_bits(self) -> u32 {
         self.0
@@ -107,7 +107,7 @@ impl TableEntry {
         self.0 >> 16
     }
 
-    /// Returns [`InflateKind::VALUE`] or another kind for entries without literals, a different value for literals.
+    /// Returns [`InflateKind::VALUE`] or another kind for an entry without literals; any other value means literals.
     #[inline(always)]
     pub(super) fn kind(self) -> u32 {
         self.0 >> 12 & 15
@@ -118,7 +118,7 @@ impl TableEntry {
         (self.0 >> 16) as usize
     }
 
-    /// Returns the length or distance of the entry and the extra bits of `bits`, which start with the code.
+    /// Returns the length or distance: the base of the entry plus the extra bits in `bits`, which start with the code.
     #[inline(always)]
     pub(super) fn value_in(self, bits: u64) -> usize {
         let masked = bits & !(!0 << (self.raw_bits() & 63));
@@ -147,7 +147,7 @@ const fn symbols() -> [TableEntry; SYMBOL_COUNT] {
         base += 1 << extra_bits;
         i += 1;
     }
-    // Code 284 could encode 258 with 31 as its extra bits; 285 encodes it without any.
+    // Code 284 could encode 258 with the extra bits 31; 285 encodes it without extra bits.
     entries[285] = TableEntry::value(258, 0);
     entries
 }
@@ -179,7 +179,7 @@ const fn numbers() -> [TableEntry; 19] {
 /// A main table of `1 << BITS` entries, followed by room for second tables.
 pub(super) struct HuffmanTable<const BITS: u32, const LEN: usize> {
     entries: Box<[TableEntry; LEN]>,
-    /// Bits of the codes of single literals.
+    /// Code lengths of single literals.
     literal_bits: [u8; 256],
 }
 
@@ -187,11 +187,11 @@ pub(super) struct HuffmanTable<const BITS: u32, const LEN: usize> {
 pub(super) type SymbolTable = HuffmanTable<SYMBOL_BITS, { 2048 + SECOND_ENTRIES }>;
 /// Distances.
 pub(super) type DistanceTable = HuffmanTable<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
-/// The code of the code lengths, of at most 7 bits.
+/// The code of the code lengths, with up to 7 bits.
 pub(super) type NumberTable = HuffmanTable<7, 128>;
 
-/// More entries than any complete code needs: at worst 294 after 11 bits for 288 symbols, and fewer for distances
-/// (counted by zlib's program `enough`). The limit is checked anyway.
+/// More entries than any complete code needs: at most 294 after 11 bits for 288 symbols, and fewer for distances
+/// (counted with zlib's program `enough`). The limit is checked anyway.
 const SECOND_ENTRIES: usize = 1024;
 
 impl<const BITS: u32, const LEN: usize> HuffmanTable<BITS, LEN> {
@@ -203,21 +203,21 @@ impl<const BITS: u32, const LEN: usize> HuffmanTable<BITS, LEN> {
         Ok(HuffmanTable { entries, literal_bits: [0; 256] })
     }
 
-    /// Returns the entry for the next bits of the data. Entries of second tables count only code bits after the main
-    /// table.
+    /// Returns the entry for the next bits of the data. Entries of second tables count only the code bits after the
+    /// main table.
     #[inline(always)]
     pub(super) fn first(&self, bits: u64) -> TableEntry {
         self.entries[bits as usize & ((1 << BITS) - 1)]
     }
 
-    /// Follows `first` into its second table. `bits` start after the bits of the main table.
+    /// Follows `first` to its second table. `bits` start after the bits of the main table.
     #[inline(always)]
     pub(super) fn second(&self, first: TableEntry, bits: u64) -> TableEntry {
         let i = first.base() + (bits as usize & ((1 << first.code_bits()) - 1));
         self.entries.get(i).copied().unwrap_or(TableEntry::INVALID)
     }
 
-    /// Fills the table for codes of these lengths in bits, 0 for symbols that do not occur.
+    /// Fills the table for codes with these lengths in bits; 0 means that a symbol does not occur.
     fn fill(&mut self, lengths: &[u8], values: &[TableEntry], may_lack: bool) -> Result<(), DecodeStop> {
         let mut counts = [0usize; MAX_BITS + 1];
         lengths.iter().for_each(|&length| counts[usize::from(length & 15)] += 1);
@@ -234,7 +234,7 @@ impl<const BITS: u32, const LEN: usize> HuffmanTable<BITS, LEN> {
                 self.entries[code.take(bits)] = values[usize::from(symbol)].with_code(bits);
             }
             if bits < BITS {
-                // Repeats the table so far: a longer index ends in the same bits, and its next bit may be 0 or 1.
+                // Duplicates the table so far: a longer index ends with the same bits, and its next bit may be 0 or 1.
                 self.entries.copy_within(..1 << bits, 1 << bits);
             }
         }
@@ -278,8 +278,8 @@ impl<const BITS: u32, const LEN: usize> HuffmanTable<BITS, LEN> {
 }
 
 impl SymbolTable {
-    /// Builds the table, and joins literals that fit into one lookup. With `may_lack`, the end of a block may be its
-    /// only symbol.
+    /// Builds the table, and joins pairs of literals that fit into one lookup. With `may_lack`, a block may have only
+    /// an end symbol.
     pub(super) fn build(&mut self, lengths: &[u8], may_lack: bool) -> Result<(), DecodeStop> {
         if lengths.get(END_OF_BLOCK).is_none_or(|&length| length == 0) {
             return Err(corrupt("a block has no end code"));
@@ -290,12 +290,12 @@ impl SymbolTable {
         Ok(())
     }
 
-    /// Returns the bits of `byte`, the first literal of `entry`.
+    /// Returns the code length of `byte`, the first literal of `entry`.
     pub(super) fn literal_bits(&self, entry: TableEntry, byte: u8) -> u32 {
         if entry.literal_count() == 1 { entry.bits() } else { u32::from(self.literal_bits[usize::from(byte)]) }
     }
 
-    /// Joins literals from the top down: the entry to join with is below, and still single.
+    /// Joins literals from the top down: the second entry has a lower index, so it is still single.
     fn join_literals(&mut self) {
         for i in (0..1usize << SYMBOL_BITS).rev() {
             let entry = self.entries[i];
@@ -321,7 +321,7 @@ impl NumberTable {
     }
 }
 
-/// Canonical codes in increasing order (RFC 1951, 3.2.2), each with its bits reversed, because the data has the first
+/// Canonical codes in increasing order (RFC 1951, 3.2.2). The bits of each are reversed, because the data has the first
 /// bit of a code in the lowest position.
 #[derive(Default)]
 struct CanonicalCode {
@@ -339,12 +339,12 @@ impl CanonicalCode {
     }
 }
 
-/// Checks that the code is complete (Kraft's sum is 1) and not oversubscribed. As in zlib, a single code of one bit, or
-/// no code, is accepted if `may_lack`.
+/// Checks that the code is complete (Kraft's sum is 1) and not oversubscribed. As in zlib, `may_lack` also accepts no
+/// code, or a single code of one bit.
 fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), DecodeStop> {
     let mut left = 1isize;
     for &count in &counts[1..] {
-        // The number of free codes of this length: each free one splits into two longer ones.
+        // The number of free codes of this length. Each free code splits into two longer ones.
         left = 2 * left - count as isize;
         if left < 0 {
             return Err(corrupt("a Huffman code is oversubscribed"));
@@ -357,7 +357,7 @@ fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), 
     Ok(())
 }
 
-/// Sorts symbols by the length of their code, then by value.
+/// Sorts symbols by code length, then by value.
 fn sort(lengths: &[u8], counts: &[usize; MAX_BITS + 1], sorted: &mut [u16; SYMBOL_COUNT]) {
     let mut starts = [0; MAX_BITS + 2];
     for bits in 1..=MAX_BITS {
@@ -370,7 +370,7 @@ fn sort(lengths: &[u8], counts: &[usize; MAX_BITS + 1], sorted: &mut [u16; SYMBO
     }
 }
 
-/// Returns the bits of the second table whose first code has `bits` bits: enough for all codes that share its prefix.
+/// Returns the index bits of the second table whose first code has `bits` bits: enough for all codes with its prefix.
 fn second_table_bits(left: &[usize; MAX_BITS + 1], bits: u32, main_bits: u32) -> u32 {
     let mut second_bits = bits - main_bits;
     let mut room = 1usize << second_bits;

@@ -1,10 +1,10 @@
-//! Spans decoded ahead change neither the bytes nor the error, for any division into spans.
+//! Decoding spans ahead changes neither the bytes nor the error, for any division into spans.
 
 use super::*;
 use crate::compress::testing::{Noise, deflated};
 use crate::inflated;
 
-/// Small numbers, runs, noise, and copies of bytes up to 32 KiB before.
+/// Generates small numbers, runs, noise, and copies from up to 32 KiB back.
 fn plain(len: usize) -> Vec<u8> {
     let mut noise = Noise(9);
     let mut plain = Vec::<u8>::new();
@@ -25,8 +25,8 @@ fn packed(plain: &[u8], level: i32, block: usize) -> Vec<u8> {
     deflated(plain, level, 15, block)
 }
 
-/// A division of data: bytes of a span and after it, bytes of memory and of a step, and the interval of spans that are
-/// decoded ahead.
+/// A division of data: bytes of a span and after it, bytes of memory and of a step, and the interval of the spans that
+/// are decoded ahead.
 #[derive(Clone, Copy, Debug)]
 struct Division {
     span: usize,
@@ -113,7 +113,7 @@ fn the_errors_are_the_same_whichever_spans_are_decoded_ahead() {
     }
 }
 
-/// Stored bytes that are compressed data contain blocks that do not belong to the stream.
+/// Stored bytes that are compressed data themselves contain blocks that are not part of the stream.
 #[test]
 fn blocks_that_only_look_so_are_not_taken() {
     let inner = packed(&plain(300_000), 6, 5000);

@@ -1,4 +1,4 @@
-//! Frames decoded by the zstd library.
+//! zstd frames, decoded by the zstd library.
 
 use super::{ZstdHead, block_bytes, other_data};
 use crate::Buffer;
@@ -16,13 +16,14 @@ pub(crate) struct Zstd {
     steps: Option<FrameSteps>,
 }
 
-/// If a library call fails, the bytes it returned before are lost. So that the bytes before an error do not depend on
-/// the caller's buffers, a call gets one part of a frame, or only flushes the rest of the previous part.
+/// The steps of decoding a frame. When a library call fails, the bytes that it decoded are lost. So that the bytes
+/// before an error do not depend on the caller's buffers, each call gets a single part of a frame, or only flushes the
+/// rest of the previous part.
 struct FrameSteps {
-    /// The rest of this part, in bytes.
+    /// The remaining bytes of this part.
     left: usize,
     next: FramePart,
-    /// Whether the previous part may have more bytes.
+    /// Whether the previous part may have more output.
     is_full: bool,
 }
 
@@ -70,7 +71,7 @@ impl Zstd {
             return context.reset(ResetDirective::SessionOnly).map(drop).map_err(fault);
         }
         let mut context = DCtx::try_create().ok_or_else(out_of_memory)?;
-        // The window was already checked, to the byte; the library's own limit is a power of two, and lower.
+        // The window was already checked exactly; the library's own limit is a lower power of two.
         let max_log = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
         context.set_parameter(DParameter::WindowLogMax(max_log)).map_err(fault)?;
         self.context = Some(context);
@@ -129,7 +130,7 @@ fn out_of_memory() -> DecodeStop {
     DecodeStop::Io(io::Error::new(io::ErrorKind::OutOfMemory, "out of memory in the zstd decoder"))
 }
 
-/// Classifies the library's error codes by their texts, the only public property they have.
+/// Classifies the library's error codes by their text, their only public property.
 #[cold]
 fn fault(code: zstd_safe::ErrorCode) -> DecodeStop {
     let text = zstd_safe::get_error_name(code);

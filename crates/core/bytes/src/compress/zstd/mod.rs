@@ -1,16 +1,16 @@
-//! zstd frames (RFC 8878): headers are parsed here, so that limits and sizes are known; the data is decoded by the zstd
-//! library (`c.rs`), or by a crate in Rust (`rust.rs`) with the feature `rust-zstd`.
+//! zstd frames (RFC 8878). Headers are parsed here, for limits and sizes; the zstd library decodes the data (`c.rs`),
+//! or a Rust crate (`rust.rs`) with the feature `rust-zstd`.
 //!
 //! | bytes | header of a frame (RFC 8878, 3.1.1) |
 //! |---|---|
 //! | 4 | magic 28 B5 2F FD |
-//! | 1 | descriptor: bytes of the content size (bits 6, 7), single segment (5), checksum (2), bytes of the dictionary |
-//! | | (0, 1) |
-//! | 1 | window, unless it is a single segment: exponent in bits 3 to 7, mantissa in eighths in bits 0 to 2 |
-//! | 0, 1, 2 or 4 | dictionary |
+//! | 1 | descriptor: size of the content size (bits 6, 7), single segment (5), checksum (2), size of the dictionary |
+//! | | ID (0, 1) |
+//! | 1 | window, unless single segment: exponent in bits 3 to 7, mantissa in eighths in bits 0 to 2 |
+//! | 0, 1, 2 or 4 | dictionary ID |
 //! | 0, 1, 2, 4 or 8 | content size; 2 bytes count from 256 |
 //!
-//! A block has a header of 3 bytes: last block in bit 0, type in bits 1 and 2, size above.
+//! A block has a 3-byte header: last block in bit 0, type in bits 1 and 2, size in the higher bits.
 
 #[cfg(all(feature = "c-codecs", not(feature = "rust-zstd")))]
 mod c;
@@ -36,7 +36,7 @@ pub(super) const MAX_HEAD_BYTES: usize = 18;
 /// The header of a frame.
 pub(super) struct ZstdHead {
     pub(super) bytes: usize,
-    /// Plain bytes of the frame, if declared.
+    /// Plain size of the frame in bytes, if declared.
     pub(super) content_bytes: Option<u64>,
     pub(super) window_bytes: u64,
     pub(super) has_checksum: bool,
@@ -87,8 +87,8 @@ impl ZstdHead {
     }
 }
 
-/// Returns whether a block is the last of its frame, and the number of bytes after its header of 3 bytes: one for a run
-/// (RLE).
+/// Returns whether a block is the last of its frame, and the number of bytes after its 3-byte header, which is one for
+/// a run (RLE).
 pub(super) fn block_bytes([a, b, c]: [u8; 3]) -> (bool, u64) {
     let word = u32::from_le_bytes([a, b, c, 0]);
     let is_repeat = word >> 1 & 3 == 1;

@@ -1,11 +1,11 @@
-//! A stand-in for builds without zstd, which returns errors.
+//! A placeholder for builds without zstd, which returns errors.
 
 use crate::Buffer;
 use crate::codec::is_zstd;
 use crate::compress::error::{DecodeStop, unsupported};
 use crate::compress::format::{MemberFormat, OutputBuffer};
 
-/// A frame that is not read.
+/// A frame, which cannot be read in this build.
 pub(crate) struct Zstd;
 
 impl Zstd {

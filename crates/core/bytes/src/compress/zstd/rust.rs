@@ -1,4 +1,5 @@
-//! Frames decoded by the crate ruzstd, block by block. It is slower than the zstd library, but needs no C compiler.
+//! zstd frames, decoded block by block by the crate ruzstd. It is slower than the zstd library, but needs no C
+//! compiler.
 
 use super::{ZstdHead, block_bytes, other_data};
 use crate::Buffer;
@@ -8,7 +9,7 @@ use crate::compress::format::{MemberFormat, OutputBuffer};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
-/// Bytes of the header of a block, and of the checksum after the last one.
+/// Sizes of a block header, and of the checksum after the last block.
 const BLOCK_HEAD_BYTES: usize = 3;
 const CHECKSUM_BYTES: usize = 4;
 
@@ -62,7 +63,7 @@ impl MemberFormat for Zstd {
         if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             self.read_block(input)?;
         }
-        // Errors of reading from memory do not occur.
+        // Reading from memory does not fail.
         let count = self.decoder.read(out.rest()).map_err(DecodeStop::Io)?;
         out.filled += count;
         self.left = self.left.map(|left| left.checked_sub(count as u64).ok_or_else(other_size)).transpose()?;

@@ -1,4 +1,4 @@
-//! Made-up machines: folders with the files that Linux has.
+//! Simulated machines: folders with the files that Linux provides.
 
 use super::{Container, Groups};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl Machine {
         Groups::below(&self.root)
     }
 
-    /// The cores, the free memory in GiB, and the limits of the container: cores, GiB.
+    /// Returns the cores, the free memory in GiB, and the container's limits (cores, GiB).
     fn facts(&self) -> (Option<usize>, Option<u64>, Option<f64>, Option<u64>) {
         let groups = self.groups();
         let Container { cores, memory_bytes } = groups.container();
@@ -69,7 +69,7 @@ fn without_limits_the_machine_counts() {
         .with("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n")
         .with("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
     assert_eq!(first.facts(), (Some(8), Some(12), None, None));
-    // A limit above what the machine has limits nothing.
+    // A limit above the machine's memory has no effect.
     let large = Machine::new("large", "0::/\n", V2)
         .with("sys/fs/cgroup/memory.current", GIB)
         .with("sys/fs/cgroup/memory.max", 64 * GIB)
@@ -84,7 +84,7 @@ fn a_group_of_version_2_limits_cores_and_memory() {
         .with("sys/fs/cgroup/job/memory.current", 3 * GIB)
         .with("sys/fs/cgroup/job/memory.stat", format!("anon 9\ninactive_file {GIB}\nactive_file {GIB}\n"))
         .with("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
-    // Half a core more needs another thread; cached files do not count as used.
+    // Half a core needs another thread; cached files do not count as used.
     assert_eq!(machine.facts(), (Some(2), Some(3), Some(1.5), Some(4)));
     let machine = machine.with("sys/fs/cgroup/job/memory.high", 2 * GIB).with("sys/fs/cgroup/job/cpu.max", "1 100000");
     assert_eq!(machine.facts(), (Some(1), Some(1), Some(1e-5), Some(2)));
@@ -116,7 +116,7 @@ fn groups_of_version_1_limit_cores_and_memory() {
         .with("sys/fs/cgroup/cpu,cpuacct/a/c/cpu.cfs_quota_us", "-1\n")
         .with("sys/fs/cgroup/cpu,cpuacct/a/c/cpu.cfs_period_us", "100000\n");
     assert_eq!(machine.facts(), (Some(5), Some(3), Some(5.0), Some(4)));
-    // The kernel reports limits of outer groups, whose folders a container does not see.
+    // The kernel reports limits of outer groups, whose folders a container cannot see.
     let stat = format!("hierarchical_memory_limit {}\n", 3 * GIB);
     let machine = machine.with("sys/fs/cgroup/memory/a/b/memory.stat", stat);
     assert_eq!(machine.facts(), (Some(5), Some(1), Some(5.0), Some(3)));
@@ -135,7 +135,7 @@ fn both_versions_are_read_where_both_are_mounted() {
 #[test]
 fn a_container_sees_its_group_under_another_name() {
     for (name, cgroup, mounted) in [
-        // The host's names, of which only the own group is mounted; and without a common name.
+        // The host's names, with only the process's own group mounted; and without a common name.
         ("bind", "0::/docker/abc\n", "/docker/abc"),
         ("moved", "0::/kubepods/pod1/abc\n", "/docker/abc"),
         // A namespace, from inside and from a process that entered it.
@@ -149,7 +149,7 @@ fn a_container_sees_its_group_under_another_name() {
             .with("sys/fs/cgroup/cpu.max", "50000 100000");
         assert_eq!(machine.facts(), (Some(1), Some(1), Some(0.5), Some(1)), "{name}");
     }
-    // Below the mounted group.
+    // A group below the mounted one.
     let mount = "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
     let machine = Machine::new("below", "0::/docker/abc/init\n", mount)
         .with("sys/fs/cgroup/init/cpu.max", "200000 100000")

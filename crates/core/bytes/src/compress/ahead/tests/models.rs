@@ -8,13 +8,12 @@ const SPANS: u64 = 5;
 const SPAN_BYTES: u64 = 8;
 const MAX_PARTS: usize = 2;
 
-/// The first bit of the block in a span, as the reading thread knows it. In one span, the search finds another.
+/// Returns the true first bit of the block in a span. In one span, the search finds a different bit.
 fn start_bit(number: u64) -> u64 {
     8 * SPAN_BYTES * number + if number == 2 { 3 } else { 0 }
 }
 
-/// Does the jobs of a worker as [`AheadWorker::run`] does, with parts that have no bytes. A window contains the lower
-/// bits of its position.
+/// Does a worker's jobs like [`AheadWorker::run`], with empty parts. A window contains the lower bits of its position.
 fn work(parts: &AheadParts) {
     while let Some(mut job) = parts.next_job() {
         assert!(parts.span_count() <= MAX_PARTS, "more parts than there is memory for");
@@ -66,12 +65,12 @@ fn the_reading_thread_gets_the_part_at_its_position_and_never_waits_in_vain() {
             assert!(memory <= MAX_PARTS + 1, "the list of free parts grew to {memory}");
         };
         let mutations = ["part-unwoken", "part-misplaced", "window-misplaced", "parts-unbounded"];
-        // The others need a second worker.
+        // The other mutations need a second worker.
         Model::new("gzip: the queue", test).detects(&mutations[..2 * workers]);
     }
 }
 
-/// The shipped decoders, on text in blocks that are larger and smaller than spans.
+/// The real decoders, on text with blocks larger and smaller than spans.
 #[test]
 fn the_bytes_are_the_same_in_every_order() {
     let plain: &'static [u8] = text(20_000).leak();
