@@ -1,4 +1,4 @@
-//! The header of a PLY file: its declarations before its rows.
+//! Header of a PLY file.
 //!
 //! Nothing here is counted or checked; reading has already done that.
 
@@ -7,40 +7,40 @@ use polyhaul_model::{Scalar, Scene};
 /// The header of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Declared {
-    /// The format: `PLY ascii`, `PLY binary little endian` or `PLY binary big endian`.
+    /// `PLY ascii`, `PLY binary little endian` or `PLY binary big endian`.
     pub format: &'static str,
     /// The elements, in the file's order.
     pub elements: Vec<DeclaredElement>,
     /// The comments, in the file's order.
     pub comments: Vec<String>,
-    /// The remarks about the object, in the file's order.
+    /// Remarks about the object (`obj_info`), in the file's order.
     pub infos: Vec<String>,
 }
 
-/// An element: a kind of row.
+/// A declared element: a table of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeclaredElement {
     /// The name.
     pub name: String,
-    /// How many rows there are.
+    /// The number of rows.
     pub count: u64,
     /// The properties of a row, in the file's order.
     pub properties: Vec<DeclaredProperty>,
 }
 
-/// A number of a row, or a list of numbers.
+/// A declared property: a number, or a list of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeclaredProperty {
     /// The name.
     pub name: String,
-    /// The type of the number, or of the list's values.
+    /// The type of the number, or of the values in the list.
     pub scalar: Scalar,
-    /// The type of a list's count; `None` if the property is a single number.
+    /// The type of the list's length; `None` if the property is a single number.
     pub count: Option<Scalar>,
 }
 
 impl Declared {
-    /// The same header, with the comments and remarks of the scene that was read.
+    /// Moves the comments and remarks of a scene into the header.
     pub(crate) fn with_remarks_of(self, scene: &mut Scene) -> Declared {
         let comments = std::mem::take(&mut scene.comments);
         let infos = std::mem::take(&mut scene.infos);

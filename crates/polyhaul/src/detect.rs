@@ -1,10 +1,10 @@
-//! Finds the format of a source: the one set by the caller, otherwise that of its extension, otherwise that of its
-//! content.
+//! Detects the format of a source: the format set by the caller, or else by its extension, or else by its content.
 //!
-//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words among its statements are
-//! warnings. If reading then complains and the bytes look like another format, a hint or a warning says so. Without a
-//! format the content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an
-//! error. The signatures of formats are in the registry. Nothing here reads on or parses.
+//! A format set by the caller or the extension is trusted: an empty `x.obj` is an empty scene, and unknown words among
+//! its statements are warnings. If reading such a file causes warnings or an error, and its content looks like another
+//! format, a hint or a warning says so. Without an extension, the content must identify itself: an empty source, or
+//! text that does not start with an OBJ statement, is an error. The signatures are in the registry. Nothing here reads
+//! ahead or parses.
 
 use crate::foreign;
 use crate::format::{Format, HEAD_BYTES, Head};
@@ -15,34 +15,33 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;
 use std::path::Path;
 
-/// Bytes to examine where reading complains. This many were read from a stream before, to see whether it is
-/// compressed: so no error of the stream occurs here.
+/// Bytes to examine if reading causes warnings. Checking for compression already read this many from a stream, so no
+/// error of the stream occurs here.
 const FEW_BYTES: usize = 8;
 
-/// The format of a source to be read, and the format that its first bytes look like.
+/// The format of a source, and the format that its first bytes look like.
 #[derive(Clone, Copy)]
 pub(crate) struct Detected {
     pub(crate) format: Format,
     looks: Looks,
-    /// The first bytes of a stream.
+    /// First bytes of a stream.
     head: [u8; FEW_BYTES],
 }
 
-/// The apparent content of a source. Decompressed bytes are not examined: that could report damage too early, and the
-/// result must not depend on how the bytes arrive.
+/// The format that a source looks like. Compressed sources are not examined: damage could be reported too early, and
+/// the result must not depend on how the bytes arrive.
 #[derive(Clone, Copy)]
 enum Looks {
     Known(Option<Format>),
-    /// To be found when needed.
+    /// Examined when needed.
     AtHand,
 }
 
 impl Detected {
-    /// Finds the format.
+    /// Detects the format.
     ///
     /// # Errors
-    ///
-    /// [`ErrorKind::Usage`] where neither the options, nor the name, nor the content shows one.
+    /// [`ErrorKind::Usage`] if neither the options, the name nor the content determine one.
     pub(crate) fn detect(plain: &Plain, path: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Detected> {
         let format = options.format.or_else(|| Format::of_path(path.unwrap_or(Path::new(name))));
         let Some(format) = format else {
@@ -63,19 +62,18 @@ impl Detected {
         Ok(Detected { format, looks, head })
     }
 
-    /// The format that the bytes look like, if it is a different one.
+    /// The format that the bytes look like, if it is another one.
     fn other(&self, plain: &Plain) -> Result<Option<Format>> {
         let looks = match self.looks {
             Looks::Known(looks) => looks,
             Looks::AtHand => few_look_like(plain)?,
         };
-        // The content of `compressed.ply` is a PLY file.
+        // `compressed.ply` files are also PLY files.
         let is_container = |format: Format| self.format.name().rsplit('.').next() == Some(format.name());
         Ok(looks.filter(|format| !is_container(*format)))
     }
 
-    /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it,
-    /// stays.
+    /// Adds a hint if the bytes look like another format. Keeps the hint of a limit, which explains how to raise it.
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
         let advice = match self.other(plain) {
             Ok(Some(other)) => self.advice(other),
@@ -91,7 +89,7 @@ impl Detected {
         }
     }
 
-    /// Notes that the bytes look like another format, where reading had complaints.
+    /// Warns that the bytes look like another format, if reading caused warnings.
     pub(crate) fn note(&self, plain: &Plain, warnings: &mut Warnings) -> Result<()> {
         if warnings.is_empty() {
             return Ok(());
@@ -105,7 +103,7 @@ impl Detected {
         Ok(())
     }
 
-    /// A hint if the bytes are those of a known format that is not read.
+    /// Returns a hint if the bytes are of a known but unsupported format.
     fn foreign(&self, plain: &Plain) -> Option<String> {
         if let Looks::Known(_) = self.looks {
             return foreign::hint(&self.head);
@@ -122,7 +120,7 @@ impl Detected {
     }
 }
 
-/// The format that the first bytes look like, for a source of `size` bytes, if known.
+/// The format that the first bytes look like; `size` is the size of the source, if known.
 fn looks_like(plain: &Plain, head: &mut [u8], size: Option<u64>) -> Result<Option<Format>> {
     let count = plain.peek(head)?;
     let bytes = head.get(..count).unwrap_or_default();
@@ -133,23 +131,23 @@ fn few_look_like(plain: &Plain) -> Result<Option<Format>> {
     looks_like(plain, &mut [0; FEW_BYTES], None)
 }
 
-/// The format of a source without a known name, which begins with `head` and has `size` bytes, if known.
+/// Detects the format of a source without a known extension, from its first bytes and its size, if known.
 fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -> Result<Format> {
     if let Some(format) = Format::of_content(&Head { bytes: head, size }) {
         return Ok(format);
     }
     let extension = extension(path);
-    // A name with another extension is not OBJ: its words are too short to prove that.
+    // A file with another extension is not OBJ: OBJ keywords are too short to be evidence.
     let may_be_obj = extension.is_none();
     let why = match Format::of_words(head) {
         Some(Ok(format)) if may_be_obj => return Ok(format),
-        // A long comment: what follows it is not in the head.
+        // A long comment, whose end is beyond the examined bytes.
         Some(Err(format)) if may_be_obj && head.len() == HEAD_BYTES => return Ok(format),
         Some(Err(_)) if head.is_empty() => "the input is empty".to_owned(),
         Some(Err(_)) if head.len() < HEAD_BYTES => "the input has only blank lines and comments".to_owned(),
         _ => format!("the content does not match any of {}", Format::recognized(may_be_obj)),
     };
-    // Bytes in a host's memory have no name.
+    // Memory inputs may have no name.
     let of_what = if name.is_empty() { String::new() } else { format!(" of `{name}`") };
     let message = match extension {
         Some(extension) => format!("cannot infer the format{of_what}: unknown extension `{extension}`, and {why}"),
@@ -162,7 +160,7 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
     Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
 }
 
-/// The extension of a path, without that of a codec after it.
+/// The extension of a path, before that of a codec.
 fn extension(path: Option<&Path>) -> Option<String> {
     let shown = path?.to_string_lossy();
     let plain = Codec::of_name(&shown).map_or(&*shown, |(_, plain)| plain);

@@ -1,4 +1,4 @@
-//! Scenes for a renderer as meshes, objects and materials, and the losses of that.
+//! Converts renderer scenes to meshes, objects and materials, and warns about the losses.
 
 #[cfg(feature = "preview")]
 use crate::options::ReadOptions;
@@ -21,20 +21,20 @@ use std::borrow::Cow;
 #[cfg(feature = "preview")]
 use std::ops::Range;
 
-/// The meshes of a scene for a renderer, all of whose instances will be written.
+/// Converts a renderer scene to meshes for writing, and checks the limits with all instances expanded.
 pub(crate) fn to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
     let flat = flat(scene, options.scene.instances, &options.limits, warnings)?;
     check_elements(&flat, &options.limits)?;
     Ok(flat)
 }
 
-/// The meshes of a scene for a renderer, with its instances.
+/// Converts a renderer scene to meshes, keeping its instances.
 pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
     flat(Cow::Owned(scene), Instances::Auto, limits, warnings)
 }
 
 #[cfg(feature = "preview")]
-/// What a picture of a scene for a renderer shows.
+/// A renderer scene, prepared for a picture.
 pub(crate) struct ShownScene {
     pub(crate) scene: Scene,
     pub(crate) definitions: Vec<Range<usize>>,
@@ -43,7 +43,7 @@ pub(crate) struct ShownScene {
 }
 
 #[cfg(feature = "preview")]
-/// What a picture of a scene for a renderer shows. Warns about shapes that it does not.
+/// Prepares a renderer scene for a picture. Warns about shapes that cannot be drawn.
 pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -> Result<ShownScene> {
     let folder = scene.folder.clone();
     let Scene { render, meshes, .. } = scene;
@@ -66,7 +66,7 @@ pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -
     })
 }
 
-/// The meshes of a scene for a renderer; anything else, and what MTL cannot express, is dropped with a warning.
+/// Converts a renderer scene to meshes; warns about other content, and about properties that MTL cannot express.
 fn flat(scene: Cow<'_, Scene>, instances: Instances, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
     let folder = scene.folder.clone();
     let (render, meshes) = match &scene {
@@ -87,8 +87,7 @@ fn flat(scene: Cow<'_, Scene>, instances: Instances, limits: &Limits, warnings: 
     Ok(flat.scene)
 }
 
-/// Warns about shapes, arrays, textures and materials that were changed or dropped when a scene for a renderer was
-/// converted to meshes.
+/// Warns about shapes, arrays, textures and materials that were changed or dropped by the conversion to meshes.
 fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     for (class, count) in &flat.left_out {
         let message = match &**class {
@@ -116,7 +115,7 @@ fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     }
 }
 
-/// Warns about what scenes of meshes cannot store of one for a renderer, except for shapes, materials and textures.
+/// Warns about other content that mesh scenes cannot store: lights, cameras, settings, media and motion.
 fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
     let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()

@@ -1,9 +1,9 @@
-//! Recognizes files that polyhaul does not read, for the hint of an error: their content says what went wrong before.
+//! Recognizes unsupported files, for the hint of an error.
 //!
-//! Only the first eight bytes are compared, which are known of a stream, too (of a tar archive, five behind 257), and
-//! only after an error: nothing is refused because of them.
+//! Compares only the first eight bytes, which are also available for streams (for tar archives, five bytes at offset
+//! 257), and only after an error: no file is rejected because of them.
 
-/// A kind of content: how it starts, its name, and what helps.
+/// A kind of content: its signatures, its name, and the remedy.
 struct ForeignContent {
     starts: &'static [&'static [u8]],
     name: &'static str,
@@ -15,10 +15,10 @@ const DOWNLOAD: &str = "the server may have sent an error instead of the file: d
 
 const EXTRACT: &str = "extract it first";
 const DECOMPRESS: &str = "decompress it first, or use gzip, zstd or lz4";
-/// The signature of a tar archive, and its offset.
+/// Offset and signature of a tar archive.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
-/// Contents that replace a file by mistake, or that have a wrong extension. Letters are compared without case.
+/// Contents that commonly replace a file by mistake or have a wrong extension. Letters match in any case.
 const CONTENTS: [ForeignContent; 22] = [
     content(&[b"version "], "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),
     content(&[b"<!doctyp", b"<html", b"<head", b"<body"], "a web page", DOWNLOAD),
@@ -48,7 +48,7 @@ const fn content(starts: &'static [&'static [u8]], name: &'static str, remedy: &
     ForeignContent { starts, name, remedy }
 }
 
-/// A hint about content that starts with `head`, if it is known.
+/// Returns a hint about content that starts with `head`, if it is known.
 pub(crate) fn hint(head: &[u8]) -> Option<String> {
     if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
         return Some(format!("the content looks like a tar archive: {EXTRACT}"));

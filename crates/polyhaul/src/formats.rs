@@ -1,8 +1,8 @@
-//! The rows of the registry, in the order in which messages list formats.
+//! Rows of the registry, in the order in which messages list formats.
 //!
-//! There is one row for each format. Its first half identifies the format, and is expanded in `format`; the second half
-//! reads and writes it, and is expanded in `registry::handlers`. So what opens and detects files does not depend on
-//! what reads them. A row calls functions of the format's crate and folder; anything else it does belongs to `obj`,
+//! There is one row for each format. The first half identifies the format and is expanded in `format`; the second half
+//! reads and writes it and is expanded in `registry::handlers`. Code that opens and detects files therefore does not
+//! depend on the readers. A row calls functions of the format's crate and folder; anything else belongs in `obj`,
 //! `pbrt`, `tables` or `images`.
 
 /// Expands a macro for all rows, each in the form
@@ -144,20 +144,20 @@ macro_rules! format_rows {
             }
             /// Tab-separated values.
             Tsv = row("tsv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
-            /// Values separated by blanks, or by the separator found in the first rows.
+            /// Values separated by blanks, or by the separator detected in the first rows.
             Txt = row("txt", FormatKind::Table), "table" { is_often_prose: true, } => { read: TABLE_READERS, write: TABLE_WRITERS, }
-            /// Points as lines of `x y z` and more.
+            /// Points as lines of `x y z`, with optional further columns.
             Xyz = row("xyz", FormatKind::Table), "table" { other_names: &["asc"], } => { read: TABLE_READERS, write: TABLE_WRITERS, }
-            /// Points as lines of `x y z`, intensity and color, below a line with their count.
+            /// Points as lines of `x y z`, intensity and color, after a line with their count.
             Pts = row("pts", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
-            /// A numpy array.
+            /// NPY, a numpy array.
             Npy = row("npy", FormatKind::Table), "table" {
                 looks: Looks::Signature(Strength::Strong, |head| polyhaul_table::npy::looks_like_npy(head.bytes)),
             } => {
                 read: TABLE_READERS,
                 write: TABLE_WRITERS,
             }
-            /// TGA, images.
+            /// TGA images.
             Tga = row("tga", FormatKind::Image), "tga" {
                 looks: Looks::Signature(Strength::Weak, |head| polyhaul_image::tga::looks_like_tga(head.bytes)),
             } => {
@@ -192,7 +192,7 @@ macro_rules! format_rows {
                 },
                 kernel: Some(KernelData::Light),
             }
-            /// PNG, images.
+            /// PNG images.
             Png = row("png", FormatKind::Image), "png" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::png::looks_like_png(head.bytes)),
             } => {
@@ -216,7 +216,7 @@ macro_rules! format_rows {
                 },
                 kernel: Some(KernelData::Picture),
             }
-            /// JPEG, photographs.
+            /// JPEG images.
             Jpeg = row("jpg", FormatKind::Image), "jpeg" {
                 other_names: &["jpeg"],
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::jpeg::looks_like_jpeg(head.bytes)),
@@ -260,13 +260,13 @@ macro_rules! format_rows {
                     ..NO_WRITERS
                 },
             }
-            /// Windows bitmaps; they are read-only.
+            /// Windows bitmaps; read-only.
             Bmp = row("bmp", FormatKind::Image), "bmp" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::bmp::looks_like_bmp(head.bytes)),
             } => {
                 read: Readers { image: Some(|job| image_job::read(job, image::bmp::read)), ..NO_READERS },
             }
-            /// Photoshop documents; the merged image of all layers is read.
+            /// Photoshop documents, read as the merged image of all layers; read-only.
             Psd = row("psd", FormatKind::Image), "psd" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::psd::looks_like_psd(head.bytes)),
             } => {
@@ -275,7 +275,7 @@ macro_rules! format_rows {
                     ..NO_READERS
                 },
             }
-            /// DDS, textures.
+            /// DDS textures.
             Dds = row("dds", FormatKind::Texture), "dds" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::dds::looks_like_dds(head.bytes)),
             } => {
@@ -289,7 +289,7 @@ macro_rules! format_rows {
                     ..NO_WRITERS
                 },
             }
-            /// KTX 2, textures.
+            /// KTX 2 textures.
             Ktx2 = row("ktx2", FormatKind::Texture), "ktx2" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::ktx2::looks_like_ktx2(head.bytes)),
             } => {
@@ -316,7 +316,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_READERS
                 },
-                // It has the same attributes of vertices as PLY, and the same options.
+                // Stores the same vertex attributes as PLY, with the same options.
                 write: Writers {
                     scene: Some(SceneWriter::Meshes(MeshWriter {
                         placement: |scene, options| {
@@ -398,14 +398,14 @@ macro_rules! format_rows {
                     ..splat_writers(0, |job| job.write_splats(polyhaul_splat::rows::write))
                 },
             }
-            /// Compressed PLY, Gaussian splats as integers. Files that do not have this in their names are PLY files,
-            /// which are read as the same scenes.
+            /// Compressed PLY, Gaussian splats as integers. Files without `.compressed` in their names are detected as
+            /// PLY, which reads them as the same scenes.
             CompressedPly = row("compressed.ply", FormatKind::Scene), "ply" {
             } => {
                 read: Readers { scene: Some(ply::read), ..NO_READERS },
                 write: splat_writers(3, |job| job.write_splats(polyhaul_ply::write_packed)),
             }
-            /// SOG, Gaussian splats as images; it is read-only. An archive of these files, `.sog`, is read as its JSON.
+            /// SOG, Gaussian splats as images; read-only. A `.sog` archive is read by its main file, `meta.json`.
             Sog = row("sog", FormatKind::Scene), "sog" {
                 main_file: Some("meta.json"),
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_splat::sog::looks_like_sog(head.text())),

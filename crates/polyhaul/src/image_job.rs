@@ -1,6 +1,6 @@
-//! Reading and writing images: the shared part of their rows in the registry.
+//! Reads and writes images, for their rows in the registry.
 //!
-//! The pixels of each format are up to its folder in `polyhaul-image`; `images` has the operations on every image.
+//! `polyhaul-image` decodes and encodes the pixels of each format; `images` has the operations common to all images.
 
 use crate::read_job::ReadJob;
 #[cfg(feature = "exr")]
@@ -16,7 +16,7 @@ use polyhaul_model::{Channels, ColorProfile, ColorSpace, Image, ImageAttribute, 
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 
-/// Reads an image or a texture by `read`, which returns it and how many threads worked.
+/// Reads an image or a texture with `read`, which also returns the number of threads used.
 pub(crate) fn read<T>(
     job: &mut ReadJob<'_>,
     read: impl FnOnce(Bytes<'_>, &ParseOptions, &mut Warnings) -> Result<(T, usize)>,
@@ -27,7 +27,7 @@ pub(crate) fn read<T>(
     Ok(content)
 }
 
-/// Reads an image by `read`, which may turn it as its file says.
+/// Reads an image with `decode`, which applies the orientation in the file if requested.
 pub(crate) fn read_turned(
     job: &mut ReadJob<'_>,
     decode: impl FnOnce(Bytes<'_>, &ParseOptions, bool, &mut Warnings) -> Result<Image>,
@@ -36,7 +36,7 @@ pub(crate) fn read_turned(
     read(job, |bytes, options, warnings| Ok((decode(bytes, options, orient, warnings)?, 1)))
 }
 
-/// Reads the layer of an OpenEXR file that the options choose, and lists its parts.
+/// Reads the selected layer of an OpenEXR file, and lists its parts.
 #[cfg(feature = "exr")]
 pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
     let image_options = job.options.image.clone();
@@ -50,7 +50,7 @@ pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
     Ok(image)
 }
 
-/// What a format can hold of an image.
+/// The form in which a format stores an image.
 pub(crate) struct Held {
     pub(crate) kind: SampleType,
     pub(crate) space: ColorSpace,
@@ -58,17 +58,17 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Bytes of sRGB.
+    /// 8-bit sRGB.
     pub(crate) fn bytes(channels: Channels) -> Held {
         Held { kind: SampleType::U8, space: ColorSpace::Srgb, channels }
     }
 
-    /// Floats in proportion to the light.
+    /// Linear floats.
     pub(crate) fn light(channels: Channels) -> Held {
         Held { kind: SampleType::F32, space: ColorSpace::Linear, channels }
     }
 
-    /// Integers as they are, and floats as 16 bits of sRGB: light has more brightnesses than bytes have.
+    /// Integers unchanged, and floats as 16-bit sRGB: 8 bits are too few for linear light.
     pub(crate) fn integers(image: &Image) -> Held {
         let Image { channels, color_space: space, .. } = *image;
         match SampleType::from_samples(&image.samples) {
@@ -78,9 +78,9 @@ impl Held {
     }
 }
 
-/// Collects warnings about a file.
+/// Collects warnings about an output.
 pub(crate) struct Log<'a> {
-    /// What cannot store everything, in messages.
+    /// Name of the format in messages.
     pub(crate) holder: &'a str,
     pub(crate) output: &'a str,
     pub(crate) warnings: &'a mut Warnings,
@@ -105,7 +105,7 @@ impl Log<'_> {
         }
     }
 
-    /// What is dropped of a description of colors.
+    /// Warns about dropped parts of a color profile.
     pub(crate) fn profile(&mut self, dropped: &ColorProfile) {
         let names = dropped.names();
         let message = format!(
@@ -116,7 +116,7 @@ impl Log<'_> {
         self.note("changed-color-space", u64::from(!names.is_empty()), message);
     }
 
-    /// Samples outside the range of a format, whose maximum is `max`.
+    /// Warns about clamped samples; `max` is the maximum of the format.
     pub(crate) fn cut(&mut self, cut: Cut, max: &str) {
         let Cut { above, below, not_numbers, .. } = cut;
         let kinds = [
@@ -129,7 +129,7 @@ impl Log<'_> {
         }
     }
 
-    /// Samples that became integers.
+    /// Warns about samples that were rounded to integers.
     pub(crate) fn rounded(&mut self, count: u64, kind: SampleType) {
         let bits = if kind == SampleType::U8 { 8 } else { 16 };
         let message = format!("{} rounded to {bits} bits in {}", counted(count, "sample"), self.holder);
@@ -176,7 +176,7 @@ impl Log<'_> {
     }
 }
 
-/// So many of something.
+/// Formats a count with its noun.
 fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

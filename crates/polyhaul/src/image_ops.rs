@@ -37,8 +37,8 @@ pub trait ImageOps {
     /// The same errors as [`ImageOps::convert_samples`].
     fn convert_samples_with(&self, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted>;
 
-    /// Converts the image to other channels: alpha is dropped, or added as 1; colors become their brightness, or gray
-    /// becomes colors.
+    /// Converts the image to other channels: drops alpha or adds opaque alpha; converts colors to brightness, or gray
+    /// to colors.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size.

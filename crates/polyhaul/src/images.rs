@@ -1,6 +1,6 @@
-//! Images and textures: reading and writing them as a whole, and the shared part of their rows in the registry.
+//! Reads and writes images and textures of all formats.
 //!
-//! Pixels of each format are the business of its folder in `polyhaul-image`.
+//! `polyhaul-image` decodes and encodes the pixels of each format.
 
 mod fit;
 
@@ -25,7 +25,7 @@ use std::path::Path;
 
 pub(crate) use fit::note_unnamed;
 
-/// Reads the image of an input.
+/// Reads an input as an image.
 pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<Loaded<Image>> {
     load_opened(&Opened::to_read(input, options)?, options)
 }
@@ -43,7 +43,7 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
     load_near(&near, name, options)
 }
 
-/// Reads an image that a scene refers to, given where that is.
+/// Reads an image that a scene refers to, given the location of the scene.
 pub(crate) fn load_near(near: &Near, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
     let (input, warnings) = open_near(near, name, options)?;
     let mut loaded = load_opened(&input, options)?;
@@ -66,7 +66,7 @@ pub(crate) fn open_near(near: &Near, name: &str, options: &ReadOptions) -> Resul
     Ok((resolver.open(located.origin)?.0, warnings))
 }
 
-/// Reads the texture of an input.
+/// Reads an input as a texture.
 pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded<Texture>> {
     match load_as(&Opened::to_read(input, options)?, options, |_| ContentShape::Texture)? {
         (Read { content: Content::Texture(texture), .. }, report) => Ok(Loaded::new(texture, report)),
@@ -74,7 +74,7 @@ pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded
     }
 }
 
-/// The error for writing an image in a format that is read-only.
+/// Error for writing an image in a read-only or texture format.
 fn not_written(format: Format) -> Error {
     let message = if format.is_texture() {
         format!("{} can be written only from textures, not from images", format.name())
@@ -85,7 +85,7 @@ fn not_written(format: Format) -> Error {
     Error::new(ErrorKind::Usage, message).with_hint(format!("images can be written as {written}"))
 }
 
-/// Writes an image that a caller made, as the format holds it.
+/// Writes an image from a caller, after converting it to a form that the format stores.
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     check_image(image)?;
     let format = format_of(&output, options)?;
@@ -102,7 +102,7 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
     Ok(report)
 }
 
-/// An image file of any format, called `name` in messages, as a file of `format`.
+/// Converts an image file of any format to `format`; `name` is its name in messages.
 pub(crate) fn convert_image(
     file: Vec<u8>,
     name: &str,
@@ -118,7 +118,7 @@ pub(crate) fn convert_image(
     Ok(bytes)
 }
 
-/// Writes a texture that a caller made.
+/// Writes a texture from a caller.
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
     texture.check()?;
     let format = format_of(&output, options)?;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a scene is read from.
+/// The source of an asset to read.
 #[non_exhaustive]
 pub enum Input {
     /// A file; `-` is not special here. An image inside a glTF file has a path, too: `chair.glb#image0.png`.
@@ -14,8 +14,8 @@ pub enum Input {
     Stdin,
     /// Bytes in memory, and a name to use in messages.
     Memory(Vec<u8>, String),
-    /// Bytes owned by someone else, used without copying, and a name to use in messages. The bytes must not change
-    /// while they are being read.
+    /// Shared bytes, used without copying, and a name to use in messages. The bytes must not change while they are
+    /// being read.
     Shared(Arc<dyn AsRef<[u8]> + Send + Sync>, String),
     /// Any reader, and a name to use in messages.
     Reader(Box<dyn std::io::Read + Send>, String),
@@ -27,7 +27,7 @@ pub enum Input {
     Member(Box<Input>, String),
 }
 
-/// Where a scene is written to.
+/// The destination of an asset to write.
 #[non_exhaustive]
 pub enum Output {
     /// A file, replaced atomically; the material library is written next to it.

@@ -1,29 +1,29 @@
-//! File names whose upper and lower case letters differ from those on disk: files made on Windows and macOS name their
-//! neighbors without regard to case.
+//! Finds files whose names differ from the requested ones in case: files from Windows and macOS may refer to their
+//! neighbors in any case.
 //!
-//! Only a name that is unique without case is taken, and only after the exact one was not found.
+//! Used only after the exact name was not found, and only if a single name matches.
 
 use polyhaul_bytes::place;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// The most names of a folder that are looked through for one in other letters.
+/// Maximum number of names that are compared in a folder.
 const LISTED_NAMES: usize = 20_000;
-/// The most folders.
+/// Maximum number of folders that are listed.
 const LISTED_FOLDERS: usize = 256;
 
-/// The names in a folder by their lower case; `None` for two that differ only in case.
+/// Names in a folder by their lowercase form; `None` if two names differ only in case.
 type NamesByCase = HashMap<String, Option<OsString>>;
 
-/// The names in folders, each listed once.
+/// Names in folders, each listed once.
 #[derive(Default)]
 pub(crate) struct LetterCase {
     folders: HashMap<PathBuf, NamesByCase>,
 }
 
 impl LetterCase {
-    /// The path on disk that differs from `path` in case alone, relative to `base`.
+    /// Finds the path, relative to `base`, that differs from `path` only in case.
     pub(crate) fn find(&mut self, base: &Path, path: &Path) -> Option<PathBuf> {
         let mut actual = PathBuf::new();
         for part in path.components() {
@@ -56,7 +56,7 @@ impl LetterCase {
     }
 }
 
-/// The path on disk of a file that the system found under a name in other letters, relative to `folder`.
+/// Returns the path on disk, relative to `folder`, if the system found a file under a name in different case.
 pub(crate) fn actual_path(folder: &Path, name: &Path) -> Option<PathBuf> {
     if !cfg!(any(windows, target_os = "macos")) || place::is_url(folder) {
         return None;

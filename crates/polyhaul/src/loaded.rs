@@ -26,17 +26,17 @@ pub struct Tables {
     pub infos: Vec<String>,
 }
 
-/// The text of a table as one array.
+/// A text table as one array.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TableArray {
-    /// The numbers, row by row.
+    /// The values, row by row.
     pub values: Values,
     /// The number of rows.
     pub row_count: usize,
     /// The number of values per row.
     pub column_count: usize,
-    /// The name of each column; empty if the file gave none.
+    /// The name of each column; empty if the file has none.
     pub names: Vec<String>,
     /// Comments before the first row.
     pub comments: Vec<String>,

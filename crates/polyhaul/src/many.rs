@@ -1,7 +1,7 @@
-//! Many files: finding them in folders, and working on them under one memory budget.
+//! Finds files in folders, and processes many files under one memory budget.
 //!
-//! Small files are processed in parallel, each by one thread; large ones one after another, each by all threads.
-//! Nothing here knows what is done with a file, or opens one, except to tell notes from numbers.
+//! Small files are processed in parallel, one thread each; large files sequentially, all threads each. Independent of
+//! the work on a file. Opens files only to distinguish notes from tables of numbers.
 
 use crate::format::Format;
 use crate::prose::is_prose_file;
@@ -26,13 +26,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Source {
     /// The file.
     pub path: PathBuf,
-    /// Its path below the folder in which it was found; only its name if it was given directly.
+    /// Its path relative to the searched folder; only the file name if the file was given directly.
     pub name: PathBuf,
-    /// What the listing of a store said about it.
+    /// Metadata from the listing of a store.
     pub found: Option<PlaceInfo>,
 }
 
-/// Which files of folders are found.
+/// Selects the files to find in folders.
 ///
 /// ```
 /// use polyhaul::many::FindOptions;
@@ -44,12 +44,12 @@ pub struct Source {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FindOptions {
-    /// Whether subfolders are searched, too. Symbolic links to folders are not followed, and names that start with a
-    /// dot are skipped. Default: no.
+    /// Whether to search subfolders (default: no). Symbolic links to folders are not followed, and names that start
+    /// with a dot are skipped.
     pub recursive: bool,
-    /// A subfolder that is not searched, such as that of the outputs. Default: none.
+    /// A subfolder to skip, such as the output folder (default: none).
     pub exclude: Option<PathBuf>,
-    /// The patterns of [`FindOptions::with_include`].
+    /// Patterns from [`FindOptions::with_include`].
     include: Vec<Pattern>,
 }
 
@@ -65,10 +65,10 @@ impl FindOptions {
     }
 
     /// Finds files that match one of these patterns, whatever their format. Without patterns, files are recognized by
-    /// their extension.
+    /// extension.
     ///
-    /// `*` stands for any characters, `?` for one, `[a-z]` for one of several; `**` for any folders; case is
-    /// ignored. A pattern with a `/` is compared with the path below the folder, another one with the file's name.
+    /// `*` matches any characters, `?` one character, `[a-z]` one of a set, and `**` any folders; case is ignored. A
+    /// pattern with a `/` is matched against the path below the folder, other patterns against the file name.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for an invalid pattern.
@@ -82,7 +82,7 @@ impl FindOptions {
         Ok(FindOptions { include: patterns.into_iter().map(parse).collect::<Result<_>>()?, ..self })
     }
 
-    /// Whether one of the patterns matches a path below a folder.
+    /// Whether a pattern matches a path below a folder.
     pub fn includes(&self, name: &Path) -> bool {
         let options = MatchOptions { require_literal_separator: true, case_sensitive: false, ..MatchOptions::new() };
         let file_name = name.file_name().map(Path::new);
@@ -92,7 +92,7 @@ impl FindOptions {
         })
     }
 
-    /// Whether a file below a folder is found: by the patterns or, without any, by its format.
+    /// Whether a file below a folder matches a pattern or, without patterns, has a wanted format.
     fn finds(&self, name: &Path, path: &Path, is_wanted: impl Fn(Format) -> bool) -> bool {
         if !self.include.is_empty() {
             return self.includes(name);
@@ -101,19 +101,19 @@ impl FindOptions {
             .is_some_and(|format| is_wanted(format) && !(format.is_often_prose() && is_prose_file(path)))
     }
 
-    /// Whether a name below a folder is hidden: it starts with a dot, or macOS added it to an archive. A pattern with
-    /// such a name finds it all the same.
+    /// Whether a name below a folder is hidden: it starts with a dot, or is the folder that macOS adds to archives.
+    /// Nothing is hidden if a pattern contains such a name.
     fn is_hidden(&self, name: &OsStr) -> bool {
         let is_dotted = |name: &str| name.starts_with('.') || name == "__MACOSX";
-        // Names such as `..` in a store are no paths, and say so when they are opened.
+        // Names such as `..` in a store are not valid paths; opening them reports that.
         is_dotted(&name.to_string_lossy())
             && place::check_name(Path::new(name)).is_ok()
             && !self.include.iter().any(|pattern| pattern.as_str().split(is_separator).any(is_dotted))
     }
 }
 
-/// Finds files: the given ones, and those of given folders (or URLs that end in a slash) that `options` include,
-/// ordered by name. Without patterns, these are the files with an extension for which `is_wanted` returns `true`.
+/// Finds files: the given ones, and the files of given folders (or URLs that end in a slash) that match `options`,
+/// ordered by name. Without patterns, a file matches if `is_wanted` accepts the format of its extension.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] if a folder cannot be listed.
@@ -158,8 +158,8 @@ fn find_objects(
     Ok(())
 }
 
-/// Checks that the name of an object is a path below any folder on this system. On Windows, `C:/a.obj` leads to a drive
-/// and `a\b.obj` to a folder.
+/// Checks that an object name is a path below any folder on this system. On Windows, `C:/a.obj` refers to a drive and
+/// `a\b.obj` to a folder.
 fn check_object_name(name: &Path) -> Result<()> {
     if !cfg!(windows) || !name.as_os_str().as_encoded_bytes().iter().any(|byte| b":\\".contains(byte)) {
         return Ok(());
@@ -168,23 +168,23 @@ fn check_object_name(name: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("rename the object, or leave it out with --include"))
 }
 
-/// Whether a link leads to a folder or a device. One that leads nowhere is an asset that is missing.
+/// Whether a link leads to a folder or a device. A dangling link counts as a missing asset instead.
 fn is_special(link: &Path) -> bool {
     link.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// A folder that is searched.
+/// Depth-first search of a folder.
 struct Search<'a> {
     input: &'a Path,
     options: &'a FindOptions,
     excluded: Option<&'a Path>,
     is_wanted: &'a dyn Fn(Format) -> bool,
-    /// The folders below it that are still to be listed, the last ones first.
+    /// Stack of folders to list, relative to `input`.
     folders: Vec<PathBuf>,
 }
 
 impl Search<'_> {
-    /// Lists a folder below that of the search.
+    /// Lists a folder, relative to `input`.
     fn list(&mut self, below: &Path, sources: &mut Vec<Source>) -> Result<()> {
         let folder = self.input.join(below);
         let failed = |e| Error::io("listing", &folder.display().to_string(), e);
@@ -211,7 +211,7 @@ impl Search<'_> {
                 try_push(sources, Source { path, name, found: None }, "a list of files")?;
             }
         }
-        // The last one is taken first.
+        // Folders are popped from the end.
         self.folders[first..].reverse();
         Ok(())
     }
@@ -221,16 +221,16 @@ impl Search<'_> {
     }
 }
 
-/// Calls `work` with the number of each file and the options to run it with: in parallel for those that need at most a
-/// thread's share of [`RunOptions::memory_limit`], one after another for the others. `bytes` estimates the memory that
-/// a file needs; see [`claimed_bytes`]. The memory limit stays that of the job: it decides what is accepted, too.
+/// Calls `work` with the number of each file and its options: in parallel for files that need at most one thread's
+/// share of [`RunOptions::memory_limit`], then sequentially for the others. `bytes` estimates the memory that a file
+/// needs; see [`claimed_bytes`]. Each file gets the memory limit of the job, because the limit also decides which
+/// content is accepted.
 ///
-/// The results go to `take` one at a time, in the order of the files, from any thread, until it returns `Break`;
-/// [`RunOptions::progress`] is called with the number of files done and the total. If the job is cancelled, the results
-/// of all files that had their turn are still passed on.
-///
+/// Calls `take` with one result at a time, in file order, from any thread, until it returns `Break`. Calls
+/// [`RunOptions::progress`] with the number of finished files and the total. If the job is cancelled, `take` still gets
+/// the results of all processed files.
 /// # Errors
-/// [`ErrorKind::Cancelled`] if the job was cancelled before each file had its turn; [`ErrorKind::Memory`].
+/// [`ErrorKind::Cancelled`] if the job was cancelled before all files were processed; [`ErrorKind::Memory`].
 pub fn for_each_file<T: Send>(
     count: usize,
     run: &RunOptions,
@@ -282,14 +282,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The files of a job.
+/// State of a job.
 struct Files<T, D> {
     results: Mutex<InOrder<T, D>>,
     stops: AtomicBool,
     finished: AtomicU64,
 }
 
-/// Results that wait for those before them.
+/// Results, passed on in order.
 struct InOrder<T, D> {
     next: usize,
     waiting: BTreeMap<usize, T>,
@@ -297,7 +297,7 @@ struct InOrder<T, D> {
 }
 
 impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
-    /// Passes on a result, and those that waited for it.
+    /// Passes on a result and the results that wait for it.
     fn put(&self, number: usize, result: T) {
         let results = &mut *lock(&self.results);
         results.waiting.insert(number, result);
@@ -310,7 +310,7 @@ impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
         }
     }
 
-    /// Passes on the results that still wait: for those of files that had no turn.
+    /// Passes on waiting results whose predecessors were cancelled.
     fn put_rest(&self) {
         let results = &mut *lock(&self.results);
         while let Some((number, result)) = results.waiting.pop_first() {
@@ -329,15 +329,15 @@ impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
     }
 }
 
-/// Estimates how many bytes reading a file takes, by its size and extension; [`u64::MAX`] if that is unknown.
+/// Estimates the memory for reading a file, in bytes, from its size and extension; [`u64::MAX`] if unknown.
 pub fn claimed_bytes(path: &Path) -> u64 {
     let Some(bytes) = place::find(path).ok().and_then(|info| info.bytes) else { return u64::MAX };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Compressed content is about this much larger, and the arrays of a mesh as large as its text.
+    // Rough factors: compressed content expands 8 times, and the arrays of a mesh are as large as its text.
     let packed = if Codec::of_name(&name).is_some() { 8 } else { 1 };
     let factor = match Format::of_path(path) {
         Some(format) if format.readers().is_packed => 16,
-        // Scenes for a renderer name files of any size.
+        // Renderer scenes refer to files of any size.
         Some(format) if matches!(format.writers().scene, Some(SceneWriter::Render(_))) => return u64::MAX,
         Some(_) => 2,
         None => return u64::MAX,
@@ -345,11 +345,11 @@ pub fn claimed_bytes(path: &Path) -> u64 {
     bytes.saturating_mul(packed * factor)
 }
 
-/// Checks that no two inputs have the same output, and that no output is another input, given each input and its
-/// output. On Windows and macOS, names that differ in case alone are the same.
+/// Checks pairs of input and output: no two inputs may have the same output, and no output may be another input. On
+/// Windows and macOS, output names that differ only in case are the same.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`], naming the first two files for which that is not so.
+/// [`ErrorKind::Usage`], naming the first two files that conflict.
 pub fn check_outputs<'a>(outputs: impl Iterator<Item = (&'a Path, &'a Path)> + Clone) -> Result<()> {
     let ignores_case = cfg!(any(windows, target_os = "macos"));
     let mut sorted = Vec::new();
@@ -434,7 +434,7 @@ mod tests {
                 ControlFlow::Continue(())
             };
             assert!(for_each_file(COUNT, &run, bytes, work, take).is_err_and(|e| e.kind() == ErrorKind::Cancelled));
-            // Large files wait for the small ones, and so do their results; none is lost.
+            // Large files and their results wait for the small ones; no result is lost.
             assert_eq!(seen.len() as u64, begun.into_inner());
             assert!(seen.len() < COUNT && seen.contains(&9) && seen.is_sorted());
         }
@@ -474,7 +474,7 @@ mod tests {
         for file in ["in/a.obj", "in/sub/b.obj", "elsewhere/c.obj"] {
             std::fs::write(folder.join(file), "").unwrap();
         }
-        // A link to a file is that file; links to folders lead in circles, or out.
+        // A link to a file counts as the file; links to folders lead in circles, or out.
         symlink(folder.join("elsewhere/c.obj"), folder.join("in/d.obj")).unwrap();
         symlink(folder.join("in"), folder.join("in/sub/circle")).unwrap();
         symlink(folder.join("elsewhere"), folder.join("in/elsewhere")).unwrap();

@@ -1,8 +1,8 @@
-//! The best rates of this machine and one of its disks, measured once and cached.
+//! Measures the best rates of this machine and one of its disks, and caches the results.
 //!
-//! [`ceilings`] takes the measurements, which takes about twenty seconds; [`keep`], [`kept`], [`kept_for`] and
-//! [`forget`] manage the file that stores the results. `polyhaul-insight` measures the machine and its disk; `kernels`
-//! measures our own parsers, writers and codecs. Nothing here evaluates a job.
+//! [`ceilings`] measures for about twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] manage the file that
+//! stores the results. `polyhaul-insight` measures the machine and its disk; `kernels` measures this library's parsers,
+//! writers and codecs. Nothing here evaluates a job.
 
 pub use polyhaul_insight::measure::{
     Container, MeasureOptions, caches, forget, forget_cached, free_memory_bytes, keep, kept, kept_for,
@@ -15,9 +15,8 @@ use std::path::Path;
 
 /// Measures the machine and the disk that contains `folder`. No files are left behind in `folder`.
 ///
-/// Multicore figures use all cores. Other running programs distort the results, so run this on an idle machine:
-/// [`Ceilings::other_load`] is the load that other programs caused, and [`Ceilings::is_quiet`] says whether it was low
-/// enough.
+/// Multicore figures use all cores. Other running programs distort the results, so run this on an idle machine.
+/// [`Ceilings::other_load`] is the load caused by other programs; [`Ceilings::is_quiet`] is whether it was low enough.
 ///
 /// ```
 /// use polyhaul::measure::{MeasureOptions, ceilings};
@@ -49,7 +48,7 @@ pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    /// Meaningless figures, immediately.
+    /// Options for meaningless figures, measured immediately.
     pub(crate) fn quick() -> MeasureOptions {
         let file_bytes = 256 << 10;
         let data_bytes = 16 << 10;
@@ -104,7 +103,7 @@ pub(crate) mod tests {
         );
         assert!(ceilings.cores > 0 && !ceilings.machine.is_empty() && !ceilings.disk.is_empty());
         assert!(ceilings.measured_unix_s > 1_700_000_000);
-        // Nothing is left, and every figure was announced.
+        // The folder is empty again, and every figure was announced.
         assert!(folder.is_empty());
         let steps = steps.lock().unwrap();
         let total = FIGURES + kernels::FIGURES;

@@ -1,6 +1,6 @@
-//! Writing a scene of meshes: the input of a format's writer.
+//! Writes a scene of meshes: the input of a format's writer.
 //!
-//! Operations on every scene before that are in `save`; formats are in the registry.
+//! `save` prepares scenes before that; formats are in the registry.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -19,28 +19,28 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
 
-/// Converts an image file of any format, with a name for messages, to a file of a format.
+/// Converts an image file of any format to another format; the string is its name in messages.
 pub(crate) type ConvertImage = fn(Vec<u8>, &str, Format, &RunOptions, &mut Warnings) -> Result<Vec<u8>>;
 
-/// A scene of meshes on its way into a file.
+/// A scene of meshes to write to a file.
 pub(crate) struct MeshJob<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) looks: &'a Looks<'a>,
-    /// Requested properties of the file: axes, scale, triangles.
+    /// Requested axes, scale and triangulation.
     pub(crate) placement: &'a Placement,
-    /// What was subtracted from all positions, if the format stores that.
+    /// Offset subtracted from all positions, if the format stores an origin.
     pub(crate) origin: [f64; 3],
     pub(crate) format: Format,
     pub(crate) output: Output,
     pub(crate) links: Relinker<'a>,
     pub(crate) options: &'a WriteOptions,
-    /// How images that become part of the file are converted.
+    /// Converts images that become part of the file.
     pub(crate) convert_image: ConvertImage,
     pub(crate) report: &'a mut Report,
 }
 
 impl MeshJob<'_> {
-    /// Writes a format without objects; `own_options` selects the format's options.
+    /// Writes a format without objects; `own_options` returns the options of the format.
     pub(crate) fn write_parts<O>(
         mut self,
         own_options: fn(&WriteOptions) -> &O,
@@ -93,22 +93,22 @@ impl MeshJob<'_> {
     }
 }
 
-/// Whether faces of a scene are no triangles.
+/// Whether any face of a scene is not a triangle.
 pub(crate) fn has_polygons(scene: &Scene) -> bool {
     let is_cut = |mesh: &Mesh| mesh.faces.offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == 3);
     !scene.meshes.iter().all(is_cut)
 }
 
-/// How the written format treats a scene's comments.
+/// How the format uses a scene's comments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comments {
-    /// Text, or unsupported.
+    /// As text, or not at all.
     AreText,
-    /// Some name files, such as the texture of a PLY file, which must be found from the new place.
+    /// Some refer to files, such as textures of a PLY file, whose names must be rewritten.
     NameFiles,
 }
 
-/// The part of a scene that nothing here changes, so that it is never copied.
+/// The parts of a scene that writing never copies with it.
 pub(crate) struct Looks<'a> {
     pub(crate) materials: Cow<'a, [Material]>,
     pub(crate) libraries: Cow<'a, [String]>,

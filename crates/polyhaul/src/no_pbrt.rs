@@ -1,4 +1,4 @@
-//! Replaces `flat` in builds without the feature `pbrt`, which read no scenes for a renderer.
+//! Replaces `flat` in builds without the feature `pbrt`, which cannot read renderer scenes.
 
 use crate::format::Format;
 #[cfg(feature = "preview")]
@@ -13,24 +13,24 @@ use std::borrow::Cow;
 #[cfg(feature = "preview")]
 use std::ops::Range;
 
-/// Fails: such a scene was built by the caller.
+/// Fails: the scene was built by the caller.
 pub(crate) fn to_write(_: Cow<'_, Scene>, _: &WriteOptions, _: &mut Warnings) -> Result<Scene> {
     Err(unsupported())
 }
 
-/// Fails: such a scene was built by the caller.
+/// Fails: the scene was built by the caller.
 pub(crate) fn with_instances(_: Scene, _: &Limits, _: &mut Warnings) -> Result<Scene> {
     Err(unsupported())
 }
 
 #[cfg(feature = "preview")]
-/// Fails: such a scene was built by the caller.
+/// Fails: the scene was built by the caller.
 pub(crate) fn shown(_: Scene, _: &ReadOptions, _: &mut Warnings) -> Result<ShownScene> {
     Err(unsupported())
 }
 
 #[cfg(feature = "preview")]
-/// No such scene.
+/// Placeholder; never constructed.
 pub(crate) struct ShownScene {
     pub(crate) scene: Scene,
     pub(crate) definitions: Vec<Range<usize>>,

@@ -1,7 +1,7 @@
-//! Opening an input: its bytes as they are outside, and as plain bytes.
+//! Opens inputs: as stored bytes, and as decompressed bytes.
 //!
-//! Archives are recognized by the bytes only. Nothing here knows formats of scenes; members of archives and files
-//! inside other files are found by [`crate::containers`].
+//! Recognizes archives by content only, and never interprets scenes. [`crate::containers`] finds members of archives
+//! and files inside other files.
 
 use crate::containers::{self, Member, Near, Shelf};
 use crate::input::Input;
@@ -17,14 +17,14 @@ use polyhaul_pipeline::precision::PrecisionPass;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An input that was opened.
+/// An open input.
 pub(crate) struct Opened {
     source: Source<'static>,
     near: Near,
 }
 
 impl Opened {
-    /// Opens an input. An archive stands for its one member of a known format.
+    /// Opens an input. For an archive, opens its single member of a known format.
     pub(crate) fn new(input: Input, options: &ReadOptions) -> Result<Opened> {
         let opened = Self::as_is(input, options)?;
         if !containers::is_archive(&opened.source)? {
@@ -33,7 +33,7 @@ impl Opened {
         Self::member(opened.shelf(options)?.only_member()?.resolved(options)?, options)
     }
 
-    /// Opens an input, an archive too.
+    /// Opens an input without looking into archives.
     fn as_is(input: Input, options: &ReadOptions) -> Result<Opened> {
         if let Input::Path(path) = &input
             && let Some(source) = open_inner(path, options)?
@@ -42,7 +42,7 @@ impl Opened {
         }
         let (source, near) = match input {
             Input::Path(path) => match Source::open_until(&path, options.run.cancel.flag()) {
-                // What may be secret in a web address opens no neighbors.
+                // The path for finding neighbors omits secrets in URLs.
                 Ok(source) => (source, Near::File(place::public(&path))),
                 Err(error) => match containers::member_at(&path, options)? {
                     Some(member) => return Self::member(member, options),
@@ -65,7 +65,7 @@ impl Opened {
         Ok(Opened { source: options.run.paced_source(source), near })
     }
 
-    /// The archive that this is.
+    /// Opens this input as an archive.
     fn shelf(self, options: &ReadOptions) -> Result<Arc<Shelf>> {
         match self.near {
             Near::Archive(member) => member.open_archive(options),
@@ -78,7 +78,7 @@ impl Opened {
         Ok(Opened { source: member.source(options)?, near: Near::Archive(member) })
     }
 
-    /// Opens a file that another file refers to: a regular one, one inside such a file, or a member of an archive.
+    /// Opens a referenced file: a regular file, a file inside one, or a member of an archive.
     pub(crate) fn regular(path: &Path, shown: &str, options: &ReadOptions) -> Result<Opened> {
         if let Some(source) = open_inner(path, options)? {
             return Ok(Opened { source, near: Near::Nothing });
@@ -92,30 +92,30 @@ impl Opened {
         }
     }
 
-    /// The name that messages use.
+    /// Name for messages.
     pub(crate) fn name(&self) -> &str {
         self.source.name()
     }
 
-    /// The place of the input.
+    /// Location of the input, for finding neighboring files.
     pub(crate) fn near(&self) -> &Near {
         &self.near
     }
 
-    /// The size of a file, which can be read more than once; `None` for streams and members of archives.
+    /// Size of a file that can be read repeatedly; `None` for streams and members of archives.
     pub(crate) fn file_bytes(&self) -> Option<u64> {
         let is_file = self.source.is_positioned() && !matches!(self.near, Near::Archive(_));
         is_file.then(|| self.source.len())?
     }
 
-    /// The size that the input claims to have in the place that it is read from; 0 if that is unknown.
+    /// Size of the stored bytes, or the size that the source claims; 0 if unknown.
     pub(crate) fn claimed_bytes(&self) -> u64 {
         self.source.len().or_else(|| self.source.claimed_len()).unwrap_or(0)
     }
 
-    /// The same input, readable more than once: all bytes of a stream are read into memory, compressed if they are.
+    /// Makes the input readable more than once: buffers a stream in memory, without decompressing it.
     pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
-        // A member is read anew each time.
+        // A member is opened again for each read.
         if self.source.is_positioned() || matches!(self.near, Near::Archive(_)) {
             return Ok(self);
         }
@@ -123,62 +123,62 @@ impl Opened {
         Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), near: self.near })
     }
 
-    /// Opens an input to be read: more than once, if rows are chosen.
+    /// Opens an input to read; makes it readable more than once if rows are selected.
     pub(crate) fn to_read(input: Input, options: &ReadOptions) -> Result<Opened> {
         let opened = Opened::new(input, options)?;
         if options.rows.is_everything() { Ok(opened) } else { opened.kept(&options.run.cancel) }
     }
 
-    /// How coordinates are read first. Of a stream, the first bytes are kept, in case it must be read again.
+    /// Precision of the first pass. Starts recording a stream, in case a second pass must read it again.
     pub(crate) fn first_pass(&self, options: &ReadOptions) -> Result<PrecisionPass> {
         let precision = options.precision;
         let is_again = self.source.is_positioned() || matches!(self.near, Near::Archive(_));
         if is_again || precision != Precision::Auto {
             return Ok(PrecisionPass { precision, is_second: false, restart_bytes: u64::MAX });
         }
-        // Threads read up to the other half ahead.
+        // The threads may read ahead by the other half.
         let limit_bytes = options.run.memory_limit;
         let recorded = self.source.record(usize::try_from(limit_bytes).unwrap_or(usize::MAX));
         recorded.map_err(|error| Error::io("reading", self.name(), error))?;
         Ok(PrecisionPass { precision, is_second: false, restart_bytes: limit_bytes / 2 })
     }
 
-    /// Makes a stream start again with the bytes that were kept.
+    /// Restarts a stream from its recorded bytes.
     pub(crate) fn rewind(&self) -> Result<()> {
         if matches!(self.near, Near::Archive(_)) {
-            // A member is read anew each time.
+            // A member is opened again for each read.
             return Ok(());
         }
         match self.source.rewind() {
             Ok(true) => Ok(()),
-            // What may be needed again fits the limit: only memory can lack.
+            // The recording is limited to what a restart may need, so this only fails if memory runs out.
             Ok(false) => Err(Error::memory("a stream that is read again")),
             Err(error) => Err(Error::io("reading", self.name(), error)),
         }
     }
 
-    /// Whether a stream failed, and starting it again leads to the original error instead of a copy.
+    /// Whether a stream failed, and restarting it returns the original error instead of a copy.
     pub(crate) fn holds_error(&self) -> bool {
         self.source.holds_error()
     }
 
-    /// Frees the bytes of a stream that were kept.
+    /// Frees the recorded bytes of a stream.
     pub(crate) fn stop_recording(&self) {
         self.source.stop_recording();
     }
 
-    /// Whether it can be read more than once, at any offset.
+    /// Whether it can be read repeatedly, at any offset.
     pub(crate) fn is_positioned(&self) -> bool {
         self.source.is_positioned()
     }
 
-    /// The same input as a stream, as if it came through a pipe.
+    /// The same input as a stream, as if read from a pipe.
     pub(crate) fn streamed(&self) -> Opened {
         let source = Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());
         Opened { source, near: self.near.clone() }
     }
 
-    /// The plain bytes.
+    /// Opens the decompressed bytes.
     pub(crate) fn plain(&self, options: &ReadOptions) -> Result<Plain> {
         let source = match &self.near {
             Near::Archive(member) => member.source(options)?,

@@ -2,14 +2,14 @@
 //!
 //! Operations on meshes, scenes and images are methods of the traits in this module: `mesh.weld()` uses the default
 //! options, `mesh.weld_with(&run)` takes [`RunOptions`]. Operations on renderer scenes are functions. All of them run
-//! in parallel and produce identical results for any number of threads. None of them reads or writes files, and none
-//! trusts the model: an out-of-range index is an error ([`ErrorKind::Usage`](crate::ErrorKind::Usage)), never a panic.
-//! The implementations are in `polyhaul-geometry`, `polyhaul-image` and `polyhaul-pbrt`.
+//! in parallel and produce identical results for any number of threads. They never read or write files, and never trust
+//! the model: an out-of-range index is an error ([`ErrorKind::Usage`](crate::ErrorKind::Usage)), not a panic. The
+//! implementations are in `polyhaul-geometry`, `polyhaul-image` and `polyhaul-pbrt`.
 //!
 //! - [`flatten()`]: converts a renderer scene to meshes and objects
 //! - [`expand()`]: replaces the instances of a renderer scene; [`inline_meshes`]: moves meshes from files into it;
 //!   [`Builder`]: builds a renderer scene from scratch
-//! - [`topologies()`]: computes the edges of meshes, and whether their faces are clean
+//! - [`topologies()`]: computes the edges of meshes, and checks for degenerate and duplicate faces
 //! - [`places64()`], [`places32()`]: compute the transforms of a renderer scene
 //! - [`compress`]: converts images to a texture, block-compressed or not; [`blocks`]: decodes textures to images
 
@@ -65,7 +65,7 @@ pub trait MeshOps {
     /// The same errors as [`MeshOps::weld`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     fn weld_with(&self, run: &RunOptions) -> Result<Welded>;
 
-    /// Splits polygons into triangles, and returns which face each triangle came from.
+    /// Splits polygons into triangles, and returns the source face of each triangle.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an index is out of range.
@@ -101,21 +101,21 @@ pub trait MeshOps {
     /// The same errors as [`MeshOps::weld_with`].
     fn welded_with(&self, run: &RunOptions) -> Result<Mesh>;
 
-    /// Multiplies positions by a matrix, and turns normals; see [`polyhaul_geometry::affine::transform`].
+    /// Transforms positions by a matrix, and normals accordingly; see [`polyhaul_geometry::affine::transform`].
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the matrix has a last row other than 0 0 0 1, or entries that
     /// are not finite.
     fn transform_with(&mut self, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()>;
 
-    /// Returns the section of an object as a mesh of its own, with indices from 0; see
+    /// Extracts the section of an object as a separate mesh, with indices from 0; see
     /// [`polyhaul_geometry::section::section`].
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such section, or an index is out of range.
     fn section(&self, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh>;
 
-    /// Returns sections whose uvs and normals are per corner, and whose materials and smoothing are per face; see
+    /// Extracts sections with uvs and normals per corner, and materials and smoothing per face; see
     /// [`polyhaul_geometry::flat::flat_sections`].
     ///
     /// # Errors
@@ -127,20 +127,20 @@ pub trait MeshOps {
         run: &RunOptions,
     ) -> Result<Vec<FlatSection>>;
 
-    /// Returns the edges of lines and faces, each once; see [`polyhaul_geometry::edges::edges`].
+    /// Returns the unique edges of lines and faces; see [`polyhaul_geometry::edges::edges`].
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an index is out of range.
     fn edges(&self) -> Result<Edges>;
 
-    /// Whether no face has a position twice, and no two faces have the same positions; see
+    /// Whether no face repeats a position and no two faces have the same positions; see
     /// [`polyhaul_geometry::clean::has_clean_faces`].
     ///
     /// # Errors
     /// [`ErrorKind::Memory`](crate::ErrorKind::Memory).
     fn has_clean_faces_with(&self, run: &RunOptions) -> Result<bool>;
 
-    /// Checks the surface that the faces form: holes, flipped neighbors, duplicates, area, volume; see
+    /// Checks the surface formed by the faces: holes, flipped neighbors, duplicates, area, volume; see
     /// [`polyhaul_geometry::surface::check_surface`].
     ///
     /// # Errors
@@ -167,19 +167,19 @@ pub trait MeshOps {
     /// The same errors as [`MeshOps::check_surface_with`].
     fn face_normals_with(&self, run: &RunOptions) -> Result<Vec<[f32; 3]>>;
 
-    /// Returns the uv of every corner, `missing` for those without one; `None` if there are no uvs.
+    /// Returns the uv of every corner (`missing` for corners without one), or `None` if the mesh has no uvs.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of values does not match the attribute's domain.
     fn corner_uvs_with(&self, missing: [f32; 2], run: &RunOptions) -> Result<Option<Vec<[f32; 2]>>>;
 
-    /// Returns the normal of every corner, `missing` for those without one; `None` if there are no normals.
+    /// Returns the normal of every corner (`missing` for corners without one), or `None` if the mesh has no normals.
     ///
     /// # Errors
     /// The same errors as [`MeshOps::corner_uvs_with`].
     fn corner_normals_with(&self, missing: [f32; 3], run: &RunOptions) -> Result<Option<Vec<[f32; 3]>>>;
 
-    /// Returns the color of every corner; `None` if there are no colors.
+    /// Returns the color of every corner, or `None` if the mesh has no colors.
     ///
     /// # Errors
     /// The same errors as [`MeshOps::corner_uvs_with`].

@@ -1,8 +1,8 @@
-//! Outputs: where bytes go, how they are compressed, and files that appear together.
+//! Outputs: destinations, compression, and atomic replacement of several files.
 //!
-//! Each file is written as a temporary file, and all are put in place at the end, the main file last. A failure before
-//! that changes nothing on disk. A failure among the renames removes the files that are new, and the main file keeps
-//! its old content. The content of the files is decided elsewhere: see `save`, `obj`, `pbrt` and `references`.
+//! All files are written as temporary files, then renamed, the main file last. A failure before the renames leaves the
+//! disk unchanged; a failure during the renames removes new files and preserves the old main file. The content of files
+//! is up to `save`, `obj`, `pbrt` and `references`.
 
 use crate::format::{Format, only_reads};
 use crate::input::Output;
@@ -20,28 +20,28 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A file that is complete and not in its place yet.
+/// A complete temporary file, before its rename.
 pub(crate) struct Written {
-    /// Its name in messages.
+    /// Name for messages.
     pub(crate) name: String,
     pub(crate) file: Complete,
-    /// How it is counted once it is in place.
+    /// Its entry in the report.
     pub(crate) moved: Moved,
-    /// Its path, if it must not replace another file.
+    /// Its path, if it must not replace an existing file.
     pub(crate) is_new_at: Option<PathBuf>,
     /// Whether it is a copy of a referenced file.
     pub(crate) is_copy: bool,
 }
 
 impl Written {
-    /// A file that may replace an older one.
+    /// A file that may replace an existing one.
     pub(crate) fn new(name: String, file: Complete, moved: Moved) -> Written {
         Written { name, file, moved, is_new_at: None, is_copy: false }
     }
 }
 
-/// The file that an output is or becomes, next to which other files can be written: a stream, a device or a pipe has no
-/// such place.
+/// The output's path if it is, or will be, a regular file, so that other files can be written next to it. `None` for
+/// streams, devices and pipes.
 pub(crate) fn file_of(output: &Output) -> Option<&Path> {
     match output {
         Output::Path(path) if path.metadata().map_or(true, |metadata| metadata.is_file()) => Some(path),
@@ -49,7 +49,7 @@ pub(crate) fn file_of(output: &Output) -> Option<&Path> {
     }
 }
 
-/// Renames all files, the last one last, and counts them.
+/// Renames all files, the last one last, and adds them to the report.
 pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Result<()> {
     let mut notes = Vec::new();
     let mut files = Vec::new();
@@ -85,7 +85,7 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// The name of an output, if it has one.
+/// Name of an output, for messages.
 pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
     match output {
         Output::Path(path) if place::is_url(path) => place::shown(path).into(),
@@ -95,16 +95,16 @@ pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
     }
 }
 
-/// The error of a compression level without compression.
+/// Error for a compression level without compression.
 fn level_of_nothing() -> Error {
     let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
     error.with_hint("choose a codec (--compress gzip, zstd or lz4), or use a name that ends in .gz, .zst or .lz4")
 }
 
-/// The compression of the output.
+/// Compression of the output, from the options and its name.
 pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<Option<Compression>> {
     let name = match output {
-        // Only the end of the name counts: bytes that are not UTF-8 may precede it.
+        // Only the end of the name matters: bytes that are not UTF-8 may precede it.
         Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
         output => name_of(output),
     };
@@ -155,7 +155,7 @@ pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Re
     Ok((run.paced_sink(sink), name))
 }
 
-/// The entry for what `writing` wrote, given its number of bytes.
+/// Report entry for the bytes written by `writing`.
 pub(crate) fn moved(
     writing: &Writing<'_, '_>,
     format: Option<&'static str>,
@@ -180,7 +180,7 @@ pub(crate) fn write_to(
     write_with(Vec::new(), output, format, options, report, write)
 }
 
-/// The same; other files, which it refers to, are put in place before it.
+/// Like [`write_to`], but first renames `files`, which the output refers to.
 pub(crate) fn write_with(
     files: Vec<Written>,
     output: Output,
@@ -194,11 +194,11 @@ pub(crate) fn write_with(
     opening.finish(report)
 }
 
-/// An output that is open.
+/// An open output.
 pub(crate) struct Opening<'o> {
     pub(crate) writing: Writing<'static, 'o>,
     name: String,
-    /// Other files, which are put in place before it.
+    /// Files to rename before the output.
     files: Vec<Written>,
     format: Option<&'static str>,
     compression: Option<Compression>,
@@ -206,7 +206,7 @@ pub(crate) struct Opening<'o> {
 }
 
 impl<'o> Opening<'o> {
-    /// Opens it, unless there are losses in the report that are not allowed.
+    /// Opens an output, unless the report contains losses that the options refuse.
     pub(crate) fn new(
         files: Vec<Written>,
         output: Output,
@@ -221,7 +221,7 @@ impl<'o> Opening<'o> {
         Ok(Opening { writing, name, files, format, compression, options })
     }
 
-    /// Puts it in place.
+    /// Finishes the output and renames it into place.
     pub(crate) fn finish(self, report: &mut Report) -> Result<()> {
         let Opening { writing, name, mut files, format, compression, options } = self;
         report.warnings.refuse_losses(options.strictness())?;
@@ -233,7 +233,7 @@ impl<'o> Opening<'o> {
     }
 }
 
-/// The format of an output: by the options, by its name, or the default.
+/// Format of an output: from the options, from its name, or the default.
 pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
     if cfg!(not(feature = "writing")) {
         return Err(only_reads());
@@ -256,7 +256,7 @@ fn requested_format(output: &Output, options: &WriteOptions) -> Result<Format> {
     }
 }
 
-/// The bytes that `write` writes to an output of this name, and its result.
+/// Collects the bytes that `write` writes to an output with this name; also returns its result.
 pub(crate) fn write_to_memory<T>(name: &str, write: impl FnOnce(Output) -> Result<T>) -> Result<(Vec<u8>, T)> {
     let collected = Collected::default();
     let result = write(Output::Writer(Box::new(collected.clone()), name.into()))?;
@@ -264,7 +264,7 @@ pub(crate) fn write_to_memory<T>(name: &str, write: impl FnOnce(Output) -> Resul
     Ok((bytes, result))
 }
 
-/// A writer whose bytes can be had when it is gone.
+/// A writer whose bytes outlive it.
 #[derive(Clone, Default)]
 struct Collected(Arc<Mutex<Vec<u8>>>);
 

@@ -1,6 +1,6 @@
-//! Packing splats while they are read: the input and the output of a format's packer.
+//! Packs splats while they are read: the input and the output of a format's packer.
 //!
-//! Formats are in the registry; `convert::packed` decides when this happens.
+//! Formats are in the registry; `convert::packed` decides when this is used.
 
 use crate::options::WriteOptions;
 use polyhaul_geometry::splats::SplatsJob;
@@ -15,14 +15,14 @@ use polyhaul_scan::table::TableChoice;
 /// The tables to pack.
 pub(crate) struct PackJob<'a> {
     pub(crate) source: &'a dyn TableSource,
-    /// The chosen rows; `None` for all.
+    /// The selected rows; `None` for all.
     pub(crate) choice: Option<&'a TableChoice<'a>>,
-    /// How the source is read.
+    /// Options for reading the source.
     pub(crate) run: &'a RunOptions,
     pub(crate) options: &'a WriteOptions,
 }
 
-/// Packs the splats of a source, and returns the number of threads used; declines if there is anything else.
+/// Packs the splats of a source, and returns the number of threads used; declines other content.
 pub(crate) type PackSplats = fn(&PackJob<'_>) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>>;
 
 /// Splats packed by a format.

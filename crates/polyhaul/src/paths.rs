@@ -1,13 +1,13 @@
-//! Names of files in files, as paths.
+//! Converts file names in files to paths.
 
 use polyhaul_bytes::place;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// Longer names cannot be files. File systems allow 255 bytes for each part of a path; and the standard library copies
-/// paths with allocations that abort the process if they fail.
+/// Maximum length of a file name. File systems allow 255 bytes per path component, and allocation failures abort the
+/// process when the standard library copies paths.
 pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 
-/// The folder that a file lies in.
+/// The folder that contains a file.
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -15,9 +15,9 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// `name` as a path relative to some folder; `None` if it leaves the folder. A `..` takes back the part before it.
+/// Converts `name` to a relative path; `None` if it leads out of its folder. `..` removes the component before it.
 pub(crate) fn below(name: &str) -> Option<PathBuf> {
-    // Only Windows takes it for an absolute path.
+    // On other systems than Windows, a drive letter would be part of a relative path.
     if place::has_drive(name) {
         return None;
     }
@@ -25,7 +25,7 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
     let name = slashed(name);
     for part in name.components() {
         match part {
-            // On Windows, a drive in the middle would replace what is before it, and other colons lead to streams.
+            // On Windows, a drive in the middle replaces the path before it, and other colons refer to streams.
             Component::Normal(part) if cfg!(windows) && part.as_encoded_bytes().contains(&b':') => return None,
             Component::Normal(part) => path.push(part),
             Component::CurDir => {}
@@ -33,26 +33,26 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
             _ => return None,
         }
     }
-    // A folder stays one: a file is not read by such a name.
+    // Keep a trailing slash, so that a name of a folder does not open a file.
     if names_folder(&name) {
         path.push("");
     }
     Some(path)
 }
 
-/// Whether a path ends as that of a folder.
+/// Whether a path ends with a separator.
 pub(crate) fn names_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
 }
 
-/// Files made on Windows name their neighbors with backslashes. A prefix `\\?\` would not work with slashes.
+/// Replaces backslashes, which files from Windows use. Removes the prefix `\\?\`, which does not work with slashes.
 pub(crate) fn slashed(name: &str) -> PathBuf {
     let plain = name.strip_prefix(r"\\?\").filter(|rest| place::has_drive(rest));
     PathBuf::from(plain.unwrap_or(name).replace('\\', "/"))
 }
 
-/// Whether a path leads to another computer or a device of Windows while `folder` does not. Merely looking there may
-/// send the user's credentials to whoever runs that computer.
+/// Whether a path leads to another computer or a Windows device while `folder` does not. Even a lookup may send the
+/// user's credentials to that computer.
 pub(crate) fn leads_off_disk(path: &Path, folder: &Path) -> bool {
     let Some(Component::Prefix(prefix)) = path.components().next() else { return false };
     let is_disk = matches!(prefix.kind(), Prefix::Disk(_) | Prefix::VerbatimDisk(_));

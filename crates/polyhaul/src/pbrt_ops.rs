@@ -1,4 +1,4 @@
-//! Operations on scenes for a renderer. The implementations are in `polyhaul-pbrt`.
+//! Operations on renderer scenes. The implementations are in `polyhaul-pbrt`.
 
 pub use polyhaul_pbrt::build::{Builder, Given, GivenValues};
 pub use polyhaul_pbrt::flatten::{Flat, flatten};

@@ -1,6 +1,6 @@
-//! Plain bytes: a source without its compression, and what all that read it share.
+//! Decompressed sources, and checks shared by all readers.
 //!
-//! Compression is recognized by the bytes only; a file whose name wrongly promises compression gets a warning.
+//! Recognizes compression by content only; warns if the file name wrongly suggests compression.
 
 use crate::options::ReadOptions;
 use polyhaul_bytes::{BLOCK_BYTES, Codec, DecompressLimits, Source, decompressed};
@@ -13,23 +13,23 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes per step when a stream is read into memory.
+/// Step size for reading a stream into memory.
 const STEP_BYTES: usize = 16 * BLOCK_BYTES;
 
-/// Plain bytes per chunk if one thread decompresses for others. Each handover costs it a little time.
+/// Chunk size if one thread decompresses for others: each handover has a small cost.
 const CHUNK_BYTES: usize = 8 * BLOCK_BYTES;
 
-/// The plain bytes of an input.
+/// Decompressed bytes of an input.
 pub(crate) struct Plain {
     source: Source<'static>,
-    /// The codec that the name promises but the content lacks.
+    /// Codec suggested by the name but not found in the content.
     promised: Option<Codec>,
-    /// What follows the compressed data, if that is no error.
+    /// Garbage after the compressed data, if it is not an error.
     garbage: Option<Garbage>,
 }
 
 impl Plain {
-    /// Decompresses a source, which a file of this name contains.
+    /// Decompresses a source; `name` is the name of its file.
     pub(crate) fn new(source: &Source<'static>, name: &str, options: &ReadOptions) -> Result<Plain> {
         let source = ask(source, || decompressed(source.clone(), &limits(options)))?;
         let promised = Codec::of_name(name).map(|(codec, _)| codec).filter(|&codec| source.codec() != Some(codec));
@@ -37,25 +37,25 @@ impl Plain {
         Ok(Plain { source, promised, garbage })
     }
 
-    /// The source of the plain bytes.
+    /// Source of the decompressed bytes.
     pub(crate) fn source(&self) -> &Source<'static> {
         &self.source
     }
 
-    /// The first bytes, without taking them, and how many they are.
+    /// Copies the first bytes without consuming them; returns their number.
     pub(crate) fn peek(&self, out: &mut [u8]) -> Result<usize> {
         ask(&self.source, || self.source.peek(out))
     }
 
-    /// What follows the compressed data, if that is no error.
+    /// Garbage after the compressed data, if it is not an error.
     pub(crate) fn garbage(&self) -> Option<&Garbage> {
         self.garbage.as_ref()
     }
 
-    /// The bytes that were read until now, of a format of this name.
+    /// Report entry for the bytes read so far.
     pub(crate) fn moved(&self, format: &'static str) -> Moved {
         let read = |source: &Source<'_>| source.counters().snapshot().bytes;
-        // The sizes of members, which are read before those are decoded, are not counted twice.
+        // Member sizes are read before the members are decoded; do not count them twice.
         let packed = |source: &Source<'_>| read(source).min(source.len().unwrap_or(u64::MAX));
         let moved = Moved::new(format, self.source.compressed().map_or_else(|| read(&self.source), packed));
         match self.source.codec() {
@@ -65,13 +65,13 @@ impl Plain {
         }
     }
 
-    /// The error if the file changed since it was opened.
+    /// Returns an error if the file changed since it was opened.
     pub(crate) fn changed(&self) -> Option<Error> {
         let change = self.source.check_unchanged().err()?;
         Some(Error::io("reading", self.source.name(), change))
     }
 
-    /// Warns if the content is not what the name promises.
+    /// Warns if the content does not have the compression that the name suggests.
     pub(crate) fn note_name(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
         let Some(promised) = self.promised else { return Ok(()) };
         let how = match self.source.codec() {
@@ -83,14 +83,14 @@ impl Plain {
         warnings.note(options.faults(), "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }
 
-    /// Warns about what follows the compressed data. Called after everything was read.
+    /// Warns about garbage after the compressed data. Call it after reading everything.
     pub(crate) fn note_garbage(&self, warnings: &mut Warnings) {
         if let Some(diagnostic) = self.garbage.as_ref().and_then(Garbage::found) {
             warnings.push("trailing-garbage", diagnostic.clone());
         }
     }
 
-    /// The options for reading these bytes: chunks are the pieces of the source, and progress counts the compressed
+    /// Options for parsing these bytes: uses the pieces of the source as chunks, and reports progress in compressed
     /// bytes.
     pub(crate) fn options(&self, options: &ReadOptions) -> ParseOptions {
         let mut options = options.parse_options();
@@ -107,7 +107,7 @@ impl Plain {
         };
         run.chunk_bytes = self.source.piece_bytes().or(run.chunk_bytes).or(Some(CHUNK_BYTES));
         if self.source.ahead().is_some() {
-            // The other half of the memory holds what is decompressed ahead.
+            // The other half of the memory holds data that is decompressed ahead.
             run.memory_limit /= 2;
             run.chunk_bytes = run.chunk_bytes.map(|bytes| bytes.min(CHUNK_BYTES / 2));
         }
@@ -116,7 +116,7 @@ impl Plain {
             let size = compressed.claimed_len();
             let plain_size = self.source.len();
             let outside = move |plain_bytes: u64| match (size, plain_size) {
-                // The beginning of a piece is read more than once: splitting at lines looks a little further.
+                // Splitting at lines reads the start of a piece more than once.
                 (Some(size), Some(plain_size)) => {
                     (u128::from(size) * u128::from(plain_bytes) / u128::from(plain_size.max(1))) as u64
                 }
@@ -127,7 +127,7 @@ impl Plain {
         options
     }
 
-    /// All bytes, for `what`; `None` if there are more than `most_bytes`.
+    /// Reads all bytes; `None` if there are more than `most_bytes`. `what` describes them in an out-of-memory error.
     pub(crate) fn read_all(&self, most_bytes: u64, cancel: &Cancel, what: &str) -> Result<Option<Vec<u8>>> {
         if self.source.len().is_some_and(|len| len > most_bytes) {
             return Ok(None);
@@ -138,12 +138,12 @@ impl Plain {
     }
 }
 
-/// Opens a regular file, which is read no faster than the options allow.
+/// Opens a regular file, limited to the rate in the options.
 pub(crate) fn regular(path: &Path, options: &ReadOptions) -> io::Result<Source<'static>> {
     Source::open_regular(path).map(|source| options.run.paced_source(source))
 }
 
-/// The limits for compressed data.
+/// Limits for decompression.
 pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
     DecompressLimits::default()
         .with_bytes(options.limits.decompressed_bytes)
@@ -152,7 +152,8 @@ pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
         .with_threads(options.run.worker_threads())
 }
 
-/// All bytes of a source, for `what`; `None` if there are more than `most_bytes`.
+/// Reads all bytes of a source; `None` if there are more than `most_bytes`. `what` describes them in an out-of-memory
+/// error.
 pub(crate) fn read_all(
     source: &Source<'_>,
     garbage: Option<&Garbage>,
@@ -162,7 +163,7 @@ pub(crate) fn read_all(
 ) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let mut end = 0;
-    // Small sources take no more memory than their size.
+    // Small sources need no more memory than their size.
     let step_bytes =
         source.len().map_or(STEP_BYTES, |len| usize::try_from(len + 1).map_or(STEP_BYTES, |len| len.min(STEP_BYTES)));
     loop {

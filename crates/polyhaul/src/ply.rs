@@ -1,4 +1,4 @@
-//! PLY: its header, and its elements as tables. The format itself is in the crate `polyhaul_ply`.
+//! PLY: its header, and its elements as tables. The crate `polyhaul_ply` reads and writes the format.
 
 use crate::declared::{Declared, DeclaredElement, DeclaredProperty};
 use crate::loaded::Tables;
@@ -39,7 +39,7 @@ pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
     })
 }
 
-/// Prepares a file of elements that is written part by part.
+/// Prepares a file of elements that is written in parts.
 pub(crate) fn start_parts<'o>(job: PartsJob<'_, 'o>) -> Result<TablePartsStart<'o>> {
     let PartsJob { comments, infos, folder, name, links, options, report, .. } = job;
     ply::note_remarks([comments, infos], name, &mut report.warnings);

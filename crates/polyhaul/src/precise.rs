@@ -1,5 +1,7 @@
-//! Places scenes with positions or transforms in double precision before they are written: axes, scale, transforms, an
-//! origin. What formats in single precision lose by that is reported here. Other scenes are not touched.
+//! Places scenes with double-precision positions or transforms before they are written: axes, scale, transforms and
+//! origin.
+//!
+//! Reports the precision lost in single-precision formats. Leaves other scenes untouched.
 
 use crate::options::WriteOptions;
 use polyhaul_geometry::exact;
@@ -13,29 +15,29 @@ use polyhaul_model::{Axes, Bounds, Mesh, Scene};
 use polyhaul_pipeline::precision::rounded;
 use std::borrow::Cow;
 
-/// How much finer floats must be around the center for the origin to move there: only then is it far away.
+/// Minimum ratio between float spacings before and after an automatic origin. Below it, the scene is too close to 0.
 const MIN_GAIN: f64 = 4.0;
 
-/// What a format stores of precise scenes.
+/// Precision that the target format supports.
 #[derive(Clone, Copy)]
 pub(crate) struct PreciseTarget<'a> {
     /// The output, for messages.
     pub(crate) output: &'a str,
     pub(crate) keeps_doubles: bool,
-    /// Whether it stores transforms of objects, and an origin.
+    /// Whether the format stores object transforms and an origin.
     pub(crate) has_origin: bool,
 }
 
-/// A scene as it is written, and how.
+/// A placed scene, and the options that write it.
 pub(crate) struct PreciseScene<'a> {
     pub(crate) scene: Cow<'a, Scene>,
     pub(crate) options: Cow<'a, WriteOptions>,
     pub(crate) placement: Placement,
-    /// What was subtracted from all positions.
+    /// Offset subtracted from all positions.
     pub(crate) origin: [f64; 3],
 }
 
-/// Places a scene, if it needs double precision or another origin.
+/// Places a scene, if it needs double precision or another origin; returns others unchanged.
 pub(crate) fn place<'a>(
     scene: Cow<'a, Scene>,
     placement: Placement,
@@ -83,7 +85,7 @@ pub(crate) fn place<'a>(
     })
 }
 
-/// The same options for a scene that has its axes, scale and origin.
+/// Options for a scene whose axes, scale and origin are already applied.
 fn placed_options(options: &WriteOptions, axes: Axes) -> WriteOptions {
     let Axes { forward, up } = axes;
     let scene = options.scene.with_forward_axis(Some(forward)).with_up_axis(Some(up));
@@ -91,7 +93,8 @@ fn placed_options(options: &WriteOptions, axes: Axes) -> WriteOptions {
     options.clone().with_scene(scene)
 }
 
-/// The origin; by default the rounded center of a box that is far away, so that floats hold it.
+/// Origin to subtract. `Auto` uses the center of a distant bounding box, rounded to a float so that formats store it
+/// exactly.
 fn origin_of(origin: Origin, bounds: Option<Bounds<f64>>) -> [f64; 3] {
     match (origin, bounds) {
         (Origin::At(point), _) => point,

@@ -1,14 +1,14 @@
-//! Notes for people in files whose extension is also that of numbers: `license.txt`.
+//! Detects prose in files whose extension is also used for numbers, such as `license.txt`.
 
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Codec, Source};
 use std::path::Path;
 
-/// How much of a text is looked at for a row of numbers.
+/// Bytes that are searched for a row of numbers.
 const PROSE_BYTES: usize = 4096;
 
 /// Whether a file is text without a row of numbers at its start, such as a license. Objects in stores, compressed files
-/// and files that cannot be read count as numbers: reading them says what is wrong.
+/// and unreadable files count as numbers: reading them reports the problem.
 pub(crate) fn is_prose_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_plain = !place::is_url(path) && Codec::of_name(&name).is_none();
@@ -20,7 +20,7 @@ pub(crate) fn is_prose(source: &Source<'_>) -> bool {
     let mut head = [0; PROSE_BYTES];
     let Ok(count) = source.read_next(&mut head) else { return false };
     let text = String::from_utf8_lossy(head.get(..count).unwrap_or_default());
-    // A number may be cut.
+    // The last number may be incomplete.
     let is_cut = count == PROSE_BYTES;
     let text = if is_cut { text.rsplit_once(char::is_whitespace).map_or("", |(text, _)| text) } else { &text };
     let is_row = |line: &str| {

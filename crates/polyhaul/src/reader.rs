@@ -1,6 +1,6 @@
 //! [`Reader`]: an input and how to read it.
 //!
-//! It only holds the options; reading itself starts in `load`, `tables`, `images` and `convert`.
+//! Only holds the options; reading starts in `load`, `tables`, `images` and `convert`.
 
 use crate::convert::{self, Content, Converted};
 use crate::format::Format;
@@ -83,14 +83,14 @@ impl Reader {
         self
     }
 
-    /// Sets limits on what the data may request, such as sizes and counts.
+    /// Sets limits on sizes and counts in the data.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Reader {
         self.options.limits = limits;
         self
     }
 
-    /// Chooses rows of a table, or vertices of a mesh (default: all). Faces go with their vertices.
+    /// Selects rows of a table or vertices of a mesh (default: all). A face is kept if its vertices are.
     ///
     /// ```
     /// use polyhaul::options::RowOptions;
@@ -125,10 +125,9 @@ impl Reader {
         self.run(|input, options| load::load(&Opened::to_read(input, options)?, options))
     }
 
-    /// Hands a mesh to a consumer piece by piece instead of building a model: memory does not grow with the file, apart
-    /// from positions that later faces refer to. This works for STL, for binary PLY with only vertices and faces, and
-    /// for OBJ without materials, colors, lines and points, which is read twice. Returns `None` if the input must be
-    /// read as a scene.
+    /// Streams a mesh to a consumer in pieces instead of building a scene. Memory does not grow with the file, except
+    /// for positions that later faces refer to. Supports STL, binary PLY with only vertices and faces, and OBJ without
+    /// materials, colors, lines and points (read twice). Returns `None` if the input must be read as a scene.
     ///
     /// ```
     /// use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
@@ -160,7 +159,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// The same errors as [`Reader::scene`], and those of the consumer.
+    /// The same errors as [`Reader::scene`], and any error from the consumer.
     pub fn pieces(self, consumer: &dyn MeshConsumer) -> Result<Option<Report>> {
         self.run(|input, options| {
             load::load_pieces(&Opened::to_read(input, options)?, options, consumer).map(Attempt::done)
@@ -192,10 +191,10 @@ impl Reader {
         self.run(|input, options| tables::load(&Opened::to_read(input, options)?, options))
     }
 
-    /// Hands the rows of a table to `take` in batches, in order, on worker threads: about `bytes` bytes of the file, in
-    /// the columns of [`Reader::tables`]. From a PLY file these are the vertices, or the element of
-    /// [`crate::options::TableReadOptions::element`]. There is at least one batch, of no rows if none are kept. Binary
-    /// PLY files are read part by part, if nothing is wrong with them; other files are read first.
+    /// Passes the rows of a table to `take` in batches of about `bytes` bytes of the file, in order, from worker
+    /// threads. The columns are the same as in [`Reader::tables`]. In a PLY file, the rows are the vertices, or the
+    /// element selected by [`crate::options::TableReadOptions::element`]. There is always at least one batch, even if
+    /// no rows are kept. Well-formed binary PLY files are streamed; other files are read completely first.
     ///
     /// ```
     /// use polyhaul::{Input, Reader};
@@ -211,7 +210,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// The same errors as [`Reader::scene`], and those of `take`.
+    /// The same errors as [`Reader::scene`], and any error from `take`.
     pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()> + Send) -> Result<Report> {
         self.run(|input, options| {
             let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
@@ -219,7 +218,7 @@ impl Reader {
         })
     }
 
-    /// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
+    /// Reads a text table (csv, tsv, txt, xyz, pts) into one array with a single type, row by row.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if the options select columns of different types; also any error from
@@ -265,9 +264,8 @@ impl Reader {
     /// Conversions between table formats (PLY, csv, tsv, txt, xyz, pts, npy) keep everything: all columns and their
     /// types, elements that are not part of a mesh, lists, comments and their order. From a PLY file, the vertices
     /// become the table, or the element selected by [`crate::options::TableReadOptions::element`]; a table becomes the
-    /// vertices of a PLY file. OBJ and STL are converted as scenes, and so are the other formats if the write options
-    /// change axes or scale, triangulate, or drop parts. Anything that the target cannot store is reported as a
-    /// warning.
+    /// vertices of a PLY file. OBJ and STL are converted as scenes, and so are other formats if the write options
+    /// change axes or scale, triangulate, or drop parts. Anything the target cannot store is reported as a warning.
     ///
     /// ```
     /// use polyhaul::{Input, Reader, Writer};
@@ -285,14 +283,14 @@ impl Reader {
     ///
     /// # Errors
     /// Any error from reading or writing. The reader's limits apply to both sides. Each side uses its own number of
-    /// threads; a [`crate::options::RunOptions::pool`] is taken from the reader.
+    /// threads, and both use the reader's [`crate::options::RunOptions::pool`].
     pub fn convert(self, writer: Writer) -> Result<Report> {
         self.convert_with(writer, |_, _| Ok(())).map(Converted::report)
     }
 
     /// Like [`Reader::convert`], but calls `before` with the content and the read report before the target is replaced:
-    /// before anything is written, or once all is, for tables that are written while they are read
-    /// ([`Content::Rows`]). If `before` returns an error, the job stops and the target is left untouched.
+    /// before writing starts or, for tables written while they are read ([`Content::Rows`]), after all rows are
+    /// written. An error from `before` stops the job and leaves the target untouched.
     ///
     /// # Errors
     /// Any error from `before` or from [`Reader::convert`].

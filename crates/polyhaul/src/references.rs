@@ -1,10 +1,10 @@
-//! Files that an asset refers to: their names relative to the output.
+//! Names of referenced files, relative to the output.
 //!
-//! The same rules apply to all formats: textures and spectra of MTL, material libraries, the files of pbrt scenes, and
-//! `TextureFile` comments of PLY. A name that was read is looked up where readers look (see [`crate::resolve`]) and
-//! written such that it leads to the same file from the output's folder; or, with [`WriteOptions::copy_assets`], to a
-//! copy there. Files inside a file become files next to the output. A name that will not be found is a warning. A
-//! scene whose folder is unknown keeps its names.
+//! The same rules apply to all formats: textures and spectra of MTL, material libraries, files of pbrt scenes, and
+//! `TextureFile` comments of PLY. A name that was read is resolved as readers do (see [`crate::resolve`]) and rewritten
+//! to refer to the same file from the output's folder or, with [`WriteOptions::copy_assets`], to a copy there. Files
+//! inside a file become files next to the output. A name that cannot be resolved is a warning. If the scene's folder is
+//! unknown, its names are kept.
 //!
 //! Finding files is in `locate`, copying them in `copies`, comparing them in `same`.
 
@@ -37,45 +37,45 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-/// The word that begins a comment of PLY with the name of a texture.
+/// Keyword of PLY comments that refer to a texture.
 const PLY_TEXTURE: &str = "texturefile";
 /// Options of texture maps whose value is a word.
 const WORD_OPTIONS: [&str; 3] = ["-imfchan", "-type", "-colorspace"];
 
 const COPY_HINT: &str = "use --copy-assets to copy it next to the output";
 
-/// Whether a name must be that of a file.
+/// Whether a name must refer to a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// It is one.
+    /// It refers to a file.
     File,
-    /// It may be something else.
+    /// It may be something other than a file name.
     Maybe,
-    /// It is a material library that was not read, about which reading warned. It is not copied: its own references
-    /// are unknown.
+    /// A material library that was not read, which reading already warned about. It is not copied, because its own
+    /// references are unknown.
     Library,
 }
 
-/// A file that is to become a part of the output.
+/// Result of resolving a file to embed in the output.
 #[cfg(feature = "gltf")]
 pub(crate) enum Found {
-    /// It may be read.
+    /// The file can be read.
     At(FoundAt),
-    /// It may not be read, and how it may.
+    /// The file may not be read; contains the remedy.
     Outside(&'static str),
-    /// There is no such file.
+    /// No such file.
     Nothing,
 }
 
-/// A folder that is written to.
+/// Output folder.
 struct Target {
-    /// As named by the caller.
+    /// As written by the caller.
     folder: PathBuf,
-    /// Without links.
+    /// Canonical path.
     real: PathBuf,
 }
 
-/// Names the files that an asset refers to as they are found from its new place.
+/// Rewrites names of referenced files, relative to the output.
 pub(crate) struct Relinker<'o> {
     options: &'o WriteOptions,
     reading: ReadOptions,
@@ -83,21 +83,21 @@ pub(crate) struct Relinker<'o> {
     target: Option<Target>,
     output: String,
     locator: Locator,
-    /// New names by folder and name; `None` if a name stays.
+    /// New names by folder and name; `None` if a name is kept.
     known: HashMap<String, Option<String>>,
     copies: Copies,
-    /// The files with a warning, so that each has only one.
+    /// Warnings issued so far, so that each is issued only once.
     warned: HashSet<String>,
     warnings: Warnings,
 }
 
 impl<'o> Relinker<'o> {
-    /// For an asset that is written to `output`.
+    /// Creates a relinker for an asset written to `output`.
     pub(crate) fn new(output: &Output, options: &'o WriteOptions) -> Result<Relinker<'o>> {
         let target = match file_of(output) {
             Some(path) => {
                 let folder = folder_of(path);
-                // If there is no such folder, writing will fail soon.
+                // If the folder does not exist, writing fails later.
                 place::real(&folder).ok().map(|real| Target { folder, real })
             }
             None if options.copy_assets => {
@@ -123,22 +123,22 @@ impl<'o> Relinker<'o> {
         Ok(links)
     }
 
-    /// Keeps a name in the output's folder free of copies.
+    /// Reserves a name in the output's folder, so that no copy uses it.
     pub(crate) fn reserve(&mut self, name: &str) {
         self.copies.taken.insert(name.to_lowercase());
     }
 
-    /// Keeps all names with this beginning free of copies.
+    /// Reserves all names with this prefix.
     pub(crate) fn reserve_prefix(&mut self, prefix: &str) {
         self.copies.reserved_prefix = Some(prefix.to_lowercase());
     }
 
-    /// Names in lower case that other files of the output must not take.
+    /// Lowercase names that other files of the output must not use.
     pub(crate) fn taken(&self) -> &HashSet<String> {
         &self.copies.taken
     }
 
-    /// Writes the copies, which are put in place before the main file, and passes on the warnings.
+    /// Writes copies as temporary files, to be renamed before the main file, and passes on the warnings.
     pub(crate) fn finish(mut self, warnings: &mut Warnings) -> Result<Vec<Written>> {
         warnings.extend(self.warnings);
         warnings.refuse_losses(self.options.strictness())?;
@@ -149,7 +149,8 @@ impl<'o> Relinker<'o> {
         Ok(written)
     }
 
-    /// Whether names may change: files are copied, or the output is in another folder than the file with the names.
+    /// Whether names may change: files are copied, or the output is in another folder than the file that contains the
+    /// names.
     fn is_active(&self, place: &FolderPlace, included: &str) -> bool {
         let file = place.library.as_ref().unwrap_or(&place.scene);
         let moves = match &self.target {
@@ -160,8 +161,8 @@ impl<'o> Relinker<'o> {
         self.options.copy_assets || moves || !included.is_empty()
     }
 
-    /// The new form of `name`; `None` if it stays. Readers look for it in `folder`, and then in `included`, which is
-    /// relative to it.
+    /// Returns the new name for `name`, or `None` if it is kept. Readers resolve it relative to `folder`, then to
+    /// `included`, which is relative to `folder`.
     pub(crate) fn relink(
         &mut self,
         folder: &SourceFolder,
@@ -188,7 +189,7 @@ impl<'o> Relinker<'o> {
 
     fn resolve(&mut self, place: &FolderPlace, included: &str, name: &str, need: Need) -> Result<Option<String>> {
         let is_active = self.is_active(place, included);
-        // Names that are not UTF-8 are written in other bytes than they were read.
+        // Names that are not UTF-8 are written with different bytes than they were read.
         if !is_active && name.is_ascii() && !is_inner_name(name) {
             return Ok(None);
         }
@@ -221,8 +222,8 @@ impl<'o> Relinker<'o> {
         }
     }
 
-    /// The file of a name, to become a part of the output: in the scene's folder or the output's, or in the scene's
-    /// archive, all of which comes from one place.
+    /// Finds a file to embed in the output. It must be in the folder of the scene or the output, or in the scene's
+    /// archive, whose members all have the same origin.
     #[cfg(feature = "gltf")]
     pub(crate) fn find_to_embed(&mut self, place: &FolderPlace, name: &str) -> Result<Found> {
         let mut located = self.locator.locate(place, "", name, &self.reading)?;
@@ -252,7 +253,8 @@ impl<'o> Relinker<'o> {
         })
     }
 
-    /// The name of a file inside a file, which becomes a file next to the output: other programs do not find it.
+    /// Returns the name for extracting a file inside a file next to the output, since other programs cannot read inner
+    /// files.
     fn extract(&mut self, place: &FolderPlace, name: &str, file: LocatedFile) -> Result<Option<String>> {
         let Some(target) = &self.target else {
             let message = format!("{} is inside a file and cannot be found from the output", quoted(name));
@@ -296,8 +298,8 @@ impl<'o> Relinker<'o> {
         self.link(place, name, &file, is_active, !self.options.copy_assets)
     }
 
-    /// The name of a file that stays where it is. `is_noted` is whether to warn if that is outside: a file that was to
-    /// be copied already has a warning.
+    /// Returns the name of a file that is not copied. `is_noted` is whether to warn if the file is outside; a file that
+    /// could not be copied already has a warning.
     fn link(
         &mut self,
         place: &FolderPlace,
@@ -321,7 +323,7 @@ impl<'o> Relinker<'o> {
         // A name with the same meaning keeps its spelling.
         let stays = text(&slashed(name)).as_ref() == Some(&new);
         if is_noted && (leads_out(&new) || !file.real.starts_with(&target)) {
-            // Nothing leads from a bucket to a disk, or back.
+            // No relative path leads from a bucket to a disk or back.
             let can_lead = place::is_url(&file.real) == place::is_url(&target);
             let more = if can_lead { ", or read the output with --allow-outside" } else { "" };
             let hint = format!("{COPY_HINT}{more}");
@@ -342,13 +344,13 @@ impl<'o> Relinker<'o> {
         }
     }
 
-    /// A material whose files are found from the output; `scene` is the folder of its scene.
+    /// Rewrites the file names in a material; `scene` is the folder of its scene.
     pub(crate) fn material<'m>(&mut self, material: &'m Material, scene: &SourceFolder) -> Result<Cow<'m, Material>> {
         let folder = material.folder.or(scene);
         with_names(material, &mut |name| self.relink(folder, "", name, Need::File))
     }
 
-    /// The same for all materials of a scene.
+    /// Rewrites the file names in all materials of a scene.
     pub(crate) fn materials<'m>(
         &mut self,
         materials: &'m [Material],
@@ -363,7 +365,7 @@ impl<'o> Relinker<'o> {
         Ok(linked)
     }
 
-    /// The materials that are `used`, with diffuse maps that are found from the output; no other file is looked for.
+    /// Rewrites the diffuse maps of materials that are `used`; resolves no other file.
     pub(crate) fn textures<'m>(
         &mut self,
         materials: &'m [Material],
@@ -382,7 +384,7 @@ impl<'o> Relinker<'o> {
         Ok(linked)
     }
 
-    /// Comments of PLY whose textures are found from the output.
+    /// Rewrites the textures in PLY comments.
     pub(crate) fn comments<'c>(&mut self, comments: &'c [String], folder: &SourceFolder) -> Result<Cow<'c, [String]>> {
         let mut linked = Cow::Borrowed(comments);
         for (number, comment) in comments.iter().enumerate() {
@@ -397,7 +399,7 @@ impl<'o> Relinker<'o> {
         Ok(linked)
     }
 
-    /// The names in a pbrt scene that change.
+    /// Returns the file names in a pbrt scene that change.
     pub(crate) fn render<'a>(&mut self, render: &'a Render, folder: &SourceFolder) -> Result<RenamedFiles<'a>> {
         let mut renamed = RenamedFiles::default();
         let render_folder = render.folder.as_ref().map_or_else(SourceFolder::default, SourceFolder::new);
@@ -425,7 +427,7 @@ impl<'o> Relinker<'o> {
     }
 }
 
-/// A material with file names replaced by `name_of`, if it returns one.
+/// Replaces file names in a material by the result of `name_of`, if it returns one.
 pub(crate) fn with_names<'m>(
     material: &'m Material,
     name_of: &mut dyn FnMut(&str) -> Result<Option<String>>,
@@ -452,7 +454,7 @@ pub(crate) fn with_names<'m>(
     Ok(linked)
 }
 
-/// The name of a file that a pbrt scene has, relative to the scene's folder.
+/// Rewrites a file name in a pbrt scene relative to the scene's folder.
 pub(crate) fn from_scene_folder(folder: &SourceFolder, included: &str, name: &str) -> Result<Option<String>> {
     let Some(place) = folder.place().filter(|_| !included.is_empty()) else { return Ok(None) };
     let options = WriteOptions::default();
@@ -461,7 +463,7 @@ pub(crate) fn from_scene_folder(folder: &SourceFolder, included: &str, name: &st
     links.resolve(place, included, name, Need::Maybe)
 }
 
-/// Mesh files that a pbrt scene names, under their new names, in lower case: no new file may take their place.
+/// Lowercase names of mesh files that a pbrt scene refers to, after renaming; new files must not use them.
 pub(crate) fn taken(render: &Render, renamed: &RenamedFiles<'_>) -> Result<HashSet<String>> {
     let mut taken = HashSet::new();
     for shape in render.shapes().filter(|shape| shape.class() == "plymesh") {
@@ -476,7 +478,7 @@ pub(crate) fn taken(render: &Render, renamed: &RenamedFiles<'_>) -> Result<HashS
     Ok(taken)
 }
 
-/// Spectra and apertures may have names that are not file names.
+/// Spectra and apertures can have values that are not file names.
 fn need(parameter: &Parameter<'_>) -> Need {
     match parameter.kind {
         ParameterType::String if parameter.name != "aperture" => Need::File,
@@ -484,7 +486,7 @@ fn need(parameter: &Parameter<'_>) -> Need {
     }
 }
 
-/// Passes all parameters that may name a file to be read to `see`.
+/// Calls `see` with all parameters that may contain a file name.
 fn each<'a>(render: &'a Render, see: &mut dyn FnMut(Parameters<'a>) -> Result<()>) -> Result<()> {
     let entities = render.camera.iter().chain(&render.media).chain(&render.lights).chain(&render.area_lights);
     let entities = entities.chain(render.textures.iter().map(|texture| &texture.entity));
@@ -502,7 +504,7 @@ fn colors_mut(m: &mut Material) -> [&mut Option<Color>; 5] {
     [&mut m.ambient, &mut m.diffuse, &mut m.specular, &mut m.emission, &mut m.transmission]
 }
 
-/// The beginning of a file name in an unknown statement of MTL: `map_RMA -bm 1 a b.png`.
+/// Offset of a file name in an unknown MTL statement, such as `map_RMA -bm 1 a b.png`.
 fn file_in_statement(statement: &str) -> Option<usize> {
     let (keyword, mut rest) = statement.split_once([' ', '\t'])?;
     keyword.get(..4).filter(|start| start.eq_ignore_ascii_case("map_"))?;
@@ -526,7 +528,7 @@ fn quoted(name: &str) -> String {
     format!("`{}`", names::shown(name))
 }
 
-/// The name of a file from a folder: relative if there is a way, and as it was if it was absolute and still leads out.
+/// Name of a file relative to a folder. Absolute names outside the folder are kept.
 fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
     if file.path.is_absolute() {
         let inside = file.real.strip_prefix(target).ok();
@@ -534,7 +536,7 @@ fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
     }
     let linked = place::real(&file.base).ok().and_then(|base| place::cleaned(&base.join(&file.path)));
     let way = linked.and_then(|linked| way_between(target, &linked));
-    // A step up from a link leads elsewhere than the text suggests.
+    // `..` after a symlink leads elsewhere than its text suggests.
     let leads_there = |way: &PathBuf| place::real(&target.join(way)).is_ok_and(|real| real == file.real);
     match way.filter(leads_there).or_else(|| way_between(target, &file.real)) {
         Some(way) => text(&way),
@@ -542,21 +544,21 @@ fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
     }
 }
 
-/// The way from one folder to another. `None` if there is none, as between drives of Windows, or buckets.
+/// Relative path between folders; `None` if there is none, as between Windows drives or buckets.
 fn way(from: &Path, to: &Path) -> Option<PathBuf> {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    // No way leads from bucket to bucket.
+    // The first two components are the scheme and the bucket, which must be equal.
     let min = if place::is_url(from) || place::is_url(to) { 2 } else { 1 };
     (shared >= min).then(|| up.chain(to.components().skip(shared)).collect())
 }
 
-/// The way from a folder to a file.
+/// Relative path from a folder to a file.
 fn way_between(from: &Path, file: &Path) -> Option<PathBuf> {
     Some(way(from, file.parent()?)?.join(file.file_name()?))
 }
 
-/// A path as scenes have it: with slashes, and without steps that lead nowhere.
+/// Formats a path for scenes: with slashes, without redundant components.
 fn text(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.components() {
@@ -570,14 +572,14 @@ fn text(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// A name at the end of a line of text, which may begin with options; `None` if that is impossible.
+/// Makes a name safe at the end of a line that may start with options; `None` if that is impossible.
 fn safe_on_a_line(name: String) -> Option<String> {
     let is_safe = !name.contains(char::is_control) && !name.ends_with([' ', '\t', '\\']);
     let is_misread = name.starts_with(['-', '#', ' ', '\t']);
     is_safe.then(|| if is_misread { format!("./{name}") } else { name })
 }
 
-/// Whether a path without links lies in a folder or below.
+/// Whether a canonical path is in a folder or below it.
 fn is_below(real: &Path, folder: &Path) -> bool {
     place::real(folder).is_ok_and(|folder| real.starts_with(folder))
 }

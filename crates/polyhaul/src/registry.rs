@@ -1,9 +1,9 @@
-//! The registry of formats: how each is read and written, by the rows in `formats`.
+//! Registry of formats: how each is read and written, from the rows in `formats`.
 //!
-//! A row has the names of a format, its kind of content, its signature, and how it is read and written. The former
-//! three are in `format`, on which everything that opens files depends. Adding a format means a folder with its code
-//! and a row; it is named nowhere else. Operations on every input and output are in `load`, `save`, `images` and
-//! `tables`; nothing here opens a file.
+//! A row consists of the format's names, kind of content and signature, and its readers and writers. The former are in
+//! `format`, which all code that opens files depends on. To add a format, add a folder with its code and a row; nothing
+//! else names it. Operations on all inputs and outputs are in `load`, `save`, `images` and `tables`; nothing here opens
+//! a file.
 
 mod handlers;
 
@@ -29,57 +29,57 @@ use polyhaul_pipeline::table_parts::TableSource;
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
 
-/// How a format is read and written.
+/// Readers and writers of a format.
 pub(crate) struct Handlers {
     read: Readers,
     write: Writers,
-    /// The data that its speed is measured with, if any: one format for each kind of work.
+    /// Data for measuring its speed, if any; one format for each kind of work.
     kernel: Option<KernelData>,
 }
 
-/// The data that the speed of a format is measured with; see `kernels`.
+/// Data for measuring the speed of a format; see `kernels`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KernelData {
     Mesh,
-    /// A scene for a renderer.
+    /// A renderer scene.
     Render,
     Table,
-    /// An image of bytes.
+    /// An 8-bit image.
     Picture,
-    /// An image of floats, which is only read.
+    /// A floating-point image; only its reader is measured.
     Light,
 }
 
-/// Reads a mesh piece by piece; declines if this file must be read as a scene.
+/// Reads a mesh in pieces; declines if the file must be read as a scene.
 pub(crate) type PiecesReader = fn(&mut ReadJob<'_>, &dyn MeshConsumer) -> Result<Attempt<()>>;
 
-/// Reads tables part by part, of about so many bytes, with a function that returns how many threads it had, or declines
-/// to have the file read as a whole. Declines, too, if this file must be.
+/// Reads tables in parts of about the given number of bytes. The function consumes the parts and returns its number of
+/// threads, or declines. Also declines if the file itself must be read as a whole.
 pub(crate) type PartsReader =
     fn(&mut ReadJob<'_>, usize, &mut dyn FnMut(&dyn TableSource) -> Result<Attempt<usize>>) -> Result<Attempt<()>>;
 
-/// How a format is read, for each kind of content that it has.
+/// Readers of a format, one for each kind of content.
 pub(crate) struct Readers {
     pub(crate) scene: Option<fn(&mut ReadJob<'_>) -> Result<Scene>>,
-    /// Reads a mesh piece by piece.
+    /// Reads a mesh in pieces.
     pub(crate) pieces: Option<PiecesReader>,
     pub(crate) tables: Option<fn(&mut ReadJob<'_>) -> Result<Tables>>,
-    /// Reads tables part by part.
+    /// Reads tables in parts.
     pub(crate) parts: Option<PartsReader>,
     pub(crate) image: Option<fn(&mut ReadJob<'_>) -> Result<Image>>,
     pub(crate) texture: Option<fn(&mut ReadJob<'_>) -> Result<Texture>>,
-    /// Whether layers and parts of an image can be chosen.
+    /// Whether layers and parts of an image can be selected.
     pub(crate) has_layers: bool,
-    /// Whether pixels take several times as much memory as in the file.
+    /// Whether decoded pixels take several times the memory of the file.
     pub(crate) is_packed: bool,
-    /// Whether a file may be read twice, since its text shows whether coordinates need double precision.
+    /// Whether a text file may be read a second time in double precision, if its digits require that.
     pub(crate) decides_precision: bool,
 }
 
-/// How a format is written, for each kind of content that it holds.
+/// Writers of a format, one for each kind of content.
 pub(crate) struct Writers {
     pub(crate) scene: Option<SceneWriter>,
-    /// How splats are packed while they are read from a table.
+    /// Packs splats of a table while they are read.
     pub(crate) pack: Option<PackSplats>,
     pub(crate) tables: Option<TablesWriter>,
     pub(crate) image: Option<ImageWriter>,
@@ -92,7 +92,7 @@ pub(crate) type TextureWriter = fn(&Texture, &WriteOptions, &mut Writing<'_, '_>
 /// Writes scenes.
 #[derive(Clone, Copy)]
 pub(crate) enum SceneWriter {
-    /// Scenes for a renderer as they are.
+    /// Renderer scenes, written as they are.
     Render(fn(Cow<'_, Scene>, Output, &WriteOptions) -> Result<Report>),
     Meshes(MeshWriter),
 }
@@ -100,19 +100,19 @@ pub(crate) enum SceneWriter {
 /// Writes meshes, objects and materials.
 #[derive(Clone, Copy)]
 pub(crate) struct MeshWriter {
-    /// Changes to a scene before that: axes, scale, triangles.
+    /// The requested axes, scale and triangulation, adapted to the format.
     pub(crate) placement: fn(&Scene, &WriteOptions) -> Result<Placement>,
-    /// Whether it stores triangles alone.
+    /// Whether it only stores triangles.
     pub(crate) only_triangles: bool,
     /// Whether it stores positions in double precision.
     pub(crate) keeps_doubles: fn(&WriteOptions) -> bool,
-    /// Whether it stores an origin of coordinates.
+    /// Whether it stores an origin.
     pub(crate) has_origin: bool,
-    /// The highest degree of harmonics that it stores of Gaussian splats; `None` if splats are only points there.
+    /// Maximum degree of spherical harmonics of Gaussian splats; `None` if splats are written as points.
     pub(crate) splat_degree: Option<usize>,
-    /// Whether it stores transforms of Gaussian splats, which have y up there.
+    /// Whether it stores transforms of Gaussian splats, with y up.
     pub(crate) has_upright_splats: bool,
-    /// How faces are triangulated if requested.
+    /// Triangulates faces, if requested.
     pub(crate) triangulate: fn(&mut Scene, &Placement, &RunOptions) -> Result<()>,
     pub(crate) write: fn(MeshJob<'_>) -> Result<()>,
 }
@@ -120,27 +120,27 @@ pub(crate) struct MeshWriter {
 /// Writes tables.
 #[derive(Clone, Copy)]
 pub(crate) struct TablesWriter {
-    /// Whether the options request something that only a mesh has.
+    /// Whether the options require a mesh.
     pub(crate) wants_mesh: fn(&WriteOptions) -> bool,
     pub(crate) write: fn(TablesJob<'_>) -> Result<()>,
-    /// Prepares a file that is written part by part.
+    /// Prepares a file that is written in parts.
     pub(crate) start_parts: for<'o> fn(PartsJob<'_, 'o>) -> Result<TablePartsStart<'o>>,
 }
 
 /// Writes images.
 #[derive(Clone, Copy)]
 pub(crate) struct ImageWriter {
-    /// The samples and channels that an image is converted to.
+    /// Sample type and channels that an image is converted to.
     pub(crate) held: fn(&Image) -> Held,
-    /// Warns about what it cannot store of a converted image, which had samples of this type.
+    /// Warns about content of a converted image that it cannot store; the sample type is that before the conversion.
     pub(crate) note: fn(&mut Log<'_>, &Image, SampleType, &WriteOptions) -> Result<()>,
-    /// Whether it stores channels and attributes by name.
+    /// Whether it stores named channels and attributes.
     pub(crate) has_names: bool,
-    /// Whether it stores an attribute, without names for everything.
+    /// Whether it stores an attribute, in a format without named attributes.
     pub(crate) stores: fn(&ImageAttribute) -> bool,
-    /// Removes what it stores of a description of colors.
+    /// Removes the parts of a color profile that it stores.
     pub(crate) store_profile: fn(&mut ColorProfile),
-    /// Whether all pixels are approximate anyway.
+    /// Whether compression is lossy, so all pixels are approximate.
     pub(crate) is_lossy: bool,
     pub(crate) write: fn(&Image, &WriteOptions, &mut Writing<'_, '_>) -> Result<()>,
 }
@@ -156,7 +156,7 @@ const NO_READERS: Readers = Readers {
     is_packed: false,
     decides_precision: false,
 };
-/// A writer without warnings of its own; rows override what the format holds and how it is written.
+/// Defaults of an image writer, without warnings; rows override them.
 const IMAGE_WRITER: ImageWriter = ImageWriter {
     held: Held::integers,
     note: |_, _, _, _| Ok(()),
@@ -171,24 +171,24 @@ const NO_WRITERS: Writers = Writers { scene: None, pack: None, tables: None, ima
 const NO_HANDLERS: Handlers = Handlers { read: NO_READERS, write: NO_WRITERS, kernel: None };
 
 impl Handlers {
-    /// The same; without writers in a build that only reads, which then has none of their code.
+    /// Removes the writers in builds that only read, so that the linker drops their code.
     const fn trimmed(self) -> Handlers {
         if cfg!(feature = "writing") { self } else { Handlers { write: NO_WRITERS, ..self } }
     }
 }
 
 impl Format {
-    /// How it is read.
+    /// Readers of the format.
     pub(crate) fn readers(self) -> &'static Readers {
         &HANDLERS[self.row()].read
     }
 
-    /// How it is written.
+    /// Writers of the format.
     pub(crate) fn writers(self) -> &'static Writers {
         &HANDLERS[self.row()].write
     }
 
-    /// The data that its speed is measured with, if any.
+    /// Data for measuring its speed, if any.
     pub(crate) fn kernel_data(self) -> Option<KernelData> {
         HANDLERS[self.row()].kernel
     }
@@ -199,7 +199,7 @@ impl Format {
         scene.is_some() || tables.is_some() || image.is_some()
     }
 
-    /// Whether its kind of content can be converted to another format, which is written.
+    /// Whether its kind of content can be converted to `to`, and `to` can be written.
     pub fn converts_to(self, to: Format) -> bool {
         self.is_image() == to.is_image() && to.is_written()
     }

@@ -1,7 +1,7 @@
 //! Recompresses files without interpreting their content, and estimates how small they would become.
 //!
-//! This module knows nothing about formats. Output is split into members, as everywhere else in this crate, so the
-//! sizes that [`sampled`] predicts match what [`repack`] writes.
+//! Independent of file formats. Output is split into members as in the rest of this crate, so the sizes predicted by
+//! [`sampled`] match the output of [`repack`].
 
 use crate::input::{Input, Output};
 use crate::open::Opened;
@@ -17,7 +17,7 @@ use polyhaul_pipeline::read::{Extent, ask, buffer, check_end, fill};
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::write::{Compression, Pages, encoder, pack};
 
-/// Bytes that are in memory at the same time.
+/// Bytes in memory at a time.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 
 /// Decompresses an input and writes it with the compression set in `write`. Of `write`, only `compression`, `durable`
@@ -70,7 +70,7 @@ pub fn repack(
     })
 }
 
-/// Bytes that are there, a member each.
+/// Bytes in memory, split into members of [`MEMBER_BYTES`].
 struct Batch<'a> {
     bytes: &'a [u8],
 }
@@ -102,14 +102,14 @@ impl Pages for Batch<'_> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sizes {
-    /// How it is compressed.
+    /// The file's own compression, if any.
     pub codec: Option<Codec>,
     /// Whether decompression is serial: the file has only one member, or its members cannot be located without
     /// decompressing.
     pub is_stream: bool,
     /// The size of the file, in bytes.
     pub bytes: u64,
-    /// The uncompressed size, in bytes. For a stream, it is estimated from the sample, or taken from the end of a gzip
+    /// The uncompressed size, in bytes. For a stream, it is estimated from the sample, or read from the end of a gzip
     /// file if that is close to the estimate.
     pub plain_bytes: u64,
     /// The size that [`repack`] would write for each codec, in the order requested.
@@ -157,8 +157,8 @@ pub fn sampled(
     })
 }
 
-/// The plain bytes of a gzip file of one member, given an estimate: the file ends with their number modulo 2^32 (RFC
-/// 1952, ISIZE). `None` if that is far from the estimate, as for several members.
+/// Uncompressed size of a gzip file with a single member, which ends with its size modulo 2^32 (RFC 1952, ISIZE).
+/// `None` if that is far from the estimate, as in files with several members.
 fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     let mut last = [0; 4];
     let offset = outside.len()?.checked_sub(last.len() as u64)?;
@@ -168,7 +168,7 @@ fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     nearest(guess, u32::from_le_bytes(last))
 }
 
-/// The number nearest to the estimate that equals `rest` modulo 2^32; `None` if it is not within a factor of 1.5.
+/// The number nearest to `guess` that equals `rest` modulo 2^32; `None` if it differs by more than a factor of 1.5.
 fn nearest(guess: u64, rest: u32) -> Option<u64> {
     let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;
     let candidate = (times << 32) | u64::from(rest);
@@ -176,7 +176,7 @@ fn nearest(guess: u64, rest: u32) -> Option<u64> {
     (2 * many <= 3 * few).then_some(candidate)
 }
 
-/// Pieces of a member's size from all over the file, or its beginning.
+/// Reads pieces the size of a member: spread over the file, or from its start if the source cannot seek.
 fn pieces(plain: &Plain, sample_bytes: u64) -> Result<Vec<Vec<u8>>> {
     let source = plain.source();
     let count = sample_bytes.div_ceil(MEMBER_BYTES as u64).max(1);
@@ -224,7 +224,7 @@ mod tests {
         for (guess, rest, expected) in [
             (1000, 1200, Some(1200)),
             (1000, 700, Some(700)),
-            // Another member follows, or something else.
+            // Another member or trailing data follows.
             (1000, 100, None),
             (1000, 4_000_000_000, None),
             (WRAP + 1000, 0, Some(WRAP)),

@@ -1,6 +1,6 @@
-//! The report of a job: bytes, time per phase, threads, warnings.
+//! Report of a job: bytes, time per phase, threads, warnings.
 //!
-//! A report is plain data. The command renders it (`surfaces/cli`).
+//! Plain data only; `surfaces/cli` renders it.
 
 use polyhaul_bytes::Codec;
 #[cfg(feature = "tracing")]
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 /// The report of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The bytes read from all sources, including referenced files; for compressed files, the compressed size.
+    /// Bytes read from all sources, including referenced files. Compressed files count with their compressed size.
     pub bytes_in: u64,
-    /// The same after decompression; equal to `bytes_in` if nothing was compressed.
+    /// Bytes read, after decompression; equal to `bytes_in` if nothing was compressed.
     pub plain_bytes_in: u64,
     /// The compression of the main input, if any.
     pub codec: Option<Codec>,
@@ -31,19 +31,19 @@ pub struct Report {
     pub writes: Vec<Moved>,
     /// The files that were written, the asset itself first.
     pub files: Vec<FileWritten>,
-    /// The number of referenced files, and of images inside glTF files, copied next to the output. Their bytes are
+    /// The number of referenced files and images inside glTF files that were copied next to the output. Their bytes are
     /// included in `bytes_out`.
     pub copied_files: u64,
     /// The total size of those copies, in bytes.
     pub copied_bytes: u64,
-    /// The largest size of arrays that were moved to disk because they did not fit in memory, in bytes: of conversions
-    /// with [`RunOptions::total_memory`](crate::options::RunOptions::total_memory).
+    /// Peak size of spilled arrays, in bytes. Only conversions with
+    /// [`RunOptions::total_memory`](crate::options::RunOptions::total_memory) spill.
     pub spilled_bytes: u64,
     /// Time by phase, in order; `read` and `write` are among the names.
     pub phases: Vec<Phase>,
-    /// The time from the start until a whole picture was in memory, with a sample for each pixel at least: of previews.
+    /// Time until the first complete picture was in memory, with at least one sample per pixel; previews only.
     pub first_pixel: Option<Duration>,
-    /// The number of line ends in an OBJ file that was read as a scene; 0 for everything else.
+    /// Line ends in an OBJ file read as a scene; 0 for other inputs.
     pub lines: u64,
     /// The number of worker threads.
     pub threads: usize,
@@ -58,20 +58,20 @@ pub struct FileWritten {
     pub path: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// XXH3 of its content (128 bits), if [`WriteOptions::hash`](crate::WriteOptions::hash) asked for it.
+    /// XXH3-128 hash of its content, if [`WriteOptions::hash`](crate::WriteOptions::hash) is set.
     pub hash: Option<u128>,
 }
 
-/// A part of a job and its wall time.
+/// A phase of a job and its wall time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// The name: `read`, `transform`, `write`.
+    /// Phase name, such as `read`, `transform` or `write`.
     pub name: &'static str,
     /// Wall time.
     pub elapsed: Duration,
 }
 
-/// The time of a phase that runs.
+/// Clock of a running phase.
 pub(crate) struct Clock {
     name: &'static str,
     start: Instant,
@@ -80,19 +80,19 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The phase `name` begins.
+    /// Starts the phase `name`.
     pub(crate) fn start(name: &'static str) -> Clock {
         let start = Instant::now();
         Clock { name, start, section: trace::section_from(name, start), span: None }
     }
 
-    /// The same; this thread is in `phase` until it ends.
+    /// Like [`Clock::start`], but also records this thread in `phase` until the clock stops.
     pub(crate) fn start_in(name: &'static str, phase: trace::Phase) -> Clock {
         let clock = Clock::start(name);
         Clock { span: Some(trace::span_from(phase, clock.start)), ..clock }
     }
 
-    /// It ends.
+    /// Stops the clock and appends the phase to the report.
     pub(crate) fn stop(self, report: &mut Report) {
         let end = Instant::now();
         report.phases.push(Phase { name: self.name, elapsed: end.saturating_duration_since(self.start) });
@@ -104,7 +104,7 @@ impl Clock {
 }
 
 impl Report {
-    /// The report of writing a format, which decides on the severities of warnings.
+    /// Report of writing a format; the format determines the severity of each warning.
     pub(crate) fn of_writing(format: &'static str) -> Report {
         Report { warnings: Warnings::for_target(format), ..Report::default() }
     }
@@ -114,7 +114,7 @@ impl Report {
         self.phases.iter().map(|phase| phase.elapsed).sum()
     }
 
-    /// Runs `work` as the phase `name`: a phase is a function.
+    /// Runs `work` as the phase `name` and records its wall time.
     pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let clock = Clock::start_in(name, trace::Phase::Transform);
         let result = work();
@@ -127,7 +127,7 @@ impl Report {
         Facts::new(self.reads.clone(), self.writes.clone())
     }
 
-    /// Notes that a picture is whole, unless an earlier one was.
+    /// Records the time of the first complete picture, unless one is already recorded.
     pub(crate) fn note_first_pixel(&mut self) {
         if self.first_pixel.is_none() {
             self.first_pixel = Some(self.elapsed());
@@ -135,14 +135,14 @@ impl Report {
         }
     }
 
-    /// Notes bytes that were read.
+    /// Adds bytes read.
     pub(crate) fn note_read(&mut self, moved: Moved) {
         self.bytes_in += moved.bytes;
         self.plain_bytes_in += moved.plain_bytes;
         moved.add_to(&mut self.reads);
     }
 
-    /// Records a write and its compressed size in bytes.
+    /// Adds bytes written; `bytes` is the compressed size.
     pub(crate) fn note_written(&mut self, mut moved: Moved, bytes: u64) {
         self.bytes_out += bytes;
         moved.bytes = bytes;
@@ -152,7 +152,7 @@ impl Report {
         moved.add_to(&mut self.writes);
     }
 
-    /// Appends the report of another job. The codec remains that of the first that has any.
+    /// Appends the report of another job. Keeps the first codec.
     pub fn extend(&mut self, other: Report) {
         self.codec = self.codec.or(other.codec);
         self.bytes_in += other.bytes_in;

@@ -1,10 +1,10 @@
-//! Files that a scene refers to: their origin, the path that a name means, and whether it may be opened.
+//! Resolves the files that a scene refers to: where they are, and whether they may be opened.
 //!
-//! A name comes from a file that may be hostile. The caller's resolver is asked first. A file next to the scene must be
-//! in the scene's folder (after symlinks are followed) unless the caller allows more, and it must be a regular file: a
-//! FIFO or a device would block or never end. The files of a scene in an archive are in the same archive. A source
-//! without a folder (a stream, memory) has no such files. A file inside a file (`chair.glb#image0.png`) is treated as
-//! the file that it is in.
+//! Names may come from hostile files. The caller's resolver is called first. A file next to the scene must be in the
+//! scene's folder (after following symlinks) unless the caller allows more, and must be a regular file: a FIFO or a
+//! device could block or never end. Files of a scene in an archive are in the same archive. Sources without a folder
+//! (streams, memory) have no neighboring files. A file inside a file (`chair.glb#image0.png`) is subject to the rules
+//! for the outer file.
 
 use crate::containers::{self, InnerFile, Member, Near};
 use crate::input::Input;
@@ -25,42 +25,42 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 
-/// How to read a file outside the scene's folder.
+/// Hint for reading a file outside the scene's folder.
 pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
 
-/// The file that a name refers to.
+/// A resolved reference.
 pub(crate) struct FoundFile {
-    /// Where its bytes come from.
+    /// Source of its bytes.
     pub(crate) origin: FoundAt,
-    /// For a file next to the scene, the path without links, which was checked, is opened, and identifies the file; for
-    /// one whose path the host supplied, that path; for a member of an archive, its place there.
+    /// Canonical path of a file next to the scene: the path that was checked and is opened, and that identifies the
+    /// file. For a path from the host, its canonical path; for an archive member, its shown path.
     pub(crate) real: Option<PathBuf>,
-    /// The name as it is there, if upper and lower case letters differ from the name in the scene.
+    /// The actual name, if it differs in case from the name in the scene.
     pub(crate) other_name: Option<String>,
 }
 
-/// Where the bytes of a referenced file come from.
+/// Source of a referenced file's bytes.
 pub(crate) enum FoundAt {
-    /// The file: its path without links, and as written in the scene, for messages.
+    /// A file: its canonical path, and its path as written in the scene, for messages.
     File { real: PathBuf, shown: String },
-    /// The member of the archive that the scene lies in.
+    /// A member of the archive that contains the scene.
     Member(Member),
-    /// What the host supplied, and the name in the scene.
+    /// An input from the host, and the name in the scene.
     Host(Input, String),
 }
 
 /// A referenced file that was read.
 pub(crate) struct Read {
-    /// All plain bytes.
+    /// All bytes, decompressed.
     pub(crate) bytes: Vec<u8>,
-    /// The same as they were read, compressed.
+    /// Its entry in the report.
     pub(crate) moved: Moved,
-    /// The name for messages.
+    /// Name for messages.
     pub(crate) name: String,
 }
 
 impl FoundFile {
-    /// Whether it is a file, and no folder.
+    /// Whether it is a file rather than a folder.
     fn is_file(&self) -> bool {
         match &self.origin {
             FoundAt::File { real, .. } => place::is_file(real) || containers::is_inner_file(real),
@@ -68,7 +68,7 @@ impl FoundFile {
         }
     }
 
-    /// Warns if the name in the scene differs from the one that was found.
+    /// Warns if the actual name differs in case from the name in the scene.
     pub(crate) fn note_case(&self, name: &str, warnings: &mut Warnings) {
         if let Some(other) = &self.other_name {
             note_case(name, other, warnings);
@@ -76,7 +76,7 @@ impl FoundFile {
     }
 }
 
-/// Warns of a name whose upper and lower case letters differ from those of the file.
+/// Warns about a name that differs in case from that of the file.
 pub(crate) fn note_case(name: &str, other: &str, warnings: &mut Warnings) {
     let message = format!(
         "`{}` was read as `{}`: the names differ in case, which matters on some systems",
@@ -86,17 +86,17 @@ pub(crate) fn note_case(name: &str, other: &str, warnings: &mut Warnings) {
     warnings.push("other-case", Diagnostic::new(message).about(name));
 }
 
-/// Finds the files of a scene.
+/// Resolves the references of a scene.
 pub(crate) struct Resolver<'o> {
     near: &'o Near,
     options: &'o ReadOptions,
-    /// The host's answer for a name that was only checked: the host is asked once.
+    /// The host's answer for a name that was only checked, so that the resolver is called only once.
     given: Option<(String, Option<Input>)>,
     letter_case: RefCell<LetterCase>,
 }
 
 impl<'o> Resolver<'o> {
-    /// Names are relative to the folder of the scene, which lies there.
+    /// Resolves names relative to the folder of `near`.
     pub(crate) fn beside(near: &'o Near, options: &'o ReadOptions) -> Resolver<'o> {
         Resolver { near, options, given: None, letter_case: RefCell::default() }
     }
@@ -109,7 +109,7 @@ impl<'o> Resolver<'o> {
         Ok(is_there)
     }
 
-    /// The folder for relative names in a file of the scene, which was found by `name`.
+    /// Folder for relative names in a referenced file, such as a material library, that was found under `name`.
     pub(crate) fn folder_of(&self, origin: &FoundAt, name: &str) -> SourceFolder {
         let scene = self.near.source_folder(self.options);
         match (origin, scene.path()) {
@@ -123,10 +123,10 @@ impl<'o> Resolver<'o> {
         }
     }
 
-    /// The file that `name` refers to, if it may be read.
+    /// Resolves `name`, if the file may be read.
     pub(crate) fn find(&mut self, name: &str) -> Result<FoundFile> {
         if let Some(input) = self.ask(name)? {
-            // A path supplied by the host identifies the file like that of one next to the scene.
+            // A path from the host identifies the file, like that of a file next to the scene.
             let real = if let Input::Path(path) = &input { place::real(path).ok() } else { None };
             return Ok(FoundFile { origin: FoundAt::Host(input, try_string(name)?), real, other_name: None });
         }
@@ -138,7 +138,7 @@ impl<'o> Resolver<'o> {
         self.options.resolver.is_some()
     }
 
-    /// Asks the host.
+    /// Calls the host's resolver, if any.
     pub(crate) fn ask(&mut self, name: &str) -> Result<Option<Input>> {
         let Some(resolve) = &self.options.resolver else { return Ok(None) };
         if let Some((_, given)) = self.given.take_if(|(given_name, _)| given_name == name) {
@@ -157,7 +157,7 @@ impl<'o> Resolver<'o> {
         }
     }
 
-    /// The file that `name` means.
+    /// Resolves `name` without the host.
     fn find_file(&self, name: &str) -> Result<FoundFile> {
         if !self.near.has_files() {
             return refuse("the scene was not read from a file, so its folder is unknown");
@@ -207,7 +207,7 @@ impl<'o> Resolver<'o> {
             return Err(is_outside());
         }
         let is_allowed = is_below || allow_outside;
-        // Whether a file exists elsewhere is not said.
+        // Do not reveal whether a file outside the folder exists.
         let why = |error| if is_allowed { failed(error) } else { is_outside() };
         let (real, other_name) = self.real(&folder, &name, is_allowed).map_err(why)?;
         if !allow_outside && !planted("outside-link") && !real.starts_with(place::real(&folder).map_err(failed)?) {
@@ -217,7 +217,7 @@ impl<'o> Resolver<'o> {
         Ok(FoundFile { real: Some(real.clone()), origin: FoundAt::File { real, shown }, other_name })
     }
 
-    /// The path without links, and the name on disk if it differs in case; `can_list` allows looking for it.
+    /// Canonical path, and the actual name if it differs in case; with `can_list`, also searches ignoring case.
     fn real(&self, folder: &Path, name: &Path, can_list: bool) -> std::io::Result<(PathBuf, Option<String>)> {
         match containers::real(&folder.join(name)) {
             Ok(real) => Ok((real, actual_path(folder, name).map(|actual| actual.to_string_lossy().into_owned()))),
@@ -226,7 +226,7 @@ impl<'o> Resolver<'o> {
         }
     }
 
-    /// The path without links of the only file whose name differs in case, and its name.
+    /// Canonical path and name of the only file whose name differs only in case.
     fn in_other_case(&self, folder: &Path, name: &Path) -> Option<(PathBuf, String)> {
         if place::is_url(folder) || names_folder(name) {
             return None;
@@ -236,7 +236,7 @@ impl<'o> Resolver<'o> {
         containers::real(&folder.join(actual)).ok().map(|real| (real, shown))
     }
 
-    /// Opens a file that was found; also returns the name for messages.
+    /// Opens a resolved file; also returns the name for messages.
     pub(crate) fn open(&self, origin: FoundAt) -> Result<(Opened, String)> {
         let options = self.options;
         Ok(match origin {
@@ -257,11 +257,11 @@ impl<'o> Resolver<'o> {
         })
     }
 
-    /// Reads a file that was found, as this format.
+    /// Reads a resolved file; `format` is its format in the report.
     pub(crate) fn read(&self, origin: FoundAt, format: &'static str, warnings: &mut Warnings) -> Result<Read> {
         let is_host = matches!(origin, FoundAt::Host(Input::Reader(..), _));
         let read = self.open(origin).and_then(|(opened, name)| self.read_opened(opened, name, format, warnings));
-        // Errors of the host's reader are the host's, like those of its callback.
+        // Errors of the host's reader count as host errors, like those of its callback.
         read.map_err(|error| match error.kind() {
             ErrorKind::Io if is_host => error.blamed_on_host(),
             _ => error,
@@ -283,8 +283,8 @@ impl<'o> Resolver<'o> {
     }
 }
 
-/// The bytes of the file inside a file that `path` names; `None` for other paths. Files that the outer file refers to
-/// are found under the rules for those of a scene.
+/// Opens a file inside a file, if `path` refers to one. Files that the outer file refers to are resolved like those of
+/// a scene.
 pub(crate) fn open_inner(path: &Path, options: &ReadOptions) -> Result<Option<Source<'static>>> {
     let Some(inner) = InnerFile::at(path) else { return Ok(None) };
     let near = Near::File(inner.outer().to_path_buf());
@@ -292,11 +292,11 @@ pub(crate) fn open_inner(path: &Path, options: &ReadOptions) -> Result<Option<So
     inner.source(place::shown(path), options, &mut beside).map(Some)
 }
 
-/// Bytes of a file beside another.
+/// Reads a range of a neighboring file.
 fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count: usize) -> Result<Vec<u8>> {
     let mut resolver = Resolver::beside(near, options);
     let origin = resolver.find(name)?.origin;
-    // An image in a buffer that is an image could go on forever.
+    // Prevents endless recursion: an image in a buffer that is itself such an image.
     if let FoundAt::File { real: path, .. } | FoundAt::Host(Input::Path(path), _) = &origin
         && containers::is_inner_file(path)
     {
@@ -316,7 +316,7 @@ fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count
 }
 
 #[cfg(any(feature = "gltf", feature = "sog"))]
-/// The error about a file without which a scene cannot be read, such as a buffer or an image.
+/// Error for a file that a scene cannot be read without, such as a buffer or an image.
 pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
     use ErrorKind::{Cancelled, Host, Limit, Memory};
     if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
@@ -331,7 +331,7 @@ pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
     Diagnostic { hint, ..Diagnostic::new(message) }.about(name).into_error(error.kind())
 }
 
-/// The part of a relative name behind all `..`, with slashes.
+/// The part of a relative name after the last `..`, with slashes.
 fn inside(name: &Path) -> String {
     let parts: Vec<_> = name.components().collect();
     let start = parts.iter().rposition(|part| *part == Component::ParentDir).map_or(0, |last| last + 1);
@@ -342,7 +342,7 @@ fn inside(name: &Path) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// The error for a file that may not be read because of its place.
+/// Error for a file that may not be read because of its location.
 fn outside(why: &str) -> Error {
     Error::new(ErrorKind::Unsupported, why).with_hint(OUTSIDE_HINT)
 }

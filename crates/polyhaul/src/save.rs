@@ -1,6 +1,6 @@
-//! Writing a scene: preparing it, and choosing its format. The only way out for scenes.
+//! Prepares a scene for its format and writes it. All scenes are written through this module.
 //!
-//! Files and streams are in `outputs`; how each format is written is in the registry.
+//! `outputs` opens files and streams; `registry` lists the writer of each format.
 
 use crate::flat;
 use crate::format::Format;
@@ -29,9 +29,7 @@ use polyhaul_model::{Mesh, Scene};
 use polyhaul_pipeline::run::{Phase, span};
 use std::borrow::Cow;
 
-/// Writes a scene.
-///
-/// A borrowed scene may have any origin and is checked; an owned one was just read.
+/// Writes a scene. Checks a borrowed scene, which may come from anywhere; an owned scene was just read.
 pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
     if let Cow::Borrowed(scene) = scene {
         check::scene(scene, &options.run)?;
@@ -74,7 +72,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let scene = prepare(scene, &writer, &placement, options, &mut report)?;
     let clock = Clock::start("write");
-    // Writing without a more specific phase counts as formatting.
+    // Work outside a more specific span counts as formatting.
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
     (writer.write)(MeshJob {
@@ -93,18 +91,18 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     Ok(report)
 }
 
-/// Whether a format stores no materials, as everybody expects.
+/// Whether dropping materials is only a note for this format, since nobody expects it to store them.
 fn is_geometry(format: Format) -> bool {
     severity("left-out-materials", format.name()) == Severity::Note
 }
 
-/// Warns of faces whose material slot their object does not have. Negative slots are faces without a material.
+/// Warns about faces with a material slot that their object lacks. A negative slot means no material.
 fn note_missing_slots(scene: &Scene, output: &str, warnings: &mut Warnings) {
-    // A mesh may have many objects.
+    // Computed once per mesh: many objects may share one.
     let max_slot = |mesh: &Mesh| mesh.face_materials.iter().fold(-1, |max, slot| max.max(*slot));
     let max_slots: Vec<i32> = scene.meshes.iter().map(max_slot).collect();
     for object in &scene.objects {
-        // Without materials, everything is in slot 0.
+        // Objects without materials still have slot 0.
         let slot_count = object.materials.as_ref().map_or(0, Vec::len).max(1);
         let max_slot = max_slots.get(object.mesh).and_then(|slot| usize::try_from(*slot).ok());
         if let Some(max_slot) = max_slot.filter(|slot| *slot >= slot_count) {
@@ -117,7 +115,7 @@ fn note_missing_slots(scene: &Scene, output: &str, warnings: &mut Warnings) {
     }
 }
 
-/// Converts a scene for a renderer to meshes; returns others unchanged.
+/// Converts a renderer scene to meshes; returns other scenes unchanged.
 fn flatten<'a>(
     scene: Cow<'a, Scene>,
     format: Format,
@@ -137,7 +135,7 @@ fn flatten<'a>(
     Ok(scene)
 }
 
-/// Splats with all of their columns, of 32-bit floats, and without those that no splat format can store.
+/// Completes the columns of splats as 32-bit floats, and drops splats that no splat format can store.
 fn complete_splats<'a>(
     scene: Cow<'a, Scene>,
     format: Format,
@@ -190,7 +188,7 @@ fn place_splats<'a>(
     report.phase("prepare", || places.apply(scene, &options.run))
 }
 
-/// The error for writing a scene in a format that holds none.
+/// Returns the error for a format that cannot be written as a scene.
 fn no_scene(format: Format) -> Error {
     if format.is_image() {
         let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", format.name()));
@@ -199,7 +197,7 @@ fn no_scene(format: Format) -> Error {
     Error::new(ErrorKind::Usage, format!("{} is read-only", format.name()))
 }
 
-/// Warns of polygons that are triangulated because the format only has triangles.
+/// Warns about polygons that are triangulated because the format stores only triangles.
 fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut Warnings) {
     let polygons =
         |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
@@ -209,15 +207,15 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
-/// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while
-/// they are written.
+/// Whether the options require arrays other than the caller's. Evaluated objects are transformed while they are
+/// written.
 fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
     let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
     let as_read = || Ok::<_, Error>(scene.evaluated_meshes(&scene.objects)?.contains(&false));
     Ok(placement.triangulate || turns && as_read()?)
 }
 
-/// Applies changes to the model before it is written, if any.
+/// Triangulates and transforms the scene before it is written, if necessary.
 fn prepare<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,
@@ -231,7 +229,7 @@ fn prepare<'a>(
     report.phase("prepare", || change(scene, writer, placement, options))
 }
 
-/// Applies changes to the model, to a copy if the caller keeps the scene.
+/// Triangulates and transforms a scene; copies a borrowed one first.
 fn change<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,
@@ -242,14 +240,14 @@ fn change<'a>(
         Cow::Owned(scene) => scene,
         Cow::Borrowed(scene) => copy::scene(scene)?,
     };
-    // Each mesh of a scene without objects is one.
+    // Without objects, each mesh is an object.
     if let Cow::Owned(objects) = scene.listed_objects()? {
         scene.objects = objects;
     }
     let flags = scene.evaluated_meshes(&scene.objects)?;
     for object in &mut scene.objects {
         if flags[object.mesh] {
-            // Triangles have no domains any more; this preserves the kind of object.
+            // Triangles no longer have domains; the transform keeps marking the object as evaluated.
             object.transform.get_or_insert(IDENTITY64);
         }
     }

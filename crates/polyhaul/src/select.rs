@@ -1,4 +1,4 @@
-//! Chosen elements and columns of tables that were read as a whole.
+//! Selects elements and columns of tables that were read as a whole.
 
 use crate::loaded::Tables;
 use polyhaul_model::Table;
@@ -6,7 +6,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{ColumnName, TableReadOptions};
 
-/// Keeps the element and the columns that are asked for, of tables that were read as a whole.
+/// Keeps the selected element and columns.
 pub(crate) fn select(tables: &mut Tables, options: &TableReadOptions) -> Result<()> {
     if let Some(element) = &options.element {
         let place = tables.tables.iter().position(|table| table.name == *element);
@@ -17,7 +17,7 @@ pub(crate) fn select(tables: &mut Tables, options: &TableReadOptions) -> Result<
     select_columns(&mut tables.tables, options)
 }
 
-/// Keeps the columns that are asked for, of the one table.
+/// Keeps the selected columns of a single table.
 pub(crate) fn select_columns(tables: &mut [Table], options: &TableReadOptions) -> Result<()> {
     match (&options.columns, tables) {
         (None, _) => Ok(()),
@@ -39,7 +39,7 @@ pub(crate) fn names_of(tables: &[Table]) -> String {
     shown(tables.iter().map(|table| table.name.as_str()))
 }
 
-/// The first few names, for messages.
+/// Lists the first few names, for messages.
 fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MAX_LISTED: usize = 20;
     let mut names = names.map(names::shown);
@@ -50,7 +50,7 @@ fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
-/// Keeps columns, in the order that is asked for.
+/// Keeps columns, in the requested order.
 fn keep_columns(table: &mut Table, requested: &[ColumnName]) -> Result<()> {
     let mut places = Vec::new();
     for name in requested {

@@ -1,5 +1,5 @@
-//! Reading SOG and the images that it names. The meaning of the bytes is up to `polyhaul-splat`; the file that a name
-//! refers to, and whether it may be opened, is up to `resolve`.
+//! Reads SOG and the images that it refers to. `polyhaul-splat` decodes the bytes; `resolve` finds files and decides
+//! whether they may be opened.
 
 use crate::read_job::ReadJob;
 use crate::resolve::{Resolver, unread};
@@ -9,7 +9,7 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_splat::sog::{self, SogFile};
 
-/// Reads the splats, and the images that they are in.
+/// Reads the splats, and the images that store them.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let mut resolver = Resolver::beside(job.near, job.options);
     let mut moved = Vec::<Moved>::new();

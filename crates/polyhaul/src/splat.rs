@@ -10,7 +10,7 @@ use polyhaul_pipeline::table_parts::each_part;
 use polyhaul_pipeline::write::Writing;
 use polyhaul_splat::packer::{PackedRecords, SplatPacker, SplatPacking};
 
-/// Packs the splats of a source; declines if there is anything else.
+/// Packs the splats of a source; declines other content.
 pub(crate) fn pack(job: &PackJob<'_>, packing: SplatPacking) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>> {
     let PackJob { source, choice, run, options } = *job;
     let [head] = source.tables() else { return Ok(Attempt::Declined) };

@@ -1,4 +1,4 @@
-//! Counts and drops material properties that only glTF stores when writing other formats.
+//! Material properties that only glTF stores: counts and drops them when writing other formats.
 
 use crate::format::Format;
 use polyhaul_geometry::losses::{LeftOut, note_left_out};
@@ -6,7 +6,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{MapKind, Material};
 use std::borrow::Cow;
 
-/// Whether a format stores all properties of glTF's materials.
+/// Whether a format stores all glTF material properties.
 fn stores_all(format: Format) -> bool {
     format.name() == "glb"
 }
@@ -31,7 +31,7 @@ pub(crate) fn note(materials: &[Material], format: Format, output: &str, warning
     note_left_out(&format.name().to_uppercase(), kinds, output, warnings);
 }
 
-/// Removes the maps that a format has no name for.
+/// Removes occlusion maps, which only glTF can name.
 pub(crate) fn remove_maps(materials: &mut Cow<'_, [Material]>, format: Format) {
     let has_maps = |material: &Material| material.maps.iter().any(is_occlusion);
     if !stores_all(format) && materials.iter().any(has_maps) {
@@ -39,7 +39,7 @@ pub(crate) fn remove_maps(materials: &mut Cow<'_, [Material]>, format: Format) {
     }
 }
 
-/// Whether a material blends although nothing in it is transparent, for the alpha of vertex colors.
+/// Whether an opaque material is blended, which only uses the alpha of vertex colors.
 fn blends_opaque(material: &Material) -> bool {
     material.alpha_blended == Some(true)
         && material.opacity == Some(1.0)

@@ -1,7 +1,8 @@
-//! Tables as another format takes them: one of several, points in the order of their columns, names that PLY can have.
+//! Adapts tables to another format: selects one of several, reorders the columns of points, and makes names valid in
+//! PLY.
 //!
-//! Columns are moved, not copied. Numbers keep their type, except for colors: bytes in PLY and in files of points,
-//! because other programs read them that way. What is dropped gets a warning.
+//! Moves columns instead of copying them. Numbers keep their type, except for colors, which become bytes in PLY and
+//! point files, as other programs expect. Warns about everything that is dropped.
 
 use crate::format::Format;
 use crate::loaded::Tables;
@@ -16,19 +17,19 @@ use polyhaul_model::{Array, Column, Table, Values};
 use polyhaul_table::{self as table, TableFormat};
 use std::collections::HashSet;
 
-/// The names of colors, without alpha.
+/// Column names of colors, without alpha.
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];
-/// Names that PLY has in small letters alone.
+/// Property names that must be lowercase in PLY.
 const KNOWN: [&str; 15] =
     ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue", "alpha", "r", "g", "b", "a", "intensity"];
 
-/// Whether a format has the columns of points in a certain order, which depends on their values.
+/// Whether a format stores points with a column order that depends on their values.
 pub(crate) fn is_of_points(format: Format) -> bool {
     matches!(table_of(format), Some(TableFormat::Xyz | TableFormat::Pts))
 }
 
-/// Tables for a target: `name` is the target's, for warnings.
+/// Adapts tables to the format `to`; `name` is the output's name, for warnings.
 pub(crate) fn fit(
     mut tables: Tables,
     from: Format,
@@ -52,7 +53,7 @@ pub(crate) fn fit(
     }
     if !to.has_elements() {
         check_lists(table)?;
-        // Remarks become comments if there is only one kind.
+        // Remarks become comments in formats without remarks.
         for info in std::mem::take(&mut tables.infos) {
             try_push(&mut tables.comments, info, "comments")?;
         }
@@ -60,7 +61,7 @@ pub(crate) fn fit(
     Ok(tables)
 }
 
-/// Keeps one element: that which is asked for, the only one, or the vertices.
+/// Keeps one element: the requested one, the only one, or the vertices.
 fn pick_element(
     tables: &mut Tables,
     options: &TableReadOptions,
@@ -102,7 +103,7 @@ fn check_lists(table: &Table) -> Result<()> {
         .with_hint("choose other columns with `--columns`, or another element with `--element`"))
 }
 
-/// Puts the columns of points into the order in which files without names have them: x, y, z, intensity, color, normal.
+/// Reorders the columns of points to the convention of files without names: x, y, z, intensity, color, normal.
 fn arrange(table: &mut Table, to: Format, name: &str, warnings: &mut Warnings) -> Result<()> {
     if table.columns.iter().all(|column| column.name.is_empty()) {
         return Ok(());
@@ -147,7 +148,7 @@ fn arrange(table: &mut Table, to: Format, name: &str, warnings: &mut Warnings) -
     Ok(())
 }
 
-/// The columns with these names, ignoring case, if all exist and none has lists.
+/// Indices of the columns with these names, ignoring case, if all exist and none has lists.
 fn find<const N: usize>(table: &Table, names: [&str; N]) -> Option<[usize; N]> {
     let mut places = [0; N];
     for (place, name) in places.iter_mut().zip(names) {
@@ -157,7 +158,7 @@ fn find<const N: usize>(table: &Table, names: [&str; N]) -> Option<[usize; N]> {
     Some(places)
 }
 
-/// Whether no value is a negative integer: with those the columns would be read as something else.
+/// Whether the columns have no negative integers, which would be read as something other than colors.
 fn can_be_colors(table: &Table, places: &[usize; 3]) -> bool {
     places.iter().all(|&place| match &table.columns[place].values {
         Values::I8(values) => values.iter().all(|&value| value >= 0),
@@ -168,14 +169,14 @@ fn can_be_colors(table: &Table, places: &[usize; 3]) -> bool {
     })
 }
 
-/// Colors as bytes, and how many of them changed.
+/// Colors as bytes, with the numbers of changed values.
 struct ColorBytes {
     values: Values,
     changed: u64,
     outside: u64,
 }
 
-/// Colors as bytes: floats go from 0 to 1, and integers of 16 bits to 65535.
+/// Converts colors to bytes: floats from 0 to 1, 16-bit integers from 0 to 65535.
 fn color_bytes(values: Values) -> Result<ColorBytes> {
     fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<ColorBytes> {
         let mut bytes = Vec::new();
@@ -199,7 +200,7 @@ fn color_bytes(values: Values) -> Result<ColorBytes> {
     }
 }
 
-/// A table of numbers as the vertices of a PLY file: every column gets a unique name that is one word.
+/// Names a table of numbers as the vertices of a PLY file: every column gets a unique name without spaces.
 fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Result<()> {
     table.name = VERTEX.into();
     table::name_points(&mut table.columns);
@@ -224,7 +225,7 @@ fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Res
     Ok(())
 }
 
-/// Integers that are bytes as bytes.
+/// Converts integers to bytes if all fit.
 fn narrow(values: Values) -> Result<Values> {
     let Values::I64(wide) = &values else { return Ok(values) };
     if !wide.iter().all(|value| (0..=255).contains(value)) {

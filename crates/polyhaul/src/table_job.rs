@@ -1,7 +1,6 @@
-//! Reading and writing tables: the shared part of their rows in the registry, and tables of numbers as the points of a
-//! scene.
+//! Reads and writes tables of numbers, as tables or as the points of a scene, for their rows in the registry.
 //!
-//! Operations on all tables are in `tables`; text and numbers are up to `polyhaul-table`.
+//! Operations on all tables are in `tables`; `polyhaul-table` parses and formats.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -23,10 +22,10 @@ use polyhaul_table::{self as table, Layout, PointTarget, Rows, TableFormat};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
 
-/// Tables on their way into a file.
+/// Tables to write to a file.
 pub(crate) struct TablesJob<'a> {
     pub(crate) tables: &'a [Table],
-    /// The folder for relative names of files in comments.
+    /// Folder for relative file names in comments.
     pub(crate) folder: &'a SourceFolder,
     pub(crate) comments: &'a [String],
     pub(crate) infos: &'a [String],
@@ -37,7 +36,7 @@ pub(crate) struct TablesJob<'a> {
     pub(crate) report: &'a mut Report,
 }
 
-/// Reads the table of a format that only has one.
+/// Reads the table of a format with a single table.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Tables> {
     if job.options.table.element.is_some() {
         let error =
@@ -78,13 +77,13 @@ fn read_table(job: &mut ReadJob<'_>, layout: Layout) -> Result<(Table, Vec<Strin
     read.into_table(format)
 }
 
-/// The error for requesting tables from a format without any; `how` is the request.
+/// Error for requesting tables from a format without any; `how` describes the request.
 pub(crate) fn no_tables(how: &str) -> Error {
     let error = Error::new(ErrorKind::Usage, "this format has no tables");
     error.with_hint(format!("{} {how}", Format::listed(Format::has_tables)))
 }
 
-/// The comments as they are written, and the files that they name and that go with the output.
+/// Rewrites file names in comments, and writes copies of the files.
 pub(crate) fn start_remarks<'c>(
     comments: &'c [String],
     folder: &SourceFolder,
@@ -95,7 +94,7 @@ pub(crate) fn start_remarks<'c>(
     Ok((comments, links.finish(&mut report.warnings)?))
 }
 
-/// Writes a table of numbers.
+/// Writes a single table of numbers.
 pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
     let [table] = job.tables else {
         let message = format!("this format stores one table, found {}", job.tables.len());
@@ -113,7 +112,7 @@ pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
     write_rows(&rows, comments, folder, RowsTarget { kind, output, links, options, report })
 }
 
-/// Writes the positions of a scene, and their attributes.
+/// Writes the positions of a scene and their attributes.
 pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     let MeshJob { scene, looks, format, output, links, options, report, .. } = job;
     let kind = table_kind(format)?;
@@ -129,7 +128,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
         }
     };
     points.note_losses(scene, &looks.materials, has_names, &name_of(&output), &mut report.warnings);
-    // Remarks become comments if there is only one kind.
+    // Remarks become comments, because these formats only have comments.
     let mut comments = Cow::Borrowed(&scene.comments[..]);
     for info in &scene.infos {
         try_push(comments.to_mut(), try_string(info)?, "comments")?;
@@ -141,12 +140,12 @@ pub(crate) fn table_kind(format: Format) -> Result<TableFormat> {
     table_of(format).ok_or_else(|| no_tables("have them"))
 }
 
-/// Which tables of numbers a format holds, if it holds such alone.
+/// The kind of table that a format stores, if it only stores a table of numbers.
 pub(crate) fn table_of(format: Format) -> Option<TableFormat> {
     TableFormat::ALL.into_iter().find(|table| table.name() == format.name())
 }
 
-/// Warns about what a table of numbers cannot store of a table, its columns and its names.
+/// Warns about everything in a table that a table of numbers cannot store.
 pub(crate) fn note_losses(
     table: &Table,
     rows: &Rows<'_>,
@@ -159,11 +158,11 @@ pub(crate) fn note_losses(
     let has_header = table::has_header(&rows.names, format, options.table_style());
     let lost = match format {
         _ if has_header => 0,
-        // Without a row there are no columns.
+        // Without rows, no columns are written.
         TableFormat::Xyz | TableFormat::Pts if rows.row_count() == 0 => named,
         TableFormat::Xyz | TableFormat::Pts => table::unrestored_names(&table.columns),
         TableFormat::Npy if !table::npy::is_uniform(rows) => 0,
-        // It was asked for.
+        // The options omit the header.
         _ if options.table.out_header == TableHeader::Absent => 0,
         _ => named,
     };
@@ -183,7 +182,7 @@ pub(crate) fn note_losses(
     warnings
 }
 
-/// The destination of rows of numbers.
+/// Destination of rows of numbers.
 struct RowsTarget<'a> {
     kind: TableFormat,
     output: Output,
@@ -202,7 +201,7 @@ fn write_rows(rows: &Rows<'_>, comments: &[String], folder: &SourceFolder, targe
     })
 }
 
-/// The comments that a table of numbers can have; notes what is lost.
+/// Returns the comments that a table of numbers can store; warns about the others.
 pub(crate) fn note_row_remarks<'c>(
     comments: &'c [String],
     kind: TableFormat,

@@ -1,6 +1,6 @@
-//! Tables that are written part by part, by several threads: the shared part of their rows in the registry.
+//! Writes tables in parts, on several threads, for the rows of the registry.
 //!
-//! Before the first row, a format reports and writes the same as in [`crate::table_job`]. `convert::stream` decides
+//! The content before the first row, and its warnings, equal those of [`crate::table_job`]. `convert::stream` decides
 //! which rows come next.
 
 use crate::format::Format;
@@ -14,30 +14,30 @@ use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::write::Writing;
 use polyhaul_table::{RowPartText, RowParts, Rows, TableFormat};
 
-/// What is known before the first row.
+/// Information available before the first row.
 pub(crate) struct PartsJob<'j, 'o> {
-    /// Tables without values: only their numbers of rows and their columns count.
+    /// Tables without values; only row counts and columns matter.
     pub(crate) tables: &'j [Table],
     pub(crate) comments: &'j [String],
     pub(crate) infos: &'j [String],
-    /// The folder for relative names of files in comments.
+    /// Folder for relative file names in comments.
     pub(crate) folder: &'j SourceFolder,
     pub(crate) format: Format,
-    /// The output's name in messages.
+    /// Name of the output in messages.
     pub(crate) name: &'j str,
     pub(crate) links: Relinker<'j>,
     pub(crate) options: &'o WriteOptions,
     pub(crate) report: &'j mut Report,
 }
 
-/// A file of which nothing has been written yet.
+/// A file that has not been started.
 pub(crate) struct TablePartsStart<'o> {
     pub(crate) start: StartParts<'o>,
-    /// The files to put in place with it.
+    /// Files to rename together with it.
     pub(crate) copies: Vec<Written>,
 }
 
-/// Writes what precedes the rows of these tables, of which only the numbers of rows and the columns are known.
+/// Writes the content before the rows; the tables have row counts and columns, but no values.
 pub(crate) type StartParts<'o> =
     Box<dyn FnOnce(&[Table], &mut Writing<'_, '_>) -> Result<Box<dyn TableParts + 'o>> + 'o>;
 
@@ -50,16 +50,16 @@ pub(crate) trait TableParts: Sync {
     /// [`is_packed`](polyhaul_pipeline::table_parts::TableSource::is_packed).
     fn is_packed(&self, number: usize, table: &Table) -> bool;
 
-    /// Whether values are written as text, which takes more bytes.
+    /// Whether values are written as text, which takes more space.
     fn is_text(&self) -> bool;
 }
 
-/// Formats rows of a file, in memory that it reuses.
+/// Formats rows of a file into reusable memory.
 pub(crate) trait PartFormatter: Send {
-    /// Formats rows of table `number`; `false` if they contradict what precedes the rows.
+    /// Formats rows of table `number`; `false` if they contradict the content before the rows.
     fn format(&mut self, number: usize, part: &Table) -> Result<bool>;
 
-    /// The rows that were formatted last.
+    /// The rows formatted last.
     fn bytes(&self) -> &[u8];
 }
 

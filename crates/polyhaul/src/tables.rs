@@ -1,5 +1,4 @@
-//! Tables: reading and writing them as a whole, tables of numbers as the points of a scene, and the shared part of
-//! their rows in the registry.
+//! Reads and writes tables of all formats.
 
 use crate::format::Format;
 use crate::input::{Input, Output};
@@ -29,7 +28,7 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Table
     Ok(Loaded::new(tables, report))
 }
 
-/// Reads the text of a table into one array.
+/// Reads a text table into one array.
 pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<TableArray>> {
     if !options.rows.is_everything() {
         return Err(Error::new(ErrorKind::Usage, "row options do not apply to arrays; read a table instead"));
@@ -50,7 +49,7 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<T
     Ok(Loaded::new(TableArray { values, row_count, column_count: names.len(), names, comments }, report))
 }
 
-/// Writes tables that a caller made.
+/// Writes tables from a caller, after checking them.
 pub(crate) fn save(
     tables: &[Table],
     remarks: [&[String]; 2],
@@ -62,7 +61,7 @@ pub(crate) fn save(
     save_checked(tables, &SourceFolder::default(), remarks, format, output, options)
 }
 
-/// Writes tables whose columns are known to be consistent; names of files in comments are relative to a folder.
+/// Writes tables that are known to be consistent; file names in comments are relative to `folder`.
 pub(crate) fn save_checked(
     tables: &[Table],
     folder: &SourceFolder,

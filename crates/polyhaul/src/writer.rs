@@ -1,6 +1,6 @@
 //! [`Writer`]: an output and how to write it.
 //!
-//! It only holds the options; writing itself starts in `save`, `tables` and `images`.
+//! Only holds the options; writing starts in `save`, `tables` and `images`.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -130,17 +130,17 @@ impl Writer {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if a column and its table have different numbers of rows, or the format cannot store
-    /// such tables (PLY has no 64-bit integers, the others have no lists); also any error from [`Writer::scene`].
+    /// such tables (PLY lacks 64-bit integers, the other formats lack lists); also any error from [`Writer::scene`].
     pub fn tables_with(self, tables: &[Table], comments: &[String], infos: &[String]) -> Result<Report> {
         self.run(|output, options| tables::save(tables, [comments, infos], output, options))
     }
 
     /// Writes an image: tga, hdr, png, jpg, exr. See [`WriteOptions::image`] for options.
     ///
-    /// The image is converted to what the format can store: TGA stores 8-bit sRGB; PNG, 8- or 16-bit sRGB; HDR, linear
-    /// red, green and blue floats; EXR, linear floats with any channels. Anything dropped (alpha in HDR) or clipped
-    /// (values above 1 in TGA) is reported as a warning. [`crate::ops::ImageOps::convert_samples`] does the same
-    /// without a file.
+    /// The image is converted to a form that the format can store: 8-bit sRGB in TGA; 8- or 16-bit sRGB in PNG; linear
+    /// red, green and blue floats in HDR; linear floats with any channels in EXR. Anything dropped (alpha in HDR) or
+    /// clipped (values above 1 in TGA) is reported as a warning. [`crate::ops::ImageOps::convert_samples`] does the
+    /// same without a file.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if the number of samples does not match the size, or the format cannot store images

@@ -1,4 +1,4 @@
-//! From rows to the set of those that are kept.
+//! Evaluates rows and builds the set of rows to keep.
 
 use crate::expression::{BLOCK, Bench, Step};
 use crate::fields::{Field, Fields};
@@ -11,30 +11,30 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Words of rows that a thread takes at a time.
+/// Words per work item.
 const TURN: usize = 256;
 const WORD: usize = u64::BITS as usize;
 
-/// Decides on rows, one part after another.
+/// Selects rows, part by part.
 pub struct Chooser<'o> {
     options: &'o RowOptions,
     run: &'o RunOptions,
     set: RowSet,
-    /// Rows to pass over before the next one of [`RowOptions::every`].
+    /// Rows to skip before the next one that [`RowOptions::every`] keeps.
     skip: u64,
 }
 
 impl<'o> Chooser<'o> {
-    /// Begins.
+    /// Creates a chooser without rows.
     ///
     /// # Errors
-    /// Those of [`RowOptions::check`].
+    /// The same errors as [`RowOptions::check`].
     pub fn new(options: &'o RowOptions, run: &'o RunOptions) -> Result<Chooser<'o>> {
         options.check()?;
         Ok(Chooser { options, run, set: RowSet::default(), skip: 0 })
     }
 
-    /// Looks at rows, in any order.
+    /// Evaluates the filter and the box for rows, which can be in any order.
     ///
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Usage`] if a column does not exist or contains lists; cancellation.
@@ -59,7 +59,7 @@ impl<'o> Chooser<'o> {
         Ok(Passed { words, rows })
     }
 
-    /// Decides on the next rows, in order.
+    /// Appends evaluated rows, in order, and applies [`RowOptions::every`].
     ///
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -73,10 +73,10 @@ impl<'o> Chooser<'o> {
         self.set.extend(&words, rows)
     }
 
-    /// Decides on the next rows for good, which is not possible for a sample.
+    /// Like [`Chooser::add`], but returns the final set of these rows. Not possible for a sample.
     ///
     /// # Errors
-    /// Those of [`Chooser::add`].
+    /// The same errors as [`Chooser::add`].
     pub fn decide(&mut self, passed: Passed) -> Result<RowSet> {
         self.add(passed)?;
         let mut set = std::mem::take(&mut self.set);
@@ -99,7 +99,7 @@ impl<'o> Chooser<'o> {
         }
     }
 
-    /// Decides finally, with all rows known.
+    /// Returns the final set, after all rows were added.
     ///
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -113,13 +113,13 @@ impl<'o> Chooser<'o> {
     }
 }
 
-/// Which rows passed the filter and are in the box.
+/// Rows that pass the filter and are in the box.
 pub struct Passed {
     words: Vec<u64>,
     rows: usize,
 }
 
-/// What a row has to pass.
+/// Conditions on a row.
 struct Tests<'a> {
     steps: &'a [Step],
     columns: Vec<Field<'a>>,
@@ -127,7 +127,7 @@ struct Tests<'a> {
 }
 
 impl Tests<'_> {
-    /// Sets the bits of `words` for rows from `start` on.
+    /// Evaluates the rows from `start` on, and sets the bits of `words`.
     fn turn(&self, start: usize, rows: usize, words: &mut [u64], bench: &mut Bench) {
         for (block, words) in words.chunks_mut(BLOCK / WORD).enumerate() {
             let first = start + block * BLOCK;
@@ -155,8 +155,8 @@ fn narrow(words: &mut [u64], values: &[f64], passes: impl Fn(f64) -> bool) {
     }
 }
 
-/// Chooses so many of so many, each set of them with the same probability (Knuth, The Art of Computer Programming,
-/// volume 2, 3.4.2, algorithm S).
+/// Selects a random subset of given size, all with the same probability (Knuth, The Art of Computer Programming, volume
+/// 2, 3.4.2, algorithm S).
 struct Picks {
     left: u64,
     wanted: u64,
@@ -170,7 +170,7 @@ impl Picks {
 
     fn next(&mut self) -> bool {
         self.state = self.state.wrapping_add(1);
-        // A number below `left`: the upper half of a product with a random one.
+        // A random number below `left`: the upper half of a product with a random 64-bit number.
         let below = (u128::from(mixed(self.state)) * u128::from(self.left)) >> 64;
         let is_taken = below < u128::from(self.wanted);
         self.left -= 1;

@@ -1,15 +1,13 @@
-//! Rows of other tables that refer to rows by number: the faces and edges of a PLY file.
-//!
-//! Other elements stay as they are.
+//! Tables that refer to vertices by index: the faces and edges of a PLY file. Other elements are unchanged.
 
 use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Column, Table, Values, map_values, names, with_values};
 
-/// The names of a table's columns that have row numbers of vertices; none if it does not refer to them.
+/// Names of columns with vertex indices; empty if the table has none.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for triangle strips: a strip without one of its vertices is no strip.
+/// [`ErrorKind::Unsupported`] for triangle strips, which cannot lose a vertex.
 pub(crate) fn index_columns(table: &Table) -> Result<Vec<String>> {
     let is_list = |column: &Column| column.offsets.is_some();
     let places = |names: [&str; 2], wants_list: bool| {
@@ -50,13 +48,13 @@ pub(crate) fn whole_rows(table: &Table, names: &[String], vertices: &RowSet) -> 
     set.map_or_else(|| RowSet::from_fn(table.row_count, |_| Ok(true)), Ok)
 }
 
-/// The place of a column that the table had when its names were looked up.
+/// Index of a column that the complete table is known to have.
 fn found(table: &Table, name: &str) -> Result<usize> {
     let place = table.columns.iter().position(|column| column.name == name);
     place.ok_or_else(|| Error::new(ErrorKind::Internal, format!("the column `{name}` was not read")))
 }
 
-/// Where the values of a row are.
+/// Range of a row's values.
 fn range(column: &Column, row: usize) -> std::ops::Range<usize> {
     match column.offsets.as_deref().and_then(|offsets| offsets.get(row..row + 2)) {
         Some(&[start, end]) => start as usize..end as usize,
@@ -73,7 +71,7 @@ fn checked(index: i128, table: &Table, vertices: &RowSet) -> Result<u64> {
     })
 }
 
-/// Replaces the numbers of vertices, all of which are kept, by those that they have now.
+/// Replaces vertex indices by new ones. All these vertices must be kept.
 #[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
 pub(crate) fn renumber(table: &mut Table, names: &[String], vertices: &RowSet) -> Result<()> {
     for name in names {

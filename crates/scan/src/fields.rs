@@ -1,35 +1,35 @@
-//! The numbers that filters see: columns of a table, arrays of a mesh.
+//! Values that filters can access: columns of a table, arrays of a mesh.
 
 use crate::expression::{ColumnRef, Expression};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Domain, Mesh, Table, Values, names, with_values};
 
-/// How many columns a message lists.
+/// Maximum number of columns that a message lists.
 const MAX_LISTED: usize = 20;
 
-/// Columns of one number per row, by name.
+/// Named columns, with one number per row.
 pub struct Fields<'a> {
     fields: Vec<(&'a str, Field<'a>)>,
     rows: usize,
-    /// The columns are those of a table, in its order.
+    /// Whether the columns are those of a table, in its order.
     is_table: bool,
 }
 
-/// One number per row.
+/// A column with one number per row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Field<'a> {
     Values(&'a Values),
-    /// One part of each vector.
+    /// A component of vectors.
     Part2(&'a [[f32; 2]], usize),
     Part3(&'a [[f32; 3]], usize),
     Part4(&'a [[f32; 4]], usize),
-    /// One part of each position, moved by a row of a matrix.
+    /// A component of transformed positions; the array is a row of the matrix.
     Moved(&'a [[f32; 3]], [f64; 4]),
-    /// One part of each exact position.
+    /// A component of double-precision positions.
     Exact(&'a [[f64; 3]], usize),
-    /// One part of each exact position, moved by a row of a matrix.
+    /// A component of transformed double-precision positions.
     MovedExact(&'a [[f64; 3]], [f64; 4]),
-    /// There is no number per row, for this reason.
+    /// Unusable as a number per row, for this reason.
     Unfit(&'static str),
 }
 
@@ -37,7 +37,7 @@ const LISTS: Field<'_> = Field::Unfit("contains lists, not a number per row");
 const MANY_PLACES: Field<'_> =
     Field::Unfit("differs between the objects that use the same mesh: their transforms are not the same");
 
-/// Where the objects of a mesh place it.
+/// Transform by which the objects of a mesh place it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Placement<'a> {
     AsIs,
@@ -46,7 +46,7 @@ pub(crate) enum Placement<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The columns of a table.
+    /// Accesses the columns of a table.
     pub fn of_table(table: &'a Table) -> Fields<'a> {
         let field = |values, is_list: bool| if is_list { LISTS } else { Field::Values(values) };
         let fields = table.columns.iter();
@@ -55,8 +55,8 @@ impl<'a> Fields<'a> {
         Fields { fields, rows: table.row_count, is_table: true }
     }
 
-    /// The arrays of a mesh with one value per position: `x y z`, `nx ny nz`, `u v`, `red green blue alpha`, and its
-    /// columns. Positions are those in the scene.
+    /// Accesses the arrays of a mesh with one value per vertex: `x y z`, `nx ny nz`, `u v`, `red green blue alpha`, and
+    /// its columns. Positions are in world space.
     pub(crate) fn of_mesh(mesh: &'a Mesh, placement: Placement<'a>) -> Fields<'a> {
         let mut fields: Vec<(&str, Field<'_>)> = Vec::new();
         for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
@@ -94,13 +94,13 @@ impl<'a> Fields<'a> {
         self.rows
     }
 
-    /// The fields that a filter names.
+    /// Finds the columns that a filter refers to.
     pub(crate) fn bind(&self, filter: &Expression) -> Result<Vec<Field<'a>>> {
         let find = |(column, at): &(ColumnRef, _)| self.find(column).map_err(|error| filter.blamed(&error, at));
         filter.column_refs().iter().map(find).collect()
     }
 
-    /// The fields of the positions.
+    /// Finds the columns of the positions.
     pub(crate) fn positions(&self) -> Result<[Field<'a>; 3]> {
         let find = |name: &str| self.find(&ColumnRef::Name(name.into()));
         Ok([find("x")?, find("y")?, find("z")?])
@@ -133,7 +133,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The columns that there are.
+    /// Lists the columns, for messages.
     fn listed(&self) -> String {
         let mut names = self.fields.iter().map(|(name, _)| names::shown(name)).filter(|name| !name.is_empty());
         let mut text = names.by_ref().take(MAX_LISTED).collect::<Vec<_>>().join(", ");
@@ -151,7 +151,7 @@ fn part3<'a>(names: [&'a str; 3], vectors: &'a [[f32; 3]]) -> impl Iterator<Item
 }
 
 impl Field<'_> {
-    /// Fills in the numbers of the rows from `start` on.
+    /// Fills in the values of the rows from `start` on.
     #[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
     pub(crate) fn fill(&self, start: usize, out: &mut [f64]) {
         fn each<T: Copy>(values: &[T], start: usize, out: &mut [f64], number: impl Fn(T) -> f64) {

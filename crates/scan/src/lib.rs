@@ -1,11 +1,11 @@
-//! Which rows of tables and which vertices of meshes are kept, and where they go.
+//! Selects rows of tables and vertices of meshes, and transforms them.
 //!
-//! [`RowOptions`] says what to keep. A [`Chooser`] looks at rows, part by part and in order, and makes a [`RowSet`] of
-//! them. Keeping those rows is a second step ([`table`], [`mesh`]), so that the number of rows is known before the
-//! first is written. Nothing here reads or writes a file.
+//! [`RowOptions`] describes the selection. A [`Chooser`] evaluates rows, part by part and in order, and builds a
+//! [`RowSet`]. Keeping the selected rows is a second step ([`table`], [`mesh`]), so their number is known before the
+//! first one is written. Nothing here reads or writes a file.
 //!
-//! `expression`: the language of filters. `chooser`: rows to sets. `set`: sets, one bit per row. `fields`: the numbers
-//! that filters see. `elements`: faces and edges that refer to rows. `place`: transforms.
+//! `expression`: the filter language. `chooser`: builds sets of rows. `set`: sets, one bit per row. `fields`: values
+//! that filters can access. `elements`: faces and edges that refer to rows. `place`: transforms.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

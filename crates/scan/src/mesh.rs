@@ -1,7 +1,7 @@
-//! Meshes: a set of vertices of a scene, and the scene that is left.
+//! Keeps a set of vertices of a scene.
 //!
-//! Elements whose vertices are not all kept go. Uvs and normals with an index stream of their own stay, whether a face
-//! still refers to them or not.
+//! Removes elements unless all their vertices are kept. Keeps indexed uvs and normals, even if no face refers to them
+//! anymore.
 
 use crate::chooser::Chooser;
 use crate::fields::{Fields, Placement};
@@ -14,12 +14,12 @@ use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, Scene};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
-/// Keeps vertices of a scene: those of `chosen`, which counts through its meshes, or else those that the options
-/// choose.
+/// Keeps vertices of a scene: those in `chosen`, numbered across all meshes, or else those that the options select.
+/// Then applies the transform in the options.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if a column does not exist or what is kept cannot be moved; [`ErrorKind::Unsupported`] for a
-/// scene for a renderer; [`ErrorKind::Memory`]; cancellation.
+/// [`ErrorKind::Usage`] if a column does not exist or the result cannot be transformed; [`ErrorKind::Unsupported`] for
+/// a renderer scene; [`ErrorKind::Memory`]; cancellation.
 pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOptions, run: &RunOptions) -> Result<()> {
     if scene.render.is_some() {
         let error = Error::new(ErrorKind::Unsupported, "cannot filter the vertices of a renderer scene");
@@ -41,8 +41,8 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
     options.transform.iter().try_for_each(|matrix| place::move_scene(scene, matrix, run))
 }
 
-/// Keeps the vertices of a scene for which `keeps` is true; it is called with their numbers, through all meshes, in
-/// order.
+/// Keeps the vertices of a scene for which `keeps` returns `true`; it is called with vertex numbers across all meshes,
+/// in order.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`].
@@ -61,7 +61,7 @@ fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSe
     chooser.finish()
 }
 
-/// The objects of each mesh.
+/// Object indices by mesh.
 pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
     let mut by_mesh: Vec<Vec<usize>> = Vec::new();
     by_mesh.try_reserve_exact(scene.meshes.len()).map_err(|_| Error::memory("objects"))?;
@@ -74,7 +74,7 @@ pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
     Ok(by_mesh)
 }
 
-/// Where the objects of a mesh place it.
+/// Transform by which the objects of a mesh place it.
 fn placement<'s>(scene: &'s Scene, objects: &[usize]) -> Placement<'s> {
     let mut transforms = objects.iter().map(|&object| &scene.objects[object].transform);
     let Some(first) = transforms.next() else { return Placement::AsIs };
@@ -102,22 +102,22 @@ fn keep_meshes(scene: &mut Scene, set: &RowSet) -> Result<()> {
     Ok(())
 }
 
-/// What is kept of a mesh.
+/// The parts of a mesh to keep.
 struct Kept<'s> {
     vertices: &'s RowSet,
-    /// The number of the mesh's first vertex in that set.
+    /// Number of the mesh's first vertex in that set.
     first: u64,
-    /// The kept vertices of the meshes before it.
+    /// Number of kept vertices of the previous meshes.
     before: u64,
     faces: RowSet,
     lines: RowSet,
     points: RowSet,
     curves: RowSet,
-    /// The kept corners before each face, and all of them, if uvs or normals are counted in corners.
+    /// The number of kept corners before each face, and of all; empty unless uvs or normals are stored per corner.
     corners: Vec<u32>,
 }
 
-/// The kept corners before each face, and all of them.
+/// Computes the number of kept corners before each face, and of all.
 fn corners_before(faces: &Elements, set: &RowSet) -> Result<Vec<u32>> {
     let mut before: Vec<u32> = zeroed(faces.len() + 1, "corners")?;
     let mut sum = 0;
@@ -151,12 +151,12 @@ impl<'s> Kept<'s> {
         })
     }
 
-    /// The place of a vertex of the mesh among those that are kept.
+    /// New index of a vertex.
     fn vertex(&self, position: u32) -> u32 {
         (self.vertices.rank(self.first + u64::from(position)) - self.before) as u32
     }
 
-    /// The place of a corner of a face.
+    /// New index of a face corner.
     fn corner(&self, faces: &Elements, corner: u32) -> u32 {
         let face = faces.offsets.partition_point(|&offset| offset <= corner).saturating_sub(1);
         let before = self.corners.get(face).copied().unwrap_or(0);
@@ -164,7 +164,7 @@ impl<'s> Kept<'s> {
         if self.faces.has(face as u64) { before + within } else { before }
     }
 
-    /// Counts of a mesh as counts of what is kept of it.
+    /// Converts counts of the mesh to counts of the kept elements.
     fn counts(&self, mesh: &Mesh, counts: Counts) -> Counts {
         let value = |domain: Domain, index: u32| match domain {
             Domain::Indexed => index,
@@ -201,7 +201,7 @@ impl<'s> Kept<'s> {
         Ok(())
     }
 
-    /// What is said by the counts of what came before it.
+    /// Updates positions in the element order, which are stored as counts of preceding elements.
     fn move_runs(&self, mesh: &mut Mesh) {
         let mut runs = [&mut mesh.material_runs, &mut mesh.group_runs, &mut mesh.smoothing_runs].map(std::mem::take);
         for run in runs.iter_mut().flatten() {
@@ -215,7 +215,7 @@ impl<'s> Kept<'s> {
         mesh.curves = curves;
     }
 
-    /// Uvs and normals: values per vertex, corner or face.
+    /// Keeps uvs and normals stored per vertex, corner or face.
     fn keep_attributes(&self, mesh: &mut Mesh) -> Result<()> {
         let Mesh { uvs, uv_domain, uv_depths, normals, normal_domain, faces, .. } = mesh;
         self.keep_values(uvs, *uv_domain, faces)?;
@@ -257,7 +257,7 @@ impl<'s> Kept<'s> {
         Ok(())
     }
 
-    /// Keeps elements and renumbers their corners.
+    /// Keeps elements and renumbers their vertices.
     fn keep_elements(&self, elements: &mut Elements, set: &RowSet) -> Result<()> {
         let count = elements.len();
         if count == 0 {
@@ -272,13 +272,13 @@ impl<'s> Kept<'s> {
     }
 }
 
-/// Keeps values, of which the first is number `first` of the set; an attribute that the mesh does not have stays empty.
+/// Keeps values, the first of which is number `first` of the set; attributes that the mesh lacks stay empty.
 fn keep<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u64) -> Result<()> {
     let count = values.len();
     if count == 0 { Ok(()) } else { keep_values(values, set, first, count) }
 }
 
-/// Keeps the values of the corners of elements.
+/// Keeps the values of the corners of kept elements.
 fn keep_corners<T: Copy>(values: &mut Array<T>, set: &RowSet, offsets: &[u32]) -> Result<()> {
     if values.is_empty() {
         return Ok(());

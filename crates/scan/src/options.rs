@@ -1,4 +1,4 @@
-//! What to keep.
+//! Options for selecting and transforming rows.
 
 use crate::expression::Expression;
 use polyhaul_model::Bounds;
@@ -30,20 +30,20 @@ polyhaul_model::options! {
 }
 
 impl RowOptions {
-    /// Whether all rows are kept where they are.
+    /// Whether all rows are kept and none is moved.
     pub fn is_everything(&self) -> bool {
         *self == RowOptions::default()
     }
 
-    /// Whether all rows are kept, wherever they go.
+    /// Whether all rows are kept, moved or not.
     pub fn keeps_all(&self) -> bool {
         RowOptions { transform: None, ..self.clone() }.is_everything()
     }
 
-    /// Adds a condition that has to be true, too.
+    /// Adds a condition that must also be true.
     ///
     /// # Errors
-    /// As for [`Expression::and`].
+    /// The same errors as [`Expression::and`].
     pub fn and_filter(self, filter: Expression) -> Result<RowOptions> {
         let filter = match &self.filter {
             Some(other) => other.and(&filter)?,
@@ -52,7 +52,7 @@ impl RowOptions {
         Ok(self.with_filter(Some(filter)))
     }
 
-    /// Fails if the options make no sense.
+    /// Fails if the options are invalid.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`].

@@ -1,4 +1,4 @@
-//! Transforms of what is kept.
+//! Transforms the rows and vertices that were kept.
 
 use crate::expression::BLOCK;
 use crate::fields::Field;
@@ -12,12 +12,12 @@ use polyhaul_model::{Scene, Table, Values};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
-/// Moves the positions and normals of a table by a row-major matrix that multiplies column vectors from the left, and
-/// all of Gaussian splats.
+/// Transforms the positions and normals of a table, and all attributes of Gaussian splats, by a row-major matrix that
+/// multiplies column vectors from the left.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there are no positions, the matrix is no transform, or it would shear splats or scale them
-/// unevenly; those of [`SplatMotion::apply`]; cancellation.
+/// [`ErrorKind::Usage`] if there are no positions, the matrix is not a valid transform, or it would shear splats or
+/// scale them non-uniformly; any error from [`SplatMotion::apply`]; cancellation.
 pub fn move_table(table: &mut Table, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
     let triple = |names: [&str; 3]| match names.map(|name| find(table, name)) {
@@ -38,7 +38,7 @@ pub fn move_table(table: &mut Table, matrix: &Matrix4, run: &RunOptions) -> Resu
     }
 }
 
-/// Replaces the vectors of three columns. Integers become `f64`.
+/// Transforms the vectors stored in three columns. Integer columns become `f64`.
 fn move_columns(
     table: &mut Table,
     places: [usize; 3],
@@ -83,7 +83,7 @@ fn find(table: &Table, name: &str) -> Option<usize> {
     table.columns.iter().position(|column| column.name == name && column.offsets.is_none())
 }
 
-/// Moves the meshes of a scene, or the objects that place them.
+/// Transforms the meshes of a scene, or the objects that place them.
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
     let objects_by_mesh = objects_by_mesh(scene)?;
     for (mesh, objects) in scene.meshes.iter_mut().zip(objects_by_mesh) {

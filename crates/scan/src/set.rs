@@ -1,28 +1,28 @@
-//! Sets of rows: one bit per row, and where each row is among those that are kept.
+//! Sets of rows: one bit per row, with a rank index.
 
 use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_pipeline::arrays::zeroed;
 
-/// Words between counts: a count for every 512 rows takes an eighth of the memory of the bits.
+/// Words between rank counts: a count for every 512 rows takes an eighth of the memory of the bits.
 const STEP: usize = 8;
 
-/// The rows that are kept.
+/// A set of rows to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowSet {
     words: Vec<u64>,
     rows: u64,
-    /// How many rows are kept before every [`STEP`]th word; made by [`RowSet::seal`].
+    /// The number of kept rows before every [`STEP`]th word; computed by [`RowSet::seal`].
     before: Vec<u64>,
     kept: u64,
 }
 
 impl RowSet {
-    /// The number of rows that it decides on.
+    /// The number of rows, kept or not.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The number of rows that are kept.
+    /// The number of kept rows.
     pub fn kept(&self) -> u64 {
         self.kept
     }
@@ -37,7 +37,7 @@ impl RowSet {
         row < self.rows && self.words[(row / 64) as usize] >> (row % 64) & 1 == 1
     }
 
-    /// The number of rows before `row` that are kept: where it goes, if it is kept.
+    /// The number of kept rows before `row`, which is its new index if it is kept.
     pub fn rank(&self, row: u64) -> u64 {
         if row >= self.rows {
             return self.kept;
@@ -49,7 +49,7 @@ impl RowSet {
         self.before[word / STEP] + whole + u64::from(last)
     }
 
-    /// The kept rows from `first` on, `count` at most, in order: numbered from `first`.
+    /// The kept rows among `count` rows from `first` on, in order, as offsets from `first`.
     pub fn among(&self, first: u64, count: usize) -> impl Iterator<Item = usize> {
         let end = first.saturating_add(count as u64).min(self.rows);
         let words = first / 64..end.div_ceil(64).max(first / 64);
@@ -62,14 +62,14 @@ impl RowSet {
             }
             std::iter::from_fn(move || {
                 let bit = u64::from(word.trailing_zeros());
-                // The lowest bit goes.
+                // Clear the lowest bit.
                 word &= word.checked_sub(1)?;
                 Some((start + bit - first) as usize)
             })
         })
     }
 
-    /// The items, of `count`, for which `keeps` is true.
+    /// Creates a sealed set of the items below `count` for which `keeps` returns `true`.
     pub(crate) fn from_fn(count: usize, mut keeps: impl FnMut(usize) -> Result<bool>) -> Result<RowSet> {
         let mut words: Vec<u64> = zeroed(count.div_ceil(64), "the rows to keep")?;
         for item in 0..count {
@@ -80,7 +80,7 @@ impl RowSet {
         Ok(set)
     }
 
-    /// Decides on more rows: bit `i` of the words is row `i` of them.
+    /// Appends rows: bit `i` of the words is row `i` of them.
     pub(crate) fn extend(&mut self, bits: &[u64], rows: usize) -> Result<()> {
         self.words.try_reserve(bits.len() + 1).map_err(|_| Error::memory("the rows to keep"))?;
         let shift = self.rows % 64;
@@ -103,7 +103,7 @@ impl RowSet {
         Ok(())
     }
 
-    /// Keeps the kept rows for which `keeps` is true; it is called with them in order.
+    /// Removes kept rows for which `keeps` returns `false`; it is called once for each, in order.
     pub(crate) fn retain(&mut self, mut keeps: impl FnMut() -> bool) {
         for word in &mut self.words {
             let mut left = *word;
@@ -117,7 +117,7 @@ impl RowSet {
         }
     }
 
-    /// Counts, after the last change.
+    /// Computes the counts, after the last change.
     pub(crate) fn seal(&mut self) -> Result<()> {
         let steps = self.words.len().div_ceil(STEP);
         self.before.clear();
@@ -130,7 +130,7 @@ impl RowSet {
         Ok(())
     }
 
-    /// The number of rows that are kept, before it is sealed.
+    /// Counts the kept rows of a set that is not sealed yet.
     pub(crate) fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }

@@ -1,7 +1,7 @@
-//! Tables: a set of rows from their parts, and the parts that are left.
+//! Selects and keeps rows of tables, in parts.
 //!
-//! In a file of several tables, rows are chosen from the vertices; faces and edges go with the vertices they refer to,
-//! and are renumbered.
+//! In a file of several tables, rows are selected from the vertices. Faces and edges are kept if all their vertices
+//! are, and are renumbered.
 
 use crate::chooser::{Chooser, Passed};
 use crate::elements::{index_columns, renumber, whole_rows};
@@ -16,36 +16,36 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
-/// Rows that are moved between two looks at the memory.
+/// Rows that are moved between checks of the memory budget.
 const TURN: usize = 1 << 18;
 
-/// Looks at the parts of tables.
+/// Selects rows of several tables, in parts.
 pub struct TableChooser<'o> {
     options: &'o RowOptions,
     run: &'o RunOptions,
     target: usize,
-    /// For each table, the names of the columns with numbers of vertices.
+    /// For each table, the names of columns with vertex indices.
     indices: Vec<Vec<String>>,
     rows: Rows<'o>,
     counts: Vec<u64>,
 }
 
-/// What was found in rows.
+/// Result of evaluating rows.
 pub enum Looked {
-    /// Rows that are chosen from.
+    /// Rows of the table from which rows are selected.
     Rows(Passed),
-    /// How many rows of another table are kept.
+    /// The number of kept rows of another table.
     Kept(u64),
 }
 
-/// The rows that are chosen from: still being looked at, or decided on.
+/// Rows of the target table: being evaluated, or decided.
 enum Rows<'o> {
     Open(Chooser<'o>),
     Decided(RowSet),
 }
 
 impl Rows<'_> {
-    /// The set; no more rows are looked at.
+    /// Completes the set; no more rows can be added.
     fn decided(&mut self) -> Result<&mut RowSet> {
         *self = Rows::Decided(match std::mem::replace(self, Rows::Decided(RowSet::default())) {
             Rows::Open(chooser) => chooser.finish()?,
@@ -58,7 +58,7 @@ impl Rows<'_> {
     }
 }
 
-/// Which rows of some tables are kept.
+/// The rows of several tables to keep.
 pub struct TableChoice<'o> {
     options: &'o RowOptions,
     run: &'o RunOptions,
@@ -68,16 +68,16 @@ pub struct TableChoice<'o> {
     counts: Vec<u64>,
 }
 
-/// Whether rows are chosen by the values of a column. Columns that are numbered need all before them.
+/// Whether selecting rows requires the values of a column. Columns referred to by index require all columns.
 pub fn wants(options: &RowOptions, column: &str) -> bool {
     let is_position = options.bounds.is_some() && ["x", "y", "z"].contains(&column);
     is_position || options.filter.as_ref().is_some_and(|filter| filter.wants(column))
 }
 
-/// The table that rows are chosen from: that of this name, the only one, or the vertices.
+/// Index of the table from which rows are selected: the one with this name, the only one, or the vertices.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there is none.
+/// [`ErrorKind::Usage`] if there is no such table.
 pub fn target(tables: &[Table], element: Option<&str>) -> Result<usize> {
     let named = |name: &str| tables.iter().position(|table| table.name == name);
     match (element, tables.len()) {
@@ -92,7 +92,8 @@ pub fn target(tables: &[Table], element: Option<&str>) -> Result<usize> {
 }
 
 impl<'o> TableChooser<'o> {
-    /// Begins with the columns of tables and the one that rows are chosen from; their values are not needed yet.
+    /// Creates a chooser for tables with the given columns; values are not needed yet. `target` is the index of the
+    /// table from which rows are selected.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if a column does not exist; [`ErrorKind::Unsupported`] for triangle strips.
@@ -117,18 +118,18 @@ impl<'o> TableChooser<'o> {
         Ok(TableChooser { options, run, target, indices, rows: Rows::Open(chooser), counts })
     }
 
-    /// Whether a table has to come after the one that rows are chosen from.
+    /// Whether a table must be processed after the target table.
     pub fn is_after(&self, number: usize) -> bool {
         self.indices.get(number).is_some_and(|columns| !columns.is_empty())
     }
 
-    /// Whether the values of a column are looked at.
+    /// Whether evaluating rows requires the values of a column.
     pub fn wants(&self, number: usize, column: &str) -> bool {
         let is_index = self.indices.get(number).is_some_and(|names| names.iter().any(|name| name == column));
         is_index || number == self.target && wants(self.options, column)
     }
 
-    /// Starts a table; all rows of the previous tables have been added.
+    /// Starts a table. All rows of the previous tables must have been added.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -136,7 +137,7 @@ impl<'o> TableChooser<'o> {
         if self.is_after(number) { self.rows.decided().map(drop) } else { Ok(()) }
     }
 
-    /// Examines rows of the table that was started, in any order.
+    /// Evaluates rows of the table that was started, in any order.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`] if a face refers to a vertex that does not exist; cancellation.
@@ -150,7 +151,7 @@ impl<'o> TableChooser<'o> {
         }
     }
 
-    /// Adds rows of a table, in order.
+    /// Adds evaluated rows of a table, in order.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -165,7 +166,7 @@ impl<'o> TableChooser<'o> {
         }
     }
 
-    /// Decides, with all rows known.
+    /// Returns the selection, after all rows were added.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -178,28 +179,28 @@ impl<'o> TableChooser<'o> {
 }
 
 impl TableChoice<'_> {
-    /// The rows that are chosen.
+    /// The selected rows of the target table.
     pub fn into_rows(self) -> RowSet {
         self.set
     }
 
-    /// The number of rows of a table that are kept.
+    /// The number of kept rows of a table.
     pub fn count(&self, number: usize) -> u64 {
         self.counts.get(number).copied().unwrap_or(0)
     }
 
-    /// Whether the length of the first list of a table, which may go, says nothing about the others: it is longer than
-    /// the smallest type of lengths can count.
+    /// Whether the first list of a table, which may be removed, is too long for the smallest type of list lengths, so
+    /// that its length says nothing about the remaining lists.
     pub fn may_lose_longest_list(&self, number: usize, head: &Table) -> bool {
         let is_long = |offsets: &Array<u32>| offsets.get(1).is_some_and(|&end| end > u32::from(u8::MAX));
         let is_filtered = number == self.target || self.indices.get(number).is_some_and(|names| !names.is_empty());
         is_filtered && head.columns.iter().filter_map(|column| column.offsets.as_ref()).any(is_long)
     }
 
-    /// Makes a table without values what it will be: with fewer rows, and with columns of the types of moved positions.
+    /// Updates a table without values to its final row count, and to the column types after the transform.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if its rows cannot be moved.
+    /// [`ErrorKind::Usage`] if its rows cannot be transformed.
     pub fn keep_head(&self, number: usize, table: &mut Table) -> Result<()> {
         table.row_count = 0;
         if number == self.target {
@@ -209,22 +210,22 @@ impl TableChoice<'_> {
         Ok(())
     }
 
-    /// Whether keeping rows of a table takes more than copying them: they are moved, renumbered, or have lists.
+    /// Whether keeping rows requires more than copying bytes: they are transformed, renumbered, or contain lists.
     pub fn changes(&self, number: usize, head: &Table) -> bool {
         let has_lists = head.columns.iter().any(|column| column.offsets.is_some());
         let is_changed = number == self.target && (has_lists || self.options.transform.is_some());
         is_changed || self.indices.get(number).is_some_and(|columns| !columns.is_empty())
     }
 
-    /// Which rows of a table are kept, unless all are.
+    /// The selected rows of the target table; `None` for other tables.
     pub fn chosen(&self, number: usize) -> Option<&RowSet> {
         (number == self.target).then_some(&self.set)
     }
 
-    /// Keeps the chosen rows of a part, that which begins at row `first` of table `number`, and moves them.
+    /// Keeps and transforms the selected rows of a part of table `number` that starts at row `first`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if they cannot be moved; [`ErrorKind::Memory`]; cancellation.
+    /// [`ErrorKind::Usage`] if they cannot be transformed; [`ErrorKind::Memory`]; cancellation.
     pub fn keep(&self, number: usize, first: u64, part: &mut Table) -> Result<()> {
         if number == self.target {
             keep_rows(part, &self.set, first, self.run)?;
@@ -239,19 +240,19 @@ impl TableChoice<'_> {
     }
 }
 
-/// Keeps rows of tables that are read as a whole.
+/// Keeps the selected rows of complete tables.
 ///
 /// # Errors
-/// Those of [`TableChooser`] and [`TableChoice::keep`].
+/// The same errors as [`choose`] and [`TableChoice::keep`].
 pub fn keep_tables(tables: &mut [Table], target: usize, options: &RowOptions, run: &RunOptions) -> Result<()> {
     let choice = choose(tables, target, options, run)?;
     tables.iter_mut().enumerate().try_for_each(|(number, table)| choice.keep(number, 0, table))
 }
 
-/// Chooses rows of tables that are read as a whole.
+/// Selects rows of complete tables.
 ///
 /// # Errors
-/// Those of [`TableChooser`].
+/// The same errors as the methods of [`TableChooser`].
 pub fn choose<'o>(
     tables: &[Table],
     target: usize,
@@ -268,7 +269,7 @@ pub fn choose<'o>(
     chooser.finish()
 }
 
-/// The rows of a range, as a table of its own.
+/// Copies a range of rows to a new table.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`].
@@ -293,7 +294,7 @@ pub fn cut(table: &Table, rows: Range<usize>) -> Result<Table> {
     Ok(Table { name: table.name.clone(), row_count: rows.len(), columns })
 }
 
-/// Keeps the rows of a set, of which the table's first row is number `first`.
+/// Keeps the rows of a set; `first` is the number of the table's first row in the set.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`]; cancellation.
@@ -338,7 +339,7 @@ pub fn keep_rows(table: &mut Table, set: &RowSet, first: u64, run: &RunOptions) 
     Ok(())
 }
 
-/// Moves the values of rows, counted from `start`, to where `to` is.
+/// Moves the values of `rows`, relative to `start`, to `to` and the following indices.
 fn gather<T: Copy>(values: &mut [T], rows: &[u32], start: usize, to: usize) {
     for (at, &row) in (to..).zip(rows) {
         values[at] = values[start + row as usize];

@@ -1,4 +1,4 @@
-//! Filters against the same conditions in Rust; tables and meshes against their rows, one by one.
+//! Compares filters with the same conditions in Rust, and tables and meshes with their rows, one by one.
 
 use polyhaul_model::error::ErrorKind;
 use polyhaul_model::{Bounds, Column, Counts, Domain, Elements, Mesh, NONE, Object, Run, Scene, Table, Values};
@@ -14,7 +14,7 @@ fn column(name: &str, values: Values) -> Column {
     Column { name: name.into(), values, offsets: None }
 }
 
-/// Some thousand rows, with NaN and large integers.
+/// Some thousand rows, including NaN and large integers.
 fn points(rows: usize) -> Table {
     let float = |row: usize, step: f32| if row % 97 == 96 { f32::NAN } else { (row as f32 * step).sin() * 10.0 };
     let columns = vec![
@@ -27,7 +27,7 @@ fn points(rows: usize) -> Table {
     Table { name: "vertex".into(), row_count: rows, columns }
 }
 
-/// The rows that a filter keeps.
+/// The rows that the options keep.
 fn rows(table: &Table, options: &RowOptions, threads: usize) -> Vec<usize> {
     let run = run(threads);
     let mut chooser = Chooser::new(options, &run).unwrap();
@@ -172,7 +172,7 @@ fn parts_choose_what_the_whole_chooses() {
     let sample = rows(&table, &base.clone().with_sample(Some(100)), 1);
     assert_eq!(sample.len(), 100);
     assert!(sample.iter().all(|row| passing.contains(row)));
-    // Not only from the beginning.
+    // The sample is not taken from the start only.
     assert!(sample[..50].iter().any(|row| *row > 500) && sample.iter().any(|row| *row > 2500));
     assert_eq!(rows(&table, &RowOptions::default().with_sample(Some(10_000)), 1).len(), 3000);
 }
@@ -336,7 +336,7 @@ fn value_of(column: &Column, row: usize) -> f32 {
     values[row]
 }
 
-/// A mesh with everything that refers to vertices, faces, corners or counts; values say which item they belong to.
+/// A mesh with everything that refers to vertices, faces, corners or counts; values identify their item.
 fn everything(rows: usize, faces: usize, domain: Domain) -> Mesh {
     let mut offsets = vec![0_u32];
     let mut corners = Vec::new();

@@ -1,8 +1,8 @@
-//! Members of archives: a path that continues after an archive names a member of it.
+//! Members of archives: a path that continues after the name of an archive refers to a member.
 //!
-//! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` is one of a nested archive. The name of an
-//! archive alone stands for its only member of a known format. Files next to a member are in the same archive: see
-//! [`crate::resolve`]. The layout of archives is up to `polyhaul_bytes`.
+//! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` is a member of a nested archive. The name of
+//! an archive alone refers to its only member of a known format. Files next to a member are in the same archive: see
+//! [`crate::resolve`]. `polyhaul_bytes` handles the layout of archives.
 
 use super::inner::{inner_file_name, split_name};
 use crate::format::{Format, InnerFiles};
@@ -20,20 +20,20 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// The greatest depth of nested archives.
+/// Maximum nesting depth of archives.
 const MAX_DEPTH: u32 = 4;
-/// How many members a message lists.
+/// Maximum number of members that a message lists.
 const LISTED_COUNT: usize = 5;
 
-/// How many archives inside an archive are searched for members: a small file can have a great many.
+/// Maximum number of nested archives that are searched for members: a small file can contain very many.
 const MAX_LISTED_ARCHIVES: usize = 256;
 
-/// An archive that is open.
+/// An open archive.
 pub(crate) struct Shelf {
     archive: Archive<'static>,
-    /// The origin of its bytes, for errors.
+    /// Source of its bytes, for errors.
     source: Source<'static>,
-    /// In how many archives it lies, and itself.
+    /// Nesting depth: 1 for an archive that is not in another one.
     depth: u32,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct Shelf {
 pub(crate) struct Member {
     shelf: Arc<Shelf>,
     number: usize,
-    /// Its name in the archive, without those of outer archives.
+    /// Name in its archive, without the names of outer archives.
     name: Arc<str>,
-    /// Its name in messages: the archive's name and its own.
+    /// Name in messages: the archive's name and its own.
     shown: Arc<str>,
-    /// The file inside it that is meant.
+    /// The file inside the member, if the name refers to one.
     inner: Option<InnerMember>,
 }
 
@@ -57,15 +57,15 @@ struct InnerMember {
     files: InnerFiles,
 }
 
-/// Whether a source is an archive. Nothing is consumed.
+/// Whether a source is an archive. Consumes nothing.
 pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
-    // Programs that unpack themselves precede the archive with themselves.
+    // In self-extracting archives, a program precedes the archive.
     let is_named_zip = Path::new(source.name()).extension().is_some_and(|end| end.eq_ignore_ascii_case("zip"));
     ask(source, || Ok(Archive::is_archive(source)? || is_named_zip && Archive::ends_as_archive(source)?))
 }
 
-/// The members in known formats of the archive at `path`, and of archives in it, except notes for people; empty if
-/// there is only one, or if it is not an archive.
+/// Lists the members of known formats in the archive at `path` and in nested archives, except prose. Empty if there is
+/// only one, or if the file is not an archive.
 pub(crate) fn members_of(path: &Path, options: &ReadOptions) -> Result<Vec<PathBuf>> {
     let is_archive = options.format.is_none() && Format::of_path(path).is_none() && place::is_file(path);
     let Some(shelf) = (if is_archive { open_at(path, options)? } else { None }) else { return Ok(Vec::new()) };
@@ -74,16 +74,16 @@ pub(crate) fn members_of(path: &Path, options: &ReadOptions) -> Result<Vec<PathB
     Ok(if members.len() > 1 { members } else { Vec::new() })
 }
 
-/// The member that `path` names, if a part of it is an archive rather than a folder; otherwise `None`.
+/// Finds the member that `path` refers to; `None` if no part of the path is an archive.
 pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Member>> {
     let Some((file, name)) = split(path) else { return Ok(None) };
     let Some(shelf) = open_at(&file, options)? else { return Ok(None) };
     shelf.member(&name, options).map(Some)
 }
 
-/// Splits a path after the file in it: if that file is an archive, what follows is a name in it.
+/// Splits a path after the file in it: if that file is an archive, the rest is a member name.
 pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
-    // A store is asked for what is called an archive alone.
+    // Avoid requests to a store for each parent: only names that end in `.zip` can be archives there.
     let may_be = |path: &Path| {
         !place::is_url(path) || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
     };
@@ -93,10 +93,11 @@ pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
     Some((file.to_path_buf(), name))
 }
 
-/// Opens a file that may be an archive; `None` if it is not.
+/// Opens a file as an archive; `None` if it is not one.
 pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<Shelf>>> {
     let shown = file.display().to_string();
-    // Before it is opened: should it be replaced meanwhile, its directory is kept for a version that is gone.
+    // Get the version before opening the file: if the file is replaced in between, the cached directory belongs to a
+    // version that no longer exists.
     let version = if place::is_url(file) { None } else { version_of(file) };
     let source = regular(file, options).map_err(|error| Error::io("opening", &shown, error))?;
     if let Some(version) = &version
@@ -114,13 +115,13 @@ pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<S
     Ok(Some(shelf))
 }
 
-/// What changes with the content of a file: its size and time.
+/// Version of a file: its size and modification time.
 fn version_of(file: &Path) -> Option<String> {
     let info = place::find(file).ok()?;
     Some(format!("{} {}", info.bytes?, info.version?))
 }
 
-/// A path in the form of names in archives; `None` if it leads out.
+/// Converts a path to the form of names in archives; `None` if it leads out of the archive.
 fn in_archive(path: &Path) -> Option<String> {
     let mut name = String::new();
     for part in path.components() {
@@ -139,7 +140,7 @@ fn in_archive(path: &Path) -> Option<String> {
 }
 
 impl Shelf {
-    /// Opens an archive in `depth` archives, itself included. One that can only be read in order is taken into memory.
+    /// Opens an archive at nesting depth `depth`. Reads it into memory if the source cannot seek.
     pub(crate) fn open(source: Source<'static>, depth: u32, options: &ReadOptions) -> Result<Arc<Shelf>> {
         let name = source.name().to_owned();
         if depth > MAX_DEPTH {
@@ -156,7 +157,7 @@ impl Shelf {
         Ok(Arc::new(Shelf { archive, source, depth }))
     }
 
-    /// The member `name`, or that of an archive in it.
+    /// Finds the member `name`, in this archive or a nested one.
     pub(crate) fn member(self: &Arc<Self>, name: &str, options: &ReadOptions) -> Result<Member> {
         if let Some(member) = self.find(name)? {
             return Ok(member);
@@ -171,7 +172,7 @@ impl Shelf {
         Err(Error::io("opening", self.archive.name(), io::Error::new(io::ErrorKind::NotFound, missing)))
     }
 
-    /// The member `name`, or the only one whose name differs from it in case.
+    /// Finds the member `name`, or else the only member whose name differs only in case.
     pub(crate) fn member_in_any_case(self: &Arc<Self>, name: &str, options: &ReadOptions) -> Result<Member> {
         match (self.member(name, options), self.in_other_case(name)) {
             (Err(error), Some(other)) if error.kind() == ErrorKind::Io => self.member(&other, options),
@@ -179,14 +180,14 @@ impl Shelf {
         }
     }
 
-    /// The only name that differs from `name` in case.
+    /// Returns the only member name that differs from `name` only in case.
     fn in_other_case(&self, name: &str) -> Option<String> {
         let lower = name.to_lowercase();
         let mut alike = self.archive.names().filter(|other| other.to_lowercase() == lower);
         alike.next().filter(|_| alike.next().is_none()).map(str::to_owned)
     }
 
-    /// The member of exactly this name, or the file inside a member.
+    /// Finds the member with exactly this name, or the file inside a member.
     fn find(self: &Arc<Self>, name: &str) -> Result<Option<Member>> {
         let inner = || {
             let (files, outer, index) = split_name(name)?;
@@ -200,14 +201,14 @@ impl Shelf {
         }
     }
 
-    /// The member that is stored as `stored`, called `name`.
+    /// Finds the member `stored`, and calls it `name`.
     fn stored(self: &Arc<Self>, stored: &str, name: &str) -> Result<Option<Member>> {
         let Some(number) = ask(&self.source, || self.archive.find(stored))? else { return Ok(None) };
         let shown = format!("{}/{name}", self.archive.name()).into();
         Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown, inner: None }))
     }
 
-    /// The only scene, or else the only table, archive or image, or else the main file of a scene of many files.
+    /// Finds the only scene, or else the only table, archive, image, or main file of a scene, in this order.
     pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
         let ranks: [fn(&str) -> bool; 5] = [is_scene, is_table, is_zip, is_known, is_main];
         let is_listed = ranks.into_iter().find(|is_listed| self.files().any(is_listed)).unwrap_or(is_main);
@@ -222,8 +223,8 @@ impl Shelf {
         }
     }
 
-    /// Adds the paths of all members in known formats below `path`, which leads to this archive, and of those in at
-    /// most `archives_left` archives inside it.
+    /// Adds the paths of all members of known formats, including those in at most `archives_left` nested archives.
+    /// `path` is the path of this archive.
     fn add_members(
         self: &Arc<Self>,
         path: &Path,
@@ -238,7 +239,7 @@ impl Shelf {
                 is_often_prose && member.source(options).is_ok_and(|source| is_prose(&source))
             };
             if is_zip(name) {
-                // An archive that is not opened is a member itself.
+                // A nested archive that is not opened is listed itself.
                 let is_opened = *archives_left > 0;
                 *archives_left = archives_left.saturating_sub(1);
                 match is_opened.then(|| member.open_archive(options)) {
@@ -252,7 +253,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// The names of the members that are not links.
+    /// Names of all members except links.
     fn files(&self) -> impl Iterator<Item = &str> {
         self.archive.names().enumerate().filter(|(number, _)| !self.archive.is_link(*number)).map(|(_, name)| name)
     }
@@ -263,7 +264,7 @@ impl Shelf {
         Error::new(ErrorKind::Usage, message).with_hint("append the member to the path: archive.zip/folder/member")
     }
 
-    /// Some of the members.
+    /// Lists some of the members for a message.
     fn list(&self, is_listed: impl Fn(&str) -> bool) -> String {
         let mut listed = self.archive.names().filter(|name| is_listed(name));
         let first: Vec<_> = listed.by_ref().take(LISTED_COUNT).map(|name| names::shown(name).to_string()).collect();
@@ -278,13 +279,12 @@ impl Shelf {
     }
 }
 
-/// Whether the name indicates a format. The files that macOS adds for each file have the same extension, but do not
-/// count.
+/// Whether the name has the extension of a format. The metadata files that macOS adds for each file do not count.
 fn is_known(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::of_path(Path::new(name)).is_some()
 }
 
-/// Whether the name is that of a scene: neither a table, such as a text about the license, nor an image of a texture.
+/// Whether the name is that of a scene, rather than a table (such as a license text) or an image (such as a texture).
 fn is_scene(name: &str) -> bool {
     is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_scene)
 }
@@ -293,18 +293,18 @@ fn is_table(name: &str) -> bool {
     is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_table)
 }
 
-/// Whether the name is that of an archive, as models are in downloads with textures beside them.
+/// Whether the name is that of an archive: downloads often contain an archived model next to its textures.
 fn is_zip(name: &str) -> bool {
     !name.starts_with("__MACOSX/")
         && Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }
 
-/// Whether the name is that of the main file of a scene.
+/// Whether the name is that of a scene's main file.
 fn is_main(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::is_main_file(Path::new(name))
 }
 
-/// All bytes of a stream, up to the memory limit.
+/// Reads a stream into memory, up to the memory limit.
 fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'static>> {
     let name = source.name();
     let max_bytes = options.run.memory_limit;
@@ -321,27 +321,27 @@ fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'
 }
 
 impl Member {
-    /// Its name in messages.
+    /// Name in messages.
     pub(crate) fn shown(&self) -> &Arc<str> {
         &self.shown
     }
 
-    /// Its name in the archive.
+    /// Name in its archive.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its size in bytes according to its archive.
+    /// Uncompressed size in bytes, as declared by the archive.
     pub(crate) fn claimed_bytes(&self) -> u64 {
         self.shelf.archive.plain_bytes(self.number)
     }
 
-    /// The name of a copy of its own, if it is a file inside a member.
+    /// File name for an extracted copy, if it is a file inside a member.
     pub(crate) fn inner_name(&self) -> Option<String> {
         self.inner.and_then(|_| inner_file_name(&self.name))
     }
 
-    /// Its bytes, from the beginning.
+    /// Opens its bytes, from the start.
     pub(crate) fn source(&self, options: &ReadOptions) -> Result<Source<'static>> {
         let shelf = &self.shelf;
         let source = ask(&shelf.source, || shelf.archive.member(self.number, &self.shown, &limits(options)))?;
@@ -351,7 +351,7 @@ impl Member {
         }
     }
 
-    /// The bytes of the file inside it, whose bytes `source` has.
+    /// Reads the file inside it; `source` has the bytes of the outer member.
     fn inner_source(
         &self,
         source: &Source<'static>,
@@ -366,7 +366,7 @@ impl Member {
         Ok(Source::named_memory(content, &*self.shown))
     }
 
-    /// Bytes of a member beside it.
+    /// Reads a range of a neighboring member.
     fn range_beside(&self, name: &str, offset: u64, count: usize, options: &ReadOptions) -> Result<Vec<u8>> {
         let missing = || {
             let message = format!("the archive has no member `{}`", names::shown(name));
@@ -384,7 +384,7 @@ impl Member {
         Ok(content)
     }
 
-    /// Opens it as an archive.
+    /// Opens the member as a nested archive.
     pub(crate) fn open_archive(&self, options: &ReadOptions) -> Result<Arc<Shelf>> {
         let shelf = &self.shelf;
         let stored = ask(&shelf.source, || shelf.archive.stored(self.number, &self.shown))?;
@@ -392,7 +392,7 @@ impl Member {
         Shelf::open(source, shelf.depth + 1, options)
     }
 
-    /// This member, or the one that it stands for if it is an archive itself.
+    /// Returns this member, or its own only member if it is an archive.
     pub(crate) fn resolved(self, options: &ReadOptions) -> Result<Member> {
         if is_archive(&self.source(options)?)? {
             self.open_archive(options)?.only_member()?.resolved(options)
@@ -401,8 +401,8 @@ impl Member {
         }
     }
 
-    /// The member that `name` refers to, relative to this one; `None` if the name leads out of the archive, or, unless
-    /// `allow_outside`, out of the folder.
+    /// Finds the member that `name` refers to, relative to this one. `None` if the name leads out of the archive or,
+    /// unless `allow_outside`, out of the folder.
     pub(crate) fn beside(&self, name: &Path, allow_outside: bool) -> Option<Result<Member>> {
         let mut path = PathBuf::from(&*self.name);
         path.pop();

@@ -1,8 +1,8 @@
-//! Files inside files of a format, such as the images in a glTF file: `chair.glb#image0.png`.
+//! Files inside files, such as the images in a glTF file: `chair.glb#image0.png`.
 //!
-//! Such a name is valid wherever the path of a file is, unless a file has it. The outer file must be a regular file on
-//! disk or an object, or a member of an archive (see `archive`); whether it may be opened is up to `resolve` and
-//! `references`.
+//! Such a name is valid wherever a path is, unless a file with that name exists. The outer file must be a regular file,
+//! an object in a store, or a member of an archive (see `archive`). `resolve` and `references` decide whether it may be
+//! opened.
 
 use crate::format::{Format, InnerFiles, ReadRange};
 use crate::options::ReadOptions;
@@ -13,46 +13,46 @@ use polyhaul_pipeline::bytes::Bytes;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The path of a file inside a file.
+/// Path of a file inside a file.
 pub(crate) struct InnerFile {
     outer: PathBuf,
     index: usize,
-    /// `#image0.png`.
+    /// Suffix, such as `#image0.png`.
     suffix: String,
     files: InnerFiles,
 }
 
 impl InnerFile {
-    /// `None` for other paths, and if there is no such file, or one whose name is the whole path.
+    /// Parses a path; `None` for other paths, if the outer file does not exist, or if a file has this name itself.
     pub(crate) fn at(path: &Path) -> Option<InnerFile> {
         let name = path.file_name()?.to_str()?;
         let (files, outer, index) = split_name(name)?;
         let suffix = name.get(outer.len()..)?.to_owned();
         let outer = path.with_file_name(outer);
-        // A web server would ignore what follows the `#`.
+        // A web server would ignore the part after the `#`.
         let is_taken = !place::is_url(path) && place::find(path).is_ok();
         (!is_taken && place::is_file(&outer)).then_some(InnerFile { outer, index, suffix, files })
     }
 
-    /// The file that contains it.
+    /// Path of the outer file.
     pub(crate) fn outer(&self) -> &Path {
         &self.outer
     }
 
-    /// The path without links: that of the outer file with the same ending.
+    /// Canonical path: that of the outer file, with the same suffix.
     pub(crate) fn real(&self) -> io::Result<PathBuf> {
         let mut real = place::real(&self.outer)?.into_os_string();
         real.push(&self.suffix);
         Ok(real.into())
     }
 
-    /// The name of a file of its own: `chair_image0.png`.
+    /// File name for an extracted copy: `chair_image0.png`.
     pub(crate) fn file_name(&self) -> Option<String> {
         let name = self.outer.file_name()?.to_string_lossy();
         inner_file_name(&format!("{name}{}", self.suffix))
     }
 
-    /// Its bytes, called `name` in messages. `beside` reads from files that the outer file refers to.
+    /// Opens its bytes, called `name` in messages. `beside` reads ranges of files that the outer file refers to.
     pub(crate) fn source(
         &self,
         name: String,
@@ -69,12 +69,12 @@ impl InnerFile {
     }
 }
 
-/// Whether a name may be that of a file inside a file.
+/// Whether a name may refer to a file inside a file.
 pub(crate) fn is_inner_name(name: &str) -> bool {
     split_name(name).is_some()
 }
 
-/// The name of a file of its own for one inside a file: `chair_image0.png` for `chair.glb#image0.png`.
+/// File name for an extracted copy: `chair_image0.png` for `chair.glb#image0.png`.
 pub(super) fn inner_file_name(name: &str) -> Option<String> {
     let (_, outer, _) = split_name(name)?;
     let suffix = name.get(outer.len()..)?;
@@ -84,7 +84,7 @@ pub(super) fn inner_file_name(name: &str) -> Option<String> {
     Some(format!("{stem}_{}", suffix.trim_start_matches('#')))
 }
 
-/// Splits a name into that of the outer file and the index of the file inside it, for the first format that has such.
+/// Splits a name into the outer file's name and the index of the inner file, using the first format that recognizes it.
 pub(super) fn split_name(name: &str) -> Option<(InnerFiles, &str, usize)> {
     let mut formats = Format::ALL.into_iter().filter_map(Format::inner_files);
     formats.find_map(|files| (files.split_name)(name).map(|(outer, index)| (files, outer, index)))

@@ -1,9 +1,9 @@
-//! Containers: files whose names hold further names.
+//! Containers: files that contain other files with paths of their own.
 //!
-//! A path that continues after an archive names a member of it (`archive`); a name that continues after that of another
-//! file may be one of the files inside that (`inner`), if its format has such. Readers, references and outputs ask here
-//! what a path leads to, and do not know which formats are containers. [`Near`] is where an input lies for the files
-//! that it names: in a folder, or beside the members of an archive.
+//! A path that continues after an archive refers to a member (`archive`). A name with a suffix may refer to a file
+//! inside another file (`inner`), depending on its format. Readers, references and outputs resolve paths here,
+//! independent of which formats are containers. [`Near`] is the location of an input for finding its neighbors: in a
+//! folder, or in an archive.
 
 mod archive;
 mod inner;
@@ -17,15 +17,15 @@ use polyhaul_bytes::place;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Whether a path is that of a file inside a file that exists.
+/// Whether a path refers to a file inside an existing file.
 pub(crate) fn is_inner_file(path: &Path) -> bool {
     InnerFile::at(path).is_some()
 }
 
-/// The path without links, of a file or of one inside a file.
+/// Canonical path of a file, or of a file inside a file.
 ///
 /// # Errors
-/// Errors of the system.
+/// Errors of the operating system.
 pub(crate) fn real(path: &Path) -> io::Result<PathBuf> {
     InnerFile::at(path).map_or_else(|| place::real(path), |inner| inner.real())
 }

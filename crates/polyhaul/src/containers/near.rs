@@ -1,4 +1,4 @@
-//! Where an input lies, for the files that it names.
+//! The location of an input, for finding the files that it refers to.
 
 use super::archive::{self, Member, Shelf};
 use crate::options::ReadOptions;
@@ -9,19 +9,19 @@ use polyhaul_model::error::Result;
 use polyhaul_model::{FolderPlace, SourceFolder};
 use std::path::{Path, PathBuf};
 
-/// Where an input lies, for what it names.
+/// The location of an input.
 #[derive(Clone)]
 pub(crate) enum Near {
-    /// A stream or memory.
+    /// A stream or memory, without neighbors.
     Nothing,
-    /// The path of a file.
+    /// A file.
     File(PathBuf),
-    /// In an archive.
+    /// A member of an archive.
     Archive(Member),
 }
 
 impl Near {
-    /// The path, where it is a file.
+    /// The path, if it is a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Near::File(path) => Some(path),
@@ -29,12 +29,12 @@ impl Near {
         }
     }
 
-    /// Whether files may be beside it.
+    /// Whether it may have neighboring files.
     pub(crate) fn has_files(&self) -> bool {
         !matches!(self, Near::Nothing)
     }
 
-    /// Where a scene lies that was read from `path`.
+    /// The location of a scene that was read from `path`.
     pub(crate) fn of_path(path: &Path, options: &ReadOptions) -> Result<Near> {
         let member = match regular(path, options) {
             Ok(source) if archive::is_archive(&source)? => {
@@ -49,7 +49,7 @@ impl Near {
         })
     }
 
-    /// The folder of an input, for the names in it.
+    /// The folder for relative names in the input.
     pub(crate) fn source_folder(&self, options: &ReadOptions) -> SourceFolder {
         let (folder, in_archive) = match self {
             Near::Nothing => return SourceFolder::default(),
@@ -57,7 +57,7 @@ impl Near {
             Near::Archive(member) => (folder_of(Path::new(&**member.shown())), true),
         };
         let mut place = FolderPlace::default();
-        // The process may be in another folder when the scene is written.
+        // Absolute, because the working directory may change before the scene is written.
         place.scene = place::absolute(&folder);
         place.in_archive = in_archive;
         place.allow_outside = options.allow_outside;

@@ -1,6 +1,6 @@
-//! The memory of a conversion: arrays that do not fit are moved to disk, if the program's allocator can do so.
+//! Memory of a conversion: spills arrays that do not fit, if the program's allocator supports it.
 //!
-//! Nothing here knows which arrays there are; see `polyhaul-spill`.
+//! Independent of which arrays there are; see `polyhaul-spill`.
 
 use crate::input::Output;
 use crate::outputs;
@@ -12,10 +12,10 @@ use polyhaul_spill::Spill;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The part of a conversion's memory that buffers may take.
+/// Share of a conversion's memory for buffers: a quarter.
 const BUFFER_PART: u64 = 4;
 
-/// The memory of a conversion.
+/// Memory budget of a conversion.
 pub(super) struct Memory {
     buffer_bytes: u64,
     folder: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Arrays beyond the conversion's memory go to disk from now on.
+    /// Starts spilling arrays beyond the conversion's memory.
     pub(super) fn start(run: &RunOptions, output: &Output) -> Result<Memory> {
         let folder = folder(run, output);
         let Some(total) = run.total_memory else {
@@ -31,29 +31,29 @@ impl Memory {
         };
         let spill = match Spill::start(&folder, total) {
             Ok(spill) => spill,
-            // Another conversion in this process has begun, and its memory is shared.
+            // Another conversion in this process already started spilling, and both share memory.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
             Err(error) if run.spill_folder.is_some() => {
                 let message = format!("cannot create temporary files in {}: {error}", folder.display());
                 return Err(Error::new(ErrorKind::Io, message).with_hint("choose another `spill_folder`"));
             }
-            // If no file can be created beside the output, the output cannot be either, and says so.
+            // If no file can be created next to the output, creating the output fails with a better message.
             Err(_) => None,
         };
         Ok(Memory { buffer_bytes: run.memory_limit.min(total / BUFFER_PART), folder, spill })
     }
 
-    /// The memory for buffers of reading, and of writing.
+    /// Memory for read buffers, and for write buffers.
     pub(super) fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes
     }
 
-    /// Notes what was moved.
+    /// Adds the peak size of spilled arrays to the report.
     pub(super) fn note(&self, report: &mut Report) {
         report.spilled_bytes = self.spill.as_ref().map_or(0, Spill::peak_bytes);
     }
 
-    /// Returns the error that ended the conversion: what could not be moved to a full disk was not out of memory.
+    /// Replaces an out-of-memory error if the cause is a full disk.
     pub(super) fn explain(&self, error: Error) -> Error {
         if error.kind() != ErrorKind::Memory || !self.spill.as_ref().is_some_and(Spill::is_disk_full) {
             return error;
@@ -72,7 +72,7 @@ impl Memory {
     }
 }
 
-/// Returns where the disk of a folder is mounted.
+/// Mount point of a folder's disk.
 #[cfg(unix)]
 fn disk_of(folder: &Path) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
@@ -87,14 +87,14 @@ fn disk_of(_folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Where temporary files go: by default beside the output, where there has to be room for it anyway.
+/// Folder for temporary files: by default next to the output, where space is needed anyway.
 fn folder(run: &RunOptions, output: &Output) -> PathBuf {
     if let Some(folder) = &run.spill_folder {
         return folder.into();
     }
     match outputs::file_of(output).filter(|path| !place::is_url(path)).and_then(Path::parent) {
         Some(folder) => folder.to_owned(),
-        // Asked for its folder, a browser would end.
+        // `temp_dir` panics in a browser.
         None if cfg!(target_family = "wasm") => PathBuf::new(),
         None => std::env::temp_dir(),
     }

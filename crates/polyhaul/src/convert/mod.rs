@@ -1,9 +1,9 @@
-//! From file to file: as tables if that keeps everything, as a scene if the target requires one.
+//! Converts one file to another: as tables if that preserves everything, as a scene otherwise.
 //!
-//! A PLY file and a table of numbers are tables, with any columns of any type. Conversions between those go from table
-//! to table (`table_fit`), so that nothing is rounded, renamed or dropped except for what the target cannot store. A
-//! conversion goes through a scene if the source or the target has no tables, or if options require a mesh: see
-//! [`shape`]. Reading and writing are in `load`, `save` and `tables`.
+//! PLY files and numeric tables are both tables, with any columns of any type. Converting one to the other as tables
+//! (`table_fit`) rounds, renames and drops nothing except content that the target cannot store. A conversion uses a
+//! scene if the source or the target has no tables, or if options require a mesh: see [`shape`]. Reading and writing
+//! are in `load`, `save` and `tables`.
 
 mod memory;
 mod packed;
@@ -36,11 +36,11 @@ pub enum Content<'a> {
     Scene(&'a Scene),
     /// Tables, as they will be written, in output order.
     Tables(&'a [Table]),
-    /// Tables that were written while they were read: their numbers of rows and their columns, without values. Large
-    /// files of PLY that become tables are converted in this way.
+    /// Tables that were written while they were read: their row counts and columns, without values. Used for large PLY
+    /// files converted to tables.
     Rows(&'a [Table]),
-    /// Gaussian splats that were packed while they were read: the counts of their scene. Large files of PLY that become
-    /// SPZ or `.splat` are converted in this way.
+    /// Gaussian splats that were packed while they were read: the counts of their scene. Used for large PLY files
+    /// converted to SPZ or `.splat`.
     Splats(&'a Contents),
     /// An image.
     Image(&'a Image),
@@ -56,7 +56,7 @@ pub struct Converted {
 }
 
 impl Converted {
-    /// Combines both into one report.
+    /// Combines both reports.
     pub fn report(self) -> Report {
         let mut report = self.reading;
         report.extend(self.writing);
@@ -64,8 +64,8 @@ impl Converted {
     }
 }
 
-/// Reads an input and writes it. Before the output is put in place, `before` receives what was read; its error ends the
-/// job.
+/// Reads an input and writes it. Calls `before` with the content before the output is replaced; an error from `before`
+/// stops the job.
 pub(crate) fn convert(
     input: Input,
     output: Output,
@@ -95,7 +95,7 @@ fn convert_by(
 ) -> Result<Converted> {
     let to = format_of(&output, write)?;
     let read = &read.clone().with_target(to.name());
-    // Nothing is read for an output that cannot be written.
+    // Fail before reading if the output cannot be written.
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
     if let Attempt::Done(converted) = stream::stream(&input, &output, to, read, write, before)? {
@@ -106,7 +106,7 @@ fn convert_by(
     }
     let (Read { content, format: from, .. }, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
     let folder = input.near().source_folder(read);
-    // The output may replace the input, and not all file systems of Windows replace a file that is open.
+    // The output may replace the input, and some Windows file systems cannot replace an open file.
     drop(input);
     let writing = match content {
         Loaded::Scene(scene) => {
@@ -133,7 +133,7 @@ fn convert_by(
     Ok(Converted { reading, writing })
 }
 
-/// How to read a source of this format for that target.
+/// The kind of content to read for a conversion between two formats.
 fn shape(from: Format, to: Format, write: &WriteOptions) -> ContentShape {
     if from.is_image() || to.is_image() {
         return ContentShape::Image;

@@ -1,8 +1,8 @@
-//! Converts the splats of a large PLY file to a format that packs them, without ever holding all of them as floats.
+//! Converts splats of a large PLY file to a packed format, without holding all of them as floats.
 //!
-//! As with [`super::stream`], the bytes and the warnings equal those of the path through the model, which is taken
-//! whenever this one encounters something unusual: content other than splats, an option that transforms them, a warning
-//! before the rows, an error. The format's row determines how splats are packed.
+//! As with [`super::stream`], bytes and warnings equal those of a conversion through the model. This path declines
+//! anything unusual: content other than splats, options that transform them, a warning before the rows, an error. The
+//! format's row in the registry determines how splats are packed.
 
 use super::stream::{Before, chosen, part_bytes};
 use super::{Content, Converted};
@@ -23,7 +23,7 @@ use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::run::{Phase, span};
 use std::path::Path;
 
-/// Converts splats part by part; declines if they must be read as a scene.
+/// Converts splats in parts; declines if they must be read as a scene.
 pub(super) fn pack(
     input: &Opened,
     output: &Output,
@@ -37,7 +37,7 @@ pub(super) fn pack(
     let Some(part_bytes) = part_bytes(input, read) else { return Ok(Attempt::Declined) };
     let is_moved = write.scene.moves_positions() || read.rows.transform.is_some();
     let is_table = read.table.element.is_some() || read.table.columns.is_some();
-    // Losses are only known once all splats are.
+    // With `strict`, losses must be known before writing, but this path only knows them after all splats.
     if is_moved || is_table || write.strict != Strict::Off {
         return Ok(Attempt::Declined);
     }
@@ -74,7 +74,7 @@ fn write_packed(
 ) -> Result<Report> {
     let mut report = Report::of_writing(to.name());
     let clock = Clock::start("write");
-    // Writing without a more specific phase counts as formatting.
+    // Work outside a more specific span counts as formatting.
     let _span = span(Phase::Format);
     let output = Output::Path(path.to_owned());
     write_with(Vec::new(), output, Some(to.name()), write, &mut report, |writing, output, warnings| {

@@ -1,10 +1,10 @@
-//! Tables from file to file, some rows at a time: large files need no more memory than small ones.
+//! Converts tables from file to file in parts, so large files need no more memory than small ones.
 //!
-//! The bytes and the warnings are those of the path through the model, which is taken whenever this one meets something
-//! unusual: an error in the input, a warning before the rows, a list that is longer than the first one promised. The
-//! output is not in place before the input was read to its end, so nobody sees that it was begun. Each thread takes
-//! rows from the input, turns them into columns, and those into the rows of the output, which are written in order.
-//! Rows that are the same in both files are copied.
+//! Bytes and warnings equal those of a conversion through the model. This path declines anything unusual: an error in
+//! the input, a warning before the rows, a list longer than the first one suggests. The output is not renamed into
+//! place before the input is read completely, so a partial output is never visible. Each thread takes rows from the
+//! input, converts them to columns and formats these for the output, which is written in order. Rows that are equal in
+//! both files are copied.
 
 use super::{Content, Converted};
 use crate::format::Format;
@@ -31,24 +31,24 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Bytes of rows that a thread has at a time. They are there as rows, as columns and as rows of the output, which
-/// together fit into the cache of a core.
+/// Bytes of rows that a thread processes at a time. Their input, columns and output together fit in the cache of a
+/// core.
 const PART_BYTES: u64 = 256 << 10;
-/// The part of the memory for buffers that a part may take, and what it takes in any case.
+/// Share of the buffer memory for a part (1/64), and the minimum size of a part.
 const PART: u64 = 64;
 const MIN_PART_BYTES: u64 = 16 << 10;
-/// Files of fewer parts are read as a whole.
+/// Smaller files are read as a whole.
 const MIN_PARTS: u64 = 4;
-/// How often progress is told.
+/// Interval between progress reports.
 const PROGRESS_BYTES: u64 = 4 << 20;
-/// About how many bytes of text a byte of rows becomes, and at most: for progress, and for the size of slots.
+/// Estimated and maximum number of text bytes per byte of rows: for progress, and for the size of slots.
 const TEXT_FACTOR: u64 = 3;
 const MAX_TEXT_FACTOR: u64 = 6;
 
-/// Called before the output is put in place.
+/// Called before the output is renamed into place.
 pub(super) type Before<'b> = dyn FnMut(Content<'_>, &Report) -> Result<()> + 'b;
 
-/// Converts tables part by part; declines if they must be read as a whole.
+/// Converts tables in parts; declines if they must be read as a whole.
 pub(super) fn stream(
     input: &Opened,
     output: &Output,
@@ -86,8 +86,8 @@ pub(super) fn stream(
     streamed.finish(&mut reading, before).map(|writing| Attempt::Done(Converted { reading, writing }))
 }
 
-/// About how many bytes of an input a thread has at a time; `None` if it must be read as a whole: it is small, or a
-/// strict reader counts warnings before anything is written.
+/// Approximate size of a part; `None` if the input must be read as a whole, because it is small, or because strict
+/// reading must find all warnings before anything is written.
 pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
     let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
     let is_large = input.file_bytes().unwrap_or(0) >= MIN_PARTS.saturating_mul(part_bytes);
@@ -95,7 +95,7 @@ pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
     (is_large && read.strict == Strict::Off && read.image == ImageReadOptions::default()).then_some(part_bytes)
 }
 
-/// Which rows are chosen, unless all are; declines if that takes the file as a whole.
+/// Selects rows, unless all are kept; declines if that requires reading the file as a whole.
 pub(super) fn chosen<'o>(
     input: &Opened,
     read: &'o ReadOptions,
@@ -107,7 +107,7 @@ pub(super) fn chosen<'o>(
     Ok(choose_parts(input, None, read, alone)?.map(Some))
 }
 
-/// Tables on their way from a reader to a writer.
+/// Tables being converted.
 struct Streamed<'a> {
     from: Format,
     to: Format,
@@ -123,16 +123,16 @@ struct Streamed<'a> {
 /// An output whose rows are being written.
 struct StreamedOutput<'a> {
     streamed: Streamed<'a>,
-    /// Which table of the output each table of the input is, if any.
+    /// For each input table, the index of its output table, if any.
     places: Vec<Option<usize>>,
-    /// Those of the output.
+    /// Output tables.
     targets: Vec<Table>,
     parts: Box<dyn TableParts + 'a>,
     opening: Opening<'a>,
 }
 
 impl<'a> Streamed<'a> {
-    /// The tables of the output for those of the input.
+    /// Adapts input tables to the output format.
     fn fitted(&self, tables: Tables, losses: &mut Warnings) -> Result<Tables> {
         fit(tables, self.from, self.to, &self.read.table, &self.path.to_string_lossy(), losses)
     }
@@ -154,7 +154,7 @@ impl<'a> Streamed<'a> {
         let [comments, infos] = source.remarks().map(<[String]>::to_vec);
         match self.start(Tables { tables, comments, infos }, file_bytes) {
             Ok(output) => Ok(Attempt::Done(output)),
-            // The other path finds it too, after the errors of the input.
+            // Converting through the model reports it too, after errors of the input.
             Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(Attempt::Declined),
             Err(error) => Err(error),
         }
@@ -169,7 +169,7 @@ impl<'a> Streamed<'a> {
         let output = Output::Path(self.path.to_owned());
         let name = outputs::name_of(&output).into_owned();
         let links = Relinker::new(&output, self.write)?;
-        // Elements keep their names; a file of one table becomes one.
+        // Elements keep their names; in a file with a single table, the table is renamed.
         let is_one = names.len() == 1 && tables.len() == 1;
         let place = |name: &String| tables.iter().position(|table| is_one || table.name == *name);
         let places = names.iter().map(place).collect();
@@ -192,7 +192,7 @@ impl<'a> Streamed<'a> {
 }
 
 impl<'a> StreamedOutput<'a> {
-    /// Writes the rows of all tables; returns how many threads worked.
+    /// Writes the rows of all tables; returns the number of threads used.
     fn write_all(
         mut self,
         source: &dyn TableSource,
@@ -220,20 +220,20 @@ impl<'a> StreamedOutput<'a> {
         Ok((self, threads))
     }
 
-    /// Puts the output in place, unless `before` fails.
+    /// Renames the output into place, unless `before` fails.
     fn finish(self, reading: &mut Report, before: &mut Before<'_>) -> Result<Report> {
         let StreamedOutput { streamed: Streamed { losses, mut report, .. }, targets, opening, .. } = self;
         reading.warnings.extend(losses);
         before(Content::Rows(&targets), reading)?;
         let start = Instant::now();
         opening.finish(&mut report)?;
-        // The rest of it was in the time of reading.
+        // Most of the writing overlapped with reading.
         report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
         Ok(report)
     }
 }
 
-/// Whether a table has the columns of another, in their order.
+/// Whether a table has the same columns as another, in the same order.
 fn has_columns(table: &Table, other: &Table) -> bool {
     fn kind(column: &Column) -> (&str, Scalar, bool) {
         (&column.name, column.values.scalar(), column.offsets.is_some())
@@ -241,26 +241,26 @@ fn has_columns(table: &Table, other: &Table) -> bool {
     table.columns.iter().map(kind).eq(other.columns.iter().map(kind))
 }
 
-/// The rows of a table, from the input to the output.
+/// Rows of a table, converted from input to output.
 struct StreamPages<'p, 'a> {
     source: &'p dyn TableSource,
-    /// Which table of the input it is, and which of the output.
+    /// Index of the input table, and of its output table.
     number: usize,
     target: Option<usize>,
-    /// Whether rows are in the output as they are in the input.
+    /// Whether rows have the same bytes in the output as in the input.
     is_copied: bool,
     choice: Option<&'p TableChoice<'p>>,
     streamed: &'p Streamed<'a>,
     parts: &'p (dyn TableParts + 'a),
     kept_rows: AtomicU64,
-    /// How far the file was read.
+    /// Input offset up to which rows were taken.
     taken: AtomicU64,
 }
 
 /// Rows in flight.
 struct StreamSlot<'p> {
     rows: RowsSlot,
-    /// Contains the rows of the output, if any.
+    /// Formats and holds rows of the output.
     formatter: Box<dyn PartFormatter + 'p>,
     has_text: bool,
 }
@@ -270,7 +270,7 @@ impl<'p> StreamPages<'p, '_> {
         StreamSlot { rows: RowsSlot::default(), formatter: self.parts.formatter(), has_text: false }
     }
 
-    /// Keeps the chosen rows, as they are.
+    /// Keeps the selected rows without converting them.
     fn keep_rows(&self, rows: &mut RowsSlot) -> Result<()> {
         self.source.check(self.number, rows)?;
         if let Some(set) = self.choice.and_then(|choice| choice.chosen(self.number)) {
@@ -286,7 +286,7 @@ impl<'p> StreamPages<'p, '_> {
         Ok(())
     }
 
-    /// Formats rows, if they are in the output; `false` if there are none.
+    /// Formats rows for the output; `false` if there are none.
     fn format_part(&self, slot: &mut StreamSlot<'_>) -> Result<bool> {
         let Some(target) = self.target else { return self.source.check(self.number, &slot.rows).map(|()| false) };
         let mut part = self.source.parse(self.number, &slot.rows, &|_| true)?;
@@ -360,7 +360,7 @@ mod tests {
     use crate::convert::convert;
     use crate::input::Input;
 
-    /// Faces of three corners, and at the end of four.
+    /// Faces with three corners; if `is_mixed`, the last ones have four.
     fn faces(is_mixed: bool) -> Vec<u8> {
         let mut faces = Vec::new();
         for number in 0..100 {
@@ -371,7 +371,7 @@ mod tests {
         faces
     }
 
-    /// A PLY file of points and faces, in this order or the other one.
+    /// A PLY file of points and faces, in either order.
     fn file(faces: &[u8], has_faces_first: bool) -> Vec<u8> {
         let points: Vec<u8> = (0..300u16).flat_map(|value| f32::from(value).to_le_bytes()).collect();
         let of_points = "element vertex 100\nproperty float x\nproperty float y\nproperty float z\n";
@@ -382,8 +382,8 @@ mod tests {
         [header.as_bytes(), &body.concat()].concat()
     }
 
-    /// Converts a file, in parts if it is large for `chunk_bytes`; returns the output, the warnings, and whether it was
-    /// written while it was read.
+    /// Converts a file, in parts if `chunk_bytes` is small enough; returns the output, the warnings, and whether it was
+    /// streamed.
     fn converted(file: &Path, chunk_bytes: Option<usize>) -> (Vec<u8>, Warnings, bool) {
         let output = file.with_extension("csv");
         let mut read = ReadOptions::default();
@@ -403,7 +403,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("polyhaul-extra-data-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.ply");
-        // Where faces of different sizes come first, the end of the rows is only known with that of the file.
+        // If faces of different sizes come first, the end of the rows is only known at the end of the file.
         for (is_mixed, has_faces_first, is_streamed) in [(false, false, true), (true, false, true), (true, true, false)]
         {
             for extra in [0, 1, 1000] {

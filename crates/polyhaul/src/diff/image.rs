@@ -1,4 +1,4 @@
-//! Images sample by sample, and textures byte by byte.
+//! Compares images sample by sample, and textures byte by byte.
 
 use super::{Differences, Gap};
 use crate::ops::ImageOps;
@@ -34,7 +34,7 @@ pub(super) fn compare([a, b]: [&Image; 2], differences: &mut Differences, run: &
     Ok(())
 }
 
-/// Compares colors, and alpha if both have it; with `divides`, without premultiplication.
+/// Compares colors, and alpha if both images have it. If `divides`, compares unpremultiplied colors.
 fn pixels(
     [a, b]: [&Image; 2],
     has_alpha: bool,
@@ -65,7 +65,7 @@ fn pixels(
     Ok(())
 }
 
-/// An image in linear floats and channels that can be compared with the other's.
+/// Converts an image to linear floats and to `channels`.
 fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOptions) -> Result<Cow<'a, Image>> {
     let mut fitted = Cow::Borrowed(image);
     let divides = divides && image.premultiplied;
@@ -82,7 +82,7 @@ fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOpti
     Ok(fitted)
 }
 
-/// Divides colors by alpha; if alpha is 0 they stay.
+/// Unpremultiplies colors; keeps them where alpha is 0.
 fn divide(image: &mut Image) -> Result<()> {
     let size = image.channels.count();
     let Samples::F32(samples) = &mut image.samples else { return Ok(()) };
@@ -96,7 +96,7 @@ fn divide(image: &mut Image) -> Result<()> {
     Ok(())
 }
 
-/// A sample from 0 to 1.
+/// A sample, scaled to 0 to 1.
 fn sample(samples: &Samples, at: usize) -> f64 {
     match samples {
         Samples::U8(samples) => f64::from(samples[at]) / 255.0,
@@ -105,7 +105,7 @@ fn sample(samples: &Samples, at: usize) -> f64 {
     }
 }
 
-/// Compares the attributes of files besides their pixels, by name.
+/// Compares attributes by name.
 fn attributes([a, b]: [&Image; 2], differences: &mut Differences) {
     let names_of =
         |image: &'_ Image| image.attributes.iter().map(|attribute| attribute.name.clone()).collect::<Vec<String>>();
@@ -123,7 +123,7 @@ fn attributes([a, b]: [&Image; 2], differences: &mut Differences) {
     }
 }
 
-/// Compares descriptions of colors.
+/// Compares color profiles.
 fn profiles([a, b]: [&Image; 2], differences: &mut Differences) {
     let names_of = |image: &Image| image.profile.names().into_iter().map(String::from).collect::<Vec<String>>();
     let names = [names_of(a), names_of(b)];
@@ -133,7 +133,7 @@ fn profiles([a, b]: [&Image; 2], differences: &mut Differences) {
     one_sided("color-space", names, differences);
 }
 
-/// Notes names that one side alone has.
+/// Records names that only one side has.
 fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], differences: &mut Differences) {
     for (these, others, side) in [(&a, &b, "first"), (&b, &a, "second")] {
         let names: Vec<&String> = these.iter().filter(|name| !others.contains(name)).collect();
@@ -143,7 +143,7 @@ fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], differences: &mut Dif
     }
 }
 
-/// Compares the channels besides the colors, by name.
+/// Compares extra channels, by name.
 fn extras([a, b]: [&Image; 2], differences: &mut Differences) {
     let names_of = |image: &'_ Image| image.extra.iter().map(|channel| channel.name.clone()).collect::<Vec<String>>();
     one_sided("channels", [names_of(a), names_of(b)], differences);
@@ -169,7 +169,7 @@ fn value(channel: &ImageChannel, at: usize) -> f64 {
     }
 }
 
-/// The value of a float of 16 bits.
+/// Decodes a 16-bit float.
 fn half(bits: u16) -> f64 {
     let sign = bits >> 15;
     let exponent = i32::from(bits >> 10 & 31);

@@ -1,26 +1,25 @@
-//! Compares the meaning of two assets, regardless of format: attribute by attribute, with the largest difference.
+//! Compares the content of two assets, regardless of format: attribute by attribute, with the largest difference.
 //!
-//! The comparison is of the content, not of how a file stores it:
+//! Compares content, not its representation in a file:
 //!
-//! - Faces and their corners are compared in file order, or, if that differs and they agree better so, by their
-//!   corners: then the order is a difference of its own. Each corner has the position, normal, uv and color assigned by
-//!   its indices, vertex or face, so split or merged vertices do not count as a difference. Vertices that belong to no
-//!   face are compared in order; lines are compared edge by edge. If one of the files needs double precision, both are
-//!   read in double precision.
-//! - Objects are compared after applying their transforms, with each instance as an object. A pbrt scene is compared by
-//!   its meshes; for lights, cameras, media, settings and shapes that are not meshes, only the counts are compared.
+//! - Faces and their corners are compared in file order. If the order differs and matching faces by their corners fits
+//!   better, the order counts as a single difference. Each corner has the position, normal, uv and color assigned by
+//!   its indices, vertex or face, so split or merged vertices do not count as a difference. Vertices without a face are
+//!   compared in order, lines edge by edge. If one file needs double precision, both are read in double precision.
+//! - Objects are compared in world space, with each instance as an object. A pbrt scene is compared by its meshes;
+//!   lights, cameras, media, settings and shapes other than meshes are only counted.
 //! - Materials, groups and smoothing are compared face by face, materials by name, or by value if their names differ.
 //!   Two file names are equal if they refer to the same file, or to files with the same bytes.
-//! - Tables are compared column by column, matched by name, or by position if one of the files has no names. Only the
-//!   values of a column are compared, not its type: NaN equals NaN, and 0 equals -0.
+//! - Tables are compared column by column, matched by name, or by position if one file has no names. Values are
+//!   compared, types are not: NaN equals NaN, and 0 equals -0.
 //! - Pixels are compared in linear light from 0 to 1, unless both images have the same type, channels and color space.
-//!   If only one of them has premultiplied alpha, that is a difference, and its colors are divided by alpha first.
-//!   Fully opaque alpha equals no alpha.
+//!   If only one image has premultiplied alpha, that is a difference, and its colors are unpremultiplied first. Opaque
+//!   alpha equals no alpha.
 //! - Extra channels and attributes of images are compared by name: channels by value, whatever their type; attributes
 //!   by type and bytes.
 //! - Comments are not compared.
 //!
-//! The values are compared by `scene`, `table` and `image`. Nothing here writes or prints.
+//! The values are compared in `scene`, `table` and `image`. Nothing here writes or prints.
 
 mod image;
 mod order;
@@ -54,7 +53,7 @@ pub struct Difference {
     pub count: u64,
     /// The largest numeric difference; `None` if the difference is not numeric.
     pub largest: Option<f64>,
-    /// The location of the largest difference, or of the first.
+    /// The location of the largest difference, or else of the first.
     pub place: Option<String>,
 }
 
@@ -76,7 +75,7 @@ impl Comparison {
     }
 }
 
-/// Compares the meaning of two assets. Numbers are equal if they differ by at most `tolerance` (absolute; 0 for an
+/// Compares the content of two assets. Numbers are equal if they differ by at most `tolerance` (absolute; 0 for an
 /// exact comparison).
 ///
 /// ```
@@ -110,7 +109,7 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     let first = read(a, options, ContentShape::from_format, &mut report)?;
     let second = read(b, options, ContentShape::from_format, &mut report)?;
     let formats = [first.1, second.1];
-    // A table is compared with the vertices of a PLY file as a table, and with anything else as points.
+    // A table is compared with a PLY file as tables (its vertices), and with any other scene as points.
     let [a, b] = match (first.0, second.0) {
         (a @ Content::Tables(_), b @ Content::Tables(_)) => [a, b],
         (table @ Content::Tables(_), Content::Scene(_)) if formats[1].has_elements() => {
@@ -162,7 +161,7 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     Ok(Comparison { kind, differences: differences.all, report })
 }
 
-/// Two scenes in the same precision: if one of them needs doubles, the other is read again with doubles.
+/// Reads a scene again in double precision if the other one needs it, so that both have the same precision.
 fn alike(inputs: [&Opened; 2], scenes: [Scene; 2], options: &ReadOptions, report: &mut Report) -> Result<[Scene; 2]> {
     let [first, second] = scenes;
     let is_exact = [exact::is_exact(&first)?, exact::is_exact(&second)?];
@@ -189,7 +188,7 @@ fn read(
     Ok((read.content, read.format))
 }
 
-/// A description of a file for messages.
+/// Describes a file in messages.
 fn words(content: &Content, format: Format) -> String {
     let kind = match content {
         Content::Scene(_) => "a scene",
@@ -200,7 +199,7 @@ fn words(content: &Content, format: Format) -> String {
     format!("{kind} ({})", format.name())
 }
 
-/// Compares a table with a table; for a PLY file that is its vertices.
+/// Compares two tables; a PLY file is represented by its vertices.
 fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = both;
     let mut sides = [(a, formats[0]), (b, formats[1])];
@@ -224,27 +223,27 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Dif
     a.tables.iter().zip(&b.tables).try_for_each(|(a, b)| table::compare([a, b], differences))
 }
 
-/// A scene as meshes, if it is one for a renderer.
+/// Converts a renderer scene to meshes; returns others unchanged.
 fn flattened(scene: Scene, limits: &Limits, report: &mut Report) -> Result<Scene> {
     let loaded = Loaded::new(scene, Report::default()).flattened(limits)?;
     report.extend(loaded.report);
     Ok(loaded.value)
 }
 
-/// The differences that were found.
+/// Differences found so far.
 pub(crate) struct Differences {
     tolerance: f64,
     all: Vec<Difference>,
 }
 
-/// Numbers of one attribute that differ.
+/// Differing numbers of one attribute.
 #[derive(Default)]
 struct Gap {
     count: u64,
     largest: f64,
-    /// The place of the largest difference.
+    /// Location of the largest difference.
     place: Option<String>,
-    /// How many are NaN in one of the files.
+    /// Number of pairs in which one value is NaN.
     nan_count: u64,
 }
 
@@ -255,7 +254,7 @@ impl Gap {
         if a == b || a.is_nan() && b.is_nan() || difference <= tolerance {
             return;
         }
-        // The distance of NaN, or of two infinities, is unknown.
+        // The distance to NaN, or between infinities, is undefined.
         let difference = if difference.is_nan() { f64::INFINITY } else { difference };
         self.count += 1;
         self.nan_count += u64::from(a.is_nan() || b.is_nan());
@@ -272,7 +271,7 @@ impl Differences {
         self.counts_of(what, what, counts)
     }
 
-    /// The same, with another name in the message.
+    /// Like [`Differences::counts`], with a different name in the message.
     fn counts_of(&mut self, what: &'static str, shown: &str, [a, b]: [u64; 2]) -> bool {
         if a != b {
             let message = format!("{shown}: {a} and {b}");
@@ -281,13 +280,13 @@ impl Differences {
         a == b
     }
 
-    /// Notes that one side alone has something.
+    /// Records something that only one side has.
     fn only(&mut self, what: &'static str, count: u64, how: &str) {
         let message = format!("{what}: {count} {how}");
         self.all.push(Difference { what, message, count, largest: None, place: None });
     }
 
-    /// Notes the numbers of an attribute that differ.
+    /// Records differing numbers of an attribute.
     fn gap(&mut self, what: &'static str, name: &str, gap: Gap) {
         let Some(place) = gap.place else { return };
         let of = if name.is_empty() { String::new() } else { format!(" `{}`", polyhaul_model::names::shown(name)) };
@@ -301,7 +300,7 @@ impl Differences {
         self.all.push(Difference { what, message, count, largest, place: Some(place) });
     }
 
-    /// Notes names or other things that differ one by one.
+    /// Records differences between two sequences, item by item.
     fn each<T: PartialEq>(
         &mut self,
         what: &'static str,

@@ -6,8 +6,8 @@ use polyhaul_model::error::Result;
 
 /// Scenes with more faces are compared only in file order: sorting takes 150 bytes per face.
 const MAX_FACES: u64 = 4_000_000;
-/// Steps of the grid along the longest side of the scene on which positions are sorted: a file with six decimals
-/// has the same resolution.
+/// Grid steps along the longest side of the scene, for sorting positions: coarse enough that a file with six decimals
+/// has the same grid positions.
 const STEPS: f64 = 20_000.0;
 
 /// The extent of a scene: its lowest corner and its longest side.

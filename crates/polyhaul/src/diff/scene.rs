@@ -1,4 +1,4 @@
-//! Scenes corner by corner: the data of each face, line and vertex, however indices and files store it.
+//! Compares scenes corner by corner: resolved data of faces, lines and vertices, independent of indices and files.
 
 use super::order::{FacesExtent, ordered};
 use super::{Differences, Gap, flattened, table};
@@ -17,10 +17,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Position, color and normal of a vertex that no face has.
+/// Position, color and normal of a vertex without a face.
 type LooseVertex = ([f64; 3], Option<[f32; 4]>, Option<[f32; 3]>);
 
-/// The number of elements of a kind in a mesh.
+/// Counts one kind of element in a mesh.
 type CountOf = fn(&Mesh) -> usize;
 
 /// Compares two scenes.
@@ -66,7 +66,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// A scene whose positions in double precision are where its objects place them.
+/// Applies object transforms to a scene in double precision.
 fn placed(mut scene: Scene) -> Result<Scene> {
     if exact::is_exact(&scene)? {
         if let Cow::Owned(objects) = scene.listed_objects()? {
@@ -78,7 +78,7 @@ fn placed(mut scene: Scene) -> Result<Scene> {
     Ok(scene)
 }
 
-/// Compares the parts of scenes for a renderer other than meshes. A scene of meshes has none.
+/// Compares the counts of everything other than meshes in renderer scenes. Scenes of meshes count as empty.
 fn compare_renders(renders: &[Option<Box<Render>>; 2], differences: &mut Differences) {
     let counts = |render: &Option<Box<Render>>| {
         let Some(render) = render else { return [0; 6] };
@@ -102,17 +102,17 @@ fn compare_renders(renders: &[Option<Box<Render>>; 2], differences: &mut Differe
     }
 }
 
-/// A scene, and its objects at their places.
+/// A scene and its placed objects.
 pub(super) struct World<'a> {
     pub(super) scene: &'a Scene,
     pub(super) parts: &'a [Part<'a>],
-    /// For materials whose names differ from those in the other scene, but not their values: the names there.
+    /// For materials with other names but equal values in the other scene: their names there.
     pub(super) renamed: BTreeMap<&'a str, &'a str>,
 }
 
-/// A position of a part's mesh, where the part is in the scene.
+/// Position of a vertex in world space.
 fn position(part: &Part<'_>, index: usize) -> [f64; 3] {
-    // Meshes with positions in double precision are in their place.
+    // Double-precision positions are already in world space.
     if let Some(exact) = part.mesh.exact_positions.get(index) {
         return *exact;
     }
@@ -129,7 +129,7 @@ pub(super) struct Face<'a> {
 }
 
 impl Face<'_> {
-    /// The place of its corners in the arrays of the mesh, reversed if the object is mirrored.
+    /// Index of a corner in the arrays of the mesh; corners of mirrored objects are reversed.
     pub(super) fn corner(&self, number: usize) -> usize {
         let is_mirrored = self.part.frame.is_some_and(|frame| frame.is_mirrored);
         match (is_mirrored, number) {
@@ -138,7 +138,7 @@ impl Face<'_> {
         }
     }
 
-    /// The value of an attribute at a corner.
+    /// Value of an attribute at a corner.
     fn value<T: Copy>(&self, corner: usize, domain: Domain, indices: &[u32], values: &[T]) -> Option<T> {
         let place = match domain {
             Domain::Indexed => *indices.get(corner).filter(|&&index| index != NONE)? as usize,
@@ -202,7 +202,7 @@ impl<'a> World<'a> {
             .map_or("", String::as_str)
     }
 
-    /// Vertices that no face has, with their colors and normals.
+    /// Vertices without a face, with their colors and normals.
     fn loose(&self) -> Vec<LooseVertex> {
         let mut vertices = Vec::new();
         for part in parts::homes(self.parts) {
@@ -224,7 +224,7 @@ impl<'a> World<'a> {
         vertices
     }
 
-    /// The ends of all edges of lines.
+    /// Endpoints of all line edges.
     fn edges(&self) -> Vec<[f64; 3]> {
         let mut ends = Vec::new();
         for part in self.parts {
@@ -245,7 +245,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// Gaps of the attributes that vertices have.
+/// Differences of vertex attributes.
 #[derive(Default)]
 struct Gaps {
     positions: Gap,
@@ -253,7 +253,7 @@ struct Gaps {
     uvs: Gap,
     colors: Gap,
     alpha: Gap,
-    /// How many corners have normals, uvs, colors only in the first file, and only in the second.
+    /// Corners that have normals, uvs or colors only in the first file, and only in the second.
     lonely: [[u64; 2]; 3],
 }
 
@@ -270,7 +270,7 @@ impl Gaps {
         }
     }
 
-    /// Compares the corners of faces.
+    /// Compares the corners of pairs of faces.
     fn faces<'a>(&mut self, pairs: impl Iterator<Item = (Face<'a>, Face<'a>)>, tolerance: f64) {
         for (number, (left, right)) in pairs.enumerate() {
             let shift = first_alike(&left, &right);
@@ -361,7 +361,7 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
     compare_rest(sides, differences)
 }
 
-/// The corner of `right` that is the first of `left`: 0, unless another one is closer.
+/// The corner of `right` that matches the first corner of `left`: 0, unless another one is much closer.
 fn first_alike(left: &Face<'_>, right: &Face<'_>) -> usize {
     let count = left.corners.len();
     if count == 0 || left.position(left.corner(0)) == right.position(right.corner(0)) {
@@ -375,15 +375,15 @@ fn first_alike(left: &Face<'_>, right: &Face<'_>) -> usize {
         (0..count).map(of_corner).sum::<f64>()
     };
     let unshifted = distance(0);
-    // Only a face that starts elsewhere is as close as another file can have it.
+    // Rotate only if the distance almost vanishes: a moved face must not be matched to other corners.
     (1..count.min(MAX_CORNERS)).find(|&shift| distance(shift) < unshifted * 1e-3).unwrap_or(0)
 }
 
-/// Faces with more corners are compared from their first corners on.
+/// Faces with more corners are not rotated beyond this corner.
 const MAX_CORNERS: usize = 16;
 
-/// Compares faces in an order of their own, if more of them agree so: then the differences from `before` on are those
-/// that are left, and the order is one.
+/// Compares faces sorted by their corners. If that fits better, replaces the differences from `before` on by the
+/// remaining ones and a single difference in order.
 fn in_another_order(
     sides: &[World<'_>; 2],
     in_order: &Gaps,
@@ -402,7 +402,7 @@ fn in_another_order(
     gaps.faces(left.iter().cloned().zip(right.iter().cloned()), differences.tolerance);
     let found_before = differences.all.split_off(before);
     compare_faces(sides, || [left.iter().cloned(), right.iter().cloned()], differences);
-    // Rounded positions are no other order: those of other faces are far away.
+    // Rounding does not change the order: positions of other faces are far away.
     let is_far = in_order.positions.largest > 1e-3 * side;
     let is_better = is_far && gaps.positions.largest < 0.1 * in_order.positions.largest;
     if !is_better {
@@ -415,7 +415,7 @@ fn in_another_order(
     Ok(Some(gaps))
 }
 
-/// Whether the first corners of two faces are near each other, in a scene with this longest side.
+/// Whether the corners of two faces are close to each other, relative to the longest side of the scene.
 fn is_at(left: &Face<'_>, right: &Face<'_>, side: f64) -> bool {
     let shift = first_alike(left, right);
     let count = left.corners.len();
@@ -425,8 +425,7 @@ fn is_at(left: &Face<'_>, right: &Face<'_>, side: f64) -> bool {
     })
 }
 
-/// The materials of the second scene that are missing in the first one under their names, but not by value; with the
-/// names that they have there.
+/// Maps materials of the second scene whose names are missing in the first one to materials there with equal values.
 fn renamed<'a>([a, b]: [&'a Scene; 2], files: &mut SameFiles) -> Result<BTreeMap<&'a str, &'a str>> {
     let names =
         |scene: &'a Scene| scene.materials.iter().map(|material| material.name.as_str()).collect::<BTreeSet<_>>();
@@ -451,10 +450,10 @@ fn renamed<'a>([a, b]: [&'a Scene; 2], files: &mut SameFiles) -> Result<BTreeMap
     Ok(renamed)
 }
 
-/// At most so many materials with other names are compared by value.
+/// Maximum number of renamed materials that are compared by value.
 const MAX_RENAMED: usize = 1000;
 
-/// Compares the data of faces besides their corners.
+/// Compares materials, groups and smoothing of faces.
 fn compare_faces<'a, F: Iterator<Item = Face<'a>>>(
     [a, b]: &[World<'a>; 2],
     faces: impl Fn() -> [F; 2],
@@ -474,7 +473,7 @@ fn compare_faces<'a, F: Iterator<Item = Face<'a>>>(
     differences.each("smoothing", first.map(smooth), second.map(smooth), u32::to_string);
 }
 
-/// Lines, points, curves, names, definitions of materials, columns and tables.
+/// Compares lines, points, curves, names, columns and tables.
 fn compare_rest(sides: &[World<'_>; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = sides;
     let edges = [a.edges(), b.edges()];
@@ -507,8 +506,7 @@ fn compare_rest(sides: &[World<'_>; 2], differences: &mut Differences) -> Result
     tables.into_iter().try_for_each(|(a, b)| table::compare([a, b], differences))
 }
 
-/// Columns of vertices and faces, by name; their values if both scenes have the same numbers of meshes, vertices and
-/// faces.
+/// Compares the names of vertex and face columns, and the values of columns with the same name.
 fn columns([a, b]: &[World<'_>; 2], differences: &mut Differences) {
     let kinds: [fn(&Mesh) -> &Vec<Column>; 2] = [|mesh| &mesh.vertex_columns, |mesh| &mesh.face_columns];
     for of in kinds {
@@ -536,7 +534,7 @@ fn columns([a, b]: &[World<'_>; 2], differences: &mut Differences) {
     }
 }
 
-/// The definitions of the materials that faces have, by name.
+/// Compares the definitions of materials by name.
 fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut Differences) -> Result<()> {
     if let Some((name, other)) = b.renamed.iter().next() {
         let quoted = |name: &str| format!("`{}`", polyhaul_model::names::shown(name));
@@ -572,12 +570,12 @@ fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut
     Ok(())
 }
 
-/// Whether two definitions are equal, if different names may refer to the same file.
+/// Whether two definitions are equal; different file names may refer to the same file.
 fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &mut SameFiles) -> Result<bool> {
     if a == b {
         return Ok(true);
     }
-    // The names of both in the order in which a definition has them.
+    // File names of both materials, in the order of their definitions.
     let mut names = Vec::new();
     with_names(a, &mut |name| {
         names.push(name.to_owned());
@@ -592,7 +590,7 @@ fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &
         let is_same = files.are_same((folders[0], "", first), (folders[1], "", name))?;
         Ok(is_same.then(|| first.clone()))
     })?;
-    // A mode of alpha that follows from the opacity may be named, and keywords of maps are spellings.
+    // An explicit alpha mode may equal the one implied by opacity, and map keywords are only spellings.
     let as_shown = |material: &Material| {
         let mut shown = Material { alpha_blended: Some(material.blends()), ..material.clone() };
         shown.maps.iter_mut().for_each(|map| map.keyword.clear());

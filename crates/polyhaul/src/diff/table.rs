@@ -1,4 +1,4 @@
-//! Tables column by column.
+//! Compares tables column by column.
 
 use super::{Differences, Gap};
 use polyhaul_fault::planted;
@@ -7,7 +7,7 @@ use polyhaul_model::names;
 use polyhaul_model::{Column, Table, Values};
 use std::collections::HashMap;
 
-/// Compares the columns of two tables, by name; by place if a column has no name.
+/// Compares the columns of two tables by name, or by index if a column has no name.
 pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Result<()> {
     differences.counts("rows", [a.row_count as u64, b.row_count as u64]);
     let pairs = pairs([&a.columns, &b.columns]);
@@ -44,7 +44,7 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
     Ok(())
 }
 
-/// Pairs of columns: those with the same name in order, then those without a name with the column at the same place.
+/// Pairs columns with equal names, in order, then columns without a name with the column at the same index.
 fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
     let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
     for (place, column) in b.iter().enumerate().rev().filter(|(_, column)| !column.name.is_empty()) {
@@ -63,7 +63,7 @@ fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
     partners.into_iter().enumerate().filter_map(|(first, second)| Some([first, second?])).collect()
 }
 
-/// The name of a column in messages.
+/// Name of a column in messages.
 fn title(place: usize, column: &Column) -> String {
     match &*column.name {
         "" => format!("column {}", place + 1),
@@ -71,7 +71,7 @@ fn title(place: usize, column: &Column) -> String {
     }
 }
 
-/// Compares the values of two columns of as many rows.
+/// Compares the values of two columns with the same number of rows.
 pub(super) fn column([a, b]: [&Column; 2], differences: &mut Differences) {
     let lists = [a, b].map(|column| column.offsets.as_ref().map(|offsets| offsets.as_slice()));
     if lists[0] != lists[1] || a.values.len() != b.values.len() {
@@ -81,14 +81,14 @@ pub(super) fn column([a, b]: [&Column; 2], differences: &mut Differences) {
         }
         return;
     }
-    // Text of f32s has their shortest digits, which are another f64.
+    // Text of an f32 has its shortest decimals, which parse to a different f64.
     let single = [a, b].iter().any(|column| matches!(column.values, Values::F32(_)));
     let mut gap = Gap::default();
     for row in 0..a.values.len() {
         match (whole(&a.values, row), whole(&b.values, row)) {
             (Some(a), Some(b)) if a == b => {}
             (Some(a), Some(b)) => {
-                // The difference of two large integers is exact, and so is whether they differ.
+                // Compare the exact integer difference: conversion to f64 could make large integers equal.
                 gap.compare((a - b) as f64, 0.0, differences.tolerance, || format!("row {row}"));
             }
             _ => gap.compare(
@@ -102,7 +102,7 @@ pub(super) fn column([a, b]: [&Column; 2], differences: &mut Differences) {
     differences.gap("columns", &names::shown(&a.name), gap);
 }
 
-/// A value as an integer, if the column has integers.
+/// A value as an integer; `None` for floating-point columns.
 fn whole(values: &Values, row: usize) -> Option<i128> {
     Some(match values {
         Values::I8(values) => values[row].into(),
@@ -117,7 +117,7 @@ fn whole(values: &Values, row: usize) -> Option<i128> {
     })
 }
 
-/// A value as a float, rounded to an f32 for `single`.
+/// A value as a float, rounded to f32 if `single`.
 fn number(values: &Values, row: usize, single: bool) -> f64 {
     let value = match values {
         Values::F32(values) => f64::from(values[row]),

@@ -1,7 +1,7 @@
-//! Formats by their identity: names, extensions, kind of content, signature, and the files inside their files.
+//! Identity of formats: names, extensions, kind of content, signature, and files inside their files.
 //!
-//! This is the low half of the registry: nothing here depends on how formats are read and written, which is in
-//! `registry`. The rows are in `formats`.
+//! The lower half of the registry: independent of how formats are read and written, which is in `registry`. The rows
+//! are in `formats`.
 
 mod signature;
 
@@ -21,25 +21,25 @@ pub(crate) use signature::{HEAD_BYTES, Head};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Format(u8);
 
-/// What identifies a format.
+/// Identity of a format.
 struct FormatRow {
-    /// Its name, which is its extension too.
+    /// Name, also its extension.
     name: &'static str,
     /// Other extensions.
     other_names: &'static [&'static str],
-    /// The name of the file that names all others, where an archive of them is one scene.
+    /// File name of the scene's main file, if an archive of several files is one scene.
     main_file: Option<&'static str>,
     kind: FormatKind,
-    /// Whether it holds several tables, by name.
+    /// Whether it stores several named tables.
     has_elements: bool,
-    /// The feature of this crate that reads and writes it, if it is not enabled.
+    /// Cargo feature that enables it, if disabled in this build.
     missing_feature: Option<&'static str>,
-    /// Whether a source looks like it.
+    /// Recognition by content.
     looks: Looks,
     inner_files: Option<InnerFiles>,
-    /// Whether files with its extension are often notes for people, such as `license.txt`.
+    /// Whether files with its extension often contain prose, such as `license.txt`.
     is_often_prose: bool,
-    /// The one of its names that stands for a file with others beside it.
+    /// The name, among its names, for an asset split into several files.
     split_name: Option<&'static str>,
 }
 
@@ -54,15 +54,15 @@ pub(crate) enum FormatKind {
     Texture,
 }
 
-/// Reads a part of a file beside another: its name, the offset and the number of bytes.
+/// Reads a range of a neighboring file: its name, the offset and the number of bytes.
 pub(crate) type ReadRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
 
-/// Files inside the files of a format. Their names start with that of the file: `chair.glb#image0.png`.
+/// Files inside the files of a format, named after the containing file: `chair.glb#image0.png`.
 #[derive(Clone, Copy)]
 pub(crate) struct InnerFiles {
     /// Splits a name into the file's name and the index of the file inside it; `None` for other names.
     pub(crate) split_name: fn(&str) -> Option<(&str, usize)>,
-    /// Reads the file of an index, which may have at most so many bytes; the function reads files beside the file.
+    /// Reads the file with an index, up to a maximum size; [`ReadRange`] reads neighboring files.
     pub(crate) read: fn(Bytes<'_>, usize, &ParseOptions, u64, &mut ReadRange<'_>) -> Result<Vec<u8>>,
 }
 
@@ -95,7 +95,7 @@ macro_rules! format_identities {
 
 format_rows!(format_identities);
 
-/// A format that is not recognized by content.
+/// Defaults of a row: not recognized by content.
 const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
     FormatRow {
         name,
@@ -112,10 +112,10 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
 }
 
 impl Format {
-    /// The format of outputs whose name shows none.
+    /// Output format if the name has no known extension.
     pub(crate) const DEFAULT: Format = Format::ALL[0];
 
-    /// The index of its row.
+    /// Index of its row.
     pub(crate) const fn row(self) -> usize {
         self.0 as usize
     }
@@ -129,12 +129,12 @@ impl Format {
         self.entry().name
     }
 
-    /// Whether files with its extension are often notes for people.
+    /// Whether files with its extension often contain prose.
     pub(crate) fn is_often_prose(self) -> bool {
         self.entry().is_often_prose
     }
 
-    /// The one of its names, if any, that stands for a file with others beside it: `gltf`, where `glb` is one file.
+    /// The name for an asset split into several files, if any: `gltf`, while a `glb` is a single file.
     pub fn split_name(self) -> Option<&'static str> {
         self.entry().split_name
     }
@@ -165,13 +165,13 @@ impl Format {
         longer.or_else(|| Format::named(extension).filter(|_| !rest.is_empty()))
     }
 
-    /// Whether a file in an archive is the main one of a scene, by its name.
+    /// Whether the name of a file in an archive is that of a scene's main file.
     pub(crate) fn is_main_file(path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some() && Format::ALL.into_iter().any(|format| format.entry().main_file == name)
     }
 
-    /// The kind of content.
+    /// Kind of content.
     pub(crate) fn kind(self) -> FormatKind {
         self.entry().kind
     }
@@ -192,42 +192,42 @@ impl Format {
         Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint))
     }
 
-    /// Whether it holds an image.
+    /// Whether it stores an image.
     pub fn is_image(self) -> bool {
         matches!(self.kind(), FormatKind::Image | FormatKind::Texture)
     }
 
-    /// Whether it holds textures: images with mip levels, layers and faces.
+    /// Whether it stores textures: images with mip levels, layers and faces.
     pub fn is_texture(self) -> bool {
         self.kind() == FormatKind::Texture
     }
 
-    /// Whether its files hold a scene.
+    /// Whether it stores a scene.
     pub(crate) fn is_scene(self) -> bool {
         self.kind() == FormatKind::Scene
     }
 
-    /// Whether it holds tables: plain tables of numbers, or those with named elements.
+    /// Whether it stores tables: a single table of numbers, or named elements.
     pub(crate) fn has_tables(self) -> bool {
         self.is_built() && (self.is_table() || self.has_elements())
     }
 
-    /// Whether it holds several tables, by name.
+    /// Whether it stores several named tables.
     pub(crate) fn has_elements(self) -> bool {
         self.is_built() && self.entry().has_elements
     }
 
-    /// Whether it holds a table of numbers alone.
+    /// Whether it only stores a single table of numbers.
     pub(crate) fn is_table(self) -> bool {
         self.kind() == FormatKind::Table
     }
 
-    /// How files inside its files are found, if it has such.
+    /// Access to the files inside its files, if it has any.
     pub(crate) fn inner_files(self) -> Option<InnerFiles> {
         self.entry().inner_files
     }
 
-    /// The names of formats, for messages: `tga, hdr and png`.
+    /// Lists formats in messages: `tga, hdr and png`.
     pub(crate) fn listed(is_listed: impl Fn(Format) -> bool) -> String {
         let names: Vec<&str> = Format::ALL.into_iter().filter(|&format| is_listed(format)).map(Format::name).collect();
         match names.split_last() {
@@ -236,12 +236,12 @@ impl Format {
         }
     }
 
-    /// The format that a source looks like by its signature.
+    /// The format whose signature matches a source.
     pub(crate) fn of_content(head: &Head<'_>) -> Option<Format> {
         Format::with_signatures().find(|(_, looks)| looks(head)).map(|(format, _)| format)
     }
 
-    /// The formats that have signatures, the strongest first.
+    /// Formats with signatures, strongest first.
     fn with_signatures() -> impl Iterator<Item = (Format, fn(&Head<'_>) -> bool)> {
         let of = |expected| {
             Format::ALL.into_iter().filter_map(move |format| match format.entry().looks {
@@ -252,8 +252,7 @@ impl Format {
         Strength::ALL.into_iter().flat_map(of)
     }
 
-    /// The format that the words of a text look like; `Err` with a possible one if there are only blank lines and
-    /// comments.
+    /// The format whose keywords match a text; `Err` with a possible format if there are only blank lines and comments.
     pub(crate) fn of_words(text: &[u8]) -> Option<std::result::Result<Format, Format>> {
         let head = Head { bytes: text, size: None };
         Format::ALL.into_iter().find_map(|format| match format.entry().looks {
@@ -266,7 +265,7 @@ impl Format {
         })
     }
 
-    /// The formats that are recognized by content, for messages; those recognized by words only without an extension.
+    /// Lists the formats recognized by content, for messages; those recognized by keywords only `with_words`.
     pub(crate) fn recognized(with_words: bool) -> String {
         let has_words = |format: &Format| with_words && matches!(format.entry().looks, Looks::Words(_));
         let by_words = Format::ALL.into_iter().filter(has_words);
@@ -276,18 +275,18 @@ impl Format {
 }
 
 impl Format {
-    /// The error for requesting a texture from a format without any.
+    /// Error for requesting a texture from another format.
     pub(crate) fn no_texture(self) -> Error {
         let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", self.name()));
         error.with_hint(format!("texture formats are {}", Format::listed(Format::is_texture)))
     }
-    /// The error where an image is wanted, and the format has none.
+    /// Error for requesting an image from another format.
     pub(crate) fn no_image(self) -> Error {
         let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", self.name()));
         let images = Format::ALL.into_iter().filter(|format| format.is_image()).map(Format::name);
         error.with_hint(format!("image formats are {}", images.collect::<Vec<_>>().join(", ")))
     }
-    /// The error where something else is wanted of an image.
+    /// Error for requesting other content from an image format.
     pub(crate) fn only_image(self) -> Error {
         let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", self.name()));
         error.with_hint("read it as an image, or convert it to an image format")
@@ -300,7 +299,7 @@ impl fmt::Debug for Format {
     }
 }
 
-/// The error of calls that need the feature `writing`, in a build without it.
+/// Error for calls that need the feature `writing`, in builds without it.
 pub(crate) fn only_reads() -> Error {
     let error = Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files");
     error.with_hint("enable the feature `writing` of the crate polyhaul")

@@ -1,6 +1,6 @@
-//! How formats are recognized by the first bytes of a source.
+//! Recognizes formats by the first bytes of a source.
 
-/// How many bytes of a source are examined.
+/// Number of bytes that are examined.
 pub(crate) const HEAD_BYTES: usize = 1024;
 
 /// The first bytes of a source, and its size, if known.
@@ -16,28 +16,28 @@ impl<'a> Head<'a> {
     }
 }
 
-/// How a format is recognized by its first bytes.
+/// How the first bytes identify a format.
 pub(crate) enum Looks {
     /// Not at all.
     Unknown,
     /// By a signature; stronger ones are tried first.
     Signature(Strength, fn(&Head<'_>) -> bool),
-    /// By its words; `None` if there are only blank lines and comments. They are weak evidence if the name suggests
-    /// otherwise.
+    /// By its keywords; `None` if there are only blank lines and comments. Weak evidence if the name suggests another
+    /// format.
     Words(fn(&[u8]) -> Option<bool>),
 }
 
 /// How reliable a signature is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strength {
-    /// Tried before those that examine text and sizes.
+    /// Tried before signatures that examine text and sizes.
     Strong,
     Usual,
-    /// A few bytes in a narrow range.
+    /// Only a few bytes with a narrow range of values.
     Weak,
 }
 
 impl Strength {
-    /// In the order in which signatures are tried.
+    /// The order in which signatures are tried.
     pub(super) const ALL: [Strength; 3] = [Strength::Strong, Strength::Usual, Strength::Weak];
 }

@@ -1,9 +1,8 @@
-//! Images of materials as they lie in a `.glb` file: PNG and JPEG files as they are, others as PNG.
+//! Embeds the images of materials in a `.glb` file: PNG and JPEG files unchanged, others as PNG.
 //!
-//! They are located like all referenced files of an asset (see `references`). Images in the scene's folder are
-//! embedded, as are those in its archive and those in the output folder, which belong to the new asset. Any other image
-//! needs the caller's permission; without it, the image stays a reference, with a warning. An image that is not found
-//! also stays a reference, and relinking warns about it.
+//! Images are located like all referenced files of an asset (see `references`). Images in the scene's folder, in its
+//! archive, and in the output folder are embedded. Other images need the caller's permission; without it, they remain
+//! references, with a warning. Missing images also remain references, and relinking warns about them.
 
 use crate::containers::Near;
 use crate::options::{ReadOptions, WriteOptions};
@@ -20,7 +19,7 @@ use std::path::PathBuf;
 /// Converts an image file, with a name for messages, to PNG.
 pub(super) type ToPng<'a> = dyn Fn(Vec<u8>, &str, &mut Warnings) -> Result<Vec<u8>> + 'a;
 
-/// Reads images into a `.glb` file.
+/// Embeds images in a `.glb` file.
 pub(super) struct Embedder<'a, 'o> {
     pub(super) links: &'a mut Relinker<'o>,
     pub(super) options: &'a WriteOptions,
@@ -29,7 +28,7 @@ pub(super) struct Embedder<'a, 'o> {
 }
 
 impl Embedder<'_, '_> {
-    /// Reads the images of `materials`, and clears their names there: they are references no more.
+    /// Reads the images of `materials` and clears their file names, since they are no longer references.
     pub(super) fn embed(&mut self, materials: &mut [Material], scene: &SourceFolder) -> Result<GltfImages> {
         let mut images = GltfImages::default();
         let mut numbers: HashMap<(PathBuf, String), Option<usize>> = HashMap::new();
@@ -60,7 +59,7 @@ impl Embedder<'_, '_> {
         Ok(images)
     }
 
-    /// The image of a map; `None` if it cannot be read.
+    /// Reads the image of a map; `None` if it cannot be read.
     fn load(&mut self, place: &FolderPlace, file: &str) -> Result<Option<ImageData>> {
         let origin = match self.links.find_to_embed(place, file)? {
             Found::Nothing => return Ok(None),
@@ -89,13 +88,13 @@ impl Embedder<'_, '_> {
     }
 }
 
-/// Adds an image; returns its number.
+/// Adds an image; returns its index.
 fn add(images: &mut GltfImages, data: ImageData) -> Result<usize> {
     try_push(&mut images.images, data, "images")?;
     Ok(images.images.len() - 1)
 }
 
-/// The image in a file: as it is, or as PNG.
+/// Returns an image file unchanged, or converted to PNG.
 fn image_data(file: Read, to_png: &ToPng<'_>, warnings: &mut Warnings) -> Result<ImageData> {
     if let Some(mime_type) = polyhaul_gltf::media_type(&file.bytes) {
         return Ok(ImageData { bytes: file.bytes, mime_type });

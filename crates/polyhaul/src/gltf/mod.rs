@@ -1,4 +1,4 @@
-//! glTF: its files, found and put in place. The format itself is in the crate `polyhaul_gltf`.
+//! glTF files: resolving references and writing. The crate `polyhaul_gltf` reads and writes the format.
 
 mod embed;
 mod read;

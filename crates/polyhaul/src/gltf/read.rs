@@ -1,8 +1,8 @@
-//! Reading glTF and the buffers that are files of their own.
+//! Reads glTF and its external buffers.
 //!
-//! The meaning of the bytes is up to `polyhaul-gltf`; the file that a name refers to, and whether it may be opened, is
-//! up to `resolve`. Like the meshes of pbrt scenes, buffers may be larger than other files that a scene refers to: no
-//! more is read than the scene says that there is. Images inside the file are read later, see `images`.
+//! `polyhaul-gltf` interprets the bytes; `resolve` finds files and decides whether they may be opened. Like the meshes
+//! of pbrt scenes, buffers may exceed the size limit of other referenced files, because only the size that the scene
+//! declares is read. Images inside the file are read later, see `images`.
 
 use crate::containers::Near;
 use crate::options::ReadOptions;
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Reads the scene, and the buffers that it names.
+/// Reads the scene and its external buffers.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let mut buffers = BufferFiles::new(Resolver::beside(job.near, job.options), job.options);
     let mut open = |name: &str, max_bytes| buffers.read(name, max_bytes);
@@ -31,7 +31,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     Ok(read.scene)
 }
 
-/// The name by which images inside the file are found later; `None` for streams.
+/// The name that refers to images inside the file; `None` for streams.
 fn file_name(near: &Near) -> Option<&str> {
     let name = match near {
         Near::Archive(member) => member.shown().rsplit('/').next()?,
@@ -40,17 +40,17 @@ fn file_name(near: &Near) -> Option<&str> {
             path.file_name()?.to_str()?
         }
     };
-    // Readers take a backslash for a slash.
+    // Readers convert backslashes to slashes.
     Some(name).filter(|name| !name.contains('\\'))
 }
 
-/// The files of buffers, each of which is read once.
+/// External buffers, each read once.
 struct BufferFiles<'o> {
     resolver: Resolver<'o>,
     options: &'o ReadOptions,
-    /// The content of each file, which may have many names.
+    /// Content by canonical path: a file can have several names.
     known: HashMap<PathBuf, Arc<Vec<u8>>>,
-    /// How often a file was requested.
+    /// Number of requested files.
     count: u64,
     moved: Vec<Moved>,
     warnings: Warnings,
@@ -62,7 +62,7 @@ impl<'o> BufferFiles<'o> {
         BufferFiles { resolver, options, known: HashMap::new(), count: 0, moved: Vec::new(), warnings }
     }
 
-    /// The first bytes of the file `name`, at most so many.
+    /// Reads up to `max_bytes` bytes from the start of the file `name`.
     fn read(&mut self, name: &str, max_bytes: u64) -> Result<Arc<Vec<u8>>> {
         let limits = &self.options.limits;
         if name.len() as u64 > limits.name_bytes {
@@ -106,7 +106,7 @@ impl<'o> BufferFiles<'o> {
 mod tests {
     use super::*;
 
-    /// Calls `test` with the buffers beside a scene.
+    /// Calls `test` with the buffers next to a scene.
     fn with(folder: &str, options: &ReadOptions, test: impl FnOnce(&mut BufferFiles<'_>)) {
         let folder = std::env::temp_dir().join(format!("polyhaul-gltf-{folder}-{}", std::process::id()));
         let inner = folder.join("in");

@@ -1,4 +1,4 @@
-//! Writing glTF: one `.glb` file, or a `.gltf` file and its buffer next to it.
+//! Writes glTF: a single `.glb` file, or a `.gltf` file and its buffer next to it.
 
 use super::embed::Embedder;
 use crate::containers::is_inner_name;
@@ -16,7 +16,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::write::Writing;
 use std::path::{Path, PathBuf};
 
-/// Writes the scene. Images of other formats than glTF has are embedded as `png`.
+/// Writes the scene. Embedded images are converted to `png` if glTF does not support their format.
 pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
     let MeshJob { scene, looks, placement, origin, output, mut links, options, convert_image, report, .. } = job;
     let buffer = buffer_beside(&output, options)?;
@@ -33,7 +33,7 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
     } else {
         GltfImages::default()
     };
-    // No file is written for an image that glTF has no place for.
+    // Do not extract images that glTF cannot refer to.
     for material in &mut materials {
         let is_lost: Vec<_> = material
             .maps
@@ -82,7 +82,7 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
     put_in_place(files, report)
 }
 
-/// Writes the JSON, which takes its place after the buffer.
+/// Writes the JSON, to be renamed into place after the buffer.
 fn write_json(output: Output, name: &str, json: &[u8], options: &WriteOptions) -> Result<Written> {
     let (mut sink, _): (Sink<'_>, _) = open(output, options.file_options(), &options.run)?;
     let failed = |error| Error::io("writing", name, error);
@@ -94,10 +94,10 @@ fn write_json(output: Output, name: &str, json: &[u8], options: &WriteOptions) -
     Ok(Written::new(name.to_owned(), complete, moved))
 }
 
-/// The file of the buffer, if the output is a `.gltf` file.
+/// Path of the buffer, if the output is a `.gltf` file.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for one that would be compressed: no reader looks for such a buffer.
+/// [`ErrorKind::Usage`] if the output would be compressed, since readers cannot find the buffer of such a file.
 fn buffer_beside(output: &Output, options: &WriteOptions) -> Result<Option<PathBuf>> {
     let Some(path) = file_of(output) else { return Ok(None) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();

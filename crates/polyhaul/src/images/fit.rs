@@ -1,7 +1,7 @@
-//! Images as the format that they are written in holds them: samples, color space, channels.
+//! Converts images to the samples, color space and channels that a format stores.
 //!
-//! Everything that a format cannot store is dropped, clamped or rounded, with a warning that counts it. The rest is
-//! unchanged. Everything is counted before the first byte is written, so that `strict` leaves an old file alone.
+//! Anything that a format cannot store is dropped, clamped or rounded, with a warning that counts it. Everything is
+//! counted before the first byte is written, so that `strict` leaves an existing file untouched.
 
 use crate::format::Format;
 use crate::image_job::Log;
@@ -14,7 +14,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, SampleType};
 use std::borrow::Cow;
 
-/// The image in the form that `format` holds. Adds warnings about what does not fit, for the file `output`.
+/// Converts an image to the form that `format` stores. Warns about the losses in the file `output`.
 pub(super) fn fit<'a>(
     image: &'a Image,
     format: Format,
@@ -55,8 +55,8 @@ pub(super) fn fit<'a>(
     Ok(image)
 }
 
-/// Channels and attributes, which EXR alone stores, and descriptions of colors: notes in `warnings` that `holder` does
-/// not store them, about the file `name`.
+/// Warns about channels and attributes, which only EXR stores, and color profiles; `holder` cannot store them in the
+/// file `name`.
 pub(crate) fn note_unnamed(image: &Image, holder: &str, name: &str, warnings: &mut Warnings) {
     let mut log = Log { holder, output: name, warnings };
     log.unnamed(image, |_| false);

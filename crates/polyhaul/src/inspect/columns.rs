@@ -1,6 +1,4 @@
-//! The columns of a table: their types, value counts and ranges.
-//!
-//! Only names are copied.
+//! Summarizes the columns of a table: types, value counts and ranges.
 
 use super::{Contents, Inventory};
 use polyhaul_model::error::{Result, try_push, try_string};
@@ -8,12 +6,12 @@ use polyhaul_model::{Bounds, Column, Scalar, Table, Values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// A column of a table.
+/// Summary of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSummary {
-    /// The name; empty if the file gave none.
+    /// The name; empty if the file has none.
     pub name: String,
-    /// The type of its numbers.
+    /// The type of its values.
     pub scalar: Scalar,
     /// The number of values, not counting NaN.
     pub count: u64,
@@ -24,9 +22,9 @@ pub struct ColumnSummary {
 /// A number of any type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Of an integer type.
+    /// A value of an integer type.
     Integer(i128),
-    /// Of a floating-point type.
+    /// A value of a floating-point type.
     Float(f64),
 }
 
@@ -40,7 +38,7 @@ impl Number {
     }
 }
 
-/// The summary of a table of numbers: points if it has x, y and z.
+/// Summarizes tables of numbers; tables with x, y and z columns count as points.
 pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for table in tables {
@@ -67,7 +65,7 @@ pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory>
     Ok(inventory)
 }
 
-/// The counts of positions, normals and colors in these columns, and the box around the positions.
+/// Counts positions, normals and colors by column names, and computes the bounds of positions.
 fn points(inventory: &Inventory) -> (Contents, Option<Bounds<f64>>) {
     let find = |name: &str| inventory.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
     let ranges_of = |names: [&str; 3]| {

@@ -1,6 +1,6 @@
-//! Counts of a scene's contents, its bounds and its names.
+//! Counts the contents of a scene, and collects its bounds and names.
 //!
-//! The scene is not modified. Names are copied, so that an [`Inventory`] can outlive its scene.
+//! Never modifies the scene. Copies names, so that an [`Inventory`] can outlive its scene.
 
 use super::extent;
 use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
@@ -9,7 +9,7 @@ use polyhaul_model::{Bounds, Scene};
 use polyhaul_pipeline::parallel::for_each_item;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Makes a struct of counts, and a function that visits all of its fields in order.
+/// Declares a struct of counts, and functions that visit its fields in order.
 macro_rules! counts {
     ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $name:ident,)+ }) => {
         $(#[$about])*
@@ -19,10 +19,10 @@ macro_rules! counts {
         }
 
         impl $type {
-            /// The number of counts.
+            /// The number of fields.
             pub const KINDS: usize = [$(stringify!($name)),+].len();
 
-            /// Each count with the name of its field, in the order of the fields.
+            /// Returns each count with the name of its field, in declaration order.
             pub fn by_name(&self) -> [(&'static str, u64); Self::KINDS] {
                 [$((stringify!($name), self.$name)),+]
             }
@@ -38,11 +38,11 @@ macro_rules! counts {
 pub(super) use counts;
 
 counts! {
-    /// The counts of a scene, over all meshes.
+    /// Counts of a scene, over all meshes.
     Contents {
         /// Objects: named sections of meshes.
         objects,
-        /// Positions.
+        /// Vertex positions.
         positions,
         /// Texture coordinates.
         uvs,
@@ -52,9 +52,9 @@ counts! {
         colors,
         /// Faces of any size.
         faces,
-        /// Faces of three corners.
+        /// Faces with three corners.
         triangles,
-        /// Faces of four corners.
+        /// Faces with four corners.
         quads,
         /// All other faces.
         polygons,
@@ -68,9 +68,9 @@ counts! {
         curves,
         /// Distinct group statements.
         groups,
-        /// Materials, including those that no library defines.
+        /// Materials, including those missing from all libraries.
         materials,
-        /// Materials that are used and that no library defines.
+        /// Materials that are used but missing from all libraries.
         missing_materials,
         /// Texture maps of all materials; a file used by two materials counts twice.
         textures,
@@ -82,14 +82,14 @@ counts! {
 pub struct Inventory {
     /// The counts.
     pub contents: Contents,
-    /// The box around all finite positions where objects and instances show them, in the source's units, with the
-    /// fewest digits of 32-bit floats if positions are such; `None` if there are none.
+    /// Bounds of all finite positions in world space, including all instances, in the source's units; `None` if there
+    /// are none. Bounds of single-precision positions are rounded to the shortest decimals that identify the floats.
     pub bounds: Option<Bounds<f64>>,
     /// The name of each object, in file order; empty for unnamed objects.
     pub object_names: Vec<String>,
     /// The name of each material, in the scene's order.
     pub material_names: Vec<String>,
-    /// The material libraries, as the file names them.
+    /// The material libraries, as written in the file.
     pub material_libraries: Vec<String>,
     /// The files that texture maps refer to, as written in the file, sorted and without duplicates.
     pub texture_files: Vec<String>,
@@ -97,7 +97,7 @@ pub struct Inventory {
     pub declared: Option<Declared>,
     /// The columns of a table of numbers, in the file's order; empty for everything else.
     pub columns: Vec<ColumnSummary>,
-    /// The rows of a table of numbers.
+    /// The number of rows of a table of numbers.
     pub rows: u64,
     /// The contents of a renderer scene (pbrt); `None` for everything else.
     pub render: Option<RenderInventory>,
@@ -106,7 +106,7 @@ pub struct Inventory {
 }
 
 impl Contents {
-    /// Counts what a scene holds.
+    /// Counts the contents of a scene.
     pub fn from_scene(scene: &Scene) -> Contents {
         Contents::by_threads(scene, 1)
     }
@@ -131,10 +131,10 @@ impl Contents {
     }
 }
 
-/// Elements that a thread looks at before it takes others.
+/// Number of elements per work item.
 const BLOCK: usize = 1 << 18;
 
-/// How many faces have three corners, and how many four.
+/// Counts triangles and quads.
 fn sizes(offsets: &[u32], threads: usize) -> [u64; 2] {
     let sums = [const { AtomicU64::new(0) }; 2];
     let faces = offsets.len().saturating_sub(1);
@@ -165,7 +165,7 @@ impl Inventory {
         Inventory::by_threads(scene, 1)
     }
 
-    /// The same, by several threads.
+    /// Like [`Inventory::from_scene`], but uses several threads.
     pub(super) fn by_threads(scene: &Scene, threads: usize) -> Result<Inventory> {
         Ok(Inventory {
             contents: Contents::by_threads(scene, threads),
@@ -193,7 +193,7 @@ impl Inventory {
     }
 }
 
-/// The files that texture maps name, sorted and each once.
+/// File names of texture maps, sorted and without duplicates.
 fn texture_files(scene: &Scene) -> Result<Vec<&str>> {
     let mut files = Vec::new();
     for map in scene.materials.iter().flat_map(|material| &material.maps).filter(|map| !map.file.is_empty()) {

@@ -1,8 +1,8 @@
-//! The bounding box of a scene, with the transforms of objects and instances applied.
+//! Bounds of a scene in world space.
 //!
-//! The box of a transformed box is exact if the transform maps axes to axes; otherwise it is too large, and the
-//! positions themselves are transformed, unless the larger box is inside the current one: of a million instances, only
-//! a few are at the border.
+//! Transforming a box gives exact bounds if the transform maps axes to axes. Otherwise the result is too large, and
+//! positions are transformed individually, unless the larger box is already inside the current bounds: of a million
+//! instances, only a few are at the border.
 
 use polyhaul_geometry::exact::moved_bounds;
 use polyhaul_geometry::linear::{IDENTITY64, Matrix4};
@@ -12,14 +12,15 @@ use polyhaul_model::{Bounds, Mesh, Scene};
 use polyhaul_pipeline::parallel::for_each_item;
 use std::sync::{Mutex, PoisonError};
 
-/// The number of positions in a block of a thread's work.
+/// Number of positions per work item.
 const BLOCK: usize = 1 << 18;
-/// Maximum number of transformed positions, which takes up to half a second; beyond it, boxes may be too large.
+/// Maximum number of positions to transform, which takes up to half a second. Beyond it, bounds may be too large.
 const MAX_MOVED: u64 = 1 << 27;
-/// The relative size below which entries of a 32-bit float matrix count as zero.
+/// Relative size below which matrix entries are considered rounding errors.
 const ROUNDING: f64 = 1e-6;
 
-/// The box around all finite positions of a scene, with the fewest digits of 32-bit floats if positions are such.
+/// Bounds of all finite positions of a scene. Bounds of single-precision positions are rounded to the shortest
+/// decimals.
 pub(super) fn bounds(scene: &Scene, threads: usize) -> Result<Option<Bounds<f64>>> {
     let boxes = mesh_boxes(scene, threads)?;
     let mut extent = GrowingBox::default();
@@ -48,8 +49,8 @@ fn shortened(bounds: Bounds<f64>) -> Bounds<f64> {
     Bounds { min: bounds.min.map(short), max: bounds.max.map(short) }
 }
 
-/// The box of each mesh. Boxes of blocks are merged in the order of the positions: of zeros with different signs,
-/// the first one counts.
+/// Bounds of each mesh. Bounds of blocks are merged in order, since the first of two zeros with different signs is
+/// kept.
 fn mesh_boxes(scene: &Scene, threads: usize) -> Result<Vec<Option<Bounds<f64>>>> {
     let mut blocks = Vec::new();
     for (mesh, positions) in scene.meshes.iter().map(Positions::of_mesh).enumerate() {
@@ -112,7 +113,7 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// The box around the positions after a transform.
+    /// Bounds of the transformed positions.
     fn moved(self, matrix: &Matrix4) -> Option<Bounds<f64>> {
         let place = |position: [f64; 3]| -> [f64; 3] {
             std::array::from_fn(|row| {
@@ -135,18 +136,18 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// A box that grows.
+/// Bounds that grow.
 #[derive(Default)]
 struct GrowingBox {
     bounds: Option<Bounds<f64>>,
-    /// Whether positions in double precision are in it.
+    /// Whether they include double-precision positions.
     is_exact: bool,
-    /// The number of positions that were moved.
+    /// Number of positions transformed individually.
     moved_count: u64,
 }
 
 impl GrowingBox {
-    /// Adds positions in their box, after a transform.
+    /// Adds transformed positions, given their bounds before the transform.
     fn add(&mut self, positions: Positions<'_>, bounds: Bounds<f64>, matrix: &Matrix4) {
         if *matrix == IDENTITY64 {
             return self.extend(bounds);
@@ -157,7 +158,7 @@ impl GrowingBox {
         }
     }
 
-    /// Adds positions after a transform, whose box is at most `loose`.
+    /// Adds transformed positions, given bounds that may be too large.
     fn add_moved(&mut self, positions: Positions<'_>, loose: Bounds<f64>, matrix: &Matrix4) {
         if maps_axes(matrix) || self.moved_count >= MAX_MOVED {
             return self.extend(loose);
@@ -183,7 +184,7 @@ impl GrowingBox {
     }
 }
 
-/// Whether each axis after a transform depends on one axis alone, except for rounding.
+/// Whether each output axis depends on a single input axis, except for rounding errors.
 fn maps_axes(matrix: &Matrix4) -> bool {
     matrix[..3].iter().all(|row| {
         let largest = row[..3].iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
@@ -191,7 +192,7 @@ fn maps_axes(matrix: &Matrix4) -> bool {
     })
 }
 
-/// Scenes for a renderer, whose shapes have transforms, and whose definitions have instances.
+/// Renderer scenes: shapes have transforms, and definitions have instances.
 #[cfg(feature = "pbrt")]
 mod render {
     use super::{GrowingBox, Positions, maps_axes};
@@ -204,10 +205,10 @@ mod render {
     use std::collections::HashMap;
     use std::ops::Range;
 
-    /// Adds the shapes of a scene, and those of its instances.
+    /// Adds the shapes of a scene and of its instances.
     pub(super) fn extend(scene: &Scene, extent: &mut GrowingBox) -> Result<()> {
         let Some(render) = &scene.render else { return Ok(()) };
-        // What loaded meshes hold was added where the mesh is; shapes show it elsewhere.
+        // Discard the untransformed meshes that were added before: shapes place them.
         *extent = GrowingBox::default();
         let shapes = Shapes { scene, render, places: places64(render)? };
         for range in render.world_shapes() {
@@ -234,7 +235,7 @@ mod render {
         Ok(())
     }
 
-    /// The shapes of a scene.
+    /// Shapes of a scene.
     struct Shapes<'a> {
         scene: &'a Scene,
         render: &'a Render,
@@ -242,7 +243,7 @@ mod render {
     }
 
     impl<'a> Shapes<'a> {
-        /// Adds a range of shapes, after a transform.
+        /// Adds a range of transformed shapes.
         fn add(&self, range: Range<usize>, outer: &Matrix4, extent: &mut GrowingBox) {
             for shape in range.filter_map(|index| self.render.shape(index)) {
                 let positions = self.positions(&shape);
@@ -254,7 +255,7 @@ mod render {
             }
         }
 
-        /// The positions of a mesh; none for other shapes.
+        /// Positions of a mesh; empty for other shapes.
         fn positions(&self, shape: &Shape<'a>) -> Positions<'a> {
             if let Some(mesh) = shape.mesh().and_then(|mesh| self.scene.meshes.get(mesh)) {
                 return Positions::of_mesh(mesh);
@@ -298,7 +299,7 @@ mod tests {
         assert_eq!(of(&scene), Some([100.0, 101.0]));
         scene.objects.push(object(0, shifted(-0.25)));
         assert_eq!(of(&scene), Some([-0.25, 101.0]));
-        // A mesh that no object shows is where it is.
+        // A mesh without objects is not transformed.
         scene.meshes.push(mesh(&[[200.0; 3], [f32::NAN; 3]]));
         assert_eq!(of(&scene), Some([-0.25, 200.0]));
         scene.objects.push(object(1, [[f64::NAN; 4]; 4]));

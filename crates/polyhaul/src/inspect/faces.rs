@@ -1,6 +1,6 @@
-//! Faces that fold: they use one position more than once.
+//! Reports degenerate faces, which use one position more than once.
 //!
-//! Reading accepts such faces, since the format allows them. Nothing here changes them.
+//! Reading accepts such faces, since the formats allow them. Nothing here changes them.
 
 use super::validate::complaint;
 use polyhaul_model::error::{Error, Result};
@@ -9,10 +9,10 @@ use polyhaul_model::warnings::{Warnings, is_kept};
 use polyhaul_model::{Elements, Object, Scene};
 use polyhaul_pipeline::options::Cancel;
 
-/// Faces between two looks at whether the caller cancelled.
+/// Number of faces between checks for cancellation.
 const STEP: usize = 1 << 16;
 
-/// Complains about each face that uses one position more than once. `file` is the name for messages.
+/// Warns about each face that uses one position more than once. `file` is the name for messages.
 pub(super) fn check(scene: &Scene, file: &str, cancel: &Cancel, warnings: &mut Warnings) -> Result<()> {
     let mut scratch = Vec::new();
     let mut owners = Owners(&scene.objects);
@@ -37,7 +37,7 @@ pub(super) fn check(scene: &Scene, file: &str, cancel: &Cancel, warnings: &mut W
     Ok(())
 }
 
-/// A position that the face repeats.
+/// Returns a position that the face repeats, if any.
 fn repeated(faces: &Elements, face: usize, scratch: &mut Vec<u32>) -> Result<Option<u32>> {
     let corners = faces.corner_positions.get(faces.corners(face)).unwrap_or(&[]);
     if let &[a, b, c] = corners {
@@ -50,11 +50,11 @@ fn repeated(faces: &Elements, face: usize, scratch: &mut Vec<u32>) -> Result<Opt
     Ok(scratch.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]))
 }
 
-/// The objects that may own the remaining faces: readers return objects in the order of their faces.
+/// The objects that may own the remaining faces. Readers return objects in face order.
 struct Owners<'a>(&'a [Object]);
 
 impl<'a> Owners<'a> {
-    /// The name of the object that owns a face, if it has one. Faces must be passed in order.
+    /// Returns the name of the object that owns a face, if any. Faces must be passed in order.
     fn owner(&mut self, mesh: usize, face: usize) -> Option<&'a str> {
         let past = |object: &Object| (object.mesh, object.end.faces as usize) <= (mesh, face);
         while let Some((first, rest)) = self.0.split_first()

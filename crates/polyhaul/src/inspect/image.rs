@@ -1,4 +1,4 @@
-//! The content of an image, except for its pixels.
+//! Summaries of images and textures.
 
 use polyhaul_model::{
     Channels, ColorSpace, Encoding, Image, ImageChannel, ImagePart, PartChannel, Samples, Texel, Texture,
@@ -7,9 +7,9 @@ use polyhaul_model::{
 /// A summary of an image, without its pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSummary {
-    /// Pixels in a row.
+    /// Width in pixels.
     pub width: usize,
-    /// Rows.
+    /// Height in pixels.
     pub height: usize,
     /// The channels of a pixel.
     pub channels: Channels,
@@ -25,16 +25,16 @@ pub struct ImageSummary {
     pub extra: Vec<PartChannel>,
     /// The names of the attributes that the file declares.
     pub attributes: Vec<String>,
-    /// The parts of the file, where its format has parts (EXR).
+    /// The parts of the file, if its format has parts (EXR).
     pub parts: Vec<ImagePart>,
 }
 
 /// A summary of a texture, without its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureSummary {
-    /// How pixels are encoded.
+    /// Pixel encoding.
     pub encoding: Encoding,
-    /// Mip levels.
+    /// The number of mip levels.
     pub levels: usize,
     /// The number of slices in the largest level: 1 except for volumes.
     pub depth: usize,
@@ -45,7 +45,7 @@ pub struct TextureSummary {
 }
 
 impl ImageSummary {
-    /// Of this image.
+    /// Summarizes an image.
     pub fn from_image(image: &Image) -> ImageSummary {
         let Image { width, height, channels, color_space, premultiplied, .. } = *image;
         let bits = match image.samples {
@@ -72,7 +72,7 @@ impl ImageSummary {
         }
     }
 
-    /// Of this texture: channels and bits are those of its picture as an image.
+    /// Summarizes a texture. Channels and bits are those of the decoded image.
     pub fn of_texture(texture: &Texture) -> ImageSummary {
         let Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, .. } = *texture;
         let (channels, bits) = match encoding {

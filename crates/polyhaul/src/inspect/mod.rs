@@ -1,10 +1,10 @@
-//! Inspects what a scene contains, validates it, and checks its surfaces.
+//! Summarizes the contents of scenes, tables and images, validates files, and checks surfaces.
 //!
-//! [`info`] counts what an input contains; [`validate`] reads an input to the end, collects every problem, and reports
-//! whether a normal read would fail; [`check`] finds holes and other faults of surfaces, and measures them. Nothing
-//! here repairs, changes or prints anything; the command-line tool renders the results. Counting is in `contents` and,
-//! for renderer scenes, in `render`; table columns are in `columns`, file headers in `crate::declared`, surfaces in
-//! `surfaces`, and checks that a normal read does not make in `faces` and `textures`.
+//! [`info`] counts the contents of an input; [`validate`] reads an input to the end, collects every problem, and
+//! reports whether a normal read would fail; [`check`] finds holes and other faults of surfaces, and measures them.
+//! Nothing here repairs, changes or prints anything; the command-line tool renders the results. `contents` and, for
+//! renderer scenes, `render` count; table columns are in `columns`, file headers in `crate::declared`, surfaces in
+//! `surfaces`, and checks beyond those of a normal read in `faces` and `textures`.
 
 mod columns;
 mod contents;
@@ -38,13 +38,13 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::crew::within;
 use std::path::{Path, PathBuf};
 
-/// Reads a scene, and returns an inventory of its contents and the report of the read. A numeric table need not contain
-/// points: its columns are listed. So are the columns of the PLY element selected by
-/// [`polyhaul_model::options::TableReadOptions::element`].
+/// Reads an input, and returns an inventory of its contents and the report of the read. For a numeric table, which need
+/// not contain points, and for a PLY element selected by [`polyhaul_model::options::TableReadOptions::element`], the
+/// inventory lists the columns.
 ///
-/// The whole file is read, so this takes as much time and memory as [`crate::Reader::scene`]. The textures of a pbrt
-/// scene, and its mesh files if [`ReadOptions::load_meshes`] is off, are located but not opened. A file that is not
-/// found is a warning (`missing-texture`, `missing-mesh`); so is one outside the scene's folder (`outside-texture`,
+/// Reads the whole file, and takes as much time and memory as [`crate::Reader::scene`]. Textures of a pbrt scene, and
+/// its mesh files if [`ReadOptions::load_meshes`] is off, are located but not opened. A missing file is a warning
+/// (`missing-texture`, `missing-mesh`), and so is a file outside the scene's folder (`outside-texture`,
 /// `outside-mesh`).
 ///
 /// ```
@@ -66,11 +66,11 @@ pub fn info(input: impl Into<Input>, options: &ReadOptions) -> Result<(Inventory
     within(&options.run, || look(input.into(), options))
 }
 
-/// Returns the paths of the members of an archive in known formats, also of archives inside it. A folder, a file of
-/// another kind, and an archive with one such member have none: [`info`] and [`validate`] read them as they are.
+/// Lists the paths of archive members in known formats, including those in nested archives. Empty for folders, other
+/// files, and archives with a single such member, which [`info`] and [`validate`] read directly.
 ///
 /// # Errors
-/// As for reading the archive.
+/// Any error from reading the archive.
 pub fn members(path: &Path, options: &ReadOptions) -> Result<Vec<PathBuf>> {
     members_of(path, options)
 }

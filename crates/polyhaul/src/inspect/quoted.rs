@@ -1,4 +1,4 @@
-//! Quoted strings of a text, whatever they mean: file names are among them.
+//! Finds quoted strings in a text, such as file names, without parsing it.
 
 use crate::input::Input;
 use crate::open::Opened;
@@ -6,14 +6,14 @@ use crate::options::ReadOptions;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::read::{buffer, fill};
 
-/// How much is in memory at a time.
+/// Bytes in memory at a time.
 const BLOCK_BYTES: usize = 1 << 20;
-/// No longer text is handed out.
+/// Maximum length of a string.
 const LONGEST_BYTES: usize = 1024;
 
-/// Calls `see` with each string between two double quotes on one line, in order and with repetitions. Comments are not
-/// distinguished from other text. Strings that are longer than 1 KiB or not UTF-8 are skipped. The text is read in
-/// blocks, and decompressed if it is compressed.
+/// Calls `see` with each string between two double quotes on one line, in order and with repetitions. Does not
+/// recognize comments. Skips strings that are longer than 1 KiB or not UTF-8. Reads and decompresses the text in
+/// blocks.
 ///
 /// ```
 /// use polyhaul::inspect::quoted;
@@ -26,7 +26,7 @@ const LONGEST_BYTES: usize = 1024;
 /// ```
 ///
 /// # Errors
-/// Those of reading.
+/// Any error from reading.
 pub fn quoted(input: impl Into<Input>, options: &ReadOptions, see: &mut dyn FnMut(&str)) -> Result<()> {
     let opened = Opened::new(input.into(), options)?;
     let plain = opened.plain(options)?;
@@ -42,7 +42,7 @@ pub fn quoted(input: impl Into<Input>, options: &ReadOptions, see: &mut dyn FnMu
     }
 }
 
-/// The findings so far in a text that arrives in blocks.
+/// State of the search between blocks.
 #[derive(Default)]
 struct Finder {
     is_inside: bool,

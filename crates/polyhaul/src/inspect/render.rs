@@ -1,7 +1,7 @@
-//! Counts of everything in a scene for a renderer.
+//! Counts the contents of a renderer scene.
 //!
-//! Triangles are counted twice: each once, and as often as a renderer sees them, without flattening the scene.
-//! Textures, and meshes if they were not read, are located: see [`super::textures`].
+//! Counts triangles twice: in each shape once, and as rendered, for each instance, without flattening the scene.
+//! Locates textures, and meshes that were not read: see [`super::textures`].
 
 use super::contents::{copies, counts};
 use super::textures::{Looked, MESH, Search, TEXTURE};
@@ -16,54 +16,55 @@ use polyhaul_model::{Mesh, Scene};
 use std::collections::BTreeMap;
 
 counts! {
-    /// The counts of a scene for a renderer.
+    /// Counts of a renderer scene.
     RenderContents {
-        /// Shapes, those of object definitions once.
+        /// Shapes; those of an object definition count once.
         shapes,
-        /// Object definitions that instances may show.
+        /// Object definitions.
         definitions,
         /// Instances.
         instances,
-        /// Positions of all meshes but those that were not read, see `unread_meshes`.
+        /// Positions of all meshes, except unread ones; see `unread_meshes`.
         positions,
-        /// Triangles of all meshes, each once. A face of a PLY file with more corners counts as those that it is cut
-        /// into. Without those that were not read.
+        /// Triangles of all meshes, except unread ones, each once. Larger faces of a PLY file count as the triangles
+        /// they are split into.
         unique_triangles,
-        /// Triangles as a renderer sees them: those of a definition once per instance. Without those not read.
+        /// Triangles as rendered: those of a definition once per instance. Excludes unread meshes.
         instanced_triangles,
         /// Shapes whose PLY file was not read: it is missing, or [`crate::options::ReadOptions::load_meshes`] is off.
-        /// How many positions and triangles those have is not known.
+        /// Their positions and triangles are unknown.
         unread_meshes,
-        /// Materials, named and not.
+        /// Materials, named or not.
         materials,
         /// Textures.
         textures,
         /// Lights.
         lights,
-        /// Lights that shapes give.
+        /// Area lights of shapes.
         area_lights,
         /// Media.
         media,
     }
 }
 
-/// All there is to tell about a scene for a renderer without showing its arrays.
+/// A summary of a renderer scene, without its arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderInventory {
     /// The counts.
     pub contents: RenderContents,
-    /// How many shapes of each class there are, by its name.
+    /// The number of shapes of each class, by name.
     pub classes: Vec<(String, u64)>,
-    /// How often each directive stands in the files, by its name: sorted. A file that is included twice counts twice.
-    /// Empty for a scene that was not read by [`super::info`], as are `files` and `missing_textures`.
+    /// The number of occurrences of each directive in the files, sorted by name. A file that is included twice counts
+    /// twice. Like `files` and `missing_textures`, empty for a scene that was not read by [`super::info`].
     pub directives: Vec<(String, u64)>,
-    /// The files, by kind: those with text and, where that could be looked for, those with meshes and with textures.
+    /// The files, by kind: text files and, if they could be located, meshes and textures.
     pub files: Vec<FileSummary>,
-    /// The images that textures, materials, lights and shapes name, as they name them: sorted, each once.
+    /// Images that textures, materials, lights and shapes refer to, as written in the file, sorted and without
+    /// duplicates.
     pub texture_files: Vec<String>,
-    /// Those of them that do not exist, or are not regular files.
+    /// Images that do not exist, or are not regular files.
     pub missing_textures: Vec<String>,
-    /// Those of them that lie outside the scene's folder, where they are not looked up.
+    /// Images outside the scene's folder, which are not looked up.
     pub outside_textures: Vec<String>,
 }
 
@@ -72,18 +73,18 @@ pub struct RenderInventory {
 pub struct FileSummary {
     /// `pbrt`, `ply` or `texture`.
     pub kind: &'static str,
-    /// How many there are. Text that is included twice is read twice, and counts twice.
+    /// The number of files. Text that is included twice is read twice, and counts twice.
     pub count: u64,
-    /// How many are named and missing; they are not in `count`.
+    /// The number of missing files, which `count` excludes.
     pub missing: u64,
-    /// Their bytes as they are stored, compressed or not. Textures that a resolver has are not counted.
+    /// Their stored size in bytes, compressed or not. Textures provided by a resolver are not counted.
     pub bytes: u64,
-    /// What those bytes came to when they were decompressed; `None` for files that were not read.
+    /// Their decompressed size in bytes; `None` for files that were not read.
     pub plain_bytes: Option<u64>,
 }
 
 impl RenderInventory {
-    /// Looks through the scene for a renderer that a scene holds.
+    /// Summarizes the renderer scene of a scene, if any.
     pub(super) fn from_scene(scene: &Scene) -> Result<Option<RenderInventory>> {
         let Some(render) = &scene.render else { return Ok(None) };
         let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
@@ -99,7 +100,7 @@ impl RenderInventory {
         Ok(Some(RenderInventory { contents, classes: counted, texture_files, ..RenderInventory::default() }))
     }
 
-    /// Adds the statistics of the files that were read, and locates those that were not opened.
+    /// Adds statistics of the files that were read, and locates the others.
     pub(super) fn look_around(
         &mut self,
         render: &Render,
@@ -143,7 +144,7 @@ impl RenderInventory {
     }
 }
 
-/// Adds counts by name to others; both are sorted.
+/// Merges sorted counts by name.
 fn add_counts(counts: &mut Vec<(String, u64)>, others: &[(String, u64)]) {
     for (name, count) in others {
         match counts.binary_search_by(|(present, _)| present.cmp(name)) {
@@ -154,12 +155,12 @@ fn add_counts(counts: &mut Vec<(String, u64)>, others: &[(String, u64)]) {
 }
 
 impl FileSummary {
-    /// Files that were read.
+    /// Summary of files that were read.
     fn read(kind: &'static str, FileSum { count, missing, bytes, plain_bytes }: FileSum) -> FileSummary {
         FileSummary { kind, count, missing, bytes, plain_bytes: Some(plain_bytes) }
     }
 
-    /// Files that were looked for.
+    /// Summary of files that were only located.
     fn looked(kind: &'static str, looked: &Looked) -> FileSummary {
         let missing = looked.missing.len() as u64;
         FileSummary { kind, count: looked.count, missing, bytes: looked.bytes, plain_bytes: None }
@@ -200,7 +201,7 @@ impl RenderContents {
     }
 }
 
-/// Triangles as a renderer sees them, given the number in each shape.
+/// Counts rendered triangles, given the number in each shape.
 fn instanced(render: &Render, triangles: &[u64]) -> Result<u64> {
     let sum = |shapes: std::ops::Range<usize>| -> u64 { triangles.get(shapes).unwrap_or_default().iter().sum() };
     let mut shown: Vec<u64> = Vec::new();
@@ -211,7 +212,7 @@ fn instanced(render: &Render, triangles: &[u64]) -> Result<u64> {
     Ok(objects.fold(world, |total, &object| total.saturating_add(shown.get(object as usize).copied().unwrap_or(0))))
 }
 
-/// The size of a shape's mesh; zero for shapes that are not meshes.
+/// Size of a shape's mesh; 0 for other shapes.
 #[derive(Default)]
 struct Size {
     positions: u64,
@@ -240,8 +241,7 @@ impl Size {
     }
 }
 
-/// The images that a scene names, sorted and each once: those of textures and lights, normal maps, and images of
-/// emission.
+/// Image files of textures, lights, normal maps and emission, sorted and without duplicates.
 fn texture_files(render: &Render) -> Result<Vec<String>> {
     let of = |entity: &Entity, name: &str| render.parameters(entity).string(name);
     let textures = render.textures.iter().filter_map(|texture| of(&texture.entity, "filename"));
@@ -252,7 +252,7 @@ fn texture_files(render: &Render) -> Result<Vec<String>> {
     each_once(textures.chain(lights).chain(materials).chain(emitted))
 }
 
-/// The files with meshes that shapes name, sorted and each once.
+/// Mesh files of shapes, sorted and without duplicates.
 fn mesh_files(render: &Render) -> Result<Vec<String>> {
     let meshes = render.shapes().filter(|shape| shape.class() == "plymesh");
     each_once(meshes.filter_map(|shape| shape.parameters().string("filename")))

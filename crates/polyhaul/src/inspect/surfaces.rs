@@ -1,4 +1,4 @@
-//! Checks the surfaces of a scene: each section of a mesh that an object shows, once.
+//! Checks the surfaces of a scene: each section of a mesh that objects show, once.
 
 use super::contents::counts;
 use crate::input::Input;
@@ -16,15 +16,15 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Faces of a surface that all threads check together; smaller ones are checked in parallel.
+/// Surfaces with at least this many faces are checked sequentially, with all threads; smaller ones in parallel.
 const LARGE: usize = 1 << 17;
 
 counts! {
-    /// The counts of surfaces, over all of a scene.
+    /// Counts over all surfaces of a scene.
     SurfaceCounts {
-        /// Surfaces: sections of meshes that have faces.
+        /// Surfaces: sections of meshes with faces.
         surfaces,
-        /// Surfaces that are closed: each edge is used by two faces.
+        /// Closed surfaces: each edge is used by two faces.
         watertight,
         /// Faces.
         faces,
@@ -34,11 +34,11 @@ counts! {
         edges,
         /// Connected components.
         components,
-        /// Edges of a single face.
+        /// Edges used by a single face.
         open_edges,
-        /// Edges that are used more than twice.
+        /// Edges used more than twice.
         non_manifold_edges,
-        /// Edges that two faces use in the same direction.
+        /// Edges used by two faces in the same direction.
         flipped_edges,
         /// Faces with the same positions as an earlier one.
         duplicate_faces,
@@ -50,15 +50,15 @@ counts! {
 /// A checked surface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckedSurface {
-    /// The name of the first object that shows it, or of its mesh; empty if neither has one.
+    /// The name of the first object that shows it, or else of its mesh; empty if neither has one.
     pub name: String,
     /// The mesh: an index into [`Scene::meshes`].
     pub mesh: usize,
-    /// The faces of the mesh that it consists of.
+    /// The range of faces in the mesh.
     pub faces: Range<usize>,
-    /// How many objects show it.
+    /// The number of objects that show it.
     pub objects: u64,
-    /// What was found. Positions and faces are indices into the arrays of the mesh.
+    /// The result of the check. Positions and faces are indices into the arrays of the mesh.
     pub surface: Surface,
 }
 
@@ -79,24 +79,24 @@ impl SurfaceCheck {
         counts
     }
 
-    /// Whether nothing is wrong with any surface.
+    /// Whether no surface has faults.
     pub fn is_clean(&self) -> bool {
         self.surfaces.iter().all(|checked| checked.surface.is_clean())
     }
 
-    /// The sum of all areas.
+    /// The total area.
     pub fn area(&self) -> f64 {
-        // The sum of nothing is -0.
+        // An empty sum is -0.
         self.surfaces.iter().map(|checked| checked.surface.area).sum::<f64>() + 0.0
     }
 
-    /// The sum of all volumes; `None` unless all surfaces enclose one: see [`Surface::is_solid`].
+    /// The total volume; `None` unless all surfaces enclose one: see [`Surface::is_solid`].
     pub fn volume(&self) -> Option<f64> {
         let is_solid = !self.surfaces.is_empty() && self.surfaces.iter().all(|checked| checked.surface.is_solid());
         is_solid.then(|| self.surfaces.iter().map(|checked| checked.surface.volume).sum())
     }
 
-    /// The box around the positions of all surfaces, as their meshes store them.
+    /// The bounds of all surfaces, before object transforms.
     pub fn bounds(&self) -> Option<Bounds<f64>> {
         self.surfaces.iter().filter_map(|checked| checked.surface.bounds).reduce(Bounds::union)
     }
@@ -122,13 +122,13 @@ impl CheckedSurface {
     }
 }
 
-/// Reads a scene and checks its surfaces: open and non-manifold edges, flipped, duplicate and degenerate faces; areas,
-/// volumes and components.
+/// Reads a scene and checks its surfaces: open and non-manifold edges; flipped, duplicate and degenerate faces; area,
+/// volume and components.
 ///
-/// A surface is what an object shows of a mesh; faces of different objects are never neighbors. A surface that several
-/// objects show is checked once, in the coordinates of its mesh: transforms are not applied. Meshes without objects are
-/// one surface each. Scenes for a renderer become meshes first. By default, equal positions are one position, so that a
-/// surface is not open at the seams of its uvs.
+/// A surface is the part of a mesh that an object shows; faces of different objects are never neighbors. A surface
+/// shown by several objects is checked once, in mesh coordinates, without transforms. Each mesh without objects is one
+/// surface. Renderer scenes are converted to meshes first. With the default for `which`, equal positions are merged, so
+/// that uv seams do not open a surface.
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -169,7 +169,7 @@ fn check_input(input: Input, which: SurfacePositions, options: &ReadOptions) -> 
 /// Checks each surface of a scene.
 ///
 /// # Errors
-/// The errors of [`check_surface`].
+/// The same errors as [`check_surface`].
 pub(crate) fn check_surfaces(scene: &Scene, which: SurfacePositions, run: &RunOptions) -> Result<Vec<CheckedSurface>> {
     let mut surfaces = surfaces_of(scene)?;
     let one_thread = run.clone().with_threads(Some(1));
@@ -185,7 +185,7 @@ pub(crate) fn check_surfaces(scene: &Scene, which: SurfacePositions, run: &RunOp
     Ok(surfaces)
 }
 
-/// The sections with faces that objects show, and meshes without objects.
+/// Finds the sections with faces that objects show, and meshes without objects.
 fn surfaces_of(scene: &Scene) -> Result<Vec<CheckedSurface>> {
     let mut surfaces: Vec<CheckedSurface> = Vec::new();
     let mut seen = HashMap::new();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn objects_are_surfaces_of_their_own() {
-        // Both are in the same place: merged, they would have no open and many non-manifold edges.
+        // Both have the same position: merged, they would have many non-manifold edges instead of open ones.
         let text = format!("o whole\n{}o open\n{}o empty\nv 5 5 5\n", tetrahedron(1, 0), tetrahedron(5, 1));
         let check = check_text(&text, "two.obj");
         let names: Vec<_> = check.surfaces.iter().map(|checked| (&*checked.name, checked.faces.clone())).collect();

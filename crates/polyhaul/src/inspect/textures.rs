@@ -1,7 +1,7 @@
-//! Files that a scene refers to and that reading does not open: textures, and meshes that are not to be read.
+//! Locates referenced files that reading does not open: textures, and meshes that are not loaded.
 //!
-//! They are looked up in the scene's folder and in the folders of the files that it consists of, as in other programs.
-//! None is opened, and files outside the scene's folder are not looked up unless the options allow it.
+//! Searches the scene's folder and the folders of its other files, as other programs do. Never opens a file, and looks
+//! up files outside the scene's folder only if the options allow it.
 
 use super::validate::complaint;
 use crate::containers;
@@ -18,7 +18,7 @@ use polyhaul_model::warnings::Warnings;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// A kind of file to look for, and the codes of its warnings.
+/// A kind of file to look up, and the codes of its warnings.
 #[derive(Clone, Copy)]
 pub(super) struct TextureKind {
     name: &'static str,
@@ -43,35 +43,35 @@ pub(super) const MESH: TextureKind = TextureKind {
     unchecked: "unchecked-mesh",
 };
 
-/// The state of a file.
+/// Result of a lookup.
 #[derive(Debug, PartialEq, Eq)]
 enum FoundTextures {
-    /// It exists, with this size in bytes: 0 if it comes from the host, or is inside another file.
+    /// Exists, with its size in bytes; 0 if it comes from the host or is inside another file.
     There(u64),
     Missing,
-    /// It is outside the scene's folder.
+    /// Outside the scene's folder.
     Outside,
-    /// It is a folder, a FIFO or a device.
+    /// A folder, FIFO or device.
     Irregular,
-    /// It was not looked for, or not everywhere.
+    /// Not looked up, or not in all folders.
     Unknown,
 }
 
-/// Files that were looked for.
+/// Results of looking up several files.
 #[derive(Default)]
 pub(super) struct Looked {
     /// The number of existing files.
     pub(super) count: u64,
-    /// Their size in bytes, without those from the host.
+    /// Their total size in bytes, without those from the host.
     pub(super) bytes: u64,
-    /// Those that do not exist, or are not regular files.
+    /// Missing or irregular files.
     pub(super) missing: Vec<String>,
-    /// Those that are outside the scene's folder.
+    /// Files outside the scene's folder.
     pub(super) outside: Vec<String>,
 }
 
-/// The folders to search, and how many more lookups are allowed: at most [`crate::options::Limits::files`], since a
-/// hostile scene could have any number of names, times folders.
+/// A search of folders with a budget of [`crate::options::Limits::files`] lookups: a hostile scene could have any
+/// number of names and folders.
 pub(super) struct Search<'o> {
     near: &'o Near,
     resolver: Resolver<'o>,
@@ -81,13 +81,13 @@ pub(super) struct Search<'o> {
     /// The name of the scene's file, for messages.
     file: &'o str,
     letter_case: LetterCase,
-    /// The name on disk of the last file, if its case differs.
+    /// Actual name of the last file, if it differs in case.
     other_name: Option<String>,
 }
 
 impl<'o> Search<'o> {
-    /// Relative to the scene, called `file` in messages, and in other folders, relative to the scene's. The resolver is
-    /// asked first; without it or a folder, the result is `None`.
+    /// Searches relative to the scene, called `file` in messages, and in `others`, relative to the scene's folder. The
+    /// resolver is called first. Returns `None` without a resolver or a folder.
     pub(super) fn new(
         near: &'o Near,
         file: &'o str,
@@ -111,7 +111,7 @@ impl<'o> Search<'o> {
         Ok(Some(Search { near, resolver, folders, left, options, file, letter_case, other_name: None }))
     }
 
-    /// Looks each of these files up, and warns about those that cannot be read.
+    /// Looks up files, and warns about those that cannot be read.
     pub(super) fn look_for(&mut self, names: &[String], kind: TextureKind, warnings: &mut Warnings) -> Result<Looked> {
         let mut looked = Looked::default();
         for name in names {
@@ -130,7 +130,7 @@ impl<'o> Search<'o> {
         Ok(looked)
     }
 
-    /// Looks a file up; a warning names what it belongs to.
+    /// Looks up a file; `of` describes its owner in warnings.
     fn check(
         &mut self,
         name: &str,
@@ -215,7 +215,7 @@ impl<'o> Search<'o> {
         best
     }
 
-    /// Checks a path; in an archive it is relative to the scene's folder.
+    /// Checks a path; in an archive, relative to the scene's folder.
     fn look_at(&self, path: &Path) -> FoundTextures {
         let allow_outside = self.options.allow_outside;
         if let Near::Archive(scene) = self.near {
@@ -238,9 +238,8 @@ impl<'o> Search<'o> {
     }
 }
 
-/// Warns about each texture of a material that does not exist or cannot be read.
-///
-/// `file` is the name of the scene for messages.
+/// Warns about each material texture that does not exist or cannot be read. `file` is the name of the scene for
+/// messages.
 pub(super) fn check(
     scene: &Scene,
     near: &Near,
@@ -262,7 +261,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The folders of the scene's material libraries below its own, in their order.
+/// Folders of material libraries below the scene's folder, in order.
 fn library_folders(scene: &Scene) -> Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     let mut seen = HashSet::from([PathBuf::new()]);

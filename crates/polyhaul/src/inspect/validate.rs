@@ -1,7 +1,8 @@
-//! Collects all complaints of reading, makes additional checks, and reports whether a normal read would fail.
+//! Validates an input: collects all warnings from reading, makes additional checks, and determines whether a normal
+//! read would fail.
 //!
-//! The input is read to the end, keeping every complaint. If there were any, it is read again, this time stopping at
-//! the first error. This way there is no separate list of serious complaints that could be wrong.
+//! Reads the input to the end and collects every warning. If there are any, reads it again and stops at the first
+//! error, so no separate list of serious warnings is needed.
 
 use super::{RenderInventory, faces, textures};
 use crate::input::Input;
@@ -23,26 +24,26 @@ use std::borrow::Cow;
 /// The result of validating an input.
 #[derive(Clone, Debug)]
 pub struct Validation {
-    /// The report of the read. Its warnings are all the problems found: first those from reading, in file order, then
-    /// those about faces, then those about textures.
+    /// The report of the read. Its warnings are all problems found: first those from reading, in file order, then those
+    /// about faces, then those about textures.
     pub report: Report,
-    /// The error, if any, that would stop a read with [`OnError::Raise`]. It is also among the warnings, unless it is
-    /// an error that always stops reading, such as an exceeded limit; in that case nothing else is known.
+    /// The error, if any, that would stop a read with [`OnError::Raise`]. It is also among the warnings, except for
+    /// errors that always stop reading, such as an exceeded limit; nothing else is reported then.
     pub error: Option<Error>,
-    /// Whether the file keeps the rules of its format: a read succeeds, and no warning is a
-    /// [`Severity::Fault`]. What polyhaul cannot represent, and losses of other kinds, do not matter.
+    /// Whether the file follows the rules of its format: a read succeeds, and no warning is a [`Severity::Fault`].
+    /// Content that polyhaul cannot represent, and other losses, do not make it invalid.
     pub valid: bool,
 }
 
-/// Reads a scene to the end and lists every problem with its location.
+/// Reads an input to the end and lists every problem with its location.
 ///
-/// In addition to the warnings from reading, it reports `degenerate-face` (a face uses a position twice). If the input
-/// is a file or there is a resolver, it also reports `missing-texture` (a texture was not found relative to the scene
-/// or its material libraries), `outside-texture` (a texture is outside the scene's folder) and `unchecked-texture`
-/// (there are more than [`crate::options::Limits::files`] files to look for).
+/// In addition to the warnings from reading, reports `degenerate-face` (a face uses a position twice). If the input is
+/// a file or there is a resolver, also reports `missing-texture` (a texture was not found relative to the scene or its
+/// material libraries), `outside-texture` (a texture is outside the scene's folder) and `unchecked-texture` (more than
+/// [`crate::options::Limits::files`] files to look up).
 ///
 /// An input with problems is read twice. An input that can be read only once (standard input, a pipe,
-/// [`Input::Reader`]) is therefore kept in memory, still compressed if it was. `options.on_error` is ignored.
+/// [`Input::Reader`]) is therefore buffered in memory, without decompressing it. `options.on_error` is ignored.
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -61,7 +62,7 @@ pub struct Validation {
 ///
 /// # Errors
 /// Only if the data could not be checked: the input cannot be opened or read, its format is unknown, memory ran out, or
-/// the caller cancelled.
+/// the job was cancelled.
 pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Validation> {
     within(&options.run, || check(input.into(), options))
 }
@@ -88,7 +89,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
             inventory.look_around(render, files, input.near(), input.name(), options, &mut report.warnings)?;
         }
     }
-    // Two scenes at the same time would need twice the memory.
+    // Free the scene before reading again; two scenes would need twice the memory.
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
     let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
@@ -101,7 +102,7 @@ fn check_splats(scene: &Scene, file: &str, options: &ReadOptions, warnings: &mut
     if !scene.meshes.iter().any(has_splats) {
         return Ok(());
     }
-    // What conversions add and round is no fault of the file.
+    // Additions and rounding by conversions are not faults of the file.
     let scene = match splat_shape::complete(Cow::Borrowed(scene), file, &mut Warnings::default()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             warnings.push("incomplete-harmonics", complaint(error.to_string(), file));
@@ -119,7 +120,7 @@ fn check_splats(scene: &Scene, file: &str, options: &ReadOptions, warnings: &mut
     Ok(())
 }
 
-/// Separates errors about the data (inside) from all others.
+/// Separates errors about the data (inner result) from all others.
 fn judged<T>(result: Result<T>) -> Result<Result<T>> {
     match result {
         Err(error) if !is_verdict(error.kind()) => Err(error),
@@ -131,12 +132,12 @@ fn is_verdict(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported)
 }
 
-/// Whether an error about the data says that the file is wrong, rather than that polyhaul cannot represent it.
+/// Whether an error is a fault of the file, rather than content that polyhaul cannot represent.
 fn is_fault(error: &Error) -> bool {
     error.kind() != ErrorKind::Unsupported
 }
 
-/// A complaint about the file as a whole: the model does not store lines.
+/// A warning about the whole file, without a line: the model does not store lines.
 pub(super) fn complaint(message: String, file: &str) -> Diagnostic {
     Diagnostic { place: Place { file: file.into(), ..Place::default() }, ..Diagnostic::new(message) }
 }
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_stream_gives_what_memory_gives() {
-        // More than one step into memory.
+        // More than one step of reading into memory.
         let long = "# fill\n".repeat(200_000) + BROKEN;
         let stream = Input::Reader(Box::new(std::io::Cursor::new(long.clone())), "a.obj".into());
         let streamed = validate(stream, &ReadOptions::default()).unwrap();

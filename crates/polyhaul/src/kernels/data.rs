@@ -1,20 +1,20 @@
-//! The data for measuring our own components: a mesh, a table and images, of about the requested size.
+//! Generates data for measuring this library: a mesh, a table and images of about the requested size.
 //!
-//! The same size yields the same data. Numbers have as many digits as those of real files, and neighbors are similar
-//! but not equal. Nothing here measures.
+//! Deterministic for each size. Numbers have as many digits as in real files, and neighbors are similar but not equal.
+//! Nothing here measures.
 
 use polyhaul_model::{Channels, ColorSpace, Column, Elements, Image, Mesh, Object, Samples, Scene, Table, Values};
 
-/// The size of a quad and its share of positions, uvs and normals in OBJ with the default digits.
+/// Size of a quad with its positions, uvs and normals in OBJ, with default digits.
 const QUAD_BYTES: usize = 136;
-/// The size of a row of the table as text.
+/// Size of a row as text.
 const ROW_BYTES: usize = 48;
-/// A pixel of red, green, blue and alpha.
+/// Size of an RGBA pixel.
 const PIXEL_BYTES: usize = 4;
-/// The minimum: no data is smaller than a few of its parts.
+/// Minimum side length, so that no data is empty.
 const MIN_SIDE: usize = 4;
 
-/// A number from 0 to 1 that looks random: the SplitMix64 generator.
+/// Pseudorandom number from 0 to 1 (SplitMix64).
 fn random(index: usize, stream: usize) -> f64 {
     let mut x = (index as u64 * 8 + stream as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -22,7 +22,7 @@ fn random(index: usize, stream: usize) -> f64 {
     (x >> 40) as f64 / (1u64 << 24) as f64
 }
 
-/// A rough square of quads, with an index stream for positions, uvs and normals each, as OBJ files have it.
+/// A rough square of quads, with separate indices for positions, uvs and normals, as in OBJ files.
 pub(super) fn scene(bytes: usize) -> Scene {
     let side = (bytes / QUAD_BYTES).isqrt().max(MIN_SIDE);
     let points = || (0..=side).flat_map(move |y| (0..=side).map(move |x| (y * (side + 1) + x, x, y)));
@@ -58,7 +58,7 @@ fn quads(side: usize) -> Elements {
     }
 }
 
-/// Rows of a number, a place and a measured value.
+/// Rows with an identifier, a position and a measured value.
 pub(super) fn table(bytes: usize) -> Table {
     let row_count = (bytes / ROW_BYTES).max(MIN_SIDE);
     let column = |name: &str, values| Column { name: name.into(), values, offsets: None };
@@ -71,7 +71,7 @@ pub(super) fn table(bytes: usize) -> Table {
     Table { name: "reading".into(), row_count, columns }
 }
 
-/// A picture with soft colors and some noise.
+/// An image with soft colors and some noise.
 pub(super) fn picture(bytes: usize) -> Image {
     let side = side(bytes);
     let pixel = |index: usize| {
@@ -84,7 +84,7 @@ pub(super) fn picture(bytes: usize) -> Image {
     image(side, Channels::Rgba, Samples::U8(samples.into()), ColorSpace::Srgb)
 }
 
-/// The light of such a picture.
+/// A similar image in linear floats.
 pub(super) fn light(bytes: usize) -> Image {
     let side = side(bytes);
     let pixel = |index: usize| {

@@ -1,7 +1,7 @@
-//! Chosen rows: what [`ReadOptions::rows`] keeps of an input.
+//! Selects rows of an input, according to [`ReadOptions::rows`].
 //!
-//! Rows of a file that has tables are chosen by the columns of the file, even if it is read as a scene. Such a file is
-//! read twice: which rows there are is known before the first one is kept. How rows are chosen is in `polyhaul-scan`.
+//! If a file has tables, rows are selected by the columns of the file, even if it is read as a scene. Such a file is
+//! read twice, because the number of rows must be known before the first row is kept. `polyhaul-scan` selects rows.
 
 use super::whole::{Content, ContentShape, Read, check_elements, load_whole, timed};
 use crate::detect::Detected;
@@ -21,10 +21,10 @@ use polyhaul_scan::table::{Looked, TableChoice, TableChooser, choose, keep_table
 use polyhaul_scan::{Chooser, Fields, RowOptions, RowSet, mesh, move_table, table};
 use std::cell::RefCell;
 
-/// Bytes of rows that a thread looks at together: they fit into its cache.
+/// Bytes of rows that a thread evaluates at a time; they fit in its cache.
 const LOOK_BYTES: usize = 256 << 10;
 
-/// Reads an input, which can be read more than once, and keeps the chosen rows.
+/// Reads an input, which must be readable more than once, and keeps the selected rows.
 pub(crate) fn load_chosen(
     input: &Opened,
     options: &ReadOptions,
@@ -40,7 +40,7 @@ pub(crate) fn load_chosen(
             if let Content::Tables(tables) = &mut read.content {
                 let mut target = target(&tables.tables, options.table.element.as_deref())?;
                 if options.table.columns.is_some() {
-                    // They are those of one table.
+                    // The columns are those of a single table.
                     tables.tables = vec![tables.tables.swap_remove(target)];
                     target = 0;
                 }
@@ -68,14 +68,14 @@ pub(crate) fn load_chosen(
     }
 }
 
-/// The same options for all rows and columns.
+/// Options for reading all rows and columns.
 fn everything(options: &ReadOptions) -> ReadOptions {
     let mut all_rows = ReadOptions { rows: RowOptions::default(), ..options.clone() };
     all_rows.table.columns = None;
     all_rows
 }
 
-/// The format of an input that will be read more than once, so that it is detected once.
+/// Detects the format once for an input that is read more than once.
 fn detect(input: &Opened, options: &ReadOptions) -> Result<Detected> {
     let plain = input.plain(options)?;
     let detected = Detected::detect(&plain, input.near().path(), input.name(), options)?;
@@ -83,7 +83,7 @@ fn detect(input: &Opened, options: &ReadOptions) -> Result<Detected> {
     Ok(detected)
 }
 
-/// The chosen rows of a file that has tables.
+/// Selects rows of a file that has tables.
 fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<RowSet> {
     let alone = options.run.clone().with_threads(Some(1));
     if let Attempt::Done(choice) = choose_parts(input, Some(detected), options, &alone)? {
@@ -97,8 +97,8 @@ fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<
     choose(&tables.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
 }
 
-/// Chooses rows of tables some rows at a time; declines if they have to be read as a whole. Several threads look at
-/// different rows, each by the options `alone` of one thread.
+/// Selects rows in parts; declines if the tables must be read as a whole. Several threads evaluate different parts,
+/// each with the single-threaded options `alone`.
 pub(crate) fn choose_parts<'o>(
     input: &Opened,
     detected: Option<Detected>,
@@ -114,7 +114,7 @@ pub(crate) fn choose_parts<'o>(
         }
         let mut threads = 1;
         for (number, table) in source.tables().iter().enumerate() {
-            // Where rows of an element end is only known once they were taken.
+            // The end of an element that must be read in order is only known once its rows are taken.
             if number == target || chooser.is_after(number) || source.takes_in_order(number) {
                 threads = threads.max(look_at(&mut chooser, source, number, &options.run)?);
             } else {
@@ -124,11 +124,11 @@ pub(crate) fn choose_parts<'o>(
         choice = Some(chooser.finish()?);
         Ok(Attempt::Done(threads))
     })?;
-    // Its warnings are those of the reading that follows.
+    // Drop the warnings; the read that follows repeats them.
     Ok(choice.filter(|_| attempt.done().is_some()).into())
 }
 
-/// Has a chooser look at all rows of a table; returns how many threads worked.
+/// Evaluates all rows of a table; returns the number of threads used.
 fn look_at(chooser: &mut TableChooser<'_>, source: &dyn TableSource, number: usize, run: &RunOptions) -> Result<usize> {
     chooser.start(number)?;
     let mut parts = Vec::new();
@@ -140,11 +140,11 @@ fn look_at(chooser: &mut TableChooser<'_>, source: &dyn TableSource, number: usi
     Ok(threads)
 }
 
-/// Uses the tables of a file of this format, and returns how many threads worked; declines to have them read as a
-/// whole.
+/// Uses the tables of a file with this format, and returns the number of threads used; declines if the tables must be
+/// read as a whole.
 pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Attempt<usize>> + 'r;
 
-/// Reads the tables of a file some rows at a time, and reports; declines if they have to be read as a whole.
+/// Reads tables in parts; declines if they must be read as a whole.
 pub(crate) fn read_parts(
     input: &Opened,
     detected: Option<Detected>,
@@ -158,7 +158,7 @@ pub(crate) fn read_parts(
         let Some(parts) = parts else { return Ok(Attempt::Declined) };
         let format = job.format;
         match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
-            // Reading it as a whole finds it again, and the warnings before it.
+            // Reading it as a whole reports the error again, after the warnings that precede it.
             Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(Attempt::Declined),
             result => result,
         }
@@ -166,7 +166,7 @@ pub(crate) fn read_parts(
     Ok(attempt.map(|()| report))
 }
 
-/// Hands the chosen rows of one table to `take`, some rows at a time: about `part_bytes` bytes of the file.
+/// Passes the selected rows of one table to `take`, in batches of about `part_bytes` bytes of the file.
 pub(crate) fn batches(
     input: &Opened,
     options: &ReadOptions,
@@ -179,7 +179,7 @@ pub(crate) fn batches(
         return Err(no_tables("are read in batches"));
     }
     let all_rows = everything(options);
-    // Parts are worked on one by one, in their order, while others are read.
+    // Parts are processed sequentially, in order, while others are read.
     let alone = options.run.clone().with_threads(Some(1));
     let run = &alone;
     let rows = BatchRows::All;
@@ -193,7 +193,7 @@ pub(crate) fn batches(
     if let Some(error) = batches.failed.take() {
         return Err(error);
     }
-    // A strict reader fails for a warning, wherever it was.
+    // A strict reader fails for any warning, so read the file as a whole and fail at the right one.
     let is_refused = |report: &Report| report.warnings.first_refused(options.strictness()).is_some();
     let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
         report
@@ -208,30 +208,30 @@ pub(crate) fn batches(
     Ok(report)
 }
 
-/// One table, batch by batch.
+/// A table that is processed in batches.
 struct Batches<'o, 't> {
     options: &'o ReadOptions,
     run: &'o RunOptions,
     target: usize,
     rows: BatchRows<'o>,
-    /// Rows that were looked at.
+    /// Number of rows processed.
     first: u64,
-    /// The columns, until the first batch.
+    /// An empty table with the columns, until the first batch.
     empty: Option<Table>,
-    /// The error of whoever takes them.
+    /// Error returned by `take`.
     failed: Option<Error>,
     take: &'t mut (dyn FnMut(Table) -> Result<()> + Send),
 }
 
 enum BatchRows<'o> {
-    /// Not begun.
+    /// Not started, or all rows.
     All,
     Of(RowSet),
     By(Chooser<'o>),
 }
 
 impl Batches<'_, '_> {
-    /// Reads the table, and sees that the others can be read; returns how many threads worked.
+    /// Processes the table in parts, and checks that the other tables can be read; returns the number of threads used.
     fn parts(&mut self, source: &dyn TableSource, run: &RunOptions) -> Result<usize> {
         self.open(source.tables())?;
         let options = self.options;
@@ -265,7 +265,7 @@ impl Batches<'_, '_> {
         (self.take)(part).inspect_err(|error| self.failed = Some(error.clone()))
     }
 
-    /// Moves what is kept, and chooses its columns.
+    /// Transforms a batch and selects its columns.
     fn finished(&self, mut part: Table) -> Result<Table> {
         if let Some(matrix) = &self.options.rows.transform {
             move_table(&mut part, matrix, self.run)?;
@@ -276,7 +276,7 @@ impl Batches<'_, '_> {
         Ok(part)
     }
 
-    /// Hands over the rest of tables that were read as a whole.
+    /// Processes the remaining rows of a table that was read as a whole.
     fn whole(&mut self, mut tables: Vec<Table>, part_bytes: usize) -> Result<()> {
         self.open(&tables)?;
         let table = tables.swap_remove(self.target);
@@ -301,7 +301,7 @@ impl Batches<'_, '_> {
     }
 }
 
-/// Whether a column of the table is needed for batches.
+/// Whether batches need a column of the table.
 fn is_output(options: &ReadOptions, column: &str) -> bool {
     let ReadOptions { rows, table, .. } = options;
     let is_selected = |columns: &[ColumnName]| {

@@ -1,7 +1,8 @@
-//! Reading: the one way in for every kind of content.
+//! Reads every kind of content.
 //!
-//! All of an input is read by `whole`; `chosen` keeps the rows that the options choose. Reading never seeks backward in
-//! its source. To read twice, open the input, keep it ([`Opened::kept`]) and load it twice, as `inspect` does.
+//! `whole` reads complete inputs; `chosen` keeps the rows that the options select. Reading never seeks backward in its
+//! source. To read twice, open the input, make it readable more than once ([`Opened::kept`]) and load it twice, as
+//! `inspect` does.
 
 pub(crate) mod chosen;
 mod whole;
@@ -18,13 +19,13 @@ use whole::{load_whole, scene_of};
 
 pub(crate) use whole::{Content, ContentShape, Read, load_pieces, timed};
 
-/// Reads the scene of an input.
+/// Reads an input as a scene.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
     scene_of(load_as(input, options, |_| ContentShape::Scene)?)
 }
 
 /// Reads an input as the kind of content that `shape` returns for its format, and keeps the rows that the options
-/// choose. For those, the input has to be readable more than once.
+/// select. To select rows, the input must be readable more than once.
 pub(crate) fn load_as(
     input: &Opened,
     options: &ReadOptions,

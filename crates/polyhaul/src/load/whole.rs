@@ -1,6 +1,6 @@
-//! Reading all of an input: source, format, content, report.
+//! Reads complete inputs: source, format, content, report.
 //!
-//! How each format is read is in the registry.
+//! The readers of each format are in the registry.
 
 use crate::detect::Detected;
 use crate::format::{Format, FormatKind};
@@ -25,15 +25,15 @@ use polyhaul_pipeline::run::{Phase, span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentShape {
     Scene,
-    /// Tables as they are: of formats that have such.
+    /// Tables as stored, if the format has any.
     Tables,
     Image,
-    /// The levels of a texture as they are: of formats that have such.
+    /// A texture with all its levels, undecoded, if the format has any.
     Texture,
 }
 
 impl ContentShape {
-    /// The kind of content of this format.
+    /// The usual kind of content of a format.
     pub(crate) fn from_format(format: Format) -> ContentShape {
         match format.kind() {
             FormatKind::Scene => ContentShape::Scene,
@@ -53,7 +53,7 @@ pub(crate) enum Content {
     Texture(Texture),
 }
 
-/// The content that was read, and how.
+/// Content, and how it was read.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) content: Content,
@@ -61,7 +61,7 @@ pub(crate) struct Read {
     pub(crate) details: ReadDetails,
 }
 
-/// Reads a mesh to a consumer; declines if it must be read as a scene.
+/// Streams a mesh to a consumer; declines if it must be read as a scene.
 pub(crate) fn load_pieces(
     input: &Opened,
     options: &ReadOptions,
@@ -69,14 +69,14 @@ pub(crate) fn load_pieces(
 ) -> Result<Attempt<Report>> {
     let (attempt, report) = timed(input, None, options, |job| {
         check_layers(job.format, options)?;
-        // Rows are chosen from arrays.
+        // Rows are selected from arrays, so they cannot be streamed.
         let pieces = job.format.readers().pieces.filter(|_| options.rows.is_everything());
         pieces.map_or(Ok(Attempt::Declined), |pieces| pieces(job, consumer))
     })?;
     Ok(attempt.map(|()| report))
 }
 
-/// Reads an input as a whole, as what was detected before, if anything was.
+/// Reads a complete input; detects its format unless `detected` is set.
 pub(crate) fn load_whole(
     input: &Opened,
     detected: Option<Detected>,
@@ -121,7 +121,7 @@ fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
     scene_of(load_whole(input, None, options, |_| ContentShape::Scene)?)
 }
 
-/// The scene that was read.
+/// Extracts the scene from a result.
 pub(super) fn scene_of(loaded: (Read, Report)) -> Result<Loaded<Scene>> {
     match loaded {
         (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded::new(scene, report)),
@@ -129,7 +129,7 @@ pub(super) fn scene_of(loaded: (Read, Report)) -> Result<Loaded<Scene>> {
     }
 }
 
-/// Fails if a layer or part is requested from a format that has none.
+/// Fails if a layer or part is requested from a format without them.
 fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
     if format.readers().has_layers || options.image.layer.is_none() && options.image.part.is_none() {
         return Ok(());
@@ -137,7 +137,7 @@ fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, format!("{} has no layers or parts to choose from", format.name())))
 }
 
-/// Fails if an element or columns are requested from something read as a scene.
+/// Fails if an element or columns are requested from a file read as a scene.
 pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
     if format.is_table() || options.table.element.is_none() && options.table.columns.is_none() {
         return Ok(());
@@ -150,19 +150,18 @@ pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()
     }))
 }
 
-/// Opens the plain bytes, has them read as the format that they have, and reports on it. The format is detected unless
-/// it was before.
+/// Opens the decompressed bytes, calls `read`, and builds the report. Detects the format unless `detected` is set.
 pub(crate) fn timed<T>(
     input: &Opened,
     detected: Option<Detected>,
     options: &ReadOptions,
     read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
 ) -> Result<(T, Report)> {
-    // Reading without a more specific phase counts as parsing.
+    // Work outside a more specific span counts as parsing.
     let clock = Clock::start_in("read", Phase::Parse);
     let first = ReadOptions { precision_pass: input.first_pass(options)?, ..options.clone() };
     let result = match read_once(input, detected, &first, &read) {
-        // The second pass meets the error of a host's reader as it was.
+        // The second pass returns the original error of a host's reader.
         Err(error) if asks_for_doubles(&error) || is_of_reader(&error) && input.holds_error() => {
             input.rewind()?;
             let second = PrecisionPass { is_second: true, ..first.precision_pass };
@@ -176,7 +175,7 @@ pub(crate) fn timed<T>(
     Ok((content, report))
 }
 
-/// Whether an error is one of a reader.
+/// Whether the error is from a reader.
 fn is_of_reader(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io | ErrorKind::Host)
 }
@@ -197,9 +196,9 @@ fn read_once<T>(
     }
 }
 
-/// Reads an input where it is, members of compressed data in parallel. Declines damaged data if that can be read as a
-/// stream, too: members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream
-/// finds the content before the damage, and whether there is an error in it, as when reading from a pipe.
+/// Reads an input in place, and compressed members in parallel. Declines damaged data if it can also be read as a
+/// stream: parallel members are complete or missing, and their sizes are only declared. Reading the stream finds the
+/// content before the damage, and any error in that content, as when reading from a pipe.
 fn read_in_place<T>(
     input: &Opened,
     options: &ReadOptions,
@@ -215,7 +214,7 @@ fn read_in_place<T>(
     }
 }
 
-/// Whether an error may be due to missing or misplaced bytes of this input.
+/// Whether missing or misplaced bytes of this input may have caused an error.
 fn is_of_content(error: &Error, input: &Opened) -> bool {
     let file = &*error.diagnostic().place.file;
     matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) && (file.is_empty() || file == input.name())
@@ -247,7 +246,7 @@ fn read_plain<T>(
             Ok((content, report))
         }
         Err(error) => match error.kind() {
-            // Data that is written while it is read need not make sense.
+            // Data that is written while it is read may appear malformed.
             ErrorKind::Malformed => Err(plain.changed().unwrap_or_else(|| detected.hint(plain, error))),
             ErrorKind::Limit | ErrorKind::Unsupported => Err(detected.hint(plain, error)),
             _ => Err(error),

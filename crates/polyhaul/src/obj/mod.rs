@@ -1,4 +1,4 @@
-//! OBJ as files: a scene and its material libraries. The meaning of their text is up to `polyhaul-obj`.
+//! OBJ files: a scene and its material libraries. `polyhaul-obj` parses and formats their text.
 
 mod read;
 mod write;

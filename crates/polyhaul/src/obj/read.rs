@@ -1,6 +1,6 @@
-//! Reading OBJ and the material libraries that it names.
+//! Reads OBJ and the material libraries that it refers to.
 //!
-//! The file that a name refers to, and whether it may be opened, is up to `resolve`.
+//! `resolve` finds files and decides whether they may be opened.
 
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
@@ -17,7 +17,7 @@ use polyhaul_pipeline::consumer::MeshConsumer;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-/// Reads the scene, and the libraries that it names.
+/// Reads the scene and its material libraries.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let read = if job.options.is_obj_part { obj::read_part } else { obj::read };
     let file = read(job.text(), &job.parse_options())?;
@@ -36,7 +36,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
         let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
         scene.material_libraries = libraries.read_all(&file.libraries)?;
         clear_unnamed(&mut scene.materials);
-        // If nothing was searched, the missing libraries already have warnings.
+        // If nothing was searched, warnings about the missing libraries are sufficient.
         if near.has_files() || options.resolver.is_some() || file.libraries.is_empty() {
             note_missing(&scene.materials, &file.uses, options, &mut report.warnings)?;
         }
@@ -44,7 +44,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     Ok(scene)
 }
 
-/// Hands the faces of a file without materials over. It is read twice, so it must not be a stream.
+/// Streams the faces of a file without materials to a consumer. Reads the file twice, so it must not be a stream.
 pub(crate) fn pieces(job: &mut ReadJob<'_>, consumer: &dyn MeshConsumer) -> Result<Attempt<()>> {
     if !job.plain.source().is_positioned() {
         return Ok(Attempt::Declined);
@@ -53,17 +53,17 @@ pub(crate) fn pieces(job: &mut ReadJob<'_>, consumer: &dyn MeshConsumer) -> Resu
     Ok(pieces.map(|pieces| job.note(pieces.threads, pieces.warnings)))
 }
 
-/// The material libraries of a scene, as they are read one after another.
+/// The material libraries of a scene, read in sequence.
 struct Libraries<'a> {
     resolver: Resolver<'a>,
     options: &'a ReadOptions,
     report: &'a mut Report,
     materials: Definitions<'a>,
-    /// The names in the scene, as written.
+    /// Library names, as written in the scene.
     seen: HashSet<&'a str>,
-    /// The files that were read: a file may have many names.
+    /// Files that were read: a file can have several names.
     files: HashSet<PathBuf>,
-    /// How often a file was searched under a name with blanks.
+    /// Number of lookups of names with blanks.
     probes: u64,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Libraries<'a> {
         Ok(names)
     }
 
-    /// Whether the whole statement is one name: names may contain blanks.
+    /// Whether the whole statement is one name, since names may contain blanks.
     fn is_one_name(&mut self, reference: &obj::Reference) -> Result<bool> {
         if !reference.name.contains(char::is_whitespace) {
             return Ok(true);
@@ -100,7 +100,7 @@ impl<'a> Libraries<'a> {
         self.resolver.exists(&reference.name)
     }
 
-    /// Checks that one more than `count` files is within the limit.
+    /// Fails if `count` files already reach the limit.
     fn check_count(&self, count: u64, reference: &obj::Reference) -> Result<()> {
         let limit = self.options.limits.files;
         if count < limit {
@@ -111,7 +111,7 @@ impl<'a> Libraries<'a> {
         Err(error.with_hint(limit_hint("files")))
     }
 
-    /// Reads the library `name`, unless that was done already.
+    /// Reads the library `name`, unless it was already read.
     fn add(&mut self, name: &'a str, reference: &obj::Reference, names: &mut Vec<String>) -> Result<()> {
         if self.seen.contains(name) {
             return Ok(());
@@ -131,7 +131,7 @@ impl<'a> Libraries<'a> {
         Ok(())
     }
 
-    /// Reads the library `name`; `false` if its file was read under another name.
+    /// Reads the library `name`; `false` if its file was already read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
         let found_file = match self.resolver.find(name) {
             Ok(file) => file,
@@ -178,8 +178,8 @@ impl<'a> Libraries<'a> {
     }
 }
 
-/// The first name in a `mtllib` statement and the rest: a name ends with a word that ends in `.mtl`, optionally
-/// followed by the extension of a codec, or at the end. A name may be in quotes.
+/// Splits the first name off an `mtllib` statement. A name ends after `.mtl`, optionally followed by the extension of a
+/// codec, or at the end of the statement. It may be in quotes.
 fn split_name(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     // Metashape puts names with spaces in quotes.
@@ -201,15 +201,15 @@ fn split_name(text: &str) -> Option<(&str, &str)> {
     (!text.is_empty()).then_some((text, ""))
 }
 
-/// The materials of a scene, and which of them are defined.
+/// The materials of a scene, to be completed by definitions.
 struct Definitions<'a> {
     materials: &'a mut Vec<Material>,
-    /// The index of each name; empty before the first library.
+    /// Material indices by name; empty before the first library.
     numbers: HashMap<String, usize>,
 }
 
 impl Definitions<'_> {
-    /// Fills in the materials that were used, and adds those that were only defined.
+    /// Defines the materials that are used, and adds the others.
     fn merge(&mut self, defined: Vec<Material>) -> Result<()> {
         if self.numbers.is_empty() {
             for number in 0..self.materials.len() {
@@ -230,7 +230,7 @@ impl Definitions<'_> {
         Ok(())
     }
 
-    /// Records the index of a name.
+    /// Records the index of a material's name.
     fn number(&mut self, number: usize) -> Result<()> {
         self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
         self.numbers.insert(try_string(&self.materials[number].name)?, number);
@@ -238,13 +238,13 @@ impl Definitions<'_> {
     }
 }
 
-/// Removes a material name that stands for no material and that no library defines.
+/// Clears the name for "no material", unless a library defines it.
 fn clear_unnamed(materials: &mut [Material]) {
     let unnamed = materials.iter_mut().filter(|material| material.missing && material.name == obj::NO_MATERIAL);
     unnamed.for_each(|material| material.name.clear());
 }
 
-/// A material that is used and not defined is noted at its first use. `usemtl` without a name is none.
+/// Warns about each undefined material at its first use. `usemtl` without a name means no material.
 fn note_missing(
     materials: &[Material],
     uses: &[obj::Reference],

@@ -1,4 +1,4 @@
-//! Writing OBJ: the file, the material library next to it, and their names.
+//! Writes OBJ: the file, the material library next to it, and their names.
 
 use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Writes the scene and its library.
+/// Writes the scene and its material library.
 pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let MeshJob { scene, looks, output, mut links, options, report, format, .. } = job;
     let originals = &looks.materials;
@@ -54,7 +54,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     put_in_place(files, report)
 }
 
-/// Warns that definitions of materials are dropped: the library would be a second file.
+/// Warns that material definitions are dropped, because a stream has no second file for the library.
 fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) {
     let count = looks.materials.iter().filter(|material| !material.missing).count() as u64;
     let materials = if count == 1 { "1 material".to_owned() } else { format!("{count} materials") };
@@ -64,7 +64,7 @@ fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
 }
 
-/// Warns that unused definitions are dropped, as in Blender's dialect.
+/// Warns that unused definitions are dropped, as in Blender.
 fn note_unused(looks: &Looks<'_>, defined: &[Cow<'_, Material>], output: &Output, warnings: &mut Warnings) {
     let defined: HashSet<&str> = defined.iter().map(|material| &*material.name).collect();
     let is_unused = |material: &&Material| !material.missing && !defined.contains(&*names::joined(&material.name));
@@ -76,7 +76,7 @@ fn note_unused(looks: &Looks<'_>, defined: &[Cow<'_, Material>], output: &Output
     warnings.push_many("left-out-materials", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
-/// Writes a library that takes its place with the scene.
+/// Writes a library, to be renamed into place together with the scene.
 fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOptions) -> Result<Written> {
     let name = path.display().to_string();
     let failed = |e| Error::io("writing", &name, e);
@@ -88,17 +88,17 @@ fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOp
     Ok(Written::new(name, complete, moved))
 }
 
-/// The material library of a scene that is written.
+/// The material library of a scene to write.
 struct Library {
     /// The name in the `mtllib` line.
     name: String,
-    /// Its path and content; `None` if there is nothing to write or no folder.
+    /// Its path and content; `None` if there is nothing to write, or no folder to write to.
     file: Option<(PathBuf, Vec<u8>)>,
 }
 
 impl Library {
-    /// The library keeps the name from the scene's file, if that is a plain one and no other file would be overwritten;
-    /// otherwise it gets the name of the written file.
+    /// Keeps the library name from the scene's file if it is a plain file name and would not overwrite another file;
+    /// otherwise derives it from the output's name.
     fn from_scene(
         scene: &Scene,
         looks: &Looks<'_>,
@@ -125,7 +125,7 @@ impl Library {
         for place in named_path.iter().chain([&default_path]) {
             links.reserve(&place.file_name().unwrap_or_default().to_string_lossy());
         }
-        // A library that could not be read is still referred to, and not replaced by an empty one.
+        // A library that could not be read is still referred to, rather than replaced by an empty one.
         let missing = looks.materials.iter().any(|material| material.missing && !material.name.is_empty());
         let file_name = |place: &Path| place.file_name().map(|name| name.to_string_lossy().into_owned());
         if defined.is_empty() && missing {
@@ -150,7 +150,7 @@ impl Library {
     }
 }
 
-/// Materials with names that are unique when written: spaces may become `_`, and unnamed materials get a name.
+/// Makes material names unique as written: spaces may become `_`, and unnamed materials get a name.
 fn distinct_names<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Cow<'a, [Material]>> {
     let has_evaluated = scene.evaluated_meshes(&scene.objects)?.contains(&true);
     let written = |name: &str| if has_evaluated { names::joined(name) } else { names::written(name) }.into_owned();
@@ -183,7 +183,7 @@ fn distinct_names<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Cow<'a
     Ok(Cow::Owned(distinct))
 }
 
-/// A copy of materials.
+/// Copies materials.
 fn try_clone(materials: &[Material]) -> Result<Vec<Material>> {
     let mut copies = Vec::new();
     copies.try_reserve_exact(materials.len())?;
@@ -191,13 +191,13 @@ fn try_clone(materials: &[Material]) -> Result<Vec<Material>> {
     Ok(copies)
 }
 
-/// Names as an `mtllib` line lists them. Empty ones would leave spaces that no reader keeps (found by fuzzing).
+/// Formats names for an `mtllib` line. Empty names would leave spaces that readers drop (found by fuzzing).
 fn listed(names: &[String]) -> String {
     names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The materials of the library, sorted by name as in Blender: those of slots, under the names that evaluated objects
-/// give them, and all others if objects are as they were read.
+/// Materials to define in the library, sorted by name as in Blender: those in slots of evaluated objects, under the
+/// names that these objects use, and all others if any object is not evaluated.
 fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
     let flags = scene.evaluated_meshes(&scene.objects)?;
     let as_read = scene.objects.is_empty() || !scene.objects.iter().all(|object| flags[object.mesh]);
@@ -224,8 +224,8 @@ fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'
     Ok(defined)
 }
 
-/// Marks the materials of an evaluated object: those of its slots, whether a face has them or not, as in Blender, or
-/// else those of its faces.
+/// Marks the materials of an evaluated object: all its slots, used by a face or not, as in Blender; without slots, the
+/// materials of its faces.
 fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
     let Some(mesh) = scene.meshes.get(object.mesh) else { return };
     let mut mark = |place: Option<usize>| {
@@ -239,7 +239,7 @@ fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
     }
 }
 
-/// The library of a file: the same name with the extension `.mtl`, and without that of a codec.
+/// Path of a file's library: the same name with the extension `.mtl`, without that of a codec.
 fn library_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if Codec::of_name(&name).is_some() && path.extension().is_some() {
@@ -254,8 +254,8 @@ fn library_beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// A file name without a folder that can only be a material library. It comes out of a file, so it
-/// must not be able to name anything else, such as a program's settings.
+/// Whether a name is a plain file name of a material library. It comes from a file, so it must not be able to overwrite
+/// anything else, such as a program's settings.
 fn is_plain(name: &str) -> bool {
     let is_library = name.to_ascii_lowercase().ends_with(".mtl");
     let is_findable = name.len() <= 255 && name.trim() == name;
@@ -265,7 +265,7 @@ fn is_plain(name: &str) -> bool {
         && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
 }
 
-/// Whether `path` may be written: there is no file, or one with the same bytes.
+/// Whether `path` may be written: no file exists, or it has the same bytes.
 fn is_free(path: &Path, bytes: &[u8]) -> bool {
     if place::is_url(path) {
         let is_same = |info: PlaceInfo| info.bytes == Some(bytes.len() as u64) && holds(path, bytes).unwrap_or(false);
@@ -279,7 +279,7 @@ fn is_free(path: &Path, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether the file holds these bytes. Reads block by block, since a larger allocation might fail.
+/// Whether the file has these bytes. Uses a small buffer, since a larger allocation might fail.
 fn holds(path: &Path, mut bytes: &[u8]) -> std::io::Result<bool> {
     let source = Source::open_regular(path)?;
     let mut block = [0; 512];

@@ -1,4 +1,4 @@
-//! pbrt scenes as files: their own text, included parts, meshes. The meaning of text is up to `polyhaul-pbrt`.
+//! pbrt scenes: their own text, included files, and meshes. `polyhaul-pbrt` parses and formats the text.
 
 mod read;
 mod write;

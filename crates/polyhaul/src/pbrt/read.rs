@@ -1,7 +1,7 @@
-//! Scenes of many files: opens the files that a pbrt scene names, and reads the meshes of its shapes.
+//! Reads pbrt scenes with their included files and the meshes of their shapes.
 //!
-//! A name is searched in the folder of the scene and then in that of the file that contains it; see [`crate::resolve`]
-//! for what may be opened. [`polyhaul_pbrt`] parses the text.
+//! A name is resolved relative to the folder of the scene, then to that of the file that contains it;
+//! [`crate::resolve`] decides which files may be opened. [`polyhaul_pbrt`] parses the text.
 
 use crate::containers::Near;
 use crate::format::Format;
@@ -29,7 +29,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The key of the scene's own file.
 const MAIN: usize = usize::MAX;
 
-/// Reads a pbrt scene, and notes its files in the details of the job. The files of its shapes are of `mesh_format`.
+/// Reads a pbrt scene, and records its files in the details of the job. `mesh_format` is the format of mesh files.
 pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> {
     let plain = job.plain;
     let near = job.near;
@@ -42,7 +42,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> 
         Near::Archive(member) => Some(PathBuf::from(&**member.shown())),
     };
     let scene_file = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, &options.parse_options())?;
-    // Files of text that are left out have one warning each.
+    // Each missing text file has one warning.
     let missing = scene_file.warnings.counts().get("missing-file").copied().unwrap_or(0);
     job.note(scene_file.threads, scene_file.warnings);
     let mut seen = std::mem::take(&mut *opener.files());
@@ -71,7 +71,7 @@ pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> 
     Ok(scene)
 }
 
-/// The text of a file that is open.
+/// Wraps an open file for the parser.
 fn open_file(
     plain: &Plain,
     name: Option<&str>,
@@ -87,7 +87,7 @@ fn open_file(
     OpenFile { text, chunk_bytes, identity, folder: String::new(), key }
 }
 
-/// Opens the files that a scene names.
+/// Opens the files that a scene includes.
 struct Opener<'o> {
     options: &'o ReadOptions,
     near: &'o Near,
@@ -95,22 +95,22 @@ struct Opener<'o> {
     files: Mutex<Seen>,
 }
 
-/// Files that a scene named.
+/// State of included files.
 #[derive(Default)]
 struct Seen {
-    /// Those that were opened and are not finished.
+    /// Files that are still open.
     open: Vec<Option<Plain>>,
-    /// The reports of those that are finished, in scene order.
+    /// Reports of closed files, in scene order.
     noted: Report,
-    /// How many are finished.
+    /// Number of closed files.
     closed: u64,
-    /// Their folders, relative to that of the scene.
+    /// Folders of included files, relative to that of the scene.
     folders: BTreeSet<String>,
-    /// Names whose case differs from that of their files, and the names of these.
+    /// Names that differ in case from those of their files, with the actual names.
     other_names: BTreeSet<(String, String)>,
 }
 
-/// A file that was found.
+/// A file that was found and opened.
 struct Named {
     opened: Opened,
     shown: String,
@@ -123,7 +123,7 @@ impl Opener<'_> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds the file that `name` means in a file of `folder`, and opens it.
+    /// Finds and opens the file that `name` refers to in a file in `folder`.
     fn find(&self, name: &str, folder: &str) -> Result<Named> {
         let (file, name) = self.locate(name, folder)?;
         let folder = name.rfind(['/', '\\']).map_or(String::new(), |at| name[..=at].to_owned());
@@ -132,13 +132,14 @@ impl Opener<'_> {
         Ok(Named { opened, shown, identity, folder })
     }
 
-    /// The file that `name` means in a file of `folder`, and the name relative to the folder of the scene.
+    /// Finds the file that `name` refers to in a file in `folder`; also returns its name relative to the scene's
+    /// folder.
     fn locate(&self, name: &str, folder: &str) -> Result<(FoundFile, String)> {
         let mut resolver = Resolver::beside(self.near, self.options);
         let (file, place) = match resolver.find(name) {
             Err(error) if !folder.is_empty() && error.kind() == ErrorKind::Io => {
                 let beside = format!("{folder}{name}");
-                // Errors are about the name in the scene.
+                // Errors refer to the name in the scene.
                 (resolver.find(&beside).map_err(|_| error)?, beside)
             }
             file => (file?, try_string(name)?),
@@ -176,7 +177,7 @@ impl FileOpener for Opener<'_> {
     }
 }
 
-/// The meshes that shapes of a scene are.
+/// Reads the mesh files of a scene.
 struct Meshes<'a> {
     opener: &'a Opener<'a>,
     options: &'a ReadOptions,
@@ -185,19 +186,19 @@ struct Meshes<'a> {
     report: &'a mut Report,
 }
 
-/// The name of a mesh file, and the first shape that has it.
+/// A mesh file name, with its first use.
 struct MeshFile<'a> {
     named: &'a MeshUse,
-    /// The file it refers to, until it is read.
+    /// The file that it refers to, until it is read.
     found: Option<Result<FoundFile>>,
     /// The result; `None` if another name refers to the same file.
     result: Option<Result<Loaded<Scene>>>,
-    /// The number of the name that represents it: its own, or that of the first one for the same file.
+    /// Index of the name whose result is used: its own, or that of the first name for the same file.
     number: usize,
 }
 
 impl Meshes<'_> {
-    /// Reads each file once, in parallel, and sets the mesh of each shape; counts the files.
+    /// Reads each file once, in parallel, and assigns the meshes to shapes; counts the files.
     fn read(self, scene: &mut Scene, uses: &[MeshUse]) -> Result<FileSum> {
         let mut numbers = HashMap::new();
         let mut files = Vec::new();
@@ -236,8 +237,8 @@ impl Meshes<'_> {
         Err(error.with_hint(limit_hint("files")))
     }
 
-    /// Finds the files that the names refer to: several may refer to one file, which is read once. A host is not asked
-    /// before a name's turn.
+    /// Locates the files, so that a file with several names is read only once. A host's resolver is only called when a
+    /// file is read.
     fn locate_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
         if self.options.resolver.is_some() {
             return Ok(());
@@ -273,7 +274,7 @@ impl Meshes<'_> {
         Ok(())
     }
 
-    /// Many files are read in parallel, each by one thread; a few one after another by all threads.
+    /// Reads many files in parallel, one thread each; a few files sequentially, with all threads.
     fn load_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
         let threads = self.options.run.worker_threads();
         let mut options = self.options.clone();
@@ -305,7 +306,7 @@ impl Meshes<'_> {
         )
     }
 
-    /// Moves the meshes into the scene; returns, for each file, the index of its mesh.
+    /// Moves the meshes into the scene; returns the mesh index of each file.
     fn take_all(self, scene: &mut Scene, files: Vec<MeshFile<'_>>) -> Result<(Vec<Option<u32>>, FileSum)> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
         let mut numbers: Vec<Option<u32>> = Vec::new();

@@ -1,12 +1,11 @@
-//! Writing a pbrt scene, which may be many files: its own text, the parts that it imports, and meshes.
+//! Writes a pbrt scene, possibly as several files: the main text, imported parts, and meshes.
 //!
-//! All files are written as temporaries. They are put in place when the last one is complete, the scene's own file
-//! last. So a failure before that leaves everything as it was, whatever failed. A failure among the renames leaves the
-//! scene's own file as it was and removes files that are new; a part or mesh that already replaced one of the same name
-//! stays, as after a kill at that moment: such a folder has the old scene with some new parts, each whole. The new
-//! scene never exists without all the files that it names.
+//! All files are written as temporary files and renamed once the last one is complete, the main file last. A failure
+//! before the renames leaves everything unchanged. A failure during the renames preserves the old main file and removes
+//! new files; a part or mesh that already replaced one of the same name stays, as if the process had been killed then:
+//! the folder has the old scene with some new parts, each complete. The new scene never exists without all its files.
 //!
-//! The content of text is up to `polyhaul-pbrt`, and that of a mesh file to the caller.
+//! `polyhaul-pbrt` formats the text; the caller writes mesh files.
 
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
@@ -40,11 +39,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Writes a mesh into a PLY file.
+/// Writes a mesh to a PLY file.
 pub(crate) type WriteMesh =
     fn(&parts::PartsJob<'_, PlyWriteOptions>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>;
 
-/// Writes a scene as pbrt. Meshes that become files are written by `write_ply`.
+/// Writes a scene as pbrt. `write_ply` writes meshes that become files.
 pub(crate) fn save(
     scene: Cow<'_, Scene>,
     output: Output,
@@ -84,7 +83,7 @@ pub(crate) fn save(
     let _span = span(Phase::Format);
     let renamed = match &scene.render {
         Some(_) => links.render(&render, &scene.folder)?,
-        // The materials' files have their new names.
+        // File names in materials were already rewritten.
         None => RenamedFiles::default(),
     };
     let mut taken = references::taken(&render, &renamed)?;
@@ -109,8 +108,8 @@ pub(crate) fn save(
     Ok(report)
 }
 
-/// A scene of meshes whose positions 32-bit floats hold: coordinates that need more are relative to an origin, which is
-/// a part of the transforms of objects.
+/// Places a scene of meshes in single precision. If coordinates need more, they are relative to an origin that is added
+/// to the object transforms.
 fn placed<'a>(
     scene: Cow<'a, Scene>,
     output: &Output,
@@ -132,8 +131,7 @@ fn placed<'a>(
     Ok((scene, options))
 }
 
-/// A scene without instances or without meshes in files, as the options require. A borrowed scene is copied if that
-/// changes it.
+/// Expands instances and inlines meshes, if the options require that. Copies a borrowed scene before changing it.
 fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
     let expands = options.scene.instances.expands();
     let inlines = options.pbrt.meshes == PbrtMeshes::Inline;
@@ -162,7 +160,7 @@ fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Repor
     Ok(Cow::Owned(scene))
 }
 
-/// A scene whose faces are triangles and whose attributes are indexed: itself, or a copy without materials.
+/// Converts a scene to triangles with indexed attributes; copies it without materials if necessary.
 fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
     let is_plain = |mesh: &Mesh| {
         mesh.faces.offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == 3)
@@ -182,15 +180,15 @@ fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
     Ok(Cow::Owned(scene))
 }
 
-/// The names of the files next to a scene.
+/// Base name of the files next to a scene.
 struct Names {
     path: PathBuf,
     stem: String,
-    /// The extension of the codec.
+    /// Extension of the codec.
     suffix: String,
 }
 
-/// Names for files next to the scene, if there are any.
+/// Names the files next to the scene, if any.
 struct Files(Option<Names>);
 
 impl Files {
@@ -219,7 +217,7 @@ impl Files {
         self.0.as_ref().map_or(String::new(), |Names { stem, suffix, .. }| format!("{stem}-{what}.{extension}{suffix}"))
     }
 
-    /// The shapes whose arrays move, and their files' names.
+    /// Selects the shapes whose meshes become files, with their file names.
     fn mesh_names(
         &self,
         render: &Render,
@@ -243,16 +241,16 @@ impl Files {
     }
 }
 
-/// Writes meshes into files beside the scene.
+/// Writes mesh files next to the scene.
 struct MeshFiles<'a> {
-    /// The path of a file in the folder of the scene.
+    /// Path of the scene; the mesh files are in the same folder.
     folder: &'a Path,
     options: &'a WriteOptions,
     write_ply: WriteMesh,
 }
 
 impl MeshFiles<'_> {
-    /// Writes the mesh files: many in parallel, each by one thread; a few by all threads, one after another.
+    /// Writes the mesh files: many in parallel, one thread each; a few sequentially, with all threads.
     fn write_all(
         &self,
         render: &Render,
@@ -286,7 +284,7 @@ impl MeshFiles<'_> {
                 Ok(())
             },
         )?;
-        // Who was first is chance.
+        // Restore the order, since files finish in any order.
         let mut written_files = written_files.into_inner().unwrap_or_else(PoisonError::into_inner);
         written_files.sort_unstable_by_key(|(number, ..)| *number);
         for (_, written, warnings) in written_files {
@@ -303,12 +301,12 @@ impl MeshFiles<'_> {
         let scene = Scene { meshes: vec![mesh], ..Scene::default() };
         let objects = scene.listed_objects()?;
         let evaluated = scene.evaluated_meshes(&objects)?;
-        // Without the options for meshes that are scenes of their own: these files must have the content of the text.
+        // Ignores options for standalone meshes: these files must have the same content as the text.
         let style = SceneWriteOptions::default().with_ascii(options.scene.ascii);
         let ply_options = FormatOptions { scene: &style, own: &options.ply };
         let parts = parts::parts(&scene, &objects, &evaluated, &Placement::default())?;
         let output = path.display().to_string();
-        // Losses of all meshes are looked at together: which file is first is chance.
+        // Losses are checked for all meshes together, because files finish in any order.
         let comments = &[][..];
         let strict = Strictness::default();
         let scene = &scene;

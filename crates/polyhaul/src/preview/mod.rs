@@ -1,6 +1,6 @@
-//! Pictures of files: scenes are drawn, images are scaled down.
+//! Pictures of files: renders scenes, and scales images down.
 //!
-//! Drawing is in the crate `polyhaul-preview`, which knows no format. This reads the input and prepares it.
+//! Reads and prepares the input; the crate `polyhaul-preview`, which is independent of formats, draws it.
 
 mod textures;
 
@@ -31,15 +31,15 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use textures::PixelBudget;
 
-/// Meshes in files of at least so many bytes are drawn while they are read: their triangles are so small that vertex
-/// normals are hardly missed.
+/// Minimum file size for drawing a mesh while it is read: triangles of large meshes are so small that missing vertex
+/// normals are hardly visible.
 const LARGE_BYTES: u64 = 32_000_000;
 
-/// Reads an input and makes a picture of it: a drawing of a scene or a table of points, or an image that fits into
+/// Reads an input and makes a picture of it: a drawing of a scene or a table of points, or an image scaled to fit
 /// [`PreviewOptions::size`].
 ///
-/// The report has the phases `read` and `draw`; together they are the time to the first picture in memory. Scenes for
-/// a renderer have the phases `flatten`, `trees` and `refine` as well.
+/// The report has the phases `read` and `draw`, whose sum is the time to the first picture in memory. Renderer scenes
+/// also have the phases `flatten`, `trees` and `refine`.
 ///
 /// ```no_run
 /// use polyhaul::ReadOptions;
@@ -52,7 +52,7 @@ const LARGE_BYTES: u64 = 32_000_000;
 /// ```
 ///
 /// # Errors
-/// Those of reading, and those of [`polyhaul_preview::preview`].
+/// Any error from reading, and any error from [`polyhaul_preview::preview`].
 pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
     let input = input.into();
     within(&read.run, || {
@@ -67,7 +67,7 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     })
 }
 
-/// Warns if all pixels of a scene's picture are equal. A visible scene never fills the picture, so this means empty.
+/// Warns if all pixels of a scene's picture are equal. A visible scene never fills the picture, so nothing is visible.
 fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
     let Samples::U8(samples) = &picture.samples else { return };
     let mut pixels = samples.chunks_exact(picture.channels.count());
@@ -79,7 +79,7 @@ fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
     }
 }
 
-/// Warns if a picture took more work than the budget allows.
+/// Warns if a picture needed more work than the budget allows.
 fn note_if_coarse(is_coarse: bool, warnings: &mut Warnings) {
     if is_coarse {
         let message =
@@ -88,7 +88,7 @@ fn note_if_coarse(is_coarse: bool, warnings: &mut Warnings) {
     }
 }
 
-/// Reads all of an input, then makes a picture of it.
+/// Draws an input after reading it completely.
 fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
     let is_image = Cell::new(false);
     let shape = |from: Format| {
@@ -113,11 +113,11 @@ fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> R
     Ok(Loaded::new(picture, report))
 }
 
-/// The color of an image that cannot be shown.
+/// Color for an image without any readable pixels.
 const GRAY: [u8; 4] = [188, 188, 188, 255];
 
-/// A picture in the average color of an image that has more pixels than the budget allows, if that was the `error` of
-/// reading it.
+/// Draws the average color of an image that exceeds the pixel budget; returns `error` if reading failed for another
+/// reason.
 fn draw_average(error: Error, input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
     let Some(pixels) = error.needed().filter(|&pixels| pixels <= read.limits.pixels) else { return Err(error) };
     let mut report = Report::default();
@@ -134,7 +134,7 @@ fn draw_average(error: Error, input: &Opened, read: &ReadOptions, options: &Prev
     Ok(Loaded::new(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() }, report))
 }
 
-/// Makes a picture of a scene. Textures are looked for in the folder that it was read from.
+/// Makes a picture of a scene. Textures are searched for in the folder from which the scene was read.
 ///
 /// ```
 /// use polyhaul::preview::{PreviewOptions, preview_scene};
@@ -148,7 +148,7 @@ fn draw_average(error: Error, input: &Opened, read: &ReadOptions, options: &Prev
 /// ```
 ///
 /// # Errors
-/// Those of [`polyhaul_preview::preview`].
+/// The same errors as [`polyhaul_preview::preview`].
 pub fn preview_scene(scene: &Scene, options: &PreviewOptions) -> Result<Loaded<Image>> {
     let near = scene.folder.path().map_or(Near::Nothing, |folder| Near::File(folder.join("scene")));
     let allow_outside = scene.folder.place().is_some_and(|place| place.allow_outside);
@@ -161,10 +161,10 @@ pub fn preview_scene(scene: &Scene, options: &PreviewOptions) -> Result<Loaded<I
     Ok(Loaded::new(picture, report))
 }
 
-/// The elements of a scene that can be prepared in a fraction of a second.
+/// Maximum number of elements that can be prepared in a fraction of a second.
 const QUICK_ELEMENTS: u64 = 1 << 25;
 
-/// Fails if a scene is too large for a picture with a fixed budget: it takes longer than the picture to prepare it.
+/// Fails if preparing a scene would take longer than a picture with a fixed budget may take.
 fn check_quick(scene: &Scene, options: &PreviewOptions) -> Result<()> {
     let elements = |mesh: &Mesh| {
         let elements = [&mesh.faces.corner_positions, &mesh.lines.corner_positions, &mesh.points];
@@ -201,15 +201,15 @@ fn draw_scene(
     Ok(picture.image)
 }
 
-/// The splats that objects may show in any case.
+/// Splats that objects may show in any case, regardless of the number of stored splats.
 const MAX_SETTLED_SPLATS: usize = 1 << 20;
 
-/// A scene whose splats are where its objects place them. Those that a transform shears stay, and are drawn as points.
+/// Moves splats to where their objects place them. If that fails, as for shearing transforms, they are drawn as points.
 fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &mut Warnings) -> Result<Cow<'a, Scene>> {
     if !scene.objects.iter().any(|object| splat_motion::moves_splats(&scene, object)) {
         return Ok(scene);
     }
-    // Every further object of a mesh needs a copy of it.
+    // Each additional object of a mesh needs a copy of the mesh.
     let count = |number: usize| scene.meshes.get(number).map_or(0, |mesh| mesh.positions.len());
     let shown: usize = scene.objects.iter().map(|object| count(object.mesh)).sum();
     let stored: usize = (0..scene.meshes.len()).map(count).sum();
@@ -239,8 +239,8 @@ fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &m
     }
 }
 
-/// A scene whose vertices that no element uses do not count for what the camera sees, if they are far from the others:
-/// programs leave some behind, and the model would be a dot.
+/// Excludes unused vertices far away from the rest from the camera's view. Some programs leave such vertices behind,
+/// and they would shrink the model to a dot.
 fn without_strays(scene: Cow<'_, Scene>) -> Result<Cow<'_, Scene>> {
     if !scene.meshes.iter().any(may_have_strays) {
         return Ok(scene);
@@ -260,7 +260,7 @@ fn without_strays(scene: Cow<'_, Scene>) -> Result<Cow<'_, Scene>> {
                 }
             }
         }
-        // Positions that are not finite are not drawn, and no part of the bounds.
+        // Positions that are not finite are neither drawn nor part of the bounds.
         let strays = |number: usize| !is_used.get(number).copied().unwrap_or(true);
         for (number, position) in mesh.positions.to_mut()?.iter_mut().enumerate().filter(|(number, _)| strays(*number))
         {
@@ -273,7 +273,7 @@ fn without_strays(scene: Cow<'_, Scene>) -> Result<Cow<'_, Scene>> {
     Ok(Cow::Owned(scene))
 }
 
-/// Whether a mesh is much smaller than the box of its positions, judged by some of its faces.
+/// Whether the bounds of a mesh are much larger than those of a sample of its faces.
 fn may_have_strays(mesh: &Mesh) -> bool {
     const SAMPLES: usize = 1000;
     const FACTOR: f32 = 4.0;
@@ -286,7 +286,7 @@ fn may_have_strays(mesh: &Mesh) -> bool {
     mesh.curves.is_empty() && size(whole) > FACTOR * size(part)
 }
 
-/// A scene that needs double precision, around the center of its box: there, 32-bit floats suffice.
+/// Moves a scene that needs double precision to the center of its bounds, where 32-bit floats suffice.
 fn centered<'a>(scene: Cow<'a, Scene>, run: &RunOptions) -> Result<Cow<'a, Scene>> {
     if !exact::is_exact(&scene)? {
         return Ok(scene);
@@ -305,8 +305,8 @@ fn centered<'a>(scene: Cow<'a, Scene>, run: &RunOptions) -> Result<Cow<'a, Scene
     Ok(Cow::Owned(scene))
 }
 
-/// Draws a large mesh while it is read; declines if it must be read as a scene. A mesh is read twice if the first
-/// reading did not show the right part of it.
+/// Draws a large mesh while it is read; declines if it must be read as a scene. Reads the mesh again if the first pass
+/// guessed the bounds wrong.
 fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Attempt<Loaded<Image>>> {
     let keeps_enough = matches!(options.style, Style::Shaded | Style::Normals | Style::Depth);
     let Some(file_bytes) = input.file_bytes().filter(|&bytes| bytes >= LARGE_BYTES && keeps_enough && !options.ground)
@@ -334,7 +334,7 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
     Err(Error::new(ErrorKind::Internal, "the bounds of a mesh changed when it was read again"))
 }
 
-/// The textures of a scene, for styles that show them.
+/// Loads the textures of a scene, for styles that show them.
 fn looks(
     scene: &Scene,
     near: &Near,
@@ -352,7 +352,7 @@ fn looks(
     Ok(textures)
 }
 
-/// Draws a scene whose definitions are shown many times: first one sample for each pixel, then the others.
+/// Draws a scene with instances: first one sample per pixel, then the others.
 fn draw_instanced(
     scene: Cow<'_, Scene>,
     near: &Near,
@@ -375,13 +375,13 @@ fn draw_instanced(
     Ok(picture.image)
 }
 
-/// Draws a scene. Returns the number of polygons that were triangulated in part, too.
+/// Draws a scene. Also returns the number of polygons that were only partly triangulated.
 fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) -> Result<(CountedPicture, u64)> {
-    // Polygons may be concave.
+    // Concave polygons cannot be drawn as fans.
     let has_polygons = |mesh: &Mesh| mesh.faces.offsets.windows(2).any(|pair| pair[1] - pair[0] > 3);
     let corners = scene.meshes.iter().map(|mesh| mesh.faces.corner_positions.len()).sum::<usize>();
     let has_time = options.budget == WorkBudget::Proportional || corners <= QUICK_CORNERS;
-    // The edges of triangles are not those of the mesh.
+    // Wireframes show the edges of the mesh, not of its triangles.
     if options.style != Style::Wire && has_time && scene.meshes.iter().any(has_polygons) {
         let mut scene = match scene {
             Cow::Borrowed(scene) => copy::scene(scene)?,
@@ -393,10 +393,10 @@ fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) ->
     Ok((polyhaul_preview::preview_textured(&scene, textures, options)?, 0))
 }
 
-/// The corners of a scene whose polygons are triangulated with a fixed budget. Others are drawn as fans.
+/// Maximum number of corners for triangulating polygons with a fixed budget. Larger scenes draw them as fans.
 const QUICK_CORNERS: usize = 1 << 20;
 
-/// The largest mip level that fits, in bytes. A picture of an image shows its colors alone.
+/// Returns the largest mip level that fits, as 8-bit sRGB without extra channels.
 fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {
     let [width, height] = options.size;
     let fits = |image: &Image| image.width <= width && image.height <= height;

@@ -1,6 +1,6 @@
-//! The images that a scene's materials name, for a picture of it.
+//! Textures of a scene's materials, for a picture of the scene.
 //!
-//! They are read as any image, under the rules for files that a scene refers to. One that cannot be read is a warning.
+//! They are read like any image, under the rules for referenced files. Unreadable textures are warnings.
 
 use crate::containers::Near;
 use crate::images;
@@ -19,11 +19,11 @@ use polyhaul_preview::{MapChannel, MapPurpose, MapUse, TextureImage, Textures, W
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Pixels on a side that textures need at most, by how many there are: more are seen in no picture of usual size, and
-/// all of them take half a gigabyte at most.
+/// Maximum side of textures, by the number of textures: pictures of usual size do not show more, and all textures
+/// together take at most half a gigabyte.
 const MAX_SIDE: [(usize, usize); 4] = [(64, 1024), (256, 512), (1024, 256), (usize::MAX, 64)];
 
-/// An image that materials name.
+/// A texture that a material refers to.
 #[derive(Clone, Copy)]
 struct Named<'a> {
     material: &'a Material,
@@ -45,7 +45,7 @@ pub(super) fn textures(
         for map in &material.maps {
             let Some(kind) = kind_of(map) else { continue };
             let folder = material.folder.place().and_then(|place| place.library.as_deref());
-            // A name may be written in many ways.
+            // The same file can be spelled in several ways.
             let plain: PathBuf =
                 Path::new(&map.file).components().filter(|component| *component != Component::CurDir).collect();
             let image = *numbers.entry((folder, plain)).or_insert(named.len());
@@ -70,10 +70,10 @@ pub(super) fn textures(
     Ok(textures)
 }
 
-/// A texture that was read, and the pixels that its file did not pay for; or why it was not.
+/// A loaded texture, with the pixels charged to the shared budget; or the error.
 type LoadedTexture = Result<(TextureImage, u64)>;
 
-/// Reads all images, within the budget of pixels. One with more has its average color.
+/// Reads all images within the pixel budget. Images that exceed it are replaced by their average color.
 fn load_all(
     named: &[Named<'_>],
     near: &Near,
@@ -85,7 +85,7 @@ fn load_all(
     let share = (budget.shared / named.len().max(1) as u64).min(MAX_SHARE);
     let shares = vec![PixelBudget { shared: share, ..budget }; named.len()];
     let mut loaded = load_each(named, &shares, side, near, read)?;
-    // What small images leave is for large ones, in order.
+    // Small images leave part of their shares; large images get it, in order.
     let taken: u64 = loaded.iter().flatten().map(|(_, pixels)| pixels).sum();
     let mut left = budget.shared.saturating_sub(taken);
     let mut granted = vec![None; named.len()];
@@ -108,7 +108,7 @@ fn load_all(
     Ok(images)
 }
 
-/// Reads images, each with its share of pixels.
+/// Reads images, each with its own pixel budget.
 fn load_each(
     named: &[Named<'_>],
     shares: &[PixelBudget],
@@ -119,7 +119,7 @@ fn load_each(
     let mut loaded: Vec<LoadedTexture> = Vec::new();
     loaded.try_reserve_exact(named.len())?;
     loaded.resize_with(named.len(), || Err(Error::cancelled()));
-    // Many images side by side, each on one thread; a single one on all.
+    // Many images are read in parallel, one thread each; a single image uses all threads.
     let threads = read.run.worker_threads();
     let options = read.clone().with_run(read.run.clone().with_threads(Some(threads.div_ceil(named.len().max(1)))));
     try_for_each_item(
@@ -135,22 +135,22 @@ fn load_each(
     Ok(loaded)
 }
 
-/// An image may have at most so many pixels before others have their share.
+/// Maximum initial share of an image, in pixels.
 const MAX_SHARE: u64 = 4 << 20;
-/// The pixels whose mean stands for those of an image.
+/// Number of pixels that are averaged.
 const AVERAGED_PIXELS: u64 = 1 << 18;
 
-/// The pixels that images may have.
+/// Pixel budget for images.
 #[derive(Clone, Copy)]
 pub(super) struct PixelBudget {
-    /// All of them together.
+    /// For all images together.
     shared: u64,
-    /// What each byte of a file adds.
+    /// Additional pixels for each byte of a file.
     per_byte: u64,
 }
 
 impl PixelBudget {
-    /// The pixels that can be read within a budget of work. Usual files have fewer for each byte.
+    /// Pixels that can be read within a work budget. Typical files have fewer pixels per byte.
     pub(super) fn new(budget: WorkBudget) -> PixelBudget {
         match budget {
             WorkBudget::Proportional => PixelBudget { shared: 8 * MAX_SHARE, per_byte: 32 },
@@ -158,7 +158,7 @@ impl PixelBudget {
         }
     }
 
-    /// The limits for reading an image.
+    /// Limits for reading an image.
     pub(super) fn limits(self, read: &ReadOptions, input: &Opened) -> Limits {
         let granted = self.shared.saturating_add(self.paid(input));
         read.limits.with_pixels(read.limits.pixels.min(granted))
@@ -169,18 +169,19 @@ impl PixelBudget {
     }
 }
 
-/// The average color of the first rows of an image.
+/// Average color of the first rows of an image.
 pub(super) struct AverageColor {
     /// Red, green, blue (sRGB) and alpha.
     pub(super) color: [u8; 4],
-    /// The width of the image.
+    /// Width of the image.
     pub(super) width: usize,
 }
 
-/// The average color of an image that has too many pixels; `None` if its format cannot be read in part.
+/// Averages the first rows of an image that exceeds the pixel limit; `None` if its format does not support partial
+/// reads.
 pub(super) fn average(input: &Opened, read: &ReadOptions) -> Result<Option<AverageColor>> {
     let options = read.clone().with_first_pixels(Some(AVERAGED_PIXELS));
-    // A row may be longer than this, but then there are few. Formats that are read as a whole fail.
+    // A single row may exceed AVERAGED_PIXELS. Formats that must be read completely fail.
     let options = options.with_limits(read.limits.with_pixels(MAX_SHARE));
     let image = match images::load_opened(input, &options) {
         Ok(image) => image.value,
@@ -192,14 +193,14 @@ pub(super) fn average(input: &Opened, read: &ReadOptions) -> Result<Option<Avera
     Ok(smallest.and_then(|(_, pixels)| pixels.first_chunk().copied()).map(|color| AverageColor { color, width }))
 }
 
-/// The warning about an image with too many pixels.
+/// Warning about an image that exceeds the pixel limit.
 pub(super) fn coarse_message(name: &str, pixels: u64, average: Option<&AverageColor>) -> Diagnostic {
     let color = if average.is_some() { "the average color of its first rows" } else { "one color" };
     let name = names::shown(name);
     Diagnostic::new(format!("`{name}` has {pixels} pixels, more than a picture allows: drawn in {color}"))
 }
 
-/// What a map is for, if a picture shows it.
+/// Purpose of a map, if pictures show it.
 fn kind_of(map: &TextureMap) -> Option<MapPurpose> {
     match map.kind {
         MapKind::Diffuse => Some(MapPurpose::Color),
@@ -208,7 +209,7 @@ fn kind_of(map: &TextureMap) -> Option<MapPurpose> {
     }
 }
 
-/// How a map places its image, and which part of it makes holes.
+/// Placement of a map's image, and the opacity below which it is cut out.
 fn map_use(material: &Material, map: &TextureMap) -> MapUse {
     let two = |values: Option<[f32; 3]>, default: f32| values.map_or([default; 2], |[u, v, _]| [u, v]);
     let opacity = material.opacity.filter(|opacity| *opacity > 0.0).unwrap_or(1.0);
@@ -222,7 +223,7 @@ fn map_use(material: &Material, map: &TextureMap) -> MapUse {
     }
 }
 
-/// The channel of an image that defines opacity. A color image has it in alpha.
+/// The channel of an image that stores opacity; alpha if the image also stores color.
 fn channel(material: &Material, map: &TextureMap) -> MapChannel {
     let colors = || material.maps.iter().filter(|map| map.kind == MapKind::Diffuse);
     match map.channel {
@@ -240,7 +241,7 @@ fn channel(material: &Material, map: &TextureMap) -> MapChannel {
 }
 
 impl Named<'_> {
-    /// Reads the image, with at most its share of pixels.
+    /// Reads the image within its pixel budget.
     fn load(&self, near: &Near, read: &ReadOptions, share: PixelBudget, side: usize) -> LoadedTexture {
         let (input, _) = self.open(near, read)?;
         let options = read.clone().with_limits(share.limits(read, &input));
@@ -249,7 +250,7 @@ impl Named<'_> {
         Ok((levels(image, side, &read.run)?, pixels))
     }
 
-    /// Opens the image, in the folder of its material library or else in that of the scene.
+    /// Opens the image from the folder of its material library, or else from that of the scene.
     fn open(&self, near: &Near, read: &ReadOptions) -> Result<(Opened, Warnings)> {
         let place = self.material.folder.place();
         let below = place.and_then(|place| place.library.as_deref()?.strip_prefix(&place.scene).ok());
@@ -258,7 +259,7 @@ impl Named<'_> {
         beside.map_or_else(|| images::open_near(near, self.file, read), Ok)
     }
 
-    /// The image to draw, if there is one; a warning if it is not what the scene says.
+    /// Returns the image to draw, if any; warns about a substituted or missing image.
     fn shown(
         &self,
         loaded: LoadedTexture,
@@ -284,7 +285,7 @@ impl Named<'_> {
     }
 }
 
-/// The mip levels of an image with at most so many pixels on a side, in bytes.
+/// Mip levels of at most `side` pixels on a side, as 8-bit RGBA.
 fn levels(image: Image, side: usize, run: &RunOptions) -> Result<TextureImage> {
     let plain = Image { extra: Vec::new(), stored: Vec::new(), attributes: Vec::new(), ..image };
     let image = plain.convert_channels_with(Channels::Rgba, run)?;

@@ -1,7 +1,7 @@
-//! Copies of referenced files next to an output: their names, and how they are written.
+//! Copies of referenced files next to an output: choosing names and writing.
 //!
-//! A copy is always directly in the output's folder, whatever its source is called. It never replaces a file: if the
-//! name is taken by different content, it gets a number. Which files may be copied is decided in `references`.
+//! Copies are always directly in the output's folder, whatever the source is called. A copy never replaces a file: if
+//! other content has its name, it gets a number. `references` decides which files may be copied.
 
 use crate::containers::{InnerFile, Member};
 use crate::options::{ReadOptions, WriteOptions};
@@ -16,20 +16,20 @@ use polyhaul_pipeline::read::{ask, buffer, fill};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read and written at a time.
+/// Block size for copying.
 const BLOCK_BYTES: usize = 1 << 18;
-/// The longest name of a copy: file systems allow 255 bytes, and a number may be added.
+/// Maximum length of a copy's name: file systems allow 255 bytes, and a number may be added.
 const NAME_BYTES: usize = 200;
-/// How many names are tried.
+/// Maximum number of names that are tried.
 const MAX_ATTEMPTS: u32 = 100_000;
 
-/// The origin of a copy.
+/// Source of a copy.
 #[derive(Clone)]
 pub(super) enum CopySource {
-    /// The path without links.
+    /// Canonical path.
     File(PathBuf),
     Member(Member),
-    /// A file inside a file, which may refer to files outside its folder if that is allowed.
+    /// A file inside a file; `allow_outside` is whether the outer file may refer to files outside its folder.
     Inner {
         path: PathBuf,
         allow_outside: bool,
@@ -37,7 +37,7 @@ pub(super) enum CopySource {
 }
 
 impl CopySource {
-    /// What distinguishes it from all others.
+    /// Uniquely identifies the source.
     fn identity(&self) -> PathBuf {
         match self {
             CopySource::File(real) | CopySource::Inner { path: real, .. } => real.clone(),
@@ -45,7 +45,7 @@ impl CopySource {
         }
     }
 
-    /// The name that a copy should have.
+    /// Preferred name of a copy.
     fn name(&self) -> String {
         let identity = self.identity();
         let inner_name = match self {
@@ -77,20 +77,20 @@ struct PlannedCopy {
     name: String,
 }
 
-/// The copies of one output.
+/// Copies for one output.
 #[derive(Default)]
 pub(super) struct Copies {
     planned: Vec<PlannedCopy>,
-    /// The names of files that are copied or there already, by the source's identity.
+    /// Names of planned copies and identical existing files, by source identity.
     names: HashMap<PathBuf, String>,
-    /// Names in lower case that nothing else may take.
+    /// Reserved names, in lower case.
     pub(super) taken: HashSet<String>,
-    /// The beginning, in lower case, of names that are left to other files of the output.
+    /// Prefix of names, in lower case, reserved for other files of the output.
     pub(super) reserved_prefix: Option<String>,
 }
 
 impl Copies {
-    /// The name of a copy in `folder`.
+    /// Chooses the name of a copy in `folder`.
     pub(super) fn plan(&mut self, source: CopySource, folder: &Path, options: &WriteOptions) -> Result<String> {
         let identity = source.identity();
         if let Some(name) = self.names.get(&identity) {
@@ -158,7 +158,7 @@ fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Writt
     Ok(Written { is_new_at: Some(place.to_path_buf()), is_copy: true, ..Written::new(name, complete, moved) })
 }
 
-/// Whether what is at `path`, if anything, is a file; a link is none.
+/// Whether a regular file is at `path`; `None` if nothing is there. A symlink is not a regular file.
 fn found_at(path: &Path) -> Option<bool> {
     if place::is_url(path) {
         return place::find(path).ok().map(|_| true);
@@ -166,7 +166,7 @@ fn found_at(path: &Path) -> Option<bool> {
     path.symlink_metadata().ok().map(|metadata| metadata.is_file())
 }
 
-/// Whether the file at `place` has the same content; a file that cannot be read does not.
+/// Whether the file at `place` has the same content; `false` if it cannot be read.
 fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bool> {
     let reading = reading(options);
     let source = from.open(&reading)?;
@@ -189,7 +189,7 @@ fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bo
     }
 }
 
-/// The last part of a path as a name that is a plain file's everywhere and fits on a line of any format.
+/// Makes the last component of a path a valid file name on all systems that fits on a line of any format.
 fn safe_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|\u{fffd}".contains(c);
@@ -202,7 +202,7 @@ fn safe_name(path: &Path) -> String {
     }
     let too_long = safe.len().saturating_sub(NAME_BYTES);
     if too_long > 0 {
-        // The extension stays.
+        // Keep the extension.
         let end = safe.rfind('.').filter(|&dot| safe.len() - dot < 32).unwrap_or(safe.len());
         let start = (0..=end.saturating_sub(too_long)).rfind(|&at| safe.is_char_boundary(at)).unwrap_or(0);
         safe.replace_range(start..end, "");

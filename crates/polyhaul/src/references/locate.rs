@@ -1,6 +1,6 @@
-//! Finds the file that a name refers to: on disk, in an archive, or nowhere.
+//! Locates the file that a name refers to: on disk, in an archive, or nowhere.
 //!
-//! Only archives are opened, and nothing is decided about what may be done with a file. See `references`.
+//! Opens only archives, and does not decide what may be done with a file. See `references`.
 
 use crate::containers::{self, InnerFile, Member, Shelf};
 use crate::letter_case::{LetterCase, actual_path};
@@ -13,30 +13,30 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file that a name refers to.
+/// Result of locating a name.
 pub(super) enum Located {
     File(LocatedFile),
     Member(Member),
     /// A file inside a file.
     Inner(LocatedFile),
-    /// A folder, a FIFO, a device.
+    /// A folder, FIFO or device.
     Irregular,
     Missing,
 }
 
 /// A regular file.
 pub(super) struct LocatedFile {
-    /// The folder for relative names.
+    /// The folder that the name is relative to.
     pub(super) base: PathBuf,
-    /// From there.
+    /// Path relative to `base`.
     pub(super) path: PathBuf,
-    /// Without links.
+    /// Canonical path.
     pub(super) real: PathBuf,
-    /// Whether the name on disk has other upper and lower case letters.
+    /// Whether the name on disk differs in case.
     pub(super) is_other_case: bool,
 }
 
-/// Looks files up, and caches folders and archives.
+/// Locates files, and caches folders and archives.
 #[derive(Default)]
 pub(super) struct Locator {
     letter_case: LetterCase,
@@ -44,8 +44,8 @@ pub(super) struct Locator {
 }
 
 impl Locator {
-    /// Searches the folders of `folder`; `included` is the folder of a file that the scene consists of, relative to the
-    /// scene's: empty, or ending in a slash.
+    /// Locates `name` relative to `folder` and to `included`, the folder of an included file relative to the scene's:
+    /// empty, or ending with a slash.
     pub(super) fn locate(
         &mut self,
         folder: &FolderPlace,
@@ -86,9 +86,9 @@ impl Locator {
         if is_irregular {
             return Ok(Located::Irregular);
         }
-        // A store is asked for the name as it is written alone.
+        // In stores, only the exact name is looked up.
         for base in bases(folder, included).into_iter().filter(|base| !place::is_url(base)) {
-            // `none/../x` without a folder `none`, as readers take it.
+            // `none/../x` is valid even if the folder `none` does not exist, as in readers.
             if let Some(file) = paths::below(name).and_then(|path| located(&base, path, false)) {
                 return Ok(file);
             }
@@ -133,7 +133,7 @@ impl Locator {
     }
 }
 
-/// The folders that are searched, in order.
+/// The folders to search, in order.
 pub(super) fn bases(folder: &FolderPlace, included: &str) -> Vec<PathBuf> {
     let mut bases: Vec<PathBuf> = folder.library.iter().chain([&folder.scene]).cloned().collect();
     if !included.is_empty() {
@@ -149,7 +149,7 @@ fn located(base: &Path, path: PathBuf, is_other_case: bool) -> Option<Located> {
     Some(Located::File(LocatedFile { base: base.to_path_buf(), path: actual.unwrap_or(path), real, is_other_case }))
 }
 
-/// The path of a name that was not UTF-8 and was read as Latin-1.
+/// Path for a name that is not UTF-8 and was read as Latin-1.
 #[cfg(unix)]
 fn latin1(name: &str) -> Option<PathBuf> {
     use std::ffi::OsString;

@@ -1,7 +1,7 @@
-//! Whether two names, each in its scene, mean the same file: one file, or two with the same bytes.
+//! Compares referenced files: two names are the same file, or two files with the same bytes.
 //!
-//! Files outside the scene's folder are only compared by their path unless they may be read. Only paths are kept in
-//! memory.
+//! Files outside the scene's folder are only compared by path, unless they may be read. Caches only paths, not
+//! contents.
 
 use super::locate::{Located, LocatedFile, Locator};
 use crate::options::ReadOptions;
@@ -14,13 +14,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are compared at a time.
+/// Block size for comparing.
 const BLOCK: usize = 256 << 10;
 
-/// A name, the folder of the included file that contains it (relative to the scene's), and the scene's folder.
+/// The scene's folder, the folder of the included file that contains the name (relative to the scene's), and the name.
 pub(crate) type NamedFile<'a> = (&'a SourceFolder, &'a str, &'a str);
 
-/// Compares files by name, and remembers the answers.
+/// Compares files by name, and caches the results.
 #[derive(Default)]
 pub(crate) struct SameFiles {
     locator: Locator,
@@ -29,7 +29,7 @@ pub(crate) struct SameFiles {
 }
 
 impl SameFiles {
-    /// Whether both names refer to the same file; names of missing files must be equal.
+    /// Whether both names refer to the same file; for missing files, whether the names are equal.
     pub(crate) fn are_same(&mut self, a: NamedFile<'_>, b: NamedFile<'_>) -> Result<bool> {
         let files = self.find(a)?.zip(self.find(b)?);
         let Some((first, second)) = files else { return Ok(a.2 == b.2) };
@@ -43,7 +43,7 @@ impl SameFiles {
         if let Some(is_same) = self.known.get(&key) {
             return Ok(*is_same);
         }
-        // A file that cannot be read is another one.
+        // Unreadable files are different.
         let is_same = has_same_bytes(&key).unwrap_or(false);
         self.known.insert(key, is_same);
         Ok(is_same)
@@ -59,7 +59,7 @@ impl SameFiles {
     }
 }
 
-/// Whether a file is in the scene's folder, or others may be read too.
+/// Whether a file is in the scene's folder, or other files may be read.
 fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
     place.is_some_and(|place| {
         place.allow_outside
@@ -67,7 +67,7 @@ fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
     })
 }
 
-/// The bytes of a file, or of one inside a file, and how many they are.
+/// Opens a file, or a file inside a file; also returns its size in bytes.
 fn content(path: &Path) -> std::io::Result<(Box<dyn Read>, u64)> {
     let inner = open_inner(path, &ReadOptions::default()).map_err(std::io::Error::other)?;
     if let Some(inner) = inner {

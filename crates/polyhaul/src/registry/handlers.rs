@@ -1,4 +1,4 @@
-//! The second half of the rows in `formats`: how each format is read and written.
+//! The second half of the rows in `formats`: readers and writers of each format.
 
 use super::{
     Handlers, IMAGE_WRITER, ImageWriter, KernelData, MeshWriter, NO_HANDLERS, NO_READERS, NO_WRITERS, Readers,
@@ -50,7 +50,7 @@ macro_rules! format_handlers {
 
 format_rows!(format_handlers);
 
-/// How Gaussian splats are written. Callers set the same axes and scale for all formats.
+/// Writers of Gaussian splats. Axes and scale come from the caller's options, as in all formats.
 #[cfg(any(feature = "splat", feature = "ply"))]
 const fn splat_writers(degree: usize, write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
     Writers {
@@ -68,11 +68,11 @@ const fn splat_writers(degree: usize, write: fn(MeshJob<'_>) -> Result<()>) -> W
     }
 }
 
-/// How tables of numbers are read, also as points.
+/// Readers of tables of numbers, as tables or points.
 #[cfg(feature = "table")]
 const TABLE_READERS: Readers =
     Readers { scene: Some(table_job::read_points), tables: Some(table_job::read), ..NO_READERS };
-/// How tables of numbers are written.
+/// Writers of tables of numbers.
 #[cfg(feature = "table")]
 const TABLE_WRITERS: Writers = Writers {
     scene: Some(SceneWriter::Meshes(MeshWriter {
@@ -94,7 +94,7 @@ const TABLE_WRITERS: Writers = Writers {
     ..NO_WRITERS
 };
 
-/// Whether points get other axes or another scale.
+/// Whether the options change the axes or scale of points.
 fn moves_points(options: &WriteOptions) -> bool {
     options.scene.moves_positions()
 }

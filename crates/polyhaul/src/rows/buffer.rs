@@ -1,8 +1,9 @@
-//! Rows into one buffer of the caller.
+//! Formats rows into a single buffer owned by the caller.
 //!
-//! The place of a row is known when all before it are done. So each thread formats a block of rows into its own memory,
-//! which stays in its cache; when its block's turn comes, it passes the turn on with the place where its block ends,
-//! and then copies. The turn is an atomic number: no thread takes a lock or waits for a copy.
+//! The offset of a row is known once all rows before it are formatted. Each thread therefore formats a block of rows
+//! into its own memory, which stays in its cache. When the block's turn comes, the thread passes the turn on together
+//! with the end offset of its block, and only then copies. The turn is an atomic number: no thread takes a lock or
+//! waits for another thread's copy.
 
 use super::{about_row_bytes, bound, in_row};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -14,11 +15,12 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Room for what a thread formats before it copies. Measured: half of it is slower, twice of it no faster.
+/// Scratch space in which a thread formats a block before it copies. Measured: half of it is slower, twice of it no
+/// faster.
 const BLOCK_BYTES: usize = 128 << 10;
-/// What a page needs beyond its rows to accept them at full speed.
+/// Space that a page needs beyond its rows to accept them at full speed.
 const SPARE_BYTES: usize = 64;
-/// How often a thread checks for its turn before it yields its core.
+/// Checks for the turn before a thread yields its core.
 const SPINS: usize = 200;
 
 /// Writes all rows to the start of `out`, and returns the number of bytes written.
@@ -26,8 +28,8 @@ const SPINS: usize = 200;
 /// With one thread and no trace, nothing is allocated; otherwise each thread allocates one block of memory. The rest of
 /// `out`, after the rows, may be overwritten.
 ///
-/// Returns an error if `out` is too short (the message says how many bytes are needed), if a value cannot be written in
-/// this format, such as NaN as an integer (the message gives the row and column), or if the columns do not match the
+/// Returns an error if `out` is too short (the message states the required size), if a value cannot be written in this
+/// format, such as NaN as an integer (the message states the row and column), or if the columns do not match the
 /// format.
 pub fn format_rows(
     format: &RowFormat,
@@ -56,7 +58,7 @@ pub fn format_rows_to_vec(format: &RowFormat, columns: &[StridedColumn<'_>], run
     let mut out = zeros(max_length.min(about.saturating_add(about / 8 + (64 << 10))))?;
     let mut length = fill(&rows, max_bytes, &mut out, run)?;
     if length > out.len() {
-        // Some rows are far longer than the sampled ones.
+        // Some rows are much longer than the sampled ones.
         drop(out);
         out = zeros(length)?;
         length = fill(&rows, max_bytes, &mut out, run)?.min(out.len());
@@ -72,7 +74,7 @@ fn zeros(count: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes rows while they fit; returns the size of all of them.
+/// Writes rows while they fit; returns the total size of all rows.
 fn fill(rows: &BoundFormat<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> Result<usize> {
     let block_bytes = BLOCK_BYTES.max(max_bytes.saturating_add(SPARE_BYTES));
     let block_rows = (block_bytes - SPARE_BYTES) / max_bytes.max(1);
@@ -90,28 +92,28 @@ fn fill(rows: &BoundFormat<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptio
     line.finish()
 }
 
-/// How many rows were formatted.
+/// Number of rows formatted.
 type Done = std::result::Result<usize, RowValueError>;
 
-/// The rows, in blocks.
+/// Rows, split into blocks.
 struct Work<'a> {
     rows: &'a BoundFormat<'a>,
     block_rows: usize,
-    /// Enough for any block.
+    /// Sufficient for any block.
     block_bytes: usize,
 }
 
 impl Work<'_> {
-    /// Writes directly into the buffer, as long as the blocks fit.
+    /// Formats directly into the buffer, on one thread, as long as blocks fit.
     fn alone(&self, line: &Line<'_>) {
         while let Some(block) = line.take() {
             let Some(start) = line.wait(block) else { return };
-            // SAFETY: `alone` runs on one thread, and `page` is not used after this round, so that nobody else has this
-            // part of the buffer.
+            // SAFETY: `alone` runs on one thread, and `page` is not used after this iteration, so nothing else uses
+            // this part of the buffer.
             let mut page = Page::new(unsafe { line.from(start) });
             let result = self.format(block, &mut page);
             if result.is_ok_and(|count| count < self.count(block)) {
-                // From here on they are only counted.
+                // The remaining rows are only counted.
                 return self.rest(line, block);
             }
             if !line.pass(block, start, page.len(), result) {
@@ -120,7 +122,7 @@ impl Work<'_> {
         }
     }
 
-    /// Continues with `block`, which was taken, and those after it.
+    /// Takes a block and continues until all are done.
     fn together(&self, line: &Line<'_>) {
         if let Some(block) = line.take() {
             self.rest(line, block);
@@ -149,7 +151,7 @@ impl Work<'_> {
         }
     }
 
-    /// Appends the rows of a block, while they fit.
+    /// Appends the rows of a block while they fit.
     fn format(&self, block: usize, page: &mut Page<'_>) -> Done {
         let _span = trace::chunk(None, Phase::Format, block as u64);
         let start = block * self.block_rows;
@@ -162,25 +164,25 @@ impl Work<'_> {
     }
 }
 
-/// Blocks in line for their places in a buffer.
+/// Blocks waiting in line for their offsets in a buffer.
 struct Line<'a> {
     out: *mut u8,
     room: usize,
     run: &'a RunOptions,
     count: usize,
-    /// The next free block.
+    /// Next block to take.
     next: AtomicUsize,
-    /// The block whose place is known.
+    /// Block whose offset is known.
     turn: AtomicUsize,
-    /// Its place; set before the turn is.
+    /// Offset of that block; stored before the turn is.
     place: AtomicUsize,
     stopped: AtomicBool,
     failed: Mutex<Option<Error>>,
     _out: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: blocks get consecutive places, each handed on with the turn, so that threads write to disjoint parts of
-// `out`. The other fields may be shared.
+// SAFETY: blocks have consecutive ranges of `out`, each passed on with the turn, so threads write to disjoint parts of
+// it. The other fields can be shared.
 unsafe impl Sync for Line<'_> {}
 
 impl<'a> Line<'a> {
@@ -199,13 +201,13 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// A block to work on.
+    /// Takes the next block.
     fn take(&self) -> Option<usize> {
         let block = self.next.fetch_add(1, Ordering::Relaxed);
         (block < self.count).then_some(block)
     }
 
-    /// The place of `block`, once known; `None` if the work has stopped.
+    /// Waits for the offset of `block`; `None` if the work has stopped.
     fn wait(&self, block: usize) -> Option<usize> {
         if self.turn.load(Ordering::Acquire) == block {
             return Some(self.place.load(Ordering::Relaxed));
@@ -222,9 +224,9 @@ impl<'a> Line<'a> {
         Some(self.place.load(Ordering::Relaxed))
     }
 
-    /// Passes the turn on from `block`, which has the turn and `length` bytes; `false` if the work has ended.
+    /// Passes the turn on from `block`, which has the turn and `length` bytes; `false` if the work has stopped.
     ///
-    /// Turns come in order, so the first error by row is the one that ends the work.
+    /// Turns come in order, so the error of the first failing row stops the work.
     fn pass(&self, block: usize, start: usize, length: usize, result: Done) -> bool {
         let error = result.err().map(in_row).or_else(|| self.run.cancel.is_cancelled().then(Error::cancelled));
         if let Some(error) = error {
@@ -241,25 +243,26 @@ impl<'a> Line<'a> {
         true
     }
 
-    /// Copies a block to its place, if it is in the buffer.
+    /// Copies a block to its offset, if it fits in the buffer.
     fn copy(&self, start: usize, text: &[u8]) {
         let _span = trace::span(Phase::Build);
         if start.checked_add(text.len()).is_some_and(|end| end <= self.room) {
-            // SAFETY: `start + text.len() <= room` was checked, and `room` bytes at `out` are borrowed exclusively as
-            // long as `self`. Only this block has the turn's place `start`, and `text` is in the thread's own buffer.
+            // SAFETY: `start + text.len() <= room` was checked, and `room` bytes at `out` are borrowed exclusively for
+            // the lifetime of `self`. Only this block received the offset `start`, and `text` is in the thread's own
+            // memory.
             unsafe { self.out.add(start).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         }
     }
 
-    /// The buffer from `start` on; empty if it ends before.
+    /// The buffer from `start` on; empty if `start` is beyond its end.
     ///
     /// # Safety
     /// Until the result is dropped, nothing else uses the buffer from `start` on.
     #[allow(clippy::mut_from_ref)]
     unsafe fn from(&self, start: usize) -> &mut [u8] {
         let start = start.min(self.room);
-        // SAFETY: `start` was cut to `room`, so the slice is inside the buffer, which is borrowed exclusively as long
-        // as `self`. Nobody else uses this part, this function's condition.
+        // SAFETY: `start` is clamped to `room`, so the slice is inside the buffer, which is borrowed exclusively for
+        // the lifetime of `self`. The caller guarantees that nothing else uses this part.
         unsafe { std::slice::from_raw_parts_mut(self.out.add(start), self.room - start) }
     }
 
@@ -268,7 +271,7 @@ impl<'a> Line<'a> {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// The size of all blocks in bytes.
+    /// Total size of all blocks in bytes, or the error that stopped the work.
     fn finish(self) -> Result<usize> {
         match self.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
@@ -277,7 +280,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Nobody must wait for the turn of a thread that panicked.
+/// Stops the work if a thread panics, so that no other thread waits for its turn.
 struct StopsOnPanic<'a, 'l>(&'a Line<'l>);
 
 impl Drop for StopsOnPanic<'_, '_> {

@@ -1,9 +1,9 @@
 //! Formats rows of typed columns as text with a compiled format, in parallel, into a buffer or a sink.
 //!
-//! Compile the format once, with [`printf`] or [`fields`]; the columns borrow the caller's memory. Formatting a row
-//! neither allocates nor takes a lock, and the output is identical for any number of threads. The syntax of row formats
-//! is described in [`polyhaul_text::format`]; this module adds threads, output positions and sinks. It knows nothing
-//! about file formats.
+//! Compile a format once, with [`printf`] or [`fields`]; the columns borrow the caller's memory. Formatting a row
+//! neither allocates nor locks, and the output is identical for any number of threads. [`polyhaul_text::format`]
+//! describes the syntax of row formats; this module adds threads, output positions and sinks. It is independent of file
+//! formats.
 //!
 //! See also `buffer` (a single buffer owned by the caller) and `pages` (a file or a stream).
 //!
@@ -62,7 +62,7 @@ fn in_template(template: &str, error: TemplateError) -> Error {
     diagnostic.into_error(ErrorKind::Usage)
 }
 
-/// A format with its columns.
+/// Binds a format to its columns.
 fn bound<'a>(format: &'a RowFormat, columns: &'a [StridedColumn<'a>]) -> Result<BoundFormat<'a>> {
     let rows = format.over(columns).map_err(|error| Error::new(ErrorKind::Usage, error.to_string()))?;
     match rows.count() {
@@ -73,16 +73,16 @@ fn bound<'a>(format: &'a RowFormat, columns: &'a [StridedColumn<'a>]) -> Result<
     }
 }
 
-/// A value without a text.
+/// Converts the error for a value that has no text in this format.
 fn in_row(error: RowValueError) -> Error {
     Error::new(ErrorKind::Usage, error.to_string())
 }
 
-/// Rows that are sampled to estimate the size of all of them: the number of places, and of rows at each.
+/// Rows sampled to estimate the total size: the number of rows per sample, and of samples.
 const SAMPLE_ROWS: usize = 32;
 const SAMPLES: usize = 8;
 
-/// About how many bytes a row takes, at least one.
+/// Estimates the bytes per row; at least 1.
 fn about_row_bytes(rows: &BoundFormat<'_>, max_bytes: usize) -> usize {
     let mut buffer = [0; 16 << 10];
     let mut page = Page::new(&mut buffer);
@@ -91,7 +91,7 @@ fn about_row_bytes(rows: &BoundFormat<'_>, max_bytes: usize) -> usize {
     for sample in 0..SAMPLES {
         let start = rows.count() / SAMPLES * sample;
         page.clear();
-        // A value without text is found again in the real run.
+        // The real run reports values that cannot be written.
         count += rows.write(&mut page, start..start.saturating_add(SAMPLE_ROWS)).unwrap_or(0);
         bytes += page.len();
     }

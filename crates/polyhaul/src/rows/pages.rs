@@ -1,4 +1,4 @@
-//! Rows into a sink, page by page: the job that the pipeline runs.
+//! Formats rows into a sink, page by page, on the pipeline.
 
 use super::{about_row_bytes, bound, in_row};
 use crate::input::Output;
@@ -12,18 +12,18 @@ use polyhaul_pipeline::write::Pages;
 use polyhaul_text::format::{BoundFormat, RowFormat, StridedColumn};
 use std::sync::Arc;
 
-/// About how many bytes of text a page has.
+/// Approximate size of a page of text.
 const PAGE_BYTES: usize = 256 << 10;
-/// No page is longer, whatever its rows turn out to be, unless a single row is.
+/// Maximum size of a page, unless a single row is longer.
 const MAX_PAGE_BYTES: u64 = 8 << 20;
 
 /// Writes `head`, all rows, and `foot`. A file is replaced atomically.
 ///
-/// The output does not depend on the number of threads. Compression works as for a scene; the options of individual
-/// formats are ignored. Memory use is limited to `options.run.memory_limit`, or to the size of the longest possible row
-/// if that is larger.
+/// The output is the same for any number of threads. Compression works as for scenes; options of individual formats are
+/// ignored. Memory use is limited to `options.run.memory_limit`, or to the size of the longest possible row if that is
+/// larger.
 ///
-/// Returns an error if a value cannot be written in this format, such as NaN as an integer (the message gives the row
+/// Returns an error if a value cannot be written in this format, such as NaN as an integer (the message states the row
 /// and column), if the columns do not match the format, or if the sink fails.
 pub fn write_rows(
     format: &RowFormat,
@@ -61,7 +61,7 @@ struct RowPages<'a> {
     rows: &'a BoundFormat<'a>,
     foot: &'a [u8],
     name: &'a str,
-    /// About how many bytes a row takes, and at most.
+    /// Estimated and maximum size of a row.
     row_bytes: usize,
     max_bytes: usize,
     page_rows: usize,
@@ -78,19 +78,19 @@ impl<'a> RowPages<'a> {
         let run = &options.run;
         let row_bytes = about_row_bytes(rows, max_bytes);
         let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
-        // As many pages in flight as keep all threads busy, all of them as long as possible.
+        // Enough pages in flight to keep all threads busy, even if all have the maximum size.
         let slots = 2 * run.worker_threads() as u64 + 2;
         let most_bytes = (run.memory_limit / slots).min(MAX_PAGE_BYTES) as usize;
         let page_rows = (page_bytes / row_bytes).min(most_bytes / max_bytes.max(1)).max(1);
         RowPages { rows, foot, name, row_bytes, max_bytes, page_rows }
     }
 
-    /// There is always a first page, which has the footer.
+    /// At least one page, for the footer.
     fn count(&self) -> u64 {
         self.rows.count().div_ceil(self.page_rows).max(1) as u64
     }
 
-    /// The longest possible page.
+    /// Maximum size of a page.
     fn most_bytes(&self) -> usize {
         self.page_rows.saturating_mul(self.max_bytes).saturating_add(self.foot.len())
     }

@@ -1,26 +1,26 @@
-//! The target of an image: its blocks, and the meaning of its samples.
+//! Chooses the encoding of a texture and the interpretation of its samples.
 
 use super::TextureOptions;
 use polyhaul_bytes::Codec;
 use polyhaul_model::{Channels, ColorSpace, Encoding, Image, SampleType, Samples, Texel};
 use std::path::Path;
 
-/// Ends of the names of maps of normals, in any case.
+/// Suffixes of normal map names, in any case.
 const NORMAL_NAMES: [&str; 5] = ["_n", "_nrm", "_normal", "_normals", "_normalmap"];
 
-/// The target of an image.
+/// Settings for an image.
 pub(super) struct Chosen {
     pub(super) encoding: Encoding,
     pub(super) is_normal: bool,
-    /// The meaning of its samples.
+    /// Color space in which to interpret the samples.
     pub(super) color_space: ColorSpace,
-    /// Whether samples end as bytes.
+    /// Whether the encoding stores 8-bit colors.
     pub(super) is_bytes: bool,
-    /// The conversion of its samples before anything else.
+    /// Conversion of the samples before anything else.
     pub(super) samples: Option<(SampleType, ColorSpace)>,
 }
 
-/// The target of the image of the file `name`.
+/// Chooses settings for the image in the file `name`.
 pub(super) fn choose(image: &Image, name: &str, options: &TextureOptions) -> Chosen {
     let has_colors = image.channels.colors() == 3;
     let is_normal = options.normal_map.unwrap_or_else(|| has_colors && names_normals(name));
@@ -29,7 +29,7 @@ pub(super) fn choose(image: &Image, name: &str, options: &TextureOptions) -> Cho
     let said = options.color_space.unwrap_or(image.color_space);
     let color_space = if is_data { ColorSpace::Linear } else { said };
     let is_light = SampleType::from_samples(&image.samples) == SampleType::F32;
-    // Light has too many shades for bytes in proportion.
+    // Linear light needs more than 8 bits, so convert it to sRGB.
     let is_bytes = is_bytes(encoding);
     let samples = (is_light && is_bytes && !is_data).then_some((SampleType::U8, ColorSpace::Srgb));
     Chosen { encoding, is_normal, color_space, is_bytes, samples }
@@ -39,7 +39,7 @@ fn encoding(image: &Image, is_normal: bool, color_space: Option<ColorSpace>) -> 
     let is_light = matches!(image.samples, Samples::F32(_));
     match image.channels {
         _ if is_normal => Encoding::Bc5 { signed: false },
-        // Cards know no sRGB of one channel.
+        // BC4 has no sRGB variant.
         Channels::Gray if !is_light && color_space != Some(ColorSpace::Srgb) => Encoding::Bc4 { signed: false },
         channels if is_light && channels.has_alpha() => Encoding::Plain { channels: 4, texel: Texel::F16 },
         _ if is_light => Encoding::Bc6h { signed: false },
@@ -47,12 +47,12 @@ fn encoding(image: &Image, is_normal: bool, color_space: Option<ColorSpace>) -> 
     }
 }
 
-/// Whether it has bytes of color.
+/// Whether the encoding stores 8-bit colors.
 fn is_bytes(encoding: Encoding) -> bool {
     !matches!(encoding, Encoding::Bc6h { .. } | Encoding::Plain { texel: Texel::U16 | Texel::F16 | Texel::F32, .. })
 }
 
-/// Whether a file's name suggests that it holds normals.
+/// Whether a file name suggests a normal map.
 fn names_normals(name: &str) -> bool {
     let plain = Codec::of_name(name).map_or(name, |(_, plain)| plain);
     let Some(stem) = Path::new(plain).file_stem() else { return false };

@@ -1,7 +1,7 @@
-//! What was imported before: a file in the folder of the textures, a line for each.
+//! Records previous imports in a file in the texture folder, one line per texture.
 //!
-//! A line is added when its texture is finished, so that an interrupted job continues where it stopped, and the file is
-//! rewritten at the end. Invalid lines are ignored: their textures are made again.
+//! A line is appended when its texture is finished, so an interrupted job continues where it stopped; the file is
+//! rewritten at the end. Invalid lines are ignored, and their textures are imported again.
 
 use super::TextureOptions;
 use crate::format::Format;
@@ -15,39 +15,39 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Its name.
+/// File name of the manifest.
 pub(super) const NAME: &str = ".polyhaul-textures";
 
-/// Changes when the same options yield different bytes.
+/// Must change when the same options produce different bytes.
 const ALGORITHM: u32 = 1;
 
-/// The largest file that is believed to be one of these.
+/// Larger files are not read completely.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Bytes that are read at a time to be hashed.
+/// Block size for hashing.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// The inputs of a texture, and the result.
+/// Inputs and result of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Hash of the bytes of the image's file.
+    /// Hash of the image file.
     pub(super) input: u128,
     /// Hash of the options.
     pub(super) options: u128,
-    /// Bytes of the texture's file.
+    /// Size of the texture file in bytes.
     pub(super) size: u64,
 }
 
-/// The imports into a folder.
+/// Manifest of a folder.
 pub(super) struct Manifest {
     path: PathBuf,
     entries: BTreeMap<String, Entry>,
-    /// The file to which lines are added; `None` until the first.
+    /// The file that lines are appended to; `None` before the first.
     file: Option<File>,
 }
 
 impl Manifest {
-    /// Reads the file; without one, or if it cannot be read, nothing was imported.
+    /// Reads the file; empty if the file is missing or unreadable.
     pub(super) fn open(folder: &Path) -> Manifest {
         let path = folder.join(NAME);
         let mut text = String::new();
@@ -63,17 +63,17 @@ impl Manifest {
         Manifest { path, entries, file: None }
     }
 
-    /// Whether this texture was made from these inputs before, and still exists.
+    /// Whether this texture was made from the same inputs before and still exists.
     pub(super) fn has(&self, name: &str, output: &Path, input: u128, options: u128) -> bool {
         let Some(entry) = self.entries.get(name) else { return false };
         let is_same = entry.input == input && entry.options == options;
         is_same && std::fs::metadata(output).is_ok_and(|metadata| metadata.is_file() && metadata.len() == entry.size)
     }
 
-    /// Notes a texture that is finished.
+    /// Records a finished texture.
     pub(super) fn add(&mut self, name: &str, entry: Entry) -> Result<()> {
         let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
-        // A name with line ends, or one that is no text, is done again each time.
+        // Names with line ends or invalid UTF-8 are not recorded, so they are always imported again.
         if name.contains(['\n', '\r', char::REPLACEMENT_CHARACTER]) {
             return Ok(());
         }
@@ -81,17 +81,17 @@ impl Manifest {
             self.file = Some(OpenOptions::new().append(true).create(true).open(&self.path).map_err(failed)?);
         }
         if let Some(file) = &mut self.file {
-            // An interruption may have left a line without an end.
+            // An interruption may have left an incomplete line.
             file.write_all(format!("\n{}\n", line(name, entry)).as_bytes()).map_err(failed)?;
         }
         self.entries.insert(try_string(name)?, entry);
         Ok(())
     }
 
-    /// Writes the file anew, whole or not at all, where lines were added.
+    /// Atomically rewrites the file, if lines were appended.
     pub(super) fn finish(self) -> Result<()> {
         let Some(file) = self.file else { return Ok(()) };
-        // Not all file systems of Windows replace a file that is open.
+        // Some Windows file systems cannot replace an open file.
         drop(file);
         let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
         let mut sink = Sink::file(&self.path, FileOptions::default()).map_err(failed)?;
@@ -102,7 +102,7 @@ impl Manifest {
     }
 }
 
-/// Hashes, sizes, and the name after its length, so that a truncated line is recognized.
+/// Formats a line: hashes, size, and the name after its length, which reveals truncated lines.
 fn line(name: &str, entry: Entry) -> String {
     let Entry { input, options, size } = entry;
     format!("{input:032x} {options:032x} {size} {} {name}", name.len())
@@ -120,7 +120,7 @@ fn parse(line: &str) -> Option<(&str, Entry)> {
     (name.len() == length).then_some((name, Entry { input: hash(input)?, options: hash(options)?, size }))
 }
 
-/// The hash of a file's bytes; `None` if it is not a regular file, which might be readable only once.
+/// Hash of a file; `None` if it is not a regular file, which may only be readable once.
 pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     let failed = |what: &str, e| Error::io(what, &path.display().to_string(), e);
     if !std::fs::metadata(path).map_err(|e| failed("opening", e))?.is_file() {
@@ -141,7 +141,7 @@ pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     Ok(Some(hash.digest()))
 }
 
-/// The hash of everything but the image that determines the bytes of a texture, including the image's name.
+/// Hash of everything except the image's content that determines the bytes of a texture, including the image's name.
 pub(super) fn hash_options(name: &str, format: Format, options: &TextureOptions) -> u128 {
     let TextureOptions { encoding, quality, mips, edges, alpha_cutoff, normal_map, color_space, image, from, .. } =
         options;

@@ -1,6 +1,6 @@
-//! Many images to textures: those that changed, as many at a time as memory allows.
+//! Imports many images as textures: only those that changed, and as many at a time as memory allows.
 //!
-//! A file that fails is recorded and does not stop the others. [`crate::many`] finds the files and runs the imports.
+//! A failure is recorded and does not stop the other imports. [`crate::many`] finds the files and runs the imports.
 
 use super::manifest;
 use super::manifest::{Entry, Manifest};
@@ -20,23 +20,23 @@ use std::sync::{Mutex, PoisonError};
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for each image, which takes far more")]
 pub enum Outcome {
-    /// The texture was made.
+    /// The texture was written.
     Made(Imported),
     /// The texture is up to date: neither the image nor the options have changed.
     Unchanged,
-    /// It failed.
+    /// The import failed.
     Failed(Error),
 }
 
 /// The outcome of importing many images.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
-    /// One for each image, in their order.
+    /// One outcome per image, in order.
     pub outcomes: Vec<Outcome>,
 }
 
 impl Imports {
-    /// How many textures were made, were there already, and failed.
+    /// The number of textures written, unchanged and failed.
     pub fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
         for outcome in &self.outcomes {
@@ -65,8 +65,8 @@ pub fn find_images(inputs: &[PathBuf]) -> Result<Vec<Source>> {
 ///
 /// An image is skipped if the image, the options and the texture are unchanged since the last import, as recorded in
 /// the file `.polyhaul-textures` in the folder; `force` disables this check. If the job is cancelled, finished textures
-/// are kept, and the next run continues from there. `observe` is called for each image, in order, from any thread;
-/// [`crate::options::RunOptions::progress`] is called with the number of images done and the total.
+/// are kept, and the next run continues from there. Calls `observe` for each image, in order, from any thread, and
+/// [`crate::options::RunOptions::progress`] with the number of finished images and the total.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if two images would be written to the same texture, or if the format is not a texture format;
@@ -98,13 +98,13 @@ pub fn import_textures(
     batch.run(sources, &names, observe)
 }
 
-/// The format unless the options choose one: the first texture format of the registry.
+/// Default format: the first texture format of the registry.
 fn default_format() -> Result<Format> {
     let format = Format::ALL.into_iter().find(|format| format.is_texture());
     format.ok_or_else(|| Error::new(ErrorKind::Internal, "no format stores textures"))
 }
 
-/// The texture's name for an image's.
+/// Name of the texture for an image.
 fn texture_name(name: &Path, format: Format) -> Result<String> {
     let text = try_string(&name.to_string_lossy())?;
     let plain = Codec::of_name(&text).map_or(&*text, |(_, plain)| plain);

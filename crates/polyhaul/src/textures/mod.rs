@@ -1,8 +1,8 @@
 //! Converts images to GPU textures: reads them, builds mipmaps, compresses blocks, and writes DDS or KTX 2.
 //!
-//! [`import_texture`] converts one file; [`import_textures`] converts many and skips those that have not changed.
-//! `choose` picks the settings for an image, `manifest` records what was already imported, and `many` handles many
-//! files. The actual work is done by [`crate::ops`] and the formats.
+//! [`import_texture`] converts one file; [`import_textures`] converts many and skips unchanged ones. `choose` picks the
+//! settings for an image, `manifest` records previous imports, and `many` handles many files. [`crate::ops`] and the
+//! formats do the actual work.
 
 mod choose;
 mod manifest;
@@ -42,7 +42,7 @@ polyhaul_model::options! {
         pub edges: MipmapEdges = MipmapEdges::default(), with_edges => [];
         /// Keep the share of pixels with this alpha (0 to 1) or more in all mip levels: see
         /// [`MipmapOptions::alpha_cutoff`].
-        // It is no row of the table, whose numbers are positive: 0 is a value of this one.
+        // Not in the option table, whose numbers must be positive: 0 is valid here.
         pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
         /// Whether the image is a normal map. By default, if its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
         /// `_normalmap`.
@@ -76,9 +76,9 @@ polyhaul_model::options! {
 /// The result of importing a texture.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// Pixels in a row of the largest level.
+    /// Width of the largest level, in pixels.
     pub width: usize,
-    /// Rows of the largest level.
+    /// Height of the largest level, in pixels.
     pub height: usize,
     /// The encoding of the bytes.
     pub encoding: Encoding,
@@ -88,8 +88,8 @@ pub struct Imported {
     pub report: Report,
 }
 
-/// Reads an image, makes its mip levels, compresses them, and writes a texture, uncompressed as a file whatever its
-/// name ends in.
+/// Reads an image, makes its mip levels, compresses them, and writes a texture. The file itself is never compressed,
+/// even if its name ends in `.gz`.
 ///
 /// ```
 /// use polyhaul::model::Encoding;
@@ -106,7 +106,7 @@ pub struct Imported {
 /// ```
 ///
 /// # Errors
-/// The errors of [`crate::Reader::image`], [`mipmaps`], [`compress`] and of writing.
+/// The same errors as [`crate::Reader::image`], [`mipmaps`] and [`compress`], and any error from writing.
 pub fn import_texture(
     input: impl Into<Input>,
     output: impl Into<Output>,
@@ -131,7 +131,7 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     let TextureOptions { format, image, durable, hash, .. } = *options;
     let mut write = WriteOptions { format, image, durable, hash, ..WriteOptions::default() };
     write.run = options.run.clone().with_progress(None);
-    // A container with its own compression is not compressed again.
+    // Never compress the file as a whole: KTX 2 has its own compression.
     write.compression = crate::options::Compression::None;
     report.extend(images::save_texture(&texture, output, &write)?);
     Ok(Imported {
@@ -143,15 +143,15 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     })
 }
 
-/// The texture of an image, as [`import_texture`] makes it of the file `name`.
+/// Makes a texture from an image, with the settings that [`import_texture`] chooses for a file called `name`.
 ///
 /// # Errors
-/// The errors of [`mipmaps`] and [`compress`].
+/// The same errors as [`mipmaps`] and [`compress`].
 pub fn make_texture(image: Image, name: &str, options: &TextureOptions) -> Result<Texture> {
     Ok(make_noting(image, name, options)?.0)
 }
 
-/// The texture, and what it cannot hold of the image.
+/// Makes a texture, with warnings about everything it cannot store.
 fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result<(Texture, Warnings)> {
     let mut warnings = Warnings::for_target(options.format.map_or("", Format::name));
     images::note_unnamed(&image, "a texture", name, &mut warnings);
@@ -163,7 +163,7 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
             image = adjusted.image;
             adjusted.cut
         }
-        // Blocks clamp data after the mip levels are made.
+        // Block compression clamps these after the mip levels are made.
         (Samples::F32(samples), None) if chosen.is_bytes => Cut::from_samples(samples),
         _ => Cut::default(),
     };

@@ -1,5 +1,5 @@
-//! Plain to compressed and back: the same bytes for any number of threads and any pages, and files that
-//! other tools read.
+//! Compresses and decompresses: the same bytes for any number of threads and pages, and files that other tools can
+//! read.
 
 use crate::support::{memory, run, try_converted, try_written};
 use polyhaul::model::{Material, Scene};
@@ -11,7 +11,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Converts bytes to bytes; a codec compresses them.
+/// Recompresses bytes with a codec, or decompresses them.
 fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
     let read = ReadOptions::default().with_run(run.clone());
     let write = WriteOptions::default()
@@ -20,7 +20,7 @@ fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
     try_converted(memory(bytes, "x.obj"), &read, &write.with_format(Some(Format::Obj))).unwrap().0
 }
 
-/// A text of a few members, as the library writes it.
+/// A text of a few members, as written by the library.
 fn text() -> Vec<u8> {
     let mut text = String::new();
     for i in 0..60_000 {
@@ -81,7 +81,7 @@ fn levels_change_the_size_alone() {
     }
 }
 
-/// What a tool makes of its standard input; `None` where it is not installed.
+/// Output of a tool for the given standard input; `None` if it is not installed.
 fn tool(name: &str, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let mut command = Command::new(name);
     let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
@@ -99,7 +99,7 @@ fn other_tools_read_it_and_theirs_is_read() {
     let plain = text();
     let folder = Folder::new("compressed-tools").unwrap();
     for (codec, extension) in CODECS {
-        // The tools are called as their formats are.
+        // The tools have the same names as their formats.
         let name = &codec.to_string();
         let packed = converted(&plain, Some(codec), run(2, None));
         let Some(unpacked) = tool(name, &["-d", "-c", "-q"], &packed) else {
@@ -118,7 +118,7 @@ fn other_tools_read_it_and_theirs_is_read() {
     }
 }
 
-/// Only the end of a name selects the codec: the rest may be invalid UTF-8, also for the library beside it.
+/// Only the end of a name selects the codec: the rest may be invalid UTF-8, including that of the library next to it.
 #[test]
 #[cfg(target_os = "linux")]
 fn names_need_not_be_text() {

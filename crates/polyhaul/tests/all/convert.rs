@@ -1,4 +1,5 @@
-//! From file to file: content kept, content fitted to the target, format detection, and the callback `before`.
+//! Conversions between files: content that is kept or adapted to the target, format detection, and the callback
+//! `before`.
 
 use crate::support::{codes, memory, stream, try_converted};
 use polyhaul::model::{Column, Table, Values};
@@ -21,7 +22,7 @@ fn converted(bytes: &[u8], name: &str, write: &WriteOptions) -> Vec<u8> {
     try_converted(memory(bytes, name), &ReadOptions::default(), write).unwrap().0
 }
 
-/// Text to text.
+/// Converts text to text.
 #[track_caller]
 fn text(source: &str, name: &str, format: Format) -> String {
     let mut write = to(format);
@@ -68,7 +69,7 @@ fn options_of_a_mesh_make_it_one() {
     write.scene.global_scale = 2.0;
     let scaled = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
     let names: Vec<_> = scaled.value.tables.iter().map(|table| table.name.as_str()).collect();
-    // A face of two corners is none in a mesh.
+    // A face with two corners is not part of a mesh.
     assert_eq!(names, ["vertex", "camera"]);
     let x = &scaled.value.tables[0].column("x").unwrap().values;
     assert_eq!(*x, Values::F64([412345.123456789 * 2.0, 8.0].into()));
@@ -96,7 +97,7 @@ fn points_stand_in_the_order_of_their_format() {
     let csv = "Z,nx,ny,nz,X,note,Y\n1,0,0,1,2,9,3\n";
     assert_eq!(text(csv, "x.csv", Format::Xyz), "2 3 1 0.0 0.0 1.0\n");
     assert_eq!(text(csv, "x.csv", Format::Pts), "1\n2 3 1\n");
-    // Columns without names stand for themselves.
+    // Columns without names are kept in order.
     assert_eq!(text("1 2 3 4 5\n", "x.txt", Format::Xyz), "1 2 3 4 5\n");
     let (_, report) =
         try_converted(memory(csv.as_bytes(), "x.csv"), &ReadOptions::default(), &to(Format::Xyz)).unwrap();
@@ -135,7 +136,7 @@ fn a_table_becomes_vertices() {
     assert!(refusal("x\n5000000000\n", "x.csv", &ReadOptions::default(), Format::Ply).kind() == ErrorKind::Usage);
 }
 
-/// A header without what names its writer.
+/// Removes the writer's name from a header.
 fn without_title(ply: &str) -> String {
     ply.lines().filter(|line| !line.contains("polyhaul")).map(|line| format!("{line}\n")).collect()
 }
@@ -167,7 +168,7 @@ fn elements_and_columns_are_chosen() {
     read.table.columns = Some(vec![ColumnName::Name("scale_0".into()), ColumnName::Index(1)]);
     assert!(of(&read, Format::Txt).unwrap().ends_with(b"9.5 0.1\n1 3\n"));
     assert_eq!(of(&read, Format::Xyz).unwrap_err().kind(), ErrorKind::Usage);
-    // Which of the elements is meant?
+    // The element is ambiguous.
     assert!(of(&read, Format::Ply).unwrap_err().diagnostic().hint.as_ref().unwrap().contains("vertex, face, camera"));
     read.table.columns = Some(vec![ColumnName::Name("none".into())]);
     assert!(of(&read, Format::Csv).unwrap_err().diagnostic().hint.as_ref().unwrap().contains("blue, z, x, y"));
@@ -184,7 +185,7 @@ fn elements_and_columns_are_chosen() {
             .contains("contains lists, which a table of numbers cannot store")
     );
     assert_eq!(refusal("1,2\n", "x.csv", &read, Format::Tsv).kind(), ErrorKind::Usage);
-    // Requested options are never ignored silently.
+    // Requested options are never silently ignored.
     for (source, name) in [(CLOUD, "x.ply"), ("v 0 0 0\n", "x.obj")] {
         assert_eq!(refusal(source, name, &read, Format::Obj).kind(), ErrorKind::Usage, "{name}");
     }
@@ -317,7 +318,7 @@ fn compression_is_by_name_or_none_or_a_codec() {
     for (name, compression, level) in refused {
         assert_eq!(written(name, compression, Some(level)).unwrap_err().kind(), ErrorKind::Usage, "{name}");
     }
-    // Found before anything is read.
+    // Detected before anything is read.
     let write = to(Format::Csv).with_level(Some(3));
     let nothing = Input::Path("no such file.csv".into());
     assert_eq!(try_converted(nothing, &ReadOptions::default(), &write).unwrap_err().kind(), ErrorKind::Usage);

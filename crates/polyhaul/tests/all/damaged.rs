@@ -1,4 +1,4 @@
-//! Damage anywhere in a compressed file: what is told of it, and what is loaded, is the same of a file and of a pipe.
+//! Damage anywhere in a compressed file: messages and content are the same for files and pipes.
 
 use crate::support::{read_options, try_written_image};
 use polyhaul::model::{Channels, Image, Samples};
@@ -9,7 +9,7 @@ use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::summary::{error, outcome, warnings};
 
-/// A binary STL; what follows its triangles is noted.
+/// A binary STL; data after its triangles causes a warning.
 fn stl(count: u32) -> Vec<u8> {
     let mut bytes = vec![b' '; 80];
     bytes.extend(count.to_le_bytes());
@@ -22,7 +22,7 @@ fn stl(count: u32) -> Vec<u8> {
     bytes
 }
 
-/// A binary PLY of points, and what follows them.
+/// A binary PLY of points, followed by `rest`.
 fn ply(count: u32, rest: &[u8]) -> Vec<u8> {
     let head = "ply\nformat binary_little_endian 1.0\nelement vertex ";
     let properties = "\nproperty float x\nproperty float y\nproperty float z\nend_header\n";
@@ -32,7 +32,7 @@ fn ply(count: u32, rest: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An array of NumPy.
+/// A numpy array.
 fn npy(count: u32) -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({count}, 2), }}");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -42,7 +42,7 @@ fn npy(count: u32) -> Vec<u8> {
     bytes
 }
 
-/// Members of so many bytes, zstd's with their table.
+/// Members of the given size; zstd members have a seek table.
 fn packed(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     let mut packed = Vec::new();
     let mut table = SeekTable::default();
@@ -78,7 +78,7 @@ fn is_same(name: &str, bytes: &[u8], what: &str) -> String {
     stream
 }
 
-/// An image of a format, with something behind it.
+/// An image followed by other data.
 fn image(format: Format) -> Vec<u8> {
     let samples: Vec<u8> = (0..120 * 90 * 3).map(|i: usize| (i * i / 7 % 251) as u8).collect();
     let image = Image {
@@ -99,7 +99,7 @@ fn a_file_and_a_pipe_say_the_same() {
         ("a.ply", ply(40_000, &[])),
         ("rest.ply", ply(40_000, &[7; 700])),
         ("a.npy", npy(50_000)),
-        // What follows lies in members of its own.
+        // The data after the triangles has members of its own.
         ("long.stl", [stl(4_001), vec![5; 1_600_000]].concat()),
         ("long.ply", ply(9_000, &vec![5; 1_600_000])),
         ("long.npy", [npy(9_000), vec![5; 1_600_000]].concat()),

@@ -1,11 +1,11 @@
-//! PLY and STL with Blender's habits: the bytes that Blender 5.0.1 writes for the same scene.
+//! PLY and STL in Blender's dialect: the same bytes as Blender 5.0.1 for the same scene.
 
 use crate::ply_write::support::{elements, text};
 use polyhaul::model::{Axes, Domain, Mesh, Object, Scene};
 use polyhaul::options::{Dialect, SceneWriteOptions};
 use polyhaul::{Format, WriteOptions};
 
-/// A bent quad, a triangle on it with other uvs, an edge and a position on their own; mirrored, stretched and moved.
+/// A bent quad, a triangle on it with other uvs, an isolated edge and position; mirrored, stretched and moved.
 fn mirrored() -> Scene {
     let positions = [
         [0.0, 0.0, 0.0],

@@ -1,4 +1,4 @@
-//! Tests of glTF: what is written is read again with the same triangles, and what glTF cannot hold is said.
+//! glTF: written files are read with the same triangles, and losses are reported.
 
 use polyhaul::model::{Channels, Color, Domain, Elements, Image, Mesh, Object, Samples, Scene};
 use polyhaul::ops::SceneOps;
@@ -20,7 +20,7 @@ fn load(bytes: Vec<u8>) -> Loaded<Scene> {
 
 const UNMOVED: [[f32; 4]; 4] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
-/// The positions of all triangles, object by object, where they are in the scene.
+/// Positions of all triangles in world space, object by object.
 fn triangles(scene: &Scene) -> Vec<[f32; 3]> {
     let mut positions = Vec::new();
     let objects = scene.listed_objects().unwrap();
@@ -90,7 +90,7 @@ fn attributes_survive() {
     assert_eq!((&mesh_read.colors, mesh_read.uv_domain), (&mesh.colors, Domain::Vertex));
 }
 
-/// A grid of quads with values per corner: seams of uvs along every `seam`th column, and normals that differ by row.
+/// A grid of quads with values per corner: uv seams along every `seam`th column, and normals that differ by row.
 fn grid(size: usize, seam: usize, domain: Domain) -> Mesh {
     let row = size + 1;
     let place = |position: usize| [(position % row) as f32, (position / row) as f32];
@@ -152,7 +152,7 @@ fn corners_with_equal_values_become_one_vertex() {
             let expected = distinct_corners(&mesh);
             let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
             for is_cut in [false, true] {
-                // Faces that are triangles already are not cut by the writer.
+                // The writer does not split faces that are already triangles.
                 if is_cut {
                     scene.triangulate().unwrap();
                 }
@@ -198,7 +198,7 @@ fn what_is_not_finite_is_refused() {
 #[test]
 fn files_hold_or_name_their_images() {
     let folder = Folder::new("gltf-images").unwrap();
-    // An image of one blue pixel.
+    // An image with one blue pixel.
     let tga = [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0][..], &[255, 0, 0]].concat();
     folder.file("a.tga", tga).unwrap();
     folder.file("a.mtl", "newmtl m\nmap_Kd a.tga\n").unwrap();
@@ -234,10 +234,10 @@ fn instances_of_pbrt_stay_instances_unless_they_are_flattened() {
     assert!(!is_instanced(&written(1).with_scene(nodes)));
 }
 
-/// A corner, rounded: the color of its material, its position, texture coordinate and normal.
+/// A rounded corner: the color of its material, its position, uv and normal.
 type Corner = [i32; 11];
 
-/// The corners of all triangles, wherever polygons were cut, and how many triangles there are.
+/// Corners of all triangles, however polygons were split, and the number of triangles.
 fn corners(scene: &Scene) -> (BTreeSet<Corner>, usize) {
     let mut corners = BTreeSet::new();
     let mut count = 0;
@@ -277,7 +277,7 @@ fn corners(scene: &Scene) -> (BTreeSet<Corner>, usize) {
     (corners, count)
 }
 
-/// What obj2gltf, trimesh, three.js and Blender make of a model is the model.
+/// The output of obj2gltf, trimesh, three.js and Blender for a model equals the model.
 #[test]
 fn files_of_other_programs_are_the_model() {
     let folder = corpus::root().join("glb/programs");
@@ -292,7 +292,7 @@ fn files_of_other_programs_are_the_model() {
     }
 }
 
-/// An uncompressed image of one pixel with alpha, as PNG.
+/// An uncompressed PNG image with one RGBA pixel.
 fn png(pixel: [u8; 4]) -> Vec<u8> {
     let samples = Samples::U8(pixel.to_vec().into());
     let image = Image { width: 1, height: 1, channels: Channels::Rgba, samples, ..Image::default() };
@@ -323,7 +323,7 @@ fn files_hold_images_of_other_folders_that_may_be_read() {
     folder.file("models/c.mtl", WOOD).unwrap();
     folder.file("textures/wood.png", png([9, 8, 7, 255])).unwrap();
     let scene = folder.file("models/c.obj", QUAD).unwrap();
-    // The image lies below the new file.
+    // The image is in a folder below the new file.
     assert_eq!(embedded(&*scene, &folder.join("c.glb"), false), (1, vec![]));
     assert_eq!(embedded(&*scene, &folder.join("out/c.glb"), true), (1, vec![]));
     for output in ["out/c.glb", "models/c.glb"] {
@@ -348,11 +348,11 @@ fn files_hold_images_of_archives() {
     let path =
         archive(&[("models/c.obj", QUAD.as_bytes()), ("models/c.mtl", WOOD.as_bytes()), ("textures/wood.png", &image)]);
     assert_eq!(embedded(path.join("models/c.obj"), &output, false), (1, vec![]));
-    // A file in the archive that holds its images itself.
+    // A file in the archive with embedded images.
     let inner = std::fs::read(&output).unwrap();
     let path = archive(&[("in/b.glb", &inner)]);
     assert_eq!(embedded(path, &folder.join("b.glb"), false), (1, vec![]));
-    // No way leads from an archive to files beside it.
+    // References cannot lead from an archive to files next to it.
     folder.file("wood.png", &image).unwrap();
     let path = archive(&[("c.obj", QUAD.as_bytes()), ("c.mtl", b"newmtl m\nmap_Kd ../wood.png\n")]);
     assert_eq!(embedded(path.join("c.obj"), &folder.join("c.glb"), false).0, 0);

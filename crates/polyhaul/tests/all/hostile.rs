@@ -1,13 +1,13 @@
-//! The hostile inputs that every parser must meet, one by one, for PLY, STL and tables: what each comes to, with any
+//! Hostile inputs that every parser must handle, one by one, for PLY, STL and tables: the outcome of each, for any
 //! threads and chunks.
 //!
-//! Those of compressed data are held where decoders are; those of the file system where files are opened.
+//! Hostile compressed data is tested with the decoders; hostile file systems are tested where files are opened.
 
 use polyhaul::options::RunOptions;
 use polyhaul::{ErrorKind, Input, ReadOptions, Reader};
 use std::time::Instant;
 
-/// Which of them it is, the file's name, its bytes, and what is said: nothing where it is read.
+/// Number of the hostile input, file name, bytes, and the expected error; `None` if the file is read.
 type Case = (u8, &'static str, Vec<u8>, Option<ErrorKind>);
 
 const FINE: Option<ErrorKind> = None;
@@ -89,7 +89,7 @@ fn stls() -> Vec<Case> {
         (2, x, stl(&"0 0 0\nvertex ".repeat(100_000)), MALFORMED),
         (4, x, stl("0 0 0").repeat(1)[..].to_vec(), FINE),
         (4, x, stl(&format!("0 0{}0", " ".repeat(1 << 20))), FINE),
-        // With a NUL it is taken for binary, and its count is letters.
+        // With a NUL it is recognized as binary, so its count consists of letters.
         (4, x, stl("0 0 0\0"), LIMIT),
         (5, x, String::from_utf8(stl("0 0 0")).unwrap().replace('\n', "\r").into_bytes(), FINE),
         (6, x, stl("nan inf -inf"), FINE),
@@ -127,7 +127,7 @@ fn tables() -> Vec<Case> {
     ]
 }
 
-/// What a file comes to: its error's kind.
+/// Error kind of reading a file.
 fn outcome(name: &str, bytes: &[u8], run: RunOptions) -> Option<ErrorKind> {
     let options = ReadOptions::default().with_run(run);
     let input = || Input::Memory(bytes.to_vec(), name.into());

@@ -1,8 +1,8 @@
-//! Files over 4 GiB and counts over 2^32: right, or refused clearly. Files are sparse, and streams are made as they are
-//! read.
+//! Files over 4 GiB and counts over 2^32: handled correctly, or rejected clearly. Files are sparse, and streams are
+//! generated while they are read.
 //!
-//! What takes gigabytes of memory or a minute is run by hand:
-//! `cargo test --release -p polyhaul --test all -- --ignored`.
+//! Tests that need gigabytes of memory or a minute are run manually: `cargo test --release -p polyhaul --test all --
+//! --ignored`.
 
 use polyhaul::model::{Samples, Values};
 use polyhaul::options::{ColumnTypes, Limits, RunOptions, TableReadOptions};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 const GIB: u64 = 1 << 30;
 
-/// A file of `size` bytes, all zero but those at its start and its end.
+/// A file of `size` bytes, all zero except at its start and end.
 fn sparse(folder: &Folder, name: &str, start: &[u8], size: u64, end: &[u8]) -> PathBuf {
     let path = folder.file(name, start).unwrap();
     let mut file = File::options().write(true).open(&path).unwrap();
@@ -52,7 +52,7 @@ fn stl(count: u32) -> Vec<u8> {
     bytes
 }
 
-/// The counts are true: the bytes are there, most of them as holes.
+/// The counts are correct: all bytes exist, most of them as holes.
 #[test]
 fn counts_over_2_to_the_32_are_refused_by_their_limit() {
     let folder = Folder::new("huge").unwrap();
@@ -88,7 +88,7 @@ fn what_follows_in_a_huge_file_is_noted() {
     assert_eq!(loaded.report.warnings.counts()["trailing-bytes"], 1);
 }
 
-/// Rows whose last lies past 4 GiB.
+/// The last row is beyond 4 GiB.
 #[test]
 #[ignore = "takes 6 GB of memory"]
 fn rows_past_4_gib_are_read() {
@@ -122,7 +122,7 @@ fn any_size() -> ReadOptions {
     ReadOptions::default().with_limits(Limits::default().with_pixels(u64::MAX))
 }
 
-/// The pixels are there, as holes, and more than the default allows.
+/// The pixels exist, as holes, and exceed the default limit.
 #[test]
 fn images_of_65535_rows_and_columns_are_refused_by_their_limit() {
     let folder = Folder::new("huge-image").unwrap();
@@ -135,7 +135,7 @@ fn images_of_65535_rows_and_columns_are_refused_by_their_limit() {
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         assert!(error.to_string().contains("65535 x 65535") && error.to_string().contains("(pixels)"), "{error}");
     }
-    // One byte is missing, wherever that is: nothing wraps, and no memory is taken.
+    // One byte is missing: sizes do not wrap, and no memory is allocated.
     let head = tga(2, NO_MAP, [u16::MAX; 2], [32, 0], &[]);
     let end = 18 + 65_535 * 65_535 * 4 - 1;
     let path = sparse(&folder, "a.tga", &head, end, b"\x01");
@@ -143,7 +143,7 @@ fn images_of_65535_rows_and_columns_are_refused_by_their_limit() {
     assert_eq!((error.kind(), error.place().offset), (ErrorKind::Malformed, Some(end)), "{error}");
 }
 
-/// More than 2^32 samples, plain and in runs, of which the last pixel is another; they are written, too.
+/// More than 2^32 samples, plain and run-length encoded, with a different last pixel; also written.
 #[test]
 #[ignore = "takes 5 GB of memory"]
 fn images_of_more_samples_than_2_to_the_32() {

@@ -1,4 +1,4 @@
-//! Everything that needs no allocator of its own and no quiet machine: a folder or file for each part.
+//! Tests that need neither an allocator of their own nor a quiet machine: a folder or file for each part.
 
 mod compressed;
 mod convert;

@@ -1,5 +1,5 @@
-//! The operations on meshes through the public interface: shapes that are hard to cut, scenes
-//! whose runs and objects must follow, and the same result for any number of threads.
+//! Mesh operations through the public interface: shapes that are hard to triangulate, scenes whose runs and objects
+//! must follow, and the same result for any number of threads.
 
 use polyhaul::ErrorKind;
 use polyhaul::model::{Counts, Curve, Elements, Mesh, Object, Run, Scene};
@@ -14,7 +14,7 @@ fn options(threads: usize) -> RunOptions {
     RunOptions::default().with_threads(Some(threads))
 }
 
-/// A generator of numbers that looks random enough.
+/// A pseudorandom number generator.
 struct Random(u64);
 
 impl Random {
@@ -38,7 +38,7 @@ fn area(polygon: &[Point]) -> f64 {
     (1..polygon.len() - 1).map(|i| turn(polygon[0], polygon[i], polygon[i + 1])).sum::<f64>() / 2.0
 }
 
-/// A mesh of one face in the plane x = 2, y and z.
+/// A mesh with one face in the plane x = 2.
 fn one_face(polygon: &[Point]) -> Mesh {
     Mesh {
         positions: polygon.iter().map(|&[y, z]| [2.0, y as f32, z as f32]).collect(),
@@ -57,7 +57,7 @@ fn triangles(polygon: &[Point]) -> Vec<[u32; 3]> {
     mesh.faces.corner_positions.chunks(3).map(|corners| [corners[0], corners[1], corners[2]]).collect()
 }
 
-/// Each edge of the polygon is used once, each cut once in both directions, and nothing else.
+/// Checks that each polygon edge is used once and each diagonal once in both directions, with no other edges.
 fn assert_is_whole(count: usize, triangles: &[[u32; 3]]) {
     assert_eq!(triangles.len(), count - 2);
     let mut edges = HashMap::new();
@@ -74,7 +74,7 @@ fn assert_is_whole(count: usize, triangles: &[[u32; 3]]) {
     assert_eq!(edges.len(), count + 2 * (count - 3));
 }
 
-/// No triangle faces backwards: with the edges of a whole cut, nothing overlaps then.
+/// Checks that no triangle is flipped; in a complete triangulation, no triangles overlap then.
 fn assert_is_cut_right(name: &str, polygon: &[Point]) {
     for polygon in [polygon.to_vec(), polygon.iter().rev().copied().collect()] {
         let triangles = triangles(&polygon);
@@ -116,7 +116,7 @@ fn star(spikes: usize) -> Vec<Point> {
     (0..2 * spikes).map(corner).collect()
 }
 
-/// A ring: a hole joined to the outline by a bridge that is walked twice.
+/// A ring: a hole joined to the outline by a bridge that is traversed twice.
 fn ring(sides: usize) -> Vec<Point> {
     let corner = |i: usize, radius: f64| {
         let angle = std::f64::consts::TAU * (i % sides) as f64 / sides as f64;
@@ -146,7 +146,7 @@ fn sieve(columns: usize, rows: usize) -> Vec<Point> {
     bottom.chain([[right, 0.0], [right, top], [0.0, top]]).collect()
 }
 
-/// Leaves around a middle that the outline comes back to after each.
+/// Leaves around a center to which the outline returns after each leaf.
 fn flower(leaves: usize) -> Vec<Point> {
     let at = |step: usize| {
         let angle = std::f64::consts::PI * step as f64 / leaves as f64;
@@ -155,7 +155,7 @@ fn flower(leaves: usize) -> Vec<Point> {
     (0..leaves).flat_map(|i| [[0.0, 0.0], at(2 * i), at(2 * i + 1)]).collect()
 }
 
-/// Random distances from the middle.
+/// Random distances from the center.
 fn burst(corners: usize, random: &mut Random) -> Vec<Point> {
     let corner = |i: usize| {
         let angle = std::f64::consts::TAU * i as f64 / corners as f64;
@@ -165,8 +165,7 @@ fn burst(corners: usize, random: &mut Random) -> Vec<Point> {
     (0..corners).map(corner).collect()
 }
 
-/// The outline of a random union of grid cells, grown cell by cell so that it is free of holes:
-/// many corners on straight lines.
+/// The outline of a random union of grid cells, grown cell by cell without holes: many corners on straight lines.
 fn grown(cells: usize, random: &mut Random) -> Vec<Point> {
     let mut outline: Vec<[i32; 2]> = vec![[0, 0], [1, 0], [1, 1], [0, 1]];
     for _ in 0..cells {
@@ -184,7 +183,7 @@ fn grown(cells: usize, random: &mut Random) -> Vec<Point> {
     outline.into_iter().map(|p| p.map(f64::from)).collect()
 }
 
-/// The simplest method: the first convex corner without another corner in its triangle, again and again.
+/// The simplest method: repeatedly cuts the first convex corner without another corner in its triangle.
 fn naive(polygon: &[Point]) -> Option<f64> {
     let mut left = polygon.to_vec();
     let mut sum = 0.0;
@@ -268,7 +267,7 @@ fn pictures_triangulate_simple_polygons_as_others_do() {
     assert!(bounded.meshes == whole.meshes);
 }
 
-/// A letter o as a modelling program writes it: the last two corners repeat the bridge.
+/// A letter o from a modeling program: the last two corners repeat the bridge.
 #[rustfmt::skip]
 const LETTER: [Point; 66] = [
     [2.25515, 3.07623], [2.11586, 3.03398], [1.98749, 2.96537], [1.87497, 2.87303], [1.78263, 2.76051],
@@ -350,7 +349,7 @@ fn degenerate_polygons_lose_no_corner() {
 
 #[test]
 fn quads_far_from_the_origin_are_cut() {
-    // Thin steps along z at x = 14678, where a coordinate has little room after the point.
+    // Thin steps along z at x = 14678, where coordinates have few digits after the point.
     let positions = (0..16).map(|i| [14678.0 + (i / 8) as f32, (i % 2) as f32, 9605.0 + (i % 8 / 2) as f32]);
     let faces = [
         [9, 11, 3, 1],
@@ -389,7 +388,7 @@ fn quads_far_from_the_origin_are_cut() {
     }
 }
 
-/// A mesh of faces with 3 to 12 corners, regular with a bit of noise.
+/// A mesh of regular faces with 3 to 12 corners and some noise.
 fn mixed(faces: usize, seed: u64) -> Mesh {
     let mut random = Random(seed);
     let mut mesh = Mesh::default();
@@ -429,7 +428,7 @@ fn threads_make_no_difference() {
     }
 }
 
-/// The positions in the order in which the corners name them first.
+/// Positions in the order of their first use by corners.
 fn first_seen(mesh: &Mesh) -> Vec<u32> {
     let mut seen = vec![false; mesh.positions.len()];
     let corners = mesh.faces.corner_positions.iter().copied();
@@ -455,7 +454,7 @@ fn runs_objects_and_curves_follow_their_faces() {
     }
     mesh.faces.corner_positions.to_mut().unwrap().truncate(18);
     mesh.faces.corner_normals.to_mut().unwrap().truncate(18);
-    // Triangles: 2, 1, 4, 3.
+    // Triangles per face: 2, 1, 4, 3.
     mesh.material_runs = runs(&[0, 1, 2, 4]);
     mesh.group_runs = runs(&[3]);
     mesh.smoothing_runs = runs(&[0, 0, 3]);

@@ -1,4 +1,4 @@
-//! The guide's page of options is the table of options. `cargo xtask option-page` writes it anew.
+//! The guide's page of options equals the table of options. `cargo xtask option-page` regenerates it.
 
 use polyhaul::options::{OptionGroup, OptionKind, OptionRow};
 use polyhaul::textures::TextureOptions;
@@ -66,7 +66,7 @@ fn line(page: &mut String, row: &OptionRow) {
     writeln!(page, "| `{name}`{alias} | {} | {default} | {formats} | {docs} |", cell(&values)).unwrap();
 }
 
-/// Text without the links of rustdoc.
+/// Removes rustdoc links from a text.
 fn unlinked(docs: &str) -> String {
     let mut parts = docs.split("](");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! `report::perfetto`: what viewers need of a trace, and that nothing of a recording gets lost or out of its string.
+//! `report::perfetto`: traces follow the format, and no part of a recording is lost or escapes its string.
 
 use polyhaul::report::perfetto;
 use polyhaul::trace::{Detail, Lane, Phase, Recording, Sample, Trace, chunk, joint, section, span, within};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Names that hurt whoever forgets to escape.
+/// Names that must be escaped.
 const HOSTILE: [&str; 5] =
     ["a\"b\\c.obj", "line\nbreak\u{1}\u{7f}\0.obj", "</script><!--", "\u{2028}\u{fffd}\u{1f980}", ""];
 
@@ -54,7 +54,7 @@ fn recorded() -> Recording {
     trace.recording()
 }
 
-/// Every event has what the format demands of its kind.
+/// Checks that every event has the fields that the format requires.
 fn check_schema(page: &Value) {
     assert_eq!(page["displayTimeUnit"], "ms");
     assert!(page["otherData"].is_object());
@@ -74,7 +74,7 @@ fn check_schema(page: &Value) {
     }
 }
 
-/// On each track every span lies wholly in the one before it that has not ended, as viewers want it.
+/// Checks that spans on each track are nested, as viewers require.
 fn check_nesting(page: &Value) {
     let mut open: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let mut last: BTreeMap<u64, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Meshes read piece by piece, held against the scenes that the same files are read as.
+//! Meshes read in pieces, compared with the scenes read from the same files.
 
 use crate::support::read_options;
 use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
@@ -8,10 +8,10 @@ use polyhaul_testkit::corpus;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// A face, by the bits of its corners' positions.
+/// A face, by the bits of its corner positions.
 type Face = Vec<[u32; 3]>;
 
-/// Keeps all pieces.
+/// Collects all pieces.
 #[derive(Default)]
 struct Keeper {
     begun: Mutex<usize>,
@@ -49,7 +49,7 @@ impl MeshConsumer for Keeper {
 }
 
 impl Keeper {
-    /// All faces in the file's order.
+    /// All faces in file order.
     fn faces(self) -> Vec<Face> {
         let mut pieces = self.pieces.into_inner().unwrap();
         pieces.sort_by_key(|&(first, _)| first);
@@ -66,7 +66,7 @@ fn has_faces(scene: &Scene) -> bool {
     scene.meshes.iter().any(|mesh| !mesh.faces.is_empty())
 }
 
-/// The faces or the points of a scene.
+/// The faces or points of a scene.
 fn faces(scene: &Scene, are_points: bool) -> Vec<Face> {
     let of_mesh = |mesh: &Mesh| -> Vec<Face> {
         let corner = |index: usize| mesh.positions[index].map(f32::to_bits);
@@ -81,7 +81,7 @@ fn faces(scene: &Scene, are_points: bool) -> Vec<Face> {
     scene.meshes.iter().flat_map(of_mesh).collect()
 }
 
-/// Reads bytes in both ways, however they are cut; returns whether they are read piece by piece.
+/// Reads bytes in both ways, in any chunks; returns whether they are read in pieces.
 fn check(bytes: &[u8], name: &str) -> bool {
     let input = || Input::Memory(bytes.to_vec(), name.into());
     let mut is_done = false;
@@ -96,7 +96,7 @@ fn check(bytes: &[u8], name: &str) -> bool {
                 is_done = true;
                 assert!(*keeper.begun.lock().unwrap() >= 1, "{name}");
                 let mut piece_faces = keeper.faces();
-                // A scene leaves these out.
+                // A scene drops these.
                 let are_points = piece_faces.iter().any(|face| face.len() == 1) && !has_faces(&scene.value);
                 piece_faces.retain(|face| are_points || face.len() > 2);
                 let expected = faces(&scene.value, are_points);
@@ -116,7 +116,7 @@ fn check(bytes: &[u8], name: &str) -> bool {
     is_done
 }
 
-/// All files of a folder of the test data and below it.
+/// All test data files in a folder and below it.
 fn files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![corpus::root().join(folder)];
@@ -143,7 +143,7 @@ fn files_have_the_same_faces_and_the_same_errors() {
     }
 }
 
-/// A binary PLY file of faces with these numbers of corners.
+/// A binary PLY file whose faces have these numbers of corners.
 fn ply(sizes: &[u8], count: &str, index: &str, big: bool) -> Vec<u8> {
     let encoding = if big { "binary_big_endian" } else { "binary_little_endian" };
     let vertices = 200u32;
@@ -178,7 +178,7 @@ fn ply(sizes: &[u8], count: &str, index: &str, big: bool) -> Vec<u8> {
         number(&mut bytes, face as u64 & 0xFFF, 2);
         number(&mut bytes, u64::from(size), width(count));
         for corner in 0..u64::from(size) {
-            // Often 3, as the counts of later faces are.
+            // Often 3, like the counts of later faces.
             number(
                 &mut bytes,
                 if corner % 2 == 0 { 3 } else { (face as u64 * 13 + corner) % u64::from(vertices) },

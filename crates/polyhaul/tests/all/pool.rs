@@ -1,4 +1,4 @@
-//! The caller's threads in place of our own: the same bytes, warnings and errors, whatever the pool does.
+//! Thread pools of the caller: the same bytes, warnings and errors for any pool.
 
 use polyhaul::options::{RunTasks, ThreadPool};
 use polyhaul::{Format, Output, ReadOptions, Reader, WriteOptions, Writer};
@@ -12,7 +12,7 @@ fn pool(run: impl Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync + 'static) ->
     Some(ThreadPool(run))
 }
 
-/// Pools of all kinds: how each runs its tasks.
+/// Pools that run their tasks in different ways.
 fn pools(task_count: &Arc<AtomicUsize>) -> Vec<(&'static str, Option<ThreadPool>)> {
     let task_count = task_count.clone();
     vec![
@@ -35,7 +35,7 @@ fn pools(task_count: &Arc<AtomicUsize>) -> Vec<(&'static str, Option<ThreadPool>
     ]
 }
 
-/// What a file comes to when it is read and written again, as text.
+/// Outcome of reading and writing a file, as text.
 fn outcome(path: &Path, format: Format, pool: Option<&ThreadPool>) -> String {
     let mut reading = ReadOptions::default();
     let mut writing = WriteOptions::default();
@@ -53,7 +53,7 @@ fn outcome(path: &Path, format: Format, pool: Option<&ThreadPool>) -> String {
     }
 }
 
-/// Small files below a folder of the test data.
+/// Small test data files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();

@@ -1,4 +1,4 @@
-//! Pictures of files: what must not matter to them.
+//! Pictures of files, and what must not affect them.
 
 use polyhaul::model::{Channels, Image, Object, Samples, Scene};
 use polyhaul::options::RunOptions;
@@ -23,7 +23,7 @@ fn bytes(image: &Image) -> &[u8] {
     bytes
 }
 
-/// How many pixels differ visibly.
+/// The number of visibly different pixels.
 fn differing(a: &Image, b: &Image) -> usize {
     let pixels = bytes(a).chunks(4).zip(bytes(b).chunks(4));
     pixels.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 16)).count()
@@ -39,7 +39,7 @@ Shape \"trianglemesh\" \"integer indices\" [0 1 2] \"point3 P\" [-1 -1 1  1 -1 1
 
 #[test]
 fn instances_are_what_their_definition_is_at_each_place() {
-    // More than a thread takes at a time; all but some are far behind the camera.
+    // More than a thread takes at a time; most are far behind the camera.
     let count = 20_000;
     let place = |number: usize| match number {
         0..30 => [number as f32 % 6.0 * 1.7 - 2.5, number as f32 / 6.0 * 1.1 - 1.0, number as f32 * 0.3],
@@ -86,7 +86,7 @@ fn a_scene_in_memory_has_the_picture_of_its_file() {
     }
 }
 
-/// A large mesh is drawn while it is read: more than 32 MB of triangles of a sphere, and its picture as a model.
+/// A large mesh is drawn while it is read: more than 32 MB of triangles of a sphere, and its picture as a scene.
 #[test]
 fn large_meshes_have_the_pictures_of_their_models() {
     let point = |u: f32, v: f32| [v.sin() * u.cos(), v.cos(), v.sin() * u.sin()];
@@ -129,7 +129,7 @@ fn large_meshes_have_the_pictures_of_their_models() {
     }
 }
 
-/// A square of one material, with its image, as a glTF file.
+/// A square with one material and its image, as a glTF file.
 fn square(material: &str, image: &[u8]) -> Vec<u8> {
     let positions: [[f32; 3]; 4] = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]];
     let uvs: [[f32; 2]; 4] = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
@@ -163,7 +163,7 @@ fn square(material: &str, image: &[u8]) -> Vec<u8> {
     file
 }
 
-/// How many pixels of a picture from the front are not background.
+/// The number of pixels other than background in a picture from the front.
 fn seen(path: &std::path::Path) -> usize {
     let options = PreviewOptions::default().with_size([60, 60]).with_view(View::Front);
     let picture = preview(path, &ReadOptions::default(), &options).unwrap().value;

@@ -1,4 +1,4 @@
-//! Pictures of small files that would take minutes without a budget of work.
+//! Pictures of small files that would take minutes without a work budget.
 
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::RunOptions;
@@ -38,7 +38,7 @@ fn what_is_repeated_is_drawn_once() {
     }
 }
 
-/// A file of instances: a mesh drawn 10,000 times at the same place.
+/// A file of instances: a mesh drawn 10,000 times in the same place.
 fn instances() -> Vec<u8> {
     let json = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0,"extensions":
         {"EXT_mesh_gpu_instancing":{"attributes":{"TRANSLATION":1}}}}],"extensionsUsed":["EXT_mesh_gpu_instancing"],
@@ -86,7 +86,7 @@ fn a_polygon_of_many_random_corners_is_triangulated_in_part_and_says_so() {
     assert!(draw(text, "a.obj", 3).value == drawn.value);
 }
 
-/// An image of one color, as a PNG file.
+/// A PNG image in a single color.
 fn plain_png(path: &std::path::Path, side: usize, color: [u8; 3]) {
     let samples = Samples::U8(color.repeat(side * side).into());
     let image = Image { width: side, height: side, channels: Channels::Rgb, samples, ..Image::default() };

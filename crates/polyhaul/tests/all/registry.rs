@@ -1,4 +1,4 @@
-//! Every format of the registry beside the lists of the test kit: none is forgotten there.
+//! Compares the registry with the lists of the test kit, so that no format is missing there.
 
 use polyhaul::Format;
 use polyhaul_testkit::corpus;
@@ -30,7 +30,7 @@ fn every_pair_of_formats_has_its_losses() {
 
 #[test]
 fn every_format_has_files() {
-    // All tables are in one folder, and not all kinds of them have files.
+    // All tables are in one folder, and some kinds have no files.
     let tables = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
     for format in Format::ALL.into_iter().filter(|format| !tables.contains(&format.name())) {
         let name = format.name();

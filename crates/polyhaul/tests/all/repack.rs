@@ -1,4 +1,4 @@
-//! Files recompressed: the bytes survive, and samples predict the sizes.
+//! Recompression preserves the bytes, and samples predict the sizes.
 
 use polyhaul::options::{Codec, Compression, Progress, RunOptions};
 use polyhaul::repack::{repack, sampled};
@@ -25,7 +25,7 @@ fn text(lines: usize) -> Vec<u8> {
 
 #[test]
 fn bytes_come_back_from_every_codec() {
-    // More than a batch, and no whole number of members.
+    // More than a batch, and not a multiple of the member size.
     for plain in [Vec::new(), text(10), text(1_200_000)] {
         for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
             let packed = repacked(&plain, codec.into());
@@ -47,7 +47,7 @@ fn samples_tell_sizes() {
     for ((codec, _), bytes) in codecs.into_iter().zip(&whole.packed_bytes) {
         assert_eq!(repacked(&plain, codec.into()).len() as u64, *bytes);
     }
-    // A sample is about right, and so is the start of a stream.
+    // A sample gives a good estimate, and so does the start of a stream.
     let part = of(&plain, 3 << 20);
     let close = |a: u64, b: u64| a.abs_diff(b) * 20 < b;
     assert!(part.packed_bytes.iter().zip(&whole.packed_bytes).all(|(&a, &b)| close(a, b)), "{part:?} {whole:?}");
@@ -72,10 +72,11 @@ fn the_end_of_a_gzip_file_of_one_member_tells_its_size() {
         assert_eq!((sizes.codec, sizes.is_stream), (Some(Codec::Gzip), true));
         sizes.plain_bytes
     };
-    // What is sampled packs less well than the rest.
+    // The sampled part compresses less well than the rest.
     let plain = [text(200_000), b"v 0.25 0.125 1\n".repeat(40_000)].concat();
     assert_eq!(plain_bytes(gzip(&plain)), plain.len() as u64);
-    // The end of several members only covers the last one; the end of a file with trailing bytes covers none.
+    // The end of a file with several members only covers the last one; the end of a file with trailing bytes covers
+    // none.
     let several = plain_bytes([gzip(&plain), gzip(&plain[..100_000])].concat());
     assert!(several > 1_000_000, "{several}");
     assert!(plain_bytes([gzip(&plain), vec![0; 64]].concat()) > 1_000_000);

@@ -1,4 +1,4 @@
-//! Tests of SOG: files made by hand, and one of another program.
+//! SOG: handmade files, and a file from another program.
 
 use polyhaul::model::splats::{ANTIALIASED_COMMENT, Splats, harmonic_of, logit_of, opacity_of};
 use polyhaul::model::{Scene, Values};
@@ -26,7 +26,7 @@ fn splats(scene: &Scene) -> Splats<'_> {
     Splats::from_mesh(&scene.meshes[0]).unwrap()
 }
 
-/// Byte of a pixel in files made by hand.
+/// Byte of a pixel in handmade files.
 fn byte(at: usize, step: usize) -> u8 {
     ((at * step + 11) % 256) as u8
 }
@@ -38,7 +38,7 @@ fn close(decoded: &[f32], expected: &[f64]) -> bool {
         .all(|(decoded, expected)| (f64::from(*decoded) - expected).abs() <= 1e-6 * expected.abs().max(1.0))
 }
 
-/// The position of a splat in files made by hand.
+/// Position of a splat in handmade files.
 fn position(at: usize) -> [f64; 3] {
     let ranges = [(-1.0, 1.0, 3, 17), (-2.0, 2.0, 5, 19), (0.0, 3.0, 7, 23)];
     ranges.map(|(min, max, low, high): (f64, f64, usize, usize)| {
@@ -63,17 +63,17 @@ fn numbers_of_files_are_what_their_bytes_mean() {
         let square: f64 = rotation.iter().map(|part| part * part).sum();
         rotation.insert(at % 4, (1.0 - square).max(0.0).sqrt());
         assert!(close(&second.rotation(at), &rotation) && close(&first.rotation(at), &rotation), "{at}");
-        // Codebooks of the second version: the number of the byte times 3, 7 and 1, modulo 10.
+        // Codebooks of the second version: the byte number times 3, 7 and 1, modulo 10.
         let code = |byte: u8, step: u32| (u32::from(byte) * step % 10) as f32;
         assert_eq!(second.scales.map(|scale| scale[at])[1], code(byte(at, 2), 3));
         assert_eq!(second.harmonics[2][0][at], code(byte(at, 47), 7));
         assert_eq!(second.opacities[at], logit_of((at * 17) as f32 / 255.0));
-        // Ranges of the first.
+        // Ranges of the first version.
         let even = |byte: u8, min: f64, max: f64| min + (max - min) * f64::from(byte) / 255.0;
         assert!(close(&[first.scales[2][at]], &[even(255 - at as u8, -6.0, 2.0)]));
         assert!(close(&[first.harmonics[1][0][at]], &[even(byte(at, 43), -2.0, 2.0)]));
         assert!(close(&[first.opacities[at]], &[even((at * 17) as u8, -4.0, 4.0)]));
-        // Entry 9 at of a palette of 3 pixels each, modulo 70; the second of red, and the third of blue.
+        // Entry 9 · `at` of a palette with 3 pixels each, modulo 70; green is in the second pixel, blue in the third.
         let pixel = |number: usize| 3 * (at * 9 % 70) + number;
         assert_eq!(second.harmonics[0][2][at], code(byte(pixel(1), 3), 1));
         assert!(close(&[first.harmonics[2][3][at]], &[even(byte(pixel(2), 7), -0.5, 1.5)]));
@@ -108,13 +108,13 @@ fn archives_and_folders_are_the_same_splats() {
     assert_eq!(loaded.value.meshes, expected.meshes);
     let bytes = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>();
     assert_eq!(loaded.report.bytes_in, bytes);
-    // Whatever the archive is called, and if the format is given.
+    // For any archive name, and with an explicit format.
     let bytes = sample("sog/good", "v2_degree1.sog").bytes();
     for options in [ReadOptions::default(), ReadOptions::default().with_format(Some(Format::Sog))] {
         let loaded = Reader::new(Input::Memory(bytes.clone(), "splats.zip".into())).options(&options).scene().unwrap();
         assert_eq!(loaded.value.meshes, expected.meshes);
     }
-    // JSON alone lacks the images.
+    // JSON without its images.
     let json = std::fs::read(folder.join("meta.json")).unwrap();
     let error = Reader::new(Input::Memory(json, "x".into())).scene().unwrap_err();
     assert!(error.to_string().contains("cannot read the image `means_l.webp`"), "{error}");

@@ -1,4 +1,4 @@
-//! Splats as other programs write them: 2D ones, doubles, incomplete harmonics, values that are not finite, and the
+//! Splats as written by other programs: 2D splats, doubles, incomplete harmonics, values that are not finite, and the
 //! axes of SPZ.
 
 use polyhaul::model::splats::{SplatColumns, Splats};
@@ -66,7 +66,7 @@ fn read(bytes: Vec<u8>, format: Format, axes: SpzAxes) -> Scene {
     Reader::new(input).options(&options).scene().unwrap().value
 }
 
-/// Converts a PLY file; returns the warnings, and the number of splats that are left.
+/// Converts a PLY file; returns the warnings, and the number of remaining splats.
 fn convert(ply: Vec<u8>, format: Format, on_error: OnError) -> Result<(polyhaul::report::Report, usize)> {
     let folder = Folder::new("splat-habits").unwrap();
     let input = folder.file("in.ply", ply).unwrap();
@@ -130,7 +130,7 @@ fn values_that_are_not_finite_are_errors_or_left_out() {
             assert!(convert(ply(&scene), format, OnError::Raise).is_err(), "{format:?} {name}");
         }
     }
-    // A column of a higher degree than is written does not matter.
+    // Columns of a higher degree than the output do not matter.
     let mut scene = scene(5, 2);
     set(&mut scene, "f_rest_5", 3, f32::NAN);
     let low = SplatWriteOptions::default().with_sh_degree(1);
@@ -181,7 +181,7 @@ fn flat_splats_and_doubles_are_completed() {
     }
     let picture = preview_scene(&flat, &PreviewOptions::default().with_size([16, 16])).unwrap();
     assert_eq!(picture.report.warnings.counts()["flat-splats"], 6);
-    // A message names the column.
+    // The message names the column.
     let mut lacking = scene(2, 0);
     remove(&mut lacking, "rot_3");
     assert!(refused(&lacking, Format::Spz).to_string().contains("the column `rot_3` is missing"));
@@ -190,7 +190,7 @@ fn flat_splats_and_doubles_are_completed() {
     assert!(written(&other, Format::Splat, SplatWriteOptions::default()).is_ok());
 }
 
-/// A table whose column has whole numbers alone has integers there.
+/// A column with only whole numbers has integers.
 #[test]
 fn tables_of_splats_may_have_integers() {
     let names = "x,y,z,f_dc_0,f_dc_1,f_dc_2,opacity,scale_0,scale_1,scale_2,rot_0,rot_1,rot_2,rot_3";
@@ -223,7 +223,7 @@ fn axes_of_spz_are_declared_or_given() {
         let expected = read(rub.clone(), Format::Spz, SpzAxes::Rub);
         let turned = read(rdf.clone(), Format::Spz, SpzAxes::Rdf);
         assert!(apart(&expected) < 1e-3 && apart(&turned) < 1e-3, "{version}");
-        // Harmonics and rotations are those of the same splats.
+        // Harmonics and rotations equal those of the original splats.
         let [a, b] = [&expected, &turned].map(|scene| Splats::from_mesh(&scene.meshes[0]).unwrap());
         for (a, b) in a.harmonics.iter().flatten().zip(b.harmonics.iter().flatten()) {
             assert!(a.iter().zip(*b).all(|(a, b)| (a - b).abs() <= 0.13), "{version}");
@@ -232,14 +232,14 @@ fn axes_of_spz_are_declared_or_given() {
             let dot: f32 = a.rotation(at).iter().zip(b.rotation(at)).map(|(a, b)| a * b).sum();
             assert!(dot.abs() > 0.999, "{version}");
         }
-        // Version 4 declares its axes, which count more than those that are given.
+        // Version 4 declares its axes, which override the option.
         let is_declared = version == 4;
         assert_eq!(apart(&read(rdf, Format::Spz, SpzAxes::Rub)) < 1e-3, is_declared);
         assert_eq!(apart(&read(rub, Format::Spz, SpzAxes::Rdf)) < 1e-3, is_declared);
     }
 }
 
-/// A file of version 4, with these extensions in place of its own.
+/// A file of version 4 with other extensions.
 fn with_extensions(file: &[u8], extensions: &[u8]) -> Vec<u8> {
     let mut bytes = file[..16].to_vec();
     bytes[14] |= 2;

@@ -1,4 +1,4 @@
-//! Splats that are packed while they are read have the bytes and the warnings of those that were in memory.
+//! Splats packed while they are read have the same bytes and warnings as splats packed from memory.
 
 use crate::streaming::same;
 use polyhaul::model::splats::{ANTIALIASED, HARMONICS};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 2] = ["a.spz", "a.splat"];
 
-/// A table of splats: `extra` are the columns after the usual ones.
+/// A table of splats; `extra` are columns after the usual ones.
 fn splats(rows: usize, degree: usize, has_normals: bool, extra: Vec<Column>) -> Table {
     let mut state = 9u32;
     let mut column = |name: &str, far: f32| {
@@ -42,7 +42,7 @@ fn written(folder: &Folder, tables: &[Table], [comments, infos]: [&[String]; 2],
     path
 }
 
-/// Writes a file of splats alone.
+/// Writes a file with only splats.
 fn plain(folder: &Folder, degree: usize) -> PathBuf {
     written(folder, &[splats(4000, degree, false, Vec::new())], [&[], &[]], PlyEncoding::LittleEndian)
 }
@@ -118,7 +118,7 @@ fn what_is_not_splats_alone_is_read_as_a_scene() {
         let from = written(&folder, tables, [&[], &[]], PlyEncoding::LittleEndian);
         assert!(NAMES.iter().all(|name| !same(&folder, &from, name, &read, &write)), "{number}");
     }
-    // A comment that names a texture is only text to these formats.
+    // Comments that name a texture are plain text in these formats.
     let textured = ["TextureFile a.png".to_owned()];
     let from = written(&folder, &[splats(rows, 0, false, Vec::new())], [&textured, &[]], PlyEncoding::LittleEndian);
     assert!(same(&folder, &from, "a.spz", &read, &write));
@@ -169,7 +169,7 @@ fn damage_is_the_same_error() {
     let cut = folder.file("cut.ply", &bytes[..bytes.len() - 1]).unwrap();
     let more = folder.file("more.ply", [&bytes[..], b"more"].concat()).unwrap();
     assert!(NAMES.iter().all(|name| !same(&folder, &cut, name, &read, &write)));
-    // Data after the last splat is a warning, of which nothing depends on how it was read.
+    // Data after the last splat is a warning that does not depend on how the file was read.
     assert!(NAMES.iter().all(|name| same(&folder, &more, name, &read, &write)));
 }
 

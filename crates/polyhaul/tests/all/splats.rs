@@ -1,4 +1,4 @@
-//! Tests of the formats of Gaussian splats: files made by hand, and what is written.
+//! Gaussian splat formats: handmade files, and written files.
 
 use crate::support::read_options;
 use polyhaul::model::splats::{ANTIALIASED, SplatColumns, Splats, harmonic_of, opacity_of, unit_quaternion};
@@ -87,14 +87,14 @@ fn numbers_of_files_are_what_their_codes_mean() {
     for name in ["v1_degree3.spz", "v2_degree3.spz", "v3_degree3.spz", "v4.spz"] {
         let scene = read("spz/good", name);
         let splats = Splats::from_mesh(mesh(&scene)).unwrap();
-        // Positions in steps of 1/4, 1 and 0; y and z are turned around.
+        // Positions in steps of 1/4, 1 and 0; y and z are negated.
         assert_eq!(splats.positions[4], [1.0, 4.0, -0.5], "{name}");
         assert!((opacity_of(splats.opacities[1]) - 14.0 / 255.0).abs() < 1e-6, "{name}");
         assert!((splats.harmonics[2][0][1] - (96.0 / 255.0 - 0.5) / 0.15).abs() < 1e-5, "{name}");
         assert!((splats.scales[1][0] - (40.0 / 16.0 - 10.0)).abs() < 1e-6, "{name}");
-        // Green of the first harmonic, which is odd in y: code (41 + 11), turned around.
+        // Green of the first harmonic, which is odd in y: code (41 + 11), negated.
         assert_eq!(splats.harmonics[1][1][0], -(52.0 - 128.0) / 128.0, "{name}");
-        // Blue of the third, which is even in both: code 8 · 41 + 11, modulo 256.
+        // Blue of the third harmonic, which is even in both axes: code 8 · 41 + 11, modulo 256.
         assert_eq!(splats.harmonics[2][3][0], (83.0 - 128.0) / 128.0, "{name}");
     }
     let scene = read("splat/good", "rows.splat");
@@ -107,7 +107,7 @@ fn numbers_of_files_are_what_their_codes_mean() {
     let scene = read("packed_ply/good", "chunks.ply");
     let splats = Splats::from_mesh(mesh(&scene)).unwrap();
     assert_eq!((splats.len(), splats.degree()), (300, 1));
-    // Splat 256 is the first of the second chunk: its x lies between -2 and 1.
+    // Splat 256 is the first of the second chunk: its x is between -2 and 1.
     let part = ((256u64 * 2_654_435_761 + 12_345) as u32 >> 21) as f32 / 2047.0;
     assert!((splats.positions[256][0] - (-2.0 + 3.0 * part)).abs() < 1e-5);
     assert_eq!(splats.harmonics[0][1][0], ((5.0 + 0.5) / 256.0 - 0.5) * 8.0);
@@ -115,7 +115,7 @@ fn numbers_of_files_are_what_their_codes_mean() {
 
 #[test]
 fn splats_come_back_as_precise_as_is_said() {
-    // Positions, opacities, scales, rotations, colors, harmonics: half a step each, and a little for rounding.
+    // Half a step each, plus rounding: positions, opacities, scales, rotations, colors, harmonics.
     let spz = [0.51 / 4096.0, 0.51 / 255.0, 0.51 / 16.0, 5e-6, 0.51 / 38.25, 0.067];
     let splat = [0.0, 0.51 / 255.0, 1e-5, 1e-4, 0.51 / 255.0 / 0.282, 0.0];
     let packed = [0.51 * 40.0 / 1023.0, 0.51 / 255.0, 0.51 * 10.0 / 1023.0, 2e-6, 0.51 * 3.5 / 255.0, 0.51 / 32.0];
@@ -222,7 +222,7 @@ fn spz_is_one_gzip_member() {
     let file = bytes(&scene(100_000, 3), &written(Format::Spz, RunOptions::default()));
     let mut plain = Vec::new();
     let mut rest = &file[..];
-    // This reader stops behind the first member.
+    // This reader stops after the first member.
     flate2::bufread::GzDecoder::new(&mut rest).read_to_end(&mut plain).unwrap();
     assert_eq!((plain.len(), rest.len()), (16 + 100_000 * 65, 0));
     assert_eq!(&plain[..16], b"NGSP\x03\0\0\0\xa0\x86\x01\0\x03\x0c\0\0");
@@ -298,7 +298,7 @@ fn antialiasing_is_kept() {
             let loaded = load(file.clone(), format).value;
             assert!(loaded.comments.iter().any(|comment| comment == "SplatRenderMode: mip"), "{remark}");
             assert!(remarks.is_empty() || loaded.comments == remarks, "{:?}", loaded.comments);
-            // What was written once says it again.
+            // Writing the result again gives the same bytes.
             let again = load(bytes(&loaded, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
             assert_eq!(again.comments, ["SplatRenderMode: mip"]);
         }
@@ -339,7 +339,7 @@ fn names_and_contents_tell_formats() {
     let folder = Folder::new("splats-names").unwrap();
     let path = folder.join("a.compressed.ply");
     polyhaul::write(&scene, &path).unwrap();
-    // By its content alone, it is a PLY file with splats, whose elements are there as tables.
+    // Detected by its content, it is a PLY file with splats, whose elements are also available as tables.
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(mesh(&load(bytes.clone(), Format::Ply).value).positions.len(), 3);
     let tables = Reader::new(Input::Memory(bytes, "x.ply".into())).tables().unwrap().value.tables;
@@ -361,13 +361,13 @@ fn gltf_has_splats_upright_and_gives_them_back() {
     assert_eq!((b.len(), b.degree(), loaded.value.axes), (300, 3, scene.axes));
     let far = differences(&a, &b);
     assert!(far.iter().zip([0.0, 1e-6, 1e-6, 1e-6, 0.0, 0.0]).all(|(far, max)| *far <= max), "{far:?}");
-    // y and z change their signs in the file, where a viewer looks for splats.
+    // The file negates y and z, where viewers expect splats.
     let file = bytes(&scene, &written(Format::Glb, RunOptions::default()));
     let start = 28 + u32::from_le_bytes(file[12..16].try_into().unwrap()) as usize;
     let first = [0, 4, 8].map(|at| f32::from_le_bytes(file[start + at..start + at + 4].try_into().unwrap()));
     let [x, y, z] = a.positions[0];
     assert_eq!(first, [x, -y, -z]);
-    // A mesh beside them is turned, too, and so it stays where it is among them.
+    // A mesh next to the splats is turned as well, and keeps its place among them.
     let mut both = scene.clone();
     both.meshes.push(Mesh { positions: vec![[1.0, 2.0, 3.0]].into(), ..Mesh::default() });
     both.objects.clear();
@@ -395,7 +395,7 @@ fn splats_of_moved_objects_are_moved_where_a_format_has_no_objects() {
         Splats::from_mesh(mesh(&loaded)).unwrap().positions,
         Splats::from_mesh(mesh(&placed)).unwrap().positions
     );
-    // So are axes and scale.
+    // The same for axes and scale.
     let axes = polyhaul::model::Axes::BLENDER;
     let mut options = written(Format::Spz, RunOptions::default());
     options.scene =

@@ -1,4 +1,4 @@
-//! Conversions part by part give the bytes and the warnings of those as a whole, or are given up for them.
+//! Conversions in parts have the same bytes and warnings as conversions as a whole, or are declined.
 
 use polyhaul::model::{Bounds, Column, Table, Values};
 use polyhaul::options::{ColumnName, Compression, OnError, RowOptions};
@@ -7,11 +7,11 @@ use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::options::PlyEncoding;
 use std::path::Path;
 
-/// Bytes of a part with which files of a megabyte are streamed, and with which they are not.
+/// Part size for which files of a megabyte are streamed, and one for which they are not.
 const SMALL: usize = 20_000;
 const LARGE: usize = 1 << 30;
 
-/// How a conversion went: the bytes, the warnings, and whether it was streamed.
+/// Outcome of a conversion: bytes, warnings, and whether it was streamed.
 type Outcome = Result<(Vec<u8>, Vec<String>, bool), String>;
 
 fn convert(from: &Path, to: &Path, part: usize, read: &ReadOptions, write: &WriteOptions) -> Outcome {
@@ -37,7 +37,7 @@ fn convert(from: &Path, to: &Path, part: usize, read: &ReadOptions, write: &Writ
     Ok((bytes, warnings, is_streamed))
 }
 
-/// Converts both ways; returns whether small parts made it a stream.
+/// Converts in both ways; returns whether small parts were streamed.
 #[track_caller]
 pub(crate) fn same(folder: &Folder, from: &Path, name: &str, read: &ReadOptions, write: &WriteOptions) -> bool {
     let whole = convert(from, &folder.join(&format!("whole-{name}")), LARGE, read, write);
@@ -58,7 +58,7 @@ pub(crate) fn same(folder: &Folder, from: &Path, name: &str, read: &ReadOptions,
     }
 }
 
-/// Vertices with numbers of several types, and faces; `lengths` are the lengths of their lists, repeated.
+/// Vertices with values of several types, and faces; `lengths` are the lengths of their lists, repeated.
 fn mesh(rows: usize, lengths: &[usize]) -> Vec<Table> {
     let column = |name: &str, values: Values| Column { name: name.into(), values, offsets: None };
     let floats = |step: f32| Values::F32((0..rows).map(|row| (row as f32 * step).sin()).collect());
@@ -117,14 +117,14 @@ fn every_target_has_the_same_bytes() {
 fn lists_of_other_lengths_are_found_wherever_they_are() {
     let folder = Folder::new("streaming-lengths").unwrap();
     let mut lengths = vec![3; 40_000];
-    // The file is as large as if all were alike.
+    // The file has the same size as if all rows were alike.
     lengths[30_000] = 2;
     lengths[30_001] = 4;
     let from = write_mesh(&folder, "a.ply", &mesh(lengths.len(), &lengths), PlyEncoding::LittleEndian);
     for name in ["b.ply", "b.csv"] {
         assert!(!same(&folder, &from, name, &ReadOptions::default(), &WriteOptions::default()), "{name}");
     }
-    // A face of a corner less takes the place of another.
+    // Replaces a face by one with a corner less.
     let mut bytes = std::fs::read(&from).unwrap();
     let end = bytes.len() - 14 * 5_000;
     assert_eq!(bytes[end], 3);
@@ -173,7 +173,7 @@ fn elements_columns_and_codecs_are_those_asked_for() {
     assert!(!same(&folder, &from, "a.csv", &read, &write));
     read.table = polyhaul::options::TableReadOptions::default();
     read.table.element = Some("face".into());
-    // Lists cannot be rows of numbers.
+    // Lists cannot be written as rows of numbers.
     assert!(!same(&folder, &from, "a.csv", &read, &write));
     read.table.columns = Some(vec![ColumnName::Name("flags".into())]);
     assert!(same(&folder, &from, "a.csv", &read, &write));
@@ -186,7 +186,7 @@ fn what_is_unusual_is_read_as_a_whole() {
     let folder = Folder::new("streaming-unusual").unwrap();
     let read = ReadOptions::default();
     let write = WriteOptions::default();
-    // A list that is longer than the type that the first ones need can count.
+    // A list that is longer than the length type chosen for the first ones can count.
     let mut tables = mesh(40_000, &[3]);
     tables[1] = mesh(40_000, &[vec![3; 39_999], vec![300]].concat()).remove(1);
     let longer = write_mesh(&folder, "longer.ply", &tables, PlyEncoding::LittleEndian);
@@ -196,7 +196,7 @@ fn what_is_unusual_is_read_as_a_whole() {
     let cut = folder.file("cut.ply", &good[..good.len() - 9]).unwrap();
     assert!(!same(&folder, &cut, "a.ply", &read, &write));
     let more = folder.file("more.ply", [&good[..], b"more"].concat()).unwrap();
-    // Data after the last row does not change what was read before it.
+    // Data after the last row does not affect the rows before it.
     assert!(same(&folder, &more, "a.ply", &read, &write));
     assert!(same(&folder, &more, "a.ply", &read.clone().with_on_error(OnError::Warn), &write));
     assert!(!same(&folder, &more, "a.ply", &read.clone().with_strict(true), &write));
@@ -247,7 +247,7 @@ fn chosen_rows_have_the_same_bytes() {
         columns.table.columns = Some(vec![ColumnName::Name("time".into())]);
         assert!(same(&folder, &from, "b.csv", &columns, &WriteOptions::default()), "{number}");
     }
-    // What is wrong is the same, too.
+    // Errors are the same, too.
     for rows in [filter("nope > 0"), filter("vertex_indices > 0"), RowOptions::default().with_every(0)] {
         let read = ReadOptions::default().with_rows(rows);
         assert!(!same(&folder, &from, "c.ply", &read, &WriteOptions::default()));
@@ -269,7 +269,7 @@ fn rows_of_a_file_are_those_of_its_scene() {
     assert!(mesh.positions.iter().zip(x).all(|(position, x)| position[0] == *x));
     let Values::U32(corners) = &tables[1].columns[0].values else { panic!() };
     assert_eq!(mesh.faces.corner_positions, *corners);
-    // Batches are those rows, whatever their size.
+    // Batches contain the same rows, whatever their size.
     for bytes in [1, 1 << 10, 1 << 30] {
         let mut rows = Vec::new();
         let batches = Reader::new(&*from).options(&read).batches(bytes, |batch| {
@@ -303,7 +303,7 @@ fn elements_that_refer_to_chosen_vertices_may_have_any_columns() {
     let loaded = Reader::new(&*folder.join("parts-a.ply")).tables().unwrap().value.tables;
     assert!(loaded.iter().all(|table| table.row_count > 100 && table.row_count < 40_000));
 
-    // The first face, which determines how lists are counted, may be dropped.
+    // The first face, which determines the type of list lengths, may be dropped.
     let mut tables = mesh(40_000, &[3]);
     tables[1] = mesh(40_000, &[vec![300], vec![3; 39_999]].concat()).remove(1);
     let from = write_mesh(&folder, "long.ply", &tables, PlyEncoding::LittleEndian);
@@ -326,14 +326,14 @@ fn batches_end_once_whatever_is_wrong_with_the_file() {
     });
     assert_eq!((count, report.unwrap().warnings.total()), (40_000, 1));
     assert!(sizes.len() > 2 && sizes.iter().all(|&rows| rows > 0));
-    // An error of the caller ends it, of whatever kind.
+    // An error of the caller ends the job, whatever its kind.
     let mut calls = 0;
     let failed = Reader::new(&*more).batches(1 << 18, |_| {
         calls += 1;
         Err(Error::new(polyhaul::ErrorKind::Malformed, "enough"))
     });
     assert_eq!((failed.unwrap_err().to_string().as_str(), calls), ("enough", 1));
-    // What is cut is an error, after the batches before it.
+    // A truncated file is an error, after the batches before the end.
     let cut = folder.file("cut.ply", &good[..good.len() / 4]).unwrap();
     let failed = Reader::new(&*cut).batches(1 << 16, |_| Ok(())).unwrap_err();
     assert!(failed.to_string().contains("cut.ply"), "{failed}");

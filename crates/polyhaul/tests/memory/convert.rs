@@ -1,5 +1,5 @@
-//! Converting holds what was read once, and gives the rest back. A binary of its own, for its allocator; its counters
-//! are the process's, so there is one test.
+//! Converting stores the content once, and frees it afterwards. A separate binary for its allocator; a single test,
+//! since the counters are global.
 
 use polyhaul::model::{Column, Mesh, Table, Values};
 use polyhaul::options::RunOptions;
@@ -8,10 +8,10 @@ use polyhaul_testkit::alloc;
 use polyhaul_testkit::corpus::Folder;
 
 const MIB: u64 = 1 << 20;
-/// What a job may take beyond the arrays and its limit.
+/// Allowed memory beyond the arrays and the limit.
 const EXTRA_BYTES: u64 = 8 * MIB;
 
-/// Vertices in a closed ring of triangles, with a column of their own.
+/// Vertices in a closed ring of triangles, with an additional column.
 fn ring(count: usize) -> [Table; 2] {
     let floats = |name: &str, step: f32| Column {
         name: name.into(),

@@ -1,5 +1,5 @@
-//! Memory beyond the model stays within the limit while PLY, STL and OFF are written and STL and OFF are read. A binary
-//! of its own, for its allocator; its counters are the process's, so there is one test.
+//! Memory beyond the model stays within the limit while PLY, STL and OFF are written, and STL and OFF are read. A
+//! separate binary for its allocator; a single test, since the counters are global.
 
 use polyhaul::model::{Column, Domain, Elements, Mesh, Scene, Values};
 use polyhaul::options::{Digits, RunOptions, SceneWriteOptions};
@@ -8,7 +8,7 @@ use polyhaul_testkit::alloc;
 use polyhaul_testkit::options::PlyEncoding;
 
 const MIB: u64 = 1 << 20;
-/// What a job may take beyond its limit.
+/// Allowed memory beyond the limit.
 const EXTRA_BYTES: u64 = 8 * MIB;
 
 /// A strip of triangles with an attribute of each kind.
@@ -66,7 +66,7 @@ fn the_limit_holds_whatever_the_size() {
             let options = ReadOptions::default().with_run(run);
             let (loaded, used) = alloc::measure(|| polyhaul::Reader::new(&path).options(&options).scene());
             let model: u64 = loaded.unwrap().value.meshes.iter().map(Mesh::heap_bytes).sum();
-            // Arrays of an unknown size double as they grow.
+            // Arrays of unknown size double as they grow.
             let max_bytes = if ascii { 2 * model } else { model };
             assert!(
                 used.peak_bytes <= max_bytes + memory_limit + EXTRA_BYTES,

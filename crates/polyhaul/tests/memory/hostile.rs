@@ -1,5 +1,4 @@
-//! Scenes that break the rules of the model, one number at a time: never a panic, never a file that
-//! cannot be read.
+//! Scenes that break the rules of the model, one number at a time: never a panic, never an unreadable file.
 
 use super::write_support::*;
 use polyhaul::model::{Counts, Elements, NONE, Run, Scene};
@@ -10,7 +9,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-/// A loop that never ends fails early.
+/// An endless loop fails early.
 const MAX_BYTES: u64 = 1 << 30;
 
 const TEXT: &str = "o a\nv 0 0 0 1 1 1\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0 1\nvt 1 1\nvn 0 0 1\nusemtl red\ng left\ns 1
@@ -64,7 +63,7 @@ fn counts<'a>(counts: &'a mut Counts, name: &'static str, out: &mut Fields<'a>) 
 
 type Cut = (&'static str, fn(&mut Scene));
 
-/// Arrays whose lengths do not fit.
+/// Arrays with inconsistent lengths.
 const CUTS: [Cut; 18] = [
     ("colors", |s| s.meshes[0].colors.to_mut().unwrap().truncate(1)),
     ("more colors", |s| s.meshes[0].colors.to_mut().unwrap().resize(99, [1.0; 4])),
@@ -86,7 +85,7 @@ const CUTS: [Cut; 18] = [
     ("no control points", |s| s.meshes[0].curves[0].control_points.clear()),
 ];
 
-/// The broken scenes, with the name of what is broken.
+/// Broken scenes, with the name of what is broken.
 fn broken() -> Vec<(String, Scene)> {
     let mut sound = read(TEXT);
     let mut out = Vec::new();
@@ -107,7 +106,7 @@ fn broken() -> Vec<(String, Scene)> {
         cut(&mut scene);
         let counts = scene.meshes[0].counts();
         out.push((format!("{name}: cut"), scene.clone()));
-        // Without objects, and with objects that end where the mesh does.
+        // Without objects, and with objects that end at the end of the mesh.
         scene.objects.iter_mut().for_each(|object| object.end = least(object.end, counts));
         scene.objects.iter_mut().for_each(|object| object.start = least(object.start, counts));
         out.push((format!("{name}: cut, objects too"), scene.clone()));
@@ -134,11 +133,11 @@ fn variants() -> Vec<WriteOptions> {
     vec![plain(), cut, with(groups), with(object_groups), with(triangles)]
 }
 
-/// Faults by what was broken: how many, and the first.
+/// Faults by what was broken: their number, and the first.
 type Faults = BTreeMap<String, (usize, String)>;
 
-/// What every broken scene did: those that panicked or ended in a wrong kind of error, and those that
-/// were written as something that cannot be read.
+/// Faults of all broken scenes: those that panicked or returned a wrong kind of error, and those that were written as
+/// unreadable files.
 fn faults() -> &'static [Faults; 2] {
     static FAULTS: OnceLock<[Faults; 2]> = OnceLock::new();
     FAULTS.get_or_init(|| {
@@ -182,8 +181,8 @@ fn the_sound_scene_is_sound() {
     }
 }
 
-/// An index out of range, an offset that falls, a run out of order: an error, or something is
-/// written, but nothing panics and nothing goes on for ever.
+/// An index out of range, a decreasing offset, runs out of order: an error or some output, but no panic and no endless
+/// loop.
 #[test]
 fn nothing_panics() {
     let _alone = crate::alone();
@@ -191,7 +190,7 @@ fn nothing_panics() {
     assert!(panics.is_empty(), "{panics:#?}");
 }
 
-/// What is not refused is a file that can be read.
+/// Scenes that are not rejected are written as readable files.
 #[test]
 fn what_is_written_can_be_read() {
     let _alone = crate::alone();

@@ -1,4 +1,4 @@
-//! Allocations and calls of reading images are in proportion to the file.
+//! Allocations and calls of reading images are proportional to the file.
 
 use crate::alone;
 use polyhaul::model::Image;
@@ -9,10 +9,10 @@ use polyhaul_testkit::hostile::{Hostile, Sizes};
 use polyhaul_testkit::images::SHAPES;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// One test at a time, and none that takes all memory.
+/// One test at a time, without one that takes all memory.
 fn options(threads: usize) -> ReadOptions {
     let run = RunOptions::default().with_threads(Some(threads));
-    // No limit helps.
+    // Without limits.
     let limits = Limits::default().with_pixels(u64::MAX);
     ReadOptions::default().with_run(run).with_limits(limits)
 }
@@ -21,7 +21,7 @@ fn image(input: Input, options: &ReadOptions) -> Result<Image> {
     Reader::new(input).options(options).image().map(|loaded| loaded.value)
 }
 
-/// Four times the file takes few more allocations, and calls in proportion: nothing comes with a row or a packet.
+/// Four times the file takes few more allocations, and proportionally more calls: none for each row or packet.
 #[test]
 fn nothing_is_allocated_or_asked_for_each_row() {
     let _alone = alone();

@@ -1,5 +1,5 @@
-//! How much memory jobs take: a binary of its own for its allocator, whose counters are the process's. Each test takes
-//! [`alone`], so that no other works meanwhile.
+//! Memory use of jobs: a separate binary for its allocator, whose counters are global. Each test holds [`alone`], so
+//! that tests run one at a time.
 
 mod convert;
 mod formats;
@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The turn of one test.
+/// Lets one test run at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,5 +1,5 @@
-//! Reading hostile pbrt needs no more memory than the input, and writing no more than the limit. A binary of its own,
-//! for its allocator; its counters are the process's, so one test runs at a time.
+//! Reading hostile pbrt needs no more memory than the input, and writing no more than the limit. A separate binary for
+//! its allocator; one test runs at a time, since the counters are global.
 
 use crate::alone;
 use polyhaul::model::Scene;
@@ -11,16 +11,16 @@ use polyhaul_testkit::pbrt::hostile::{IncludeKind, Trap, fan};
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
-/// What work may take beyond its limit.
+/// Allowed memory beyond the limit.
 const EXTRA_BYTES: u64 = 8 * MIB;
 
-/// How often the part of a trap stands in so many bytes.
+/// The number of repetitions of a trap's part in the given size.
 fn count_of(trap: Trap, bytes: u64) -> u64 {
     let [few, more] = [1000, 2000].map(|count| trap.text(count).len() as u64);
     bytes * 1000 / (more - few).max(1)
 }
 
-/// Names that stand once each take eleven times their text, more than anything else.
+/// Distinct names take eleven times their text, more than anything else.
 #[test]
 fn what_hurts_takes_as_much_as_its_text_backs() {
     let _turn = alone();
@@ -41,7 +41,7 @@ fn what_hurts_takes_as_much_as_its_text_backs() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A few bytes that ask for ten thousand million files.
+/// A few bytes that request ten billion files.
 #[test]
 fn a_fan_of_files_takes_little() {
     let _turn = alone();

@@ -1,5 +1,5 @@
-//! Records as text: the same bytes for any number of threads, into buffers and sinks, with errors that say where. A
-//! binary of its own for its allocator, whose counters are the process's: one test runs at a time.
+//! Records as text: the same bytes for any number of threads, into buffers and sinks, with errors that state their
+//! location. A separate binary for its allocator; one test runs at a time, since the counters are global.
 
 use crate::alone;
 use polyhaul::options::{Cancel, Codec, RunOptions, RunTasks, ThreadPool};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 const RECORD_BYTES: usize = 8;
 const THREADS: [usize; 4] = [1, 2, 3, 7];
 
-/// Values of all lengths: later ones are longer.
+/// Values with texts of all lengths; later ones are longer.
 fn records(count: usize) -> Vec<u8> {
     let mut records = Vec::with_capacity(count * RECORD_BYTES);
     for row in 0..count {
@@ -53,7 +53,7 @@ fn run(threads: usize) -> RunOptions {
     RunOptions::default().with_threads(Some(threads))
 }
 
-/// What a writer got.
+/// Collects written bytes.
 #[derive(Clone, Default)]
 struct Written(std::sync::Arc<Mutex<Vec<u8>>>);
 
@@ -128,7 +128,7 @@ fn nothing_is_allocated_from_row_to_row() {
                 length.unwrap();
                 used.count
             });
-            // The harness allocates too, now and then.
+            // The test harness sometimes allocates, too.
             counts.min().unwrap_or_default()
         };
         let counts = (count(&few), count(&many));
@@ -268,11 +268,11 @@ fn files_are_compressed_and_replaced_as_a_whole() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// How many records a child formats; no other test looks at it.
+/// The number of records that a child process formats; used by a single test.
 #[cfg(target_os = "linux")]
 const CHILD: &str = "POLYHAUL_TEST_ROWS";
 
-/// What strace watches: it does nothing where nobody asks for it.
+/// The process that strace watches; does nothing unless requested.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_child_formats_rows() {
@@ -282,8 +282,7 @@ fn a_child_formats_rows() {
     rows::format_rows(&format(), &columns(&records), &mut out, &run(3)).unwrap();
 }
 
-/// A contended lock is a call of futex: more rows do not need more of them. Starting and joining
-/// threads takes some.
+/// A contended lock calls futex: more rows do not need more such calls. Starting and joining threads takes some.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_lock_is_taken_from_row_to_row() {

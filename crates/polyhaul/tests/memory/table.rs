@@ -1,5 +1,5 @@
-//! Reading needs the columns and the limit as memory; writing only the limit. A binary of its own, for its
-//! allocator; its counters are the process's, so one test runs at a time.
+//! Reading needs memory for the columns and the limit, writing only for the limit. A separate binary for its allocator;
+//! one test runs at a time, since the counters are global.
 
 use crate::alone;
 use polyhaul::model::{Column, Scalar, Table, Values};
@@ -10,10 +10,10 @@ use std::io::Read;
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
-/// What work may take beyond its limit.
+/// Allowed memory beyond the limit.
 const EXTRA_BYTES: u64 = 8 * MIB;
 
-/// The same bytes again and again.
+/// Repeats the same bytes.
 struct Repeat {
     bytes: &'static [u8],
     left: usize,
@@ -45,10 +45,10 @@ fn reading_takes_the_columns_and_the_limit() {
             alloc::measure(|| Reader::new(Input::Shared(text.clone(), "x.txt".into())).options(&options).tables());
         let columns = 12 * rows as u64;
         assert_eq!(result.unwrap().value.tables[0].heap_bytes(), columns);
-        // Columns are a little too large before their end is known.
+        // Columns are slightly too large until their end is known.
         let max_bytes = columns + columns / 40 + memory_limit + EXTRA_BYTES;
         assert!(used.peak_bytes <= max_bytes, "{} MiB of {}", used.peak_bytes / MIB, max_bytes / MIB);
-        // A stream says nothing of its size: then columns double.
+        // The size of a stream is unknown, so columns double.
         let reader = Repeat { bytes: ROW, left: rows };
         let (result, used) =
             alloc::measure(|| Reader::new(Input::Reader(Box::new(reader), "x.txt".into())).options(&options).tables());

@@ -1,6 +1,5 @@
-//! Memory beyond the model stays within the limit, and the number of allocations does not depend on
-//! the size. A binary of its own, for its allocator; its counters are the process's, so one test runs at
-//! a time.
+//! Memory beyond the model stays within the limit, and the number of allocations does not depend on the size. A
+//! separate binary for its allocator; one test runs at a time, since the counters are global.
 
 use polyhaul::model::{Counts, Elements, Material, Mesh, Object, Run, Scene};
 use polyhaul::options::RunOptions;
@@ -9,7 +8,7 @@ use polyhaul_testkit::alloc::{self, Use};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts what it is given.
+/// Counts the bytes written to it.
 struct Length(&'static AtomicU64);
 
 impl Write for Length {
@@ -23,7 +22,7 @@ impl Write for Length {
     }
 }
 
-/// What a write takes, and how many bytes it writes.
+/// Memory use of a write, and the number of bytes written.
 fn measure(scene: &Scene, threads: usize, memory_limit: u64, options: &WriteOptions) -> (Use, u64) {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
@@ -36,10 +35,10 @@ fn measure(scene: &Scene, threads: usize, memory_limit: u64, options: &WriteOpti
 }
 
 const MIB: u64 = 1 << 20;
-/// What a write may take beyond its limit.
+/// Allowed memory of a write beyond its limit.
 const EXTRA_BYTES: u64 = 16 * MIB;
 
-/// Complaints about writes that take more than they may.
+/// Complaints about writes that exceed their allowance.
 #[derive(Default)]
 struct Complaints(Vec<String>);
 
@@ -69,7 +68,7 @@ fn whole(name: &str, mesh: &Mesh) -> Object {
     Object { name: name.into(), end: mesh.counts(), ..Object::default() }
 }
 
-/// Rows of quads with everything: about 140 bytes of text for each.
+/// Rows of quads with all attributes: about 140 bytes of text each.
 fn quads(count: u32) -> Scene {
     let mut mesh = Mesh::default();
     for i in 0..count {
@@ -89,7 +88,7 @@ fn quads(count: u32) -> Scene {
     Scene { objects: vec![whole("grid", &mesh)], meshes: vec![mesh], ..Scene::default() }
 }
 
-/// Triangles first, then large polygons: the average says nothing about either.
+/// Triangles first, then large polygons: the average represents neither.
 fn uneven(triangles: u32, polygons: u32, corners: u32) -> Scene {
     let mut mesh = Mesh { positions: vec![[0.5; 3]; 100_000].into(), ..Mesh::default() };
     let sizes = (0..triangles).map(|_| 3).chain((0..polygons).map(|_| corners));
@@ -103,7 +102,7 @@ fn uneven(triangles: u32, polygons: u32, corners: u32) -> Scene {
     Scene { objects: vec![whole("uneven", &mesh)], meshes: vec![mesh], ..Scene::default() }
 }
 
-/// Two materials in turn, face by face, with long names.
+/// Two materials, alternating by face, with long names.
 fn long_names(faces: u32, name_bytes: usize) -> Scene {
     let mut mesh = Mesh { positions: vec![[0.5; 3]; 3].into(), ..Mesh::default() };
     mesh.faces.offsets = (0..=faces).map(|i| 3 * i).collect();

@@ -1,5 +1,5 @@
-//! One changed byte never breaks a reading: the result is an error or a valid content, the same in every way, and takes
-//! no more memory than the bytes back.
+//! A single changed byte never breaks a read: the result is an error or valid content, equal in every way of reading,
+//! and takes no more memory than the bytes justify.
 
 use crate::content::{Outcome, Reading};
 use crate::is_whole;
@@ -13,11 +13,11 @@ use polyhaul_testkit::random::Random;
 
 crate::test_each_format!(check);
 
-/// Files above this size are left out.
+/// Larger files are skipped.
 const MAX_BYTES: usize = 64 << 10;
-/// Up to this size, reading takes about the same time.
+/// Reading takes about the same time up to this size.
 const SMALL_BYTES: usize = 400;
-/// One change in this many is also read in another way.
+/// One in this many changes is also read in another way.
 const OTHER_WAY_SHARE: usize = 6;
 
 fn check(rows: &[&Samples], test: &str) {
@@ -39,12 +39,12 @@ fn check_row(row: &Samples) {
     }
 }
 
-/// How many bytes of a sample are changed: up to `max` of a small one, and fewer of those that take longer to read.
+/// Number of bytes of a sample to change: up to `max` in a small sample, fewer in samples that take longer to read.
 fn places(size: usize, max: usize) -> usize {
     if is_whole() { size.max(1) } else { size.min(max * SMALL_BYTES / size.max(SMALL_BYTES)).max(1) }
 }
 
-/// How many bytes of each small sample are changed, so that they are `changed_bytes` together with all others.
+/// Number of bytes to change in each small sample, for a total of `changed_bytes` over all samples.
 fn places_of_small_samples(samples: &[Sample], changed_bytes: usize) -> usize {
     let changed = |max: usize| samples.iter().map(|sample| places(sample.bytes.len(), max)).sum::<usize>();
     (1..MAX_BYTES).find(|&max| changed(max) >= changed_bytes).unwrap_or(MAX_BYTES)

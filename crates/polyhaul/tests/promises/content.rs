@@ -1,4 +1,4 @@
-//! The result of reading a sample: what is compared between two readings, and what must hold for any of them.
+//! Results of reading a sample: how two of them are compared, and the rules that all of them follow.
 
 use polyhaul::model::{ChannelSamples, Image, Samples as Pixels, Scene, Table, Texture};
 use polyhaul::report::Report;
@@ -7,12 +7,12 @@ use polyhaul_testkit::scene::broken_rule;
 use polyhaul_testkit::summary::hash;
 use std::fmt::Debug;
 
-/// What a file is read as.
+/// The kind of content to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     Scene,
     Tables,
-    /// The text of a table as one array.
+    /// A text table as one array.
     Array,
     Image,
     Texture,
@@ -22,7 +22,7 @@ impl Reading {
     pub const ALL: [Reading; 5] = [Reading::Scene, Reading::Tables, Reading::Array, Reading::Image, Reading::Texture];
 }
 
-/// The content of a file.
+/// Content of a file.
 #[derive(Debug)]
 pub enum Content {
     Scene(Scene),
@@ -32,19 +32,19 @@ pub enum Content {
     Texture(Texture),
 }
 
-/// The result of a reading.
+/// Result of a read.
 #[derive(Debug)]
 pub struct Outcome {
     pub content: Result<Content, Error>,
-    /// The warnings as text; empty if the reading failed.
+    /// Warnings as text; empty if the read failed.
     pub warnings: String,
-    /// The size of the content in memory.
+    /// Size of the content in memory.
     pub content_bytes: u64,
-    /// The name of the file in messages, and the name that stands for it in comparisons.
+    /// Name of the file in messages, and the name that replaces it in comparisons.
     pub names: Option<[String; 2]>,
 }
 
-/// The longest message of an error.
+/// Maximum length of an error message.
 const MAX_MESSAGE_BYTES: usize = 2000;
 
 impl Outcome {
@@ -61,7 +61,7 @@ impl Outcome {
         self.content.as_ref().err()
     }
 
-    /// Everything that two readings of the same bytes must agree on.
+    /// Text of everything that two reads of the same bytes must agree on.
     pub fn text(&self) -> String {
         let text = match &self.content {
             Ok(content) => content.text() + &self.warnings,
@@ -77,10 +77,10 @@ impl Outcome {
         }
     }
 
-    /// Whether both readings have the same result.
+    /// Whether both reads have the same result.
     fn is_same(&self, other: &Outcome) -> bool {
         match (&self.content, &other.content) {
-            // Large render scenes are equal by content, whatever pieces they were read in.
+            // Large render scenes are compared by content, whatever pieces they were read in.
             (Ok(Content::Scene(one)), Ok(Content::Scene(two))) if one.render.is_some() => {
                 one == two && self.renamed(&self.warnings) == other.renamed(&other.warnings)
             }
@@ -91,7 +91,7 @@ impl Outcome {
         }
     }
 
-    /// The first difference from another result, for messages; `None` if they are the same.
+    /// Describes the first difference from another result; `None` if they are equal.
     pub fn difference(&self, other: &Outcome) -> Option<String> {
         const CONTEXT_BYTES: usize = 200;
         if self.is_same(other) {
@@ -107,7 +107,7 @@ impl Outcome {
         Some(format!("at byte {start}:\n{}\n--- not\n{}", shown(&left), shown(&right)))
     }
 
-    /// A rule that no result may break, whatever the bytes were, in words.
+    /// Describes a rule that this result breaks, if any, whatever the bytes were.
     pub fn broken_rule(&self) -> Option<String> {
         match &self.content {
             Ok(content) => content.broken_rule(),
@@ -116,7 +116,7 @@ impl Outcome {
     }
 }
 
-/// The rules of errors: the file is to blame, and the message is short.
+/// Rules of errors: they blame the file, and the message is short.
 fn broken_error(error: &Error) -> Option<String> {
     let rule = match error.kind() {
         ErrorKind::Internal | ErrorKind::Memory | ErrorKind::Host | ErrorKind::Cancelled => "is not the file's fault",
@@ -127,7 +127,7 @@ fn broken_error(error: &Error) -> Option<String> {
 }
 
 impl Content {
-    /// All values, bit by bit; samples of images are hashed.
+    /// All values, bit by bit; image samples are hashed.
     fn text(&self) -> String {
         match self {
             Content::Scene(scene) => format!("{scene:?}"),
@@ -155,7 +155,7 @@ impl Content {
         }
     }
 
-    /// How many rows of each kind there are: what a prefix must not have fewer of.
+    /// The number of rows of each kind, which a prefix must not have fewer of.
     pub fn counts(&self) -> Vec<u64> {
         match self {
             Content::Scene(scene) => match &scene.render {

@@ -1,4 +1,4 @@
-//! Work is linear in the input: sixteen times the bytes take about sixteen times the time and the allocations.
+//! Work is linear in the input: sixteen times the bytes take about sixteen times the time and allocations.
 
 use crate::isolated::isolated;
 use crate::samples::{Samples, Shape, Source, Way};
@@ -7,10 +7,10 @@ use polyhaul_testkit::hostile::Sizes;
 
 crate::test_each_format!(check);
 
-/// Sizes of inputs, and others for what looks too slow.
+/// Sizes of inputs, and larger sizes for inputs that look too slow.
 const SIZES: [[usize; 2]; 2] = [[12_000, 12_000 * growth::RATIO], [48_000, 48_000 * growth::RATIO]];
 
-/// How often what looks too slow is measured again.
+/// Number of retries for inputs that look too slow.
 const RETRIES: usize = 4;
 
 fn check(rows: &[&Samples], test: &str) {
@@ -32,14 +32,14 @@ fn complaints_about(row: &Samples, shape: &Shape) -> Vec<String> {
     for (name, way) in ways() {
         for &reading in row.readings {
             let read = |bytes: &Vec<u8>| {
-                // Chunks of 0 bytes are thirds of the file.
+                // A chunk size of 0 stands for a third of the file.
                 let chunk_bytes = way.chunk_bytes.map(|size| if size == 0 { bytes.len() / 3 } else { size });
                 drop(row.read(bytes, reading, &way.with_run(1, chunk_bytes)));
             };
             let mut complaint = growth::too_fast(&inputs, read);
             if complaint.is_some() {
                 let larger_inputs = larger_sizes.map(|size| (shape.make)(size));
-                // What other programs do passes; work that is not linear stays.
+                // Disturbances by other programs pass; nonlinear work stays.
                 for _ in 0..RETRIES {
                     complaint = complaint.and_then(|_| growth::too_fast(&larger_inputs, read));
                 }
@@ -51,7 +51,7 @@ fn complaints_about(row: &Samples, shape: &Shape) -> Vec<String> {
     complaints
 }
 
-/// Ways in which costs differ.
+/// Ways of reading with different costs.
 fn ways() -> [(&'static str, Way); 5] {
     [
         ("as it is", Way::default()),

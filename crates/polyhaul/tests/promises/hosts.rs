@@ -1,5 +1,4 @@
-//! A host that fails, panics or claims more bytes than were requested is to blame, at whatever byte, and is not called
-//! again.
+//! A host that fails, panics or claims more bytes than requested is blamed, at any byte, and is not called again.
 
 use crate::samples::{Samples, Source, Way};
 use polyhaul::ErrorKind;
@@ -10,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 crate::test_each_format!(check);
 
-/// Samples of a row.
+/// Number of samples per row.
 const SAMPLES: usize = 4;
-/// Places of faults in a sample.
+/// Number of fault positions per sample.
 const PLACES: usize = 12;
 
 fn check(rows: &[&Samples], _: &str) {

@@ -1,5 +1,5 @@
-//! Every limit at one less than needed, at what is needed, and at one more. The error names the limit, its value and
-//! how to raise it, for any threads and chunks.
+//! Tests every limit at one less than needed, at the exact value, and at one more. The error names the limit, its value
+//! and how to raise it, for any threads and chunks.
 
 use crate::content::Outcome;
 use crate::samples::{LimitSample, Sample, Samples, Source, Way, is_packed, limit_of, limited};
@@ -10,7 +10,7 @@ use polyhaul_testkit::packed::{CODECS, pack};
 
 crate::test_each_format!(check);
 
-/// Samples of a row that are compressed.
+/// Number of compressed samples per row.
 const PACKED_SAMPLES: usize = 3;
 
 fn check(rows: &[&Samples], _: &str) {
@@ -25,7 +25,7 @@ fn check(rows: &[&Samples], _: &str) {
     }
 }
 
-/// The plain bytes of the file that is read count, if it is compressed.
+/// For compressed files, the decompressed bytes of the main file count.
 fn check_decompressed_bytes(row: &Samples, sample: &Sample) {
     if row.split.is_some() || is_packed(&sample.bytes) {
         return;

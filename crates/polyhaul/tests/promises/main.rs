@@ -1,8 +1,8 @@
 //! The promises of every format, tested with the samples of its row in [`rows`].
 //!
-//! A file for each promise, with a test for each format: `bytes::obj`. Rows are found by format, and a format of the
-//! registry without a row, or without samples for one of the promises, fails [`registry`]. What only one format
-//! promises, and the values that its files have, is tested in `tests/all`.
+//! There is a file for each promise, with a test for each format: `bytes::obj`. Rows are found by format; a format of
+//! the registry without a row, or without samples for one of the promises, fails [`registry`]. Promises of a single
+//! format, and the values in its files, are tested in `tests/all`.
 //!
 //! `POLYHAUL_PROMISES=whole` tries every prefix and every byte of every file up to 64 KB, which takes many minutes;
 //! without it, larger files are sampled.
@@ -29,7 +29,7 @@ use samples::Samples;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Defines a test for each format, which calls a function with each row of the format and the name of the test.
+/// Defines a test for each format, which calls a function with the rows of the format and the name of the test.
 macro_rules! test_each_format {
     ($check:path) => {
         crate::test_each_format! { $check:
@@ -51,7 +51,7 @@ macro_rules! test_each_format {
 }
 use test_each_format;
 
-/// Calls `check` with all rows of a format that is built, and the name of the test.
+/// Calls `check` with all rows of a format, if it is built, and the name of the test.
 fn check_rows(format: &str, test: &str, check: fn(&[&Samples], &str)) {
     let rows = rows::of(format);
     if rows.iter().all(|row| row.format.is_built()) {
@@ -60,7 +60,7 @@ fn check_rows(format: &str, test: &str, check: fn(&[&Samples], &str)) {
     }
 }
 
-/// Whether all of the test data is tried, however long it takes.
+/// Whether to try all test data, however long it takes.
 fn is_whole() -> bool {
     std::env::var("POLYHAUL_PROMISES").is_ok_and(|value| value == "whole")
 }

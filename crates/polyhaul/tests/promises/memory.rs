@@ -1,5 +1,5 @@
-//! Before data backs it, nothing that a file declares takes memory: at most 64 MiB and 4 times the input, and what the
-//! content takes if the file is valid.
+//! Declarations take no memory before data backs them: at most 64 MiB and 4 times the input, plus the content if the
+//! file is valid.
 
 use crate::content::Outcome;
 use crate::isolated::isolated;
@@ -15,15 +15,15 @@ use std::path::Path;
 crate::test_each_format!(check);
 
 const MIB: u64 = 1 << 20;
-/// What any input may take.
+/// Allowance for any input.
 const BASE_BYTES: u64 = 64 * MIB;
-/// What the program has besides: windows of codecs, and the end of a file.
+/// Other memory of the program: codec windows, and the end of a file.
 const PROGRAM_BYTES: u64 = 3 * MIB;
-/// No limit on the size of images helps.
+/// Disables the limit on image sizes.
 const MANY_PIXELS: u64 = u64::MAX;
 
-/// The most bytes that reading `size` bytes with this result may take at a time. An array that grows has a second one
-/// beside it while it moves.
+/// Maximum number of bytes in use at a time while reading `size` bytes with this result. A growing array exists twice
+/// while it is moved.
 pub fn allowed_bytes(size: usize, outcome: &Outcome) -> u64 {
     BASE_BYTES + PROGRAM_BYTES + 4 * size as u64 + 2 * outcome.content_bytes
 }
@@ -52,12 +52,12 @@ fn check_sample(row: &Samples, sample: &Sample, folder: &Folder) {
     }
 }
 
-/// In addition, the kernel's figure for the process counts what libraries take by themselves.
+/// The kernel's figure for the process also includes memory that libraries allocate themselves.
 fn check_bad(row: &Samples, sample: &Sample, folder: &Folder) {
     check_sample(row, sample, folder);
     for mut way in ways(folder).into_iter().take(2) {
         way.limits = way.limits.with_pixels(MANY_PIXELS);
-        // 5 sets the peak back to what is used now.
+        // 5 resets the peak to the current usage.
         let _unsupported_by_system = std::fs::write(Path::new("/proc/self/clear_refs"), "5");
         let before = peak_resident_bytes().unwrap_or(0);
         let outcome = row.read(&sample.bytes, row.readings[0], &way);
@@ -85,7 +85,7 @@ fn ways(folder: &Folder) -> Vec<Way> {
     ways.collect()
 }
 
-/// The peak of the memory of this process since it was last set back, as the kernel counts it.
+/// Peak memory of this process since the last reset, as counted by the kernel.
 fn peak_resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -10,19 +10,19 @@ use polyhaul_testkit::random::Random;
 
 crate::test_each_format!(check);
 
-/// Larger files are cut at random places.
+/// Larger files are cut at random positions.
 const MAX_ALL_CUTS_BYTES: usize = 64 << 10;
-/// The same without `POLYHAUL_PROMISES=whole`.
+/// The same, without `POLYHAUL_PROMISES=whole`.
 const MAX_FEW_CUTS_BYTES: usize = 700;
-/// Places where larger files are cut.
+/// Number of cuts in larger files.
 const CUTS: usize = 100;
-/// One prefix in this many is also read in another way.
+/// One in this many prefixes is also read in another way.
 const OTHER_WAY_SHARE: usize = 5;
-/// Content that is only cut near its start and its end.
+/// Larger content is only cut near its start and its end.
 const LARGE_CONTENT_BYTES: u64 = 16 << 20;
-/// Shorter parts of compressed files may not look compressed.
+/// Shorter prefixes of compressed files may not look compressed.
 const MIN_PACKED_BYTES: usize = 10;
-/// Places where compressed files are cut.
+/// Number of cuts in compressed files.
 const PACKED_CUTS: usize = 20;
 
 fn check(rows: &[&Samples], _: &str) {
@@ -63,7 +63,7 @@ fn check_sample(row: &Samples, sample: &Sample) {
     }
 }
 
-/// A way other than memory on one thread; a different one for each number.
+/// A way other than memory on one thread, different for each number.
 fn other_way(number: usize) -> Way {
     let mut random = Random::new(number as u64);
     let chunk_bytes = [None, Some(1 + random.below(50))][random.below(2)];
@@ -72,7 +72,7 @@ fn other_way(number: usize) -> Way {
     Way::default().with_source(source).with_run(1 + usize::from(random.once_in(8)), chunk_bytes)
 }
 
-/// The end of the compressed data is missed even where all of the plain bytes are there.
+/// A missing end of compressed data is an error, even if all plain bytes are present.
 fn check_packed(row: &Samples, sample: &Sample) {
     for (codec, extension) in CODECS {
         let packed = pack(codec, &sample.bytes, 5000);

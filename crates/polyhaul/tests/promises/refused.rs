@@ -1,4 +1,4 @@
-//! Files that break a rule of their format are not read as if they were right: reading fails, or warns.
+//! Files that break a rule of their format are never read silently: reading fails or warns.
 
 use crate::samples::{Samples, Way};
 
@@ -10,7 +10,7 @@ fn check(rows: &[&Samples], _: &str) {
     for row in rows {
         for sample in row.refused() {
             let outcomes = row.readings.iter().map(|&reading| row.read(&sample.bytes, reading, &strict));
-            // What is wrong as a scene may be right as tables.
+            // An invalid scene may be valid as tables.
             let is_refused = outcomes.into_iter().any(|outcome| outcome.error().is_some());
             complaints
                 .extend((!is_refused).then(|| format!("{}: {} is read without a warning", row.name(), sample.name)));

@@ -1,4 +1,4 @@
-//! No format of the registry is forgotten: each has rows with samples for every promise.
+//! Every format of the registry has rows with samples for every promise.
 
 use crate::content::Reading;
 use crate::rows;
@@ -7,7 +7,7 @@ use crate::{bytes, growth, hosts, limits, memory, prefixes, refused, splits, thr
 use polyhaul::options::Limits;
 use polyhaul::{ErrorKind, Format};
 
-/// The name of a format's tests.
+/// Name of a format's tests.
 fn test_name(format: Format) -> String {
     format.name().replace('.', "_")
 }
@@ -59,7 +59,7 @@ fn every_format_has_samples_for_every_promise() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// A row lists all that its format can be read as.
+/// A row lists everything that its format can be read as.
 #[test]
 fn every_reading_of_a_format_is_tested() {
     for format in built_formats() {
@@ -73,7 +73,7 @@ fn every_reading_of_a_format_is_tested() {
     }
 }
 
-/// Limits that have tests elsewhere.
+/// Limits that are tested elsewhere.
 const ELSEWHERE: [(&str, &str); 2] = [
     ("decompressed_bytes", "every format, in limits.rs"),
     ("decompressed_ratio", "64 MiB of text, in tools/testkit/tests/reading/limits.rs"),

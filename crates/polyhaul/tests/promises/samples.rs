@@ -1,4 +1,4 @@
-//! [`Samples`]: what a format brings to the suite, and how its samples are read.
+//! [`Samples`]: the samples of a format, and how they are read.
 
 use crate::content::{Content, Outcome, Reading};
 use polyhaul::error::Place;
@@ -14,40 +14,40 @@ use std::sync::{Arc, Mutex};
 /// Splits bytes into the files that they stand for.
 pub type SampleSplit = fn(&[u8]) -> Vec<FilePart>;
 
-/// The samples of a format, for every promise. A format whose files refer to others has further rows for those.
+/// Samples of a format, for every promise. A format whose files refer to others has further rows for those.
 pub struct Samples {
     pub format: Format,
-    /// What the bytes are if they are not a whole file: `mtl` for a material library that an OBJ file names.
+    /// The kind of the bytes if they are not the main file, such as `mtl` for a material library of an OBJ file.
     pub part: &'static str,
-    /// The name under which the bytes are read.
+    /// File name for reading the bytes.
     pub file_name: &'static str,
     /// Everything that such a file can be read as.
     pub readings: &'static [Reading],
-    /// Folders of the test data with the extension of the files.
+    /// Folders of test data, with the extension of the files.
     pub folders: &'static [(&'static str, &'static str)],
     /// Whether a file of the test data must be readable, by its name.
     pub is_good: fn(&str) -> bool,
-    /// Whether a file of the test data must not be read without an error or a warning, by its name.
+    /// Whether reading a file of the test data must cause an error or a warning, by its name.
     pub is_refused: fn(&str) -> bool,
-    /// Further samples: those for what the test data leaves out.
+    /// Generated samples, for cases that the test data lacks.
     pub made: fn() -> Vec<Sample>,
-    /// The files that the bytes stand for. The first is read, and refers to the others by name.
+    /// Splits the bytes into files. The first is read, and refers to the others by name.
     pub split: Option<SampleSplit>,
-    /// How many bytes of all samples are changed one by one: fewer if a small file takes long.
+    /// Number of bytes to change one by one, over all samples; small if even small files take long.
     pub changed_bytes: usize,
-    /// Memory beyond the promise that damaged files are known to take: a gap that is to be closed.
+    /// Memory beyond the promise that damaged files are known to take: a gap to close.
     pub known_excess: u64,
-    /// Changes the options of every reading.
+    /// Changes the options of every read.
     pub options: fn(&mut ReadOptions),
-    /// Whether a stream of the bytes means the same as a file of them, whose size is known.
+    /// Whether a stream of the bytes has the same meaning as a file, whose size is known.
     pub is_same_streamed: fn(&[u8]) -> bool,
-    /// Whether no damage makes a reading fail.
+    /// Whether no damage makes a read fail.
     pub is_always_read: bool,
-    /// Whether the error of a malformed file of some bytes says where it is, as far as the format promises it.
+    /// Whether the error of a malformed file of the given size has a location, as far as the format promises one.
     pub has_place: fn(&Place, usize) -> bool,
     /// Judges a strict prefix that was read without an error.
     pub prefix: fn(&Prefix<'_>) -> Option<String>,
-    /// Samples that need a limit to be exactly so high.
+    /// Samples that need a certain value of a limit.
     pub limits: fn() -> Vec<LimitSample>,
     /// Samples that demand much with few bytes.
     pub claims: fn() -> Vec<Sample>,
@@ -55,7 +55,7 @@ pub struct Samples {
     pub shapes: fn() -> Vec<Shape>,
 }
 
-/// A row without any samples: the test of the registry names what is missing.
+/// A row without samples: the registry test lists what is missing.
 pub const NO_SAMPLES: Samples = Samples {
     format: Format::Obj,
     part: "",
@@ -78,14 +78,14 @@ pub const NO_SAMPLES: Samples = Samples {
     shapes: Vec::new,
 };
 
-/// The bytes of a file, and what they are.
+/// A file's bytes, and their expected result.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub name: String,
     pub bytes: Vec<u8>,
     /// Whether it must be read without an error.
     pub is_good: bool,
-    /// Whether it must not be read without an error or a warning.
+    /// Whether reading it must cause an error or a warning.
     pub is_refused: bool,
 }
 
@@ -94,7 +94,7 @@ pub fn good(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Sample {
     Sample { name: name.into(), bytes: bytes.into(), is_good: true, is_refused: false }
 }
 
-/// A sample that may be an error.
+/// A sample that may cause an error.
 pub fn bad(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Sample {
     Sample { is_good: false, ..good(name, bytes) }
 }
@@ -104,14 +104,14 @@ pub fn refused(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Sample {
     Sample { is_refused: true, ..bad(name, bytes) }
 }
 
-/// A file that a sample stands for.
+/// One of the files that a sample stands for.
 #[derive(Clone)]
 pub struct FilePart {
     pub name: String,
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// A file that is a part of a sample.
+/// Creates a file of a sample.
 pub fn file_part(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> FilePart {
     FilePart { name: name.into(), bytes: Arc::new(bytes.into()) }
 }
@@ -122,28 +122,28 @@ pub struct Prefix<'a> {
     pub whole: &'a Content,
     pub bytes: &'a [u8],
     pub content: &'a Content,
-    /// The warnings as text.
+    /// Warnings as text.
     pub warnings: &'a str,
 }
 
-/// A sample that needs a limit to be exactly so high.
+/// A sample that needs a certain value of a limit.
 pub struct LimitSample {
     pub name: String,
-    /// The name of the limit.
+    /// Name of the limit.
     pub limit: &'static str,
     pub needed: u64,
     pub bytes: Vec<u8>,
-    /// What it is read as; the first of the row's readings if it is `None`.
+    /// The kind of content to read; `None` for the first in the row's list.
     pub reading: Option<Reading>,
-    /// Other limits, which the sample keeps.
+    /// Other limits, which the sample respects.
     pub others: &'static [(&'static str, u64)],
-    /// The format that it is converted to, for limits of what is written.
+    /// The format to convert it to, for limits on output.
     pub target: Option<Format>,
     /// Whether the sample is read if the limit allows it; otherwise it fails with another error.
     pub is_readable: bool,
 }
 
-/// A sample that needs this limit.
+/// Creates a sample that needs this limit.
 pub fn limited(limit: &'static str, needed: u64, bytes: impl Into<Vec<u8>>) -> LimitSample {
     LimitSample {
         name: String::new(),
@@ -175,19 +175,19 @@ impl LimitSample {
     }
 }
 
-/// Files of any size.
+/// A generator of files of any size.
 pub struct Shape {
     pub name: String,
-    /// A file of about this many bytes.
+    /// Generates a file of about this size.
     pub make: Box<dyn Fn(usize) -> Vec<u8>>,
 }
 
-/// Files that `make` makes.
+/// Creates a generator from `make`.
 pub fn shape(name: impl Into<String>, make: impl Fn(usize) -> Vec<u8> + 'static) -> Shape {
     Shape { name: name.into(), make: Box::new(make) }
 }
 
-/// Files of some bytes that repeat `unit` after `header`.
+/// Creates a generator that repeats `unit` after `header`.
 pub fn repeated(header: &'static str, unit: &'static str) -> Shape {
     shape(format!("{header:?}, then {unit:?}"), move |size| {
         format!("{header}{}", unit.repeat(size / unit.len())).into_bytes()
@@ -198,10 +198,10 @@ pub fn repeated(header: &'static str, unit: &'static str) -> Shape {
 #[derive(Clone, Debug)]
 pub enum Source {
     Memory,
-    /// A file in this folder.
+    /// As a file in this folder.
     File(Arc<PathBuf>),
     Stream(Sizes),
-    /// Compressed in members of so many plain bytes, in memory or as a stream.
+    /// Compressed in members with this number of plain bytes, in memory or as a stream.
     Packed {
         codec: usize,
         member_bytes: usize,
@@ -209,7 +209,7 @@ pub enum Source {
     },
 }
 
-/// One way to read the same bytes.
+/// A way of reading the same bytes.
 #[derive(Clone)]
 pub struct Way {
     pub source: Source,
@@ -221,7 +221,7 @@ pub struct Way {
     pub limits: Limits,
 }
 
-/// From memory, on one thread, with chunks of the library's choice; the first error ends it.
+/// From memory, on one thread, with default chunks; the first error stops the read.
 impl Default for Way {
     fn default() -> Way {
         Way {
@@ -259,7 +259,7 @@ impl Way {
 }
 
 impl Samples {
-    /// The name of the row: that of its format, and of the part.
+    /// Name of the row: the format, and the part if any.
     pub fn name(&self) -> String {
         if self.part.is_empty() { self.format.name().into() } else { format!("{}-{}", self.format.name(), self.part) }
     }
@@ -279,17 +279,17 @@ impl Samples {
         samples
     }
 
-    /// The samples that must be readable.
+    /// Samples that must be readable.
     pub fn good(&self) -> Vec<Sample> {
         self.all().into_iter().filter(|sample| sample.is_good).collect()
     }
 
-    /// The samples that must not be read without an error or a warning.
+    /// Samples that must cause an error or a warning.
     pub fn refused(&self) -> Vec<Sample> {
         self.all().into_iter().filter(|sample| sample.is_refused).collect()
     }
 
-    /// Reads bytes as the first of the row's readings, from memory on one thread.
+    /// Reads bytes as the first kind in the row's list, from memory on one thread.
     pub fn read_plainly(&self, bytes: &[u8]) -> Outcome {
         self.read(bytes, self.readings[0], &Way::default())
     }
@@ -299,7 +299,7 @@ impl Samples {
         self.read_logged(bytes, reading, way).0
     }
 
-    /// Reads bytes, and returns the requests to each stream, if there were any.
+    /// Reads bytes; also returns the requests to each stream, if any.
     pub fn read_logged(&self, bytes: &[u8], reading: Reading, way: &Way) -> (Outcome, Vec<Arc<Log>>) {
         let logs = Arc::new(Mutex::new(Vec::new()));
         let mut options = self.options_of(way);
@@ -319,7 +319,7 @@ impl Samples {
         (outcome, logs)
     }
 
-    /// A rule that no result may break, whatever the bytes were, in words.
+    /// Describes a rule that the result breaks, if any, whatever the bytes were.
     pub fn broken_rule(&self, bytes: &[u8], outcome: &Outcome) -> Option<String> {
         let Some(error) = outcome.error() else { return outcome.broken_rule() };
         if self.is_always_read {
@@ -340,7 +340,7 @@ impl Samples {
         options
     }
 
-    /// The name of the file in messages, if it is not that of the file in memory, and that name.
+    /// Name of the file in messages, if it differs from the name in memory, and that name.
     fn names(&self, source: &Source) -> Option<[String; 2]> {
         let main_name = || self.split.map_or(self.file_name.to_owned(), |split| split(&[]).remove(0).name);
         match source {
@@ -350,18 +350,18 @@ impl Samples {
         }
     }
 
-    /// Whether bytes from this source mean the same as in memory.
+    /// Whether bytes from this source have the same meaning as in memory.
     pub fn is_same_from(&self, source: &Source, bytes: &[u8]) -> bool {
         match source {
             Source::Memory | Source::File(_) => true,
             Source::Stream(_) => (self.is_same_streamed)(bytes),
-            // Compressed bytes are decompressed once.
+            // Only one layer of compression is decompressed.
             Source::Packed { .. } => (self.is_same_streamed)(bytes) && !bytes.is_empty() && !is_packed(bytes),
         }
     }
 }
 
-/// Whether bytes are compressed themselves, or an archive.
+/// Whether bytes are themselves compressed, or an archive.
 pub fn is_packed(bytes: &[u8]) -> bool {
     let signatures: [&[u8]; 4] = [b"\x1F\x8B", b"\x28\xB5\x2F\xFD", b"\x04\x22\x4D\x18", b"PK"];
     signatures.iter().any(|signature| bytes.starts_with(signature))
@@ -371,9 +371,9 @@ fn packed_name(name: &str, codec: usize) -> String {
     format!("{name}.{}", CODECS[codec].1)
 }
 
-/// Supplies the files that a sample stands for.
+/// Resolves the files of a sample.
 fn resolver(parts: Vec<FilePart>, way: Way, logs: Arc<Mutex<Vec<Arc<Log>>>>) -> Resolve {
-    // A fault is one of the main file.
+    // Faults are simulated in the main file only.
     let way = Way { fault: Fault::Nothing, ..way };
     Resolve(Arc::new(move |name| {
         let part = parts.iter().find(|part| part.name == name);
@@ -419,7 +419,7 @@ pub fn read_as(reading: Reading, reader: Reader) -> Result<(Content, polyhaul::R
     }
     match reading {
         Reading::Scene => reader.scene().map(|mut loaded| {
-            // It differs from source to source.
+            // Differs between sources.
             loaded.value.folder = polyhaul::model::SourceFolder::default();
             pair(loaded, Content::Scene)
         }),
@@ -459,7 +459,7 @@ pub fn has_line_or_offset(place: &Place, _: usize) -> bool {
     place.line.is_some() || place.offset.is_some()
 }
 
-/// Whether an error has an offset in a file of `size` bytes.
+/// Whether an error has an offset inside a file of `size` bytes.
 pub fn has_offset(place: &Place, size: usize) -> bool {
     place.offset.is_some_and(|offset| offset <= size as u64)
 }

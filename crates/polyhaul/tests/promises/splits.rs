@@ -1,5 +1,5 @@
-//! Same content, warnings and error however the bytes arrive: from memory, a file or a host, plain or compressed, in
-//! pieces of any size. Hosts are called for large blocks, seldom, and never after the end.
+//! Content, warnings and errors do not depend on how the bytes arrive: from memory, a file or a host, plain or
+//! compressed, in pieces of any size. Hosts are called rarely, for large blocks, and never after the end.
 
 use crate::content::Outcome;
 use crate::is_whole;
@@ -12,13 +12,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 crate::test_each_format!(check);
 
-/// Files above this size are left out, without `POLYHAUL_PROMISES=whole`.
+/// Larger files are skipped, without `POLYHAUL_PROMISES=whole`.
 const MAX_BYTES: usize = 30_000;
-/// The size of a file for which a host is called several times.
+/// Size of a file for which a host is called several times.
 const LARGE_BYTES: usize = 1 << 20;
-/// The smallest block that a host is called for.
+/// Minimum block size of a host call.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Calls in addition to one for each block.
+/// Calls beyond one per block.
 const EXTRA_CALLS: usize = 4;
 
 fn check(rows: &[&Samples], test: &str) {
@@ -49,7 +49,7 @@ fn check_sample(row: &Samples, sample: &Sample, folder: &Folder) {
     }
 }
 
-/// The calls for a large file.
+/// Checks the calls for a large file.
 fn check_large(row: &Samples) {
     let Some(shape) = (row.shapes)().into_iter().next() else { return };
     let sample = bad(shape.name, (shape.make)(LARGE_BYTES));
@@ -58,7 +58,7 @@ fn check_large(row: &Samples) {
     logs.iter().for_each(|log| check_calls(log, &way, &sample));
 }
 
-/// Other ways in which the bytes may arrive.
+/// Other ways in which the bytes can arrive.
 fn ways(way: &Way, folder: &Folder) -> Vec<Way> {
     let streams = [Sizes::All, Sizes::One, Sizes::Random(Random::new(5))].map(Source::Stream);
     let packed = (0..CODECS.len()).flat_map(|codec| {

@@ -1,4 +1,4 @@
-//! Same content, warnings and error for any number of threads and any size of chunks.
+//! Content, warnings and errors do not depend on the number of threads and the chunk size.
 
 use crate::is_whole;
 use crate::samples::{Sample, Samples, Source, Way};
@@ -10,15 +10,15 @@ crate::test_each_format!(check);
 const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 const CHUNK_BYTES: [Option<usize>; 7] = [Some(1), Some(2), Some(7), Some(64), Some(601), Some(4000), None];
 
-/// Files above this size are left out, without `POLYHAUL_PROMISES=whole`.
+/// Larger files are skipped, without `POLYHAUL_PROMISES=whole`.
 const MAX_BYTES: usize = 30_000;
 /// Files up to this size are read in all combinations of threads and chunks.
 const ALL_WAYS_BYTES: usize = 600;
-/// Larger ones in one combination out of this many.
+/// Larger files are read in one combination out of this many.
 const WAYS_SHARE: usize = 3;
 /// More chunks only take time.
 const MAX_CHUNKS: usize = 1500;
-/// Chunks for which so many threads are started.
+/// Maximum number of chunks for which many threads are started.
 const MAX_CHUNKS_OF_MANY_THREADS: usize = 100;
 
 fn check(rows: &[&Samples], _: &str) {
@@ -50,7 +50,8 @@ fn check_sample(row: &Samples, sample: &Sample, way: &Way, number: usize) {
     }
 }
 
-/// The threads and chunks for a file of `size` bytes: all of them for small files, others for each larger one.
+/// Threads and chunk sizes for a file of `size` bytes: all combinations for small files, different ones for each larger
+/// file.
 fn combinations(size: usize, number: usize) -> Vec<(usize, Option<usize>)> {
     let mut combinations = Vec::new();
     for (index, threads) in THREADS.into_iter().enumerate() {

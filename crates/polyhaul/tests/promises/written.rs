@@ -1,5 +1,5 @@
-//! Same bytes for any number of threads and any size of chunks, which are read again; compressed, too. A writer that
-//! fails at whatever byte is an error, and is not called again.
+//! Output does not depend on the number of threads and the chunk size, and can be read again, compressed or not. A
+//! writer that fails at any byte causes an error, and is not called again.
 
 use crate::content::{Content, Reading};
 use crate::samples::{Sample, Samples, Way};
@@ -15,18 +15,18 @@ crate::test_each_format!(check);
 
 const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 const CHUNK_BYTES: [Option<usize>; 4] = [None, Some(1), Some(77), Some(4000)];
-/// Files above this size are left out.
+/// Larger files are skipped.
 const MAX_BYTES: usize = 20_000;
-/// Small enough that several chunks are in progress when the writer fails.
+/// Small enough for several chunks in progress when the writer fails.
 const FAULT_CHUNK_BYTES: usize = 500;
-/// Samples of a row.
+/// Number of samples per row.
 const SAMPLES: usize = 8;
 
 fn check(rows: &[&Samples], _: &str) {
     for row in rows {
         let mut samples = row.good();
         samples.retain(|sample| sample.bytes.len() <= MAX_BYTES);
-        // Some small ones, and some large ones.
+        // Some small samples, and some large ones.
         samples.sort_by_key(|sample| sample.bytes.len());
         let step = samples.len().div_ceil(SAMPLES).max(1);
         for sample in samples.iter().rev().step_by(step) {
@@ -39,7 +39,7 @@ fn check_sample(row: &Samples, sample: &Sample, reading: Reading) {
     let Ok(content) = row.read(&sample.bytes, reading, &Way::default()).content else { return };
     let expected = match written(&content, row.format, &WriteOptions::default()) {
         Some(Ok(bytes)) => bytes,
-        // It cannot be written in this format, whatever the threads.
+        // The format cannot store this content, for any number of threads.
         Some(Err(_)) | None => return,
     };
     check_threads(row, sample, &content, &WriteOptions::default(), &expected);
@@ -62,7 +62,7 @@ fn check_threads(row: &Samples, sample: &Sample, content: &Content, options: &Wr
     }
 }
 
-/// The bytes that content is written as; `None` if no writer takes it.
+/// Writes content; `None` if the format has no writer for it.
 fn written(content: &Content, format: Format, options: &WriteOptions) -> Option<Result<Vec<u8>, Error>> {
     let shared = Shared::default();
     let output = Output::Writer(Box::new(shared.clone()), "written".into());
@@ -83,7 +83,7 @@ fn write(content: &Content, format: Format, options: &WriteOptions, output: Outp
     Some(result.map(drop))
 }
 
-/// What is written is read again, from compressed files as from plain ones.
+/// Compressed output is read again like plain output.
 fn check_compressed(row: &Samples, sample: &Sample, content: &Content, plain: &[u8], reading: Reading) {
     let read = |bytes: &[u8]| {
         let options = row.options_of(&Way::default());
@@ -120,7 +120,7 @@ fn check_faults(row: &Samples, sample: &Sample, content: &Content, size: usize) 
             let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(FAULT_CHUNK_BYTES));
             let options = WriteOptions::default().with_run(run);
             let output = Output::Writer(Box::new(writer), "host".into());
-            // The panic of a host is an error, or comes back.
+            // A host's panic becomes an error, or is propagated.
             let work = AssertUnwindSafe(|| write(content, row.format, &options, output).unwrap());
             let result = catch_unwind(work).unwrap_or(Err(Error::new(ErrorKind::Host, "a panic")));
             let kind = result.as_ref().err().map(Error::kind);

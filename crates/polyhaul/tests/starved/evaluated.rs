@@ -1,4 +1,4 @@
-//! No memory for a block is an error, never an abort.
+//! A failed allocation is an error, never an abort.
 
 use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
@@ -7,7 +7,7 @@ use polyhaul::model::{Domain, Mesh, Object, Scene};
 use polyhaul::options::{Codec, ObjWriteOptions, SceneWriteOptions, Smoothing};
 use polyhaul_testkit::starve::{Plan, every_allocation_of_writing};
 
-/// Objects, a larger one among them, which all threads prepare together where it `is_large`.
+/// Several objects. One is larger; if `is_large`, all threads prepare it together.
 fn scene(is_large: bool) -> Scene {
     let mut scene = scenes::scene(&mut Random::new(11), Numbers::Tame);
     let objects = scene.objects.clone();
@@ -34,7 +34,7 @@ fn scene(is_large: bool) -> Scene {
 
 fn check(test: &str, is_large: bool, options: WriteOptions) {
     let test = &format!("evaluated::{test}");
-    // A large object takes long: each third allocation stands for its neighbours.
+    // A large object takes long, so only every third allocation is tested.
     let next = if is_large { |number| number + 3 } else { |number| number + 1 };
     let plan = Plan { next, least_errors: 10, ..Plan::of(test) };
     every_allocation_of_writing(plan, false, || (scene(is_large), options));

@@ -1,5 +1,5 @@
-//! PLY, STL, OFF and converting over tables: no memory for a block is an error, never an abort. A binary of its own,
-//! for its allocator.
+//! PLY, STL, OFF and conversions as tables: a failed allocation is an error, never an abort. A separate binary for its
+//! allocator.
 
 use polyhaul::options::{RunOptions, StlReadOptions};
 use polyhaul::{Format, ReadOptions, WriteOptions};
@@ -47,7 +47,7 @@ fn stl_as_text() {
     check("stl_as_text", 1, true, Format::Stl, true);
 }
 
-/// Reads STL, welded, or PLY or OFF, of a scene that fills several chunks.
+/// Reads welded STL, PLY or OFF of a scene that fills several chunks.
 fn check_reading(test: &str, threads: usize, ascii: bool, name: &'static str) {
     let test = &format!("formats::{test}");
     every_allocation(Plan::of(test), |folder| {
@@ -86,7 +86,7 @@ fn reading_off_on_two_threads() {
     check_reading("reading_off_on_two_threads", 2, true, "a.off");
 }
 
-/// Converts from PLY over a table, and the table back.
+/// Converts PLY to a table, and back.
 #[test]
 fn over_tables() {
     every_allocation(Plan::of("formats::over_tables"), |folder| {

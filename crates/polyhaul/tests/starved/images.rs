@@ -1,5 +1,5 @@
-//! Images: no memory for a block is an error, never an abort, never a broken file, and nothing is kept. A binary of its
-//! own, for its allocator.
+//! Images: a failed allocation is an error, never an abort, never a broken file, and no memory leaks. A separate binary
+//! for its allocator.
 
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
 use polyhaul::options::{Compression, ImageWriteOptions, RunOptions};
@@ -10,7 +10,7 @@ use polyhaul_testkit::packed::{CODECS, pack};
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::starve::{Plan, every_allocation, every_allocation_of_saving};
 
-/// How the bytes of an image come.
+/// How the bytes of an image arrive.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     File,
@@ -52,12 +52,12 @@ fn input(way: Way, folder: &std::path::Path, picture: &Picture) -> Box<dyn Fn() 
     Box::new(move || Input::Path(path.clone()))
 }
 
-/// Reads pictures of our own decoders, one after another.
+/// Reads images with this library's decoders, in sequence.
 fn check_reading(test: &str, threads: usize, way: Way) {
     let test = &format!("images::{test}");
     every_allocation(Plan::of(test), |folder| {
         let mut expected: Vec<Picture> = images::good().into_iter().filter(|picture| is_own(picture.format)).collect();
-        // One file of each kind is enough.
+        // One file of each kind is sufficient.
         expected.retain(|picture| picture.bytes.len() > 2000 || !picture.name.contains('/'));
         expected.retain(|picture| !picture.name.contains("_tl_") && picture.bytes.len() < 30_000);
         let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(5000));
@@ -105,7 +105,7 @@ fn compressed_streams() {
 
 fn check_writing(test: &str, file: Option<&str>, threads: usize, compression: Compression, format: Format) {
     let test = &format!("images::{test}");
-    // Pages are few, and their memory is used again.
+    // Pages are few, and their memory is reused.
     let plan = Plan { least_errors: 3, ..Plan::of(test) };
     every_allocation_of_saving(plan, file, || {
         let images = match format {
@@ -120,7 +120,7 @@ fn check_writing(test: &str, file: Option<&str>, threads: usize, compression: Co
         let last = images.len() - 1;
         let options: Vec<_> = images.iter().map(|(_, style)| options.clone().with_image(*style)).collect();
         move |output| {
-            // All but the last go nowhere.
+            // Only the last result is kept.
             for ((image, _), options) in images.iter().zip(&options).take(last) {
                 let nowhere = polyhaul::Output::Writer(Box::new(std::io::sink()), "nowhere".into());
                 polyhaul::Writer::new(nowhere).options(options).image(image)?;

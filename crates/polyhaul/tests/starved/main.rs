@@ -1,5 +1,5 @@
-//! No memory for a block is an error, never an abort, never a broken file. A binary of its own for its allocator, which
-//! fails on request; each test works in child processes.
+//! A failed allocation is an error, never an abort, never a broken file. A separate binary for its allocator, which
+//! fails on request; each test uses child processes.
 
 mod evaluated;
 mod formats;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
 
-/// A job on one thread that converts a file to another one, and that to a third.
+/// A single-threaded job that converts a file to a second one, and that to a third.
 fn there_and_back(from: PathBuf, there: PathBuf, back: PathBuf) -> impl Fn() -> Result<()> {
     let run = RunOptions::default().with_threads(Some(1));
     let read = ReadOptions::default().with_run(run.clone());

@@ -1,5 +1,5 @@
-//! pbrt: no memory for a block is an error, never an abort, and a write that lacks it leaves the folder as it was. A
-//! binary of its own, for its allocator.
+//! pbrt: a failed allocation is an error, never an abort, and a failed write leaves the folder unchanged. A separate
+//! binary for its allocator.
 
 use polyhaul::options::{OnError, PbrtMeshes, PbrtWriteOptions, RunOptions};
 use polyhaul::{Input, ReadOptions, Reader, WriteOptions, Writer};
@@ -14,7 +14,7 @@ fn run(threads: usize) -> RunOptions {
     RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000))
 }
 
-/// Reads a scene of the generator, with its meshes.
+/// Reads a generated scene with its meshes.
 fn reading(test: &str, threads: usize, layout: Layout) {
     let test = &format!("pbrt::{test}");
     every_allocation(Plan::of(test), |folder| {
@@ -34,7 +34,7 @@ fn reading_imports_on_two_threads() {
     reading("reading_imports_on_two_threads", 2, Layout::Imports);
 }
 
-/// Each kind of thing that a scene has, often, and much that is wrong.
+/// Many elements of every kind, and many faults.
 fn mixed() -> String {
     let mut text = "WorldBegin\n".to_owned();
     for n in 0..400 {
@@ -70,10 +70,10 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files.map(|path| (name(&path), fs::read(&path).unwrap())).collect()
 }
 
-/// Writes into a folder in which some of the files are there already.
+/// Writes to a folder in which some of the files already exist.
 fn writing(test: &str, threads: usize, style: PbrtWriteOptions, name: &'static str, text: fn(&Path) -> Input) {
     let test = &format!("pbrt::{test}");
-    // Files make each round long: of hundreds of allocations some are left out.
+    // Files make each round slow, so some of hundreds of allocations are skipped.
     let plan = Plan { next: |number| number + 1 + number / 40, ..Plan::of(test) };
     every_allocation(plan, |folder| {
         let options = ReadOptions::default().with_load_meshes(false).with_on_error(OnError::Warn);
@@ -87,7 +87,7 @@ fn writing(test: &str, threads: usize, style: PbrtWriteOptions, name: &'static s
         write().unwrap();
         let new = contents(&out);
         assert!(new.len() > 1 || style.parts == 0);
-        // Every other file is there before, with something else in it.
+        // Every other file already exists, with other content.
         let old: BTreeMap<_, _> = new.keys().step_by(2).map(|name| (name.clone(), b"old".to_vec())).collect();
         let reset = move |out: &Path| {
             contents(out).keys().for_each(|name| fs::remove_file(out.join(name)).unwrap());

@@ -1,4 +1,4 @@
-//! Gaussian splats and glTF: no memory for a block is an error, never an abort.
+//! Gaussian splats and glTF: a failed allocation is an error, never an abort.
 
 use crate::there_and_back;
 use polyhaul_testkit::starve::{Plan, every_allocation};

@@ -1,4 +1,4 @@
-//! No memory for a block is an error, never an abort: reading and writing of tables. A binary of its own, for its
+//! Tables: a failed allocation is an error, never an abort, while reading and writing. A separate binary for its
 //! allocator.
 
 use polyhaul::model::{Column, Table, Values};

@@ -1,4 +1,4 @@
-//! Samples, mip levels and textures: no memory for a block is an error, never an abort. A binary of its own, for its
+//! Samples, mip levels and textures: a failed allocation is an error, never an abort. A separate binary for its
 //! allocator.
 
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples};
@@ -8,7 +8,7 @@ use polyhaul_testkit::starve::{Plan, every_allocation};
 
 fn check(test: &str, threads: usize, filter: MipmapFilter, encoding: Encoding) {
     let test = &format!("textures::{test}");
-    // The tables of sRGB stay.
+    // The sRGB tables are kept.
     every_allocation(Plan { kept_bytes: 1 << 20, ..Plan::of(test) }, |_| {
         let samples = Samples::U16((0..70 * 50 * 4_u32).map(|i| (i * 7919) as u16).collect());
         let image = Image { width: 70, height: 50, channels: Channels::Rgba, samples, ..Image::default() };

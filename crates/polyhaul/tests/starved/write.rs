@@ -1,4 +1,4 @@
-//! No memory for a block is an error, never an abort, and never a broken file. A binary of its own, for its
+//! Writing: a failed allocation is an error, never an abort, and never a broken file. A separate binary for its
 //! allocator.
 
 use polyhaul::WriteOptions;

@@ -1,8 +1,8 @@
-//! Verdicts on real time: five jobs, each slowed by one known cause, and how long that cause took by the test's own
-//! clock.
+//! Verdicts on real time: five jobs, each slowed by one known cause, compared with the duration of the cause by the
+//! test's own clock.
 //!
-//! The causes are waits, so that a busy machine does not change them: it only takes part of their share. What jobs
-//! record is tested in `verdict`, the rules on recordings in `polyhaul-insight`.
+//! The causes are waits, which a busy machine does not change; it only reduces their share. Recordings of jobs are
+//! tested in `verdict`, the rules for recordings in `polyhaul-insight`.
 
 use polyhaul::model::Scene;
 use polyhaul::options::{RunOptions, Throttle};
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The smallest part of the share by the test's clock: other programs on the machine may take the rest.
+/// The smallest accepted part of the share by the test's clock: other programs may take the rest.
 const MIN_PART: f64 = 0.5;
 
-/// The time that a cause took.
+/// The duration of a cause.
 #[derive(Clone, Default)]
 struct Stopwatch(Arc<AtomicU64>);
 
@@ -41,7 +41,7 @@ struct Job {
     verdict: Verdict,
 }
 
-/// Runs a job on so many threads, as if there were as many cores.
+/// Runs a job on a number of threads, as if the machine had as many cores.
 fn judged(threads: usize, job: impl FnOnce(RunOptions) -> Result<Report>) -> Job {
     let trace = Trace::new(Detail::Totals);
     let run = RunOptions::default().with_threads(Some(threads)).with_trace(Some(trace.clone()));
@@ -54,7 +54,7 @@ fn judged(threads: usize, job: impl FnOnce(RunOptions) -> Result<Report>) -> Job
     Job { threads, elapsed, verdict }
 }
 
-/// `share` is the one by the test's clock.
+/// `share` is the share by the test's clock.
 #[track_caller]
 fn assert_bound(job: &Job, bound: Bound, share: f64) {
     let Job { verdict, elapsed, .. } = job;
@@ -74,7 +74,7 @@ fn scene(count: usize) -> Scene {
     Reader::new(Input::Memory(points(count), "points.obj".into())).scene().unwrap().value
 }
 
-/// Returns 512 bytes per call, each after a millisecond.
+/// Returns 512 bytes per call, after a millisecond each.
 struct SlowReader {
     bytes: Vec<u8>,
     offset: usize,
@@ -91,7 +91,7 @@ impl HostRead for SlowReader {
     }
 }
 
-/// Takes everything, after 20 ms per call.
+/// Accepts everything, after 20 ms per call.
 struct SlowWriter(Stopwatch);
 
 impl HostWrite for SlowWriter {
@@ -101,7 +101,7 @@ impl HostWrite for SlowWriter {
     }
 }
 
-/// A rate in bytes per second.
+/// Limits the rate, in bytes per second.
 fn throttle(rate: u64) -> Option<Throttle> {
     Some(Throttle::new(Some(rate), Duration::ZERO))
 }

@@ -1,4 +1,4 @@
-//! What looks at clocks and at what the process used: apart from tests that would use it meanwhile.
+//! Tests that measure time or the process, separate from tests that would disturb them.
 
 mod causes;
 mod throttle;

@@ -1,4 +1,4 @@
-//! Jobs on devices that are made slow: everything that is opened takes its time, and nothing else changes.
+//! Jobs on throttled devices: everything that is opened takes its time, and nothing else changes.
 
 use polyhaul::model::Scene;
 use polyhaul::options::{Cancel, Codec, PbrtMeshes, Resolve, RunOptions, Throttle};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A byte takes 100 ns: a small file of these tests 10 ms.
+/// A byte takes 100 ns: a small file of these tests takes 10 ms.
 const RATE: u64 = 10_000_000;
 const SMALL_BYTES: usize = 100_000;
 
@@ -28,7 +28,7 @@ fn writing() -> WriteOptions {
     WriteOptions::default().with_run(RunOptions::default().with_write_throttle(slow()))
 }
 
-/// Runs a job that moves at least so many bytes through a throttle.
+/// Runs a job that moves at least the given number of bytes through a throttle.
 #[track_caller]
 fn takes<T>(bytes: u64, job: impl FnOnce() -> polyhaul::Result<T>) -> T {
     let start = Instant::now();
@@ -38,7 +38,7 @@ fn takes<T>(bytes: u64, job: impl FnOnce() -> polyhaul::Result<T>) -> T {
     result
 }
 
-/// Text that starts like this, followed by a long comment.
+/// Text that starts with `text`, followed by a long comment.
 fn long(text: &str) -> String {
     format!("{text}#{}\n", "-".repeat(SMALL_BYTES))
 }
@@ -162,7 +162,7 @@ fn converting_has_both_throttles() {
     assert!(takes(bytes, || converted(&reading(), &writing())) == fast);
 }
 
-/// The plain bytes would take two minutes.
+/// The uncompressed bytes would take two minutes.
 #[test]
 fn compressed_bytes_count_as_they_are() {
     let packed = pack(Codec::Zstd, "# nothing\n".repeat(1 << 20).as_bytes(), 1 << 20);
@@ -185,7 +185,7 @@ fn textures_take_their_time() {
     let sources = [Source { path: folder.join("a.tga"), found: None, name: PathBuf::from("a.tga") }];
     let run = RunOptions::default().with_read_throttle(slow()).with_write_throttle(slow());
     let options = TextureOptions::default().with_run(run);
-    // It is read twice, once to see whether it changed.
+    // Read twice: once to check whether it changed.
     let import = || import_textures(&sources, &folder.join("out"), &options, false, &|_, _| ());
     let made = takes(2 * tga.len() as u64, import);
     assert_eq!(made.counts(), [1, 0, 0]);

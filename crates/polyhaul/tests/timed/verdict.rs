@@ -1,9 +1,9 @@
-//! What jobs record, and what is said of it.
+//! Recordings of jobs, and the verdicts derived from them.
 //!
-//! No test here depends on how long anything took: a job runs, the durations in its recording are replaced by a model
-//! (so much for each span of a phase), and the verdict is on that. So what is tested is which phases, lanes, calls and
-//! threads a job records, all of which are counted. The rules on recordings are tested beside them, in
-//! `insight/src/verdict/tests.rs`; that verdicts are right about real time, in `causes`.
+//! No test here depends on durations: a job runs, the durations in its recording are replaced by a model (a fixed time
+//! for each span of a phase), and the verdict is derived from that. The tests therefore check which phases, lanes,
+//! calls and threads a job records, all of which are counted. The rules for recordings are tested in
+//! `insight/src/verdict/tests.rs`; `causes` tests verdicts on real time.
 
 use polyhaul::model::{Channels, Image, Samples, Scene};
 use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};
@@ -15,13 +15,13 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a job left behind.
+/// Report and recording of a job.
 struct Job {
     seen: Recording,
     report: Report,
 }
 
-/// Runs a job on so many threads and records it.
+/// Runs a job on a number of threads and records it.
 fn recorded(threads: usize, job: impl FnOnce(RunOptions) -> Result<Report>) -> Job {
     let trace = Trace::new(Detail::Spans);
     let run = RunOptions::default().with_threads(Some(threads)).with_trace(Some(trace.clone()));
@@ -40,19 +40,19 @@ fn write(threads: usize, scene: &Scene, output: Output, options: WriteOptions) -
 }
 
 impl Job {
-    /// How many spans of a phase there are.
+    /// The number of spans of a phase.
     fn spans(&self, phase: Phase) -> usize {
         self.seen.threads.iter().flat_map(|thread| &thread.spans).filter(|span| span.phase == phase).count()
     }
 
-    /// How many spans of a phase there are on behalf of a lane.
+    /// The number of spans of a phase on behalf of a lane.
     fn spans_of(&self, lane: Lane, phase: Phase) -> usize {
         let spans = self.seen.threads.iter().flat_map(|thread| &thread.spans);
         spans.filter(|span| (span.lane, span.phase) == (lane, phase)).count()
     }
 
-    /// The verdict if each span of `slow` had taken 100 ms, waits no time and all other spans 1 ms. For jobs of one
-    /// thread: waits of other threads do not follow from counts.
+    /// The verdict if each span of `slow` takes 100 ms, waits take no time, and all other spans take 1 ms. For
+    /// single-threaded jobs: waits of other threads do not follow from counts.
     fn verdict(&self, slow: Phase) -> Verdict {
         let ns = |phase: Phase| match phase {
             _ if phase == slow => 100_000_000,
@@ -93,14 +93,14 @@ fn share(verdict: &Verdict, bound: Bound) -> f64 {
     verdict.causes.iter().find(|(cause, _)| *cause == bound).map_or(0.0, |(_, share)| *share)
 }
 
-/// Lines of numbers that are not alike.
+/// Lines of different numbers.
 fn points(count: usize) -> Vec<u8> {
     let number = |seed: usize| seed.wrapping_mul(2_654_435_761) % 1_000_003;
     let line = |i: usize| format!("v {}.{:04} -{}.5 {:06}\n", i % 97, number(i) / 100, number(i + 7), number(i + 31));
     (0..count).flat_map(|i| line(i).into_bytes()).collect()
 }
 
-/// Letters without any order.
+/// Random letters.
 fn letters(count: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let mut next = || {
@@ -110,7 +110,7 @@ fn letters(count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Gives some bytes a call.
+/// Returns a few bytes per call.
 struct Host {
     bytes: Vec<u8>,
     at: usize,
@@ -140,7 +140,7 @@ impl HostRead for Host {
     }
 }
 
-/// Takes bytes.
+/// Accepts bytes.
 struct HostSink;
 
 impl HostWrite for HostSink {
@@ -243,7 +243,7 @@ fn a_host_that_takes_its_time_to_write() {
     assert!(write(4, &scene, output(), WriteOptions::default()).spans(Phase::Host) > 0);
 }
 
-/// One member is decoded by one thread at a time, in the order of its bytes, while others parse.
+/// A member is decoded by one thread at a time, in the order of its bytes, while other threads parse.
 #[test]
 fn one_stream_of_gzip() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -270,7 +270,7 @@ fn a_codec_that_takes_long() {
     is(&job.verdict(Phase::Compress), Bound::Compress);
 }
 
-/// A picture of this many pixels a side that does not pack well.
+/// A square image that does not compress well.
 fn picture(side: usize) -> Vec<u8> {
     let samples = Samples::U8(letters(side * side * 3).into());
     let image = Image { width: side, height: side, channels: Channels::Rgb, samples, ..Image::default() };
@@ -309,7 +309,7 @@ fn a_limit_that_backs_few_threads() {
     assert!(verdict.advice[0].contains("of 8 threads"), "{verdict:?}");
 }
 
-/// A scene of many mesh files, each requested from a resolver: each request is a call of the host.
+/// A scene with many mesh files, each requested from a resolver: each request is a call of the host.
 #[test]
 fn a_resolver_is_a_host() {
     let mesh = b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
@@ -347,6 +347,6 @@ fn the_caller_s_own_threads_are_counted_once() {
     let own_threads = read(None);
     let pooled = read(Some(ThreadPool(Arc::new(pool))));
     assert_eq!(pooled.spans(Phase::Parse), own_threads.spans(Phase::Parse));
-    // Those of the pool, and the caller's, which waits for them.
+    // The threads of the pool, and the caller's, which waits for them.
     assert!(own_threads.seen.threads.len() <= 2 && pooled.seen.threads.len() <= 3, "{}", pooled.seen.threads.len());
 }

@@ -1,22 +1,22 @@
-//! Steps over blocks of rows: each step is one loop over a block, which the compiler turns into vector instructions.
+//! Evaluates steps over blocks of rows: each step is one loop over a block, which the compiler vectorizes.
 
 use super::{One, Step, Two};
 use polyhaul_model::error::planted;
 
-/// Rows that are evaluated together: a few blocks on the stack fit in the cache of a core.
+/// Rows per block: a few blocks fit in the cache of a core.
 pub(crate) const BLOCK: usize = 1024;
 
-/// Room for the numbers of a block.
+/// Values of a block.
 type Numbers = [f64; BLOCK];
 
-/// Evaluates steps; keeps its memory from block to block.
+/// Evaluates steps; reuses its memory for all blocks.
 #[derive(Default)]
 pub(crate) struct Bench {
     stack: Vec<Box<Numbers>>,
 }
 
 impl Bench {
-    /// The result for `rows` rows, at most [`BLOCK`]: not 0 where it is true. `column` fills in the values of a column.
+    /// Evaluates at most [`BLOCK`] rows; results other than 0 are true. `column` fills in the values of a column.
     pub(crate) fn evaluate(&mut self, steps: &[Step], rows: usize, column: impl Fn(usize, &mut [f64])) -> &[f64] {
         let mut top = 0;
         for step in steps {

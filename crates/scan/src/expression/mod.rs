@@ -1,4 +1,4 @@
-//! The language of filters: comparisons of columns, joined by `and`, `or` and `not`.
+//! The filter language: comparisons of columns, combined by `and`, `or` and `not`.
 //!
 //! ```text
 //! filter      = and ("or" and)*
@@ -15,7 +15,7 @@
 //! All numbers are `f64`; integers above 2^53 are rounded. Comparisons with NaN are false, except `!=`. `%` has the
 //! sign of its first operand, as in C.
 //!
-//! `token`: text to words. `parse`: words to steps. `evaluate`: steps over blocks of rows.
+//! `token`: tokenizes the text. `parse`: compiles tokens to steps. `evaluate`: runs steps over blocks of rows.
 
 mod evaluate;
 mod parse;
@@ -31,8 +31,9 @@ pub(crate) use evaluate::{BLOCK, Bench};
 /// A filter: a condition on the columns of a row.
 ///
 /// The operators are `+ - * / %`, `< <= > >= == !=`, `and`, `or`, `not` and parentheses. The functions are `abs`,
-/// `sqrt`, `exp`, `log` (natural), `floor`, `sigmoid`, `is_finite`, `min` and `max` (of two). A column is named as in
-/// the file, in backquotes if its name has other characters than letters, digits and `_`; `column(0)` is the first one.
+/// `sqrt`, `exp`, `log` (natural), `floor`, `sigmoid`, `is_finite`, `min` and `max` (of two values). Columns are named
+/// as in the file; names with characters other than letters, digits and `_` must be in backquotes. `column(0)` is the
+/// first column.
 ///
 /// ```
 /// use polyhaul_scan::Expression;
@@ -47,32 +48,31 @@ pub(crate) use evaluate::{BLOCK, Bench};
 pub struct Expression {
     text: Arc<str>,
     steps: Arc<[Step]>,
-    /// The columns, and where the text first names each.
+    /// The columns, with the range of the text that first refers to each.
     columns: Arc<[(ColumnRef, Range<usize>)]>,
-    /// Made by [`Expression::and`], so that one more needs no parentheses around it.
+    /// Created by [`Expression::and`], so another `and` needs no parentheses around it.
     is_joined: bool,
 }
 
-/// A column, as a filter names it.
+/// A reference to a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnRef {
     Name(String),
-    /// From 0.
+    /// Column index, from 0.
     Index(usize),
 }
 
-/// A step of an evaluation: takes its operands from a stack, and puts the result there. What is true is 1, what is
-/// false is 0.
+/// A stack machine instruction: pops its operands and pushes its result. True is 1, false is 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     Number(f64),
-    /// The column of this index in [`Expression::columns`].
+    /// Index in [`Expression::columns`].
     Column(usize),
     One(One),
     Two(Two),
 }
 
-/// Operators and functions of one operand.
+/// Unary operators and functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum One {
     Negate,
@@ -86,7 +86,7 @@ pub(crate) enum One {
     IsFinite,
 }
 
-/// Operators and functions of two operands.
+/// Binary operators and functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Two {
     Add,
@@ -107,7 +107,7 @@ pub(crate) enum Two {
 }
 
 impl Expression {
-    /// The names of the columns, in the order in which the text first names them; without those named by number.
+    /// The names of the columns, in order of their first use. Columns referred to by index are not included.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().filter_map(|(column, _)| match column {
             ColumnRef::Name(name) => Some(name.as_str()),
@@ -115,7 +115,7 @@ impl Expression {
         })
     }
 
-    /// Whether it may look at a column of this name: a column that is named by number may have any name.
+    /// Whether the filter may use a column of this name; a column referred to by index may have any name.
     pub fn wants(&self, name: &str) -> bool {
         self.columns.iter().any(|(column, _)| match column {
             ColumnRef::Name(column) => column == name,
@@ -123,17 +123,17 @@ impl Expression {
         })
     }
 
-    /// The rows for which both are true.
+    /// Combines two filters; both must be true.
     ///
     /// # Errors
-    /// [`polyhaul_model::error::ErrorKind::Usage`] if together they are too long, or nested too deep.
+    /// [`polyhaul_model::error::ErrorKind::Usage`] if the result is too long or too deeply nested.
     pub fn and(&self, other: &Expression) -> Result<Expression> {
         let text = if self.is_joined { self.text.to_string() } else { format!("({})", self.text) };
         let joined: Expression = format!("{text} and ({})", other.text).parse()?;
         Ok(Expression { is_joined: true, ..joined })
     }
 
-    /// The columns as a list.
+    /// All columns, by name or index.
     pub(crate) fn column_refs(&self) -> &[(ColumnRef, Range<usize>)] {
         &self.columns
     }
@@ -142,7 +142,7 @@ impl Expression {
         &self.steps
     }
 
-    /// An error about a part of the filter.
+    /// Adds a position in the filter's text to an error.
     pub(crate) fn blamed(&self, error: &Error, at: &Range<usize>) -> Error {
         let diagnostic = error.diagnostic();
         let placed = parse::error_at(&self.text, at.clone(), diagnostic.message.clone());
@@ -153,7 +153,7 @@ impl Expression {
     }
 }
 
-/// The text of the filter.
+/// Formats the filter as its original text.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -1,4 +1,4 @@
-//! Words to steps: recursive descent over the grammar of [`super`].
+//! Compiles tokens to steps, by recursive descent over the grammar of [`super`].
 
 use super::token::{Token, TokenKind, tokens};
 use super::{ColumnRef, Expression, One, Step, Two};
@@ -7,7 +7,7 @@ use polyhaul_model::names;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Longer filters are refused, and so are deeper ones.
+/// Maximum length and nesting depth of a filter.
 const MAX_BYTES: usize = 64 << 10;
 const MAX_DEPTH: usize = 100;
 
@@ -31,10 +31,10 @@ const COMPARISONS: [(&str, Two); 6] = [
 ];
 const SUMS: [(&str, Two); 2] = [("+", Two::Add), ("-", Two::Subtract)];
 const PRODUCTS: [(&str, Two); 3] = [("*", Two::Multiply), ("/", Two::Divide), ("%", Two::Remainder)];
-/// A column by its number, from 0.
+/// Pseudo-function that refers to a column by index, from 0.
 const BY_INDEX: &str = "column";
 
-/// What an operand is.
+/// The type of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -59,14 +59,14 @@ impl FromStr for Expression {
     }
 }
 
-/// An error in a filter.
+/// Creates an error about a range of a filter.
 pub(super) fn error_at(text: &str, at: Range<usize>, message: impl Into<String>) -> Error {
     let place = Place { file: "filter".into(), line: Some(1), column: Some(at.start as u64 + 1), offset: None };
     let excerpt = Some(Excerpt::of_line(text.as_bytes(), at));
     Diagnostic { place, excerpt, ..Diagnostic::new(message) }.into_error(ErrorKind::Usage)
 }
 
-/// What an operand is, and where.
+/// The type of an operand, and its range in the text.
 type Parsed = (Kind, Range<usize>);
 
 struct Parser<'t> {
@@ -87,7 +87,7 @@ impl Parser<'_> {
         self.joined("and", Two::And, Self::not)
     }
 
-    /// Conditions with `word` between them.
+    /// Parses conditions separated by `word`.
     fn joined(&mut self, word: &str, two: Two, operand: fn(&mut Self) -> Result<Parsed>) -> Result<Parsed> {
         let mut left = operand(self)?;
         while self.take_word(word) {
@@ -132,7 +132,7 @@ impl Parser<'_> {
         self.chain(&PRODUCTS, Self::sign)
     }
 
-    /// Numbers with operators between them, from left to right.
+    /// Parses numbers separated by operators, from left to right.
     fn chain(&mut self, signs: &[(&str, Two)], operand: fn(&mut Self) -> Result<Parsed>) -> Result<Parsed> {
         let mut left = operand(self)?;
         while let Some(two) = self.take_sign(signs) {
@@ -142,7 +142,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// An operator on two numbers.
+    /// Emits a binary operator on numbers.
     fn numbers(&mut self, left: Parsed, right: Parsed, two: Two) -> Result<Range<usize>> {
         let at = left.1.start..right.1.end;
         self.check(left, Kind::Number)?;
@@ -201,7 +201,7 @@ impl Parser<'_> {
         Ok((Kind::Number, at))
     }
 
-    /// A function whose name and parenthesis were read.
+    /// Parses a function call after its name and opening parenthesis.
     fn call(&mut self, name: &str, at: Range<usize>) -> Result<Parsed> {
         if name == BY_INDEX {
             return self.by_index(at.start);
@@ -232,7 +232,7 @@ impl Parser<'_> {
         Ok((kind, at.start..end))
     }
 
-    /// `column(0)`, whose parenthesis was read.
+    /// Parses `column(0)` after its opening parenthesis.
     fn by_index(&mut self, start: usize) -> Result<Parsed> {
         let at = self.here();
         let index = match self.tokens.get(self.next).map(|token| &token.kind) {
@@ -244,7 +244,7 @@ impl Parser<'_> {
         self.column(ColumnRef::Index(index), start..end)
     }
 
-    /// What is nested, unless it is too deep.
+    /// Parses a nested part, unless it is too deep.
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -270,7 +270,7 @@ impl Parser<'_> {
         Err(error_at(self.text, self.here(), "expected an operator, `and` or `or`"))
     }
 
-    /// Fails unless an operand is of this kind.
+    /// Fails unless an operand has the expected type.
     fn check(&self, operand: Parsed, expected: Kind) -> Result<()> {
         let (kind, at) = operand;
         match expected {
@@ -283,7 +283,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Where the next word is, or where the text ends.
+    /// Range of the next token, or the end of the text.
     fn here(&self) -> Range<usize> {
         let end = self.text.trim_end().len();
         self.tokens.get(self.next).map_or(end..end, |token| token.at.clone())

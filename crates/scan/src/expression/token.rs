@@ -1,10 +1,10 @@
-//! The words of a filter.
+//! Tokenizes a filter.
 
 use super::parse::error_at;
 use polyhaul_model::error::Result;
 use std::ops::Range;
 
-/// A word and where it is.
+/// A token and its range in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -16,20 +16,20 @@ pub(super) enum TokenKind {
     Number(f64),
     /// A column, a function or a keyword.
     Word(String),
-    /// A column in backquotes.
+    /// The name of a column, in backquotes.
     Quoted(String),
     /// An operator, a parenthesis or a comma.
     Sign(&'static str),
 }
 
-/// Longer ones first.
+/// Longer operators come before their prefixes.
 const SIGNS: [&str; 14] = ["<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ","];
 
-/// What other languages have, and what it is here.
+/// Operators of other languages, and the equivalent here.
 const FOREIGN: [(&str, &str); 7] =
     [("&&", "and"), ("&", "and"), ("||", "or"), ("|", "or"), ("!", "not"), ("=", "=="), ("<>", "!=")];
 
-/// The words of `text`.
+/// Splits a filter into tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -46,7 +46,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
     Ok(tokens)
 }
 
-/// The word at `at`, and its length.
+/// Returns the token at `at`, and its length in bytes.
 fn token(text: &str, at: usize) -> Result<(TokenKind, usize)> {
     let rest = &text[at..];
     let run = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -78,7 +78,7 @@ fn token(text: &str, at: usize) -> Result<(TokenKind, usize)> {
     }
 }
 
-/// A number without a sign.
+/// Parses a number without a sign.
 fn number(text: &str, at: usize) -> Result<(TokenKind, usize)> {
     let rest = &text.as_bytes()[at..];
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! What random scenes do not have: runs, curves, points, names that would inject lines, digits.
+//! Cases that random scenes lack: runs, curves, points, names that would inject lines, digits.
 
 use super::differential::compare;
 use super::reference;
@@ -42,7 +42,7 @@ fn at(faces: u32, value: u32) -> Run {
     Run { at: Counts { positions: 6, faces, ..Counts::default() }, value }
 }
 
-/// All lines but those of positions.
+/// All lines except positions.
 fn rest(scene: &Scene, obj: &WriteOptions) -> Vec<String> {
     let text = text(scene, &with(obj));
     text.lines().filter(|line| !line.starts_with("v ") && !line.starts_with("o ")).map(String::from).collect()
@@ -88,8 +88,8 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
     assert_eq!(lines, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
 }
 
-/// A closed fan is touched at its center by a triangle that shares no edge with it: as in Blender, the fan may have the
-/// triangle's bit, but not the triangle the fan's.
+/// A triangle touches the center of a closed fan without sharing an edge: as in Blender, the fan may have the
+/// triangle's bit, but the triangle may not have the fan's.
 #[test]
 fn bits_differ_where_a_group_ends() {
     let fan = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1]];
@@ -107,7 +107,7 @@ fn bits_differ_where_a_group_ends() {
     assert_eq!(written(fan.into_iter().chain([[0, 5, 6]]).collect()), ["s 1", "s 2"]);
 }
 
-/// As Blender: the first group is that of faces whose corners are members without weight.
+/// As in Blender: the first group contains the faces whose corners are members without weight.
 #[test]
 fn members_without_weight_are_in_the_first_group() {
     let group = |name: &str, weights: [f32; 6]| VertexGroup { name: name.into(), weights: weights.to_vec().into() };
@@ -119,7 +119,7 @@ fn members_without_weight_are_in_the_first_group() {
     assert_eq!(lines, ["g first", "f 1 2 3", "g off", "f 2 3 4", "f 3 4 5", "g second", "f 4 5 6"]);
 }
 
-/// Smoothing groups as files of 3ds Max have them: each side of a sharp edge its own.
+/// Smoothing groups as in 3ds Max files: each side of a sharp edge has its own.
 #[test]
 fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     let mesh = Mesh { face_smooth: vec![1; 4].into(), sharp_edges: vec![[3, 2]].into(), ..strip() };
@@ -132,9 +132,9 @@ fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     assert_eq!(groups(&mesh, Smoothing::BitFlags), ["s 1", "s 2"]);
     let all_edges = Mesh { sharp_edges: vec![[1, 2], [2, 3], [3, 4]].into(), ..mesh.clone() };
     assert_eq!(groups(&all_edges, Smoothing::Groups), ["s 1", "s 2", "s 3", "s 4"]);
-    // The fourth triangle shares positions with the second and the third only.
+    // The fourth triangle shares positions only with the second and the third.
     assert_eq!(groups(&all_edges, Smoothing::BitFlags), ["s 1", "s 2", "s 4", "s 1"]);
-    // A flat face takes a number and a bit of its own.
+    // A flat face has a number and a bit of its own.
     let flat = Mesh { face_smooth: vec![1, 0, 1, 1].into(), ..mesh };
     assert_eq!(groups(&flat, Smoothing::Groups), ["s 1", "s 0", "s 3"]);
     let first = Mesh { face_smooth: vec![0, 1, 1, 0].into(), ..flat };
@@ -142,7 +142,7 @@ fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     assert_eq!(groups(&first, Smoothing::BitFlags), ["s 0", "s 2", "s 4", "s 0"]);
 }
 
-/// Forty triangles around a position, each a group of its own: more than there are bits.
+/// Forty triangles around a position, each in its own group: more groups than bits.
 #[test]
 fn groups_beyond_the_last_bit_have_none() {
     let corners: Vec<u32> = (0..40).flat_map(|i| [0, 1 + 2 * i, 2 + 2 * i]).collect();
@@ -216,7 +216,7 @@ fn around_a_curve() -> Scene {
     scene
 }
 
-/// Whatever is left out, indices name what is there.
+/// Indices stay valid, whatever is dropped.
 #[test]
 fn indices_stay_right_where_curves_are_left_out() {
     for export_curves in [true, false] {
@@ -228,7 +228,7 @@ fn indices_stay_right_where_curves_are_left_out() {
     }
 }
 
-/// A mesh may have more positions than its curves use, and faces on them.
+/// A mesh may have more positions than its curves use, and faces that use them.
 #[test]
 fn positions_beside_curves_are_written() {
     for start in [0, 3] {
@@ -244,7 +244,7 @@ fn positions_beside_curves_are_written() {
     }
 }
 
-/// A mesh that no object shows is written as if one did: turned once, its values merged.
+/// A mesh without objects is written as if it had one: transformed once, with merged values.
 #[test]
 fn a_mesh_without_an_object_is_turned_once() {
     let mut mesh = strip();
@@ -258,7 +258,7 @@ fn a_mesh_without_an_object_is_turned_once() {
     assert_eq!(lines(&written, "f")[0], "f 1//1 2//1 3//1");
 }
 
-/// Objects of both kinds on one mesh: turning and scaling must reach both.
+/// A mesh with evaluated and other objects: axes and scale must affect both.
 #[test]
 fn an_instance_as_read_is_turned_beside_an_evaluated_one() {
     let mut scene = Scene { meshes: vec![strip()], axes: Axes::BLENDER, ..Scene::default() };
@@ -271,7 +271,7 @@ fn an_instance_as_read_is_turned_beside_an_evaluated_one() {
     assert_eq!(positions[7], "v 10.000000 0.000000 -10.000000", "the second object has other positions");
 }
 
-/// Each of these, written as it is, would be something else than a name.
+/// Written unescaped, each of these would be more than a name.
 const NASTY: [&str; 10] = [
     "two\nv 9 9 9",
     "two\rv 9 9 9",
@@ -342,7 +342,7 @@ fn digits_are_those_asked_for() {
     }
 }
 
-/// Shortest digits lose nothing: positions and uvs read back as the same bits.
+/// Shortest digits are lossless: positions and uvs read back with the same bits.
 #[test]
 fn shortest_digits_read_back() {
     let mut random = Random::new(7);
@@ -380,7 +380,7 @@ fn triangles_are_cut_before_anything_else() {
         let obj = scenes::options(&mut random);
         let kinds: Vec<bool> = scene.objects.iter().map(|object| scene.is_evaluated(object)).collect();
         for (object, is_evaluated) in scene.objects.iter_mut().zip(kinds) {
-            // The same object, evaluated whatever becomes of its mesh.
+            // The same object, still evaluated whatever happens to its mesh.
             object.transform = object.transform.or(is_evaluated.then_some(IDENTITY));
         }
         let mut cut = scene.clone();
@@ -397,7 +397,7 @@ fn triangles_are_cut_before_anything_else() {
     }
 }
 
-/// The triangles of a mesh in the order of Blender, from the rules alone, except polygons of more than four corners.
+/// Triangulates a mesh as Blender does, from the rules alone, except polygons with more than four corners.
 fn cut_as_blender(mesh: &Mesh) -> Mesh {
     let corners = mesh.faces.corner_positions.len();
     let numbers: Vec<[f32; 3]> = (0..corners).map(|corner| [corner as f32, 0.0, 0.0]).collect();
@@ -455,7 +455,7 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
     cut
 }
 
-/// What a quad becomes: the triangle in its place, and the other.
+/// The two triangles of a quad: the one in its place, and the other.
 fn quad_triangles(mesh: &Mesh, first: usize) -> [[usize; 3]; 2] {
     let point = |i: usize| mesh.positions[mesh.faces.corner_positions[first + i] as usize].map(f64::from);
     let sub = |p: [f64; 3], q: [f64; 3]| [0, 1, 2].map(|i| p[i] - q[i]);
@@ -490,7 +490,7 @@ fn quad_triangles(mesh: &Mesh, first: usize) -> [[usize; 3]; 2] {
     if is_odd { odd } else { even }
 }
 
-/// Triangles have the slot, the flag, and the values of the face that they were cut from.
+/// Triangles have the slot, the flag and the values of the face they were cut from.
 #[test]
 fn triangles_keep_what_faces_have() {
     let mut mesh = Mesh {
@@ -527,7 +527,7 @@ fn triangles_keep_what_faces_have() {
     assert_eq!(corners[..3], last);
 }
 
-/// An object that is evaluated for its domains alone stays one when its faces are cut.
+/// An object that is evaluated only because of its domains stays evaluated when its faces are triangulated.
 #[test]
 fn triangles_of_domains_are_still_merged() {
     let mut mesh = strip();

@@ -1,4 +1,4 @@
-//! Random scenes against the reference, byte for byte, for any threads, chunks and memory.
+//! Random scenes compared with the reference, byte for byte, for any threads, chunks and memory.
 
 use super::reference;
 use super::scenes::{self, Numbers};
@@ -7,7 +7,7 @@ use polyhaul::WriteOptions;
 use polyhaul::model::{Object, Scene};
 use polyhaul_geometry::exact::is_exact;
 
-/// Signs of what is not a number are the processor's.
+/// The sign of NaN depends on the processor.
 fn unsigned_nan(text: &str) -> String {
     text.replace("-nan", "nan")
 }
@@ -28,7 +28,7 @@ fn check(seeds: std::ops::Range<u64>, numbers: Numbers) {
     let mut far = 0;
     for seed in seeds {
         let (scene, obj) = random(seed, numbers);
-        // Blender, and the reference, have floats alone.
+        // Blender and the reference only have single precision.
         if is_exact(&scene).unwrap() {
             far += 1;
             continue;
@@ -49,7 +49,7 @@ fn wild_scenes_are_as_the_rules_say() {
     check(10_000..12_000, Numbers::Wild);
 }
 
-/// The comparison itself can fail: a scene whose last position moved is another.
+/// The comparison itself can fail: a scene with its last position moved is different.
 #[test]
 fn the_reference_tells_scenes_apart() {
     let (mut scene, obj) = random(4, Numbers::Tame);
@@ -81,7 +81,7 @@ fn threads_chunks_and_memory_change_nothing() {
     }
 }
 
-/// Many objects, so that small ones fill several pages, in several batches.
+/// Many objects, so that small ones fill several pages in several batches.
 #[test]
 fn many_objects_are_the_same_for_any_threads() {
     let mut scene = Scene::default();

@@ -1,5 +1,4 @@
-//! Scenes that break a rule, writers that fail, writes that are cancelled: an error, and nothing
-//! half.
+//! Scenes that break a rule, failing writers, cancelled writes: an error, and no partial output.
 
 use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
@@ -10,7 +9,7 @@ use std::fs;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-/// A mesh with all that goes by domain, face or position.
+/// A mesh with all arrays per domain, face or position.
 fn full() -> Mesh {
     let mut mesh = strip();
     mesh.uv_domain = Domain::Corner;
@@ -28,7 +27,7 @@ fn full() -> Mesh {
     mesh
 }
 
-/// Two good objects, the second of mesh 1.
+/// Two valid objects, the second of mesh 1.
 fn good() -> Scene {
     let mut scene = single(full(), Some(vec![Some(0), Some(1)]));
     scene.meshes.push(full());
@@ -41,7 +40,7 @@ fn shorten<T: Clone>(array: &mut Array<T>) {
     array.to_mut().unwrap().pop();
 }
 
-/// What is broken in the second mesh.
+/// A fault in the second mesh.
 type Fault = (&'static str, fn(&mut Mesh));
 
 const FAULTS: [Fault; 33] = [

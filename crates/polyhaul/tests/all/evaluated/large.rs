@@ -1,4 +1,4 @@
-//! Objects that all threads prepare together, beside small ones.
+//! Objects that all threads prepare together, mixed with small ones.
 
 use super::by_hand::{named, strip};
 use super::differential::compare;
@@ -9,13 +9,13 @@ use polyhaul::WriteOptions;
 use polyhaul::model::{Domain, Elements, Mesh, NONE, Object, Scene};
 use polyhaul::options::{ObjWriteOptions, SceneWriteOptions, Smoothing};
 
-/// Corners from which on an object is prepared by all threads.
+/// Minimum number of corners of an object that all threads prepare.
 const LARGE_CORNERS: usize = 1 << 17;
 
-/// Which object is large.
+/// Index of the large object.
 const LARGE: usize = 1;
 
-/// A mesh of about so many corners, of values from pools that span chunks.
+/// A mesh with about `corners` corners, with values from pools that span chunks.
 fn mesh(random: &mut Random, corners: usize, uv_domain: Domain, normal_domain: Domain) -> Mesh {
     let positions = corners / 4;
     let mut mesh = Mesh { uv_domain, normal_domain, ..Mesh::default() };
@@ -36,7 +36,7 @@ fn mesh(random: &mut Random, corners: usize, uv_domain: Domain, normal_domain: D
         Domain::Vertex => positions,
         Domain::Face => faces,
     };
-    // Few values far apart, and many that occur once.
+    // A few values far apart, and many that occur once.
     let pool = [-0.0, 0.0, 1.0, f32::NAN, f32::INFINITY, 0.25];
     let value = |random: &mut Random| if random.once_in(3) { random.unit() } else { *random.pick(&pool) };
     mesh.uvs = (0..count(uv_domain)).map(|_| [value(random), value(random)]).collect();
@@ -98,7 +98,7 @@ fn faces_and_positions() {
     check("faces", &large(LARGE_CORNERS + 30_000, Domain::Face, Domain::Vertex), &WriteOptions::default());
 }
 
-/// One corner less than a large object has, as many, and one more.
+/// One corner less than a large object, exactly as many, and one more.
 #[test]
 fn sizes_around_the_border() {
     for corners in LARGE_CORNERS - 1..=LARGE_CORNERS + 1 {
@@ -135,13 +135,13 @@ fn slots_and_smoothing_groups() {
     }
 }
 
-/// Chunks of a byte: as many pages as there are bytes.
+/// Chunks of a byte: as many pages as bytes.
 #[test]
 fn chunks_of_a_byte() {
     let mut random = Random::new(5);
     let corners = LARGE_CORNERS;
     let mut wide = mesh(&mut random, corners, Domain::Corner, Domain::Corner);
-    // Most of the text goes, so that it is quick.
+    // Most of the text is dropped, for speed.
     wide.uvs = Default::default();
     wide.normals = Default::default();
     let mut scene = Scene { meshes: vec![wide, strip()], ..Scene::default() };
@@ -152,7 +152,7 @@ fn chunks_of_a_byte() {
     assert!(written == expected);
 }
 
-/// Large objects one after another, and small ones between.
+/// Large objects in sequence, with small ones between.
 #[test]
 fn instances_of_a_large_mesh() {
     let mut scene = large(LARGE_CORNERS + 1, Domain::Face, Domain::Face);
@@ -163,7 +163,7 @@ fn instances_of_a_large_mesh() {
     check("instances", &scene, &obj);
 }
 
-/// All corners at one position, with values that differ: no list that is walked for each corner.
+/// All corners at one position, with different values: no list may be searched for each corner.
 #[test]
 fn corners_at_one_position_take_linear_time() {
     let corners = 600_000;

@@ -11,7 +11,7 @@ fn material(name: &str, red: f32) -> Material {
     Material { name: name.into(), diffuse: Some(Color::Rgb([red, 0.0, 0.0])), ..Material::default() }
 }
 
-/// Objects with these slots, each of the strip with the slots 0, 1, 2, 7 for its faces.
+/// Objects with these slots; each is the strip with slots 0, 1, 2 and 7 for its faces.
 fn scene(materials: &[&str], slots: &[Option<Vec<Option<usize>>>]) -> Scene {
     let mut mesh = strip();
     mesh.face_materials = vec![0, 1, 2, 7].into();
@@ -24,7 +24,7 @@ fn scene(materials: &[&str], slots: &[Option<Vec<Option<usize>>>]) -> Scene {
     scene
 }
 
-/// The `mtllib` line and the names in the library; `None` where there is no library.
+/// The `mtllib` line and the names in the library; `None` without a library.
 fn written(scene: &Scene, obj: &WriteOptions) -> (Vec<String>, Option<Vec<String>>) {
     let folder = new_folder();
     polyhaul::Writer::new(folder.join("a.obj")).options(&with(obj)).scene(scene).unwrap();
@@ -48,7 +48,7 @@ fn materials_of_slots_by_name() {
     let names = ["zinc", "Alum", "not used", "\u{e9}tain", "brass"];
     check(&scene(&names, &[Some(vec![Some(0), Some(1)])]), &["Alum", "zinc"]);
     check(&scene(&names, &[Some(vec![Some(3), Some(1), Some(4)])]), &["Alum", "brass", "\u{e9}tain"]);
-    // Blender writes what is in a slot, whether a face has it or not.
+    // Blender writes the materials in slots, whether a face uses them or not.
     check(&scene(&names, &[Some(vec![Some(3), None, None, Some(2)])]), &["not_used", "\u{e9}tain"]);
     check(&scene(&names, &[Some(vec![Some(0)]), None, Some(vec![None, Some(4)])]), &["brass", "zinc"]);
     // One material in two slots, and in two objects.
@@ -64,7 +64,7 @@ fn names_are_those_of_usemtl() {
     assert_eq!(lines(&written, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl (null)"]);
 }
 
-/// Names sort as they are written: `a_b` after `aab`, though a blank sorts before everything.
+/// Names are sorted as written: `a_b` after `aab`, although a blank sorts before everything.
 #[test]
 fn renamed_materials_sort_by_their_new_name() {
     check(&scene(&["a b", "aZb", "aab"], &[Some(vec![Some(0), Some(1), Some(2)])]), &["aZb", "a_b", "aab"]);
@@ -86,7 +86,7 @@ fn without_slots_there_is_an_empty_library_in_blenders_dialect_alone() {
 fn where_nobody_speaks_of_materials_there_is_no_library() {
     let (line, library) = written(&scene(&[], &[None, None]), &WriteOptions::default());
     assert_eq!((line.len(), library), (0, None));
-    // Materials that nothing refers to are nobody's.
+    // Materials without references belong to no object.
     let (line, library) = written(&scene(&["red"], &[None]), &WriteOptions::default());
     assert_eq!((line.len(), library), (0, None));
     let off = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
@@ -111,7 +111,7 @@ fn runs_and_objects_as_read_bring_their_materials() {
     let mut runs = single(strip(), None);
     runs.meshes[0].material_runs = vec![Run { value: 1, ..Run::default() }];
     check(&runs, &["blue"]);
-    // A file keeps all that its library has.
+    // A scene from a file keeps its complete library.
     let mut mixed = scene(&["two words", "unused"], &[Some(vec![Some(0)])]);
     mixed.meshes.push(strip());
     let as_read = named("as read", 1, &mixed);
@@ -121,7 +121,7 @@ fn runs_and_objects_as_read_bring_their_materials() {
     assert!(library.contains(&"two_words".into()) && library.contains(&"unused".into()), "{library:?}");
 }
 
-/// Two materials whose names are written alike both keep their looks.
+/// Two materials whose written names are equal both keep their properties.
 #[test]
 fn one_definition_for_each_name() {
     let mut scene = scene(&["a b", "a_b"], &[Some(vec![Some(0), Some(1)])]);
@@ -131,7 +131,7 @@ fn one_definition_for_each_name() {
     check(&scene, &["a_b", "a_b.001"]);
 }
 
-/// A stream cannot hold a library; its name is only written if the scene has one.
+/// A stream cannot store a library; its name is only written if the scene has one.
 #[test]
 fn a_stream_names_the_library_that_the_scene_names() {
     let mut scene = scene(&["red"], &[Some(vec![Some(0)])]);
@@ -149,7 +149,7 @@ fn a_compressed_scene_has_a_plain_library() {
     assert!(folder.text("a.mtl").contains("newmtl red\nKd 0.500000 0.000000 0.000000\n"), "{}", folder.text("a.mtl"));
 }
 
-/// Per face the name of its material, from what was read.
+/// Material name of each face, as read.
 fn face_materials(scene: &Scene) -> Vec<String> {
     let mesh = &scene.meshes[0];
     let of_face = |face: u32| {
@@ -164,7 +164,7 @@ fn materials_come_back_defined() {
     let mut slots_seen = 0;
     for seed in 0..120 {
         let mut scene = scenes::scene(&mut Random::new(seed), Numbers::Tame);
-        // Without slots a face has the material before it, in Blender's files too.
+        // Without slots, a face has the last material before it, in Blender's files too.
         scene.objects.retain(|object| object.materials.as_ref().is_some_and(|slots| !slots.is_empty()));
         let folder = new_folder();
         polyhaul::Writer::new(folder.join("a.obj")).options(&plain()).scene(&scene).unwrap();

@@ -1,8 +1,7 @@
-//! Tests of writing evaluated objects (attributes of a domain, transforms, slots) by somebody who
-//! does not trust it.
+//! Independent tests of writing evaluated objects: attributes with domains, transforms, slots.
 //!
-//! `reference` is a slow writer from the rules alone, `scenes` makes scenes, `support` has the rest.
-//! Blender's own files are compared elsewhere; here is what no golden file has.
+//! `reference` is a slow writer derived from the rules alone, `scenes` generates scenes, and `support` has shared
+//! helpers. Blender's own files are compared elsewhere; these tests cover cases without golden files.
 
 mod by_hand;
 mod differential;

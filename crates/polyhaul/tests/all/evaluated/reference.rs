@@ -1,4 +1,4 @@
-//! A slow writer of scenes, from the rules alone: the oracle of these tests.
+//! A slow writer of scenes, derived from the rules alone: the oracle of these tests.
 
 use polyhaul::WriteOptions;
 use polyhaul::model::{Axes, Axis, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 type Matrix = [[f32; 3]; 3];
 
-/// The text of a scene, comments apart.
+/// The text of a scene, without comments.
 pub fn write(scene: &Scene, options: &WriteOptions, library: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(library) = library {
@@ -36,16 +36,16 @@ pub fn write(scene: &Scene, options: &WriteOptions, library: Option<&str>) -> St
 struct Reference<'a> {
     scene: &'a Scene,
     options: &'a WriteOptions,
-    /// Of positions, uvs, normals and colors.
+    /// Digits of positions, uvs, normals and colors.
     digits: [Digits; 4],
     out: String,
-    /// How many positions, uvs and normals were written before this object.
+    /// The numbers of positions, uvs and normals written before this object.
     before: [usize; 3],
-    /// Whether an evaluated object may have left state lines.
+    /// Whether an evaluated object may have left state.
     is_unknown: bool,
 }
 
-/// The distinct values of an attribute as texts, and the index of each corner.
+/// Distinct values of an attribute as texts, and the index of each corner.
 struct Values {
     lines: Vec<String>,
     corners: Vec<Option<usize>>,
@@ -104,7 +104,7 @@ impl Reference<'_> {
             let text = || format!("vn {}", joined(&normal, self.digits[2]));
             place(&mut values.lines, &mut numbers, &normal, text)
         };
-        // Vertices are numbered by their index, those that no face uses left out.
+        // Vertices are numbered by their index; vertices without a face are skipped.
         let mut of_vertex = HashMap::new();
         if mesh.normal_domain == Domain::Vertex && !mesh.normals.is_empty() {
             let mut used = mesh.faces.corner_positions.to_vec();
@@ -225,7 +225,8 @@ impl Reference<'_> {
         self.state_material(&name);
     }
 
-    /// A scene without a named material has no `usemtl`; otherwise a face without one ends the effect of the last.
+    /// A scene without a named material has no `usemtl`; otherwise a face without a material ends the effect of the
+    /// last one.
     fn state_material(&mut self, name: &str) {
         let has_names = self.scene.materials.iter().any(|material| !material.name.is_empty());
         if self.options.obj.materials && has_names {
@@ -234,7 +235,7 @@ impl Reference<'_> {
         }
     }
 
-    /// What ends the state of objects before, which as-read objects must not inherit.
+    /// Ends the state of previous objects, which objects read from files must not inherit.
     fn reset(&mut self, object: &Object) {
         if self.options.obj.smoothing != Smoothing::None {
             self.line("s 0");
@@ -248,7 +249,7 @@ impl Reference<'_> {
         self.state_material("");
     }
 
-    /// An object as a file states it: without runs, the whole of a mesh, each corner with all or none.
+    /// An object read from a file: without runs, a whole mesh, all corners with or without attributes.
     fn as_read(&mut self, object: &Object) {
         let mesh = &self.scene.meshes[object.mesh];
         let keyword = if self.options.obj.object_groups { "g" } else { "o" };
@@ -300,7 +301,7 @@ fn form(position: usize, uv: Option<usize>, normal: Option<usize>) -> String {
     }
 }
 
-/// The index of a corner's value among an attribute's values.
+/// Index of a corner's value among an attribute's values.
 fn value_of(mesh: &Mesh, domain: Domain, stream: &[u32], face: usize, corner: usize) -> Option<u32> {
     match domain {
         Domain::Indexed => stream.get(corner).copied().filter(|&index| index != NONE),
@@ -310,7 +311,7 @@ fn value_of(mesh: &Mesh, domain: Domain, stream: &[u32], face: usize, corner: us
     }
 }
 
-/// The line of a value: the first that is equal, so that -0 is 0 and not a number is nothing else.
+/// Line of a value: the first equal one, so that -0 equals 0, and NaN equals nothing else.
 fn place(
     lines: &mut Vec<String>,
     numbers: &mut HashMap<Vec<u32>, usize>,
@@ -327,7 +328,7 @@ fn place(
     lines.len() - 1
 }
 
-/// What `s` says of each face; flat where nothing is known.
+/// The `s` value of each face; flat if unknown.
 fn smoothing(mesh: &Mesh, options: &WriteOptions) -> Vec<u32> {
     if options.obj.smoothing == Smoothing::None {
         return vec![];
@@ -351,7 +352,7 @@ fn key(a: u32, b: u32) -> (u32, u32) {
     (a.min(b), a.max(b))
 }
 
-/// The edges that join two smooth faces, with these.
+/// Edges that join two smooth faces, with their faces.
 fn joins(mesh: &Mesh, smooth: &[bool]) -> HashMap<(u32, u32), Vec<usize>> {
     let sharp: HashSet<_> = mesh.sharp_edges.iter().map(|&[a, b]| key(a, b)).collect();
     let mut users: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
@@ -365,7 +366,7 @@ fn joins(mesh: &Mesh, smooth: &[bool]) -> HashMap<(u32, u32), Vec<usize>> {
     users
 }
 
-/// Faces that are connected, counted from 1 in the order of their first face; each flat face is alone.
+/// Connected components of faces, numbered from 1 in the order of their first face; each flat face is a component.
 fn smoothing_groups(joins: &HashMap<(u32, u32), Vec<usize>>, smooth: &[bool]) -> Vec<u32> {
     let mut groups = vec![0; smooth.len()];
     let mut count = 0;
@@ -393,7 +394,7 @@ fn smoothing_groups(joins: &HashMap<(u32, u32), Vec<usize>>, smooth: &[bool]) ->
     groups
 }
 
-/// Per face the lowest bit that no group before its own has at a position of an edge where its own ends.
+/// For each face, the lowest bit that no earlier group has at a position of an edge where the face's group ends.
 fn bits(mesh: &Mesh, joins: &HashMap<(u32, u32), Vec<usize>>, groups: &[u32]) -> Vec<u32> {
     let count = groups.iter().max().copied().unwrap_or(0);
     let positions = |group: u32| {
@@ -439,7 +440,7 @@ fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
     best.map(|(number, _)| number)
 }
 
-/// How an object stands in the file.
+/// Transform of an object in the file.
 struct Frame {
     rows: Matrix,
     at: [f32; 3],
@@ -477,7 +478,7 @@ impl Frame {
         [0, 1, 2].map(|i| x * self.rows[i][0] + y * self.rows[i][1] + z * self.rows[i][2] + self.at[i])
     }
 
-    /// Turned, of length 1 and rounded.
+    /// Rotated, normalized and rounded.
     fn normal(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
         let turned = self.normals.map(|row| x * row[0] + y * row[1] + z * row[2]);
         let square = turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2];
@@ -497,14 +498,14 @@ fn vector(axis: Axis) -> [f32; 3] {
     }
 }
 
-/// Forward, up, and forward x up.
+/// Columns: forward, up, and forward x up.
 fn basis(forward: Axis, up: Axis) -> Matrix {
     let f = vector(forward);
     let u = vector(up);
     [f, u, [f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]]
 }
 
-/// The rotation that takes the basis of the scene to that of the file.
+/// Rotation from the basis of the scene to that of the file.
 fn axes_matrix(axes: Axes, options: &WriteOptions) -> Matrix {
     let file = options.scene.axes().unwrap().unwrap_or(Axes::OBJ);
     let from = basis(axes.forward, axes.up);
@@ -513,7 +514,7 @@ fn axes_matrix(axes: Axes, options: &WriteOptions) -> Matrix {
     [0, 1, 2].map(|i| [0, 1, 2].map(|j| entry(i, j)))
 }
 
-/// A turn that moves components and flips signs.
+/// A rotation that permutes components and flips signs.
 fn turned(turn: &Matrix, vector: [f32; 3]) -> [f32; 3] {
     turn.map(|row| {
         let from = row.iter().position(|&entry| entry != 0.0).unwrap();
@@ -537,14 +538,14 @@ pub fn number(value: f32, digits: Digits) -> String {
         return "nan".into();
     }
     let scaled = f64::from(value) * 10f64.powi(i32::from(digits));
-    // Far from a tie any rounding is the same.
+    // Far from a tie, any rounding is the same.
     if value.is_infinite() || (scaled.fract().abs() - 0.5).abs() > 1e-3 {
         return format!("{value:.*}", usize::from(digits));
     }
     ties_to_even(value, usize::from(digits))
 }
 
-/// From all digits of the exact value, of which a float has at most 149 after the point.
+/// Rounds from all digits of the exact value; a float has at most 149 after the point.
 fn ties_to_even(value: f32, digits: usize) -> String {
     let digits_of_value = format!("{:.160}", value.abs());
     let (kept_digits, rest) = digits_of_value.split_at(digits_of_value.find('.').unwrap() + 1 + digits);

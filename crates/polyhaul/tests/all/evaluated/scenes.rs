@@ -1,4 +1,4 @@
-//! Scenes that no program would make, and some that it would.
+//! Random scenes, mostly ones that no program would write.
 
 use super::support::Random;
 use polyhaul::WriteOptions;
@@ -28,16 +28,16 @@ const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::Negat
 
 pub const DOMAINS: [Domain; 4] = [Domain::Indexed, Domain::Corner, Domain::Vertex, Domain::Face];
 
-/// How wild the numbers of a scene are.
+/// Range of the numbers in a scene.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Numbers {
-    /// Finite, of everyday size.
+    /// Finite, of ordinary size.
     Tame,
-    /// Anything.
+    /// Any bits.
     Wild,
 }
 
-/// Objects that are evaluated, and sometimes others between them.
+/// Evaluated objects, sometimes with others between them.
 pub fn scene(random: &mut Random, numbers: Numbers) -> Scene {
     let names = ["red", "dark blue", "a\tb", "gr\u{fc}n", "x y  z"];
     let materials: Vec<_> =
@@ -79,7 +79,7 @@ fn two_axes(random: &mut Random) -> (Axis, Axis) {
     (AXES[forward], AXES[up])
 }
 
-/// Each option turned now and then.
+/// Each option is changed sometimes.
 pub fn options(random: &mut Random) -> WriteOptions {
     let mut options = WriteOptions::default();
     for flag in [
@@ -117,7 +117,7 @@ fn values<const N: usize>(random: &mut Random, numbers: Numbers, count: usize) -
     (0..count).map(|_| std::array::from_fn(|_| value(random, numbers))).collect()
 }
 
-/// Normals of which many are equal, or round to neighbours.
+/// Normals of which many are equal, or round to neighbors.
 fn normals(random: &mut Random, numbers: Numbers, count: usize) -> Array<[f32; 3]> {
     let near_border = |random: &mut Random| {
         let border = (random.below(4) as f32 + 0.5) / 1e4;
@@ -156,7 +156,7 @@ fn faces(random: &mut Random, positions: usize) -> Elements {
     faces
 }
 
-/// A mesh with attributes of any domain.
+/// A mesh with attributes in any domain.
 fn mesh(random: &mut Random, numbers: Numbers) -> Mesh {
     let max_faces = *random.pick(&[1, 5, 20, 20]);
     let positions = random.below(max_faces);
@@ -195,7 +195,7 @@ fn weights(random: &mut Random, positions: usize) -> Array<f32> {
     (0..positions).map(weight).collect()
 }
 
-/// Slots, smooth flags and sharp edges.
+/// Adds slots, smooth flags and sharp edges.
 fn of_faces(random: &mut Random, mesh: &mut Mesh) {
     let faces = mesh.faces.len();
     if random.once_in(2) {
@@ -220,7 +220,7 @@ fn count_of(random: &mut Random, mesh: &Mesh, domain: Domain) -> usize {
     if random.once_in(6) { 0 } else { count }
 }
 
-/// An index per corner; some have none.
+/// An index per corner; some corners have none.
 fn stream(random: &mut Random, mesh: &Mesh, count: usize) -> Array<u32> {
     let missing = *random.pick(&[usize::MAX, 4]);
     let index = |_: &u32| if random.once_in(missing) { NONE } else { random.below(count) as u32 };
@@ -269,7 +269,7 @@ fn transform(random: &mut Random, numbers: Numbers) -> [[f64; 4]; 4] {
     matrix
 }
 
-/// A mesh as a file states it.
+/// A mesh as read from a file.
 fn as_read(random: &mut Random) -> Mesh {
     let positions = 4 + random.below(4);
     let mut mesh = Mesh { positions: values(random, Numbers::Tame, positions), ..Mesh::default() };

@@ -1,4 +1,4 @@
-//! What these tests share: options and folders; the rest is testkit's.
+//! Shared options and folders; the test kit has everything else.
 
 pub use polyhaul_testkit::output::*;
 pub use polyhaul_testkit::random::Random;
@@ -23,12 +23,12 @@ pub fn with_run(options: &WriteOptions, run: RunOptions) -> WriteOptions {
     options.clone().with_run(run)
 }
 
-/// The options for one thread.
+/// Options for one thread.
 pub fn plain() -> WriteOptions {
     with(&WriteOptions::default())
 }
 
-/// An empty folder for one test, which goes away at the end.
+/// An empty folder for one test, removed at the end.
 pub fn new_folder() -> Folder {
     Folder::new("evaluated").unwrap()
 }

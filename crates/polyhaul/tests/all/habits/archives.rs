@@ -5,7 +5,7 @@ use polyhaul::ReadOptions;
 use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::zip::{Member, Method, archive};
 
-/// Bytes around an archive.
+/// Bytes before and after an archive.
 const AROUND: [[&[u8]; 2]; 4] = [
     [b"", b""],
     [b"#!/bin/sh\nexec unzip \"$0\"\n", b""],
@@ -13,7 +13,7 @@ const AROUND: [[&[u8]; 2]; 4] = [
     [b"MZ\x90\0 a program that unpacks itself", b"\x1a"],
 ];
 
-/// Files often found next to a scene that are not scenes.
+/// Files often found next to a scene.
 const BESIDE: [(&[u8], &[u8]); 5] = [
     (b"textures/wood.png", b"\x89PNG\r\n\x1a\n and so on"),
     (b"license.txt", b"Some rights reserved.\n"),
@@ -49,7 +49,7 @@ fn a_scene_among_other_files_is_that_scene() {
             match polyhaul::diff(memory(zip, "x.zip"), usual(), &options, 0.0) {
                 Err(error) => faults.push(format!("{}: {error}", sample.name)),
                 Ok(compared) => {
-                    // Images inside a file in memory have no place.
+                    // Images inside a file in memory cannot be located.
                     let has_place = |what: &str| extension != "glb" || what != "material definitions";
                     let differences = compared.differences.iter().filter(|difference| has_place(difference.what));
                     faults.extend(differences.map(|difference| format!("{}: {}", sample.name, difference.message)));

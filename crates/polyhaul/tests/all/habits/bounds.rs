@@ -1,11 +1,11 @@
-//! What `info` says about a scene is true of the file that it becomes.
+//! The bounds that `info` reports for a scene equal those of the converted file.
 
 use crate::support::{memory, try_converted};
 use polyhaul::inspect::info;
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::corpus::samples;
 
-/// Transforms and instances are applied in OBJ, which stores the positions that are seen.
+/// Transforms and instances are applied in OBJ, which stores world-space positions.
 #[test]
 fn bounds_are_those_of_all_positions_in_their_places() {
     let write = WriteOptions::default().with_format(Some(Format::Obj));
@@ -21,7 +21,7 @@ fn bounds_are_those_of_all_positions_in_their_places() {
             let Ok((of_obj, _)) = info(memory(obj, "x.obj"), &read) else { continue };
             let Some((bounds, expected)) = inventory.bounds.zip(of_obj.bounds) else { continue };
             let side = (0..3).map(|axis| expected.max[axis] - expected.min[axis]).fold(1.0, f64::max);
-            // Axes of OBJ: y is up there.
+            // In OBJ, y is up.
             for axis in 0..3 {
                 let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-5 * side;
                 let is_right =

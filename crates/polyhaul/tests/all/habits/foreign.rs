@@ -1,10 +1,10 @@
-//! Texts that are no asset at all, under the names of all formats: an error, never an empty result. It names what the
-//! content looks like, if that is known.
+//! Files that are not assets, under the names of all formats: an error, never an empty result. The error names the kind
+//! of content, if it is known.
 
 use crate::support::memory;
 use polyhaul::{ErrorKind, Format, ReadOptions};
 
-/// What arrives in place of a file, and the words of the hint that names it.
+/// Content that replaces a file, with its name in the hint.
 const FOREIGN: [(&str, &str, &[u8]); 7] = [
     (
         "a pointer of Git LFS",

@@ -4,7 +4,7 @@ use super::{Change, Changed, hold};
 use polyhaul_testkit::random::Random;
 use serde_json::{Value, json};
 
-/// The JSON of a .glb file, and what follows its chunk.
+/// The JSON of a .glb file, and the bytes after its chunk.
 fn parts(bytes: &[u8]) -> Option<(Value, &[u8])> {
     let length = u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?) as usize;
     let json = serde_json::from_slice(bytes.get(20..20 + length)?).ok()?;
@@ -23,7 +23,7 @@ fn rebuilt(json: &Value, rest: &[u8]) -> Vec<u8> {
     joined(json.to_string().into_bytes(), rest, true)
 }
 
-/// All integers of a value as decimals, or with an exponent.
+/// Writes all integers of a value as decimals, or with an exponent.
 fn decimals(value: &Value, random: &mut Random) -> String {
     match value {
         Value::Number(number) if number.is_u64() && random.once_in(2) => format!("{number}.0"),
@@ -61,7 +61,7 @@ fn glb_child_in_scene(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned(rebuilt(&json, rest), "listed-node")
 }
 
-/// Extensions that only images need, and one that geometry does.
+/// Extensions that only images need, and one that geometry needs.
 fn glb_required_images(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let (mut json, rest) = parts(bytes)?;
     let name = ["KHR_texture_basisu", "EXT_texture_webp", "EXT_texture_avif", "MSFT_texture_dds"][random.below(4)];
@@ -82,7 +82,7 @@ fn glb_required_geometry(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::refused(rebuilt(&json, rest), name)
 }
 
-/// Materials under other names are the same materials.
+/// Materials with other names are the same materials.
 fn glb_renamed(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let (mut json, rest) = parts(bytes)?;
     let materials = json["materials"].as_array_mut()?;
@@ -90,7 +90,7 @@ fn glb_renamed(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Some(Changed::silent(rebuilt(&json, rest))?.but("material names"))
 }
 
-/// The order of members, and members that nobody knows.
+/// Another order of members, and unknown members.
 fn glb_unknown(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let (mut json, rest) = parts(bytes)?;
     json["asset"]["somethingNew"] = json!({"a": [1, 2.5, null]});

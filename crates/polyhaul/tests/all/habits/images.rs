@@ -7,10 +7,10 @@ use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::zip::crc32;
 
-/// A PNG file with one more chunk behind the header, and the checksum of the chunk changed by `damage`.
+/// Adds a chunk after the header of a PNG file; `damage` changes its checksum.
 pub fn with_chunk(bytes: &[u8], kind: &[u8; 4], data: &[u8], damage: u32) -> Option<Vec<u8>> {
     const HEADER_END: usize = 33;
-    // Descriptions of colors that are there already go before.
+    // Existing color profiles take precedence.
     let has = |kind: &[u8]| bytes.windows(4).any(|window| window == kind);
     [&b"gAMA"[..], b"cHRM", b"sRGB", b"iCCP", b"cICP", b"eXIf"].into_iter().all(|kind| !has(kind)).then_some(())?;
     let named = [kind, data].concat();
@@ -41,13 +41,13 @@ fn png_code_points(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::warned(with_chunk(bytes, b"cICP", &points, 0)?, "changed-color-space")?.but("color-space"))
 }
 
-/// A directory of Exif with one entry.
+/// An Exif directory with one entry.
 pub fn exif(orientation: u8, is_big: bool) -> Vec<u8> {
     let number = |number: u32, bytes: usize| {
         if is_big { number.to_be_bytes()[4 - bytes..].to_vec() } else { number.to_le_bytes()[..bytes].to_vec() }
     };
     let mark: &[u8] = if is_big { b"MM" } else { b"II" };
-    // A padded short is first in its field.
+    // A padded short is at the start of its field.
     let value = [number(u32::from(orientation), 2), vec![0, 0]].concat();
     [
         mark,
@@ -68,7 +68,7 @@ fn png_orientation(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned(with_chunk(bytes, b"eXIf", &exif, 0)?, "unapplied-orientation")
 }
 
-/// Larger than most: their pixels are those of small files too.
+/// Large files, whose pixels equal those of small files.
 #[test]
 fn png() {
     let changes: [(&str, Change); 5] = [
@@ -81,7 +81,7 @@ fn png() {
     hold("png", "png", &changes);
 }
 
-/// A JPEG file with one more segment at its start.
+/// Adds a segment at the start of a JPEG file.
 pub fn with_segment(bytes: &[u8], marker: u8, data: &[u8]) -> Option<Vec<u8>> {
     let rest = bytes.strip_prefix(b"\xff\xd8")?;
     Some([b"\xff\xd8\xff", &[marker][..], &(data.len() as u16 + 2).to_be_bytes(), data, rest].concat())
@@ -118,7 +118,7 @@ fn jpg() {
     hold("jpg", "jpg", &changes);
 }
 
-/// The size of the pixel format is 24 in files of some writers, or missing.
+/// Some writers set the size of the pixel format to 24, or omit it.
 fn dds_size(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut changed = bytes.to_vec();
     *changed.get_mut(76)? = [24, 0][random.below(2)];
@@ -135,7 +135,7 @@ fn dds() {
     hold("dds", "dds", &changes);
 }
 
-/// A KTX 2 file with one pair of a name and a value more.
+/// Adds a key/value pair to a KTX 2 file.
 fn with_pair(bytes: &[u8], key: &str, value: &str) -> Option<Vec<u8>> {
     const LEVELS: usize = 80;
     let word = |at: usize| bytes.get(at..at + 4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
@@ -143,7 +143,7 @@ fn with_pair(bytes: &[u8], key: &str, value: &str) -> Option<Vec<u8>> {
     let mut pair = [key.as_bytes(), b"\0", value.as_bytes(), b"\0"].concat();
     let size = pair.len() as u32;
     pair.splice(0..0, size.to_le_bytes());
-    // Levels stay where their alignment has them.
+    // Levels keep their aligned offsets.
     pair.resize(pair.len().next_multiple_of(4), 0);
     let used = pair.len();
     pair.resize(used.next_multiple_of(48), 0);
@@ -160,7 +160,7 @@ fn with_pair(bytes: &[u8], key: &str, value: &str) -> Option<Vec<u8>> {
     Some(changed)
 }
 
-/// Orientation and order of channels are applied to the pixels.
+/// Orientation and channel order are applied to the pixels.
 #[test]
 fn ktx2() {
     let load = |bytes: &[u8]| Reader::new(memory(bytes, "x.ktx2")).image().unwrap().value;

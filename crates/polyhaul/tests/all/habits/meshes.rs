@@ -12,7 +12,7 @@ fn nan(random: &mut Random) -> &'static str {
     NANS[random.below(NANS.len())]
 }
 
-/// The keywords of OBJ that have numbers of their own.
+/// OBJ keywords whose elements are numbered.
 const NUMBERED: [&str; 3] = ["v", "vt", "vn"];
 
 fn put(mut lines: Vec<String>, at: usize, line: &str) -> Vec<u8> {
@@ -20,7 +20,7 @@ fn put(mut lines: Vec<String>, at: usize, line: &str) -> Vec<u8> {
     lines.concat().into()
 }
 
-/// A place between two statements.
+/// Picks a position between two statements.
 fn between(lines: &[String], random: &mut Random) -> Option<usize> {
     let at = random.below(lines.len() + 1);
     let is_free = at == 0 || !is_continued(&lines[at - 1]) && lines[at - 1].ends_with('\n');
@@ -51,8 +51,8 @@ fn obj_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent(lines.concat())?.meaning(usual.concat()))
 }
 
-/// The corners of a face, line or point, as numbers of `v`, `vt` and `vn` from 1; `None` for other statements and
-/// those that cannot be told by a glance.
+/// The corners of a face, line or point, as `v`, `vt` and `vn` numbers from 1; `None` for other statements and unusual
+/// ones.
 fn corners(line: &str) -> Option<Vec<[Option<usize>; 3]>> {
     let mut words = line.split_ascii_whitespace();
     ["f", "l", "p"].contains(&words.next()?).then_some(())?;
@@ -66,7 +66,7 @@ fn corners(line: &str) -> Option<Vec<[Option<usize>; 3]>> {
     words.map(corner).collect()
 }
 
-/// The statement with these corners.
+/// A statement with these corners.
 fn element(keyword: &str, corners: &[[Option<usize>; 3]]) -> String {
     let shown = |part: Option<usize>| part.map(|number| number.to_string()).unwrap_or_default();
     let corner = |[v, vt, vn]: &[Option<usize>; 3]| match (vt, vn) {
@@ -77,7 +77,7 @@ fn element(keyword: &str, corners: &[[Option<usize>; 3]]) -> String {
     once(keyword.to_string()).chain(corners.iter().map(corner)).collect::<Vec<_>>().join(" ") + "\n"
 }
 
-/// A file whose elements are all positive numbers in one line each; lines of another kind are left out of both files.
+/// A file whose elements have positive indices and a line each; other lines are removed from both files.
 fn plain_obj(bytes: &[u8]) -> Option<Vec<String>> {
     let mut lines = lines(bytes)?;
     lines.retain(|line| NUMBERED.contains(&keyword(line)) || ["f", "l", "p"].contains(&keyword(line)));
@@ -87,7 +87,7 @@ fn plain_obj(bytes: &[u8]) -> Option<Vec<String>> {
     lines.iter().all(is_plain).then_some(lines)
 }
 
-/// A malformed line still counts, and elements that use it are dropped.
+/// A malformed line still counts; elements that use it are dropped.
 fn obj_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = plain_obj(bytes)?;
     let at = pick(&lines, random, |line| NUMBERED.contains(&keyword(line)))?;
@@ -138,18 +138,18 @@ fn obj_dollar(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned(put(lines, at, "$ made by hand\n"), "unknown-statement")
 }
 
-/// The faces of a file in another order are a difference of order, and of nothing else.
+/// Reordered faces are only a difference in order.
 fn obj_order(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = plain_obj(bytes)?;
     let usual = lines.concat();
     let faces: Vec<usize> = (0..lines.len()).filter(|&line| keyword(&lines[line]) == "f").collect();
     (faces.len() > 2 && usual.matches("\nv ").count() > 3).then_some(())?;
-    // Faces are matched if as many corners are at each place.
+    // Faces are matched if the face at each position has the same number of corners.
     let corner_counts = faces.iter().map(|&face| lines[face].split_ascii_whitespace().count());
     (corner_counts.clone().min() == corner_counts.max()).then_some(())?;
     let swapped = [0, 1].map(|_| faces[random.below(faces.len())]);
     let behind = &lines[swapped[0].min(swapped[1])..];
-    // Faces stay behind the vertices that they have.
+    // Faces stay after their vertices.
     behind.iter().all(|line| !NUMBERED.contains(&keyword(line))).then_some(())?;
     lines.swap(swapped[0], swapped[1]);
     Some(Changed::silent(lines.concat())?.meaning(usual).but("order"))
@@ -169,7 +169,7 @@ fn obj() {
     hold("obj", "obj", &changes);
 }
 
-/// How many triangles a binary STL file has.
+/// The number of triangles in a binary STL file.
 fn binary_triangles(bytes: &[u8]) -> Option<u32> {
     let count = u32::from_le_bytes(bytes.get(80..84)?.try_into().ok()?);
     (bytes.len() == 84 + 50 * count as usize && count > 0).then_some(count)
@@ -182,7 +182,7 @@ fn stl_count(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned(changed, "wrong-count")
 }
 
-/// Bytes of attributes behind triangles, as many as the triangles count.
+/// Attribute bytes after triangles, as many as the attribute counts declare.
 fn stl_payload(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     binary_triangles(bytes)?;
     let (head, facets) = bytes.split_at(84);
@@ -199,7 +199,7 @@ fn stl_payload(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::warned(changed, "left-out-attributes")?.meaning(usual))
 }
 
-/// Statements of text STL, and how other writers have them.
+/// Statements of text STL, and variants by other writers.
 const STL_WORDS: [[&str; 2]; 8] = [
     ["facet normal", "color 0.5 0 0\nfacet normal"],
     ["endloop", "end loop"],
@@ -238,14 +238,14 @@ fn stl() {
     hold("stl", "stl", &changes);
 }
 
-/// The header of a PLY file as lines, and the data.
+/// Header lines and data of a PLY file.
 fn ply_parts(bytes: &[u8]) -> Option<(Vec<String>, &[u8])> {
     let marker = b"end_header\n";
     let end = bytes.windows(marker.len()).position(|window| window == marker)? + marker.len();
     Some((lines(&bytes[..end])?, &bytes[end..]))
 }
 
-/// The same for text, whose data are lines.
+/// The same for text, whose data consists of lines.
 fn ply_text(bytes: &[u8]) -> Option<[Vec<String>; 2]> {
     let (header, data) = ply_parts(bytes)?;
     header.iter().any(|line| line.starts_with("format ascii")).then_some(())?;
@@ -253,7 +253,7 @@ fn ply_text(bytes: &[u8]) -> Option<[Vec<String>; 2]> {
     rows.iter().all(|row| row.ends_with('\n') && !row.trim().is_empty()).then_some([header, rows])
 }
 
-/// The numbers of the first element's row and its columns.
+/// Row count and columns of the first element.
 fn first_element(header: &[String]) -> Option<(usize, Vec<String>)> {
     let at = header.iter().position(|line| keyword(line) == "element")?;
     let count = header[at].split_ascii_whitespace().nth(2)?.parse().ok()?;
@@ -262,7 +262,7 @@ fn first_element(header: &[String]) -> Option<(usize, Vec<String>)> {
     properties.iter().all(|line| !line.contains(" list ")).then_some((count, properties))
 }
 
-/// The columns of the first element that have integers.
+/// Integer columns of the first element.
 fn integer_columns(properties: &[String]) -> Vec<usize> {
     let is_integer = |line: &String| ["char", "short", "int"].iter().any(|name| line.contains(name));
     (0..properties.len()).filter(|&column| is_integer(&properties[column])).collect()
@@ -294,7 +294,7 @@ fn ply_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent([header.clone(), rows].concat().concat())?.meaning([header, usual].concat().concat()))
 }
 
-/// Faces under other names and types.
+/// Faces with other names and types.
 fn ply_lists(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let (mut header, data) = ply_parts(bytes)?;
     let is_text = header.iter().any(|line| line.starts_with("format ascii"));
@@ -309,7 +309,7 @@ fn ply_lists(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned([header.concat().as_bytes(), data].concat(), "odd-property")
 }
 
-/// Colors that are floats from 0 to 255.
+/// Float colors from 0 to 255.
 fn ply_colors(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let [mut header, rows] = ply_text(bytes)?;
     let is_color = |line: &String| {
@@ -321,7 +321,7 @@ fn ply_colors(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::warned([header, rows].concat().concat(), "odd-property")
 }
 
-/// The rows of an element of a text whose rows are lines.
+/// Rows of an element in a text with one row per line.
 fn rows_of(header: &[String], name: &str) -> Option<std::ops::Range<usize>> {
     let mut start = 0;
     for line in header.iter().filter(|line| keyword(line) == "element") {
@@ -335,7 +335,7 @@ fn rows_of(header: &[String], name: &str) -> Option<std::ops::Range<usize>> {
     None
 }
 
-/// One more column of edges.
+/// Adds a column to edges.
 fn ply_edges(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let [mut header, mut rows] = ply_text(bytes)?;
     let edges = rows_of(&header, "edge").filter(|edges| edges.end == rows.len())?;
@@ -347,7 +347,7 @@ fn ply_edges(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent([header, rows].concat().concat())?.but(what))
 }
 
-/// One value more in a row of vertices, for one property less in the header.
+/// An additional value in vertex rows, for a property removed from the header.
 fn ply_misfit(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let [header, mut rows] = ply_text(bytes)?;
     let vertices = rows_of(&header, "vertex").filter(|vertices| vertices.len() > 2 && vertices.end < rows.len())?;
@@ -355,7 +355,7 @@ fn ply_misfit(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::refused([header, rows].concat().concat(), "x.ply:")
 }
 
-/// One byte more than the header says.
+/// One byte more than the header declares.
 fn ply_more(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let (header, _) = ply_parts(bytes)?;
     header.iter().all(|line| !line.starts_with("format ascii")).then_some(())?;
@@ -371,7 +371,7 @@ fn ply_damaged(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::refused(changed.collect::<Vec<_>>(), "CR LF")
 }
 
-/// A malformed row still counts, and faces that use it are dropped.
+/// A malformed row still counts; faces that use it are dropped.
 fn ply_skipped(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let [header, mut rows] = ply_text(bytes)?;
     let (count, _) = first_element(&header)?;
@@ -429,7 +429,7 @@ fn off_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent(lines.concat())?.meaning(usual.concat()))
 }
 
-/// A row over two lines.
+/// A row split over two lines.
 fn off_broken(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = lines(bytes)?;
     // Only the color of a face ends with its line.

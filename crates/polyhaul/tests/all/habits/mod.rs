@@ -1,9 +1,9 @@
 //! Deviations of other programs and damage, applied to every good file: an oracle that is independent of the readers.
 //!
-//! A row changes the bytes of a file without changing its meaning, or creates a second file that has the
-//! same meaning in the usual notation. Both must be equal for `polyhaul::diff`, read in one or many pieces, and the
-//! deviation must cause a warning. Unreadable damage must be an error. So each new test file is tried with every
-//! deviation, and each new deviation with every file.
+//! A row changes the bytes of a file without changing its meaning, or creates a second file with the same meaning in
+//! the usual notation. Both must be equal for `polyhaul::diff`, read in one or many pieces, and the deviation must
+//! cause a warning. Unreadable damage must be an error. Each new test file is tested with every deviation, and each new
+//! deviation with every file.
 
 mod archives;
 mod bounds;
@@ -28,21 +28,21 @@ use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::random::Random;
 use std::collections::BTreeSet;
 
-/// Larger files take longer and show no more.
+/// Larger files take longer and reveal no more.
 const MAX_BYTES: usize = 20_000;
-/// How many locations of each file a change is tried at.
+/// Number of locations in each file at which a change is tried.
 const SEEDS: u64 = 3;
 
 /// The expected result for a changed file.
 #[derive(Clone, Debug)]
 enum Outcome {
-    /// It is read without a new kind of warning.
+    /// Read without a new kind of warning.
     Silent,
-    /// It is read, with a warning of this kind.
+    /// Read with a warning of this kind.
     Warned(&'static str),
-    /// It is read with [`OnError::Warn`], with a warning of this kind.
+    /// Read with [`OnError::Warn`] and a warning of this kind.
     Skipped(&'static str),
-    /// It is an error whose message has these words.
+    /// An error whose message contains these words.
     Refused(&'static str),
 }
 
@@ -74,7 +74,7 @@ impl Changed {
         Changed::new(bytes, Outcome::Refused(words))
     }
 
-    /// The same meaning, except that this differs.
+    /// The same meaning, except for this difference.
     fn but(mut self, what: &'static str) -> Changed {
         self.but = what;
         self
@@ -90,13 +90,13 @@ impl Changed {
 /// A change to files of one format; `None` if it does not apply to a file.
 type Change = fn(&[u8], &mut Random) -> Option<Changed>;
 
-/// The kinds of warnings about reading.
+/// Kinds of warnings from reading.
 fn codes(bytes: &[u8], name: &str, options: &ReadOptions) -> BTreeSet<&'static str> {
     let compared = polyhaul::diff(memory(bytes, name), memory(bytes, name), options, 0.0);
     compared.map(|compared| compared.report.warnings.counts().keys().copied().collect()).unwrap_or_default()
 }
 
-/// The problem with a changed file when it is read in these pieces.
+/// Describes the problem with a changed file when it is read in these pieces, if any.
 fn fault(original: &[u8], changed: &Changed, name: &str, chunk_bytes: Option<usize>) -> Option<String> {
     let usual = changed.usual.as_deref().unwrap_or(original);
     let mut options = read_options(if chunk_bytes.is_some() { 3 } else { 1 }, chunk_bytes);
@@ -125,7 +125,7 @@ fn fault(original: &[u8], changed: &Changed, name: &str, chunk_bytes: Option<usi
     }
 }
 
-/// Tries all changes with all good files in a folder of the test data.
+/// Tries all changes with all good files in a test data folder.
 #[track_caller]
 fn hold(folder: &str, extension: &str, changes: &[(&str, Change)]) {
     let mut faults = Vec::new();
@@ -141,7 +141,7 @@ fn hold(folder: &str, extension: &str, changes: &[(&str, Change)]) {
     for (habit, change) in changes {
         let mut tried = 0;
         for (number, (file, bytes)) in good.iter().enumerate() {
-            // Other choices in each file.
+            // Different choices in each file.
             let first_seed = SEEDS * number as u64;
             for seed in first_seed..first_seed + SEEDS {
                 let Some(changed) = change(bytes, &mut Random::new(seed)) else { continue };

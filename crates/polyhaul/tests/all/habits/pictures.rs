@@ -1,4 +1,4 @@
-//! Habits of PSD, HDR and MPO, orientations that are applied, and cubes of DDS.
+//! Habits of PSD, HDR and MPO writers, applied orientations, and DDS cube maps.
 
 use super::images::{exif, with_chunk, with_segment};
 use super::{Change, Changed, hold};
@@ -9,7 +9,7 @@ use polyhaul::{Format, ReadOptions, Reader, WriteOptions};
 use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::random::Random;
 
-/// A document whose version says that no merged image was saved.
+/// A document whose version indicates that no merged image was saved.
 fn psd_without_merged(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     const HEADER_BYTES: usize = 26;
     let long = |at: usize| bytes.get(at..at + 4).map(|long| u32::from_be_bytes([long[0], long[1], long[2], long[3]]));
@@ -32,7 +32,7 @@ fn psd() {
     hold("psd", "psd", &[("no merged image", psd_without_merged as Change)]);
 }
 
-/// A second picture behind the first one, which a list names, as cameras write them.
+/// A second image after the first one, with an index, as cameras write them.
 fn jpg_pictures(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     (!bytes.windows(4).any(|window| window == b"MPF\0")).then_some(())?;
     let count = 2 + random.below(3) as u32;
@@ -55,7 +55,7 @@ fn jpg() {
     hold("jpg", "jpg", &[("further pictures", jpg_pictures as Change)]);
 }
 
-/// Lines about the meaning of pixels are in the file that is written.
+/// Header lines about the meaning of pixels are kept in the output.
 #[test]
 fn hdr() {
     let to_hdr = WriteOptions::default().with_format(Some(Format::Hdr));
@@ -77,7 +77,7 @@ fn hdr() {
     }
 }
 
-/// The pixels of an image as bytes, a pixel at a time.
+/// The pixels of an image, as bytes of each pixel.
 fn pixels(image: &Image) -> Vec<Vec<u8>> {
     let bytes: Vec<u8> = match &image.samples {
         Samples::U8(samples) => samples.to_vec(),
@@ -88,7 +88,7 @@ fn pixels(image: &Image) -> Vec<Vec<u8>> {
     bytes.chunks(bytes.len() / count.max(1)).map(<[u8]>::to_vec).collect()
 }
 
-/// With `orient`, pixels stand where EXIF's table has them.
+/// With `orient`, pixels are moved as specified in EXIF's table.
 #[test]
 fn orientations_are_applied() {
     let image = |bytes: &[u8], name: &str, orient: bool| {
@@ -118,7 +118,7 @@ fn orientations_are_applied() {
             let size = if is_turned { [height, width] } else { [width, height] };
             assert_eq!([shown.width, shown.height], size, "{} {number}", sample.name);
             let after = pixels(&shown);
-            // The first row of the table is the side that is the 0th row, the second one the 0th column.
+            // The first row of the table is the side of the 0th row, the second one that of the 0th column.
             for y in 0..size[1] {
                 for x in 0..size[0] {
                     let [across, down] = if is_turned { [y, x] } else { [x, y] };
@@ -136,7 +136,8 @@ fn orientations_are_applied() {
     assert!(tried > 0);
 }
 
-/// Cubes of every square file by number, which one header alone declares, or whose faces are counted as an array.
+/// Cube maps made from every square DX10 file: declared by only one of the headers, or with their faces counted as
+/// layers.
 #[test]
 fn cubes_are_found() {
     let texture = |bytes: &[u8]| Reader::new(memory(bytes, "x.dds")).texture().unwrap().value;

@@ -4,7 +4,7 @@ use polyhaul::ReadOptions;
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::zip::{Member, Method, archive};
 
-/// Scenes whose files are named `part/NAME`, and the files.
+/// Scenes with files named `part/NAME`, and the files.
 pub const SCENES: [(&str, &str); 3] = [
     ("x.obj", "mtllib part/looks.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl a\nf 1 2 3\n"),
     ("y.pbrt", "WorldBegin\nInclude \"part/more.pbrt\"\nShape \"plymesh\" \"string filename\" \"part/mesh.ply\"\n"),
@@ -17,7 +17,7 @@ pub const SCENES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Other spellings of `part/`, and the same for the letters of the names.
+/// Other spellings of `part/`, and whether the names are in upper case.
 const SPELLINGS: [(&str, bool); 8] = [
     ("part\\", false),
     ("./part/", false),
@@ -45,7 +45,7 @@ pub fn folder() -> Folder {
     folder
 }
 
-/// The text with the names behind `part/` in upper case.
+/// The text with the names after `part/` in upper case.
 fn in_capitals(text: &str) -> String {
     let mut pieces = text.split("part/");
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -63,7 +63,7 @@ fn files_are_found_however_their_names_are_spelled() {
     for (name, text) in SCENES {
         for (spelling, has_capitals) in SPELLINGS {
             let mut changed = if has_capitals { in_capitals(text) } else { text.to_owned() };
-            // A backslash in quotes is two.
+            // Backslashes are escaped in quotes.
             let in_text = if !name.ends_with("obj") { spelling.replace('\\', "\\\\") } else { spelling.into() };
             changed = changed.replace("part/", &in_text);
             let path = folder.file(&format!("other-{name}"), &changed).unwrap();
@@ -83,7 +83,7 @@ fn files_are_found_however_their_names_are_spelled() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The same in an archive, whose names are in code page 437.
+/// The same in an archive with names in code page 437.
 #[test]
 fn members_are_found_however_their_names_are_spelled() {
     let folder = folder();
@@ -109,7 +109,7 @@ fn members_are_found_however_their_names_are_spelled() {
                 Err(error) => faults.push(format!("{spelling} {name}: {error}")),
                 Ok(compared) => {
                     let is_warned = compared.report.warnings.counts().contains_key("other-case");
-                    // Scenes for a renderer keep the name as it is written.
+                    // Renderer scenes keep the name as written.
                     let differences = compared.differences.iter().filter(|difference| difference.what != "renderer");
                     faults.extend(differences.map(|difference| format!("{spelling} {name}: {}", difference.message)));
                     if is_warned != is_other_case {

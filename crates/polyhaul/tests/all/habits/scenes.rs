@@ -9,7 +9,7 @@ use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::random::Random;
 use std::collections::BTreeSet;
 
-/// A scene with one triangle more, whose indices are these.
+/// Adds a triangle with these indices to a scene.
 fn with_triangle(bytes: &[u8], indices: &str) -> Option<String> {
     let text = lines(bytes)?.concat();
     (text.contains("WorldBegin") && !text.contains("WorldEnd") && !text.contains("Import")).then_some(())?;
@@ -19,7 +19,7 @@ fn with_triangle(bytes: &[u8], indices: &str) -> Option<String> {
 fn excess(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let usual = with_triangle(bytes, "0 1 2")?;
     let excess = ["0 1 2 0", "0 1 2 2 1"][random.below(2)];
-    // What a scene states is kept, and compared as it is.
+    // A scene keeps its parameters, which are compared as written.
     Some(Changed::warned(with_triangle(bytes, excess)?, "wrong-count")?.meaning(usual).but("renderer"))
 }
 
@@ -47,7 +47,7 @@ fn pbrt() {
     hold("pbrt", "pbrt", &changes);
 }
 
-/// Meshes without points, or without indices although they have other points than those of one face.
+/// Meshes without points, or without indices although their points form more than one face.
 #[test]
 fn meshes_without_arrays_are_not_converted() {
     let arrays = ["", "\"integer indices\" [0 1 2]", "\"point3 P\" [0 0 0 1 0 0 0 1 0 1 1 0]"];
@@ -64,7 +64,7 @@ fn meshes_without_arrays_are_not_converted() {
     }
 }
 
-/// Any name of a class or a parameter with a wrong letter is found.
+/// Typing errors in any class or parameter name are found.
 #[test]
 fn misspelled_names_are_found() {
     let codes_of = |text: &str| -> BTreeSet<&'static str> {

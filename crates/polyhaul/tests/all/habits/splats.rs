@@ -6,14 +6,14 @@ use polyhaul::options::SpzAxes;
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::random::Random;
 
-/// The header of a binary PLY file as text, and its data.
+/// Header text and data of a binary PLY file.
 fn parts(bytes: &[u8]) -> Option<(String, &[u8])> {
     let marker = b"end_header\n";
     let end = bytes.windows(marker.len()).position(|window| window == marker)? + marker.len();
     Some((std::str::from_utf8(&bytes[..end]).ok()?.to_string(), &bytes[end..]))
 }
 
-/// How many bytes each element of a compressed PLY has, and its name.
+/// Name and row size of each element of a compressed PLY.
 fn elements(header: &str) -> Option<Vec<(String, usize)>> {
     let mut elements: Vec<(String, usize, usize)> = Vec::new();
     for line in header.lines() {
@@ -67,7 +67,7 @@ fn packed_ply() {
     hold("packed_ply", "ply", &changes);
 }
 
-/// A value that is not finite, in any column of any format that has splats as floats: writers refuse it.
+/// A non-finite value in any column of any format with floating-point splats: writers reject it.
 #[test]
 fn values_that_are_not_finite_are_refused() {
     let to_ply = WriteOptions::default().with_format(Some(Format::Ply));
@@ -91,14 +91,14 @@ fn values_that_are_not_finite_are_refused() {
     }
 }
 
-/// A file of splats as rows of floats, of degree 1.
+/// A PLY file of splats as rows of floats.
 fn rows() -> Vec<u8> {
     let to_ply = WriteOptions::default().with_format(Some(Format::Ply));
     let splats = memory(data_bytes("spz/good/v3_degree3.spz"), "x.spz");
     try_converted(splats, &ReadOptions::default(), &to_ply).unwrap().0
 }
 
-/// The file without one of its columns of floats.
+/// Removes a float column from a file.
 fn without(file: &[u8], name: &str) -> Vec<u8> {
     let (header, data) = parts(file).unwrap();
     let names: Vec<&str> = header.lines().filter_map(|line| line.strip_prefix("property float ")).collect();
@@ -108,7 +108,7 @@ fn without(file: &[u8], name: &str) -> Vec<u8> {
     [header.into_bytes(), rows.collect::<Vec<_>>().concat()].concat()
 }
 
-/// The formats of splats.
+/// Splat formats.
 const TARGETS: [Format; 4] = [Format::Spz, Format::Splat, Format::CompressedPly, Format::Glb];
 
 fn converted(file: &[u8], name: &str, format: Format) -> polyhaul::Result<Vec<u8>> {
@@ -116,7 +116,7 @@ fn converted(file: &[u8], name: &str, format: Format) -> polyhaul::Result<Vec<u8
     try_converted(memory(file, name), &ReadOptions::default(), &write).map(|(bytes, _)| bytes)
 }
 
-/// Without any column of harmonics, those that are left are of no degree.
+/// With any harmonics column missing, the remaining ones have no valid degree.
 #[test]
 fn incomplete_harmonics_are_refused() {
     let file = rows();
@@ -128,7 +128,7 @@ fn incomplete_harmonics_are_refused() {
     }
 }
 
-/// Doubles are the floats that they were, and splats without a thickness are flat.
+/// Doubles equal the original floats, and splats without a thickness are flat.
 #[test]
 fn doubles_and_flat_splats_are_splats() {
     let file = rows();
@@ -152,7 +152,7 @@ fn doubles_and_flat_splats_are_splats() {
     }
 }
 
-/// The flag for antialiased rendering goes through every format that has it, from every spelling.
+/// The flag for antialiased rendering survives every format that has it, in every spelling.
 #[test]
 fn antialiasing_is_kept() {
     let file = rows();
@@ -180,7 +180,7 @@ fn antialiasing_is_kept() {
     assert!(header.contains("\ncomment SplatRenderMode: mip\n"), "{header}");
 }
 
-/// Axes that a file declares, or that the caller states, are those that it was written with.
+/// Axes declared by a file or set by the caller equal those used for writing.
 #[test]
 fn axes_come_back() {
     let file = rows();

@@ -14,13 +14,13 @@ const VALUES: [[&str; 2]; 6] = [
     ["-nan(ind)", "nan"],
 ];
 
-/// A row of numbers.
+/// Whether a line is a row of numbers.
 fn is_row(line: &str) -> bool {
     let mut words = line.trim().split([',', ' ', '\t']).filter(|word| !word.is_empty()).peekable();
     words.peek().is_some() && words.all(|word| word.trim_matches('"').parse::<f64>().is_ok())
 }
 
-/// One value replaced by two spellings of the same.
+/// Replaces a value by two spellings of the same value.
 fn nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = lines(bytes)?;
     let at = pick(&lines, random, is_row)?;
@@ -38,7 +38,7 @@ fn nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent(lines.concat())?.meaning(expected.concat()))
 }
 
-/// A header with a mark of comments before its first name, and a line of the number of rows, as scanners write it.
+/// A header with a comment mark before its first name, and a line with the row count, as written by scanners.
 fn marked_header(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let lines = lines(bytes)?;
     lines.iter().all(|line| !line.contains('#') && is_row(line)).then_some(())?;
@@ -51,7 +51,7 @@ fn marked_header(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(changed.meaning(format!("{names}\n{}", lines.concat())))
 }
 
-/// A name with a line break, in quotes.
+/// A quoted name with a line break.
 fn broken_name(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = lines(bytes)?;
     let at = lines.iter().position(|line| !line.starts_with('#'))?;
@@ -64,7 +64,7 @@ fn broken_name(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent(lines.concat())?.but("columns"))
 }
 
-/// A first line of a spreadsheet that states the separator.
+/// A first line that declares the separator, as in spreadsheets.
 fn stated_separator(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let text = lines(bytes)?.concat();
     (!text.contains([';', '"', '#'])).then_some(())?;

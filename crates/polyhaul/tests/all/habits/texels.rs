@@ -1,11 +1,11 @@
-//! Pixels of every kind, as another library describes their bits, or as masks say it.
+//! Pixels of every format, with bits described by another library or by masks.
 
 use crate::support::memory;
 use polyhaul::Reader;
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul_testkit::random::Random;
 
-/// Formats of KTX 2 whose pixels are the same as those of a format of DDS.
+/// KTX 2 formats with the same pixels as a DDS format.
 const SAME_IN_DDS: [(u32, u32); 15] = [
     (4, 85),
     (8, 86),
@@ -24,12 +24,12 @@ const SAME_IN_DDS: [(u32, u32); 15] = [
     (109, 2),
 ];
 
-/// Formats that are not read: two channels in a byte, signed channels that are packed, reversed or three, and depth.
+/// Unsupported formats: two channels in a byte; packed, reversed or three signed channels; depth.
 const UNREAD: [u32; 14] = [1, 24, 31, 45, 52, 59, 65, 85, 124, 125, 126, 128, 129, 130];
 
 /// A channel of a pixel.
 struct Bits {
-    /// Red, green, blue and alpha: 0 to 3.
+    /// 0 to 3: red, green, blue and alpha.
     channel: usize,
     offset: usize,
     size: usize,
@@ -43,14 +43,14 @@ impl Bits {
         (pixel >> self.offset) as u64 & (u64::MAX >> (64 - self.size))
     }
 
-    /// The number that the bits stand for.
+    /// Decodes the bits.
     fn number(&self, pixel: u128) -> f64 {
         let value = self.value(pixel);
         let full = ((1_u64 << (self.size - u32::from(self.is_signed) as usize)) - 1) as f64;
         match (self.is_float, self.size) {
             (true, 32) => f64::from(f32::from_bits(value as u32)),
             (true, 16) => half(value),
-            // Without a sign, and with fewer digits.
+            // Unsigned, with fewer digits.
             (true, size) => half(value << (15 - size)),
             (false, size) if self.is_signed => {
                 let signed = (value << (64 - size)) as i64 >> (64 - size);
@@ -61,7 +61,7 @@ impl Bits {
     }
 }
 
-/// A float of 16 bits.
+/// Decodes a 16-bit float.
 fn half(bits: u64) -> f64 {
     let sign = if bits >> 15 & 1 == 1 { -1.0 } else { 1.0 };
     let fraction = (bits & 0x3FF) as f64 / 1024.0;
@@ -73,7 +73,7 @@ fn half(bits: u64) -> f64 {
     }
 }
 
-/// Red, green, blue and alpha of a pixel; `None` for a channel that it does not have.
+/// Red, green, blue and alpha of a pixel; `None` for missing channels.
 fn numbers(bits: &[Bits], pixel: u128) -> [Option<f64>; 4] {
     let mut numbers = [None; 4];
     for part in bits.iter().filter(|part| !part.is_exponent) {
@@ -86,7 +86,7 @@ fn numbers(bits: &[Bits], pixel: u128) -> [Option<f64>; 4] {
     numbers
 }
 
-/// A pixel whose numbers are all finite.
+/// A pixel with only finite values.
 fn random_pixel(bits: &[Bits], pixel_bytes: usize, random: &mut Random) -> Vec<u8> {
     loop {
         let bytes: Vec<u8> = (0..pixel_bytes).map(|_| random.below(256) as u8).collect();
@@ -100,7 +100,7 @@ fn number_of(bytes: &[u8]) -> u128 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u128::from(byte))
 }
 
-/// The samples of a pixel as red, green, blue and alpha, and how much each may differ.
+/// Samples of a pixel as red, green, blue and alpha, and the allowed difference.
 fn samples(image: &Image, at: usize) -> ([f64; 4], f64) {
     let count = image.channels.count();
     let range = at * count..(at + 1) * count;
@@ -121,7 +121,7 @@ fn samples(image: &Image, at: usize) -> ([f64; 4], f64) {
     (pixel, step)
 }
 
-/// What is wrong about a row of pixels in a file of this name.
+/// Describes the fault in a row of pixels read from a file, if any.
 fn fault(file: Vec<u8>, name: &str, bits: &[Bits], pixels: &[Vec<u8>]) -> Option<String> {
     let image = match Reader::new(memory(file, name)).image() {
         Ok(loaded) => loaded.value,
@@ -145,7 +145,7 @@ fn fault(file: Vec<u8>, name: &str, bits: &[Bits], pixels: &[Vec<u8>]) -> Option
     None
 }
 
-/// A file of one row of pixels, whose descriptor the other library writes.
+/// A file with one row of pixels; the other library writes its descriptor.
 fn ktx2(format: u32, descriptor: &::ktx2::dfd::Basic, type_bytes: u32, pixels: &[Vec<u8>]) -> Vec<u8> {
     const HEAD_BYTES: u32 = 104;
     let basic = descriptor.to_vec();
@@ -164,7 +164,7 @@ fn ktx2(format: u32, descriptor: &::ktx2::dfd::Basic, type_bytes: u32, pixels: &
     file
 }
 
-/// A DDS file of one row of pixels.
+/// A DDS file with one row of pixels.
 fn dds(words: [u32; 7], second: &[u32], pixels: &[Vec<u8>]) -> Vec<u8> {
     let mut header = [0_u32; 32];
     header[..5].copy_from_slice(&[u32::from_le_bytes(*b"DDS "), 124, 0x1007, 1, pixels.len() as u32]);

@@ -1,4 +1,4 @@
-//! Names of files as Windows has them: drives, shares, devices, streams.
+//! File names with Windows features: drives, shares, devices, streams.
 
 use super::references::{SCENES, folder};
 use polyhaul::ReadOptions;
@@ -6,10 +6,10 @@ use polyhaul_testkit::corpus::Folder;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A copy of a scene that names its files differently.
+/// A copy of a scene with renamed files.
 fn renamed(folder: &Folder, scene: (&str, &str), start: &str) -> PathBuf {
     let (name, text) = scene;
-    // A backslash in quotes is two.
+    // Backslashes are escaped in quotes.
     let start = if name.ends_with("obj") { start.to_owned() } else { start.replace('\\', "\\\\") };
     folder.file(&format!("other-{name}"), text.replace("part/", &start)).unwrap()
 }
@@ -31,8 +31,8 @@ fn absolute_names_of_files_in_the_folder_are_read() {
     }
 }
 
-/// Names that lead elsewhere are refused before anything looks there: a share would get the user's credentials, and a
-/// device might wait.
+/// Names that lead elsewhere are rejected before any lookup: a share would receive the user's credentials, and a device
+/// might block.
 #[test]
 fn names_of_other_places_are_refused() {
     let folder = folder();

@@ -1,15 +1,15 @@
-//! Splits text into lines and words, for changes that most formats share.
+//! Splits text into lines and words, for changes that apply to most formats.
 
 use polyhaul_testkit::random::Random;
 
-/// The lines of a text, each with its LF; `None` if it is not text, or has other line ends.
+/// Lines of a text, each with its LF; `None` if it is not text, or has other line ends.
 pub fn lines(bytes: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(bytes).ok()?;
     (!text.contains('\0') && text.matches('\r').count() == text.matches("\r\n").count())
         .then(|| text.split_inclusive('\n').map(str::to_string).collect())
 }
 
-/// The number of one line for which `is_wanted` holds.
+/// Picks the number of a line for which `is_wanted` returns `true`.
 pub fn pick(lines: &[String], random: &mut Random, is_wanted: impl Fn(&str) -> bool) -> Option<usize> {
     let places: Vec<usize> = (0..lines.len()).filter(|&line| is_wanted(&lines[line])).collect();
     (!places.is_empty()).then(|| *random.pick(&places))
@@ -20,7 +20,7 @@ pub fn keyword(line: &str) -> &str {
     line.split_ascii_whitespace().next().unwrap_or("")
 }
 
-/// The line with one of its words replaced; words are separated by single blanks then.
+/// Replaces a word of a line; words are then separated by single blanks.
 pub fn with_word(line: &str, number: usize, word: &str) -> Option<String> {
     let mut words: Vec<&str> = line.split_ascii_whitespace().collect();
     *words.get_mut(number)? = word;

@@ -11,7 +11,7 @@ fn good(name: &str) -> Vec<u8> {
     file("bmp", &format!("good/{name}.bmp"))
 }
 
-/// 8 bits, in runs, with four colours.
+/// A run-length encoded 8-bit bitmap with four colors.
 fn in_runs(width: u32, height: u32, runs: &[u8]) -> Vec<u8> {
     let mut bytes = b"BM".to_vec();
     for word in [0, 0, 70, 40, width, height, 8 << 16 | 1, 1, 0, 0, 0, 4, 0] {
@@ -25,7 +25,7 @@ fn in_runs(width: u32, height: u32, runs: &[u8]) -> Vec<u8> {
 #[test]
 fn files_are_what_other_decoders_make_of_them() {
     for (name, bytes) in files("bmp", "good") {
-        // Five and six bits are rounded to the nearest, which others do not do.
+        // Five and six bits are rounded to the nearest value, unlike in other decoders.
         let tolerance = if matches!(&*name, "rgb555" | "rgb565") { 1 } else { 0 };
         is_as_expected(&read(bytes).unwrap(), "bmp", &name, tolerance);
     }
@@ -37,11 +37,11 @@ fn runs_by_hand() {
         Samples::U8(samples) => samples.iter().step_by(3).copied().collect::<Vec<u8>>(),
         other => panic!("{other:?}"),
     };
-    // The bottom row first.
+    // The bottom row is first.
     assert_eq!(samples(&[4, 1, 0, 0, 1, 2, 3, 3, 0, 0, 0, 1]), [2, 3, 3, 3, 1, 1, 1, 1]);
     assert_eq!(samples(&[0, 3, 1, 2, 3, 0, 0, 2, 0, 1, 1, 1, 0, 1]), [0, 0, 0, 1, 1, 2, 3, 0]);
     assert_eq!(samples(&[0, 1]), [0; 8]);
-    // The last row needs no end.
+    // The last row needs no end marker.
     assert_eq!(samples(&[4, 1, 0, 0, 4, 2]), [2, 2, 2, 2, 1, 1, 1, 1]);
     same_for_all("x.bmp", &in_runs(4, 2, &[0, 3, 1, 2, 3, 0, 0, 2, 0, 1, 1, 1, 0, 1]));
 }
@@ -75,7 +75,7 @@ fn runs_are_cut_at_the_end_of_their_row() {
     assert_eq!(read(&[4, 1, 1, 2, 9, 3, 0, 0, 200, 2]), (vec![2, 2, 2, 2, 1, 1, 1, 1], vec![("cut-run", 3)]));
     let image = polyhaul::Reader::new(Input::Memory(in_runs(4, 2, &[4, 1, 1, 2, 0, 0, 4, 2]), "x.bmp".into())).image();
     assert_eq!(image.unwrap().report.warnings.kept()[0].diagnostic.place.offset, Some(72));
-    // Runs of two numbers of 4 bits, of which the second belongs to no pixel.
+    // Runs of two 4-bit values; the second one is outside the row.
     let mut four = in_runs(3, 1, &[4, 0x12, 0, 1]);
     four[28] = 4;
     four[30] = 2;
@@ -83,7 +83,7 @@ fn runs_are_cut_at_the_end_of_their_row() {
     assert_eq!((image.samples, counts), (Samples::U8([1, 1, 1, 2, 2, 2, 1, 1, 1].into()), vec![("cut-run", 1)]));
 }
 
-/// A file of OS/2 2, whose second header has so many bytes; runs of colours.
+/// An OS/2 2 file with a second header of this size, and runs of colors.
 fn os2(header_bytes: u32, [width, height]: [u32; 2], bits: u32, compression: u32, rest: &[u8]) -> Vec<u8> {
     let mut bytes = b"BM".to_vec();
     for word in [0, 0, 14 + header_bytes, header_bytes, width, height, bits << 16 | 1, compression] {
@@ -96,20 +96,20 @@ fn os2(header_bytes: u32, [width, height]: [u32; 2], bits: u32, compression: u32
 
 #[test]
 fn runs_of_24_bits_are_those_of_os2() {
-    // A run of 3, a colour as it is with its padding, the end of the row; a move over one pixel, two colours.
+    // A run of 3, a literal color with padding, the end of the row; a move over one pixel, two colors.
     let runs = [3, 1, 2, 3, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 0, 2, 1, 0, 1, 20, 21, 22, 0, 1];
     let (image, counts) = warned("x.bmp", &os2(64, [6, 2], 24, 4, &runs));
     let top = [0, 0, 0, 22, 21, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let bottom = [3, 2, 1, 3, 2, 1, 3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10];
     assert_eq!((image.samples, counts), (Samples::U8([top, bottom].concat().into()), vec![]));
-    // Cut at the end of a row, and at the end of the file.
+    // Truncated at the end of a row, and at the end of the file.
     let (image, counts) = warned("x.bmp", &os2(64, [2, 1], 24, 4, &[9, 1, 2, 3]));
     assert_eq!((image.samples, counts), (Samples::U8([3, 2, 1, 3, 2, 1].into()), vec![("cut-run", 1)]));
     for cut in 0..4 {
         let error = error("x.bmp", &os2(64, [2, 1], 24, 4, &[2, 1, 2, 3][..cut]));
         assert_eq!(error.kind(), ErrorKind::Malformed, "{cut}: {error}");
     }
-    // The same number stands for JPEG in the headers of Windows, and Huffman codes are not supported.
+    // In Windows headers, the same value means JPEG; Huffman codes are not supported.
     assert_eq!(error("x.bmp", &os2(40, [2, 1], 24, 4, &[2, 1, 2, 3])).kind(), ErrorKind::Unsupported);
     assert_eq!(error("x.bmp", &os2(64, [8, 1], 1, 3, &[0; 16])).kind(), ErrorKind::Unsupported);
 }
@@ -132,7 +132,7 @@ fn headers_of_os2_may_be_cut() {
 fn runs_that_claim_much_take_no_memory() {
     let error = error("x.bmp", &in_runs(16_000, 16_000, &[0, 1]));
     assert!(error.to_string().contains("skip more pixels"), "{error}");
-    // What is passed over in a picture that is not huge is believed.
+    // Skipped pixels are accepted if the image is not huge.
     assert!(read(in_runs(2000, 2000, &[0, 1])).is_ok());
 }
 
@@ -162,7 +162,7 @@ fn what_headers_may_not_say() {
 
 #[test]
 fn channels_of_more_than_eight_bits_have_sixteen() {
-    // Masks of 10 bits and 2 of alpha, and of 16 bits of green alone.
+    // Masks of 10 bits with 2 bits of alpha, and of 16 bits of green only.
     for (masks, alpha, bits, expected) in [
         ([0x3FF << 20, 0x3FF << 10, 0x3FF], 3 << 30, 3 << 30 | 1023 << 20 | 1 << 10, &[65_535, 64, 0, 65_535][..]),
         ([0, 0xFFFF, 0], 0, 0x1234, &[0, 0x1234, 0]),

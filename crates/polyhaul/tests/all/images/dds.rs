@@ -12,7 +12,7 @@ const LUMINANCE: u32 = 0x2_0000;
 const LUMINANCE_ALPHA: u32 = 0x2_0001;
 const ALPHA: u32 = 2;
 
-/// A file with the older header.
+/// A file with the legacy header.
 fn older([width, height]: [u32; 2], flags: u32, fourcc: u32, bits: u32, masks: [u32; 4], pixels: &[u8]) -> Vec<u8> {
     let mut words = [0_u32; 32];
     words[..5].copy_from_slice(&[u32::from_le_bytes(*b"DDS "), 124, 0x1007, height, width]);
@@ -24,7 +24,7 @@ fn older([width, height]: [u32; 2], flags: u32, fourcc: u32, bits: u32, masks: [
     bytes
 }
 
-/// A file with the newer header.
+/// A file with the DX10 header.
 fn newer(size: [u32; 2], format: u32, pixels: &[u8]) -> Vec<u8> {
     let mut bytes = older(size, FOURCC, u32::from_le_bytes(*b"DX10"), 0, [0; 4], &[]);
     bytes.extend([format, 3, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes));
@@ -39,7 +39,7 @@ fn read(bytes: Vec<u8>) -> Result<Image> {
 #[test]
 fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("dds", "good/openimageio-images") {
-        // Between the two ends of a block decoders round in their own way.
+        // Decoders round values between the two endpoints of a block differently.
         let tolerance = if name.contains("rgba8") || name.contains("bc7") { 0 } else { 1 };
         is_as_expected(&read(bytes).unwrap(), "dds", &name, tolerance);
     }
@@ -157,7 +157,7 @@ fn brightness_goes_by_masks_or_by_its_bits() {
         (LUMINANCE | RGB, 8, [0xFF, 0xFF, 0xFF, 0], &[7], &[7]),
         (LUMINANCE_ALPHA, 16, masks(0, 0), &[7, 9], &[7, 7, 7, 9]),
         (LUMINANCE, 16, masks(0xFF, 0xFF00), &[7, 9], &[7, 7, 7, 9]),
-        // The bits of the brightness alone are counted.
+        // Only the luminance bits are counted.
         (LUMINANCE_ALPHA, 8, masks(0xFF, 0xFF00), &[7, 9], &[7, 7, 7, 9]),
         (LUMINANCE_ALPHA, 8, masks(0x0F, 0xF0), &[0x12], &[34, 34, 34, 17]),
         (ALPHA, 8, [0; 4], &[7], &[0, 0, 0, 7]),
@@ -169,7 +169,7 @@ fn brightness_goes_by_masks_or_by_its_bits() {
         let image = read(older([1, 1], LUMINANCE, 0, 16, masks, &[1, 2])).unwrap();
         assert_eq!((image.channels, image.samples), (Channels::Gray, Samples::U16([0x201].into())));
     }
-    // Colours without masks are nothing.
+    // Colors without masks are invalid.
     let error = error("x.dds", &older([1, 1], RGB, 0, 24, [0; 4], &[1, 2, 3]));
     assert_eq!((error.kind(), error.place().offset), (ErrorKind::Malformed, Some(92)), "{error}");
 }
@@ -197,7 +197,7 @@ fn palettes_stand_before_the_pixels() {
 
 #[test]
 fn red_comes_from_alpha() {
-    // Alpha is 200 in all pixels; the colours are 5 bits of red, 6 of green, 5 of blue.
+    // Alpha is 200 in all pixels; colors have 5 bits of red, 6 of green, 5 of blue.
     let block = [200, 200, 0, 0, 0, 0, 0, 0, 0xFF, 0x07, 0xFF, 0x07, 0, 0, 0, 0];
     let code = u32::from_le_bytes(*b"RXGB");
     let mut bytes = older([8, 4], FOURCC, code, 0, [0; 4], &block.repeat(4));
@@ -234,7 +234,7 @@ fn signed_channels_become_floats() {
 
 #[test]
 fn signed_blocks_become_floats() {
-    // Both ends are -1, or 1.
+    // Both endpoints are -1, or 1.
     let block = |end: u8| [end, end, 0, 0, 0, 0, 0, 0];
     let image = read(newer([1, 1], 81, &block(0x81))).unwrap();
     assert_eq!((image.channels, &image.samples), (Channels::Gray, &Samples::F32([-1.0].into())));
@@ -255,7 +255,7 @@ fn what_headers_may_not_say() {
         (28, 4, ErrorKind::Malformed),
         (80, 0, ErrorKind::Unsupported),
         (112, 0x600, ErrorKind::Unsupported),
-        // A cube of which one face is there.
+        // A cube map with a single face.
         (112, 0xFE00, ErrorKind::Malformed),
     ] {
         let bytes = with_word(good.clone(), at, word);
@@ -272,12 +272,12 @@ fn what_headers_may_not_say() {
     ] {
         assert_eq!(error("x.dds", &with_word(good.clone(), at, word)).kind(), kind, "{at}");
     }
-    // Bits that a pixel does not have.
+    // Mask bits outside the pixel.
     let error = error("x.dds", &older([1, 1], RGB, 0, 16, [0x1_0000, 0, 0, 0], &[0; 2]));
     assert_eq!((error.kind(), error.place().offset), (ErrorKind::Malformed, Some(88)));
 }
 
-/// Six faces of one pixel each, in the ways of several programs.
+/// Six faces of one pixel each, as declared by several programs.
 #[test]
 fn cubes_are_found_by_either_header() {
     let pixels: Vec<u8> = (0..6 * 4).collect();

@@ -1,9 +1,9 @@
-//! Whether two images mean the same, whatever their formats.
+//! Compares images by their meaning, whatever their formats.
 
 use crate::images::*;
 use polyhaul::model::{ChannelSamples, ImageAttribute, ImageChannel};
 
-/// What differs, in words, of two images in files of these names.
+/// Describes the differences between two images in files with these names.
 #[track_caller]
 fn differences([a, b]: [(&str, &Image); 2]) -> Vec<(&'static str, String)> {
     let style = ImageWriteOptions::default().with_exr_float(true);
@@ -37,7 +37,7 @@ fn attributes_are_compared_by_name() {
     let you = attribute("owner", b"you");
     let scene = attribute("scene", b"a");
     let two_parts = with(&[me.clone(), scene.clone()]);
-    // Their order does not count.
+    // Their order does not matter.
     assert_eq!(differences([("a.exr", &two_parts), ("b.exr", &with(&[scene.clone(), me.clone()]))]), []);
     assert_eq!(
         differences([("a.exr", &two_parts), ("b.exr", &with(&[you]))]),
@@ -57,7 +57,7 @@ fn channels_are_compared_by_name_and_value() {
         Image { extra, ..gray(&[0.0, 1.0]) }
     };
     let floats = with("Z", ChannelSamples::F32([0.5, 7.0].into()));
-    // A half holds 0.5 and 7 as well: the type does not count.
+    // A half stores 0.5 and 7 as well: the type does not matter.
     let halves = with("Z", ChannelSamples::F16([0x3800, 0x4700].into()));
     assert_eq!(differences([("a.exr", &floats), ("b.exr", &halves)]), []);
     let other = with("Z", ChannelSamples::F32([0.5, 8.0].into()));
@@ -88,7 +88,7 @@ fn alpha_is_compared_where_it_means_something() {
     assert_eq!(differences([("a.tga", &plain), ("b.png", &with(&[9, 255, 200, 255], Channels::GrayAlpha))]), []);
     let clear = with(&[9, 255, 200, 7], Channels::GrayAlpha);
     assert_eq!(kinds([("a.tga", &plain), ("b.png", &clear)]), ["alpha"]);
-    // Also where one of both has colours.
+    // Also if only one of them has colors.
     let colors = with(&[9, 9, 9, 255, 200, 200, 200, 7], Channels::Rgba);
     assert_eq!(differences([("a.tga", &clear), ("b.png", &colors)]), []);
     let other = with(&[9, 9, 9, 255, 200, 200, 200, 8], Channels::Rgba);
@@ -105,11 +105,11 @@ fn colours_that_are_multiplied_with_alpha_are_divided_by_it() {
         ..Image::default()
     };
     let kinds = |both: [(&str, &Image); 2]| differences(both).into_iter().map(|(what, _)| what).collect::<Vec<_>>();
-    // EXR stores colours multiplied with alpha.
+    // EXR stores premultiplied colors.
     let straight = with([200, 100, 50, 128]);
     assert_eq!(kinds([("a.png", &straight), ("b.exr", &straight)]), ["premultiplied"]);
     assert_eq!(kinds([("a.png", &straight), ("b.exr", &with([200, 101, 50, 128]))]), ["premultiplied", "pixels"]);
-    // Colours that alpha hides are gone.
+    // Colors hidden by alpha are lost.
     let hidden = with([200, 100, 50, 0]);
     assert_eq!(kinds([("a.png", &hidden), ("b.exr", &hidden)]), ["premultiplied", "pixels"]);
     let opaque = with([200, 100, 50, 255]);

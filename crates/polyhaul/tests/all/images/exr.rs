@@ -18,7 +18,7 @@ fn pixels_are_those_of_another_decoder() {
         for (name, bytes) in files("exr", &format!("good/{folder}")) {
             let image = load(bytes).unwrap();
             assert_eq!((image.color_space, image.premultiplied), (ColorSpace::Linear, image.channels.has_alpha()));
-            // The depth that one file has besides its colours is not part of the image.
+            // The depth channel of one file is not part of its colors.
             let (kept_columns, stored) = if name == "with_depth" { (4, 5) } else { (1, 1) };
             let array = crate::images::file("exr", &format!("expected/{name}.npy"));
             let (_, bytes) = npy(&array);
@@ -28,7 +28,7 @@ fn pixels_are_those_of_another_decoder() {
             let stored_floats = bytes.chunks_exact(4).map(|sample| f32::from_le_bytes(sample.try_into().unwrap()));
             let expected =
                 stored_floats.enumerate().filter(|(at, _)| at % stored < kept_columns).map(|(_, sample)| sample);
-            // This way of packing loses something, in each decoder its own.
+            // This compression is lossy, and decoders differ.
             let far = if name.starts_with("dwa") { 2e-3 } else { 0.0 };
             let mut count = 0;
             for (decoded, expected) in float_samples(&image).iter().zip(expected) {
@@ -60,14 +60,14 @@ fn a_block_larger_than_the_memory_limit_is_refused() {
     let error = crate::images::load("x.exr", bytes.clone(), &ReadOptions::default().with_run(run)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("(memory_limit)"), "{error}");
-    // 16 rows of 21 pixels of three floats of 16 bits.
+    // 16 rows of 21 pixels with three 16-bit floats.
     let run = RunOptions::default().with_memory_limit(2016);
     assert!(crate::images::load("x.exr", bytes, &ReadOptions::default().with_run(run)).is_ok());
 }
 
 #[test]
 fn blocks_that_are_missing_or_there_twice_are_errors() {
-    // Blocks of one row each, not packed: 8 bytes and a row of three floats of 16 bits.
+    // Uncompressed blocks of one row: 8 bytes and a row of three 16-bit floats.
     let bytes = file("openexr/none_half");
     let size = 8 + 21 * 3 * 2;
     let mut twice = bytes.clone();
@@ -80,17 +80,17 @@ fn blocks_that_are_missing_or_there_twice_are_errors() {
     assert_eq!(error("x.exr", &outside).kind(), ErrorKind::Malformed);
 }
 
-/// With floats of 32 bits.
+/// Writes 32-bit floats.
 fn with_floats() -> ImageWriteOptions {
     ImageWriteOptions::default().with_exr_float(true)
 }
 
-/// The image without what its file called its samples.
+/// Removes the sample names of the file.
 fn unnamed(image: Image) -> Image {
     Image { stored: Vec::new(), ..image }
 }
 
-/// An image of numbers that 16 bits can say.
+/// An image of values that 16 bits can represent.
 fn sample(channels: Channels, width: usize, height: usize) -> Image {
     let count = width * height * channels.count();
     let samples: Vec<f32> = (0..count).map(|at| (at * 7 % 2048) as f32 / 64.0 - 3.0).collect();

@@ -1,4 +1,4 @@
-//! OpenEXR: channels, layers, parts, views, windows and attributes, and what becomes of them.
+//! OpenEXR: reads, drops and writes channels, layers, parts, views, windows and attributes.
 
 use crate::images::*;
 use polyhaul::inspect;
@@ -12,7 +12,7 @@ const UINT: u32 = 0;
 const HALF: u32 = 1;
 const FLOAT: u32 = 2;
 
-/// A channel of halves that are all different.
+/// A channel of distinct halves.
 fn halves(name: &str, seed: i32) -> ExrChannel {
     ExrChannel::new(name, HALF, move |x, y| half((x + 7 * y + 31 * seed) as f32 / 8.0))
 }
@@ -21,7 +21,7 @@ fn floats(name: &str, seed: i32) -> ExrChannel {
     ExrChannel::new(name, FLOAT, move |x, y| ((x - 3 * y + seed) as f32 / 3.0).to_bits())
 }
 
-/// Integers that no float holds.
+/// Integers that floats cannot represent.
 fn uints(name: &str) -> ExrChannel {
     ExrChannel::new(name, UINT, |x, y| u32::MAX - (x + 100 * y) as u32)
 }
@@ -44,7 +44,7 @@ fn names(image: &Image) -> Vec<&str> {
     image.extra.iter().map(|channel| channel.name.as_str()).collect()
 }
 
-/// The image as an EXR file of ours, read again.
+/// Writes the image as an EXR file, and reads it again.
 #[track_caller]
 fn again(image: &Image) -> Image {
     let bytes = written_by_all("x.exr", image, ImageWriteOptions::default());
@@ -130,7 +130,7 @@ fn windows_and_attributes_come_back() {
     ];
     assert_eq!(names, expected);
     assert!(again(&image) == image);
-    // Entries that every file has are not attributes of the image.
+    // Attributes that every file has are not attributes of the image.
     assert!(plain(&exr(&[ExrPart::new(4, 4, channels())])).value.attributes.is_empty());
     let wrong = Image { width: 13, height: 68, ..image };
     assert_eq!(
@@ -206,7 +206,7 @@ fn layers_and_views_of_a_part_are_kept_and_can_be_chosen() {
     assert_eq!(other.unwrap_err().kind(), ErrorKind::Usage);
 }
 
-/// A picture in colours that change slowly, as luminance and chroma.
+/// An image with slowly changing colors, as luminance and chroma.
 fn chroma(size: [i32; 2], sampling: [i32; 2], kind: u32, window: [i32; 2]) -> (Vec<u8>, Vec<f32>) {
     let color = |x: i32, y: i32| {
         let wave = |step: f64| 0.5 + 0.3 * (f64::from(x) / step).sin() * (f64::from(y) / (step + 3.0)).cos();
@@ -214,7 +214,7 @@ fn chroma(size: [i32; 2], sampling: [i32; 2], kind: u32, window: [i32; 2]) -> (V
     };
     let luminance = move |x, y| color(x, y).into_iter().zip([0.2126, 0.7152, 0.0722]).map(|(c, w)| c * w).sum::<f64>();
     let bits = move |value: f64| {
-        // As many digits as halves hold.
+        // As many digits as halves can represent.
         let value = f32::from_bits((value as f32).to_bits() & 0xFFFF_E000);
         if kind == HALF { half(value) } else { value.to_bits() }
     };
@@ -342,7 +342,7 @@ fn other_formats_count_the_channels_that_they_cannot_store() {
         let message = report.warnings.kept().iter().find(|warning| warning.code == "left-out-channels").unwrap();
         assert!(message.diagnostic.message.contains("`Z`, `id`"), "{name}");
     }
-    // The picture shows the channel that it comes from.
+    // The image shows the channel from which it was made.
     let depth = plain(&exr(&[ExrPart::new(4, 3, vec![floats("Z", 1)])])).value;
     let (_, report) = try_written_image(&depth, &WriteOptions::default().with_format(Some(Format::Png))).unwrap();
     assert_eq!(report.warnings.counts().get("left-out-channels"), None);
@@ -398,7 +398,7 @@ fn a_large_image_needs_a_file_of_some_size() {
     assert_eq!(allowed.kind(), ErrorKind::Malformed);
 }
 
-/// What damaged blocks make the process say: nothing. Runs itself, since a test's own standard error is caught.
+/// Damaged blocks cause no output of the process. Runs itself, since a test's own standard error is captured.
 #[test]
 fn damaged_blocks_print_nothing() {
     const CHILD: &str = "POLYHAUL_TEST_DAMAGED_BLOCKS";

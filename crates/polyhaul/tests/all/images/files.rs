@@ -1,4 +1,4 @@
-//! What holds for image files of all formats: their limits, hosts that fail, and files that change while they are read.
+//! Properties of image files in all formats: limits, failing hosts, and files that change while they are read.
 
 use super::*;
 use polyhaul::ErrorKind;
@@ -21,11 +21,11 @@ fn reader(bytes: &[u8], name: &str, sizes: Sizes, fault: Fault) -> Input {
     Input::Reader(Box::new(Hostile::new(bytes, sizes).with(fault)), name.into())
 }
 
-/// Everything that a reading comes to, bit by bit.
+/// Result of a read, bit by bit.
 fn outcome(result: Result<polyhaul::Loaded<Image>>) -> std::result::Result<(Image, Vec<u32>), String> {
     let mut image = result.map_err(|error| format!("{:?} {:?}", error.kind(), error.diagnostic()))?.value;
     assert_eq!(image.sample_count(), Some(image.samples.len()));
-    // NaN is not equal to itself.
+    // NaN does not equal itself.
     let bits = match &image.samples {
         Samples::F32(samples) => samples.iter().map(|sample| sample.to_bits()).collect(),
         _ => return Ok((image, Vec::new())),
@@ -38,8 +38,8 @@ fn from_memory(picture: &Picture, options: &ReadOptions) -> Result<polyhaul::Loa
     polyhaul::Reader::new(Input::Memory(picture.bytes.clone(), picture.file_name())).options(options).image()
 }
 
-/// Files that are bad for others, but that have all their pixels: with profiles and texts that would unpack to much,
-/// with data behind the last row, and a large one.
+/// Files that other programs reject, but with all their pixels: profiles and texts that would expand greatly, data
+/// after the last row, and a large image.
 const READ: &[&str] = &["bomb_10000", "iccp_bomb_128m", "idat_long", "ztxt_bomb_512m"];
 
 #[test]
@@ -65,7 +65,7 @@ fn bad_files_are_errors_with_places() {
     }
 }
 
-/// The lines of an HDR file have 64 KiB, however they are divided.
+/// The header lines of an HDR file have a limit of 64 KiB, however they are divided.
 #[test]
 fn the_lines_before_the_pixels_have_an_end() {
     for line in [2, 100, 70_000] {
@@ -87,7 +87,7 @@ fn the_lines_before_the_pixels_have_an_end() {
     }
 }
 
-/// However many pixels may be: what is not there is missed, and no size wraps.
+/// For any pixel limit, missing pixels are an error, and no size wraps.
 #[test]
 fn claims_are_refused_whatever_the_limit() {
     for claim in claims() {
@@ -107,7 +107,7 @@ fn claims_are_refused_whatever_the_limit() {
     }
 }
 
-/// Files that take many pieces to read.
+/// Files that take many reads.
 fn long_files() -> [(&'static str, Vec<u8>); 3] {
     [
         ("rows.tga", tga(2, NO_MAP, [1000, 1500], [24, 0], &vec![5; 4_500_000])),
@@ -116,7 +116,7 @@ fn long_files() -> [(&'static str, Vec<u8>); 3] {
     ]
 }
 
-/// A change to a file, at the first word of progress.
+/// Changes a file at the first progress report.
 fn changed_while_read(path: &Path, options: ReadOptions, change: fn(&File)) -> Result<Image> {
     // The clock of file systems is coarse.
     File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(99)).unwrap();
@@ -138,7 +138,7 @@ fn a_file_that_changes_while_it_is_read_is_an_error() {
         |file| file.set_len(2_000_000).unwrap(),
         |file| file.set_len(0).unwrap(),
         |file| file.set_len(9_000_000).unwrap(),
-        // Bytes that are different, and as many.
+        // Other bytes of the same length.
         |file| std::io::copy(&mut &b"other"[..], &mut &*file).map(drop).unwrap(),
     ];
     let folder = Folder::new("images-change").unwrap();
@@ -156,7 +156,7 @@ fn a_file_that_changes_while_it_is_read_is_an_error() {
     }
 }
 
-/// What is no file is an error at once.
+/// Anything other than a file is an immediate error.
 #[test]
 #[cfg(unix)]
 fn devices_do_not_hang() {
@@ -168,16 +168,16 @@ fn devices_do_not_hang() {
     }
 }
 
-/// Images to write, some of them long, with the names that they get and how.
+/// Images to write, some of them long, with their file names and options.
 fn written_images() -> Vec<(&'static str, Image, ImageWriteOptions)> {
     let [rows, _, light] = long_files().map(|(name, bytes)| load(name, bytes, &one_thread()).unwrap());
     let packets = ImageWriteOptions::default().with_rle(true);
-    // Pixels that make no runs, so that there is much to write.
+    // Pixels without runs, so that there is much to write.
     let mut noise = rows.clone();
     if let Samples::U8(samples) = &mut noise.samples {
         samples.to_mut().unwrap().iter_mut().zip(0u32..).for_each(|(s, at)| *s = (at.wrapping_mul(at) >> 5) as u8);
     }
-    // Encoding takes longer than the others: a part is enough.
+    // Encoding is slow, so a part is sufficient.
     let corner = match &noise.samples {
         Samples::U8(samples) => Samples::U8(samples[..3 * 400 * 300].to_vec().into()),
         _ => Samples::default(),
@@ -211,7 +211,7 @@ fn what_is_not_written_leaves_the_old_file() {
                 }));
                 let run = run.with_progress(Some(progress));
                 let options = write_options(name, style, run).with_compression(compression);
-                // What is compressed to less than is waited for is written.
+                // Output smaller than the awaited size is written.
                 let result = polyhaul::Writer::new(path).options(&options).image(&image);
                 assert_eq!(folder.names(), [name]);
                 match result {
@@ -226,7 +226,7 @@ fn what_is_not_written_leaves_the_old_file() {
     }
 }
 
-/// A folder in the place of the file, a folder that is not there, and a device that is full.
+/// A folder with the name of the file, a missing folder, and a full device.
 #[test]
 #[cfg(target_os = "linux")]
 fn places_that_cannot_be_written_are_errors() {

@@ -1,4 +1,4 @@
-//! Images become what the format that is written holds, and what it does not hold is noted.
+//! Images are converted to the form that the output format stores, and losses are reported.
 
 use super::load;
 use crate::support::try_written_image;
@@ -17,7 +17,7 @@ fn messages(report: &Report) -> Vec<&str> {
     report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect()
 }
 
-/// What writing an image warns of, which is the same for any number of threads, and an error with `strict`.
+/// Warnings from writing an image, which are the same for any number of threads, and an error with `strict`.
 #[track_caller]
 fn noted(image: &Image, format: Format, style: ImageWriteOptions) -> Vec<String> {
     let write = |threads, strict| {
@@ -81,7 +81,7 @@ fn what_fits_is_not_changed() {
     assert!(report.warnings.is_empty());
 }
 
-/// Each code of 8 bits comes back from every format that has more of them.
+/// Each 8-bit value survives every format with more bits.
 #[test]
 fn bytes_survive_more_bits() {
     let bytes = image(Channels::Gray, Samples::U8((0..=255).collect()), ColorSpace::Srgb);

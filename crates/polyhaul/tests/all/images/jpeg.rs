@@ -13,7 +13,7 @@ fn load(bytes: Vec<u8>) -> Result<Image> {
     crate::images::load("x.jpg", bytes, &ReadOptions::default())
 }
 
-/// Decoders differ in how they round, and in how they make colours that stand at fewer pixels.
+/// Decoders differ in rounding and in chroma upsampling.
 #[test]
 fn pixels_are_nearly_those_of_another_decoder() {
     for (name, bytes) in files("jpg", "good/own") {
@@ -27,8 +27,8 @@ fn pixels_are_nearly_those_of_another_decoder() {
     }
 }
 
-/// All widths and heights up to 40 with every sampling and order of scans, in turn: the pixels are libjpeg's. The files
-/// are from `tools/testkit/make_jpegs.py`, which says how a record is laid out.
+/// All widths and heights up to 40, cycling through samplings and scan orders: the pixels equal libjpeg's.
+/// `tools/testkit/make_jpegs.py` generates the files, and documents the record layout.
 #[test]
 fn every_size_sampling_and_order_of_scans_has_the_pixels_of_libjpeg() {
     let records = crate::images::file("jpg", "matrix/matrix.bin");
@@ -47,7 +47,7 @@ fn every_size_sampling_and_order_of_scans_has_the_pixels_of_libjpeg() {
     assert_eq!(count, 400);
 }
 
-/// Each byte of small files of all kinds is changed: nothing panics, and texts of errors are our own.
+/// Changes each byte of small files of all kinds: no panic, and all error messages are the library's own.
 #[test]
 fn one_changed_byte_breaks_nothing() {
     for name in ["rgb_420_4x4", "rgb_420_apart", "gray_progressive", "rgb_444_progressive"] {
@@ -159,7 +159,7 @@ fn what_follows_the_image_is_not_looked_at() {
 
 #[test]
 fn a_long_header_is_kept_together() {
-    // 40 segments of 64 KiB, which a decoder is to see again after the size was found behind them.
+    // 40 segments of 64 KiB, which the decoder reads again after the size was found behind them.
     let plain = file("rgb_420");
     let segment = [&[0xFF, 0xEA, 0xFF, 0xFF][..], &[7; 65_533]].concat();
     let bytes = [&plain[..2], &segment.repeat(40), &plain[2..]].concat();
@@ -175,14 +175,14 @@ fn the_content_tells_the_format() {
 
 #[test]
 fn a_header_without_an_end_is_refused() {
-    // What stands between marks is kept for the decoder, so it must not go on for ever.
+    // Data between markers is buffered for the decoder, so it must not be endless.
     let endless = (&[0xFF, 0xD8, 0xFF, 0xE0, 0, 2][..]).chain(std::io::repeat(0));
     let input = Input::Reader(Box::new(endless), "endless.jpg".into());
     let error = polyhaul::Reader::new(input).image().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
 }
 
-/// The start of each segment, up to the first scan.
+/// Offset of each segment, up to the first scan.
 fn segments(bytes: &[u8]) -> Vec<usize> {
     let mut at = 2;
     let mut segments = Vec::new();
@@ -206,7 +206,7 @@ fn stray_bytes_between_segments_are_skipped() {
                 assert!(image == whole, "{name} {stray:?} at {at}");
                 assert_eq!(counts, [("stray-bytes", stray.len() as u64)], "{name} at {at}");
             }
-            // Bytes that fill the room before a mark belong there.
+            // Fill bytes before a marker belong there.
             let filled = [&plain[..at], &[0xFF; 9], &plain[at..]].concat();
             assert_eq!(load_warned("x.jpg", filled, &read_options(1, None)).unwrap(), (whole.clone(), vec![]));
         }
@@ -224,7 +224,7 @@ fn stray_bytes_between_segments_are_skipped() {
     assert_eq!(warning.to_string(), words);
 }
 
-/// An image without sharp edges, which JPEG nearly keeps.
+/// An image without sharp edges, which JPEG preserves well.
 fn smooth(channels: Channels, width: usize, height: usize) -> Image {
     let colors = channels.colors();
     let value = |at: usize| {
@@ -245,7 +245,7 @@ fn with_quality(jpeg_quality: u8) -> ImageWriteOptions {
     ImageWriteOptions::default().with_quality(jpeg_quality)
 }
 
-/// The largest difference of two images of one size.
+/// The largest difference between two images of the same size.
 #[track_caller]
 fn difference(first: &Image, second: &Image) -> u8 {
     assert_eq!((first.width, first.height, first.channels), (second.width, second.height, second.channels));
@@ -255,7 +255,7 @@ fn difference(first: &Image, second: &Image) -> u8 {
 #[test]
 fn what_is_written_is_nearly_read_again() {
     for channels in [Channels::Gray, Channels::Rgb] {
-        // Sides of whole blocks, of parts of them, and of one pixel.
+        // Sides of whole blocks, of partial blocks, and of one pixel.
         for (width, height) in [(64, 48), (61, 47), (1, 1), (1, 300), (300, 1)] {
             let image = smooth(channels, width, height);
             for (quality, max_difference) in [(100, 4), (95, 6), (90, 8), (75, 24)] {
@@ -287,7 +287,7 @@ fn quality_decides_size_and_sampling() {
     }
 }
 
-/// Each restart stands where the header says, and their numbers go round.
+/// Restart markers are where the header declares them, with cyclic numbers.
 #[test]
 fn bands_are_one_scan() {
     let image = smooth(Channels::Rgb, 1000, 1900);
@@ -326,7 +326,7 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     let gray = Samples::U8([90, 255].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::GrayAlpha, samples: gray, ..Image::default() };
     assert_eq!((saved(&image).0.channels, saved(&image).1), (Channels::Gray, vec![("changed-samples", 64)]));
-    // Light becomes sRGB, and what is above 1 is cut.
+    // Linear light becomes sRGB, and values above 1 are clamped.
     let light = Samples::F32([0.2140, 4.0, 0.0].repeat(64).into());
     let image = Image { width: 8, height: 8, samples: light, color_space: ColorSpace::Linear, ..Image::default() };
     let (decoded, counts) = saved(&image);
@@ -340,7 +340,7 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     let image = Image { width: 8, height: 8, channels: Channels::Gray, samples: wide, ..Image::default() };
     let (decoded, counts) = saved(&image);
     assert_eq!(byte_samples(&decoded), [128; 64]);
-    // One warning covers all that JPEG changes.
+    // One warning covers all losses of JPEG.
     assert_eq!(counts, [("changed-samples", 64)]);
 }
 
@@ -362,7 +362,7 @@ fn sizes_that_jpeg_does_not_hold_are_refused() {
     assert_eq!(load(written_by_all("x.jpg", &wide, ImageWriteOptions::default())).unwrap().width, 65_535);
 }
 
-/// More than 512 MiB of pixels, in a file that has one byte for each 512 of them at least.
+/// More than 512 MiB of pixels, in a file with at least one byte for each 512 of them.
 #[test]
 fn pixels_out_of_nearly_nothing_are_refused() {
     let width = 15_000_u16;

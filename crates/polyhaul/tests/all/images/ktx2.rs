@@ -18,11 +18,11 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
 }
 
-/// A small file by hand, as the specification lays it out: red, green and blue of one pixel.
+/// A small handmade file, with the layout of the specification: red, green and blue of one pixel.
 #[test]
 fn a_file_by_hand() {
     let mut bytes = b"\xABKTX 20\xBB\r\n\x1A\n".to_vec();
-    // R8G8B8_SRGB of 1 x 1, one face, one level; descriptor behind the level index.
+    // R8G8B8_SRGB of 1 x 1, one face, one level; the descriptor follows the level index.
     let words = [29_u32, 1, 1, 1, 0, 0, 1, 1, 0, 104, 76, 0, 0, 0, 0, 0, 0];
     bytes.extend(words.into_iter().flat_map(u32::to_le_bytes));
     bytes.extend([180_u64, 3, 3].into_iter().flat_map(u64::to_le_bytes));
@@ -35,7 +35,7 @@ fn a_file_by_hand() {
     let image = load("x.ktx2", bytes.clone(), &ReadOptions::default()).unwrap();
     assert_eq!((image.samples, image.color_space), (Samples::U8([10, 20, 30, 255].into()), ColorSpace::Srgb));
     same_for_all("x.ktx2", &bytes);
-    // The blue first.
+    // Blue first.
     let bgr = load("x.ktx2", with_word(bytes, 12, 36), &ReadOptions::default()).unwrap();
     assert_eq!(bgr.samples, Samples::U8([30, 20, 10, 255].into()));
 }
@@ -44,7 +44,7 @@ fn a_file_by_hand() {
 fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("ktx2", "good") {
         let image = load("x.ktx2", bytes, &ReadOptions::default()).unwrap();
-        // Between the two ends of a block of BC1 or BC3 decoders round in their own way.
+        // Decoders round values between the two endpoints of a BC1 or BC3 block differently.
         let tolerance = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
         is_as_expected(&image, "ktx2", &name, tolerance);
         assert_eq!(image.color_space == ColorSpace::Linear, name == "bc7_zstd");
@@ -64,13 +64,13 @@ fn levels_stand_smallest_first_at_whole_blocks() {
             let level = &texture.levels[level];
             assert!(bytes[offset..].starts_with(level));
         }
-        // Descriptor and values follow the level index without a gap.
+        // Descriptor and key/value data follow the level index without a gap.
         assert_eq!((word(&bytes, 48), word(&bytes, 48) + word(&bytes, 52)), (80 + 4 * 24, word(&bytes, 56)));
         assert_eq!(word(&bytes, word(&bytes, 48)), word(&bytes, 52));
     }
 }
 
-/// The `ktx2` crate reads what is written, and makes the same descriptors from the numbers of the formats.
+/// The `ktx2` crate reads the output, and derives the same descriptors from the format numbers.
 #[test]
 fn another_reader_sees_the_same() {
     for encoding in encodings() {
@@ -88,7 +88,7 @@ fn another_reader_sees_the_same() {
                 if premultiplied {
                     expected.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
                 }
-                // Formats without an sRGB number use the linear number; only the descriptor says sRGB.
+                // Formats without an sRGB number use the linear number; only the descriptor declares sRGB.
                 if expected.transfer_function == basic.transfer_function {
                     assert_eq!(basic, &expected, "{format:?}")
                 } else {
@@ -110,7 +110,7 @@ fn another_reader_sees_the_same() {
 fn zlib_and_gaps_are_read() {
     let whole = texture(Encoding::default(), [2, 1, 1], 1, 1, 2);
     let bytes = plain(&whole);
-    // Each level as zlib stores it, with a gap before it.
+    // Each level stored by zlib, after a gap.
     let mut zlib = with_word(bytes[..word(&bytes, 80 + 24)].to_vec(), 44, 3);
     for level in [1, 0] {
         let raw = &whole.levels[level][..];
@@ -151,7 +151,7 @@ fn what_headers_may_not_say() {
             (48, 12, ErrorKind::Malformed),
             (52, 8, ErrorKind::Malformed),
             (52, u32::MAX, ErrorKind::Malformed),
-            // Places of levels: before the header's end, in the other level, behind the end, where nothing can be.
+            // Level offsets: before the end of the header, in the other level, after the end, and out of range.
             (80, 20, ErrorKind::Malformed),
             (80, u32::from_le_bytes(bytes[104..108].try_into().unwrap()), ErrorKind::Malformed),
             (80, bytes.len() as u32, ErrorKind::Malformed),
@@ -160,7 +160,7 @@ fn what_headers_may_not_say() {
             (100, 1, ErrorKind::Malformed),
         ] {
             let error = error("x.ktx2", &with_word(bytes.clone(), at, word));
-            // More pixels than the limit are found before anything else is wrong with them.
+            // An exceeded pixel limit is reported before other faults.
             let is_limit = word == u32::MAX && error.kind() == ErrorKind::Limit;
             assert!(error.kind() == kind || is_limit, "{name} {at} {word}: {error}");
             assert!(error.place().offset.is_some(), "{name} {at}: {error}");
@@ -175,7 +175,7 @@ fn others_of_the_family_are_refused_by_name() {
     let bytes = plain(&texture(Encoding::Bc7, [4, 4, 1], 1, 1, 1));
     let basis = error("x.ktx2", &with_word(bytes.clone(), 44, 1));
     assert!(basis.to_string().contains("Basis"), "{basis}");
-    // The model of colours is the ninth byte behind the size of the descriptor.
+    // The color model is the ninth byte after the size of the descriptor.
     let mut uastc = with_word(bytes, 12, 0);
     uastc[104 + 12] = 166;
     assert!(error("x.ktx2", &uastc).to_string().contains("UASTC"));
@@ -197,7 +197,7 @@ fn levels_that_claim_much_take_no_memory() {
     assert!(of_ratio.to_string().contains("(image_ratio)"), "{of_ratio}");
 }
 
-/// A file of `width` x 2 pixels of this format and these values for keys.
+/// A file of `width` x 2 pixels with this format and these key/value pairs.
 fn with_keys(number: u32, width: u32, keys: &[(&str, &str)], pixels: &[u8]) -> Vec<u8> {
     let mut entries = Vec::new();
     for (key, value) in keys {
@@ -234,7 +234,7 @@ fn rows_columns_and_channels_are_put_in_order() {
         assert_eq!((byte_samples(&image), counts), (&expected[..], vec![]), "{key} {value}");
         assert_eq!(&load_texture("x.ktx2", &bytes).unwrap().levels[0][..], expected, "{key} {value}");
     }
-    // Gray from one channel, with alpha from another one.
+    // Gray from one channel, with alpha from another.
     let (image, _) = warned("x.ktx2", &with_keys(16, 1, &[("KTXswizzle", "rrrg")], &[1, 2, 3, 4]));
     assert_eq!((image.channels, byte_samples(&image)), (Channels::GrayAlpha, &[1, 2, 3, 4][..]));
     let (image, _) = warned("x.ktx2", &with_keys(9, 1, &[("KTXswizzle", "rrr1")], &[1, 2]));
@@ -250,7 +250,7 @@ fn blocks_keep_their_order_with_a_warning() {
     let input = Input::Memory(bytes.clone(), "x.ktx2".into());
     let loaded = polyhaul::Reader::new(input).texture().unwrap();
     assert_eq!(codes(&loaded.report), [("unapplied-orientation", 1), ("unapplied-swizzle", 1)]);
-    // A decoded picture is turned.
+    // The orientation is applied to a decoded image.
     assert_eq!(warned("x.ktx2", &bytes).1, []);
 }
 

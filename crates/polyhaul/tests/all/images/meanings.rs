@@ -1,4 +1,4 @@
-//! What files say about their pixels: colors, orientation, channels in another order.
+//! Metadata about pixels: colors, orientation, channel order.
 
 use crate::images::*;
 use crate::support::try_converted;
@@ -88,7 +88,7 @@ fn pictures_are_turned_on_request() {
         let options = ReadOptions::default().with_image(ImageReadOptions::default().with_orient(true));
         let (turned, counts) = load_warned(name, bytes, &options).unwrap();
         assert_eq!((turned.width, turned.height, counts), (size, 30, vec![]));
-        // The first row of the stored picture is the last column of the turned one (6), or its first (8).
+        // The first row of the stored image is the last column of the rotated one (6), or its first (8).
         let at = |image: &Image, x: usize, y: usize| byte_samples(image)[3 * (y * image.width + x)..][..3].to_vec();
         let [x, y] = if name == "x.jpg" { [20, 4] } else { [0, 25] };
         assert_eq!(at(&turned, x, y), at(&stored, 4, 0));
@@ -114,7 +114,7 @@ fn exposure_is_kept_in_hdr_and_exr() {
         let (again, counts) = converted("x.hdr", bytes.clone(), format);
         assert_eq!(counts, [], "{name}");
         let mut attributes = load(name, again, &ReadOptions::default()).unwrap().attributes;
-        // EXR sorts them in its own way.
+        // EXR sorts attributes differently.
         attributes.sort_by_key(|attribute| names.iter().position(|name| *name == attribute.name));
         assert_eq!(attributes, image.attributes, "{name}");
     }
@@ -122,7 +122,7 @@ fn exposure_is_kept_in_hdr_and_exr() {
     assert!(counts.contains(&("left-out-attributes", 3)), "{counts:?}");
 }
 
-/// The profile of the test data.
+/// The color profile of the test data.
 fn icc() -> Vec<u8> {
     load("x.png", png("profile"), &ReadOptions::default()).unwrap().profile.icc.unwrap()
 }
@@ -155,6 +155,6 @@ fn profiles_of_bitmaps_and_documents_are_kept() {
         assert_eq!(counts, [], "{name}");
         assert_eq!(load("x.png", png, &ReadOptions::default()).unwrap().profile, image.profile);
     }
-    // A profile that is cut is none.
+    // A truncated profile is ignored.
     assert_eq!(warned("x.bmp", &cut).1, []);
 }

@@ -1,4 +1,4 @@
-//! Tests of images, reading and writing.
+//! Tests of reading and writing images.
 
 mod bmp;
 mod dds;
@@ -27,12 +27,12 @@ use polyhaul_testkit::output::Shared;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The bytes of a file of the test data of a format.
+/// Bytes of a test data file of a format.
 fn file(format: &str, name: &str) -> Vec<u8> {
     data_bytes(format!("{format}/{name}"))
 }
 
-/// All files of a folder of the test data of a format, with their names.
+/// All files in a test data folder of a format, with their names.
 fn files(format: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
     let folder = data(format).join(folder);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -54,8 +54,8 @@ fn load_warned(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<(Ima
     Ok((loaded.value, codes))
 }
 
-/// Reads an image in every way, which must come to the same, and returns it with the warnings by kind. With `strict`
-/// it must be an error where there are losses or faults.
+/// Reads an image in every way, with equal results, and returns it with the warnings by kind. With `strict`, losses and
+/// faults must be errors.
 #[track_caller]
 fn warned(name: &str, bytes: &[u8]) -> (Image, Vec<(&'static str, u64)>) {
     same_for_all(name, bytes);
@@ -68,7 +68,7 @@ fn warned(name: &str, bytes: &[u8]) -> (Image, Vec<(&'static str, u64)>) {
     (image, counts)
 }
 
-/// Like [`load`] from a reader, which nobody can ask for its size.
+/// Like [`load`], from a reader without a known size.
 fn load_stream(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
     let reader = Parts(std::io::Cursor::new(bytes), 5000);
     polyhaul::Reader::new(Input::Reader(Box::new(reader), name.into()))
@@ -87,13 +87,13 @@ impl Read for Parts {
     }
 }
 
-/// Numbers of threads and sizes of chunks that must make no difference.
+/// Numbers of threads and chunk sizes that must not matter.
 fn crews() -> impl Iterator<Item = ReadOptions> {
     let chunks = [None, Some(1), Some(601), Some(4000)];
     [1, 2, 3, 7, 64].into_iter().flat_map(move |count| chunks.map(|chunk_bytes| read_options(count, chunk_bytes)))
 }
 
-/// What is wrong, whoever reads it and however.
+/// Returns the error, which must be the same for all readers and chunks.
 #[track_caller]
 fn error(name: &str, bytes: &[u8]) -> Error {
     let error = load(name, bytes.to_vec(), &ReadOptions::default()).unwrap_err();
@@ -105,7 +105,7 @@ fn error(name: &str, bytes: &[u8]) -> Error {
     error
 }
 
-/// Holds that nothing depends on how the bytes come.
+/// Asserts that the result does not depend on how the bytes arrive.
 #[track_caller]
 fn same_for_all(name: &str, bytes: &[u8]) {
     let whole = polyhaul::Reader::new(Input::Memory(bytes.to_vec(), name.into())).image().unwrap();
@@ -119,7 +119,7 @@ fn same_for_all(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Holds that an image has the samples that another decoder made of a file, up to this difference.
+/// Asserts that an image equals another decoder's samples, up to this difference.
 #[track_caller]
 fn is_as_expected(image: &Image, format: &str, name: &str, tolerance: u8) {
     let expected = load("x.tga", file(format, &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
@@ -130,14 +130,14 @@ fn is_as_expected(image: &Image, format: &str, name: &str, tolerance: u8) {
     assert_eq!(differing, None, "{name}");
 }
 
-/// The bytes of an image as a file of this name.
+/// Writes an image to memory in the format of this name.
 fn written(name: &str, image: &Image, style: ImageWriteOptions, run: &RunOptions) -> Result<Vec<u8>> {
     let format = Format::of_path(Path::new(name));
     let options = WriteOptions::default().with_format(format).with_image(style).with_run(run.clone());
     try_written_image(image, &options).map(|(bytes, _)| bytes)
 }
 
-/// The bytes of an image as a file, for any number of threads.
+/// Writes an image to memory; the bytes must be the same for any number of threads.
 #[track_caller]
 fn written_by_all(name: &str, image: &Image, style: ImageWriteOptions) -> Vec<u8> {
     let bytes = written(name, image, style, &RunOptions::default()).unwrap();
@@ -147,13 +147,13 @@ fn written_by_all(name: &str, image: &Image, style: ImageWriteOptions) -> Vec<u8
     bytes
 }
 
-/// An array of numpy: its shape and type as numpy writes them, and its bytes.
+/// Shape and type of a numpy array, as numpy formats them, and its bytes.
 fn npy(bytes: &[u8]) -> (String, &[u8]) {
     let size = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     (String::from_utf8_lossy(&bytes[..size]).into_owned(), &bytes[size..])
 }
 
-/// Holds that an image has the size and channels of an array of numpy of this type; returns the bytes of the array.
+/// Asserts that an image has the size and channels of a numpy array of this type; returns the bytes of the array.
 #[track_caller]
 fn shaped<'a>(image: &Image, array: &'a [u8], kind: &str, name: &str) -> &'a [u8] {
     let (head, bytes) = npy(array);

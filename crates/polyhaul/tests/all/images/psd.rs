@@ -4,7 +4,7 @@ use crate::images::*;
 use polyhaul::ErrorKind;
 use polyhaul::model::ColorSpace;
 
-/// A document of 2 x 1 pixels: its mode, bits, palette, the count of its layers, and what follows.
+/// A document of 2 x 1 pixels with this mode, bit depth, palette, layer count and pixel data.
 fn document(mode: u16, bits: u16, channels: u16, palette: &[u8], layers: i16, method: u16, pixels: &[u8]) -> Vec<u8> {
     let mut bytes = b"8BPS\0\x01\0\0\0\0\0\0".to_vec();
     bytes.extend(channels.to_be_bytes());
@@ -12,7 +12,7 @@ fn document(mode: u16, bits: u16, channels: u16, palette: &[u8], layers: i16, me
     bytes.extend(bits.to_be_bytes().into_iter().chain(mode.to_be_bytes()));
     bytes.extend((palette.len() as u32).to_be_bytes());
     bytes.extend_from_slice(palette);
-    // Resources of three bytes; layers of two bytes more than their count.
+    // Resources of three bytes; layer data of two bytes after its count.
     bytes.extend([0, 0, 0, 3, 9, 9, 9, 0, 0, 0, 8, 0, 0, 0, 4]);
     bytes.extend(layers.to_be_bytes().into_iter().chain([7, 7]));
     bytes.extend(method.to_be_bytes());
@@ -45,7 +45,7 @@ fn modes_and_bits() {
         .collect();
     let u8s = |samples: &[u8]| Samples::U8(samples.to_vec().into());
     for (mode, bits, channels, pixels, expected) in [
-        // A bit that is set is black.
+        // Set bits are black.
         (0, 1, 1, &[0x40][..], (Channels::Gray, u8s(&[255, 0]))),
         (1, 8, 1, &[7, 8], (Channels::Gray, u8s(&[7, 8]))),
         (8, 8, 1, &[7, 8], (Channels::Gray, u8s(&[7, 8]))),
@@ -77,7 +77,7 @@ fn alpha_is_what_the_layers_say() {
         (3, 2, (Channels::Rgb, vec![1, 3, 5, 2, 4, 6])),
         (4, -1, (Channels::Rgba, vec![0, 0, 0, 9, 0, 0, 0, 10])),
     ] {
-        // One channel more than there are colours, and another one.
+        // One more channel than colors, and an additional one.
         let channels = match mode {
             1 => 3,
             3 => 5,
@@ -111,7 +111,7 @@ fn packets_are_checked() {
 fn large_documents_have_longer_sizes() {
     let mut bytes = b"8BPS\0\x02\0\0\0\0\0\0\0\x01\0\0\0\x01\0\0\0\x02\0\x08\0\x01".to_vec();
     bytes.extend([0; 8]);
-    // Layers of 10 bytes: their size, and a count below 0.
+    // Layer data of 10 bytes: its size, and a negative count.
     bytes.extend([0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 2, 0xFF, 0xFF]);
     bytes.extend([0, 1, 0, 0, 0, 2, 0xFF, 5]);
     assert_eq!(read(bytes.clone()).unwrap().samples, Samples::U8([5, 5].into()));
@@ -162,7 +162,7 @@ fn documents_without_a_merged_image_are_told() {
         let (image, counts) = warned("x.psd", &with_resources(&version(has_merged)));
         assert_eq!((byte_samples(&image), counts), (&[1, 2, 3, 4, 5, 6][..], expected));
     }
-    // Resources that are cut or damaged say nothing.
+    // Truncated or damaged resources are ignored.
     for end in 0..version(0).len() {
         assert_eq!(read(with_resources(&version(0)[..end])).unwrap(), read(plain.clone()).unwrap());
     }

@@ -1,4 +1,4 @@
-//! Textures, whatever their format: what is written is read again, and does not depend on who does it.
+//! Textures of all formats: output can be read again, and does not depend on threads.
 
 use crate::images::*;
 use polyhaul::ErrorKind;
@@ -16,7 +16,7 @@ pub fn encodings() -> Vec<Encoding> {
     plain.chain(signs).chain([Encoding::Bc1, Encoding::Bc2, Encoding::Bc3, Encoding::Bc7]).collect()
 }
 
-/// A texture of bytes that look like nothing, linear, with this many levels.
+/// A linear texture of random bytes, with this many levels.
 pub fn texture(
     encoding: Encoding,
     [width, height, depth]: [usize; 3],
@@ -115,7 +115,7 @@ fn cubes_arrays_and_volumes_come_back() {
     }
 }
 
-/// One picture is read as an image: the others are reported, by kind.
+/// Read as an image, a single picture is kept, and the others are reported by kind.
 #[test]
 fn pictures_that_an_image_drops_are_warnings() {
     for (size, layers, faces, levels, expected) in [
@@ -132,7 +132,7 @@ fn pictures_that_an_image_drops_are_warnings() {
             let (image, counts) = warned(name, &bytes);
             assert_eq!((image.width, image.height), (size[0], size[1]));
             assert_eq!(counts, expected, "{name}");
-            // As a texture nothing is dropped.
+            // Read as a texture, nothing is dropped.
             let strict = ReadOptions::default().with_strict(true);
             assert!(polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(&strict).texture().is_ok());
         }
@@ -238,7 +238,7 @@ fn one_colour_comes_back_however_small_it_packs() {
         levels: vec![vec![7; 4097 * 4096 * 4].into()],
         ..Texture::default()
     };
-    // Less is believed of any ratio.
+    // Higher ratios are not accepted.
     assert!(texture.levels[0].len() > 64 << 20);
     for style in styles() {
         let bytes = written_texture("large.ktx2", &texture, style, &RunOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Every good image to every format of images: what differs must be expected of the pair and warned of.
+//! Converts every good image to every image format: differences must be expected for the pair, and cause a warning.
 
 use super::oracle::{Tally, convert_and_compare, mutants, next, none_wrong, reading, write_tallies};
 use polyhaul::{Format, Input, Reader};
@@ -6,13 +6,13 @@ use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::losses::{image_faults, image_noise};
 use std::collections::BTreeMap;
 
-/// The formats that images are read and written in. A new one must be written down in the test kit, in `losses`.
+/// Image formats. A new format must be added to `losses` in the test kit.
 const SOURCES: [&str; 9] = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"];
 const TARGETS: [&str; 5] = ["tga", "hdr", "png", "jpg", "exr"];
-/// Larger files take longer and show no more.
+/// Larger files take longer and reveal no more.
 const MAX_BYTES: u64 = 42_000;
 
-/// The bytes with a few of them changed.
+/// Changes a few bytes.
 fn mutated(bytes: &[u8], mut seed: u64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..1 + next(&mut seed) % 3 {

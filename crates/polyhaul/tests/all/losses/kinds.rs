@@ -1,11 +1,11 @@
-//! The table of kinds of warnings: complete, as the oracle expects it, and a page of the guide.
+//! The table of warning kinds is complete, matches the oracle, and equals a page of the guide.
 
 use polyhaul::Format;
 use polyhaul::severity::{KINDS, kind};
 use polyhaul_testkit::slots::expected;
 use std::path::{Path, PathBuf};
 
-/// Each cell follows from what the format has slots for.
+/// Each cell follows from the slots of the format.
 #[test]
 fn every_severity_is_the_one_that_slots_imply() {
     let mut wrong = Vec::new();
@@ -25,10 +25,10 @@ fn every_severity_is_the_one_that_slots_imply() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Codes in the sources that are in the table but for their first word, and are no kinds of warnings.
+/// Strings in the sources that look like codes of the table, except for their first word, but are not.
 const OTHERS: [&str; 1] = ["other-programs"];
 
-/// Text that begins like a code of the table and is not in it would be counted as an unknown fault.
+/// Text that starts like a code but is not in the table would be counted as an unknown fault.
 #[test]
 fn every_code_in_the_sources_is_in_the_table() {
     let first_words: Vec<&str> = KINDS.iter().filter_map(|kind| kind.code.split('-').next()).collect();
@@ -49,7 +49,7 @@ fn every_code_in_the_sources_is_in_the_table() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
-/// The sources of a folder, without tests.
+/// Sources in a folder, without tests.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! Values whose meaning a format could change on the way.
+//! Values whose meaning a conversion could change.
 
 use crate::support::{self, memory};
 use polyhaul::options::Digits;
@@ -39,7 +39,7 @@ fn normals_stay_normals() {
             );
         }
     }
-    // Positive ones, which could be colours, and integers of another file.
+    // Positive values, which could be colors, and integers of another file.
     let positive = NORMALS.replace("0 -1 0", "0 1 0");
     let back = converted(&converted(positive.as_bytes(), "ply", Format::Xyz), "xyz", Format::Ply);
     assert_eq!(properties(&back)[3..], ["nx", "ny", "nz"]);
@@ -118,7 +118,7 @@ fn names_that_a_table_cannot_keep_are_warned_of() {
         let (_, report) = try_converted(text.as_bytes(), "csv", format, Digits::Shortest).unwrap();
         assert!(report.warnings.counts().contains_key(code), "{text:?} {format:?} {:?}", report.warnings.counts());
     }
-    // A column without a name does not take the names of the others.
+    // A column without a name does not get the name of another column.
     assert_eq!(converted(b"a,\"\",c\n1,2,3\n", "csv", Format::Tsv), b"a\t\"\"\tc\n1\t2\t3\n");
 }
 
@@ -147,7 +147,7 @@ fn rows_that_are_too_wide_name_the_header() {
     );
 }
 
-/// Found by fuzzing: a column without a name gets one on the way, and stays the same column.
+/// Found by fuzzing: a column without a name gets one in the conversion, and stays the same column.
 #[test]
 fn columns_without_names_are_compared_by_place() {
     let differences = |a: &[u8], b: &[u8], from: &str| {
@@ -162,7 +162,7 @@ fn columns_without_names_are_compared_by_place() {
     assert_eq!(differences(&nameless, &ply, "ply"), ["column names: 1 named only in the second file"]);
     let named = |names: &str| format!("{names}\n{text}").into_bytes();
     assert!(differences(&named("a,b,c"), &named("a,b,c"), "csv").is_empty());
-    // By name wherever they stand, and what is left by place.
+    // Matched by name wherever they are, then by position.
     let listed = differences(&named("a,b,c"), &named("b,,c"), "csv");
     assert_eq!(listed[0], "columns: 1 only in the first file: a");
     assert_eq!(listed[1], "columns: 1 only in the second file: column 2");

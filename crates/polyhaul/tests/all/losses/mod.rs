@@ -1,4 +1,4 @@
-//! Nothing is lost in silence: every loss of a conversion is a warning, and an error where the caller asks for that.
+//! No silent losses: every loss of a conversion is a warning, and an error if the caller requests that.
 
 mod images;
 mod kinds;

@@ -1,4 +1,4 @@
-//! Every good file to every format and back: what differs must be expected of the pair and warned of.
+//! Converts every good file to every format and back: differences must be expected for the pair, and cause a warning.
 
 use super::refused;
 use polyhaul::diff::Difference;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The formats of scenes and tables. A format that is added must be written down in the test kit, in `losses`.
+/// Scene and table formats. A new format must be added to `losses` in the test kit.
 const FORMATS: [&str; 16] = [
     "obj",
     "ply",
@@ -29,10 +29,10 @@ const FORMATS: [&str; 16] = [
     "compressed.ply",
     "sog",
 ];
-/// Larger files take longer and show no more.
+/// Larger files take longer and reveal no more.
 const MAX_BYTES: u64 = 20_000;
 
-/// How the conversions of a pair ended.
+/// Outcomes of the conversions of a pair.
 #[derive(Clone, Copy, Default)]
 pub struct Tally {
     exact: u32,
@@ -41,10 +41,10 @@ pub struct Tally {
     refused: u32,
 }
 
-/// What a conversion lost and warned of; `None` where it was refused.
+/// Losses and warnings of a conversion; `None` if it was rejected.
 pub type Done = Option<(Vec<Difference>, Report)>;
 
-/// A file that is converted.
+/// A file to convert.
 struct Source {
     name: String,
     bytes: Vec<u8>,
@@ -58,7 +58,7 @@ impl Source {
 }
 
 impl Tally {
-    /// Counts a conversion, in which so much was wrong.
+    /// Counts a conversion with its number of faults.
     pub fn count(&mut self, converted: &Done, faults: usize) {
         *match converted {
             None => &mut self.refused,
@@ -69,7 +69,7 @@ impl Tally {
     }
 }
 
-/// How many changed files are made of each one.
+/// Number of mutated files made from each file.
 pub fn mutants() -> u64 {
     std::env::var("POLYHAUL_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
@@ -90,7 +90,7 @@ fn writing(to: Format) -> WriteOptions {
         .with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Shortest)))
 }
 
-/// Converts a file and compares; `None` where it cannot be read, or not be converted.
+/// Converts a file and compares; `None` if it cannot be read or converted.
 pub fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Folder) -> Done {
     for name in folder.names() {
         let _ = std::fs::remove_file(folder.join(&name));
@@ -102,7 +102,7 @@ pub fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Fold
         .ok()?;
     match polyhaul::diff(source(), Input::Path(target), &reading(), 0.0) {
         Ok(comparison) => Some((comparison.differences, report)),
-        // What cannot be read as a scene may be a table still.
+        // A file that cannot be read as a scene may still be a table.
         Err(_) if polyhaul::diff(source(), source(), &reading(), 0.0).is_err() => None,
         Err(_) if polyhaul::Reader::new(source()).options(&reading()).scene().is_err() => None,
         Err(error) => {
@@ -114,29 +114,29 @@ pub fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Fold
 
 fn all_samples(from: &str) -> Vec<Sample> {
     if from == "compressed.ply" {
-        // Those files are PLY files, whose elements are tables, and are compared as scenes elsewhere.
+        // These are PLY files, whose elements are tables; they are compared as scenes elsewhere.
         return Vec::new();
     }
     let folder = if ["csv", "tsv", "txt", "xyz", "pts", "npy"].contains(&from) { "table" } else { from };
-    // Files with images inside are read alike from a path alone.
+    // Files with embedded images can only be compared by path.
     let files = ["good", "inside"].into_iter().flat_map(|part| samples(&format!("{folder}/{part}"), from));
     files.filter(|sample| sample.size <= MAX_BYTES).collect()
 }
 
-/// Whether a good file cannot be converted to its own format: SOG is not written, parts of scenes are no scenes, and
-/// missing values are refused.
+/// Whether a good file cannot be converted to its own format: SOG is read-only, parts of scenes are not scenes, and
+/// missing values are rejected.
 fn is_refused(name: &str) -> bool {
     const PARTS: [&str; 5] = ["01_included", "08_worldend", "geometry/", "missing.tsv", ".sog"];
     PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Numbers that a generator gives, from a seed.
+/// Pseudorandom numbers from a seed.
 pub fn next(seed: &mut u64) -> usize {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) as usize
 }
 
-/// The bytes with a few of them changed, mostly to what numbers and names have.
+/// Changes a few bytes, mostly to characters of numbers and names.
 fn mutated(bytes: &[u8], seed: u64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let mut seed = seed;
@@ -155,7 +155,7 @@ fn mutated(bytes: &[u8], seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Writes a line for each pair of formats, by their numbers, and the sum.
+/// Writes a line for each pair of formats, and the total.
 pub fn write_tallies(file: &str, [from_names, to_names]: [&[&str]; 2], tallies: &BTreeMap<(usize, usize), Tally>) {
     let mut text = String::from("from to: exact warned silent refused\n");
     let mut sum = Tally::default();
@@ -172,7 +172,7 @@ pub fn write_tallies(file: &str, [from_names, to_names]: [&[&str]; 2], tallies: 
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(file), text).unwrap();
 }
 
-/// Holds that nothing was wrong.
+/// Asserts that no faults were found.
 #[track_caller]
 pub fn none_wrong(wrong: &[String]) {
     let first = wrong.iter().take(400).cloned().collect::<Vec<_>>().join("\n");

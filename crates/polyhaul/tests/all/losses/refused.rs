@@ -1,6 +1,6 @@
-//! What other programs refuse or misread in written files, and what a comparison of values does not see.
+//! Output that other programs reject or misread, and faults that a comparison of values does not find.
 //!
-//! Written by hand from what importers accept. Nothing here asks the library; `polyhaul_testkit::losses` compares the
+//! Derived manually from the rules of importers, without using the library; `polyhaul_testkit::losses` compares the
 //! values.
 
 use polyhaul::Report;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The faults of a file of format `to` at `path`, made of these bytes of format `from`.
+/// Faults of a file in format `to` at `path`, converted from these bytes in format `from`.
 pub fn faults(from: &str, to: &str, source: &[u8], path: &Path, report: &Report) -> Vec<String> {
     let written = std::fs::read(path).unwrap_or_default();
     match (from, to) {
@@ -23,7 +23,7 @@ pub fn faults(from: &str, to: &str, source: &[u8], path: &Path, report: &Report)
     }
 }
 
-/// Keywords without a name, materials without a definition, two definitions of one name.
+/// Keywords without a name, materials without a definition, duplicate definitions.
 fn obj(written: &[u8], path: &Path) -> Vec<String> {
     let text = String::from_utf8_lossy(written);
     let mut faults = Vec::new();
@@ -42,7 +42,7 @@ fn obj(written: &[u8], path: &Path) -> Vec<String> {
     faults
 }
 
-/// The materials that the libraries beside an OBJ file define; `None` if it has none.
+/// Materials defined by the libraries next to an OBJ file; `None` without libraries.
 fn definitions(text: &str, path: &Path, faults: &mut Vec<String>) -> Option<BTreeSet<String>> {
     let library = text.lines().find_map(|line| line.strip_prefix("mtllib "))?;
     let library = std::fs::read(path.with_file_name(library.trim())).ok()?;
@@ -55,7 +55,7 @@ fn definitions(text: &str, path: &Path, faults: &mut Vec<String>) -> Option<BTre
     Some(names)
 }
 
-/// Materials of glTF that have become one: the library has as many as elements use.
+/// glTF materials that were merged: the library must have as many as elements use.
 fn used_materials(source: &[u8], path: &Path) -> Vec<String> {
     let Some(json) = json(source) else { return Vec::new() };
     let Ok(library) = std::fs::read(path.with_extension("mtl")) else { return Vec::new() };
@@ -67,7 +67,7 @@ fn used_materials(source: &[u8], path: &Path) -> Vec<String> {
     if is_fewer { vec![format!("{} materials became {count}", used.len())] } else { Vec::new() }
 }
 
-/// The 80 bytes of a header, which other programs keep colors in.
+/// The 80 bytes of a header, in which other programs store colors.
 fn stl(source: &[u8], written: &[u8]) -> Vec<String> {
     const HEADER: usize = 80;
     let is_binary = |bytes: &[u8]| {
@@ -79,7 +79,7 @@ fn stl(source: &[u8], written: &[u8]) -> Vec<String> {
     if differs { vec!["the 80 bytes of the header differ".into()] } else { Vec::new() }
 }
 
-/// Lists in vertices, which Blender refuses.
+/// List properties of vertices, which Blender rejects.
 fn ply(written: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(&written[..written.len().min(4096)]);
     let header = text.split("end_header").next().unwrap_or_default();
@@ -94,10 +94,10 @@ fn json(bytes: &[u8]) -> Option<Value> {
     serde_json::from_slice(bytes.get(20..20 + length)?).ok()
 }
 
-/// Why an image may be beside a file that holds its images.
+/// Warnings that justify images next to a file that should embed them.
 const OUTSIDE: [&str; 3] = ["uncopied-reference", "left-out-textures", "missing-reference"];
 
-/// Images beside a file that holds its images, without a warning about them.
+/// Images next to a file that should embed them, without a warning.
 fn glb(written: &[u8], report: &Report) -> Vec<String> {
     let Some(json) = json(written) else { return vec!["it is no .glb file".into()] };
     if OUTSIDE.iter().any(|code| report.warnings.counts().contains_key(code)) {
@@ -108,7 +108,7 @@ fn glb(written: &[u8], report: &Report) -> Vec<String> {
     outside.map(|image| format!("an image is not in the file: {}", image["uri"])).collect()
 }
 
-/// Members of glTF that say something, and the kind of warning about those that are left out.
+/// glTF members with meaning, and the kind of warning if they are dropped.
 const MEMBERS: [(&str, &str); 12] = [
     ("baseColorFactor", "changed-materials"),
     ("KHR_node_visibility", "left-out-visibility"),
@@ -124,21 +124,21 @@ const MEMBERS: [(&str, &str); 12] = [
     ("COLOR_0", "left-out-colors"),
 ];
 
-/// Nodes that place nothing.
+/// The number of nodes without content.
 fn empty_nodes(json: &Value) -> usize {
     let is_used =
         |node: &Value| ["mesh", "children", "camera", "skin", "extensions"].iter().any(|key| node.get(key).is_some());
     json["nodes"].as_array().into_iter().flatten().filter(|node| !is_used(node)).count()
 }
 
-/// Members that are gone, or fewer, without a warning.
+/// Members that disappeared or became fewer, without a warning.
 fn members(source: &[u8], written: &[u8], report: &Report) -> Vec<String> {
     let [Some(before), Some(after)] = [json(source), json(written)] else { return Vec::new() };
     let [mut old, mut new] = [BTreeMap::new(), BTreeMap::new()];
     keys(&before, &mut old);
     keys(&after, &mut new);
     let counts = report.warnings.counts();
-    // In materials, which keep their numbers, each counts.
+    // Materials keep their numbers, so each is counted separately.
     let [mut old_materials, mut new_materials] = [BTreeMap::new(), BTreeMap::new()];
     keys(&before["materials"], &mut old_materials);
     keys(&after["materials"], &mut new_materials);
@@ -161,7 +161,7 @@ fn members(source: &[u8], written: &[u8], report: &Report) -> Vec<String> {
     faults
 }
 
-/// How often each member occurs. Those that say the same as no member do not count.
+/// Counts the occurrences of each member, except those with the default value.
 fn keys(value: &Value, names: &mut BTreeMap<String, usize>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| keys(value, names)),
@@ -186,7 +186,7 @@ fn keys(value: &Value, names: &mut BTreeMap<String, usize>) {
     }
 }
 
-/// Long integers that are written with other digits, without a warning, or although 64 bits hold all of them.
+/// Long integers written with other digits, without a warning, or although 64 bits can store all of them.
 fn integers(source: &[u8], written: &[u8], report: &Report) -> Vec<String> {
     let is_long = |word: &&str| word.len() > 15 && word.bytes().all(|byte| byte.is_ascii_digit());
     let [before, after] = [source, written].map(String::from_utf8_lossy);

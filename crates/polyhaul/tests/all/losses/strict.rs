@@ -1,5 +1,5 @@
-//! With `strict` every loss that writing gives is an error, and with `all` every note: before the first byte, and
-//! before an old file is gone.
+//! With `strict`, every loss of writing is an error; with `all`, every note is, too. The error comes before the first
+//! byte is written, and preserves an existing file.
 
 use crate::support::{memory, try_converted, try_written};
 use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};
@@ -25,7 +25,7 @@ fn options(format: Format, strict: impl Into<Strict>, threads: usize) -> (ReadOp
     (read, WriteOptions::default().with_format(Some(format)).with_run(run).with_strict(strict))
 }
 
-/// The error of a strict conversion, and what a lenient one warns of.
+/// The error of a strict conversion, and the warnings of a lenient one.
 fn both(text: &str, name: &str, format: Format, strict: Strict) -> (Error, Report) {
     let mut errors = Vec::new();
     for threads in [1, 2, 3, 7, 64] {
@@ -64,7 +64,7 @@ fn a_loss_is_an_error_that_names_it_and_its_count() {
         let first = report.warnings.first_refused(strict.into()).unwrap().code;
         let hint = format!("without --strict this is a warning; `--allow {first}` accepts it");
         assert_eq!(error.diagnostic().hint, Some(hint), "{what}");
-        // Every kind that is refused is named with its count, the first in its own words.
+        // Every rejected kind is listed with its count, the first with its message.
         for ((code, severity), count) in report.warnings.severities().iter().filter(|((code, _), _)| *code != first) {
             let is_refused = strict == Strict::All || *severity > Severity::Note;
             assert_eq!(error.to_string().contains(&format!("{code}: {count}")), is_refused, "{what}");
@@ -72,7 +72,7 @@ fn a_loss_is_an_error_that_names_it_and_its_count() {
     }
 }
 
-/// What Blender writes for its default cube, but for numbers.
+/// Blender's output for its default cube, except numbers.
 const CUBE: &str = "mtllib a.mtl\no Cube\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvn 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n\
     s 0\nusemtl brick\nf 1/1/1 2/2/1 3/3/1 4/4/1\n";
 
@@ -85,7 +85,7 @@ fn what_everybody_expects_is_only_a_note() {
         assert_eq!(report.warnings.total_of(Severity::Note), report.warnings.total(), "{format:?}");
         both(CUBE, "a.obj", format, Strict::All);
     }
-    // A table could have columns of uvs.
+    // A table could have uv columns.
     let (error, _) = both(CUBE, "a.obj", Format::Csv, Strict::Losses);
     assert!(error.to_string().contains("left-out-normals: 1") && error.to_string().contains("uvs: 4"), "{error}");
 }
@@ -101,7 +101,7 @@ fn allowed_kinds_pass() {
     assert_eq!(convert("left-out-uvs,left-out-normals").unwrap().1.warnings.counts()["left-out-uvs"], 4);
 }
 
-/// A triangle whose back is not shown.
+/// A single-sided triangle.
 const SINGLE_SIDED: &str = r#"{
     "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "material": 0}]}],
@@ -140,7 +140,7 @@ fn what_loses_nothing_is_written() {
     }
 }
 
-/// Writes over an old file, which must stay.
+/// Writes over an existing file, which must be preserved.
 fn refused_over_an_old_file(name: &str, write: impl FnOnce(Output) -> Result<Report, Error>) {
     let folder = Folder::new("strict").unwrap();
     let path = folder.file(name, "old").unwrap();
@@ -149,7 +149,7 @@ fn refused_over_an_old_file(name: &str, write: impl FnOnce(Output) -> Result<Rep
     assert_eq!((folder.names(), folder.text(name)), (vec![name.to_owned()], "old".to_owned()));
 }
 
-/// The counts of the warnings that writing a scene to a stream gives.
+/// Counts of warnings from writing a scene to a stream.
 fn written(scene: &Scene, write: &WriteOptions) -> BTreeMap<&'static str, u64> {
     try_written(scene, write).unwrap().1.warnings.counts().clone()
 }
@@ -182,7 +182,7 @@ fn a_stream_has_no_material_library() {
     assert!(written(&scene, &write).is_empty());
 }
 
-/// Six decimals are few for a scene of a tenth of a millimetre, in metres.
+/// Six decimals are too few for a scene of a tenth of a millimeter, in meters.
 #[test]
 fn tiny_scenes_say_that_they_lose_digits() {
     for (size, count) in [("0.0001", 3), ("0.00499", 3), ("0.00501", 0), ("1", 0), ("1e-30", 3), ("0", 0)] {

@@ -1,4 +1,4 @@
-//! What files mean: keywords, counts, colors, comments, and faces of all sizes.
+//! The meaning of files: keywords, counts, colors, comments, and faces of all sizes.
 
 use crate::off::*;
 use polyhaul::Output;
@@ -8,7 +8,7 @@ use polyhaul::model::{Domain, ObjectKind};
 
 const CUBE: &str = "good/cube.off";
 
-/// A triangle below a header.
+/// A triangle after a header.
 fn triangle(header: &str) -> String {
     format!("{header}0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
 }
@@ -68,7 +68,7 @@ fn colors_are_bytes_if_one_of_them_is_large() {
     let colors = |keyword: &str, rows: &str| mesh(format!("{keyword} {} 0 0\n{rows}", rows.lines().count())).colors;
     assert_eq!(colors("COFF", "0 0 0 1 1 1 1\n0 0 0 0 0.5 1 0"), [[1.0; 4], [0.0, 0.5, 1.0, 0.0]]);
     assert_eq!(colors("COFF", "0 0 0 1 1 1 1\n0 0 0 255 0 51 255"), [[1.0 / 255.0; 4], [1.0, 0.0, 0.2, 1.0]]);
-    // Alpha is 1 where it is missing, whatever the others are.
+    // A missing alpha is 1, whatever the other values are.
     assert_eq!(colors("COFF", "0 0 0 .5 1 1\n0 0 0 0 0 0 .5\n"), [[0.5, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.5]]);
     assert_eq!(colors("COFF", "0 0 0 51 0 0\n0 0 0 0 0 0 51\n"), [[0.2, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.2]]);
     assert_eq!(colors("STCOFF", "0 0 0 51 0 0 7 8\n"), [[0.2, 0.0, 0.0, 1.0]]);
@@ -150,7 +150,7 @@ fn content_tells_the_format() {
         let loaded = read(&triangle(header), "x").unwrap();
         assert_eq!(loaded.value.meshes[0].faces.len(), 1, "{header:?}");
     }
-    // Without the keyword the name must say it.
+    // Without the keyword, the name must identify the format.
     assert!(read(&triangle("3 1 0\n"), "x").is_err() && read(&triangle("3 1 0\n"), "x.OFF").is_ok());
     assert!(read("OFFER\n3 1 0\n", "x").is_err());
     let error = read(&triangle("OFF\n3 1 0\n"), "x.ply").unwrap_err();

@@ -1,10 +1,10 @@
-//! Files that are not read, where that is said to be, and limits.
+//! Rejected files with the location of the error, and limits.
 
 use crate::off::*;
 use polyhaul::options::{Limits, OnError};
 use polyhaul::{Error, ErrorKind};
 
-/// What is wrong, whoever reads it and however.
+/// Checks the error for all readers and chunks.
 #[track_caller]
 fn error_with(bytes: &[u8], options: &ReadOptions) -> Error {
     let error = load_with(bytes, options).unwrap_err();
@@ -104,7 +104,7 @@ fn broken_faces_can_be_left_out() {
             "{name}"
         );
     }
-    // One for each face, and the other flaws of a line beside it.
+    // One warning per face, in addition to other flaws of its line.
     let text = "OFF 1 5 0\n0 0 0\n3 0 9 -9 1 2 3\n3 0 0 0\n2 0 7\n1 8\n4 0 0 0 0 1\n";
     let loaded = load_with(text, &lenient).unwrap();
     assert_eq!(codes(&loaded.report), [("index-out-of-range", 3), ("left-out-face-colors", 2)]);
@@ -147,7 +147,7 @@ fn errors_of_limits_have_places() {
     );
 }
 
-/// What stands first in the file is the error, wherever chunks end.
+/// The first fault in the file is the error, wherever chunks end.
 #[test]
 fn a_limit_does_not_hide_what_comes_before() {
     let limits = Limits::default().with_elements(40).with_line_bytes(60);

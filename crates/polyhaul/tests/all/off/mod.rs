@@ -24,7 +24,7 @@ fn load(bytes: impl Into<Vec<u8>>) -> Result<Loaded<Scene>> {
     load_with(bytes, &ReadOptions::default())
 }
 
-/// The one mesh of a file that is read without a warning.
+/// The only mesh of a file that is read without a warning.
 #[track_caller]
 fn mesh(bytes: impl Into<Vec<u8>>) -> Mesh {
     let mut loaded = load(bytes).unwrap();

@@ -55,7 +55,7 @@ fn read(bytes: &[u8]) -> Naive {
     naive
 }
 
-/// Holds that our reader says the same of a file.
+/// Asserts that the library reads the same content.
 #[track_caller]
 fn compare(bytes: &[u8], run: RunOptions) {
     let shown = String::from_utf8_lossy(bytes);
@@ -103,7 +103,7 @@ fn random_files_are_read_alike() {
     }
 }
 
-/// A file of several chunks, whose lines are nearly all plain.
+/// A file of several chunks with mostly plain lines.
 #[test]
 fn large_files_are_read_alike() {
     let mut random = Random::new(12);

@@ -11,7 +11,7 @@ fn shortest(mesh: Mesh) -> String {
     text(&scene_of(mesh), WriteOptions::default())
 }
 
-/// What is said of a scene that is written.
+/// Warnings from writing a scene.
 fn warned(scene: &Scene, off: WriteOptions) -> Vec<(&'static str, u64)> {
     codes(&try_written(scene, &written(off)).unwrap().1)
 }
@@ -99,7 +99,7 @@ fn objects_stand_where_they_are() {
     let written = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, WriteOptions::default());
     assert!(written.starts_with("NOFF\n8 2 0\n") && written.ends_with("4 0 1 2 3\n4 4 7 6 5\n"), "{written}");
     assert!(written.contains("2 0 0.5 1 0 0\n") && written.contains("3 0 0.5 -1 0 0\n"), "{written}");
-    // A mesh without colors beside one that has some is white.
+    // If one mesh has colors, a mesh without colors is white.
     let mut colored = square();
     colored.colors = [[0.0, 0.0, 0.0, 1.0]; 4].into();
     let written = text(&Scene { meshes: vec![colored, square()], ..Scene::default() }, WriteOptions::default());

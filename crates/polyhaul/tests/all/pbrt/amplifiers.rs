@@ -1,5 +1,5 @@
-//! What a small scene may demand: text that is included again and again, and instances that multiply. Each limit at one
-//! less than needed, at what is needed, and at one more; the error says the count, the limit and what to do.
+//! Amplification in small scenes: text included repeatedly, and instances that multiply. Tests each limit at one less
+//! than needed, at the exact value, and at one more; the error states the count, the limit and the remedy.
 
 use crate::pbrt::support::{options, text};
 use polyhaul::options::{Instances, Limits, SceneWriteOptions};
@@ -7,7 +7,7 @@ use polyhaul::{Error, ErrorKind, Format, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use std::path::{Path, PathBuf};
 
-/// Does something with a limit around `needed`.
+/// Calls `run` with a limit at and around `needed`.
 fn check<T>(name: &str, needed: u64, set: fn(&mut Limits) -> &mut u64, run: impl Fn(Limits) -> Result<T, Error>) {
     for limit in [needed - 1, needed, needed + 1] {
         let mut limits = Limits::default();
@@ -30,7 +30,7 @@ fn check<T>(name: &str, needed: u64, set: fn(&mut Limits) -> &mut u64, run: impl
     }
 }
 
-/// A scene in which a file of `size` bytes is included `count` times.
+/// A scene that includes a file of `size` bytes `count` times.
 fn including(folder: &Folder, count: usize, size: usize) -> PathBuf {
     let line = "Shape \"sphere\" \"float radius\" 12\n";
     let mut included = line.repeat(size / line.len());
@@ -51,7 +51,7 @@ fn text_that_is_included_again_has_a_limit() {
             |limits| Reader::new(&scene).options(&options(threads, chunk_bytes).with_limits(limits)).scene(),
         );
     }
-    // The error is at the Include that is too much, whoever reads and however the text is cut.
+    // The error is at the first excessive Include, for any threads and chunks.
     for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (7, Some(700))] {
         let mut options = options(threads, chunk_bytes);
         options.limits.included_bytes = 20_000;
@@ -65,7 +65,7 @@ fn what_a_scene_has_may_be_read_as_often_again() {
     let folder = Folder::new("included").unwrap();
     folder.file("a.pbrt", "Shape \"sphere\"\n".repeat(100)).unwrap();
     folder.file("b.pbrt", "Shape \"sphere\"\n".repeat(400)).unwrap();
-    // Twice a, behind b: 3000 bytes again, where a and b have 7500.
+    // `a` twice, after `b`: 3000 more bytes, while `a` and `b` have 7500.
     let text = format!("WorldBegin\nInclude \"b.pbrt\"\n{}", "Include \"a.pbrt\"\n".repeat(3));
     let scene = folder.file("main.pbrt", text).unwrap();
     let mut options = options(2, None);
@@ -73,7 +73,7 @@ fn what_a_scene_has_may_be_read_as_often_again() {
     assert!(Reader::new(scene).options(&options).scene().is_ok());
 }
 
-/// A file that is included by what is included again counts each time.
+/// A file that is included indirectly counts each time.
 #[test]
 fn includes_that_multiply_are_bounded() {
     let folder = Folder::new("included").unwrap();
@@ -143,7 +143,7 @@ fn objects_that_instances_multiply_to_have_a_limit() {
     }
 }
 
-/// One mesh that many shapes name is multiplied as by instances; what is shown once is not.
+/// A mesh used by many shapes is multiplied like instances; a mesh used once is not.
 #[test]
 fn meshes_in_files_multiply_too() {
     let folder = Folder::new("instanced").unwrap();
@@ -158,7 +158,7 @@ fn meshes_in_files_multiply_too() {
     check("instanced_elements", 27, elements, |limits| converted(&scene, Format::Stl, limits, Instances::Auto));
 }
 
-/// 20,000,000,000 vertices of 1 MB: refused before anything is made, at the default limits.
+/// 20,000,000,000 vertices from 1 MB: rejected before anything is allocated, with the default limits.
 #[test]
 fn a_scene_of_billions_is_refused_at_once() {
     let folder = Folder::new("instanced").unwrap();

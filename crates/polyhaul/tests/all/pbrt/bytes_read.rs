@@ -1,5 +1,5 @@
-//! How many bytes reading a scene takes from its files: each once, whatever they are, whoever reads, and however they
-//! are cut. Of compressed files a little more is looked at beforehand: the sizes of their members.
+//! Reading a scene reads each byte of its files once, for all kinds of files, threads and chunks. Compressed files need
+//! a few additional reads for the sizes of their members.
 
 use crate::pbrt::support::options;
 use polyhaul::Reader;
@@ -9,7 +9,7 @@ use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::packed::pack;
 use std::path::Path;
 
-/// Threads, and bytes of a chunk.
+/// Threads and chunk sizes.
 const RUNS: [(usize, Option<usize>); 3] = [(1, None), (7, None), (3, Some(70_000))];
 
 #[derive(Clone, Copy)]
@@ -19,8 +19,8 @@ enum Encoding {
     Big,
 }
 
-/// A mesh with `count` vertices and as many faces, where every face from `odd_from` on has a corner more, and an
-/// element after them.
+/// A mesh with `count` vertices and as many faces, in which faces from `odd_from` on have an additional corner,
+/// followed by another element.
 fn ply(encoding: Encoding, count: u32, odd_from: u32) -> Vec<u8> {
     let name = match encoding {
         Encoding::Ascii => "ascii",
@@ -76,7 +76,7 @@ fn small_shapes(count: usize) -> String {
     (0..count).map(|i| format!("Shape \"sphere\" \"float radius\" {i}\n")).collect()
 }
 
-/// Reads the scene in every way: all bytes of its files, and of each `looks` more at most.
+/// Reads the scene in every way: all bytes of its files, and at most `looks` more from each.
 fn check(what: &str, scene: &Path, bytes: u64, looks: u64) {
     for (threads, chunk_bytes) in RUNS {
         let mut options = options(threads, chunk_bytes);
@@ -142,7 +142,7 @@ fn each_byte_of_a_compressed_mesh_is_read_once() {
                 let text = naming(&[&name]);
                 folder.file(&name, &mesh).unwrap();
                 let scene = folder.file("a.pbrt", &text).unwrap();
-                // At most 64 bytes for each member or block of one.
+                // At most 64 bytes for each member or block of a member.
                 let looks = 64 * (2 + 20);
                 check(&name, &scene, (text.len() + mesh.len()) as u64, looks);
             }

@@ -1,4 +1,4 @@
-//! Files that change while a scene is read, files that are none, and damage of compressed ones.
+//! Files that change while a scene is read, names of other things than files, and damaged compressed files.
 
 use crate::pbrt::support::{lenient, options, render, same, shown};
 use polyhaul::options::{Codec, Resolve};
@@ -19,7 +19,7 @@ const CHANGES: [(&str, Change); 3] = [
     ("is written anew", |path| fs::write(path, fs::read(path).unwrap()).unwrap()),
 ];
 
-/// Reads a scene in which a file names one of the host's files, and changes the file when the host is called for it.
+/// Reads a scene in which a file includes one of the host's files, and changes the file when the host is called.
 fn changed(changing: &'static str, threads: usize, change: Option<Change>) -> polyhaul::Result<usize> {
     let folder = Folder::new("pbrt-changes").unwrap();
     let shapes = "Shape \"sphere\" \"float radius\" 2\n".repeat(400);
@@ -34,7 +34,7 @@ fn changed(changing: &'static str, threads: usize, change: Option<Change>) -> po
     let text = naming("a.pbrt", "").replace("WorldBegin\n", "");
     folder.file("a.pbrt", &text).unwrap();
     folder.file("a.pbrt.gz", pack(Codec::Gzip, text.as_bytes(), 1000)).unwrap();
-    // So that what is written now has another time, whatever the clock's steps are.
+    // Makes sure that new content has another time, whatever the clock resolution.
     let path = folder.join(changing);
     let past = SystemTime::now() - Duration::from_secs(1000);
     File::options().write(true).open(&path).unwrap().set_modified(past).unwrap();
@@ -91,7 +91,7 @@ fn a_fifo_that_the_user_names_is_a_stream() {
     }
 }
 
-/// Whether what a scene names may be opened is known before it is opened.
+/// Whether a referenced file may be opened is decided before it is opened.
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_is_not_opened() {
@@ -124,7 +124,7 @@ fn what_is_no_file_is_not_opened() {
     }
 }
 
-/// What comes before the damage is read, and an error in it is the first.
+/// Content before the damage is read, and an error in it comes first.
 #[test]
 fn damage_of_compressed_files_comes_in_its_turn() {
     let folder = Folder::new("pbrt-damage").unwrap();

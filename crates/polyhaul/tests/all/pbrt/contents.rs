@@ -1,4 +1,4 @@
-//! What a scene is said to hold.
+//! Inventories of scenes.
 
 use crate::pbrt::support::data;
 use polyhaul::inspect::{FileSummary, RenderInventory, info, validate};
@@ -31,7 +31,7 @@ fn a_generated_scene_holds_what_was_made() {
         assert_eq!(inventory.contents.unread_meshes, 0);
         let directives = made.counts.directives.iter().map(|(name, count)| ((*name).to_owned(), *count));
         assert_eq!(inventory.directives, directives.collect::<Vec<_>>());
-        // None of the textures is there.
+        // None of the textures exists.
         assert_eq!(
             (&inventory.missing_textures, inventory.missing_textures.is_empty()),
             (&inventory.texture_files, false)
@@ -54,7 +54,7 @@ fn text_that_is_left_out_is_counted() {
     assert_eq!((text.count, text.missing), (2, 2));
 }
 
-/// The files of a kind, as they were made.
+/// Files of a kind, as generated.
 fn files_of(made: &Made, kind: FileKind) -> FileSummary {
     let count = made.files.iter().filter(|file| file.kind == kind).count() as u64;
     let (plain_bytes, bytes) = made.bytes(kind);
@@ -79,7 +79,7 @@ fn compressed_files_are_told_as_they_are_stored_and_without_their_meshes() {
     let render = full.render.clone().unwrap();
     assert_eq!(render.files[..2], [text.clone(), ply.clone()]);
     assert_eq!((report.bytes_in, report.plain_bytes_in), (text.bytes + ply.bytes, sum(&[&text, &ply])));
-    // Of each format and codec the sum.
+    // The sum for each format and codec.
     let of =
         |format| report.reads.iter().filter(|moved| moved.format == Some(format)).map(|moved| moved.bytes).sum::<u64>();
     assert_eq!([of("pbrt"), of("ply")], [text.bytes, ply.bytes], "{:?}", report.reads);
@@ -96,7 +96,7 @@ fn sum(files: &[&FileSummary]) -> u64 {
     files.iter().map(|files| files.plain_bytes.unwrap()).sum()
 }
 
-/// The inventory of a scene in a folder with these files, and all warning codes.
+/// Inventory of a scene in a folder with these files, and all warning codes.
 fn told(name: &str, files: &[(&str, &str)], options: &ReadOptions) -> (RenderInventory, Report) {
     let folder = Folder::new(name).unwrap();
     for (name, text) in files {
@@ -138,7 +138,7 @@ fn images_are_looked_for_beside_the_files_that_may_name_them() {
     assert_eq!((text.count, text.bytes), (3, IMAGES.len() as u64 + 20));
     assert_eq!((textures.count, textures.missing, textures.bytes, textures.plain_bytes), (2, 2, 8, None));
     assert_eq!(inventory.directives.iter().find(|(name, _)| name == "Include").unwrap().1, 2);
-    // Where it may be.
+    // With permission for files outside the folder.
     let outside = ReadOptions::default().with_allow_outside(true);
     let (inventory, report) = told("pbrt-images-outside", &files, &outside);
     assert_eq!(inventory.missing_textures, ["a.png", "glow.png"]);

@@ -1,4 +1,4 @@
-//! A scene in words, line by line, fully resolved: everything that a renderer would receive.
+//! Dumps a resolved scene as text, line by line: everything that a renderer would receive.
 
 use polyhaul::model::render::{Entity, MaterialUse, Motion, Name, ParameterValues, Parameters, Render, ShapeState};
 use polyhaul::ops::{Places64, places64};
@@ -9,7 +9,7 @@ struct Dump<'a> {
     lines: Vec<String>,
 }
 
-/// All of a scene.
+/// Dumps a complete scene.
 pub fn dump(render: &Render) -> Vec<String> {
     let mut dump = Dump { render, places: places64(render).unwrap(), lines: Vec::new() };
     dump.settings();
@@ -41,7 +41,7 @@ impl Dump<'_> {
         self.lines.push(line);
     }
 
-    /// The upper three rows of each matrix that is not the identity, rounded to what is worth it.
+    /// The upper three rows of each matrix other than the identity, rounded to significant digits.
     fn place(&self, motion: Motion) -> String {
         let rows = |transform| {
             let matrix = self.places.matrix(self.render, transform);
@@ -59,7 +59,7 @@ impl Dump<'_> {
         }
     }
 
-    /// What `Attribute` says, from the first to the last.
+    /// Values of `Attribute` directives, from the first to the last.
     fn attributes(&self, last: Option<u32>) -> String {
         let Some(attribute) = last.and_then(|at| self.render.attributes.get(at as usize)) else { return String::new() };
         let parameters_of_last = parameters(self.render.parameters(&attribute.entity)).replace(", ", " +");

@@ -1,4 +1,4 @@
-//! Scenes of many files: order, depth, rings, what may be opened, limits.
+//! Scenes with several files: order, depth, cycles, permissions, limits.
 
 use crate::pbrt::dump::dump;
 use crate::pbrt::support::{lenient, options, render, same, shown, text};
@@ -50,7 +50,8 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
     }
 }
 
-/// What an included file says holds behind it; what an imported one says does not, and it sees what holds before.
+/// State set by an included file persists after it; state set by an imported file does not, and it sees the state
+/// before it.
 #[test]
 fn an_import_has_a_state_of_its_own() {
     let part = "Translate 0 1 0 Material \"m\" ReverseOrientation Attribute \"shape\" \"float a\" 1 CoordinateSystem \"part\"\n\
@@ -85,7 +86,7 @@ fn an_import_has_a_state_of_its_own() {
         let error = main_of(&folder, &options(2, None)).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
-    // One that is included may open what the file behind it closes.
+    // An included file can open a scope that the including file closes.
     let main = "WorldBegin\nInclude \"part.pbrt\"\nAttributeEnd\nShape \"a\"\n";
     let folder = filled("include", &[("main.pbrt", main), ("part.pbrt", "AttributeBegin Translate 1 1 1")]);
     assert_eq!(dump(render(&main_of(&folder, &options(2, None)).unwrap())), ["shape \"a\""]);
@@ -189,7 +190,7 @@ fn notes_of_files_come_in_the_order_of_the_scene() {
     let imports: String = (0..count).map(|n| format!("Import \"{n}.pbrt.gz\"\n")).collect();
     let folder = filled("notes", &[("main.pbrt", &format!("WorldBegin\n{imports}"))]);
     for n in 0..count {
-        // The first are the longest, so that others are done before them.
+        // The first are the longest, so that others finish before them.
         let text = "Shape \"s\"\n".repeat(40 * (count - n));
         let packed = [&pack(Codec::Gzip, text.as_bytes(), 1 << 20)[..], b"garbage"].concat();
         folder.file(&format!("{n}.pbrt.gz"), packed).unwrap();

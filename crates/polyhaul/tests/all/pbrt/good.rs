@@ -132,7 +132,7 @@ fn imports_have_a_state_of_their_own_and_meshes_are_read_once() {
     assert_eq!((scene.step(parent), step), (None, Step::Translate([0.0, 0.0, 1.0])));
 }
 
-/// What becomes of each bad scene: the error's place and the beginning of its message, or the warning that is noted.
+/// Outcome of each bad scene: the location and the start of the error message, or the warning.
 const BAD: [(&str, &str); 42] = [
     ("active_transform_bad", "3:1: `ActiveTransform` is incomplete"),
     ("attribute_end_extra", "unmatched-end"),

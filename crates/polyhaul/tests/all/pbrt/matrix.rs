@@ -1,4 +1,4 @@
-//! The same scene, warnings and error for any number of threads and any size of pieces, from a file or a stream.
+//! The same scene, warnings and error for any number of threads and any chunk size, from a file or a stream.
 
 use crate::pbrt::support::{options, render, same, text};
 
@@ -11,7 +11,7 @@ fn a_comment_in_a_matrix_takes_nothing_behind_it() {
     }
 }
 
-/// Many instances and curves, so that every array crosses borders.
+/// Many instances and curves, so that every array crosses chunk boundaries.
 #[test]
 fn instances_and_curves_are_the_same_in_any_pieces() {
     let mut scene = String::from("WorldBegin\nObjectBegin \"o\"\nShape \"sphere\"\nObjectEnd\n");

@@ -1,4 +1,4 @@
-//! Tests of reading pbrt scenes: what the files of `testdata/pbrt` say, and that no cut, thread or byte changes it.
+//! Tests of reading pbrt scenes: the files of `testdata/pbrt`, and independence of chunks, threads and changed bytes.
 
 mod amplifiers;
 mod bytes_read;

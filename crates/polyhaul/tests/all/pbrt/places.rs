@@ -1,10 +1,10 @@
-//! Transforms against a reckoning of their own: each directive as what it does to a point, in f64.
+//! Compares transforms with an independent calculation: each directive applied to a point, in f64.
 
 use crate::pbrt::support::{options, render, text};
 use polyhaul::model::render::Render;
 use polyhaul::ops::{places32, places64};
 
-/// What a directive does to a point.
+/// Applies a directive to a point.
 fn apply(directive: &str, numbers: &[f64], [x, y, z]: [f64; 3]) -> [f64; 3] {
     match directive {
         "Translate" => [x + numbers[0], y + numbers[1], z + numbers[2]],
@@ -70,7 +70,7 @@ fn chains_of_transforms() {
                     format!("WorldBegin\nObjectBegin \"o\"\nObjectEnd\n{}\nObjectInstance \"o\"\n", lines.join("\n"));
                 let loaded = text(&scene, &options(1, None)).unwrap();
                 let point = [0.7, -1.1, 2.3];
-                // What stands last is done first.
+                // The last directive is applied first.
                 let expected =
                     steps.iter().rev().fold(point, |point, (name, values)| apply(name, &numbers(values), point));
                 check(render(&loaded), expected, point, &lines.join(" "));
@@ -84,7 +84,7 @@ fn look_at_and_named_systems() {
     let scene = "LookAt 3 4 5  0 .5 0  0 0 1\nCamera \"perspective\"\nWorldBegin\nCoordSysTransform \"camera\"\n\
                  ObjectInstance \"o\"\nObjectBegin \"o\"\nObjectEnd\n";
     let loaded = text(scene, &options(1, None)).unwrap();
-    // The camera's origin is where it stands, and its z axis points at what it looks at.
+    // The camera's origin is its position, and its z axis points at its target.
     check(render(&loaded), [3.0, 4.0, 5.0], [0.0; 3], "the eye");
     let distance = (9.0f64 + 3.5 * 3.5 + 25.0).sqrt();
     check(render(&loaded), [0.0, 0.5, 0.0], [0.0, 0.0, distance], "the point looked at");

@@ -1,13 +1,13 @@
-//! Every directive, every type of parameter and every form of a token in small scenes, and what a renderer is told by
-//! each. What is expected was written down from the public description of the format, not from what the library said.
+//! Every directive, parameter type and token form in small scenes, and the resolved result. Expected results are
+//! derived from the public description of the format, not from the library's output.
 
 use crate::pbrt::dump::dump;
 use crate::pbrt::support::{lenient, options, render, text};
 
-/// A scene, and its lines in words.
+/// A scene, and the lines of its dump.
 type Case = (&'static str, &'static [&'static str]);
 
-/// What stands before the world.
+/// Directives before the world.
 const SETTINGS: [Case; 12] = [
     (
         "Camera \"perspective\" \"float fov\" 39 Film \"rgb\" \"integer xresolution\" [400] \"string filename\" \"a.exr\"
@@ -22,7 +22,7 @@ const SETTINGS: [Case; 12] = [
             "accelerator \"bvh\", string splitmethod: \"sah\"",
         ],
     ),
-    // The last one counts.
+    // The last one is used.
     ("Sampler \"halton\" Sampler \"sobol\" Film \"a\" Film \"b\" WorldBegin", &["film \"b\"", "sampler \"sobol\""]),
     (
         "Option \"disablepixeljitter\" true Option \"rendercoordsys\" \"world\" Option \"seed\" 42
@@ -35,15 +35,15 @@ const SETTINGS: [Case; 12] = [
             "option \"pixelstats\" false",
         ],
     ),
-    // The camera receives the transform from the world to it.
+    // The camera stores the transform from world to camera.
     ("Translate 1 2 3 Camera \"perspective\" WorldBegin", &["camera \"perspective\" @ 1 0 0 1, 0 1 0 2, 0 0 1 3"]),
-    // From the side, with z up: x of the world is away from the camera.
+    // From the side, with z up: the world's x axis points away from the camera.
     (
         "LookAt 1 0 0  3 0 0  0 0 1 Camera \"orthographic\" WorldBegin",
         &["camera \"orthographic\" @ 0 1 0 0, 0 0 1 0, 1 0 0 -1"],
     ),
     ("Scale 2 3 4 Translate 1 1 1 Camera \"c\" WorldBegin", &["camera \"c\" @ 2 0 0 2, 0 3 0 3, 0 0 4 4"]),
-    // A quarter turn about z takes x to y.
+    // A quarter turn about z maps x to y.
     ("Rotate 90 0 0 5 Camera \"c\" WorldBegin", &["camera \"c\" @ 0 -1 0 0, 1 0 0 0, 0 0 1 0"]),
     ("Rotate -90 1 0 0 Camera \"c\" WorldBegin", &["camera \"c\" @ 1 0 0 0, 0 0 1 0, 0 -1 0 0"]),
     // Matrices are written column by column.
@@ -61,14 +61,14 @@ const SETTINGS: [Case; 12] = [
          ActiveTransform All Translate 1 0 0 Camera \"c\" WorldBegin",
         &["camera \"c\" @ 2 0 0 2, 0 2 0 0, 0 0 2 0 to 1 0 0 1, 0 1 0 0, 0 0 1 1", "times 0.25 1.5"],
     ),
-    // A camera is in the medium outside; colour spaces hold for what comes behind.
+    // A camera is in the exterior medium; color spaces apply to subsequent directives.
     (
         "ColorSpace \"rec2020\" MediumInterface \"\" \"fog\" Camera \"c\" ColorSpace \"srgb\" Film \"f\" WorldBegin",
         &["camera \"c\" in \"rec2020\" medium \"fog\"", "film \"f\""],
     ),
 ];
 
-/// Each type of parameter, and each way to write it.
+/// Each parameter type, in each notation.
 const PARAMETERS: [Case; 14] = [
     (
         "WorldBegin Shape \"s\" \"bool b\" true \"bool c\" [ true false ] \"integer i\" -7 \"integer j\" [ 1 -2 +3 ]",
@@ -102,28 +102,28 @@ const PARAMETERS: [Case; 14] = [
         "WorldBegin Shape \"s\" \"string a\" \"q\\\"b\\\\c\\nd\\te\\rf\\bg\\fh\\'i\"",
         &["shape \"s\", string a: \"q\\\"b\\\\c\\nd\\te\\rf\\u{8}g\\u{c}h'i\""],
     ),
-    // Comments everywhere, also right behind a token.
+    // Comments everywhere, also directly after a token.
     (
         "# first\nWorldBegin # world\nShape #\n\"s\"# a shape\n\"float a\"#\n[#none\n 1 #one\n 2 # two ] \n3\n#\n]#\n\"float b\" 4 #",
         &["shape \"s\", float a: 1 2 3, float b: 4"],
     ),
     ("\u{feff}WorldBegin\r\nShape \"s\"\r\n\"float a\" [\r\n1\t2\r\n]\r\n", &["shape \"s\", float a: 1 2"]),
     ("WorldBegin\rShape \"s\" # not the end\r\"float a\" 1\r", &["shape \"s\", float a: 1"]),
-    // Numbers between two f32s are rounded to the nearest, and to infinity where they are too large.
+    // Numbers between two f32s are rounded to the nearest one; too large ones become infinity.
     (
         "WorldBegin Shape \"s\" \"float a\" [ 16777217 0.1 3.4028235677973367e38 -1e400 1e-50 1.401298464324817e-45 ]",
         &["shape \"s\", float a: 16777216 0.1 inf -inf 0 0.000000000000000000000000000000000000000000001"],
     ),
-    // The same name twice is kept twice.
+    // Duplicate names are both kept.
     ("WorldBegin Shape \"s\" \"float a\" 1 \"float a\" 2", &["shape \"s\", float a: 1, float a: 2"]),
     ("WorldBegin Shape \"s\" \"integer a\" [ 2147483647 -2147483648 ]", &["shape \"s\", integer a: 2147483647 -2147483648"]),
-    // Types may share a name.
+    // Parameters of different types may share a name.
     ("WorldBegin Shape \"s\" \"float a\" 1 \"texture a\" \"t\"", &["shape \"s\", float a: 1, texture a: \"t\""]),
 ];
 
-/// What stands in the world.
+/// Directives in the world.
 const WORLDS: [Case; 21] = [
-    // The world starts with the identity, and the camera's transform is undone by its inverse.
+    // The world starts with the identity, and the inverse undoes the camera's transform.
     (
         "Translate 1 2 3 Camera \"c\" WorldBegin Shape \"a\" CoordSysTransform \"camera\" Shape \"b\"
          CoordSysTransform \"world\" Shape \"c\"",
@@ -139,7 +139,7 @@ const WORLDS: [Case; 21] = [
          Scale 2 2 2 Shape \"a\" AttributeEnd Shape \"b\"",
         &["shape \"a\" @ 2 0 0 1, 0 2 0 0, 0 0 2 0", "shape \"b\" @ 1 0 0 1, 0 1 0 0, 0 0 1 0"],
     ),
-    // Everything of the state is restored.
+    // All state is restored.
     (
         "WorldBegin Material \"m0\" AttributeBegin Material \"m1\" ReverseOrientation MediumInterface \"in\" \"out\"
          AreaLightSource \"diffuse\" \"float scale\" 2 Attribute \"shape\" \"float alpha\" .5 ColorSpace \"aces2065-1\"
@@ -169,7 +169,7 @@ const WORLDS: [Case; 21] = [
             "medium \"smoke\", rgb sigma_a: 1 1 1 +float scale: 3 @ 1 0 0 0, 0 1 0 0, 0 0 1 1",
         ],
     ),
-    // Attributes add up, those that come later behind; each kind has its own.
+    // Attributes accumulate, later ones last; each kind has its own.
     (
         "WorldBegin Attribute \"shape\" \"float a\" 1 \"float b\" 2 Attribute \"light\" \"float l\" 3
          Attribute \"material\" \"float m\" 4 Attribute \"texture\" \"float t\" 5 AttributeBegin Attribute \"shape\" \"float a\" 6
@@ -190,7 +190,7 @@ const WORLDS: [Case; 21] = [
             "texture float \"scale\" \"a\", texture tex: \"b\", float scale: 2",
         ],
     ),
-    // Named materials may be used before they are made.
+    // Named materials may be used before they are defined.
     (
         "WorldBegin NamedMaterial \"later\" Shape \"a\" MakeNamedMaterial \"later\" \"string type\" \"diffuse\" Shape \"b\"
          Material \"own\" Shape \"c\" NamedMaterial \"later\" Shape \"d\"",
@@ -203,7 +203,7 @@ const WORLDS: [Case; 21] = [
             "shape \"d\" of \"later\"",
         ],
     ),
-    // Objects: shapes where they are defined, instances where they are named.
+    // Objects: shapes where they are defined, instances where they are used.
     (
         "WorldBegin Translate 1 0 0 ObjectBegin \"o\" Translate 0 1 0 Shape \"a\" Shape \"b\" ObjectEnd Shape \"c\"
          AttributeBegin Translate 0 0 5 ObjectInstance \"o\" AttributeEnd ObjectInstance \"o\"",
@@ -227,7 +227,7 @@ const WORLDS: [Case; 21] = [
             "instance \"o\" @ 0 1 0 0, 1 0 0 0, 0 0 1 0",
         ],
     ),
-    // Between two instances stands something else with a matrix.
+    // Another element with a matrix between two instances.
     (
         "WorldBegin ObjectBegin \"o\" ObjectEnd AttributeBegin ConcatTransform [ 1 0 0 0 0 1 0 0 0 0 1 0 1 0 0 1 ]
          ObjectInstance \"o\" AttributeEnd AttributeBegin ConcatTransform [ 1 0 0 0 0 1 0 0 0 0 1 0 2 0 0 1 ] Shape \"a\"
@@ -243,7 +243,7 @@ const WORLDS: [Case; 21] = [
          ObjectBegin \"later\" Shape \"a\" ObjectEnd",
         &["\"later\" has shape \"a\"", "instance \"empty\"", "instance \"later\""],
     ),
-    // Moving things.
+    // Animated transforms.
     (
         "WorldBegin AttributeBegin ActiveTransform StartTime Translate 1 0 0 Shape \"a\" ObjectInstance \"o\" AttributeEnd
          Shape \"b\" ObjectBegin \"o\" Shape \"c\" ObjectEnd",
@@ -254,7 +254,7 @@ const WORLDS: [Case; 21] = [
             "instance \"o\" @ 1 0 0 1, 0 1 0 0, 0 0 1 0 to 1 0 0 0, 0 1 0 0, 0 0 1 0",
         ],
     ),
-    // What is active belongs to the state.
+    // The active transform is part of the state.
     (
         "WorldBegin AttributeBegin ActiveTransform EndTime AttributeEnd Translate 1 0 0 Shape \"a\" ActiveTransform EndTime
          Identity Shape \"b\" ActiveTransform All Translate 0 0 1 Shape \"c\"",
@@ -269,7 +269,7 @@ const WORLDS: [Case; 21] = [
          ActiveTransform All Identity CoordSysTransform \"both\" Shape \"a\"",
         &["shape \"a\" @ 2 0 0 0, 0 2 0 0, 0 0 2 0 to 1 0 0 0, 0 1 0 0, 0 0 1 0"],
     ),
-    // A matrix with a last row of its own.
+    // A matrix with an unusual last row.
     (
         "WorldBegin ConcatTransform [ 1 0 0 .5 0 1 0 0 0 0 1 0 0 0 0 2 ] Shape \"a\"",
         &["shape \"a\" @ 1 0 0 0, 0 1 0 0, 0 0 1 0, 0.5 0 0 2"],
@@ -291,7 +291,7 @@ const WORLDS: [Case; 21] = [
             "light \"spot\", point3 from: 0 0 9",
         ],
     ),
-    // Everything on one line, and one token on each.
+    // Everything on one line, and one token per line.
     ("WorldBegin Translate 1 2 3 Scale 1 1 2 Shape \"a\" \"float r\" 1 Shape \"b\"", ONE_LINE),
     ("WorldBegin\nTranslate\n1\n2\n3\nScale\n1\n1\n2\nShape\n\"a\"\n\"float r\"\n1\nShape\n\"b\"", ONE_LINE),
 ];
@@ -317,7 +317,7 @@ fn scenes_are_what_their_text_says() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What is wrong, where and how it is said; and what is left of the scene where that is left out.
+/// Faults with their location and message, and the remaining scene if the fault is skipped.
 const BROKEN: [(&str, &str, &[&str]); 34] = [
     ("WorldBegin Shape", "1:12: `Shape` is incomplete", &[]),
     ("WorldBegin Shape sphere", "1:18: unexpected `sphere` in `Shape`", &[]),

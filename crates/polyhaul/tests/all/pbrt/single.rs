@@ -1,11 +1,11 @@
-//! Transforms in single precision, bit by bit, against a reckoning of their own of what `places32` promises.
+//! Compares single-precision transforms, bit by bit, with an independent calculation of the promises of `places32`.
 
 use crate::pbrt::support::{options, render, text};
 use polyhaul::ops::{Matrix4, places32};
 use polyhaul_testkit::random::Random;
 use std::fmt::Write;
 
-/// A matrix and its inverse, as both are carried along.
+/// A matrix and its inverse, which are updated together.
 type Matrix32 = Matrix4<f32>;
 type Pair = [Matrix32; 2];
 
@@ -17,21 +17,21 @@ fn transposed(m: Matrix32) -> Matrix32 {
     t
 }
 
-/// A product as it is rounded, and what the rounding lost: f64s hold products of f32s exactly.
+/// A rounded product and its rounding error: f64s store products of f32s exactly.
 fn product(a: f32, b: f32) -> (f32, f32) {
     let exact = f64::from(a) * f64::from(b);
     let rounded = a * b;
     (rounded, (exact - f64::from(rounded)) as f32)
 }
 
-/// The same of a sum: the error of the larger and the smaller one.
+/// The same for a sum: the error from the larger and the smaller operand.
 fn sum(a: f32, b: f32) -> (f32, f32) {
     let total = a + b;
     let (large, small) = if a.abs() >= b.abs() { (a, b) } else { (b, a) };
     (total, small - (total - large))
 }
 
-/// The first product and the sum of those behind it, and all that was lost.
+/// Compensated sum of products: the result and the total rounding error.
 fn inner(products: &[(f32, f32)]) -> (f32, f32) {
     let (value, lost) = product(products[0].0, products[0].1);
     if products.len() == 1 {
@@ -59,11 +59,11 @@ fn times(a: Matrix32, b: Matrix32) -> Matrix32 {
 /// a * b - c * d.
 fn difference(a: f32, b: f32, c: f32, d: f32) -> f32 {
     let (cd, lost) = product(c, d);
-    // `mul_add` rounds twice with the C library of MinGW.
+    // MinGW's C library rounds `mul_add` twice.
     (f64::from(a) * f64::from(b) - f64::from(cd)) as f32 - lost
 }
 
-/// Each element of an inverse: signs, columns and 2x2 determinants of three products; for even and for odd columns.
+/// Elements of an inverse: signs, columns and 2x2 determinants of three products; for even and odd columns.
 const ELEMENTS: [[[(f32, usize, usize); 3]; 2]; 4] = [
     [[(1.0, 1, 5), (1.0, 3, 3), (-1.0, 2, 4)], [(-1.0, 1, 5), (1.0, 2, 4), (-1.0, 3, 3)]],
     [[(-1.0, 0, 5), (1.0, 2, 2), (-1.0, 3, 1)], [(1.0, 0, 5), (1.0, 3, 1), (-1.0, 2, 2)]],
@@ -81,7 +81,7 @@ fn inverse(m: Matrix32) -> Matrix32 {
     };
     let upper = determinants(0, 1);
     let lower = determinants(2, 3);
-    // Signs alternate; the last two stand the other way round.
+    // Signs alternate; the last two are reversed.
     let products = [(0, 5, 1.0), (1, 4, -1.0), (2, 3, 1.0), (3, 2, 1.0), (5, 0, 1.0), (4, 1, -1.0)];
     let determinant = dot(&products.map(|(a, b, sign)| (sign * upper[a], lower[b])));
     let mut inverse = [[f32::NAN; 4]; 4];
@@ -135,7 +135,7 @@ fn camera(n: &[f32]) -> Matrix32 {
     [row(0), row(1), row(2), LAST]
 }
 
-/// What a directive stands for.
+/// Matrix and inverse of a directive.
 fn pair(directive: &str, n: &[f32]) -> Pair {
     let diagonal = |[x, y, z]: [f32; 3]| [[x, 0.0, 0.0, 0.0], [0.0, y, 0.0, 0.0], [0.0, 0.0, z, 0.0], LAST];
     let shift = |[x, y, z]: [f32; 3]| [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], LAST];
@@ -163,7 +163,7 @@ fn after([m, back]: Pair, directive: &str, n: &[f32]) -> Pair {
     }
 }
 
-/// A directive with numbers of some digits, most of them between -4 and 4.
+/// A directive with numbers of a few digits, most of them between -4 and 4.
 fn directive(random: &mut Random) -> (&'static str, Vec<String>) {
     let (name, count) =
         [("Translate", 3), ("Scale", 3), ("Rotate", 4), ("LookAt", 9), ("ConcatTransform", 16), ("Transform", 16)]
@@ -196,7 +196,7 @@ fn chains_are_the_same_bit_by_bit() {
             let brackets = if values.len() == 16 { ["[ ", " ]"] } else { [""; 2] };
             writeln!(lines, "{name} {}{}{}", brackets[0], numbers.join(" "), brackets[1]).unwrap();
         }
-        // As a shape, as an instance, and turned round by a camera.
+        // As a shape, as an instance, and inverted by a camera.
         let scene = format!(
             "{lines}Camera \"c\"\nWorldBegin\nObjectBegin \"o\" ObjectEnd\nCoordSysTransform \"camera\"\nShape \"back\"\nIdentity\n\
              AttributeBegin\n{lines}Shape \"s\"\nAttributeEnd\nAttributeBegin\n{lines}ObjectInstance \"o\"\nAttributeEnd\n"
@@ -221,10 +221,10 @@ fn chains_are_the_same_bit_by_bit() {
     assert!(compared > 400 * 40, "{compared}");
 }
 
-/// What can be said by hand: sums in which single precision loses what the errors bring back.
+/// Manual examples: sums in which single precision loses digits that the errors restore.
 #[test]
 fn what_roundings_lose_is_added_at_the_end() {
-    // A row times a column: 1e4 * 1e4 + 1 * 1 - 1e4 * 1e4, which is 0 where nothing is carried along.
+    // A row times a column: 1e4 * 1e4 + 1 * 1 - 1e4 * 1e4, which is 0 without compensation.
     assert_eq!(dot(&[(1e4, 1e4), (1.0, 1.0), (1e4, -1e4), (0.0, 0.0)]), 1.0);
     let scene = "WorldBegin\nTransform [ 1e4 0 0 0  1 1 0 0  1e4 0 1 0  0 0 0 1 ]\n\
                  ConcatTransform [ 1e4 1 -1e4 0  0 1 0 0  0 0 1 0  0 0 0 1 ]\nShape \"s\"\n";

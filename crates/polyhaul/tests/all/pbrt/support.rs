@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared helpers.
 
 pub use crate::support::read_options as options;
 use polyhaul::model::Scene;
@@ -7,12 +7,12 @@ use polyhaul::options::OnError;
 use polyhaul::{Input, Loaded, ReadOptions, Reader, Result};
 use std::path::PathBuf;
 
-/// A file or folder of the test data.
+/// Path of a test data file or folder.
 pub fn data(name: &str) -> PathBuf {
     crate::support::data("pbrt").join(name)
 }
 
-/// The names of the scenes in a folder.
+/// Names of the scenes in a folder.
 pub fn scenes(folder: &str) -> Vec<String> {
     let names = std::fs::read_dir(data(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names.filter(|name| name.ends_with(".pbrt") || name.ends_with(".gz")).collect();
@@ -21,7 +21,7 @@ pub fn scenes(folder: &str) -> Vec<String> {
     names.into_iter().map(|name| format!("{folder}/{name}")).collect()
 }
 
-/// Broken directives are left out.
+/// Skips broken directives.
 pub fn lenient(mut options: ReadOptions) -> ReadOptions {
     options.on_error = OnError::Warn;
     options
@@ -35,12 +35,12 @@ pub fn render(loaded: &Loaded<Scene>) -> &Render {
     loaded.value.render.as_ref().unwrap()
 }
 
-/// A scene that must be read.
+/// Reads a valid scene.
 pub fn read(name: &str) -> Loaded<Scene> {
     Reader::new(data(name)).options(&options(2, None)).scene().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// What happened, to be compared: the scene, or the error; and the warnings.
+/// Whether two results are equal: the scene or the error, and the warnings.
 pub fn same(a: &Result<Loaded<Scene>>, b: &Result<Loaded<Scene>>) -> bool {
     match (a, b) {
         (Ok(a), Ok(b)) => a.value == b.value && a.report.warnings == b.report.warnings,
@@ -49,7 +49,7 @@ pub fn same(a: &Result<Loaded<Scene>>, b: &Result<Loaded<Scene>>) -> bool {
     }
 }
 
-/// What happened, for messages.
+/// Describes a result in messages.
 pub fn shown(result: &Result<Loaded<Scene>>) -> String {
     match result {
         Ok(loaded) => format!("{} {:?}", summary(render(loaded)), loaded.report.warnings),
@@ -57,7 +57,7 @@ pub fn shown(result: &Result<Loaded<Scene>>) -> String {
     }
 }
 
-/// A scene in one line.
+/// Summarizes a scene in one line.
 pub fn summary(render: &Render) -> String {
     let shapes: Vec<_> = render.shapes().map(|shape| shape.class()).collect();
     let objects: Vec<_> =

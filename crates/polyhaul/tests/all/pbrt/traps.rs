@@ -1,4 +1,4 @@
-//! Text and folders that are built to hurt: what each comes to, where, and that the work for it is linear.
+//! Hostile text and folders: the outcome of each and its location, in linear time.
 
 use crate::pbrt::support::{data, lenient, options, render, same, shown};
 use polyhaul::model::Scene;
@@ -14,8 +14,8 @@ fn read(text: &Arc<Vec<u8>>, options: &ReadOptions) -> Result<Loaded<Scene>> {
     Reader::new(Input::Shared(text.clone(), "x.pbrt".into())).options(options).scene()
 }
 
-/// What is said of each, where it stands, and how many complaints there are where broken directives are left out; of
-/// those that are read what is in the scene: shapes, instances, objects, and notes by their codes.
+/// Error of each trap, its location, and the number of complaints if broken directives are skipped; for readable traps,
+/// the contents of the scene: shapes, instances, objects, and warnings by code.
 const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::Plain, "3000 shapes"),
     (Trap::OpenString, "4:10 this string is not terminated on its line | 1"),
@@ -55,7 +55,7 @@ const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::MissingFiles, "3000 shapes, missing-mesh 3000"),
 ];
 
-/// What reading comes to, in a line.
+/// Result of a read, in one line.
 fn outcome(text: &Arc<Vec<u8>>, way: &ReadOptions) -> String {
     let counts = |loaded: &Loaded<Scene>| loaded.report.warnings.total();
     match read(text, way) {
@@ -140,7 +140,7 @@ fn a_million_scopes_and_numbers_are_read() {
         let text = Arc::new(trap.text(MILLION));
         assert_eq!(outcome(&text, &options(2, None)), expected, "{trap:?}");
     }
-    // A shape in the middle, and each scope with a transform.
+    // A shape in the middle, and a transform for each scope.
     let text = format!(
         "WorldBegin\n{}Shape \"sphere\"\n{}",
         "AttributeBegin Scale 1 1 1\n".repeat(MILLION as usize),
@@ -175,7 +175,7 @@ fn rings_are_told_where_they_close() {
     }
 }
 
-/// A host's names lack identity: a ring is detected by its depth.
+/// A host's names lack identity: a cycle is detected by its depth.
 #[test]
 fn a_ring_of_a_host_is_too_deep() {
     let give = |name: &str| Ok(Some(Input::Memory(b"Include \"other\"\n".to_vec(), name.into())));
@@ -231,7 +231,7 @@ fn a_million_includes_are_limited_and_twenty_thousand_may_be_allowed() {
     }
 }
 
-/// A few bytes that ask for ten thousand million files.
+/// A few bytes that request ten billion files.
 #[test]
 fn a_fan_of_files_is_limited() {
     for way in [IncludeKind::Include, IncludeKind::Import] {
@@ -243,7 +243,7 @@ fn a_fan_of_files_is_limited() {
     }
 }
 
-/// A limit names the line that exceeds it, for any pieces.
+/// A limit names the line that exceeds it, for any chunks.
 #[test]
 fn limits_name_the_line_for_any_pieces() {
     let long = format!("Shape \"curve\" \"float a\" [\n{}]\n\n# more\n", "1 2 3\n".repeat(40));
@@ -264,7 +264,7 @@ fn limits_name_the_line_for_any_pieces() {
     }
 }
 
-/// The border before a long line, and the one behind it, may lie anywhere in a piece or at its end.
+/// The boundaries before and after a long line may be anywhere in a chunk or at its end.
 #[test]
 fn a_long_line_is_found_wherever_pieces_end() {
     let text = std::fs::read(data("regression/long_lines.pbrt")).unwrap();
@@ -298,7 +298,7 @@ fn work_is_linear_in_the_number_of_files() {
     }
 }
 
-/// Files that are opened ahead have the names that they have when they are opened in their turn.
+/// Files opened ahead have the same names as files opened in their turn.
 #[test]
 fn errors_name_files_the_same_whoever_opened_them() {
     let folder = Folder::new("pbrt-names").unwrap();

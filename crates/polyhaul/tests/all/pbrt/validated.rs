@@ -1,4 +1,4 @@
-//! Validation finds what makes a renderer or a conversion stop: names that do not exist, and meshes that are none.
+//! Validation finds faults that make a renderer or a conversion stop: undefined names, and invalid meshes.
 
 use crate::support::{memory, try_converted};
 use polyhaul::inspect::validate;
@@ -7,7 +7,7 @@ use polyhaul::severity::Severity;
 use polyhaul::{ErrorKind, Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::corpus::samples;
 
-/// The kinds and places of what validation finds.
+/// Kinds and locations of the faults that validation finds.
 fn found(text: &str) -> Vec<(&'static str, String)> {
     let validation = validate(memory(text, "a.pbrt"), &ReadOptions::default()).unwrap();
     let warnings = &validation.report.warnings;
@@ -36,7 +36,7 @@ fn names_that_do_not_exist_are_found() {
         let place = format!("a.pbrt:2:{column}");
         let listed = found(&format!("WorldBegin\n{directive}\n"));
         assert_eq!(listed, [(code, place)], "{directive}");
-        // Reading keeps what it does not need.
+        // Reading keeps content that it does not need.
         let read = polyhaul::Reader::new(memory(format!("WorldBegin\n{directive}\n"), "a.pbrt")).scene();
         assert_eq!(read.is_err(), code == "missing-object", "{directive}");
     }
@@ -77,7 +77,7 @@ fn good_scenes_have_known_names() {
     }
 }
 
-/// A conversion to meshes places the fault, too, and can go on without the shape.
+/// A conversion to meshes also reports the location, and can continue without the shape.
 #[test]
 fn a_conversion_places_an_index_that_is_out_of_range() {
     let good = "Shape \"trianglemesh\" \"point3 P\" [0 0 0  1 0 0  0 1 0] \"integer indices\" [0 1 2]\n";
@@ -96,7 +96,7 @@ fn a_conversion_places_an_index_that_is_out_of_range() {
         let (bytes, report) = try_converted(memory(&text, "a.pbrt"), &lenient, &options).unwrap();
         assert_eq!(report.warnings.counts()["index-out-of-range"], 1);
         assert_eq!(String::from_utf8(bytes).unwrap().matches("\nf ").count(), 2);
-        // A scene keeps what it says.
+        // A scene keeps its parameters.
         let scene = WriteOptions::default().with_format(Some(Format::Pbrt));
         try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &scene).unwrap();
     }
@@ -120,7 +120,7 @@ fn excess_indices_are_a_warning_with_their_place() {
     }
 }
 
-/// The numbers of long lists are parsed in advance, without their text.
+/// The numbers of long lists are parsed in advance, without keeping their text.
 #[test]
 fn an_index_in_a_long_list_has_its_place() {
     let indices: String = (0..30_000).map(|at| if at == 29_000 { "70000\n" } else { "0 1 2\n" }).collect();
@@ -139,7 +139,7 @@ fn an_index_in_a_long_list_has_its_place() {
     }
 }
 
-/// pbrt skips such shapes; without indices, only the points of one triangle or patch are a mesh.
+/// pbrt skips such shapes; without indices, only the points of a single triangle or patch are a mesh.
 #[test]
 fn meshes_without_points_or_indices_are_no_meshes() {
     let options = WriteOptions::default().with_format(Some(Format::Obj));

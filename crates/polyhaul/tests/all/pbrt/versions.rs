@@ -1,4 +1,4 @@
-//! Scenes of pbrt-v1 to pbrt-v3: which version it is, where that shows, and what to run.
+//! Scenes of pbrt-v1 to pbrt-v3: the detected version, its evidence, and the tool to run.
 
 use crate::pbrt::support::{lenient, options, text};
 use polyhaul::options::OnError;

@@ -1,4 +1,4 @@
-//! Scenes without instances, scenes that are made by hand, and files that are named from elsewhere.
+//! Expanded scenes, scenes built by hand, and relinked files.
 
 use super::{comes_back, compact, read_text, write};
 use polyhaul::model::render::{ParameterType, ParameterValues, Render, ShapeState, Step, Transform};
@@ -46,7 +46,7 @@ fn instances_become_shapes_that_stand_where_they_stood() {
             }
         }
     }
-    // What moves, and what its instance moves.
+    // Animated shapes, and shapes with animated instances.
     let moves: Vec<bool> = shapes.iter().map(|shape| shape.motion().is_animated()).collect();
     assert_eq!(moves, [[false, false, false, true], [false, false, false, true], [true; 4]].concat());
     let end = new.matrix(&flat, shapes[11].motion().end);
@@ -94,7 +94,7 @@ fn a_scene_is_made_by_hand() {
     builder.instances(&[ball, ball], vec![column(1.0), column(2.5)]).unwrap();
     let error = builder.instances(&[ball], Vec::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
-    // A definition of shapes that are not there has none.
+    // A definition of missing shapes is empty.
     builder.object("empty", 9).unwrap();
     let text = comes_back(&Scene { render: Some(Box::new(builder.finish())), ..Scene::default() });
     for line in ["\"float radius\" 0.5", "\"bool reverse\" true", "\"string names\" [ \"a\" \"b\" ]", "Scale 2 2 2"] {

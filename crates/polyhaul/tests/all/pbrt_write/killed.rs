@@ -1,6 +1,6 @@
-//! A scene of several files whose writing fails, or is killed, at each of its system calls.
+//! Writing a scene of several files fails, or is killed, at each of its system calls.
 //!
-//! The writing is this test again in a child process under strace; where that is not there or may not trace, a line on
+//! The writer is this test again, in a child process under strace. If strace is missing or may not trace, a line on
 //! standard error says so and the test passes.
 
 use super::{read_text, strip};
@@ -16,7 +16,7 @@ const TEST: &str = "pbrt_write::killed::a_scene_of_many_files_is_the_old_one_or_
 const CHILD: &str = "POLYHAUL_TEST_WRITES_IN";
 const SYSTEM_CALLS: &str = "?write,?fsync,?rename,?renameat,?renameat2,?open,?openat,?close";
 
-/// The files that are there before: the scene, a part and a mesh.
+/// Files that already exist: the scene, a part and a mesh.
 const BEFORE: [&str; 3] = ["a.pbrt", "a-part-2.pbrt", "a-mesh-1.ply"];
 
 fn write(folder: &Path) -> polyhaul::Result<polyhaul::Report> {
@@ -28,7 +28,7 @@ fn write(folder: &Path) -> polyhaul::Result<polyhaul::Report> {
     Writer::new(folder.join("a.pbrt")).options(&options).scene(&scene)
 }
 
-/// What is in a folder: the files, and how many temporary ones.
+/// Contents of a folder: the files, and the number of temporary ones.
 fn contents(folder: &Path) -> (BTreeMap<String, Vec<u8>>, usize) {
     let mut files = BTreeMap::new();
     let mut litter = 0;
@@ -46,7 +46,7 @@ fn begun() -> Folder {
     folder
 }
 
-/// A run under strace: whether it ended well, and its log, a call per line with the thread before it.
+/// A run under strace: whether it succeeded, and its log, one call per line with the thread before it.
 fn traced(folder: &Folder, inject: Option<&str>) -> (bool, Vec<String>) {
     let logs = Folder::new("pbrt-killed-log").unwrap();
     let mut command = Command::new("strace");
@@ -59,7 +59,7 @@ fn traced(folder: &Folder, inject: Option<&str>) -> (bool, Vec<String>) {
     (output.status.success(), logs.text("log").lines().map(str::to_owned).collect())
 }
 
-/// The calls on files of the folder: their names, and their numbers among calls of the same name and thread.
+/// Calls on files of the folder: their names, and their numbers among calls with the same name and thread.
 fn calls(folder: &Folder, log: &[String]) -> Vec<(String, usize)> {
     let mut counts = BTreeMap::new();
     let mut calls = Vec::new();
@@ -75,7 +75,7 @@ fn calls(folder: &Folder, log: &[String]) -> Vec<(String, usize)> {
     calls
 }
 
-/// What is wrong with a folder after writing was stopped.
+/// Describes the fault in a folder after writing was stopped, if any.
 fn wrong(folder: &Folder, new: &BTreeMap<String, Vec<u8>>, hit: &str, is_kill: bool) -> Option<String> {
     let (files, litter) = contents(folder.path());
     let is_new = |name: &str| files.get(name) == new.get(name);
@@ -114,8 +114,8 @@ fn a_scene_of_many_files_is_the_old_one_or_the_new_one() {
     assert!(is_well && new.len() == 6 && new.values().all(|bytes| bytes != b"old"), "{:?}", new.keys());
     let calls = calls(&folder, &log);
     let count = |call: &str| calls.iter().filter(|(name, _)| name.starts_with(call)).count();
-    // The folder is opened once to look for leftovers, and once to be synced, before the scene takes its place and
-    // behind.
+    // The folder is opened once to look for leftovers, and once to be synced before the scene is renamed and once
+    // after.
     assert_eq!((count("rename"), count("open"), count("fsync")), (6, 8, 8), "{log:#?}");
     let mut complaints = Vec::new();
     let mut kills = [0; 2];

@@ -1,4 +1,4 @@
-//! Scenes of meshes as pbrt scenes, and the way back.
+//! Converts mesh scenes to pbrt, and back.
 
 use super::{compact, read_text, write};
 use crate::support::try_written;
@@ -30,7 +30,7 @@ fn an_obj_becomes_a_scene_with_materials_camera_and_light() {
         "Camera \"perspective\" \"float fov\" 40\n",
         "LightSource \"infinite\" \"rgb L\" [1 1 1]\n",
         "Texture \"red:0\" \"spectrum\" \"imagemap\" \"string filename\" \"wood.png\" \"float uscale\" 2 \"float vscale\" 3\n",
-        // Refraction, since it is not opaque and has an index.
+        // Dielectric, since it is transparent and has a refractive index.
         "MakeNamedMaterial \"glass\" \"string type\" \"dielectric\" \"float eta\" 1.5\n",
         "AreaLightSource \"diffuse\" \"rgb L\" [3 2 1]\n",
         "MakeNamedMaterial \"lamp\" \"string type\" \"conductor\" \"rgb reflectance\" [0.9 0.8 0.7]\n",
@@ -85,7 +85,7 @@ fn instances_are_objects_that_share_a_mesh() {
     let obj = String::from_utf8(try_written(&scene, &options).unwrap().0).unwrap();
     assert!(obj.contains("v 12.000000 0.000000 0.000000\n"), "{obj}");
     assert_eq!(obj.matches("o tree\n").count(), 4, "{obj}");
-    // And back: the same mesh in several places is an object of its own.
+    // And back: each use of a mesh is a separate object.
     let back = String::from_utf8(write(&flat, compact(), RunOptions::default())).unwrap();
     assert_eq!(back.matches("ObjectInstance").count(), 4, "{back}");
     assert_eq!(back.matches("ObjectBegin").count(), 2, "{back}");

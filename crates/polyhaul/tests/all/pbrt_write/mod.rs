@@ -1,4 +1,4 @@
-//! pbrt scenes that are written: what was read comes back, whatever the threads, the pages and the files.
+//! Writes pbrt scenes and reads them back, for any threads, pages and files.
 
 mod instances;
 #[cfg(target_os = "linux")]
@@ -32,7 +32,7 @@ fn compact() -> PbrtWriteOptions {
     PbrtWriteOptions::default().with_compact(true)
 }
 
-/// The text of what was read, and that it stays what it is.
+/// Writes a scene that was read, and checks that a second pass does not change it.
 #[track_caller]
 fn comes_back(scene: &Scene) -> String {
     let mut texts = Vec::new();
@@ -67,41 +67,41 @@ fn the_corpus_comes_back() {
     }
 }
 
-/// Scenes that are hard to put into an order.
+/// Scenes that are hard to order.
 const ODD: [&str; 11] = [
-    // Materials that come back behind a scope; one is used nowhere.
+    // Materials that return after a scope; one is never used.
     "WorldBegin Material \"diffuse\" Shape \"sphere\" AttributeBegin Material \"conductor\" Shape \"disk\"
      AttributeBegin Material \"coateddiffuse\" Shape \"cone\" AttributeEnd Shape \"disk\" AttributeEnd
      Material \"unused\" MakeNamedMaterial \"n\" \"string type\" \"diffuse\" NamedMaterial \"n\" Shape \"sphere\"
      AttributeBegin AreaLightSource \"diffuse\" Shape \"sphere\" Material \"diffuse\" Shape \"disk\" AttributeEnd
      Shape \"sphere\"",
-    // A material of an outer scope that is used in an inner one first.
+    // A material of an outer scope that is first used in an inner one.
     "WorldBegin Material \"a\" AttributeBegin Material \"b\" Shape \"sphere\" AttributeEnd Shape \"disk\"
      AttributeBegin Material \"c\" ObjectBegin \"o\" Shape \"sphere\" ObjectEnd Shape \"disk\" AttributeEnd Shape \"disk\"",
-    // The definition of an object uses what holds around it, and what holds behind it.
+    // The definition of an object uses the state around it, and later definitions.
     "WorldBegin Shape \"disk\" Material \"late\" ObjectBegin \"o\" Material \"inner\" Shape \"sphere\" ObjectEnd
      Shape \"disk\" ObjectBegin \"empty\" ObjectEnd Shape \"disk\"",
-    // Attributes of everything, one after another and in scopes.
+    // Attributes of all kinds, in sequence and in scopes.
     "WorldBegin Attribute \"shape\" \"float alpha\" 0.5 Attribute \"material\" \"float roughness\" 0.25
      Attribute \"light\" \"float scale\" 2 Attribute \"texture\" \"float uscale\" 3 Material \"diffuse\" Shape \"sphere\"
      LightSource \"point\" AreaLightSource \"diffuse\" Shape \"sphere\" AttributeBegin Attribute \"shape\" \"float alpha\" 1
      Texture \"t\" \"float\" \"constant\" Attribute \"texture\" \"float vscale\" 4 Texture \"t\" \"spectrum\" \"constant\"
      Shape \"disk\" Attribute \"light\" \"float power\" 2 AreaLightSource \"diffuse\" Shape \"disk\" AttributeEnd
      Texture \"u\" \"float\" \"constant\" Shape \"sphere\" LightSource \"point\"",
-    // What moves, the camera's coordinate system, times.
+    // Animation, the camera's coordinate system, times.
     "TransformTimes 0.25 0.75 ActiveTransform EndTime Translate 1 2 3 ActiveTransform All LookAt 0 0 5 0 0 0 0 1 0
      Camera \"perspective\" WorldBegin AttributeBegin CoordSysTransform \"camera\" Translate 1 0 0
      LightSource \"point\" Shape \"sphere\" AttributeEnd AttributeBegin ActiveTransform StartTime Rotate 30 0 0 1
      ActiveTransform All Scale 2 2 2 Shape \"sphere\" Shape \"disk\" ObjectInstance \"o\" AttributeEnd
      ObjectBegin \"o\" Shape \"sphere\" ObjectEnd",
-    // Instances: before the definition, many at a place, on top of a transform that they share, with a last row.
+    // Instances: before the definition, many in one place, combined with a shared transform, with an unusual last row.
     "WorldBegin AttributeBegin Translate 1 0 0 AttributeBegin ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 5 6 7 1]
      ObjectInstance \"b\" ObjectInstance \"a\" AttributeEnd AttributeBegin ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 8 9 7 1]
      ObjectInstance \"b\" AttributeEnd AttributeEnd ObjectBegin \"a\" Shape \"sphere\" ObjectEnd
      ObjectBegin \"b\" Shape \"disk\" ObjectEnd AttributeBegin Transform [1 0 0 0.5 0 1 0 0 0 0 1 0 0 0 0 1]
      ObjectInstance \"a\" AttributeEnd ObjectInstance \"a\" ObjectInstance \"b\"
      AttributeBegin ConcatTransform [2 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1] Shape \"cone\" ObjectInstance \"a\" AttributeEnd",
-    // Numbers at their ends, between two f32s, and without end.
+    // Extreme numbers, numbers between two f32s, and infinities.
     "WorldBegin Shape \"curve\" \"float a\" [1e-45 -0 3.4028235e38 1e999 -1e999 0.1 16777217 123456789 1e-7]
      \"integer b\" [-2147483648 2147483647] \"bool c\" [true false] \"blackbody d\" 6500 \"spectrum e\" [300 0.5 700 1]
      AttributeBegin Translate 1.000000059604644775390625 0.1 -0 Shape \"sphere\" AttributeEnd
@@ -110,7 +110,7 @@ const ODD: [&str; 11] = [
     "Option \"seed\" 7 Option \"pixelstats\" true Option \"rendercoordsys\" \"world\" WorldBegin
      Texture \"q\\\"\\\\ \\n\\t\\r\\b\\f\\' \u{e9}#\" \"spectrum\" \"imagemap\" \"string filename\" \"a b.png\"
      \"string list\" [\"x\" \"\" \"z\"]",
-    // Media and colour spaces.
+    // Media and color spaces.
     "ColorSpace \"rec2020\" Film \"rgb\" ColorSpace \"srgb\" MediumInterface \"\" \"fog\" Camera \"perspective\" WorldBegin
      ColorSpace \"aces2065-1\" MakeNamedMedium \"fog\" \"rgb sigma_s\" [1 2 3] Material \"diffuse\" ColorSpace \"srgb\"
      MediumInterface \"in\" \"out\" Shape \"sphere\" LightSource \"point\" ReverseOrientation Shape \"sphere\"
@@ -138,7 +138,7 @@ fn the_inverse_of_a_camera_that_was_replaced_is_a_matrix() {
     assert_eq!(write(&read_text(&first), compact(), RunOptions::default()), first);
 }
 
-/// Scopes in scopes, with a step and a shape in each.
+/// Nested scopes, with a transform and a shape in each.
 fn nested(depth: usize) -> String {
     let mut text = "WorldBegin\n".to_owned();
     for number in 0..depth {
@@ -164,7 +164,7 @@ fn scopes_may_be_very_deep() {
     assert_eq!(again.render.unwrap().shape_count(), 200_000);
 }
 
-/// A scene of the generator, and the folder that it is in.
+/// A generated scene, and its folder.
 fn generated(bytes: u64) -> (Folder, Scene) {
     let folder = Folder::new("pbrt_write").unwrap();
     let made = pbrt::write(&Spec { parts: 3, ..Spec::new(bytes) }, folder.path()).unwrap();
@@ -233,7 +233,7 @@ fn matrices_of_instances_have_the_digits_of_each_number() {
     }
 }
 
-/// A mesh of `count` triangles that hang together.
+/// A connected mesh of `count` triangles.
 fn strip(count: usize) -> String {
     let indices: String = (0..count).map(|i| format!("{i} {} {} ", i + 1, i + 2)).collect();
     let points: String = (0..count + 2).map(|i| format!("{} {} 0.5 ", i / 2, i % 2)).collect();
@@ -254,7 +254,7 @@ fn a_list_is_cut_anywhere() {
 
 #[test]
 fn many_short_lists_are_the_same_in_any_room() {
-    // Rooms that text is made in end anywhere in these, on one thread and on others elsewhere.
+    // Text buffers end anywhere in these, at different positions for one and several threads.
     let shape = |n: usize| {
         let values = (0..25 + n % 40).map(|at| (at + n) % 10).map(|digit| format!("{digit} ")).collect::<String>();
         format!("Shape \"{}\" \"integer i\" [ {values}]\n", "a".repeat(1 + n % 7))
@@ -289,7 +289,7 @@ fn parts_and_meshes_are_files_of_their_own() {
         let options = WriteOptions::default().with_pbrt(pbrt);
         let written = Writer::new(folder.join(name)).options(&options).scene(&scene).unwrap();
         let loaded = Reader::new(folder.join(name)).scene().unwrap();
-        // Each format and codec once, and the same both ways.
+        // Each format and codec once, and equal for both directions.
         let kinds = |list: &[Moved]| {
             let mut kinds: Vec<_> =
                 list.iter().map(|moved| (moved.format, moved.codec, moved.bytes, moved.plain_bytes)).collect();
@@ -326,7 +326,7 @@ fn a_failed_write_leaves_the_folder_as_it_was() {
     let folder = Folder::new("pbrt_write").unwrap();
     std::fs::write(folder.join("a.pbrt"), "old").unwrap();
     std::fs::write(folder.join("a-part-1.pbrt"), "old part").unwrap();
-    // What cannot be replaced, in the place of the last file but one.
+    // An object that cannot be replaced, in place of the last file but one.
     for blocked in ["a-part-4.pbrt", "a-mesh-3.ply"] {
         std::fs::create_dir(folder.join(blocked)).unwrap();
         let before = names(&folder);

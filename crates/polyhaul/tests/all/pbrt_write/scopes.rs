@@ -1,11 +1,11 @@
-//! Scopes of all kinds, made by chance: nothing moves from one to another, and what was written comes back.
+//! Random scopes of all kinds: nothing leaks from one to another, and scenes survive a round trip.
 
 use crate::support::try_written;
 use polyhaul::model::render::Render;
 use polyhaul::{Format, Input, ReadOptions, Reader, WriteOptions};
 use polyhaul_testkit::random::Random;
 
-/// A scene of a few scopes and definitions whose things say what holds.
+/// A scene of a few scopes and definitions whose elements identify their state.
 fn text(random: &mut Random) -> String {
     let mut text = String::from("WorldBegin\n");
     let mut open = Vec::new();
@@ -45,7 +45,7 @@ fn written(render: &Render) -> String {
     String::from_utf8(try_written(&scene, &options).unwrap().0).unwrap()
 }
 
-/// What holds for each shape, by content.
+/// State of each shape, by content.
 fn said(render: &Render) -> Vec<String> {
     let shapes = render.shapes().map(|shape| {
         let state = shape.state().unwrap();

@@ -1,4 +1,4 @@
-//! Bad files: an error with a place, or a warning, and little memory.
+//! Bad files: an error with a location, or a warning, and little memory.
 
 use crate::ply::support::{error, header, lenient, memory, options, outcome};
 use polyhaul::{ErrorKind, Reader};
@@ -29,7 +29,7 @@ fn what_is_no_mesh_is_a_table_all_the_same() {
     }
 }
 
-/// Headers with the line, the column and a part of the message of their error.
+/// Headers with the line, column and part of the message of their error.
 const HEADERS: [(&str, u64, u64, &str); 26] = [
     ("plx\n", 1, 1, "not a PLY file"),
     ("ply x\n", 1, 1, "not a PLY file"),
@@ -72,7 +72,7 @@ fn headers_say_where_they_are_wrong() {
 const MESH: &str = "element vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                     element face 2\nproperty uchar flag\nproperty list uchar int vertex_indices\n";
 
-/// Rows of text with the place and a part of the message.
+/// Text rows with the location and part of the message of their error.
 const ROWS: [(&str, u64, u64, &str); 8] = [
     ("0 0 0\n1 0\n", 13, 0, "unexpected end of file in `vertex`: found 1 of 3 rows"),
     ("0 0 zero\n1 0 0\n", 11, 5, "`zero` is not a valid value for `z` of `vertex` (row 0)"),

@@ -1,4 +1,4 @@
-//! Compressed files are read as plain ones.
+//! Compressed files are read like plain ones.
 
 use crate::ply::support::options;
 use polyhaul::{Format, Reader};
@@ -12,7 +12,7 @@ fn the_files_of_the_codecs() {
         assert!(expected.iter().any(|table| table.row_count > 0));
         let packed = samples(&format!("{codec}/good"), codec);
         for file in packed.iter().filter(|file| file.name.contains("mesh.ply")) {
-            // Some have names such as `mesh.ply.bgzf.gz`, which say nothing.
+            // Some have names such as `mesh.ply.bgzf.gz`, which do not identify the format.
             let options = options(2, 100).with_format(Some(Format::Ply));
             let loaded = Reader::new(&file.path).options(&options).tables().unwrap().value.tables;
             assert_eq!(loaded, expected, "{}", file.name);

@@ -1,4 +1,4 @@
-//! From PLY to OBJ.
+//! Converts PLY to OBJ.
 
 use crate::ply::support::{header, memory};
 use polyhaul::{Output, Reader, Writer};

@@ -1,4 +1,4 @@
-//! One byte changed: tables are those of the slow reader.
+//! One changed byte: tables equal those of the slow reader.
 
 use crate::ply::reference;
 use crate::ply::support::{lenient, memory, options};
@@ -15,7 +15,7 @@ fn one_byte_changed_has_the_tables_of_the_slow_reader() {
                     if let Ok(loaded) = Reader::new(memory(bytes)).options(&way).tables()
                         && let Some(expected) = reference::read(bytes)
                     {
-                        // Past errors, rows of lines are left out or cut, which the slow reader never does.
+                        // After errors, text rows are dropped or truncated, which the slow reader never does.
                         let counts = loaded.report.warnings.counts();
                         if ["malformed", "extra-value", "truncated"].iter().any(|code| counts.contains_key(code)) {
                             continue;

@@ -1,4 +1,4 @@
-//! Good files, beside the slow reader and beside their twins in other forms.
+//! Good files, compared with the slow reader and with equivalent files in other encodings.
 
 use crate::ply::reference;
 use crate::ply::support::{NAME, memory, options, outcome, scene, tables};
@@ -13,7 +13,7 @@ fn every_number_is_that_of_the_slow_reader() {
         let bytes = file.bytes();
         let loaded = Reader::new(memory(&bytes)).options(&options(1, None)).tables().unwrap();
         assert_eq!(reference::of_tables(&loaded.value.tables), reference::read(&bytes).unwrap(), "{}", file.name);
-        // This one has a face more than it declares.
+        // This file has one more face than it declares.
         let extra = u64::from(file.name == "ply/good/rply/input.ply");
         assert_eq!(loaded.report.warnings.total(), extra, "{}: {:?}", file.name, loaded.report.warnings);
         for table in &loaded.value.tables {
@@ -74,7 +74,7 @@ fn any_line_end_will_do() {
             "{end:?}"
         );
     }
-    // A header of lines that end in a carriage return alone: a line feed behind it is the first byte of the rows.
+    // Header lines that end in a single carriage return: a line feed after it is the first byte of the rows.
     let head = "ply\rformat binary_little_endian 1.0\relement a 1\rproperty short b\rend_header\r";
     let rows = tables([head.as_bytes(), b"\n\x01"].concat());
     assert_eq!(reference::of_tables(&rows)[0].1[0].2, [["266"]]);

@@ -1,4 +1,4 @@
-//! Files of many chunks: every row in its place.
+//! Files with many chunks: every row is in its place.
 
 use crate::ply::support::{header, memory, options, stream};
 use polyhaul::Reader;
@@ -6,7 +6,7 @@ use polyhaul::model::Values;
 
 const ROWS: u32 = 60_000;
 
-/// A mesh of `ROWS` vertices and faces in a form; every `odd`-th face has four corners.
+/// A mesh of `ROWS` vertices and faces in an encoding; every `odd`-th face has four corners.
 fn mesh(form: &str, odd: u32) -> Vec<u8> {
     let lines = format!(
         "element vertex {ROWS}\nproperty float x\nproperty float y\nproperty float z\nproperty uint id\n\

@@ -1,4 +1,4 @@
-//! Errors of limits: their places and hints.
+//! Errors of limits: their locations and hints.
 
 use crate::ply::support::{header, memory, options};
 use polyhaul::options::Limits;

@@ -1,7 +1,7 @@
 //! Independent tests of reading PLY.
 //!
-//! `reference` is a slow reader from the format's rules alone; `support` has the rest. Files of `testdata/ply` are
-//! taken up by themselves.
+//! `reference` is a slow reader derived from the format's rules alone; `support` has shared helpers. All files of
+//! `testdata/ply` are tested automatically.
 
 mod bad;
 mod compressed;

@@ -1,18 +1,18 @@
-//! A slow reader of PLY from the rules of the format: no fast path, no threads, and a single kind of error.
+//! A slow reader of PLY, derived from the rules of the format: no fast path, no threads, and a single kind of error.
 
 use crate::ply::support::rows_of;
 use polyhaul::model::{Scalar, Table};
 
-/// An element: its name, and for each property its name, its type and its rows as text.
+/// An element: its name, and each property with name, type and rows as text.
 pub type Element = (String, Vec<(String, Scalar, Vec<Vec<String>>)>);
 
-/// The rows of a file as bytes or words.
+/// Rows of a file, as bytes or words.
 enum Body<'a> {
     Words(Box<dyn Iterator<Item = &'a str> + 'a>),
     Bytes { bytes: &'a [u8], big: bool },
 }
 
-/// All elements of a file; `None` where it is none, or has names that are not UTF-8.
+/// Reads all elements of a file; `None` if it is invalid or has names that are not UTF-8.
 pub fn read(file: &[u8]) -> Option<Vec<Element>> {
     let mark = b"end_header";
     let at = file.windows(mark.len()).position(|window| window == mark)? + mark.len();
@@ -74,7 +74,7 @@ fn scalar(name: &str) -> Option<Scalar> {
 }
 
 impl Body<'_> {
-    /// The next number, as its type shows it.
+    /// Reads the next number, and formats it by its type.
     fn number(&mut self, scalar: Scalar) -> Option<String> {
         macro_rules! number {
             ($type:ty) => {
@@ -108,7 +108,7 @@ impl Body<'_> {
     }
 }
 
-/// Tables in the form of [`read`].
+/// Converts tables to the form of [`read`].
 pub fn of_tables(tables: &[Table]) -> Vec<Element> {
     let columns = |table: &Table| {
         let columns = table.columns.iter();

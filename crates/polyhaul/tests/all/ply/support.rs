@@ -1,4 +1,4 @@
-//! Reading from memory and from hostile readers, and what came of it as text.
+//! Reads from memory and from hostile readers, and formats results as text.
 
 pub use crate::support::read_options as options;
 use polyhaul::model::{Column, Scene, Table};
@@ -13,7 +13,7 @@ pub fn memory(bytes: &[u8]) -> Input {
     Input::Memory(bytes.to_vec(), NAME.into())
 }
 
-/// A reader that gives what bytes it likes, and is interrupted on the way.
+/// A reader that returns any number of bytes, and is sometimes interrupted.
 pub fn stream(bytes: &[u8], seed: u64) -> Input {
     let sizes = if seed == 0 { Sizes::One } else { Sizes::Random(Random::new(seed)) };
     Input::Reader(Box::new(Hostile::new(bytes, sizes).with(Fault::Interrupted)), NAME.into())
@@ -31,17 +31,17 @@ pub fn scene(text: impl AsRef<[u8]>) -> Loaded<Scene> {
     Reader::new(memory(text.as_ref())).options(&options(1, None)).scene().unwrap()
 }
 
-/// The error that reading comes to.
+/// Returns the error of reading a text.
 pub fn error(text: impl AsRef<[u8]>) -> Error {
     Reader::new(memory(text.as_ref())).options(&options(1, None)).scene().map(|_| ()).unwrap_err()
 }
 
-/// Some lines of a header of this form, and the line that ends it.
+/// A header in this encoding, with some lines and the end line.
 pub fn header(form: &str, lines: &str) -> String {
     format!("ply\nformat {form} 1.0\n{lines}end_header\n")
 }
 
-/// The result of a reading as text.
+/// Result of a read, as text.
 pub fn outcome<T: Debug>(result: &Result<Loaded<T>>) -> String {
     match result {
         Ok(loaded) => format!("{:?}\n{:?}", loaded.value, loaded.report.warnings),
@@ -49,7 +49,7 @@ pub fn outcome<T: Debug>(result: &Result<Loaded<T>>) -> String {
     }
 }
 
-/// A column as lists of numbers, each as text.
+/// Rows of a column as lists of numbers, each as text.
 pub fn rows_of(column: &Column) -> Vec<Vec<String>> {
     let text = format!("{:?}", column.values);
     let (_, numbers) = text.trim_end_matches("])").split_once("([").unwrap();

@@ -1,4 +1,4 @@
-//! Files whose bytes are spelled out.
+//! Files with handwritten bytes.
 
 use crate::ply_write::support::*;
 use polyhaul::WriteOptions;
@@ -6,7 +6,7 @@ use polyhaul::model::{Domain, Mesh, Scene, Table, Values};
 use polyhaul::options::SceneWriteOptions;
 use polyhaul_testkit::options::PlyEncoding;
 
-/// A triangle and a quad, colours, and remarks.
+/// A triangle and a quad with colors, and remarks.
 fn small() -> Scene {
     let mut mesh = square();
     mesh.faces = elements(&[&[0, 1, 2], &[0, 1, 2, 3]]);

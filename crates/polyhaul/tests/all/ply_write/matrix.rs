@@ -1,11 +1,11 @@
-//! The same bytes for any number of threads and any size of pages.
+//! The same bytes for any number of threads and any page size.
 
 use crate::ply_write::support::*;
 use polyhaul::model::{Domain, Mesh, Scene, Values};
 use polyhaul::options::RunOptions;
 use polyhaul_testkit::random::Random;
 
-/// A mesh with everything, whose corners split many positions.
+/// A mesh with all attributes, whose corners split many vertices.
 fn busy(faces: usize) -> Mesh {
     let mut random = Random::new(faces as u64);
     let positions = faces / 2 + 3;
@@ -45,7 +45,7 @@ fn threads_and_pages_make_no_difference() {
             }
         }
     }
-    // All encodings say the same.
+    // All encodings have the same content.
     assert!(meanings.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
@@ -70,7 +70,7 @@ fn splitting_keeps_what_corners_have() {
     }
     assert!((0..mesh.positions.len()).all(|position| x[position] == mesh.positions[position][0]));
     assert!(vertex.row_count > mesh.positions.len());
-    // No vertex is there twice.
+    // No vertex is duplicated.
     let mut rows: Vec<_> = (0..vertex.row_count).map(|row| [x[row], nx[row], s[row]].map(f32::to_bits)).collect();
     rows.sort_unstable();
     assert!(rows.windows(2).filter(|pair| pair[0] == pair[1]).count() <= 2);

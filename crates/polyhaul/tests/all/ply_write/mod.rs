@@ -1,4 +1,4 @@
-//! Tests of writing PLY: bytes by hand, and scenes that the slow reader reads back.
+//! Tests of writing PLY: handwritten bytes, and scenes that the slow reader reads back.
 
 mod by_hand;
 mod matrix;

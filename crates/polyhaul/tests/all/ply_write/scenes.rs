@@ -1,4 +1,4 @@
-//! Scenes: what is joined, split, moved, and left out.
+//! Scenes: vertices that are merged or split, transforms, and losses.
 
 use crate::ply_write::support::*;
 use crate::support::{memory, try_converted};
@@ -10,7 +10,7 @@ fn ascii(scene: &Scene) -> String {
     text(scene, &encoded(PlyEncoding::Ascii))
 }
 
-/// The lines behind the header.
+/// The lines after the header.
 fn body(text: &str) -> Vec<&str> {
     text.lines().skip_while(|line| *line != "end_header").skip(1).collect()
 }
@@ -33,7 +33,7 @@ fn positions_are_split_where_corners_differ_and_keep_their_places() {
         "3 4 2 3",
     ];
     assert_eq!(body(&written), expected);
-    // The same, with a value per corner: equal ones are one.
+    // The same, with a value per corner: equal ones are merged.
     mesh.uvs = [[0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.5, 0.0], [0.5, 1.0], [-0.0, 0.0]].into();
     mesh.uv_domain = Domain::Corner;
     mesh.faces.corner_uvs = Vec::new().into();
@@ -67,7 +67,7 @@ fn objects_are_joined_in_order_and_stand_where_they_are() {
     let rows = body(&written);
     assert_eq!(rows[1], "1 0 0.5 0 0 1");
     assert_eq!(rows[5], "4 0 0.5 -0 0 1");
-    // The second one is mirrored: its corners go the other way round.
+    // The second one is mirrored: its corners are reversed.
     assert_eq!(rows[8..], ["4 0 1 2 3", "4 4 7 6 5"]);
     let (_, report) = write(&scene, &encoded(PlyEncoding::Ascii)).unwrap();
     assert_eq!(count(&report, "left-out-names"), 2);
@@ -121,7 +121,7 @@ fn axes_scale_and_triangles_are_asked_for() {
     let written = text(&plain, &placed);
     assert_eq!(body(&written), ["0 -1 0", "2 -1 0", "2 -1 2", "0 -1 2", "3 0 1 2 9", "3 0 2 3 9"]);
     assert_eq!(body(&ascii(&plain))[1], "1 0 0.5");
-    // What comes from Blender stays as Blender has it.
+    // Scenes from Blender keep Blender's axes.
     let blender = Scene { axes: Axes::BLENDER, ..plain };
     assert_eq!(body(&ascii(&blender))[1], "1 0 0.5");
 }

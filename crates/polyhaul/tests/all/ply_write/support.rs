@@ -1,4 +1,4 @@
-//! What these tests share.
+//! Shared helpers.
 
 use crate::ply::reference;
 pub use crate::support::{column, scene_of as scene, try_written as write};
@@ -39,7 +39,7 @@ pub fn parts(bytes: &[u8]) -> (String, &[u8]) {
     (String::from_utf8(bytes[..at].into()).unwrap(), &bytes[at..])
 }
 
-/// The elements of a file, which the slow reader reads alike.
+/// The elements of a file; the slow reader must read the same.
 #[track_caller]
 pub fn read_tables(bytes: &[u8]) -> Vec<Table> {
     let loaded = Reader::new(Input::Memory(bytes.to_vec(), "x.ply".into())).tables().unwrap();
@@ -48,13 +48,13 @@ pub fn read_tables(bytes: &[u8]) -> Vec<Table> {
     loaded.value.tables
 }
 
-/// The lines of a file in text.
+/// The lines of a text file.
 #[track_caller]
 pub fn text(scene: &Scene, options: &WriteOptions) -> String {
     String::from_utf8(write(scene, options).unwrap().0).unwrap()
 }
 
-/// A warning's count.
+/// Count of a warning.
 pub fn count(report: &Report, code: &str) -> u64 {
     report.warnings.counts().get(code).copied().unwrap_or(0)
 }
@@ -70,7 +70,7 @@ pub fn elements(faces: &[&[u32]]) -> Elements {
     if faces.is_empty() { Elements::default() } else { elements }
 }
 
-/// Four corners of a square.
+/// A square face.
 pub fn square() -> Mesh {
     let positions = [[0.0, 0.0, 0.5], [1.0, 0.0, 0.5], [1.0, 1.0, 0.5], [0.0, 1.0, 0.5]];
     Mesh { positions: positions.into(), ..Mesh::default() }

@@ -1,4 +1,4 @@
-//! Tables: what is written is what is read back, in every encoding.
+//! Tables: written values are read back in every encoding.
 
 use crate::ply_write::support::*;
 use polyhaul::model::{Column, Table, Values};
@@ -73,7 +73,8 @@ fn alone(write: impl Fn(&mut Page<'_>)) -> String {
 #[test]
 fn rows_of_different_numbers_are_the_text_of_each() {
     let Table { columns, .. } = all_types(900);
-    // All but doubles and wide integers, which f32 does not hold; all but f32, which f64 shows with other digits.
+    // All types except doubles and wide integers, which f32 cannot store; all except f32, which f64 formats with other
+    // digits.
     for names in ["abcef", "bbb", "acdefgh", "d", "bd"] {
         let columns: Vec<Column> = names
             .chars()

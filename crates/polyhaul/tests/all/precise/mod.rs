@@ -1,4 +1,4 @@
-//! Coordinates that 32-bit floats cannot hold: what is read, moved, written and reported of them.
+//! Coordinates that 32-bit floats cannot store: reading, transforming, writing and reporting.
 
 mod moved;
 mod passes;

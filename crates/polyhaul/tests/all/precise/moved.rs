@@ -1,4 +1,4 @@
-//! Operations on coordinates in double precision: each is applied before anything is rounded.
+//! Operations on double-precision coordinates: each is applied before rounding.
 
 use crate::precise::samples::{self, TEXTS, points, positions};
 use crate::support::{memory, read_options};
@@ -19,7 +19,7 @@ fn read_with(set: &[(&str, &str)], text: &str, name: &str) -> Scene {
     Reader::new(memory(text, name)).options(&options).scene().unwrap().value
 }
 
-/// A transform that brings the data near the origin is applied before rounding.
+/// A transform that moves the data near the origin is applied before rounding.
 #[test]
 fn a_transform_is_applied_in_double_precision() {
     let expected: Vec<[f64; 3]> = points().iter().map(|[x, y, z]| [x - 454_123.0, y - 5_411_234.0, *z]).collect();
@@ -41,7 +41,7 @@ fn boxes_are_of_doubles() {
     }
 }
 
-/// The positions of the corners of all faces.
+/// Positions of the corners of all faces.
 fn corners(mesh: &Mesh) -> Vec<[f64; 3]> {
     mesh.faces.corner_positions.iter().map(|&at| mesh.exact_position(at as usize).unwrap()).collect()
 }
@@ -50,17 +50,17 @@ fn corners(mesh: &Mesh) -> Vec<[f64; 3]> {
 fn operations_on_meshes_keep_doubles() {
     let scene = survey();
     let mesh = &scene.meshes[0];
-    // Sections have the vertices that their faces use, in order.
+    // Sections have the vertices of their faces, in order.
     let end = mesh.counts();
     let start = polyhaul::model::Counts { faces: end.faces / 2, ..Default::default() };
     let section = mesh.section(start, end, SectionPositions::Used).unwrap();
     assert!(section.is_exact() && section.positions.len() < mesh.positions.len());
     assert_eq!(corners(&section), corners(mesh)[start.faces as usize * 3..]);
-    // Facets share corners after welding: floats cannot tell them apart, doubles can.
+    // Facets share corners after welding: floats cannot distinguish them, doubles can.
     let welded = read_with(&[("weld", "true")], &samples::stl(&points()), "a.stl");
     assert_eq!(corners(&welded.meshes[0]), corners(mesh));
     assert_eq!(welded.meshes[0].positions.len(), 40);
-    // A polygon is cut where its exact corners say.
+    // A polygon is triangulated by its exact corners.
     let ring = [[0.0, 0.0], [0.004, 0.0], [0.004, 0.004], [0.001, 0.001]];
     let polygon: String =
         ring.iter().map(|[x, y]| format!("v {:.3} {:.3} 0\n", 454_123.0 + x, 5_411_234.0 + y)).collect();
@@ -86,7 +86,7 @@ fn axes_and_scale_apply_to_doubles() {
     assert_eq!(mesh.positions, nearest);
 }
 
-/// Objects with large transforms are placed in double precision by formats that have none.
+/// Formats without transforms place objects with large transforms in double precision.
 #[test]
 fn transforms_of_objects_are_applied_in_double_precision() {
     let local: Vec<[f32; 3]> = (0..40).map(|at| [0.25 * at as f32, 0.5, -0.125 * at as f32]).collect();
@@ -104,7 +104,7 @@ fn transforms_of_objects_are_applied_in_double_precision() {
     for format in [Format::Obj, Format::Ply, Format::Off] {
         let (bytes, _) = crate::support::try_written(&scene, &samples::to(format)).unwrap();
         let back = positions(&samples::scene(&bytes, &format!("b.{}", format.name())));
-        // The first of the samples shows the turn of the axes, which a file may have.
+        // The first sample reveals the axes, which a file may have rotated.
         let placed = samples::error(&back, &far).min(samples::error(&back, &turned(&far)));
         assert!(placed < 1e-9, "{}: {placed}", format.name());
         let placed = samples::error(&back, &near).min(samples::error(&back, &turned(&near)));

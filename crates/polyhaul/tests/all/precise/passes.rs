@@ -1,4 +1,4 @@
-//! When readers of text keep doubles, whatever the chunks, threads and source.
+//! Text readers keep doubles in the same cases for any chunks, threads and source.
 
 use crate::precise::samples::{self, TEXTS, points, positions};
 use crate::support::{codes, memory, read_options, stream};
@@ -48,7 +48,7 @@ fn chunks_threads_and_pipes_change_nothing() {
     }
 }
 
-/// The number that needs doubles may be anywhere, and one is enough.
+/// A single number that needs doubles is sufficient, wherever it is.
 #[test]
 fn one_number_decides_wherever_it_is() {
     let lines = plain(5000);
@@ -108,7 +108,7 @@ fn the_caller_may_choose() {
     }
 }
 
-/// Of a pipe, as much is kept as the memory limit allows.
+/// A pipe is recorded up to the memory limit.
 #[test]
 fn a_pipe_is_read_again_if_enough_was_kept() {
     let long = plain(400_000);

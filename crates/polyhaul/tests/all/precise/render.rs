@@ -1,4 +1,4 @@
-//! Points in scenes for a renderer: each list has doubles if it needs them, however its text is cut.
+//! Points in renderer scenes: each list has doubles if it needs them, for any chunks.
 
 use crate::precise::samples::{self, converted, error, points, positions, to};
 use crate::support::{memory, read_options, try_converted};
@@ -8,7 +8,7 @@ use polyhaul::options::{OptionGroup, Precision};
 use polyhaul::{ErrorKind, Format, ReadOptions, Reader, Writer};
 use polyhaul_testkit::corpus::Folder;
 
-/// The sample's points as a mesh of a scene; its uvs have more digits than 32-bit floats hold.
+/// The sample's points as a mesh of a scene; its uvs have more digits than 32-bit floats can store.
 fn pbrt(points: &[[f64; 3]]) -> String {
     let triangles: String = (1..points.len() - 1).map(|at| format!("0 {at} {} ", at + 1)).collect();
     let uvs = "0.123456789 0.1234567890123456 ".repeat(points.len());
@@ -28,7 +28,7 @@ fn of_shape(scene: &Scene, index: usize) -> Parameter<'_> {
     scene.render.as_deref().unwrap().shape(index).unwrap().parameters().get("P").unwrap()
 }
 
-/// Many points, of which the last needs doubles.
+/// Many points, the last of which needs doubles.
 fn long(last: &str) -> String {
     let points: String = (0..40_000).map(|at| format!("{}.25 {at}.5 -{at}\n", at % 97)).collect();
     format!("WorldBegin\nShape \"trianglemesh\" \"point3 P\" [\n{points}# a comment\n{last} ]\n")
@@ -122,7 +122,7 @@ fn a_broken_directive_counts_nothing() {
     assert!(!scene.report.warnings.counts().contains_key("rounded"));
 }
 
-/// The doubles of a mesh in a file become those of a list.
+/// Doubles of a mesh file become doubles of a list.
 #[test]
 fn meshes_in_files_are_inlined_with_doubles() {
     let folder = Folder::new("render-exact").unwrap();

@@ -5,7 +5,7 @@ use polyhaul::model::{Mesh, Scene};
 use polyhaul::options::Precision;
 use polyhaul::{Format, Input, Reader, Report, WriteOptions};
 
-/// Coordinates of a survey in millimeters, whose nearest f32s are up to a quarter of a meter away.
+/// Survey coordinates in millimeters, whose nearest f32s are up to a quarter of a meter away.
 pub fn points() -> Vec<[f64; 3]> {
     let point = |at: u32| {
         let at = f64::from(at);
@@ -66,37 +66,37 @@ pub fn xyz(points: &[[f64; 3]]) -> String {
     text(points, " ")
 }
 
-/// Makes a text of points.
+/// Formats points as text.
 type TextOf = fn(&[[f64; 3]]) -> String;
 
-/// The samples in text, by the name of a file.
+/// Text samples by file name.
 pub const TEXTS: [(&str, TextOf); 6] =
     [("a.obj", obj), ("a.off", off), ("a.stl", stl), ("a.ply", ply), ("a.csv", csv), ("a.xyz", xyz)];
 
-/// The scene of a file.
+/// Reads the scene of a file.
 pub fn scene(bytes: impl AsRef<[u8]>, name: &str) -> Scene {
     Reader::new(memory(bytes, name)).scene().unwrap().value
 }
 
-/// All positions of a scene as they are stored, in double precision.
+/// All positions of a scene, as stored, in double precision.
 pub fn positions(scene: &Scene) -> Vec<[f64; 3]> {
     let of = |mesh: &Mesh| (0..mesh.positions.len()).map(|at| mesh.exact_position(at).unwrap()).collect::<Vec<_>>();
     scene.meshes.iter().flat_map(of).collect()
 }
 
-/// How far the sample's points are from the nearest of these positions, at most. Facets repeat points.
+/// Maximum distance of the sample's points from the nearest of these positions. Facets repeat points.
 pub fn error(positions: &[[f64; 3]], points: &[[f64; 3]]) -> f64 {
     let distance = |a: &[f64; 3], b: &[f64; 3]| (0..3).map(|axis| (a[axis] - b[axis]).abs()).fold(0.0, f64::max);
     let nearest = |point: &[f64; 3]| positions.iter().map(|other| distance(point, other)).fold(f64::MAX, f64::min);
     points.iter().map(nearest).fold(0.0, f64::max)
 }
 
-/// Options that write a format.
+/// Options for writing a format.
 pub fn to(format: Format) -> WriteOptions {
     WriteOptions::default().with_format(Some(format))
 }
 
-/// A file of `name` converted to a format, read again with all digits; and the report on both.
+/// Converts the file `name` and reads the result with all digits; also returns the combined report.
 pub fn converted(bytes: impl AsRef<[u8]>, name: &str, options: &WriteOptions) -> (Scene, Report) {
     let (bytes, report) = try_converted(memory(bytes, name), &read_options(2, None), options).unwrap();
     let format = options.format.unwrap();

@@ -1,11 +1,11 @@
-//! What each format stores of coordinates that need double precision, and what is said.
+//! Double-precision coordinates in each format, and the warnings about them.
 
 use crate::precise::samples::{self, TEXTS, converted, points, positions, to};
 use crate::support::{memory, read_options, try_converted, try_written};
 use polyhaul::options::{Digits, OptionGroup, Origin, Precision};
 use polyhaul::{ErrorKind, Format, ReadOptions, Reader, WriteOptions};
 
-/// Formats that store doubles, or text.
+/// Formats that store doubles or text.
 const DOUBLES: [Format; 9] = [
     Format::Obj,
     Format::Ply,
@@ -17,16 +17,16 @@ const DOUBLES: [Format; 9] = [
     Format::Pts,
     Format::Npy,
 ];
-/// Half a step of 32-bit floats at the sample's coordinates.
+/// Half the spacing of 32-bit floats at the sample's coordinates.
 const HALF_STEP: f64 = 0.25;
 
-/// The points turned in one of the ways that formats have.
+/// The points in one of the axis conventions of formats.
 fn turned(turn: usize) -> Vec<[f64; 3]> {
     let point = |[x, y, z]: [f64; 3]| [[x, y, z], [x, -z, y], [x, z, -y]][turn];
     points().into_iter().map(point).collect()
 }
 
-/// How far positions are from the sample's, whatever the axes.
+/// Maximum distance from the sample's positions, for any axes.
 fn error(positions: &[[f64; 3]], origin: [f64; 3]) -> f64 {
     let moved: Vec<[f64; 3]> =
         positions.iter().map(|position| [0, 1, 2].map(|axis| position[axis] + origin[axis])).collect();
@@ -66,7 +66,7 @@ fn digits_are_those_asked_for() {
     assert!(String::from_utf8(bytes).unwrap().contains("v 454123.12 5411234.46 100.50\n"));
 }
 
-/// A place for an offset makes local coordinates right; others say what they lose, and how not to.
+/// Formats with an offset keep local coordinates exact; others report the loss and the remedy.
 #[test]
 fn formats_of_floats_have_an_origin_or_warn() {
     for (format, has_place) in [(Format::Stl, false), (Format::Glb, true), (Format::Pbrt, true)] {
@@ -101,7 +101,7 @@ fn formats_of_floats_have_an_origin_or_warn() {
     }
 }
 
-/// The scene with all its transforms applied.
+/// Applies all transforms of a scene.
 fn placed(scene: polyhaul::model::Scene) -> polyhaul::model::Scene {
     let (bytes, _) = try_written(&scene, &to(Format::Ply)).unwrap();
     Reader::new(memory(bytes, "placed.ply")).scene().unwrap().value
@@ -109,7 +109,7 @@ fn placed(scene: polyhaul::model::Scene) -> polyhaul::model::Scene {
 
 #[test]
 fn an_origin_is_subtracted_or_stored() {
-    // Floats do not hold it: it is subtracted before coordinates are rounded.
+    // Floats cannot store it, so it is subtracted before coordinates are rounded.
     let origin = [454_123.2, 5_411_234.7, 0.1];
     for format in DOUBLES.into_iter().chain([Format::Stl]) {
         let mut options = to(format);
@@ -118,7 +118,7 @@ fn an_origin_is_subtracted_or_stored() {
         let positions = positions(&scene);
         let largest = positions.iter().flatten().fold(0.0, |largest: f64, value| largest.max(value.abs()));
         assert!(largest < 110.0, "{}: {largest}", format.name());
-        // In the file's axes, the origin is turned, too.
+        // The origin is converted to the file's axes, too.
         let turned = [origin, [origin[0], -origin[2], origin[1]]];
         let error = turned.into_iter().map(|origin| error(&positions, origin)).fold(f64::MAX, f64::min);
         assert!(error < 4e-6, "{}: {error} {:?}", format.name(), report.warnings);
@@ -136,7 +136,7 @@ fn an_origin_is_subtracted_or_stored() {
     }
 }
 
-/// `diff` finds a change of one last digit.
+/// `diff` finds a change of the last digit.
 #[test]
 fn a_last_digit_is_a_difference() {
     for (name, text) in TEXTS {
@@ -162,7 +162,7 @@ fn a_last_digit_is_a_difference() {
     assert!(compared.unwrap().is_equal());
 }
 
-/// A file that is written for its digits is read the same again, and written the same.
+/// A file written with all digits is read and written unchanged.
 #[test]
 fn a_second_pass_changes_nothing() {
     for (name, text) in TEXTS {
@@ -178,7 +178,7 @@ fn a_second_pass_changes_nothing() {
     }
 }
 
-/// Single precision, if it is asked for.
+/// Single precision on request.
 #[test]
 fn single_precision_rounds_and_says_so() {
     let read = ReadOptions::default().with_precision(Precision::Single);

@@ -1,4 +1,4 @@
-//! `diff` compares the files that names mean, not the names.
+//! `diff` compares referenced files, not their names.
 
 use super::support::*;
 use polyhaul::{Input, ReadOptions, WriteOptions, diff};
@@ -11,7 +11,7 @@ fn differences(folder: &Folder, a: &str, b: &str, allow_outside: bool) -> Vec<&'
     comparison.differences.into_iter().map(|difference| difference.what).collect()
 }
 
-/// A scene with a texture, converted to `t` as `options` say.
+/// Converts a scene with a texture to `t`, with these options.
 fn converted(name: &str, texts: &[(&str, &str)], options: &WriteOptions) -> Folder {
     let folder = new_folder();
     for (name, text) in texts {
@@ -31,7 +31,7 @@ fn check(name: &str, texts: &[(&str, &str)], what: &str) {
     }
     let folder = converted(name, texts, &COPYING());
     assert!(differences(&folder, &a, &b, false).is_empty(), "{name}");
-    // Another texture of the same name and size, and none.
+    // Another texture with the same name and size, and a missing one.
     fs::write(folder.join("t/t.png"), "PIXELS").unwrap();
     assert_eq!(differences(&folder, &a, &b, false), [what]);
     fs::remove_file(folder.join("t/t.png")).unwrap();

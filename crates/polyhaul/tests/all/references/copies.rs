@@ -1,4 +1,4 @@
-//! `copy_assets`: referenced files go along, and nothing else is touched.
+//! `copy_assets` copies referenced files, and changes no other file.
 
 use super::support::*;
 use polyhaul::options::Cancel;
@@ -6,7 +6,7 @@ use polyhaul::{ErrorKind, Input, ReadOptions, WriteOptions};
 use polyhaul_testkit::zip;
 use std::fs;
 
-/// A scene with two different files of one name, one of them used twice, and one outside its folder.
+/// A scene with two different files of the same name, one of them used twice, and one outside its folder.
 fn scene() -> Folder {
     let folder = new_folder();
     for name in ["s/one/t.png", "s/two/T.png", "s/t.ply.gz", "up.png"] {
@@ -36,7 +36,7 @@ fn each_file_is_copied_once_under_a_name_of_its_own() {
         assert_eq!(counts(&report.warnings).len(), 0);
         assert!(unfound(&folder.join("t/b.obj"), &ReadOptions::default()).is_empty());
     }
-    // The second time all were there already.
+    // The second time, all copies exist already.
     assert_eq!(copied(&folder, "t/b.obj").copied_files, 0);
     let report = copied(&folder, "v/b.obj");
     assert_eq!((report.copied_files, report.copied_bytes), (3, 32));
@@ -95,7 +95,7 @@ fn files_outside_go_along_only_if_they_could_be_read() {
     }
 }
 
-/// Whatever names and links say, copies lie in the output's folder, and nothing is opened that may block.
+/// For any names and links, copies are in the output's folder, and no file that may block is opened.
 #[cfg(unix)]
 #[test]
 fn hostile_names_and_links_do_no_harm() {
@@ -108,7 +108,7 @@ fn hostile_names_and_links_do_no_harm() {
     symlink(folder.join("secret"), folder.join("s/link.png")).unwrap();
     symlink("/dev/zero", folder.join("s/zero.png")).unwrap();
     symlink(folder.path(), folder.join("s/up")).unwrap();
-    // A link that waits in the output's folder is not written through.
+    // An existing link in the output's folder is not written through.
     symlink(folder.join("made"), folder.join("t/ok.png")).unwrap();
     let fifo = std::process::Command::new("mkfifo").arg(folder.join("s/fifo.png")).status().unwrap();
     assert!(fifo.success());
@@ -124,7 +124,7 @@ fn hostile_names_and_links_do_no_harm() {
     let expected = [("missing-reference", 1), ("uncopied-reference", 2), ("unresolved-reference", 4)];
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), expected);
     assert!(!fs::exists(folder.join("made")).unwrap());
-    // With leave, what the links lead to goes along if it is a regular file.
+    // With permission, regular files that the links lead to are copied.
     let report = try_convert(&folder.join("s/a.obj"), &folder.join("u/b.obj"), &ALLOWED(), &COPYING()).unwrap();
     assert_eq!(report.copied_files, 3);
     let missing = unfound(&folder.join("s/a.obj"), &ReadOptions::default());
@@ -162,7 +162,7 @@ fn pbrt_scenes_take_their_files_along() {
     assert_eq!((again.1.warnings.total(), again.0.render.unwrap().contents.unread_meshes), (0, 0));
 }
 
-/// Whatever fails, the folder is as it was.
+/// Any failure leaves the folder unchanged.
 #[test]
 fn a_failure_removes_the_copies() {
     let folder = scene();
@@ -175,7 +175,7 @@ fn a_failure_removes_the_copies() {
         assert_eq!(tree(&folder.join("t")), before, "{error}");
         error.kind()
     };
-    // The main file cannot take its place.
+    // The main file cannot be renamed into place.
     fs::remove_file(folder.join("t/b.obj")).unwrap();
     fs::create_dir(folder.join("t/b.obj")).unwrap();
     let result = try_convert(&folder.join("s/a.obj"), &folder.join("t/b.obj"), &ReadOptions::default(), &COPYING());
@@ -183,19 +183,19 @@ fn a_failure_removes_the_copies() {
     assert_eq!(tree(&folder.join("t")).into_keys().collect::<Vec<_>>(), ["own"]);
     fs::remove_dir(folder.join("t/b.obj")).unwrap();
     folder.file("t/b.obj", "old").unwrap();
-    // It was cancelled.
+    // Cancelled jobs.
     let cancel = Cancel::default();
     let mut write = COPYING();
     write.run.cancel = cancel.clone();
     cancel.cancel();
     assert_eq!(failing(&write), ErrorKind::Cancelled);
-    // A scale of NaN fails when the main file is formatted.
+    // A NaN scale fails when the main file is formatted.
     let mut write = COPYING();
     write.scene.global_scale = f64::NAN;
     failing(&write);
 }
 
-/// One of the files to be copied cannot be read: neither it nor those before it stay.
+/// If a file cannot be copied, neither it nor the copies before it remain.
 #[cfg(unix)]
 #[test]
 fn a_second_copy_that_fails_removes_the_first() {
@@ -210,7 +210,7 @@ fn a_second_copy_that_fails_removes_the_first() {
     assert!(tree(&folder.join("t")).is_empty());
 }
 
-/// The same for everybody: the second copy comes out of an archive in which it is damaged.
+/// The same without permissions: the second copy comes from a damaged archive.
 #[test]
 fn a_second_copy_that_is_damaged_removes_the_first() {
     let text = format!("mtllib a.mtl\nusemtl m\n{FACE}");

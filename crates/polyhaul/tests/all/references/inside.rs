@@ -1,4 +1,4 @@
-//! Images inside glTF files: they are found by name, and go wherever the scene goes.
+//! Images inside glTF files: they are found by name, and converted together with the scene.
 
 use super::support::*;
 use polyhaul::model::Scene;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// Not a valid image: nothing decodes it on the way.
+/// Not a valid image: it must not be decoded.
 const JPEG: &[u8] = b"\xff\xd8\xff\xe0 as it is";
 
 /// A PNG file with one red pixel.
@@ -32,7 +32,7 @@ fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
     [b"glTF\x02\0\0\0", &(12 + chunks.len() as u32).to_le_bytes()[..], &chunks].concat()
 }
 
-/// A triangle whose materials show these images; images in views follow the positions and the uvs.
+/// A triangle whose materials use these images; images in buffer views follow the positions and the uvs.
 fn scene(images: &Value) -> Value {
     let count = images.as_array().unwrap().len();
     let [textures, materials, primitives] = [
@@ -61,12 +61,12 @@ fn binary() -> Vec<u8> {
     [floats, png(), JPEG.to_vec()].concat()
 }
 
-/// A PNG and a JPEG image in views.
+/// A PNG and a JPEG image in buffer views.
 fn both() -> Value {
     scene(&json!([{"bufferView": 2, "mimeType": "image/png"}, {"bufferView": 3, "mimeType": "image/jpeg"}]))
 }
 
-/// The names of the first map of each material.
+/// File names of the first map of each material.
 fn names(scene: &Scene) -> Vec<&str> {
     scene.materials.iter().filter_map(|material| Some(&*material.maps.first()?.file)).collect()
 }
@@ -101,7 +101,7 @@ fn images_are_found_by_name() {
     let limits = polyhaul::options::Limits::default().with_referenced_file_bytes(10);
     let limited = read_referenced_image(Some(&path), "a.glb#image0.png", &options.clone().with_limits(limits));
     assert_eq!(limited.unwrap_err().kind(), ErrorKind::Limit);
-    // A file with this name comes first.
+    // An existing file with this name takes precedence.
     folder.file("s/a.glb#image0.png", [&png()[..], b"more"].concat()).unwrap();
     assert_eq!(names(&polyhaul::read(&path).unwrap()).len(), 2);
     convert(&path, &folder.join("t/b.glb"));
@@ -142,7 +142,7 @@ fn other_formats_get_files() {
         assert!(unfound(&folder.join("t/b.obj"), &ReadOptions::default()).is_empty());
         convert(&folder.join("t/b.obj"), &folder.join("u/c.glb"));
         assert!(holds(&folder.join("u/c.glb"), &png()) && holds(&folder.join("u/c.glb"), JPEG));
-        // In the same folder, too; and names that are taken get a number.
+        // In the same folder, too; a copy whose name is taken gets a number.
         folder.file("s/my a_image0.png", "mine").unwrap();
         convert(&path, &folder.join("s/d.gltf"));
         assert_eq!(names(&polyhaul::read(folder.join("s/d.gltf")).unwrap()), ["my a_image0-2.png", "my a_image1.jpg"]);
@@ -194,7 +194,7 @@ fn sources_without_a_file_drop_them() {
     let loaded = Reader::new(Input::Memory(bytes.clone(), "a.glb".into())).scene().unwrap();
     assert!(names(&loaded.value).is_empty());
     assert_eq!(loaded.report.warnings.counts()["left-out-images"], 2);
-    // From a stream, nothing leads to what is inside a file.
+    // The inner files of a stream cannot be referenced.
     let path = folder.file("a.glb", bytes).unwrap();
     let output = Output::Writer(Box::new(std::io::sink()), "x.pbrt".into());
     let write = WriteOptions::default().with_format(Some(Format::Pbrt));
@@ -233,7 +233,7 @@ fn files_outside_stay_outside_and_cycles_end() {
     assert_eq!(counts(&report.warnings)["uncopied-reference"], 1);
     try_convert(&path, &folder.join("u/b.obj"), &ALLOWED(), &WriteOptions::default()).unwrap();
     assert_eq!(tree(&folder.join("u"))["a_image0.png"], png());
-    // The buffer of the image is the image.
+    // The image's buffer refers to the image itself.
     let json = json!({"asset": {"version": "2.0"}, "images": [{"bufferView": 0}],
         "bufferViews": [{"buffer": 0, "byteLength": 4}], "buffers": [{"byteLength": 4, "uri": "c.gltf%23image0.png"}]});
     let path = folder.file("c.gltf", json.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! References stay files, under names that lead there from the new place.
+//! References remain files, with names relative to the new location.
 
 use super::support::*;
 use polyhaul::model::{Color, SourceFolder};
@@ -7,13 +7,13 @@ use polyhaul::{Input, Output, ReadOptions, WriteOptions};
 use polyhaul_testkit::zip;
 use std::fs;
 
-/// Every kind of reference of MTL.
+/// Every kind of reference in MTL.
 const LIBRARY: &str = "newmtl paint\nKa spectral ../curves/k a.rfl 0.5\nmap_Ka a.png\nmap_Kd -s 2 2 1 -clamp on b c.png\n\
     map_Ks a.png\nmap_Ke a.png\nmap_Ns a.png\nmap_d a.png\nbump -bm 0.25 a.png\ndisp a.png\ndecal a.png\n\
     refl -type sphere a.png\nmap_Pr a.png\nmap_Pm a.png\nmap_Ps a.png\nmap_Pc a.png\nmap_Pcr a.png\nnorm a.png\n\
     map_RMA -imfchan r a.png\n";
 
-/// A scene with two libraries in folders of their own, each with its own `a.png`.
+/// A scene with two libraries in separate folders, each with its own `a.png`.
 fn scene() -> Folder {
     let folder = new_folder();
     for name in ["s/lib/a.png", "s/lib/b c.png", "s/curves/k a.rfl", "s/more/a.png"] {
@@ -27,7 +27,7 @@ fn scene() -> Folder {
     folder
 }
 
-/// The places of an output, and the way from there to the scene's folder.
+/// Output folders, and the relative path from each to the scene's folder.
 const PLACES: [(&str, &str); 4] = [("s/out", "../"), ("", "s/"), ("beside", "../s/"), ("deep/er", "../../s/")];
 
 #[test]
@@ -77,7 +77,7 @@ fn a_scene_that_is_read_and_then_written_does_the_same() {
     fs::create_dir(folder.join("t")).unwrap();
     polyhaul::write(&scene, folder.join("t/b.obj")).unwrap();
     assert_eq!(said(&folder.join("t/b.mtl"), "norm "), ["../s/lib/a.png"]);
-    // In memory nothing is known of the folder.
+    // The folder of a scene in memory is unknown.
     let mut scene = scene;
     scene.folder = SourceFolder::default();
     scene.materials.iter_mut().for_each(|material| material.folder = SourceFolder::default());
@@ -114,7 +114,7 @@ fn names_that_are_hard_to_read() {
     assert_eq!(said(&folder.join("s/d/a.mtl"), "map_Kd "), expected);
     let counts = counts(&report.warnings).into_iter().collect::<Vec<_>>();
     assert_eq!(counts, [("changed-reference", 1), ("missing-reference", 1), ("outside-reference", 5)]);
-    // An absolute name becomes relative where the file lies below the output.
+    // An absolute name becomes relative if the file is below the output.
     convert(&folder.join("s/a.obj"), &folder.join("c.obj"));
     assert_eq!(said(&folder.join("a.mtl"), "map_Kd ")[5], "s/x.png");
 }

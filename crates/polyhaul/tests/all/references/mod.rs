@@ -1,4 +1,4 @@
-//! Files that an asset refers to are found from the place that it is converted to: relinked, copied, or warned about.
+//! References of a converted asset work from its new location: they are relinked, copied, or cause a warning.
 
 mod compared;
 mod copies;

@@ -1,4 +1,4 @@
-//! Assets that refer to files in all ways, and conversions of them.
+//! Assets with all kinds of references, and conversions of them.
 
 use polyhaul::warnings::Warnings;
 use polyhaul::{Input, ReadOptions, Report, Result, WriteOptions};
@@ -20,7 +20,7 @@ pub fn new_folder() -> Folder {
     Folder::new("references").unwrap()
 }
 
-/// Converts with these options, and makes the output's folder.
+/// Converts with these options, after creating the output's folder.
 pub fn try_convert(from: &Path, to: &Path, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     polyhaul::Reader::new(from).options(read).convert(polyhaul::Writer::new(to).options(write))
@@ -31,7 +31,7 @@ pub fn convert(from: &Path, to: &Path) -> Report {
     try_convert(from, to, &ReadOptions::default(), &WriteOptions::default()).unwrap()
 }
 
-/// How many warnings there are of each kind that is about references.
+/// Counts of warnings about references, by kind.
 pub fn counts(warnings: &Warnings) -> BTreeMap<&'static str, u64> {
     let is_about = |code: &str| code.ends_with("-reference");
     warnings.counts().iter().filter(|(code, _)| is_about(code)).map(|(code, count)| (*code, *count)).collect()
@@ -45,14 +45,14 @@ pub fn messages(warnings: &Warnings, code: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands behind words of a file: `map_Kd`, or `"string filename"`.
+/// The text after a keyword in a file: `map_Kd`, or `"string filename"`.
 pub fn said(path: &Path, word: &str) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let words = text.lines().filter_map(|line| line.split_once(word).map(|(_, rest)| rest.trim()));
     words.map(|rest| rest.split('"').nth(1).unwrap_or(rest).to_owned()).collect()
 }
 
-/// All files below a folder, by their path from there, with their text.
+/// All files below a folder, by relative path, with their content.
 pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut left = vec![PathBuf::new()];
@@ -71,7 +71,7 @@ pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Complaints of `validate` about files that are missing or outside.
+/// Complaints of `validate` about missing or outside files.
 pub fn unfound(path: &Path, read: &ReadOptions) -> BTreeMap<&'static str, u64> {
     let validation = polyhaul::inspect::validate(Input::Path(path.into()), read).unwrap();
     let is_about = |code: &str| ["missing-", "outside-", "irregular-"].iter().any(|start| code.starts_with(start));

@@ -1,4 +1,4 @@
-//! Image textures between pbrt and OBJ: what each can express goes over, and the rest is counted.
+//! Image textures between pbrt and OBJ: common features are converted, and the rest is counted.
 
 use super::support::*;
 use polyhaul::model::Scene;

@@ -1,4 +1,4 @@
-//! Archives as programs make them, and names in scenes as people write them.
+//! Archives as programs create them, and names in scenes as people write them.
 
 use crate::support::read_options;
 use polyhaul::model::Scene;
@@ -9,7 +9,7 @@ use polyhaul_testkit::zip::crc32;
 const OBJ: &str = "mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl a\nf 1 2 3\n";
 const MTL: &str = "newmtl a\nKd 1 0 0\nmap_Kd tex/a.png\n";
 
-/// A zip archive of stored members: names and flags of names, and contents.
+/// A zip archive of stored members: names, name flags, and contents.
 fn zip(members: &[(&[u8], u16, &[u8])], before: &[u8], after: &[u8], adjusts: bool) -> Vec<u8> {
     let base = if adjusts { before.len() as u32 } else { 0 };
     let mut bytes = before.to_vec();
@@ -99,7 +99,7 @@ fn names_are_utf8_or_code_page_437_and_unsafe_ones_spoil_no_others() {
     }
 }
 
-/// A name that leaves a folder and comes back is inside; one that does not is not.
+/// A name that leaves a folder and returns is inside; one that does not is not.
 #[test]
 fn a_name_with_dots_is_where_it_leads() {
     let folder = Folder::new("dots").unwrap();
@@ -134,7 +134,7 @@ fn a_name_with_dots_is_where_it_leads() {
     assert!(Reader::new(folder.join("scene/p.pbrt")).scene().is_ok());
 }
 
-/// Case is ignored where the exact name is missing, with a warning, for every kind of reference.
+/// If the exact name is missing, case is ignored, with a warning, for every kind of reference.
 #[test]
 fn names_in_other_letters_are_found() {
     let folder = Folder::new("letters").unwrap();
@@ -156,7 +156,7 @@ fn names_in_other_letters_are_found() {
     let validation = polyhaul::inspect::validate(folder.join("x.obj"), &ReadOptions::default()).unwrap();
     assert!(validation.valid, "{:?}", validation.report.warnings);
     assert_eq!(validation.report.warnings.counts()["other-case"], 2);
-    // Two names that differ in case alone are ambiguous. Other systems do not have them.
+    // Names that differ only in case are ambiguous. Other systems cannot have both.
     if !cfg!(target_os = "linux") {
         return;
     }
@@ -165,7 +165,7 @@ fn names_in_other_letters_are_found() {
     assert!(loaded.report.warnings.counts().contains_key("missing-library"));
 }
 
-/// Downloads hold the model as an archive, and its textures beside it.
+/// Downloads contain the model as an archive, next to its textures.
 #[test]
 fn an_archive_in_an_archive_is_its_scene() {
     let folder = Folder::new("zip-nested").unwrap();
@@ -209,7 +209,7 @@ fn names_that_stay_inside_are_members_and_others_are_named() {
     }
 }
 
-/// A link is stored as the name that it leads to.
+/// A link is stored as its target's name.
 #[test]
 fn links_are_no_scenes() {
     let folder = Folder::new("zip-links").unwrap();

@@ -1,10 +1,10 @@
-//! `diff` matches what is the same in another order or under another name, and says so.
+//! `diff` matches equal content in another order or under another name, and reports that.
 
 use crate::support::{memory, read_options};
 use polyhaul::Input;
 use polyhaul_testkit::corpus::Folder;
 
-/// The differences: what, and how many.
+/// Kinds of differences and their counts.
 fn compared(a: Input, b: Input) -> Vec<(&'static str, u64)> {
     let comparison = polyhaul::diff(a, b, &read_options(1, None), 0.0).unwrap();
     comparison.differences.iter().map(|difference| (difference.what, difference.count)).collect()
@@ -29,7 +29,7 @@ fn faces_in_another_order_differ_in_order_alone() {
         let differences = compared(memory(&first, "a.obj"), memory(obj(faces), "b.obj"));
         assert_eq!(differences, expected, "{faces:?}");
     }
-    // One of them moved, and in another order: both are said.
+    // One of them moved, and in another order: both are reported.
     let moved = obj(&["4 5 6", "1 2 3", "7 8 9 10", "2 5 9"]).replace("v 11 121 1.25", "v 11 121 1.25\n");
     let differences =
         compared(memory(&first, "a.obj"), memory(moved.replace("v 8 64 3.25", "v 8 64 3.2500001"), "b.obj"));
@@ -52,7 +52,7 @@ fn materials_with_other_names_are_matched_by_value() {
     assert!(swapped.iter().any(|(what, count)| *what == "materials" && *count == 2), "{swapped:?}");
 }
 
-/// The time for normals grows with the corners, not with the size of a batch of them.
+/// The time for normals grows with the corners, not with the batch size.
 #[test]
 fn many_instances_are_compared() {
     let vertices: String = (0..100).map(|at| format!("v {at} 0 0\nvn 0 {at} 1\n")).collect();

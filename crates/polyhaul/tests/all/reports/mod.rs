@@ -1,4 +1,4 @@
-//! Habits and damages of files that people reported: each test is the kind of one such report.
+//! Habits and damage in files that people reported: each test represents such a report.
 
 mod archives;
 mod compared;

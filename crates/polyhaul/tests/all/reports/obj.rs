@@ -1,4 +1,4 @@
-//! OBJ as other programs write it, and as it arrives.
+//! OBJ files by other programs, and damaged ones.
 
 use crate::support::{memory, read_options, try_converted};
 use polyhaul::model::{Color, Elements, Material, Mesh, NONE, Object, Scene};
@@ -14,7 +14,7 @@ fn try_read(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded<Scen
     Reader::new(memory(text, "a.obj")).options(options).scene()
 }
 
-/// The mesh of a text, and how many warnings of a kind there were.
+/// The mesh of a text, and the number of warnings of a kind.
 fn read(text: impl AsRef<[u8]>, options: &ReadOptions, code: &str) -> (Mesh, u64) {
     let mut loaded = try_read(text, options).unwrap();
     let count = loaded.report.warnings.counts().get(code).copied().unwrap_or(0);
@@ -110,7 +110,7 @@ fn an_index_of_a_uv_or_normal_that_does_not_exist_is_dropped() {
     let warning = &loaded.report.warnings.kept()[0].diagnostic;
     assert_eq!(warning.message, "normal 1 does not exist: 3 indices of normals that do not exist were dropped");
     assert_eq!((warning.place.line, warning.place.column), (Some(4), Some(6)));
-    // Positions are another matter.
+    // Missing positions are an error.
     assert!(try_read(format!("{start}f 1 2 4\n"), &ReadOptions::default()).is_err());
 }
 
@@ -146,7 +146,7 @@ fn a_comment_that_ends_with_a_backslash_swallows_no_statement() {
             let is_vertex = next.contains('v');
             assert_eq!((mesh.positions.len(), count), (2 + usize::from(is_vertex), 1), "{text:?}");
         }
-        // Text that is no statement belongs to the comment.
+        // Text that is not a statement belongs to the comment.
         let text = "# first \\\nsecond part\nv 0 0 0\n".replace('\n', newline);
         assert_eq!(read(text, &ReadOptions::default(), "continued-comment").0.positions.len(), 1);
     }
@@ -199,7 +199,7 @@ fn scene_with(names: &[&str]) -> Scene {
     Scene { meshes: vec![mesh], objects: vec![object], materials, ..Scene::default() }
 }
 
-/// Names that are written alike must not become one, and faces without a material get no empty name.
+/// Names whose written forms are equal must not be merged, and faces without a material must not get an empty name.
 #[test]
 fn materials_whose_written_names_coincide_stay_apart() {
     for (names, written) in [
@@ -290,7 +290,7 @@ fn lines_that_are_no_statements_in_other_programs_either() {
     }
 }
 
-/// As in PLY and OFF.
+/// The same as in PLY and OFF.
 #[test]
 fn elements_with_too_few_corners_are_skipped() {
     let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1 2\nf 1/1\nf\nl 3\nl\nf 1 2 3\nl 1 2\nf -1 -2\n";

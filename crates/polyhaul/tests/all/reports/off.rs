@@ -1,4 +1,4 @@
-//! OFF as other programs write it, and as it arrives.
+//! OFF files by other programs, and damaged ones.
 
 use crate::support::{memory, read_options, stream};
 use polyhaul::model::Scene;
@@ -39,7 +39,7 @@ fn rows_may_be_anywhere_on_lines() {
     }
 }
 
-/// A number that is missing must not shift all others.
+/// A missing number must not shift all others.
 #[test]
 fn rows_that_do_not_fit_are_errors_at_their_place() {
     let vertices = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n";
@@ -88,7 +88,7 @@ fn a_truncated_text_keeps_its_rows_past_errors() {
     }
 }
 
-/// A line that is no row is left out and keeps its number; what uses it goes, and is counted.
+/// An invalid row is dropped but keeps its number; elements that use it are dropped and counted.
 #[test]
 fn a_bad_row_keeps_its_number() {
     for bad in ["1 0 x", "1", "one 2 3"] {

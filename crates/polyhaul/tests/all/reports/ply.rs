@@ -1,4 +1,4 @@
-//! PLY as other programs write it, and as it arrives.
+//! PLY files by other programs, and damaged ones.
 
 use crate::support::{data, memory, read_options, scene_of, square, try_converted, try_written};
 use polyhaul::model::{Column, Scene, Values};
@@ -23,7 +23,7 @@ fn to(format: Format) -> WriteOptions {
     options
 }
 
-/// Edges are lines, whatever else they have; PLY keeps the rest.
+/// Edges become lines, with or without other properties; PLY keeps those.
 #[test]
 fn edges_with_further_columns_are_lines() {
     let edges =
@@ -39,7 +39,7 @@ fn edges_with_further_columns_are_lines() {
     let again = String::from_utf8(again).unwrap();
     assert!(again.contains("0 1 255 0.5\n") && again.contains("1 2 0 0.25\n"), "{again}");
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-    // Rows of edges that go take their columns along.
+    // Dropped edges take their columns along.
     let lenient = ReadOptions::default().with_on_error(OnError::Warn);
     let scene = try_read(text.replace("1 0 2 .25", "1 0 9 .25"), &lenient).unwrap().value;
     assert_eq!((scene.meshes[0].lines.len(), scene.tables[0].row_count), (1, 1));
@@ -112,7 +112,7 @@ fn numbers_that_are_none_have_many_spellings() {
     }
 }
 
-/// A binary file that was transferred as text, of any size.
+/// A binary file of any size that was transferred as text.
 #[test]
 fn binary_data_that_a_text_conversion_damaged_are_an_error_with_the_cause() {
     let header = |count: usize| {
@@ -135,13 +135,13 @@ fn binary_data_that_a_text_conversion_damaged_are_an_error_with_the_cause() {
             assert_eq!(error.kind(), ErrorKind::Malformed);
             assert!(error.to_string().contains("every LF was replaced by CR LF"), "{error}");
         }
-        // A header with CR LF before sound data is read.
+        // A header with CR LF before intact data is read.
         let sound = [converted(header(count).as_bytes()), bytes[header(count).len()..].to_vec()].concat();
         assert_eq!(try_read(sound, &ReadOptions::default()).unwrap().value.meshes[0].positions.len(), count);
     }
 }
 
-/// A row that is not one is left out and keeps its number; what uses it goes, and is counted.
+/// An invalid row is dropped but keeps its number; elements that use it are dropped and counted.
 #[test]
 fn a_bad_row_of_text_keeps_its_number() {
     let elements = format!(
@@ -174,7 +174,7 @@ fn a_bad_row_of_text_keeps_its_number() {
         }
         assert!(try_read(ply(&elements, &rows), &ReadOptions::default()).is_err());
     }
-    // Tables lose the row.
+    // Tables drop the row.
     let text = ply("element data 3\nproperty int a\nproperty list uchar int b\n", "1 1 5\n2 x\n3 2 6 7\n");
     let tables = Reader::new(memory(text, "a.ply")).options(&lenient()).tables().unwrap().value.tables;
     assert_eq!((tables[0].row_count, &tables[0].columns[0].values), (2, &Values::I32([1, 3].into())));
@@ -198,11 +198,11 @@ fn lines_may_have_more_values_than_declared() {
             let values = vertex.split_whitespace().count() * 3 + face.split_whitespace().count();
             assert_eq!(loaded.report.warnings.counts()["extra-value"], values as u64, "{rows}");
         }
-        // By default it is never garbage.
+        // By default, the result is never garbage.
         let Ok(loaded) = try_read(ply(&elements, &rows), &ReadOptions::default()) else { continue };
         assert_eq!(loaded.value.meshes[0].faces.corner_positions[..], [0, 1, 2], "{rows}");
     }
-    // Rows may be anywhere on lines, with any policy.
+    // Rows can be split across lines in any way, with any policy.
     for options in [ReadOptions::default(), lenient()] {
         let loaded = try_read(ply(&elements, "0 0 0 1 0\n0 0 1 0 3\n0\n1 2"), &options).unwrap();
         assert_eq!(loaded.value.meshes[0].faces.corner_positions[..], [0, 1, 2]);
@@ -230,13 +230,13 @@ fn a_truncated_text_keeps_its_rows_past_errors() {
             assert_eq!(loaded.report.warnings.counts()["truncated"], 1);
         }
     }
-    // Faces before the vertices that are missing.
+    // Faces before the missing vertices.
     let elements = format!("element face 2\nproperty list uchar int vertex_indices\n{VERTICES}");
     let loaded = try_read(ply(&elements, "3 0 1 2\n3 0 1 1\n0 0 0\n1 0 0\n"), &lenient()).unwrap();
     assert_eq!(loaded.value.meshes[0].faces.corner_positions[..], [0, 1, 1]);
 }
 
-/// Textures as MeshLab writes them are materials, in both directions.
+/// Textures in MeshLab's notation become materials, and are written in the same way.
 #[test]
 fn textures_are_materials() {
     let folder = Folder::new("ply-textures").unwrap();
@@ -275,7 +275,7 @@ fn textures_are_materials() {
         assert_eq!(scene.comments, if head == two { vec!["kept".to_owned()] } else { Vec::new() });
         let counts = loaded.report.warnings.counts();
         assert_eq!(counts.get("missing-property"), (properties == corners).then_some(&1));
-        // Back to PLY, and from a folder below to OBJ and glTF.
+        // Back to PLY, and from a subfolder to OBJ and glTF.
         let options = to(Format::Ply);
         let again = folder.join("again.ply");
         let report = Writer::new(again.clone()).options(&options).scene(scene).unwrap();
@@ -301,14 +301,14 @@ fn textures_are_materials() {
         assert!(glb.materials[0].maps[0].file.contains("a.glb#"), "{:?}", glb.materials[0].maps);
         std::fs::remove_dir_all(&below).unwrap();
     }
-    // A number without a texture is counted, and a cloud keeps the comment.
+    // A number without a texture is counted, and a point cloud keeps the comment.
     let text = ply(&format!("{first}{VERTICES}{}", face(number)), &format!("{ROWS}3 0 1 2 0\n3 2 1 0 7\n"));
     assert_eq!(try_read(text, &ReadOptions::default()).unwrap().report.warnings.counts()["missing-texture"], 1);
     let cloud = try_read(ply(&format!("{first}{VERTICES}"), ROWS), &ReadOptions::default()).unwrap().value;
     assert_eq!((cloud.comments.len(), cloud.materials.len()), (1, 0));
 }
 
-/// A PLY file holds one texture of a material; the rest is counted by name.
+/// A PLY file stores one texture of a material; the others are counted by name.
 #[test]
 fn what_a_file_cannot_hold_of_a_material_is_counted() {
     let folder = Folder::new("ply-losses").unwrap();
@@ -332,7 +332,7 @@ fn what_a_file_cannot_hold_of_a_material_is_counted() {
     assert!(written.contains("3 0 1 2 0\n3 0 1 2 0\n3 0 1 2 -1\n"), "{written}");
 }
 
-/// Blender's reader refuses lists in `vertex`.
+/// Blender's reader rejects lists in `vertex`.
 #[test]
 fn attributes_of_several_numbers_are_properties_of_their_own() {
     let list = |name: &str, values: Values, width: u32| Column {
@@ -363,7 +363,7 @@ fn attributes_of_several_numbers_are_properties_of_their_own() {
         let read = try_read(&bytes, &ReadOptions::default()).unwrap().value;
         assert_eq!(read.meshes[0].vertex_columns, scene.meshes[0].vertex_columns);
     }
-    // Vertices without the attribute have zeros, counted; a name that is taken leaves the list a list.
+    // Vertices without the attribute have zeros, with a warning; if the name is taken, the list stays a list.
     let mut mesh = square();
     let offsets = Some([0, 2, 2, 4, 4].into());
     mesh.vertex_columns = vec![Column { name: "TEXCOORD_1".into(), values: floats(4), offsets }];
@@ -386,7 +386,7 @@ fn a_byte_order_mark_is_no_content() {
     }
 }
 
-/// Floats from 0 to 1 are the rule; brighter light stays.
+/// Floats are normally from 0 to 1; brighter light is kept.
 #[test]
 fn colors_of_floats_up_to_255_are_scaled() {
     for (colors, expected, count) in [

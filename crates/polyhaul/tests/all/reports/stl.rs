@@ -1,4 +1,4 @@
-//! STL as other programs write it, and as it arrives.
+//! STL files by other programs, and damaged ones.
 
 use crate::support::{memory, read_options, stream, try_converted};
 use polyhaul::model::Scene;
@@ -9,7 +9,7 @@ fn try_read(input: Input, options: &ReadOptions) -> Result<Loaded<Scene>> {
     Reader::new(input).options(options).scene()
 }
 
-/// A triangle as text, whose first corner has x.
+/// A text triangle whose first corner has this x.
 fn facet(x: u32) -> String {
     format!("facet normal 0 0 1\nouter loop\nvertex {x} 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n")
 }
@@ -44,7 +44,7 @@ fn a_header_without_a_count_is_followed_by_all_triangles() {
     }
 }
 
-/// Each deviation is a warning, and the triangles are those of the tidy text.
+/// Each deviation is a warning, and the triangles equal those of the regular text.
 #[test]
 fn text_in_the_habits_of_other_writers_is_read() {
     let tidy = format!("solid a\n{}{}endsolid a\n", facet(2), facet(3));
@@ -99,7 +99,7 @@ fn text_that_is_no_stl_says_so() {
     assert_eq!(try_read(memory(text, "a.stl"), &ReadOptions::default()).unwrap().value.meshes[0].faces.len(), 1);
 }
 
-/// Programs keep colors and other values in the header.
+/// Programs store colors and other values in the header.
 #[test]
 fn the_header_stays_as_it_is() {
     let options = WriteOptions::default().with_format(Some(Format::Stl));
@@ -108,7 +108,7 @@ fn the_header_stays_as_it_is() {
     bytes[40..47].copy_from_slice(b"\0after\0");
     let (written, report) = try_converted(memory(&bytes, "a.stl"), &ReadOptions::default(), &options).unwrap();
     assert!(written == bytes && report.warnings.is_empty(), "{:?}", report.warnings);
-    // A comment that was changed counts; a header stays even with the word of text.
+    // A changed comment is written; a header is kept even if it starts with the keyword of text.
     let mut scene = Reader::new(memory(&bytes, "a.stl")).scene().unwrap().value;
     scene.comments = vec!["other".into()];
     let (written, _) = crate::support::try_written(&scene, &options).unwrap();
@@ -118,14 +118,14 @@ fn the_header_stays_as_it_is() {
     assert!(written == bytes);
 }
 
-/// A binary triangle with an attribute count, and bytes after it.
+/// A binary triangle with an attribute count, followed by bytes.
 fn with_payload(attribute: u16, payload: &[u8]) -> Vec<u8> {
     let mut triangle = binary(0, 1, &[]).split_off(84);
     triangle[48..].copy_from_slice(&attribute.to_le_bytes());
     [&triangle, payload].concat()
 }
 
-/// The two bytes after a triangle are the length of what follows in some files, and a color in most.
+/// The two bytes after a triangle are the length of the following data in some files, and a color in most.
 #[test]
 fn bytes_of_attributes_are_dropped() {
     let file = |triangles: &[Vec<u8>], rest: &[u8]| {
@@ -183,7 +183,7 @@ fn text_of_16_bits_says_so() {
     }
 }
 
-/// A name does not swallow the triangles on its line.
+/// A name does not hide the triangles on its line.
 #[test]
 fn a_whole_text_may_be_one_line() {
     for name in ["", "a", "my facet part"] {

@@ -1,10 +1,10 @@
-//! Files that are not read, and where that is said to be.
+//! Rejected files, with the location of the error.
 
 use crate::stl::*;
 use polyhaul::options::{Limits, OnError};
 use polyhaul::{Error, ErrorKind};
 
-/// What is wrong, whoever reads it and however.
+/// Checks the error for all readers and chunks.
 #[track_caller]
 fn error(bytes: &[u8]) -> Error {
     let error = load(bytes.to_vec()).unwrap_err();
@@ -50,7 +50,7 @@ fn errors_have_places_and_triangles() {
 fn counts_are_not_believed() {
     let error_of_noise = error(&file("bad/solid_and_noise.stl"));
     assert!(matches!(error_of_noise.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error_of_noise}");
-    // As many as indices can name, of which nothing comes.
+    // Declares as many triangles as indices can address, but has none.
     let mut bytes = file("good/cube_binary.stl");
     bytes[80..84].copy_from_slice(&1_400_000_000u32.to_le_bytes());
     assert_eq!(

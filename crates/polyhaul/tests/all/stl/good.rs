@@ -1,4 +1,4 @@
-//! Files that are read, and what they come to.
+//! Valid files and their content.
 
 use crate::stl::*;
 use polyhaul::inspect;
@@ -36,7 +36,7 @@ fn solids_are_objects() {
     assert_eq!(scene.meshes[1].faces.corner_positions[..4], [0, 1, 2, 3]);
     let cube = load(file("good/cube_binary.stl")).unwrap().value;
     assert_eq!(cube.objects[0].kind, ObjectKind::Unnamed);
-    // Written as OBJ, it is a scene like any other.
+    // Written as OBJ, it is a regular scene.
     let obj = polyhaul_testkit::output::text(&scene, &Default::default());
     assert_eq!(obj.lines().filter(|line| line.starts_with("o ")).count(), 2);
 }

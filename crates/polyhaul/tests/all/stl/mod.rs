@@ -28,7 +28,7 @@ fn welded() -> ReadOptions {
     ReadOptions::default().with_stl(StlReadOptions::default().with_weld(true))
 }
 
-/// A reader of the bytes, which nobody can ask for their number.
+/// A reader of bytes without a known size.
 fn stream(bytes: Vec<u8>) -> Input {
     Input::Reader(Box::new(std::io::Cursor::new(bytes)), "x.stl".into())
 }

@@ -1,11 +1,11 @@
-//! Every number is that of a slow reader, and the first fault of a file is its error.
+//! Every number equals that of a slow reader, and the first fault of a file is its error.
 
 use crate::stl::*;
 use polyhaul::ErrorKind;
 use polyhaul::options::Limits;
 use polyhaul_testkit::corpus::samples;
 
-/// What stands first in the file is the error, wherever chunks end.
+/// The first fault in the file is the error, wherever chunks end.
 #[test]
 fn a_limit_does_not_hide_what_comes_before() {
     let facet = "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nendloop\nendfacet\n";
@@ -20,7 +20,7 @@ fn a_limit_does_not_hide_what_comes_before() {
     }
 }
 
-/// The triangles as somebody reads them who knows nothing but the two layouts.
+/// Reads triangles from the definitions of the two layouts alone.
 fn by_hand(bytes: &[u8]) -> Option<Vec<f32>> {
     let count = u32::from_le_bytes(bytes.get(80..84)?.try_into().ok()?) as usize;
     if bytes.len() == 84 + 50 * count {

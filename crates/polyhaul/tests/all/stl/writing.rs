@@ -132,7 +132,7 @@ fn what_stl_has_no_place_for_is_counted() {
     let codes = ["left-out-uvs", "left-out-colors", "left-out-columns", "left-out-names", "left-out-remarks"];
     let counts = report.warnings.counts();
     assert_eq!(codes.map(|code| counts.get(code).copied().unwrap_or(0)), [4, 4, 1, 1, 1]);
-    // Both triangles of the quad have what it had.
+    // Both triangles of the quad keep its attribute.
     assert_eq!((bytes[132], bytes[182]), (7, 7));
 }
 

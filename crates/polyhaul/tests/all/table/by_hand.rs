@@ -1,4 +1,4 @@
-//! What small texts mean. Expected values that are not obvious come from Python's `float` and `struct`.
+//! Parsing of small texts. Expected values that are not obvious come from Python's `float` and `struct`.
 
 use crate::table::support::*;
 use polyhaul::ErrorKind;
@@ -27,7 +27,7 @@ fn separators_are_found() {
         assert_eq!(table(text, "x.csv"), expected, "{text:?}");
         assert_eq!(table(text, "x.txt"), expected, "{text:?}");
     }
-    // A tab parts the fields of a .tsv only.
+    // Tabs separate fields only in `.tsv` files.
     assert_eq!(table("1 \t2\n", "x.tsv").columns.len(), 2);
     assert_eq!(table("1\n2\n", "x.tsv"), table_of(2, vec![column("", ints([1, 2]))]));
     let bar = options().with_delimiter(Some(Delimiter::Byte(b'|')));
@@ -76,7 +76,7 @@ fn integers_stay_as_long_as_all_are() {
     assert!(matches!(&columns[4].values, Values::F64(values) if values[0].is_sign_negative()));
     assert!(matches!(&columns[5].values, Values::F64(values) if values[0] == 7.0 && values[1].is_nan()));
     assert_eq!(columns[6].values, Values::U64([u64::MAX, 5].into()));
-    // What was exact as an integer is rounded once when a float comes: 2^53 + 1 is a tie, and goes to even.
+    // Exact integers are rounded once when a float follows: 2^53 + 1 is a tie, and is rounded to even.
     assert_eq!(table("9007199254740993\n0.5\n", "x.csv").columns[0].values, floats([9_007_199_254_740_992.0, 0.5]));
 }
 
@@ -102,11 +102,11 @@ fn numbers_are_rounded_correctly() {
         _ => None,
     });
     assert_eq!(loaded.collect::<Vec<_>>(), bits);
-    // Just above the middle of two f32s: by way of an f64 it would be rounded down.
+    // Just above the middle of two f32s: rounded to f64 first, it would be rounded down.
     let above = "1.00000017881393432617187499 1.00000017881393432617187501 16777217 16777219.0 1e-46 1.4012984643e-45";
     let singles = [0x3F80_0001_u32, 0x3F80_0002, 0x4B80_0000, 0x4B80_0002, 0, 1];
     for others in ["", " 5"] {
-        // With a column of another type all go by way of f64s.
+        // With a column of another type, all columns are parsed as f64s.
         let mut types = vec![Some(Scalar::F32); 6];
         types.extend((!others.is_empty()).then_some(None));
         let options = options().with_types(ColumnTypes::Each(types));
@@ -163,7 +163,7 @@ fn missing_values_are_errors_or_what_the_caller_says() {
         complaint("1,\n", nan),
         "x.csv:1:3: missing value; an integer column cannot store NaN; expected an integer"
     );
-    // A line of tabs has fields, one of blanks has none.
+    // A line of tabs has fields, a line of blanks has none.
     let nan = options().with_missing(MissingValue::Nan).with_delimiter(Some(Delimiter::Byte(b'\t')));
     assert_eq!(with("1\t2\n\t\n  \n3\t4", nan).row_count, 3);
 }

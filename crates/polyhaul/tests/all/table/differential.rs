@@ -1,11 +1,11 @@
-//! Against a reader that does one thing after the other, on random tables without quotes.
+//! Compared with a sequential reader, on random tables without quotes.
 
 use crate::table::support::{load, only, shown};
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::options::{ColumnName, Delimiter, MissingValue, TableHeader, TableReadOptions};
 use polyhaul_testkit::random::Random;
 
-/// A number as the definition has it: an integer, or a float.
+/// Parses a number by its definition: an integer, or a float.
 fn number(field: &str) -> Result<(Option<i64>, f64), ()> {
     let bare = field.strip_prefix(['-', '+']).unwrap_or(field);
     let digits = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
@@ -15,7 +15,7 @@ fn number(field: &str) -> Result<(Option<i64>, f64), ()> {
     Ok((integer, value))
 }
 
-/// The table, or nothing where there is an error.
+/// Reads a table; `None` if there is an error.
 fn naive(text: &str, delimiter: Option<char>) -> Option<Table> {
     let mut rows: Vec<Vec<(Option<i64>, f64)>> = Vec::new();
     for line in text.split(['\n', '\r']) {
@@ -59,7 +59,7 @@ fn field(random: &mut Random) -> String {
     }
 }
 
-/// Some columns, picked in any order, equal the columns of the whole table.
+/// Checks that columns selected in any order equal those of the whole table.
 fn picked(random: &mut Random, expected: &Table, text: &str, options: TableReadOptions) {
     if expected.columns.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The files of `testdata/table`: files in `good` are read as listed here; files in `bad` are errors.
+//! Files of `testdata/table`: files in `good` are read as listed here; files in `bad` are errors.
 
 use crate::table::support::shown;
 use polyhaul::{Input, Reader};

@@ -1,5 +1,5 @@
 //! Habits of programs that write tables: NaN of C libraries, headers of scanners and spreadsheets, large identifiers,
-//! typing errors in the first row. Nothing is read as something else.
+//! and typing errors in the first row. Nothing is misread silently.
 
 use crate::table::support::*;
 use polyhaul::model::{Table, Values};
@@ -92,7 +92,7 @@ fn a_first_row_with_a_typing_error_is_not_a_header() {
     for header in ["x,2001,2002", "a,b,NA", "1.2.3,b,c", "2024-01-01,b,c", "nan,inf,c", "e5,b,c"] {
         assert_eq!(names(&table(format!("{header}\n1,2,3\n"), "x.csv")).join(","), header);
     }
-    // The row is left out, and says so.
+    // The row is dropped, with a warning.
     let run = RunOptions::default().with_threads(Some(1));
     let read = ReadOptions::default().with_run(run).with_on_error(OnError::Warn);
     let input = Input::Memory(b"1.0,3.O\n4,5\n".to_vec(), "x.csv".into());
@@ -140,7 +140,7 @@ fn large_integers_keep_their_digits_or_are_counted() {
             }
         }
     }
-    // A missing value makes the column one of floats, too.
+    // A missing value makes the column floating-point, too.
     let missing = options().with_missing(MissingValue::Nan);
     let loaded = load("id,x\n1234567890123456789,0.5\n,1.5\n", "x.csv", missing).unwrap();
     let message = loaded.report.warnings.kept()[0].diagnostic.to_string();
@@ -185,7 +185,7 @@ fn headers_of_scanners_name_columns() {
         error("//X Y Z\n3\n1 2 3\n", "x.asc", options()).to_string(),
         "x.asc:2:1: the line declares 3 points, found 1"
     );
-    // The mark stays where it is a name, and comments stay comments.
+    // The mark stays part of a name, and comments stay comments.
     let bare = options().with_comment(String::new());
     assert_eq!(names(&with("# x\n1 2\n", bare.clone())), ["#", "x"]);
     assert_eq!(names(&with("#x y\n1 2\n", bare)), ["x", "y"]);

@@ -1,4 +1,4 @@
-//! Text that wants to hurt: it ends in an error or a table, soon, and without more memory than it has bytes for.
+//! Hostile text: it becomes an error or a table, quickly, and in memory proportional to its size.
 
 use crate::table::support::{complaint, error, load, table, with};
 use polyhaul::ErrorKind;
@@ -17,7 +17,7 @@ fn ten_million_columns_are_a_limit() {
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         assert!(error.to_string().contains("more columns than the limit of 100000 (columns)"), "{error}");
     }
-    // A row that is too long in a table of two columns is one broken row.
+    // An overlong row in a table of two columns is a single broken row.
     let text = format!("1,2\n{}\n", "1,".repeat(1_000_000));
     assert!(complaint(&text, options()).starts_with("x.csv:2:1: this row has 1000001 values; expected 2"));
 }
@@ -60,7 +60,7 @@ fn bytes_that_are_no_text() {
 
 #[test]
 fn f32s_are_right_wherever_they_stand() {
-    // Middles of two f32s, as many as make every batch give up.
+    // Middles of two f32s, enough to make every batch fall back.
     let text: String = (0..5000).map(|n| format!("{} {}.5\n", 16_777_217 + 2 * n, 8_388_608 + n)).collect();
     let table = with(&text, options().with_types(ColumnTypes::All(Scalar::F32)));
     let expected = |row: usize| [(16_777_217 + 2 * row) as f32, (8_388_608.0 + row as f64 + 0.5) as f32];

@@ -1,4 +1,4 @@
-//! The same table, or the same error, for any threads, chunks, splits and compression; damaged text.
+//! The same table or error for any threads, chunks, splits and compression; damaged text.
 
 use crate::table::support::{only, shown};
 use polyhaul::model::{Scalar, Values};
@@ -10,7 +10,7 @@ use polyhaul_testkit::random::Random;
 const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 const CHUNKS: [usize; 6] = [1, 7, 64, 300, 4096, 1 << 20];
 
-/// All that reading tells.
+/// Complete result of a read.
 fn outcome(input: Input, options: &ReadOptions) -> String {
     match Reader::new(input).options(options).tables() {
         Ok(loaded) => {
@@ -35,7 +35,7 @@ fn options(threads: usize, chunk_bytes: Option<usize>, base: &ReadOptions) -> Re
     base.clone().with_run(run)
 }
 
-/// A text is read in all ways, which come to the same.
+/// Reads a text in all ways, with equal results.
 fn check(text: &[u8], base: &ReadOptions) -> String {
     let expected = outcome(memory(text), &options(1, None, base));
     for threads in THREADS {
@@ -53,7 +53,7 @@ fn check(text: &[u8], base: &ReadOptions) -> String {
 
 const TYPES: [ColumnTypes; 3] = [ColumnTypes::Auto, ColumnTypes::All(Scalar::F64), ColumnTypes::All(Scalar::F32)];
 
-/// Numbers as programs print them, which are taken at once wherever a chunk has no others.
+/// Regular numbers, which are parsed on the fast path if a chunk has no others.
 fn regular(seed: u64, count: usize) -> String {
     let mut random = Random::new(seed);
     let mut value = || (random.below(2_000_000_000) as f64 - 1e9) / 10f64.powi(random.below(9) as i32);
@@ -67,7 +67,7 @@ fn regular_rows_are_as_any_others() {
         let mut base = ReadOptions::default().with_table(table);
         let rows = regular(1, 120);
         let others = "1,2.5e3,-0\n# c\n";
-        // With a line in it that is not regular, one chunk of all of it is none; many have at most one that is none.
+        // With irregular lines, a single chunk is irregular; of many chunks, most are regular.
         let text = [&rows, others, &regular(2, 120), "1.000000,2.000000,3.000000"].concat();
         let outcome = check(text.as_bytes(), &base);
         assert!(outcome.starts_with("242 rows; "), "{outcome}");
@@ -81,7 +81,7 @@ fn regular_rows_are_as_any_others() {
     }
 }
 
-/// Quotes around numbers mean nothing, and those around anything else are found where they are.
+/// Quotes around numbers have no effect; quotes around anything else are reported at their position.
 #[test]
 fn quoted_rows_are_as_any_others() {
     let quoted =

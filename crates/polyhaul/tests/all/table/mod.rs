@@ -1,4 +1,4 @@
-//! Tables of numbers: what text means, whatever the threads and chunks; hostile text; arrays of numpy; writing; points.
+//! Tables of numbers: parsing for any threads and chunks, hostile text, numpy arrays, writing, points.
 
 mod by_hand;
 mod differential;

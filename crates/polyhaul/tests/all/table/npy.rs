@@ -1,4 +1,4 @@
-//! Arrays of numpy: headers as numpy writes them, types, orders, damage.
+//! Numpy arrays: headers as numpy writes them, types, orders, damage.
 
 use crate::table::support::{column, error, load, only, shown, table, table_of, try_written};
 use polyhaul::model::{Table, Values};
@@ -6,7 +6,7 @@ use polyhaul::options::{ColumnName, RunOptions, TableReadOptions};
 use polyhaul::{ErrorKind, Format, Input, Reader, WriteOptions};
 use polyhaul_testkit::hostile::{Hostile, Sizes};
 
-/// A file as `numpy.save` lays it out.
+/// A file with the layout of `numpy.save`.
 fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
     let mut file = b"\x93NUMPY".to_vec();
     file.extend([version, 0]);

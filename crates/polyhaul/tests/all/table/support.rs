@@ -1,4 +1,4 @@
-//! What the tests of tables share.
+//! Helpers for tests of tables.
 
 pub use crate::support::column;
 use polyhaul::model::{Column, Table, Values};
@@ -6,7 +6,7 @@ use polyhaul::options::{RunOptions, TableReadOptions};
 use polyhaul::{Error, Format, Input, Loaded, Output, ReadOptions, Reader, Result, Tables, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 
-/// Reads text with these options of tables, on one thread.
+/// Reads text with these table options, on one thread.
 pub fn load(text: impl Into<Vec<u8>>, name: &str, table: TableReadOptions) -> Result<Loaded<Tables>> {
     let run = RunOptions::default().with_threads(Some(1));
     Reader::new(Input::Memory(text.into(), name.into()))
@@ -35,7 +35,7 @@ pub fn error(text: impl Into<Vec<u8>>, name: &str, options: TableReadOptions) ->
     load(text, name, options).unwrap_err()
 }
 
-/// The message, where, and what was expected.
+/// Message, location and hint of an error.
 #[track_caller]
 pub fn complaint(text: &str, options: TableReadOptions) -> String {
     error(text, "x.csv", options).to_string()
@@ -54,7 +54,7 @@ pub fn table_of(row_count: usize, columns: Vec<Column>) -> Table {
     Table { name: String::new(), row_count, columns }
 }
 
-/// Names and values, to be compared as text: NaN is not equal to itself.
+/// Names and values as text, since NaN does not equal itself.
 pub fn shown(table: &Table) -> String {
     let columns = table.columns.iter().map(|column| format!("{}={:?}", column.name, column.values));
     format!("{} rows; {}", table.row_count, columns.collect::<Vec<_>>().join("; "))

@@ -53,7 +53,7 @@ fn digits_are_for_all_or_for_each() {
     assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
 }
 
-/// What C's printf writes, by Rust's formatter; NaN without a sign.
+/// Output of C's printf, by Rust's formatter; NaN without a sign.
 fn naive(columns: &[Vec<f64>], digits: usize) -> String {
     let row = |row: usize| {
         let values = columns.iter().map(|column| match column[row] {

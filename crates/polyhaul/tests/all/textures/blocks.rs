@@ -1,4 +1,4 @@
-//! Blocks, decoded back by another library than made them.
+//! Blocks, decoded by another library than the encoder.
 #![cfg(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", all(windows, target_env = "msvc"))
@@ -18,8 +18,7 @@ fn compressed(image: &Image, encoding: Encoding, quality: BlockQuality) -> Textu
     compress(&[image], encoding, quality, &threads(2)).unwrap()
 }
 
-/// The samples of the largest level, decoded: as many for a pixel as the encoding has, without what sides are filled
-/// up with.
+/// Decoded samples of the largest level, as many per pixel as the encoding has, without padding.
 fn decoded(texture: &Texture) -> Vec<f32> {
     let Texture { width, height, encoding, .. } = *texture;
     let across = width.div_ceil(4);
@@ -49,7 +48,7 @@ fn decoded(texture: &Texture) -> Vec<f32> {
     values.chunks_exact(pitch).take(height).flat_map(|row| &row[..width * samples]).copied().collect()
 }
 
-/// The error of the first `count` samples of each pixel, in decibels.
+/// Peak signal-to-noise ratio of the first `count` samples of each pixel, in decibels.
 fn psnr(expected: &[f32], expected_size: usize, decoded: &[f32], decoded_size: usize, count: usize) -> f64 {
     let pixels = expected.chunks_exact(expected_size).zip(decoded.chunks_exact(decoded_size));
     let square = |(a, b): (&f32, &f32)| f64::from(a - b).powi(2);
@@ -97,7 +96,7 @@ fn the_library_alone_makes_the_same_blocks() {
     let Samples::U8(samples) = &image.samples else { unreachable!() };
     let mut surface = kernel::rgba_surface { ptr: samples.as_ptr().cast_mut(), width: 64, height: 48, stride: 256 };
     let mut expected = vec![0; 64 * 48 / 2];
-    // SAFETY: all pixels are there, and there is room for all blocks.
+    // SAFETY: all pixels exist, and the output has space for all blocks.
     unsafe { kernel::CompressBlocksBC1_ispc(&mut surface, expected.as_mut_ptr()) };
     assert_eq!(compressed(&image, Encoding::Bc1, BlockQuality::Normal).levels[0], expected);
     let mut expected = vec![0; 64 * 48];
@@ -157,7 +156,7 @@ fn opaque_blocks_are_opaque() {
     let image = image([64, 64], Channels::Rgb, noise, bytes);
     for quality in [BlockQuality::Fast, BlockQuality::Normal] {
         let decoded_pixels = decoded(&compressed(&image, Encoding::Bc7, quality));
-        // Where alpha shares its last bit with colours it may miss by one.
+        // If alpha shares its last bit with colors, it may differ by one.
         assert!(decoded_pixels.as_chunks::<4>().0.iter().all(|pixel| pixel[3] >= 254.0 / 255.0), "{quality:?}");
     }
 }
@@ -185,7 +184,7 @@ fn plain_pixels_are_as_they_were() {
     assert_eq!((half.levels[0].to_vec(), half.color_space), (vec![0x00, 0x38, 0x00, 0xC0], ColorSpace::Linear));
     let float = compressed(&light, of(2, Texel::F32), BlockQuality::Fast);
     assert_eq!(float.levels[0].to_vec(), [0.5_f32, 1.0, -2.0, 1.0].map(f32::to_le_bytes).concat());
-    // sRGB becomes light where samples are floats.
+    // sRGB becomes linear if samples are floats.
     let white = image([1, 1], Channels::Gray, |_, _, _| 188.0 / 255.0, bytes);
     let light = compressed(&white, of(1, Texel::F32), BlockQuality::Fast);
     let written = f32::from_le_bytes(light.levels[0][..4].try_into().unwrap());

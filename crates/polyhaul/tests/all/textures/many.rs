@@ -1,4 +1,4 @@
-//! Many images to a folder of textures: what is done, what is left out, what fails.
+//! Imports many images to a texture folder: new, unchanged and failed ones.
 
 use polyhaul::model::Encoding;
 use polyhaul::options::{Progress, RunOptions};
@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex};
 
 const MANIFEST: &str = ".polyhaul-textures";
 
-/// A TGA of two gray pixels.
+/// A TGA with two gray pixels.
 fn tga(first: u8, second: u8) -> Vec<u8> {
     vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, first, second]
 }
 
-/// Images in a folder, and a folder for textures.
+/// A folder of images, and a folder for textures.
 fn folder(test: &str, count: u8) -> (Folder, PathBuf, PathBuf) {
     let folder = Folder::new(test).unwrap();
     let from = folder.path().join("in");
@@ -51,7 +51,7 @@ fn folders_keep_their_places() {
     assert_eq!(names, expected.map(PathBuf::from));
     assert_eq!(counts(&from, &to), [6, 0, 0]);
     assert!(expected.iter().all(|name| to.join(name).with_extension("dds").is_file()));
-    // A file that is named goes to the folder itself.
+    // A file that is given directly is written to the folder itself.
     let single = find_images(&[from.join("deep/er/002.tga")]).unwrap();
     assert_eq!(single, [Source { path: from.join("deep/er/002.tga"), name: "002.tga".into(), found: None }]);
 }
@@ -71,7 +71,7 @@ fn what_did_not_change_is_left_out() {
     assert_eq!(import(&from, &to, &plain(), true).unwrap().counts(), [4, 0, 0]);
     let other = plain().with_mips(None);
     assert_eq!(import(&from, &to, &other, false).unwrap().counts(), [4, 0, 0]);
-    // The number of threads changes nothing.
+    // The number of threads does not matter.
     let run = RunOptions::default().with_threads(Some(3));
     assert_eq!(import(&from, &to, &other.with_run(run), false).unwrap().counts(), [0, 4, 0]);
 }
@@ -82,7 +82,7 @@ fn a_damaged_manifest_is_none() {
     assert_eq!(counts(&from, &to), [3, 0, 0]);
     let manifest = std::fs::read_to_string(to.join(MANIFEST)).unwrap();
     assert_eq!(manifest.lines().count(), 3);
-    // The last line is cut off, as when a machine stops.
+    // The last line is truncated, as after a crash.
     std::fs::write(to.join(MANIFEST), &manifest[..manifest.len() - 3]).unwrap();
     assert_eq!(counts(&from, &to), [1, 2, 0]);
     assert_eq!(std::fs::read_to_string(to.join(MANIFEST)).unwrap(), manifest);
@@ -110,7 +110,7 @@ fn a_bad_file_does_not_stop_the_others() {
     let seen = seen.into_inner().unwrap();
     assert_eq!(seen, [(PathBuf::from("000.tga"), ErrorKind::Malformed)]);
     assert!(!to.join("000.dds").exists());
-    // What failed is tried again, and the rest is there.
+    // Failed imports are tried again; the others are unchanged.
     assert_eq!(counts(&from, &to), [0, 4, 1]);
 }
 
@@ -185,7 +185,7 @@ fn channels_and_attributes_of_an_image_are_noted() {
 
 #[test]
 fn data_that_bytes_do_not_hold_is_noted() {
-    // A Radiance file of one pixel, whose brightness is 4: blocks of one channel have bytes.
+    // A Radiance file of one pixel with brightness 4: single-channel blocks store bytes.
     let folder = Folder::new("textures-data").unwrap();
     let path = folder.path().join("light.hdr");
     std::fs::write(&path, b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x83").unwrap();
@@ -193,7 +193,7 @@ fn data_that_bytes_do_not_hold_is_noted() {
     let options = TextureOptions::default().with_encoding(Some(Encoding::Bc4 { signed: false }));
     match polyhaul::textures::import_texture(polyhaul::Input::Path(path), output, &options) {
         Ok(made) => assert_eq!(made.report.warnings.counts()["cut-samples"], 3),
-        // There are systems without an encoder of blocks.
+        // Some systems have no block encoder.
         Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
     }
 }

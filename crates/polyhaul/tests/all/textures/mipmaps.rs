@@ -1,4 +1,4 @@
-//! Mip levels: what they must be by hand, what they must keep.
+//! Mip levels: handmade examples, and invariants.
 
 use super::{ALL_CHANNELS, bytes, floats, image, noise, threads, words};
 use polyhaul::ErrorKind;
@@ -62,20 +62,20 @@ fn four_pixels_by_hand() {
     let gray = four(&[0, 255, 255, 0], Channels::Gray);
     assert_eq!(base_samples(&gray, &plain), Samples::U8([188].into()));
     assert_eq!(base_samples(&Image { color_space: ColorSpace::Linear, ..gray }, &plain), Samples::U8([128].into()));
-    // One red pixel among green ones that nobody sees: half of them would be green.
+    // One red pixel among invisible green ones: half of the result would be green.
     let red = [255, 0, 0, 255, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0];
     let red = four(&red, Channels::Rgba);
     assert_eq!(base_samples(&red, &plain), Samples::U8([255, 0, 0, 64].into()));
     let unweighed = plain.with_weigh_by_alpha(Some(false));
     assert_eq!(base_samples(&red, &unweighed), Samples::U8([137, 225, 0, 64].into()));
-    // Nobody sees any of them: their colours count all the same.
+    // All are invisible, so their colors are used anyway.
     let hidden = four(&[10, 20, 30, 0].repeat(4), Channels::Rgba);
     assert_eq!(base_samples(&hidden, &plain), Samples::U8([10, 20, 30, 0].into()));
 }
 
 #[test]
 fn the_two_ways_to_halve_bytes_agree() {
-    // The same image as words goes the general way.
+    // The same image with 16 bits uses the general path.
     for channels in ALL_CHANNELS {
         for color_space in [ColorSpace::Srgb, ColorSpace::Linear] {
             let narrow = Image { color_space, ..image([32, 20], channels, noise, bytes) };
@@ -176,7 +176,7 @@ fn what_is_cut_out_does_not_shrink() {
     for level in &with_cutoff[..4] {
         assert!((share(&leaves) - share(level)).abs() < 0.08, "{} and {}", share(&leaves), share(level));
     }
-    // Colours are what they would be.
+    // Colors are unchanged.
     let Samples::U8(plain) = &plain[2].samples else { unreachable!() };
     let Samples::U8(with_cutoff) = &with_cutoff[2].samples else { unreachable!() };
     assert!(plain.as_chunks::<4>().0.iter().zip(with_cutoff.as_chunks::<4>().0).all(|(a, b)| a[..3] == b[..3]));

@@ -13,7 +13,7 @@ fn threads(count: usize) -> RunOptions {
     RunOptions::default().with_threads(Some(count))
 }
 
-/// An image of samples that a function gives: column, row, sample of the pixel.
+/// An image whose samples are computed by a function of column, row and sample number.
 fn image(
     [width, height]: [usize; 2],
     channels: Channels,
@@ -50,7 +50,7 @@ fn waves(x: usize, y: usize, number: usize) -> f32 {
     (0.5 + 0.2 * wave + edge).clamp(0.0, 1.0)
 }
 
-/// Anything, from a place.
+/// A pseudorandom value for a position.
 fn noise(x: usize, y: usize, number: usize) -> f32 {
     let hash = (x as u32).wrapping_mul(0x9E37_79B1) ^ (y as u32).wrapping_mul(0x85EB_CA77) ^ (number as u32 * 77);
     ((hash ^ hash >> 15).wrapping_mul(0x2C1B_3C6D) >> 8) as f32 / (1 << 24) as f32

@@ -1,4 +1,4 @@
-//! What Blender wrote comes back byte for byte, and its options are the oracle of ours.
+//! Blender's output is reproduced byte for byte; its options are the oracle for the library's options.
 
 use super::support::*;
 use polyhaul::WriteOptions;
@@ -10,7 +10,7 @@ fn golden(name: &str) -> String {
     without_comments(&fs::read_to_string(data("blender").join(name)).unwrap())
 }
 
-/// What becomes of Blender's default scene with these options.
+/// Writes Blender's default scene with these options.
 fn base_with(options: WriteOptions) -> String {
     text(&polyhaul::read(data("blender/opt_default.obj")).unwrap(), &with(options))
 }
@@ -19,7 +19,7 @@ fn base_with(options: WriteOptions) -> String {
 fn files_come_back_byte_for_byte() {
     let folder = new_folder();
     let mut options = WriteOptions::default();
-    // Blender states a missing material without a name.
+    // Blender writes a missing material without a name.
     options.scene.dialect = Dialect::Blender;
     for path in samples("blender") {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -68,7 +68,7 @@ fn without_materials_no_line_names_one() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
     let written = base_with(options);
     assert!(lines(&written, "usemtl").is_empty() && lines(&written, "mtllib").is_empty());
-    // Blender sorts faces by material only where it writes materials: the same lines in another order.
+    // Blender sorts faces by material only if it writes materials: the same lines in another order.
     let sorted = |text: &str, keyword: &str| {
         let mut sorted: Vec<String> = lines(text, keyword).into_iter().map(String::from).collect();
         sorted.sort();
@@ -113,7 +113,7 @@ fn groups_and_colors_can_be_left_out_again() {
     }
 }
 
-/// Blender rounds after it turns and scales, we turn and scale what it rounded.
+/// Blender rounds after transforming; the library transforms values that Blender rounded.
 #[test]
 fn axes_and_scale_are_blenders() {
     let axes = |forward_axis, up_axis| {
@@ -150,7 +150,7 @@ fn triangles_are_as_many_as_blenders() {
     let faces = lines(&written, "f");
     assert!(faces.iter().all(|face| face.split(' ').count() == 4));
     assert_eq!(faces.len(), lines(&expected, "f").len());
-    // Blender puts triangles in an order of its own, and with them all that hangs on it.
+    // Blender orders triangles differently, and everything that depends on them.
     for keyword in ["o", "v"] {
         assert_eq!(lines(&written, keyword), lines(&expected, keyword));
     }

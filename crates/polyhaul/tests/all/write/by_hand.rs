@@ -1,13 +1,13 @@
-//! Scenes that no file gives: several meshes, instances, parts, and names that would inject lines.
+//! Scenes that no file contains: several meshes, instances, sections, and names that would inject lines.
 
 use super::meaning::meaning;
 use super::support::*;
 use polyhaul::ErrorKind;
 use polyhaul::model::{Counts, Curve, Elements, Material, Mesh, Object, ObjectKind, Run, Scene, TextureMap};
 
-/// What is broken, and how.
+/// A fault, and how to create it.
 type Fault = (&'static str, fn(&mut Mesh));
-/// A place of a material that takes a text.
+/// A string in a material.
 type Place = (&'static str, fn(&mut Material, String));
 
 /// Two triangles over four positions, with a uv and a normal each.
@@ -86,7 +86,7 @@ fn an_instance_is_written_twice() {
     assert_eq!(lines(&written, "f")[3], "f 6/2/2 7/2/2 8/2/2");
 }
 
-/// Each object with all that its faces use.
+/// Each object with everything that its faces use.
 fn halves() -> Scene {
     let mut both = mesh(0.0);
     let other = mesh(5.0);
@@ -134,14 +134,14 @@ fn a_mesh_between_the_parts_of_another() {
     scene.meshes.push(painted(9.0));
     scene.objects.insert(1, whole("between", 1));
     check(&scene);
-    // The second half uses a position of the first: that works only where nothing stands between.
+    // The second half uses a position of the first, which requires that nothing is written between.
     scene.meshes[0].faces.corner_positions.to_mut().unwrap()[6] = 0;
     assert_eq!(try_bytes(&scene, &plain()).unwrap_err().kind(), ErrorKind::Usage);
     scene.objects.remove(1);
     check(&Scene { meshes: scene.meshes[..1].to_vec(), ..scene });
 }
 
-/// What an object uses of another is an error where it is not written along.
+/// Using an element of another object is an error if that object is not written.
 #[test]
 fn elements_of_others_are_refused() {
     let faults: [Fault; 6] = [
@@ -171,7 +171,7 @@ fn elements_of_others_are_refused() {
     }
 }
 
-/// The state of the mesh before must not reach into the next.
+/// The state of one mesh must not leak into the next.
 #[test]
 fn a_mesh_without_state_has_none() {
     let mut first = mesh(0.0);
@@ -202,7 +202,7 @@ fn sections_that_do_not_exist_are_refused() {
     }
 }
 
-/// Each of these, written as it is, would be something else than a name.
+/// Written unescaped, each of these would be more than a name.
 const NASTY: [&str; 9] = [
     "two\nv 9 9 9",
     "two\rv 9 9 9",
@@ -215,8 +215,8 @@ const NASTY: [&str; 9] = [
     "\u{85}\u{2028}",
 ];
 
-/// Writes a scene with a nasty name in some place: an error, or a file with the same faces and
-/// positions and as many names.
+/// Writes a scene with a hostile name somewhere: an error, or a file with the same faces and positions and as many
+/// names.
 #[track_caller]
 fn check_names(what: &str, place: impl Fn(&mut Scene, &str)) {
     for name in NASTY {
@@ -248,7 +248,7 @@ fn names_inject_nothing() {
     check_names("library", |scene, name| scene.material_libraries[0] = name.into());
 }
 
-/// A library with a nasty text in some place has the same materials when it is read again.
+/// A library with a hostile string somewhere has the same materials when it is read again.
 #[test]
 fn materials_inject_nothing() {
     let places: [Place; 6] = [

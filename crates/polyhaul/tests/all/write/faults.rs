@@ -1,4 +1,4 @@
-//! Writers that fail, and writes that are cancelled: an error, the old file, and nothing else.
+//! Failing writers, and cancelled writes: an error, the old file, and nothing else.
 
 use super::support::*;
 use polyhaul::model::Scene;
@@ -21,7 +21,7 @@ fn options(threads: usize, chunk_bytes: Option<usize>) -> WriteOptions {
     WriteOptions::default().with_run(run(threads, chunk_bytes))
 }
 
-/// Runs something that must not hang.
+/// Runs work that must not hang.
 fn in_time<T: Send + 'static>(what: String, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     let worker = std::thread::spawn(move || sender.send(work()));
@@ -32,7 +32,7 @@ fn in_time<T: Send + 'static>(what: String, work: impl FnOnce() -> T + Send + 's
     result.unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
-/// A writer that takes everything and fails when it is flushed.
+/// A writer that accepts everything and fails when it is flushed.
 struct FailsToFlush;
 
 impl Write for FailsToFlush {
@@ -123,7 +123,7 @@ fn a_job_cancelled_before_it_starts_does_nothing() {
     }
 }
 
-/// Cancelling at some moment: the old file or the whole new one, and the result says which.
+/// Cancellation at any time: the old file or the complete new one, in agreement with the result.
 #[test]
 fn a_cancel_at_any_moment_leaves_a_whole_file() {
     let folder = new_folder();
@@ -166,7 +166,7 @@ fn progress_grows_to_the_end() {
     }
 }
 
-/// A report says what was written.
+/// A report lists the written files.
 #[test]
 fn the_report_counts_all_bytes() {
     let folder = new_folder();
@@ -178,7 +178,7 @@ fn the_report_counts_all_bytes() {
     assert_eq!(report.threads, 2);
 }
 
-/// A failure after the library is complete leaves both old files.
+/// A failure after the library is complete preserves both old files.
 #[cfg(unix)]
 #[test]
 fn a_library_that_cannot_be_written_leaves_both_old_files() {

@@ -1,23 +1,22 @@
-//! Random scenes with everything that OBJ can say, made as a file would say it: in some order.
+//! Random scenes with everything that OBJ can store, in the order of a file.
 
 use super::support::Random;
 use polyhaul::model::{Array, Counts, Curve, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 
-/// What a scene may have beyond faces.
+/// Optional content of a scene beyond faces.
 #[derive(Clone, Copy)]
 pub struct SceneSpec {
-    /// Objects of one mesh.
+    /// Number of objects of one mesh.
     pub objects: usize,
-    /// Things per object, of all kinds together, at most.
+    /// Maximum number of elements per object, of all kinds together.
     pub things: usize,
     pub lines_and_points: bool,
     pub curves: bool,
-    /// Corners of one element with different indices.
+    /// Whether corners of an element mix different indices.
     pub mixed: bool,
-    /// Objects started by a `g`.
+    /// Whether some objects are started by a `g`.
     pub group_objects: bool,
-    /// State that no element says before the first change: a line without a material after a face
-    /// with one.
+    /// State that no element has before its first change: a line without a material after a face with one.
     pub late_state: bool,
 }
 
@@ -33,7 +32,7 @@ pub const ALL: SceneSpec = SceneSpec {
 
 const NAMES: [&str; 7] = ["a", "b c", "x#y", "\u{fc}ber \u{1f600}", "1 2 3", "v", "tab\there"];
 
-/// A scene of one mesh whose objects follow one another.
+/// A scene with one mesh, whose objects are consecutive.
 pub fn scene(random: &mut Random, spec: SceneSpec) -> Scene {
     let mut maker = Maker { random: random.clone(), spec, mesh: Mesh::default(), sizes: Default::default() };
     let mut objects = Vec::new();
@@ -44,7 +43,7 @@ pub fn scene(random: &mut Random, spec: SceneSpec) -> Scene {
         maker.state(2);
     }
     for number in 0..maker.random.below(spec.objects + 1) {
-        // A group right after an `o` is a group of that object, and not an object.
+        // A group directly after an `o` is a group of that object, not a separate object.
         let after_empty = objects.last().is_some_and(|object: &Object| object.start == object.end);
         let object = maker.object(number, spec.group_objects && !after_empty);
         objects.push(object);
@@ -59,7 +58,7 @@ struct Maker {
     random: Random,
     spec: SceneSpec,
     mesh: Mesh,
-    /// How many corners each face and each line will have: they can only be chosen at the end.
+    /// Number of corners of each face and line, whose indices can only be chosen at the end.
     sizes: [Vec<usize>; 2],
 }
 
@@ -79,7 +78,7 @@ impl Maker {
         };
         let mut name = if kind == ObjectKind::Unnamed { String::new() } else { format!("o{number}") };
         if kind == ObjectKind::Group {
-            // Right before its own positions, and a group of its elements too.
+            // Directly before its own positions, and before a group of its elements.
             let value = self.random.below(self.mesh.groups.len()) as u32;
             name = self.mesh.groups[value as usize].clone();
             self.mesh.group_runs.push(Run { at: start, value });
@@ -116,7 +115,7 @@ impl Maker {
         }
     }
 
-    /// Short in base 2, so that fixed digits keep it.
+    /// Short in base 2, so that fixed digits preserve it.
     fn number(&mut self) -> f32 {
         (self.random.below(4001) as f32 - 2000.0) / 16.0
     }
@@ -139,7 +138,7 @@ impl Maker {
         }
     }
 
-    /// A curve over the positions that come with it, and those before.
+    /// A curve over its own positions, and earlier ones.
     fn curve(&mut self) {
         let at = self.counts();
         (0..1 + self.random.below(5)).for_each(|_| self.position());
@@ -151,7 +150,7 @@ impl Maker {
         self.mesh.curves.push(Curve { degree, rational, range: [0.0, 4.5], control_points, knots, at });
     }
 
-    /// Adds the content that depends on the number of positions, uvs and normals.
+    /// Adds content that depends on the number of positions, uvs and normals.
     fn fill(&mut self) {
         let positions = self.mesh.positions.len();
         let uvs = self.mesh.uvs.len();
@@ -211,8 +210,7 @@ impl Maker {
     }
 }
 
-/// Objects that bring their own elements along, out of order, some of them twice, in up to three
-/// meshes.
+/// Objects with their own elements, out of order, some of them twice, in up to three meshes.
 pub fn scattered(random: &mut Random) -> Scene {
     let mut result = Scene::default();
     for mesh in 0..1 + random.below(3) {
@@ -278,7 +276,7 @@ fn append_elements(elements: &mut Elements, other: &Elements, base: Counts) {
     optional(&mut elements.corner_normals, &moved(&other.corner_normals, base.normals), before, after, NONE);
 }
 
-/// Appends to an array that is empty or full; `missing` fills the gaps.
+/// Appends to an array that is empty or full; `missing` fills gaps.
 fn optional<T: Copy>(values: &mut Array<T>, other: &[T], before: usize, after: usize, missing: T) {
     if !values.is_empty() || !other.is_empty() {
         let values = values.to_mut().unwrap();

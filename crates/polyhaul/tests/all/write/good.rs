@@ -1,4 +1,4 @@
-//! Files of other programs: read, written and read again they are the same model.
+//! Files of other programs: read, written and read again, they are the same model.
 
 use super::meaning::meaning;
 use super::support::*;
@@ -6,14 +6,14 @@ use polyhaul::WriteOptions;
 use polyhaul::model::{Material, Scene};
 use std::collections::BTreeMap;
 
-/// Writes into a folder, and reads again.
+/// Writes to a folder, and reads again.
 fn pass(scene: &Scene, folder: &Folder, name: &str, options: &WriteOptions) -> Scene {
     let path = folder.join(name);
     polyhaul::Writer::new(&path).options(options).scene(scene).unwrap();
     polyhaul::read(path).unwrap_or_else(|error| panic!("{error}\n{}", folder.text(name)))
 }
 
-/// The materials, by name. Files of textures that exist are named from elsewhere in another folder.
+/// The materials by name. In another folder, names of existing texture files change.
 fn materials(scene: &Scene) -> BTreeMap<String, String> {
     let used = scene.materials.iter().filter(|material| !material.missing || !material.name.is_empty());
     let shown = |material: &Material| {
@@ -76,7 +76,7 @@ impl MapText for Vec<String> {
     }
 }
 
-/// What the reader left out of hostile files is left out; what it kept can be written and read.
+/// Content dropped from hostile files stays dropped; the rest can be written and read.
 #[test]
 fn what_was_read_of_bad_files_can_be_written() {
     let options = polyhaul::ReadOptions::default().with_on_error(polyhaul::options::OnError::Warn);
@@ -96,7 +96,7 @@ fn what_was_read_of_bad_files_can_be_written() {
     assert!(count > 20, "{count}");
 }
 
-/// Texts that are hard to write again.
+/// Texts that are hard to write.
 #[test]
 fn hard_texts_come_back() {
     let curve = "curv 0 1 -2 -1\nparm u 0 0 1 1\nend\n";
@@ -125,7 +125,7 @@ fn two_curves_of_one_type_come_back() {
     check_text(&format!("cstype bspline\ndeg 1\nv 0 0 0\nv 1 0 0\n{curve}v 2 0 0\nv 3 0 0\n{curve}"));
 }
 
-/// A blank after the backslash makes it a part of the name; without it the line would go on.
+/// A blank after the backslash makes it part of the name; without it, the line would continue.
 #[test]
 fn names_that_end_in_a_backslash_come_back() {
     check_text("o tail\\ \nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");

@@ -1,4 +1,4 @@
-//! Where the material library goes and what it is called.
+//! Location and name of the material library.
 
 use super::support::*;
 use polyhaul::WriteOptions;
@@ -28,7 +28,7 @@ fn scene(libraries: &[&str], materials: &[&str]) -> Scene {
 
 const RED: &str = "# polyhaul MTL File\n\nnewmtl red\nKd 0.500000 0.500000 0.500000\n";
 
-/// What is in the folder after writing `out.obj` into it, and the `mtllib` line.
+/// The folder's files after writing `out.obj` to it, and the `mtllib` line.
 #[track_caller]
 fn written(folder: &Folder, scene: &Scene) -> (Vec<String>, String) {
     polyhaul::write(scene, folder.join("out.obj")).unwrap();
@@ -86,7 +86,7 @@ fn a_folder_or_a_link_of_its_name_is_left_alone() {
     expect(written, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
 }
 
-/// A link that leads out of the folder, to nothing yet, must not be followed: the name came out of a file.
+/// A dangling link that leads out of the folder must not be followed: the name came from a file.
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_outside_is_not_followed() {
@@ -104,8 +104,7 @@ fn several_libraries_become_one() {
     expect(written, &["out.mtl", "out.obj"], "mtllib out.mtl");
 }
 
-/// Whatever the name, the file lies in the scene's folder or is not written, and the name that the
-/// scene says leads to the materials.
+/// For any name, the file is in the scene's folder or not written, and the name in the scene leads to the materials.
 #[test]
 fn it_never_leaves_the_folder() {
     let names = [
@@ -135,7 +134,7 @@ fn it_never_leaves_the_folder() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What is wrong with a scene that says this name, once it is written.
+/// Describes the fault of a written scene with this library name, if any.
 fn wrong_place(name: &str) -> Option<String> {
     let parent = new_folder();
     fs::create_dir(parent.join("inner")).unwrap();
@@ -166,7 +165,7 @@ fn a_name_that_is_too_long_is_not_kept() {
     expect(written(&folder, &scene(&[&name], &["red"])), &["out.mtl", "out.obj"], "mtllib out.mtl");
 }
 
-/// The library must not take the place of the scene that names it.
+/// The library must not replace the scene that refers to it.
 #[test]
 fn a_library_that_is_called_like_the_scene_gets_another_name() {
     let folder = new_folder();
@@ -222,7 +221,7 @@ fn streams_name_it_and_write_none() {
     assert!(lines(&text(&scene(&[], &["red"]), &plain()), "mtllib").is_empty());
 }
 
-/// Nothing is known of what a stream refers to; the file that is written still refers to it.
+/// A stream's references are unknown; the written file still refers to them.
 #[test]
 fn a_scene_from_a_stream_keeps_its_reference() {
     let folder = new_folder();
@@ -231,7 +230,7 @@ fn a_scene_from_a_stream_keeps_its_reference() {
     expect(written(&folder, &scene), &["all.mtl", "out.obj"], "mtllib all.mtl");
 }
 
-/// Converting a scene in its own folder under another name does not harm the first.
+/// Converting a scene in its own folder under another name does not damage the original.
 #[test]
 fn a_copy_beside_the_scene_leaves_its_library_alone() {
     let folder = new_folder();
@@ -245,7 +244,7 @@ fn a_copy_beside_the_scene_leaves_its_library_alone() {
     assert_eq!(again.materials, polyhaul::read(scene).unwrap().materials);
 }
 
-/// Names with spaces are one name, also where they are read again.
+/// Names with spaces are single names, also when they are read again.
 #[test]
 fn a_name_with_spaces_leads_to_the_materials() {
     for name in ["my scene.mtl", "a.mtl b.mtl", "a.mtl copy"] {
@@ -259,7 +258,7 @@ fn a_name_with_spaces_leads_to_the_materials() {
     assert!(!polyhaul::read(folder.join("my own scene.obj")).unwrap().materials[0].missing);
 }
 
-/// Found by fuzzing: a name of nothing left a space at the end of the line, which reading dropped.
+/// Found by fuzzing: an empty name left a space at the end of the line, which reading dropped.
 #[test]
 fn empty_names_of_libraries_leave_no_spaces() {
     let written = text(&scene(&["", "a.mtl", "", "b.mtl", ""], &["?x"]), &plain());

@@ -1,13 +1,13 @@
-//! What a scene says, one line per thing: the same for two scenes that mean the same.
+//! Formats the content of a scene, one line per element: equal for scenes with the same meaning.
 //!
-//! Runs become what each element is in, sections become lists, and indices are those of a file that
-//! holds the objects one after another. It shares no code with the writer.
+//! Runs become the state of each element, sections become lists, and indices are those of a file with consecutive
+//! objects. Shares no code with the writer.
 
 use polyhaul::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind, Run, Scene};
 
 type Key = fn(&Counts) -> u32;
 
-/// Every object with all of its elements.
+/// Formats every object with all of its elements.
 pub fn meaning(scene: &Scene) -> String {
     let objects = match scene.objects.as_slice() {
         [] => scene.meshes.iter().enumerate().map(|(number, mesh)| whole(number, mesh)).collect(),
@@ -60,7 +60,7 @@ fn arrays(mesh: &Mesh, object: &Object, out: &mut Vec<String>) {
     for i in start.positions as usize..end.positions as usize {
         let weight = mesh.position_weights.get(i).copied().unwrap_or(1.0);
         let color = mesh.colors.get(i).filter(|color| !color.iter().all(|c| c.is_nan()));
-        // A position has a weight or a color, and colors of a file are opaque.
+        // A position has a weight or a color, and colors in a file are opaque.
         let color = color.map(|color| &color[..3]);
         let weight = if color.is_some() { 1.0 } else { weight };
         out.push(format!("position {:?} {weight:?} {color:?}", mesh.positions[i]));
@@ -98,7 +98,7 @@ impl Say<'_> {
         }
     }
 
-    /// The material, group and smoothing group of an element; what is not said is empty, or off.
+    /// Material, group and smoothing group of an element; empty or off if unset.
     fn state(&self, key: Key, index: u32) -> String {
         let held = |runs: &[Run]| runs.iter().rfind(|run| key(&run.at) <= index).map(|run| run.value);
         let material = held(&self.mesh.material_runs).map_or("", |value| &self.scene.materials[value as usize].name);

@@ -1,6 +1,6 @@
 //! Independent tests of writing.
 //!
-//! `support` has what all of them use, `generate` makes scenes, `meaning` says what a scene says.
+//! `support` has shared helpers, `generate` generates scenes, and `meaning` formats their content.
 
 mod blender;
 mod by_hand;

@@ -1,4 +1,4 @@
-//! The shortest numbers read back as the same bits.
+//! Shortest numbers are read back with the same bits.
 
 use super::support::*;
 use polyhaul::model::{Mesh, Scene};
@@ -46,7 +46,7 @@ fn values() -> Vec<f32> {
     values
 }
 
-/// The values in every place where a number may stand.
+/// The values in every place for a number.
 fn scene(colored: bool) -> Scene {
     let values = values();
     let rows: Vec<[f32; 3]> = values.chunks_exact(3).map(|row| [row[0], row[1], row[2]]).collect();

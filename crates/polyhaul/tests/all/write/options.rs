@@ -1,4 +1,4 @@
-//! Every option of writing has its effect, and no other.
+//! Every write option has its effect, and no other.
 
 use super::support::*;
 use crate::support::{scene_of, square};
@@ -51,7 +51,7 @@ fn both(change: impl FnOnce(&mut WriteOptions)) -> (String, String) {
     (text(&scene(), &with(options)), text(&scene(), &plain()))
 }
 
-/// The text without the lines of these keywords.
+/// The text without lines that start with these keywords.
 fn less(text: &str, keywords: &[&str]) -> String {
     let is_kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
     text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
@@ -127,7 +127,7 @@ fn colors_can_be_left_out() {
     assert_eq!(changed, usual.replace(" 1.0000 0.5000 0.2500 0.5000\n", "\n").replace(" 1.0000 0.5000 0.2500\n", "\n"));
 }
 
-/// The positions of curves stay: other elements may use them.
+/// Positions of curves are kept: other elements may use them.
 #[test]
 fn curves_can_be_left_out() {
     let (changed, usual) = both(|options| options.obj.curves = false);
@@ -258,7 +258,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!((folder.names(), folder.text("a.obj")), (vec!["a.obj".to_owned()], "old".to_owned()));
 }
 
-/// Chunks of odd sizes, and no memory at all to speak of.
+/// Chunks of odd sizes, and almost no memory.
 #[test]
 fn odd_sizes_do_no_harm() {
     let expected = bytes(&scene(), &plain());

@@ -1,4 +1,4 @@
-//! Random scenes are read back as what they were, whatever the threads and the chunks.
+//! Random scenes are read back unchanged, for any threads and chunks.
 
 use super::generate::{self, ALL, SceneSpec};
 use super::meaning::meaning;

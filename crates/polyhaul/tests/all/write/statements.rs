@@ -1,4 +1,4 @@
-//! State lines that stand in a row, that repeat what holds, or that no element follows: all come back.
+//! Consecutive, repeated or unused state lines are all preserved.
 
 use super::support::*;
 use polyhaul::WriteOptions;
@@ -19,7 +19,7 @@ fn comes_back(statements: &str) {
 fn bytes_of(text: &str, options: &polyhaul::WriteOptions) -> String {
     let scene = read(text);
     let written = super::support::text(&scene, options);
-    // In pieces of any size.
+    // In chunks of any size.
     for chunk_bytes in [1, 20] {
         let mut small = options.clone();
         small.run.chunk_bytes = Some(chunk_bytes);
@@ -81,7 +81,7 @@ fn statements_are_left_to_the_options() {
     assert!(lines(&materials, "usemtl").is_empty() && lines(&materials, "g").len() == 3);
 }
 
-/// A section that is written by itself takes no statements of others along, and the time is linear.
+/// A section written separately includes no statements of others, and takes linear time.
 #[test]
 fn many_statements_without_elements_are_no_squares() {
     let text = format!("{}{HEAD}f 1 2 3\n", "g a\no b\n".repeat(20_000));

@@ -1,4 +1,4 @@
-//! What the tests of writing share: options, folders, samples; the rest is testkit's.
+//! Shared options, folders and samples for tests of writing; the test kit has everything else.
 
 pub use polyhaul_testkit::corpus::Folder;
 pub use polyhaul_testkit::output::*;
@@ -17,12 +17,12 @@ pub fn with(options: WriteOptions) -> WriteOptions {
     options.with_run(run(1, None))
 }
 
-/// The options for one thread.
+/// Options for one thread.
 pub fn plain() -> WriteOptions {
     with(WriteOptions::default())
 }
 
-/// The options for one thread, with these digits of all numbers.
+/// Options for one thread, with these digits for all numbers.
 pub fn with_digits(digits: Digits) -> WriteOptions {
     let digits = Some(digits);
     let obj = ObjWriteOptions::default().with_position_digits(digits).with_uv_digits(digits);
@@ -43,7 +43,7 @@ pub fn read(text: impl Into<Vec<u8>>) -> Scene {
     parse(text).unwrap()
 }
 
-/// Scenes as text, since not a number is not equal to itself.
+/// Compares scenes as text, since NaN does not equal itself.
 #[track_caller]
 pub fn assert_same(actual: &Scene, expected: &Scene, what: &str) {
     let actual = format!("{actual:#?}");
@@ -51,19 +51,19 @@ pub fn assert_same(actual: &Scene, expected: &Scene, what: &str) {
     assert!(actual == expected, "{what}: {}", difference(&actual, &expected));
 }
 
-/// A folder of the test data below `testdata/obj`.
+/// A test data folder below `testdata/obj`.
 pub fn data(name: &str) -> PathBuf {
     corpus::root().join("obj").join(name)
 }
 
-/// All `.obj` files below a folder of the test data, by name.
+/// All `.obj` files below a test data folder, sorted by name.
 pub fn samples(folder: &str) -> Vec<PathBuf> {
     let samples = corpus::samples(&format!("obj/{folder}"), "obj");
     assert!(samples.len() > 9, "{folder}: {samples:?}");
     samples.into_iter().map(|sample| sample.path).collect()
 }
 
-/// An empty folder for one test, which goes away at the end.
+/// An empty folder for one test, removed at the end.
 pub fn new_folder() -> Folder {
     Folder::new("write").unwrap()
 }

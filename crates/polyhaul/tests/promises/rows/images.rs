@@ -15,7 +15,7 @@ use polyhaul_testkit::images;
 const IMAGE: Samples =
     Samples { readings: &[Reading::Image], has_place: has_offset, prefix: is_whole_image, ..NO_SAMPLES };
 
-/// A prefix that is read has all pixels. Whether colors are premultiplied may be stored behind them.
+/// A prefix that is read has all pixels. Whether colors are premultiplied may be stored after them.
 fn is_whole_image(prefix: &Prefix<'_>) -> Option<String> {
     let Content::Image(whole) = prefix.whole else { return None };
     let Content::Image(content) = prefix.content else { return None };
@@ -23,7 +23,7 @@ fn is_whole_image(prefix: &Prefix<'_>) -> Option<String> {
     (pixels(whole) != pixels(content)).then(|| "other pixels were read".into())
 }
 
-/// Images that the test kit makes, of a format.
+/// Images of a format that the test kit generates.
 fn made_of(format: Format) -> Vec<Sample> {
     let made = images::made().into_iter().filter(|picture| picture.format == format);
     made.map(|picture| good(picture.name, picture.bytes)).collect()
@@ -39,7 +39,7 @@ fn shapes_of(format: Format) -> Vec<Shape> {
     shapes.map(|(name, _, make)| shape(*name, make)).collect()
 }
 
-/// The limit of pixels for each file that must be readable. Each four channels count as an image.
+/// The pixel limit of each file that must be readable. Every four channels count as an image.
 fn pixel_limits(row: &Samples) -> Vec<LimitSample> {
     let samples = row.good().into_iter().filter(|sample| sample.bytes.len() < 60_000);
     let limit = |sample: Sample| {
@@ -53,7 +53,7 @@ fn pixel_limits(row: &Samples) -> Vec<LimitSample> {
     samples.map(limit).collect()
 }
 
-/// A written image of about so many bytes without compression.
+/// Writes an uncompressed image of about the given size.
 fn written(format: Format, channels: Channels) -> Shape {
     shape(format!("{channels:?}"), move |size| {
         image_file(format, &image(50, size / 50 / channels.count(), channels), ImageWriteOptions::default())
@@ -91,13 +91,13 @@ pub const PNG: Samples = Samples {
     file_name: "x.png",
     folders: &[("png/good", "png"), ("png/bad", "png"), ("png/regression", "png")],
     is_refused: |name| {
-        // What takes much memory is no fault.
+        // Taking much memory is not a fault.
         let is_right = ["bomb_10000", "iccp_bomb", "idat_long", "ztxt_bomb"].iter().any(|file| name.contains(file));
         name.contains("/bad/") && !is_right
     },
     limits: || {
         let mut limits = pixel_limits(&PNG);
-        // 546,000,000 bytes of pixels, of which the file has none.
+        // Declares 546,000,000 bytes of pixels, and has none.
         let pixels =
             png(&[chunk(b"IHDR", &[&13_000_u32.to_be_bytes()[..], &14_000_u32.to_be_bytes(), &[8, 2, 0, 0, 0]])]);
         let needed = 3 * 13_000 * 14_000_u64 / pixels.len() as u64;
@@ -137,7 +137,7 @@ pub const PNG: Samples = Samples {
     ..IMAGE
 };
 
-/// A chunk with its checksum.
+/// Creates a chunk with its checksum.
 fn chunk(kind: &[u8; 4], parts: &[&[u8]]) -> Vec<u8> {
     let data = parts.concat();
     let crc = !kind.iter().chain(&data).fold(u32::MAX, |crc, byte| {
@@ -146,7 +146,7 @@ fn chunk(kind: &[u8; 4], parts: &[&[u8]]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes()[..], kind, &data, &crc.to_be_bytes()].concat()
 }
 
-/// A file of these chunks between the signature and the end.
+/// Creates a file with these chunks between the signature and the end.
 fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n".to_vec(), chunks.concat(), chunk(b"IEND", &[])].concat()
 }
@@ -195,7 +195,7 @@ pub const JPEG: Samples = Samples {
 
 pub const EXR: Samples = Samples {
     format: Format::Exr,
-    // Of a file with several parts, a damaged window of one part makes room for rows in all of them.
+    // In a file with several parts, a damaged window of one part allocates rows in all of them.
     known_excess: 128 << 20,
     file_name: "x.exr",
     folders: &[("exr/good", "exr"), ("exr/bad", "exr"), ("exr/regression", "exr")],
@@ -210,7 +210,7 @@ pub const EXR: Samples = Samples {
                 .with("name", "string", name.as_bytes())
                 .with("type", "string", b"scanlineimage")
         });
-        // The last row is a word for its number, one for its size, and two pixels of 2 bytes.
+        // The last row consists of a word for its number, one for its size, and two pixels of 2 bytes.
         let rows = exr(&[ExrPart::new(2, 2, vec![halves("Y", 1)])]);
         let last_row = rows.len() - 12;
         vec![
@@ -223,7 +223,7 @@ pub const EXR: Samples = Samples {
         let mut limits = pixel_limits(&EXR);
         let part = ExrPart::new(2, 2, vec![ExrChannel::new("Y", 1, |_, _| 0)]);
         let long = exr(&[part.with("comments", "string", &[b'c'; 5000])]);
-        // Behind the header are the offsets of two rows, and two rows of two pixels.
+        // The header is followed by the offsets of two rows, and two rows of two pixels.
         let header_bytes = long.len() - 2 * 8 - 2 * (8 + 4);
         limits.push(limited("header_bytes", header_bytes as u64, long));
         limits
@@ -308,7 +308,7 @@ pub const BMP: Samples = Samples {
     ..IMAGE
 };
 
-/// A bitmap of 8 bits in runs, with four colors.
+/// A run-length encoded 8-bit bitmap with four colors.
 fn bmp_in_runs(width: u32, height: u32, runs: &[u8]) -> Vec<u8> {
     let words = [0, 0, 70, 40, width, height, 8 << 16 | 1, 1, 0, 0, 0, 4, 0];
     let words: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
@@ -351,7 +351,7 @@ pub const PSD: Samples = Samples {
     ..IMAGE
 };
 
-/// A gray document of 8 bits, without resources and layers.
+/// An 8-bit grayscale document without resources and layers.
 fn psd([width, height]: [u32; 2], channels: u16, method: u16, pixels: &[u8]) -> Vec<u8> {
     let header = [
         &b"8BPS\0\x01\0\0\0\0\0\0"[..],

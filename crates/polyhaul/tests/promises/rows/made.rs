@@ -1,4 +1,4 @@
-//! Files that the library writes, for samples of any size.
+//! Files written by the library, as samples of any size.
 
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples, Scene, Texture};
 use polyhaul::options::ImageWriteOptions;
@@ -6,12 +6,12 @@ use polyhaul::{Format, Output, WriteOptions, Writer};
 use polyhaul_testkit::output::{Shared, bytes};
 pub use polyhaul_testkit::scene::splats;
 
-/// A scene as a file.
+/// Writes a scene to memory.
 pub fn scene_file(format: Format, scene: &Scene) -> Vec<u8> {
     bytes(scene, &WriteOptions::default().with_format(Some(format)))
 }
 
-/// A byte that looks random.
+/// A pseudorandom byte.
 fn noise(index: usize) -> u8 {
     (index.wrapping_mul(2_654_435_761) >> 11) as u8
 }
@@ -22,7 +22,7 @@ pub fn image(width: usize, height: usize, channels: Channels) -> Image {
     Image { width, height, channels, samples: Samples::U8(samples.into()), ..Image::default() }
 }
 
-/// An image as a file.
+/// Writes an image to memory.
 pub fn image_file(format: Format, image: &Image, style: ImageWriteOptions) -> Vec<u8> {
     let shared = Shared::default();
     let options = WriteOptions::default().with_format(Some(format)).with_image(style);
@@ -49,7 +49,7 @@ pub fn texture(encoding: Encoding, side: usize, levels: usize) -> Texture {
     texture
 }
 
-/// A texture as a file.
+/// Writes a texture to memory.
 pub fn texture_file(format: Format, texture: &Texture, style: ImageWriteOptions) -> Vec<u8> {
     let shared = Shared::default();
     let options = WriteOptions::default().with_format(Some(format)).with_image(style);
@@ -57,13 +57,13 @@ pub fn texture_file(format: Format, texture: &Texture, style: ImageWriteOptions)
     shared.take()
 }
 
-/// Puts a little-endian word into a file.
+/// Replaces a little-endian word in a file.
 pub fn with_word(mut bytes: Vec<u8>, offset: usize, word: u32) -> Vec<u8> {
     bytes[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
     bytes
 }
 
-/// Puts bytes into a file.
+/// Replaces bytes in a file.
 pub fn with_bytes(mut bytes: Vec<u8>, offset: usize, new: &[u8]) -> Vec<u8> {
     bytes[offset..offset + new.len()].copy_from_slice(new);
     bytes

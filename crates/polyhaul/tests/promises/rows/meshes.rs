@@ -13,7 +13,7 @@ pub const PLY: Samples = Samples {
     readings: &[Reading::Tables, Reading::Scene],
     folders: &[("ply/good", "ply"), ("ply/bad", "ply"), ("ply/regression", "ply")],
     made: ply_made,
-    // What is cut off is a part of the last number, or white space.
+    // The cut-off end is part of the last number, or white space.
     has_place: has_line_or_offset,
     prefix: has_all_rows,
     limits: ply_limits,
@@ -31,7 +31,7 @@ fn ply(encoding: &str, lines: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
 const MESH: &str = "element vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 2\n\
                     property list uchar int vertex_indices\n";
 
-/// Rows of [`MESH`] in which more than one thing is wrong, or lines are not rows.
+/// Rows of [`MESH`] with several faults, or with lines that are not rows.
 const ROWS: [&str; 12] = [
     "0 0 0\n1 1 1\n2 2 2\n3 0 1 9\n3 0 x 2\n",
     "0 0 0\n1 1 1\n2 2 2\n3 0 1 2\n3 0 1 9 3 0 0 0\n",
@@ -47,7 +47,7 @@ const ROWS: [&str; 12] = [
     "1e5 nan inf\n.5 -5. +1\n1e999 1e-999 00000000000000000000001\n3 0 01 +2\n3 0 0 0\n",
 ];
 
-/// Faces of which all but one are like the first, with a flaw before it or behind it.
+/// Faces of which all but one are alike, with a flaw before or after that one.
 fn odd_row(odd: u16, flaw: Option<u16>) -> Vec<u8> {
     let lines = "element vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 60\n\
                  property list uchar int vertex_indices\nproperty short id\nproperty list ushort double more\n\
@@ -181,7 +181,7 @@ pub const STL: Samples = Samples {
             ),
         ]
     },
-    // Without its size, a file that begins like text is text.
+    // Without its size, a file that starts like text is text.
     is_same_streamed: |bytes| !bytes.trim_ascii_start().to_ascii_lowercase().starts_with(b"solid"),
     has_place: has_line_or_offset,
     prefix: stl_prefix,
@@ -213,7 +213,7 @@ pub const STL: Samples = Samples {
 
 const FACET: &str = "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nendloop\nendfacet\n";
 
-/// A binary file that declares `declared` triangles, and has `count`.
+/// A binary file that declares `declared` triangles but has `count`.
 fn triangles(declared: u32, count: usize) -> Vec<u8> {
     let rows = (0..count).flat_map(|row| {
         let values = (0..12).map(move |value| (row * 12 + value) as f32 * 0.37);
@@ -222,7 +222,7 @@ fn triangles(declared: u32, count: usize) -> Vec<u8> {
     [vec![b' '; 80], declared.to_le_bytes().into(), rows.collect()].concat()
 }
 
-/// Text does not declare how many solids it has: a cut inside one is noted, and one behind a solid is a file.
+/// Text does not declare the number of solids: a cut inside a solid is a warning, a cut after it is a valid file.
 fn stl_prefix(prefix: &Prefix<'_>) -> Option<String> {
     let start = prefix.bytes.trim_ascii_start().get(..5);
     let is_text = start.is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));

@@ -1,5 +1,4 @@
-//! The table of samples: a row for each format, in the order of the registry, and one for each kind of file that a
-//! format's files refer to.
+//! The table of samples: a row for each format, in the order of the registry, and one for each kind of referenced file.
 
 mod images;
 mod made;
@@ -46,18 +45,18 @@ pub const ROWS: &[&Samples] = &[
     &splats::SOG_FILES,
 ];
 
-/// The rows of the format with this name, in which `_` stands for `.`.
+/// Rows of the format with this name, with `_` in place of `.`.
 pub fn of(format: &str) -> Vec<&'static Samples> {
     let is_named = |row: &&&Samples| row.format.name().replace('.', "_") == format;
     ROWS.iter().filter(is_named).copied().collect()
 }
 
-/// No strict prefix of a file is a file.
+/// No strict prefix of a file is valid.
 fn is_never_read(_: &Prefix<'_>) -> Option<String> {
     Some("a part of the file was read".into())
 }
 
-/// A prefix that is read has as many rows of each kind as the whole file.
+/// A prefix that is read has as many rows of each kind as the complete file.
 fn has_all_rows(prefix: &Prefix<'_>) -> Option<String> {
     let [expected, counts] = [prefix.whole.counts(), prefix.content.counts()];
     (counts != expected).then(|| format!("{counts:?} rows of {expected:?}"))

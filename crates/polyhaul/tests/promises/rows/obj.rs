@@ -1,4 +1,4 @@
-//! OBJ, and the material libraries that it names.
+//! OBJ, and its material libraries.
 
 use crate::content::{Content, Reading};
 use crate::samples::{
@@ -7,7 +7,7 @@ use crate::samples::{
 use polyhaul_testkit::generate::Shape;
 use polyhaul_testkit::naive;
 
-/// Files among those for faults that are odd, but right.
+/// Files among the faulty ones that are odd but valid.
 const ODD: [&str; 6] = ["bom_crlf", "continuation_", "digits_", "empty", "longline_", "/mtl_"];
 
 pub const OBJ: Samples = Samples {
@@ -16,7 +16,7 @@ pub const OBJ: Samples = Samples {
     folders: &[("obj/good", "obj"), ("obj/bad", "obj"), ("obj/blender", "obj"), ("obj/regression", "obj")],
     is_refused: |name| name.contains("/bad/") && !ODD.iter().any(|file| name.contains(file)),
     made,
-    // Libraries are found beside files only; they have rows of their own.
+    // Libraries are only found next to files; they have rows of their own.
     options: |options| options.load_materials = false,
     has_place: has_line_or_offset,
     prefix: declares_all,
@@ -47,7 +47,7 @@ pub const MTL: Samples = Samples {
     ..NO_SAMPLES
 };
 
-/// Texts that name several libraries, for limits on their number.
+/// Texts that refer to several libraries, for limits on their number.
 pub const LIBRARIES: Samples = Samples {
     part: "libraries",
     file_name: "x.obj",
@@ -66,7 +66,7 @@ pub const LIBRARIES: Samples = Samples {
     ..NO_SAMPLES
 };
 
-/// Texts in which the order of messages depends on more than one part of the reader.
+/// Texts for which the order of messages depends on several parts of the reader.
 const MIXED: [&[u8]; 14] = [
     b"#MRGB zz\nv 1\n",
     b"curv 1\nv 1\n",
@@ -84,7 +84,7 @@ const MIXED: [&[u8]; 14] = [
     b"#MRGB ffffffff\nv 0 0 0\n#MRGB ff112233ff112233\nv 1 1 1\n#MRGB ff445566\n",
 ];
 
-/// Statements with a flaw each, more than are kept as warnings.
+/// Number of statements with a flaw each, more than the maximum number of warnings kept.
 const FLAWS: usize = 1100;
 
 /// Points that need double precision.
@@ -116,7 +116,7 @@ fn made() -> Vec<Sample> {
     made
 }
 
-/// A reading without an error has all elements that the text declares.
+/// A read without an error has all elements that the text declares.
 fn declares_all(prefix: &Prefix<'_>) -> Option<String> {
     let Content::Scene(scene) = prefix.content else { return None };
     let totals = scene.totals();

@@ -1,4 +1,4 @@
-//! pbrt scenes, with the files that they refer to.
+//! pbrt scenes, with their referenced files.
 
 use crate::content::Reading;
 use crate::samples::{
@@ -14,12 +14,12 @@ pub const PBRT: Samples = Samples {
     file_name: "x.pbrt",
     readings: &[Reading::Scene],
     folders: &[("pbrt/good", "pbrt"), ("pbrt/bad", "pbrt"), ("pbrt/regression", "pbrt")],
-    // The others are parts of scenes.
+    // The other files are parts of scenes.
     is_good: |name| {
         let others = ["include", "import.", "v3"];
         name.contains("/good/0") && !others.iter().any(|other| name.contains(other))
     },
-    // Deep nesting is right.
+    // Deep nesting is valid.
     is_refused: |name| name.contains("/bad/") && !name.contains("nesting_"),
     made,
     split: Some(with_referenced_files),
@@ -39,7 +39,7 @@ pub const PBRT: Samples = Samples {
     ..NO_SAMPLES
 };
 
-/// The files of the test data that scenes refer to, by their names relative to the scenes.
+/// Files of the test data that scenes refer to, by their names relative to the scenes.
 fn with_referenced_files(bytes: &[u8]) -> Vec<FilePart> {
     static FILES: OnceLock<Vec<FilePart>> = OnceLock::new();
     let files = FILES.get_or_init(|| {
@@ -60,7 +60,7 @@ fn with_referenced_files(bytes: &[u8]) -> Vec<FilePart> {
 /// 60 bytes.
 const SPHERES: &str = "Shape \"sphere\"\nShape \"sphere\"\nShape \"sphere\"\nShape \"sphere\"\n";
 
-/// A scene with much that is right and some that is not.
+/// A scene with much valid and some invalid content.
 const MIXED: &str = "Film \"rgb\"\nLookAt 0 0 1\n 2 3 4 0\n1 0\nWorldBegin\nAttributeBegin\n Transform [1 0 0 0 0 1 0 0\n\
     0 0 1 0 2 3 4 1]\nShape \"sphere\" \"float radius\"\n[ 1\n # two\n]\nShape \"curve\" \"point3 P\" [ 1 2 3\n4 5 x ]\n\
     Shape \"disk\"\nActiveTransform\nEndTime\nTranslate 1 2 3\nShape \"sphere\"\nAttributeEnd\nFoo 1 2\n\"string\"\n\
@@ -87,7 +87,7 @@ fn made() -> Vec<Sample> {
     made
 }
 
-/// Many instances and curves, so that every array crosses borders of chunks.
+/// Many instances and curves, so that every array crosses chunk boundaries.
 fn instances() -> String {
     let mut scene = String::from("WorldBegin\nObjectBegin \"o\"\nShape \"sphere\"\nObjectEnd\n");
     for number in 0..120 {
@@ -103,7 +103,7 @@ fn instances() -> String {
     scene
 }
 
-/// A directive with lists of thousands of numbers, and something special in the middle of one.
+/// A directive with lists of thousands of numbers, and `special` in the middle of one.
 fn long_lists(special: &str) -> String {
     let mut scene = String::from("WorldBegin\nShape \"trianglemesh\" \"integer indices\" [");
     for number in 0..1200 {
@@ -127,7 +127,7 @@ fn long_lists(special: &str) -> String {
     scene
 }
 
-/// Scenes have no end: a prefix has the shapes of the directives that are in it, and no others.
+/// Scenes have no end: a prefix has exactly the shapes of its directives.
 fn prefix(prefix: &Prefix<'_>) -> Option<String> {
     let [whole, shapes] = [prefix.whole.counts()[0], prefix.content.counts()[0]];
     (shapes > whole).then(|| format!("{shapes} shapes of {whole}"))

@@ -1,4 +1,4 @@
-//! glTF, in one file and with the files that it refers to.
+//! glTF, as one file and with referenced files.
 
 use super::made::scene_file;
 use super::{has_all_rows, is_never_read};
@@ -32,7 +32,7 @@ pub const GLB: Samples = Samples {
     ..NO_SAMPLES
 };
 
-/// JSON, and the buffer that it refers to behind the first byte that is 0.
+/// JSON, and its buffer after the first byte that is 0.
 pub const GLTF: Samples = Samples {
     part: "gltf",
     file_name: "x.gltf",
@@ -52,7 +52,7 @@ pub const GLTF: Samples = Samples {
         let buffer = bytes.get(end + 1..).unwrap_or_default();
         vec![file_part("x.gltf", &bytes[..end]), file_part("blender.bin", buffer)]
     }),
-    // A new line at the end may be missing.
+    // The final line break may be missing.
     prefix: has_all_rows,
     limits: || vec![limited("line_bytes", triangle(&[]).len() as u64, triangle(&[])).unreadable()],
     shapes: Vec::new,
@@ -62,7 +62,7 @@ pub const GLTF: Samples = Samples {
 
 const TRIANGLE: &str = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"name":"node","mesh":0}],"meshes":[{"name":"mesh","primitives":[{"attributes":{"POSITION":0},"indices":1}]}],"accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3"},{"bufferView":1,"componentType":5121,"count":3,"type":"SCALAR"}],"bufferViews":[{"buffer":0,"byteLength":36},{"buffer":0,"byteOffset":36,"byteLength":3}],"buffers":[{"byteLength":39}]}"#;
 
-/// The JSON of a triangle, with changes.
+/// The JSON of a triangle, with replacements.
 fn triangle(changes: &[(&str, &str)]) -> String {
     let mut json = TRIANGLE.to_owned();
     for (old, new) in changes {

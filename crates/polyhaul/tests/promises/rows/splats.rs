@@ -23,7 +23,7 @@ pub const SPZ: Samples = Samples {
         versions
             .into_iter()
             .chain([
-                // The checksum of gzip hides what is behind it.
+                // The gzip checksum hides damage after it.
                 good("without compression", [plain(2, 2), vec![9; 2 * 20]].concat()),
                 bad("without compression and a byte", [plain(2, 2), vec![9; 2 * 20 - 1]].concat()),
             ])
@@ -50,7 +50,7 @@ pub const SPZ: Samples = Samples {
     ..SCENE
 };
 
-/// Splats in a version of SPZ.
+/// Writes splats in a version of SPZ.
 fn spz(version: u8, count: usize, degree: usize) -> Vec<u8> {
     let style = SplatWriteOptions::default().with_spz_version(version);
     bytes(&splats(count, degree), &WriteOptions::default().with_format(Some(Format::Spz)).with_splats(style))
@@ -76,13 +76,13 @@ pub const SPLAT: Samples = Samples {
         (!is_whole).then(|| format!("{counts:?} splats"))
     },
     limits: || vec![limited("elements", 6, scene_file(Format::Splat, &splats(6, 0)))],
-    // Nothing in such a file is a count: rows are all that there is.
+    // Such a file has no counts, only rows.
     claims: || vec![good("a megabyte", vec![7; 1 << 20])],
     shapes: || vec![shape("rows", |size| scene_file(Format::Splat, &splats(size / ROW_BYTES, 0)))],
     ..SCENE
 };
 
-/// A splat of .splat.
+/// Size of a splat in `.splat` files.
 const ROW_BYTES: usize = 32;
 
 pub const COMPRESSED_PLY: Samples = Samples {
@@ -117,13 +117,13 @@ pub const COMPRESSED_PLY: Samples = Samples {
     ..SCENE
 };
 
-/// A file in which a line of the header is another one.
+/// Replaces a header line of a file.
 fn replaced(file: &[u8], line: &str, new: &str) -> Vec<u8> {
     let start = file.windows(line.len()).position(|bytes| bytes == line.as_bytes()).unwrap();
     [&file[..start], new.as_bytes(), &file[start + line.len()..]].concat()
 }
 
-/// An archive: most damage is found by its checksums.
+/// An archive: its checksums reveal most damage.
 pub const SOG: Samples = Samples {
     format: Format::Sog,
     file_name: "x.sog",
@@ -155,7 +155,7 @@ pub const SOG: Samples = Samples {
     ..SCENE
 };
 
-/// The JSON, and the images behind it, each of which starts with `RIFF`: damage is found by their reader.
+/// The JSON, followed by the images, each of which starts with `RIFF`: their reader finds damage.
 pub const SOG_FILES: Samples = Samples {
     part: "files",
     file_name: "meta.json",
@@ -167,14 +167,14 @@ pub const SOG_FILES: Samples = Samples {
         vec![good("twelve splats", [sog_json(12).into_bytes(), joined].concat())]
     },
     split: Some(sog_parts),
-    // A byte of padding may be missing.
+    // A padding byte may be missing.
     prefix: has_all_rows,
     limits: Vec::new,
     claims: Vec::new,
     ..SOG
 };
 
-/// The names of the images, in their order behind the JSON.
+/// Names of the images, in their order after the JSON.
 const SOG_IMAGES: [&str; 7] =
     ["means_l.webp", "means_u.webp", "scales.webp", "quats.webp", "sh0.webp", "shN_centroids.webp", "shN_labels.webp"];
 
@@ -185,7 +185,7 @@ fn sog_parts(bytes: &[u8]) -> Vec<FilePart> {
     std::iter::once(file_part("meta.json", &bytes[..starts[0]])).chain(images).collect()
 }
 
-/// The JSON of the second version.
+/// JSON of the second version.
 fn sog_json(count: usize) -> String {
     let codebook: Vec<String> = (0..256).map(|number| (number % 10).to_string()).collect();
     let codebook = codebook.join(",");
@@ -197,12 +197,12 @@ fn sog_json(count: usize) -> String {
     )
 }
 
-/// The images of so many splats, square.
+/// Square images for a number of splats.
 fn sog_images(count: usize) -> Vec<(&'static str, Vec<u8>)> {
     let side = (count as f64).sqrt().ceil() as usize;
     let image = |name: &'static str| {
         let pixel = |index: usize| {
-            // The last byte of a rotation says which part is left out.
+            // The last byte of a rotation selects the omitted component.
             let alpha = if name == "quats.webp" { 252 + (index % 4) as u8 } else { 255 };
             [(index * 7 % 251) as u8, (index * 11 % 253) as u8, (index * 13 % 241) as u8, alpha]
         };

@@ -7,7 +7,7 @@ use polyhaul::options::MissingValue;
 use polyhaul::{Format, ReadOptions};
 use polyhaul_testkit::random::Random;
 
-/// The row of text with values separated by commas; the other formats of text differ in their names alone.
+/// The row of comma-separated text; the other text formats only differ in their names.
 pub const CSV: Samples = Samples {
     format: Format::Csv,
     file_name: "x.csv",
@@ -80,7 +80,7 @@ pub const PTS: Samples = Samples {
     ..TXT
 };
 
-/// Missing values are NaN, so that there are more readings that do not fail.
+/// Reads missing values as NaN, so that more reads succeed.
 fn allow_missing(options: &mut ReadOptions) {
     options.table.missing = MissingValue::Nan;
 }
@@ -90,7 +90,7 @@ fn numbers(separator: &str, count: usize) -> String {
     (0..count).map(|row| format!("{row}{separator}0.5{separator}-{row}e-3\n")).collect()
 }
 
-/// Tables with numbers of all kinds, and some with flaws.
+/// Tables with numbers of all kinds, and some flaws.
 fn texts(separator: &str) -> Vec<Sample> {
     let names = ["x", "y", "z"].join(separator);
     let many = |seed, has_flaws| rows(separator, seed, 120, has_flaws);
@@ -110,7 +110,7 @@ fn texts(separator: &str) -> Vec<Sample> {
     ]
 }
 
-/// Rows of everything that there is.
+/// Rows with every kind of value.
 fn rows(separator: &str, seed: u64, count: usize, has_flaws: bool) -> String {
     let mut random = Random::new(seed);
     let mut text = format!("# made\n{}\n", ["x", "y", "\"z, or not\""].join(separator));
@@ -132,7 +132,7 @@ fn rows(separator: &str, seed: u64, count: usize, has_flaws: bool) -> String {
     text
 }
 
-/// A prefix lacks no more rows than lines.
+/// A prefix has at least as many rows as complete lines.
 fn has_rows_of_its_lines(prefix: &Prefix<'_>) -> Option<String> {
     let rest = &prefix.whole_bytes[prefix.bytes.len()..];
     let lines = rest.split(|&byte| byte == b'\n' || byte == b'\r').filter(|line| !line.trim_ascii().is_empty());
@@ -143,7 +143,7 @@ fn has_rows_of_its_lines(prefix: &Prefix<'_>) -> Option<String> {
         .then(|| format!("{rows} rows of {expected}, and {missing_lines} lines are missing"))
 }
 
-/// A first row that is wider than all others together are long.
+/// A first row that is wider than all other rows together.
 fn wide_rows() -> Vec<Sample> {
     let row = |count: usize| "1 ".repeat(count);
     vec![
@@ -229,7 +229,7 @@ pub const NPY: Samples = Samples {
     ..NO_SAMPLES
 };
 
-/// A file as `numpy.save` lays it out.
+/// A file with the layout of `numpy.save`.
 fn npy(version: u8, descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let fortran = if fortran { "True" } else { "False" };
     let header = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");

@@ -32,7 +32,7 @@ fn styles() -> [ImageWriteOptions; 2] {
     [0, 1].map(|level| ImageWriteOptions::default().with_zstd_level(level))
 }
 
-/// Textures of several levels.
+/// Textures with several levels.
 fn made(format: Format) -> Vec<Sample> {
     let encodings = [Encoding::Bc1, Encoding::Bc6h { signed: true }, PLAIN];
     let files = encodings.into_iter().flat_map(|encoding| {
@@ -44,7 +44,7 @@ fn made(format: Format) -> Vec<Sample> {
     files.collect()
 }
 
-/// The pixels of the largest level count.
+/// The limit applies to the pixels of the largest level.
 fn limits(format: Format) -> Vec<LimitSample> {
     let file = texture_file(format, &texture(Encoding::Bc1, 10, 3), ImageWriteOptions::default());
     [Reading::Texture, Reading::Image].map(|reading| limited("pixels", 100, file.clone()).read_as(reading)).into()
@@ -66,7 +66,7 @@ pub const DDS: Samples = Samples {
     file_name: "x.dds",
     folders: &[("dds/good", "dds"), ("dds/bad", "dds"), ("dds/regression", "dds")],
     made: || {
-        // 4 pixels have 3 levels at most.
+        // A side of 4 pixels allows at most 3 levels.
         let mut levels = texture_file(Format::Dds, &texture(Encoding::Bc1, 4, 3), ImageWriteOptions::default());
         levels.extend([0; 8]);
         let mut made = made(Format::Dds);

@@ -1,20 +1,20 @@
-//! Animations: the still image is read, and damage to what moves does not affect it.
+//! Animations: the still image is read, and damage to other frames does not affect it.
 
 use super::*;
 
-/// What controls a frame of this size and place.
+/// Control chunk of a frame with this size and offset.
 fn frame(sequence: u32, [width, height]: [u32; 2], [left, top]: [u32; 2]) -> Vec<u8> {
     let words = [sequence, width, height, left, top];
     let data: Vec<u8> = words.into_iter().flat_map(u32::to_be_bytes).chain([0, 1, 0, 10, 0, 0]).collect();
     chunk(b"fcTL", &data)
 }
 
-/// How many frames there are.
+/// Control chunk of an animation with this number of frames.
 fn control(frames: u32) -> Vec<u8> {
     chunk(b"acTL", &[frames.to_be_bytes(), [0; 4]].concat())
 }
 
-/// Pixels of a frame that is not the still image.
+/// Pixels of a frame other than the still image.
 fn moving(sequence: u32, rows: &[u8]) -> Vec<u8> {
     let pixels = pixels(rows);
     chunk(b"fdAT", &[&sequence.to_be_bytes(), &pixels[8..pixels.len() - 4]].concat())
@@ -37,7 +37,7 @@ fn parts() -> [Vec<u8>; 8] {
     ]
 }
 
-/// Holds that the still image is read, with these warnings.
+/// Asserts that the still image is read, with these warnings.
 #[track_caller]
 fn is_still(bytes: &[u8], expected: &[(&'static str, u64)], what: &str) {
     let (image, counts) = warned("x.png", bytes);
@@ -91,11 +91,11 @@ fn damage_to_the_animation_does_not_affect_the_still_image() {
         is_still(&bytes, &both, what);
     }
     is_still(&damaged(6, Vec::new()), &[("broken-animation", 1), ("left-out-frames", 1)], "a frame without control");
-    // Pixels that are none are not looked at: the frame is dropped anyway.
+    // Invalid pixels of a dropped frame are not examined.
     is_still(&damaged(7, chunk(b"fdAT", &[0, 0, 0, 4, 9, 9])), &[("left-out-frames", 2)], "no pixels");
 }
 
-/// Each byte of the chunks of the animation: only their types may be taken for something else.
+/// Each byte of the animation chunks: only changed chunk types may be mistaken for other chunks.
 #[test]
 fn any_byte_of_the_animation_may_be_wrong() {
     let parts = parts();
@@ -107,7 +107,7 @@ fn any_byte_of_the_animation_may_be_wrong() {
             bytes[at + place] ^= 0x55;
             let (image, counts) = load_warned("x.png", bytes, &read_options(1, None)).unwrap();
             assert_eq!(image.samples, Samples::U8([10, 20, 30, 40].into()), "{place}");
-            // A wrong length takes what follows along.
+            // A wrong length includes the data after the chunk.
             assert_eq!(counts[0], ("broken-animation", 1), "{place} of {part:?}");
         }
         at += part.len();
@@ -120,7 +120,7 @@ fn an_animation_may_end_early() {
     let still_end = 8 + parts()[..4].iter().map(Vec::len).sum::<usize>();
     for size in still_end..whole.len() {
         let loaded = load_warned("x.png", whole[..size].to_vec(), &read_options(1, None));
-        // Before the first frame behind the still image the file is cut, as any other is.
+        // Truncated before the first frame after the still image, the file is like any other truncated file.
         let is_read = size >= still_end + 8;
         assert_eq!(loaded.is_ok(), is_read, "{size}: {:?}", loaded.err());
         if is_read {
@@ -138,7 +138,7 @@ fn an_animation_may_end_early() {
     assert_eq!(error("x.png", &garbage).kind(), ErrorKind::Malformed);
 }
 
-/// The chunks of the image itself are as strict as ever.
+/// The image's own chunks are still read strictly.
 #[test]
 fn damage_to_the_still_image_is_an_error() {
     let mut parts = parts();

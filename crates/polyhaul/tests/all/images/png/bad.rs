@@ -1,4 +1,4 @@
-//! Files that are not read, and where that is said to be.
+//! Rejected files, with the location of the error.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn what_unpacks_to_much_is_not_unpacked() {
     assert_eq!((large.width, large.height), (10_000, 10_000));
 }
 
-/// Rows of zeros of this many bytes each, packed as well as can be.
+/// Rows of zeros with this many bytes each, with the best possible compression.
 fn empty_rows(width: u32, height: u32, kind: u8, row_bytes: usize) -> Vec<u8> {
     use std::io::Write;
     let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
@@ -20,7 +20,7 @@ fn empty_rows(width: u32, height: u32, kind: u8, row_bytes: usize) -> Vec<u8> {
     of_chunks(&[header([width, height], 8, kind), chunk(b"IDAT", &packer.finish().unwrap())])
 }
 
-/// More than 512 MiB of pixels out of a file of about 600 KB.
+/// More than 512 MiB of pixels from a file of about 600 KB.
 #[test]
 fn pixels_out_of_nearly_nothing_are_refused() {
     let bytes = empty_rows(13_000, 14_000, 2, 3 * 13_000);
@@ -37,7 +37,7 @@ fn pixels_out_of_nearly_nothing_are_refused() {
     }
 }
 
-/// The limit of the ratio at N - 1, N and N + 1, by what the header declares: the pixels themselves are missing.
+/// The ratio limit at N - 1, N and N + 1, from the declarations in the header: the pixels themselves are missing.
 #[test]
 fn the_limit_of_the_ratio_is_exact() {
     let image_bytes = 3 * 13_000 * 14_000_usize;
@@ -106,7 +106,7 @@ fn a_row_larger_than_the_memory_limit_is_refused() {
 
 #[test]
 fn one_changed_byte_breaks_nothing() {
-    // The sums are right.
+    // The checksums are correct.
     let rows: Vec<u8> = (0..5).flat_map(|row| [&[row][..], &[row; 12]].concat()).collect();
     for place in 0..rows.len() {
         for byte in [0, 5, 255] {

@@ -1,4 +1,4 @@
-//! Files that are read, with what they come to.
+//! Valid files and their content.
 
 use super::*;
 use polyhaul::model::ColorSpace;
@@ -13,7 +13,7 @@ fn pixels_are_those_of_another_decoder() {
     }
 }
 
-/// Holds that an image is an array of numpy.
+/// Asserts that an image equals a numpy array.
 #[track_caller]
 fn equal_to(image: &Image, array: &[u8], name: &str) {
     match &image.samples {
@@ -34,7 +34,7 @@ fn pixels_by_hand() {
     let alpha = chunk(b"tRNS", &[9]);
     let loaded = load(of_chunks(&[header([2, 1], 8, 3), colors, alpha, pixels(&[0, 1, 0])])).unwrap();
     assert_eq!((loaded.channels, loaded.samples), (Channels::Rgba, Samples::U8([4, 5, 6, 255, 1, 2, 3, 9].into())));
-    // The transparent gray of 2 bits is 1 and not 85.
+    // The transparent 2-bit gray is 1, not 85.
     let key = chunk(b"tRNS", &[0, 1]);
     let loaded = load(of_chunks(&[header([3, 1], 2, 0), key, pixels(&[0, 0b0001_1000])])).unwrap();
     assert_eq!(loaded.channels, Channels::GrayAlpha);

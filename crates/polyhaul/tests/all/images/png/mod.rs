@@ -17,7 +17,7 @@ fn load(bytes: Vec<u8>) -> Result<Image> {
     crate::images::load("x.png", bytes, &ReadOptions::default())
 }
 
-/// A chunk with its sum.
+/// A chunk with its checksum.
 fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     let sum = !kind.iter().chain(data).fold(u32::MAX, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| sum >> 1 ^ (0xEDB8_8320 & (sum & 1).wrapping_neg()))
@@ -25,17 +25,17 @@ fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes()[..], kind, data, &sum.to_be_bytes()].concat()
 }
 
-/// A file of these chunks between signature and end.
+/// A file with these chunks between the signature and the end.
 fn of_chunks(chunks: &[Vec<u8>]) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n".to_vec(), chunks.concat(), chunk(b"IEND", &[])].concat()
 }
 
-/// The chunk of the size and kind of pixels.
+/// The chunk with size and pixel type.
 fn header([width, height]: [u32; 2], bits: u8, kind: u8) -> Vec<u8> {
     chunk(b"IHDR", &[&width.to_be_bytes()[..], &height.to_be_bytes(), &[bits, kind, 0, 0, 0]].concat())
 }
 
-/// Pixels in a chunk, not compressed: at most 65,535 bytes.
+/// Uncompressed pixels in a chunk: at most 65,535 bytes.
 fn pixels(rows: &[u8]) -> Vec<u8> {
     let size = rows.len() as u16;
     let (low, high) = rows.iter().fold((1_u32, 0), |(low, high), byte| {

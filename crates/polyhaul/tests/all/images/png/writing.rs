@@ -1,10 +1,10 @@
-//! Images that are written, and read again.
+//! Writes images and reads them again.
 
 use super::*;
 use polyhaul::model::ColorSpace;
 use polyhaul::options::PngLevel;
 
-/// An image of which no two rows are alike.
+/// An image with distinct rows.
 fn sample(channels: Channels, is_wide: bool, width: usize, height: usize) -> Image {
     let count = width * height * channels.count();
     let value = |at: usize| (at * at / 97 + at / 31) % 65_536;

@@ -1,8 +1,8 @@
-//! Alpha that the file declares, does not declare, or declares without meaning.
+//! Alpha channels: declared by the file, undeclared, or declared as meaningless.
 
 use super::*;
 
-/// A file of version 2 whose extension declares this type of alpha.
+/// A version 2 file whose extension declares this alpha type.
 fn with_type(mut file: Vec<u8>, kind: u8) -> Vec<u8> {
     let place = file.len() as u32;
     file.extend([0; 494]);
@@ -13,14 +13,14 @@ fn with_type(mut file: Vec<u8>, kind: u8) -> Vec<u8> {
     file
 }
 
-/// Two pixels of 32 bits with these alphas.
+/// Two 32-bit pixels with these alphas.
 fn two(attribute_bits: u8, alphas: [u8; 2]) -> Vec<u8> {
     let mut file = header(2, NO_MAP, [2, 1], 32, 0x20 | attribute_bits);
     file.extend([1, 2, 3, alphas[0], 4, 5, 6, alphas[1]]);
     file
 }
 
-/// Two pixels of 16 bits with these attribute bits.
+/// Two 16-bit pixels with these attribute bits.
 fn two_short(attribute_bits: u8, bits: [bool; 2]) -> Vec<u8> {
     let mut file = header(2, NO_MAP, [2, 1], 16, 0x20 | attribute_bits);
     file.extend(bits.into_iter().flat_map(|bit| (0x7C00 | u16::from(bit) << 15).to_le_bytes()));
@@ -38,10 +38,10 @@ fn alpha_of(file: &[u8]) -> (Option<Vec<u8>>, Vec<(&'static str, u64)>) {
 #[test]
 fn alpha_of_32_bits_is_kept_unless_it_hides_the_image() {
     for (file, alphas, counts) in [
-        // Declared: whatever it is.
+        // Declared: kept, whatever the values.
         (two(8, [0, 0]), Some([0, 0]), vec![]),
         (two(8, [7, 255]), Some([7, 255]), vec![]),
-        // Not declared: kept with a warning, or nothing but zeros.
+        // Undeclared: kept with a warning, unless all values are zero.
         (two(0, [7, 255]), Some([7, 255]), vec![("undeclared-alpha", 1)]),
         (two(0, [0, 1]), Some([0, 1]), vec![("undeclared-alpha", 1)]),
         (two(0, [0, 0]), None, vec![("unused-alpha", 1)]),
@@ -59,7 +59,7 @@ fn the_extension_overrides_attribute_bits() {
     for (kind, unused, varied) in [
         (0, (None, vec![("unused-alpha", 1)]), (varies(), vec![("undeclared-alpha", 1)])),
         (1, (None, vec![("unused-alpha", 1)]), (varies(), vec![("undeclared-alpha", 1)])),
-        // Undefined, and to be retained.
+        // Undefined, but to be retained.
         (2, (None, vec![("unused-alpha", 1)]), (varies(), vec![])),
         (3, (Some(vec![0, 0]), vec![]), (varies(), vec![])),
         (4, (Some(vec![0, 0]), vec![]), (varies(), vec![])),
@@ -69,7 +69,7 @@ fn the_extension_overrides_attribute_bits() {
             assert_eq!(alpha_of(&with_type(two(attribute_bits, [7, 255]), kind)), varied, "{kind} {attribute_bits}");
         }
     }
-    // A type that does not exist declares nothing.
+    // An unknown type declares nothing.
     assert_eq!(alpha_of(&with_type(two(8, [0, 0]), 77)), (Some(vec![0, 0]), vec![]));
     assert_eq!(alpha_of(&with_type(two(0, [0, 0]), 77)), (None, vec![("unused-alpha", 1)]));
 }
@@ -82,7 +82,7 @@ fn sixteen_bits_without_an_attribute_are_opaque() {
         (two_short(1, [true, true]), Some([255, 255]), vec![]),
         (with_type(two_short(1, [false, false]), 2), None, vec![("unused-alpha", 1)]),
         (with_type(two_short(1, [false, false]), 3), Some([0, 0]), vec![]),
-        // Without attribute bits the 16th one means nothing, and is lost where it holds something.
+        // Without attribute bits, the 16th bit has no meaning, and is dropped with a warning if it is set.
         (two_short(0, [false, false]), None, vec![]),
         (two_short(0, [true, true]), None, vec![]),
         (two_short(0, [true, false]), None, vec![("left-out-alpha", 1)]),
@@ -102,7 +102,7 @@ fn the_sixteenth_bit_of_a_colour_map_follows_the_rule_of_pixels() {
     assert_eq!((image.channels, counts), (Channels::Rgb, vec![("left-out-alpha", 1)]));
     assert_eq!(mapped(0, 16, [1, 1]).1, []);
     assert_eq!(mapped(0, 16, [0, 0]).1, []);
-    // 15 bits have only this layout; an attribute bit is alpha.
+    // 15 bits only have this layout; an attribute bit is alpha.
     assert_eq!(mapped(0, 15, [0, 1]).1, []);
     assert_eq!((mapped(1, 16, [0, 1]).0.channels, mapped(1, 16, [0, 1]).1), (Channels::Rgba, vec![]));
 }
@@ -135,7 +135,7 @@ fn gray_maps_and_packets_follow_the_same_rule() {
     assert_eq!(warned("x.tga", &packets(1)).1, [("undeclared-alpha", 1)]);
 }
 
-/// What is written comes back, however invisible it is.
+/// Written alpha is preserved, even if it makes the image invisible.
 #[test]
 fn written_alpha_is_declared() {
     for channels in [Channels::GrayAlpha, Channels::Rgba] {

@@ -1,9 +1,9 @@
-//! Files that are not read, and where that is said to be.
+//! Rejected files, with the location of the error.
 
 use super::*;
 use polyhaul::ErrorKind;
 
-/// What is wrong, whoever reads it and however.
+/// Checks the error for all readers and chunks.
 #[track_caller]
 fn error(bytes: &[u8]) -> Error {
     crate::images::error("x.tga", bytes)
@@ -27,7 +27,7 @@ fn errors_say_what_and_where() {
     says("cmap_missing", "1: invalid color map type 0 for image type 1");
 }
 
-/// A file may end early behind a pixel that is wrong.
+/// A file may end early after an invalid pixel.
 #[test]
 fn the_first_error_is_found_however_a_file_is_read() {
     let error = error(&file("regression/short_and_unmapped.tga"));
@@ -53,14 +53,14 @@ fn colors_that_the_map_does_not_have_are_found_in_packets() {
     let mut file = header(9, [1, 5, 0, 2, 0, 24], [300, 2], 8, 0x20);
     file.extend([1, 2, 3, 4, 5, 6]);
     let start = file.len();
-    // A packet of others, runs to the end of the first row and on in the next one, and others.
+    // A literal packet, runs across the end of the first row, and another literal packet.
     let packets = [&[3, 5, 6, 5, 6][..], &[0xFF, 5], &[0xFF, 6], &[0xFF, 5], &[0xFF, 6], &[83, 6], &[5; 83]].concat();
     file.extend(&packets);
     assert!(load(file.clone()).is_ok());
     for place in [1, 4, 6, 8, 10, 12, 14, packets.len() - 1] {
         let mut file = file.clone();
         file[start + place] = 7;
-        // The rest does not cause an earlier error.
+        // The rest of the file does not cause an earlier error.
         for size in [start + place + 1, file.len()] {
             let at = start + place;
             let message = format!("x.tga: byte {at}: this pixel refers to a color outside the color map");

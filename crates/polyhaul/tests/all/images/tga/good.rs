@@ -1,4 +1,4 @@
-//! Files that are read, with what they come to.
+//! Valid files and their content.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn pixels_by_hand() {
     assert_eq!(pixels, image(2, 1, Channels::Rgba, vec![7, 6, 5, 8, 3, 2, 1, 4]));
     let pixels = with(header(3, NO_MAP, [2, 1], 16, 0x28), &[9, 8, 7, 6]);
     assert_eq!(pixels, image(2, 1, Channels::GrayAlpha, vec![9, 8, 7, 6]));
-    // 15 bits, and 16 with and without a bit of alpha.
+    // 15 bits, and 16 bits with and without an alpha bit.
     for (bits, descriptor, expected) in [(15, 0, vec![255, 0, 0]), (16, 0, vec![255, 0, 0]), (16, 1, vec![255, 0, 0])] {
         let pixels = with(header(2, NO_MAP, [1, 1], bits, descriptor), &[0, 0x7C]);
         assert_eq!(byte_samples(&pixels), expected, "{bits} {descriptor}");
@@ -37,13 +37,13 @@ fn pixels_by_hand() {
 
 #[test]
 fn maps_start_where_they_say() {
-    // Colours 5 and 6 of 24 bits; an identification of two bytes stands before them.
+    // Colors 5 and 6 have 24 bits; a two-byte ID field precedes them.
     let mut file = header(1, [1, 5, 0, 2, 0, 24], [3, 1], 8, 0x20);
     file[0] = 2;
     file.extend([0xEE, 0xEE, 1, 2, 3, 4, 5, 6]);
     file.extend([6, 5, 6]);
     assert_eq!(load(file).unwrap(), image(3, 1, Channels::Rgb, vec![6, 5, 4, 3, 2, 1, 6, 5, 4]));
-    // In packets, and numbers of 16 bits.
+    // In packets, with 16-bit indices.
     let mut file = header(9, [1, 0, 1, 1, 0, 32], [4, 1], 16, 0x20);
     file.extend([1, 2, 3, 4]);
     file.extend([0x83, 0, 1]);
@@ -89,7 +89,7 @@ fn the_extension_says_whether_colors_are_multiplied() {
                     .unwrap();
             assert_eq!(load_stream("x.tga", bytes, &ReadOptions::default()).unwrap().premultiplied, has_alpha);
         }
-        // Places that are none.
+        // Invalid offsets.
         for place in [1, 519, 100_000, u32::MAX] {
             let at = file.len() - 26;
             file[at..at + 4].copy_from_slice(&place.to_le_bytes());
@@ -104,7 +104,7 @@ fn the_content_tells_the_format() {
     assert_eq!(crate::images::load("picture", bytes, &ReadOptions::default()).unwrap().width, 200);
 }
 
-/// A stream cannot say how long it is: no room is made for all rows, and they are reversed at the end.
+/// The length of a stream is unknown: rows are appended without reserving memory, and reversed at the end.
 #[test]
 fn an_image_that_claims_much_is_read_as_it_comes() {
     let side = 5000_u16;

@@ -16,7 +16,7 @@ fn load(bytes: Vec<u8>) -> Result<Image> {
     crate::images::load("x.tga", bytes, &ReadOptions::default())
 }
 
-/// A header of a file: kind, what the map is, size, bits, descriptor.
+/// A file header: type, color map, size, bits, descriptor.
 fn header(kind: u8, map: [u8; 6], [width, height]: [u16; 2], bits: u8, descriptor: u8) -> Vec<u8> {
     let mut header = vec![0, map[0], kind];
     header.extend(&map[1..]);

@@ -1,9 +1,9 @@
-//! Images that are written, and read again.
+//! Writes images and reads them again.
 
 use super::*;
 use polyhaul::ErrorKind;
 
-/// An image with runs of every length and pixels that repeat in no run.
+/// An image with runs of every length, and pixels without runs.
 fn sample(channels: Channels) -> Image {
     let width = 311;
     let height = 23;
