@@ -1,7 +1,7 @@
-//! Validated accessors: typed values in buffers.
+//! Validates accessors: typed values in buffers.
 //!
-//! Every offset, stride and count is checked against the buffer, and every value charged to the budget, before a byte
-//! is read or a value allocated. `fills` reads the values.
+//! Checks every offset, stride and count against the buffer and charges every value to the budget before reading a byte
+//! or allocating a value. `fills` does the reading.
 
 use crate::budget::Budget;
 use crate::buffers::{Buffers, Home};
@@ -18,37 +18,37 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
-/// The values of a file's accessors.
+/// Accessor values of a file, with the state needed to validate and read them.
 pub(crate) struct AccessorValues<'a, 'f> {
     pub(crate) document: &'a Document,
     pub(crate) budget: Budget,
     pub(crate) limits: Limits,
     buffers: Buffers<'a, 'f>,
     pub(crate) run: &'a RunOptions,
-    /// The size of the file, for progress.
+    /// File size in bytes, for progress; `None` if unknown.
     size: Option<u64>,
     /// Bytes read so far.
     bytes_read: AtomicU64,
-    /// Compressed views that have to be decoded.
+    /// Compressed views in use that are not decoded yet, by view.
     compressed: BTreeMap<usize, MeshoptView>,
     /// Maximum number of threads used.
     pub(crate) threads: usize,
 }
 
-/// Elements in a view, to be checked.
+/// Elements in a view, not validated yet.
 #[derive(Clone, Copy)]
 struct ViewElements<'p> {
-    /// The JSON path, for messages.
+    /// JSON path, for messages.
     path: &'p str,
     view: usize,
-    /// The offset in the view.
+    /// Byte offset in the view.
     offset: u64,
     count: usize,
     element_bytes: usize,
     component: Component,
 }
 
-/// Any number of components, for [`AccessorValues::layout`].
+/// Accepts any number of components in [`AccessorValues::layout`].
 pub(crate) const ANY: &[usize] = &[1, 2, 3, 4];
 
 impl<'a, 'f> AccessorValues<'a, 'f> {
@@ -66,13 +66,13 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         }
     }
 
-    /// The same, for a file of this size.
+    /// Sets the file size.
     pub(crate) fn sized(self, size: Option<u64>) -> Self {
         AccessorValues { size, ..self }
     }
 
-    /// Checks an accessor that `user` refers to, whose elements must have one of `widths` components, and charges its
-    /// values for one read.
+    /// Validates accessor `index` and charges its values for one read. `user` is the JSON path that refers to it, for
+    /// messages; `widths` lists the accepted component counts.
     pub(crate) fn layout(
         &mut self,
         index: usize,
@@ -112,21 +112,21 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
             layout.span = Some(self.span(&elements, log)?);
             self.budget.charge_each(count, layout.element_bytes())?;
         } else {
-            // Without a view, the count has no other bound, and all values of a mesh may be allocated at once.
+            // Without a view, nothing else bounds the count, and all values of a mesh may be allocated at once.
             self.budget.charge_zeros(count, width * size_of::<f32>())?;
         }
         layout.sparse = self.sparse(&layout, accessor, log)?;
         Ok(layout)
     }
 
-    /// The number of elements, within the limit.
+    /// Converts an element count; fails above [`Limits::elements`].
     fn count(&self, count: u64, index: usize) -> Result<usize> {
         let limit = self.limits.elements;
         let within = usize::try_from(count).ok().filter(|_| count <= limit);
         within.ok_or_else(|| over_limit(&format!("accessors[{index}]: {count} elements"), limit, "elements"))
     }
 
-    /// Checks that elements lie in their view.
+    /// Validates that elements lie within their view; returns their location.
     fn span(&mut self, elements: &ViewElements<'_>, log: &mut GltfLog) -> Result<ByteSpan> {
         let ViewElements { path, view: index, offset, count, element_bytes, component } = *elements;
         let view = self.document.buffer_views.get(index);
@@ -137,6 +137,8 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
                 format!("bufferViews[{index}]: byteStride {stride} is invalid for elements of {element_bytes} bytes");
             return Err(malformed(message));
         }
+        // Nothing follows the last element, so it needs its own size instead of the stride (section 3.6.2.4). Offsets
+        // and counts are arbitrary, so sums take 128 bits.
         let size = match count.checked_sub(1) {
             Some(last) => u128::from(stride) * last as u128 + element_bytes as u128,
             None => 0,
@@ -146,6 +148,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
             let excess = format!("{end} of {} bytes", view.byte_length);
             return Err(malformed(format!("{path}: byteOffset + byteLength exceeds bufferViews[{index}] ({excess})")));
         }
+        // Opened only after all checks: an invalid accessor opens no file.
         let (home, view_start) = self.open_view(index)?;
         let start = view_start + offset;
         let alignment = component.bytes() as u64;
@@ -155,10 +158,12 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         Ok(ByteSpan { home, start, stride: stride as usize, count })
     }
 
-    /// Opens the buffer of a view, checked to lie within it; returns the home and the offset of the view's content.
+    /// Opens the buffer of a view that lies within it; returns where the view's content is stored, and its offset
+    /// there.
     fn open_view(&mut self, index: usize) -> Result<(Home, u64)> {
         let view = &self.document.buffer_views[index];
         if let Some(compressed) = MeshoptView::from_view(view, index)? {
+            // Charged once, however many accessors use the view.
             if !self.compressed.contains_key(&index) {
                 self.open_range(index, Some(compressed.buffer), compressed.offset, compressed.len)?;
                 self.budget.charge_decoded(compressed.content_bytes() as u64)?;
@@ -170,7 +175,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         Ok((Home::Buffer(buffer), view.byte_offset))
     }
 
-    /// The first bytes of an existing view, at most `max_bytes`.
+    /// Reads up to `max_bytes` from the start of an existing view.
     pub(crate) fn head(&mut self, index: usize, max_bytes: usize) -> Result<Vec<u8>> {
         let view = &self.document.buffer_views[index];
         let buffer = self.open_range(index, view.buffer, view.byte_offset, view.byte_length)?;
@@ -180,8 +185,9 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         try_copy(head, "a part of a file")
     }
 
-    /// Opens a buffer, checked to contain these bytes of a view.
+    /// Opens the buffer of view `index` after validating that it contains the view's bytes; returns the buffer's index.
     fn open_range(&mut self, index: usize, buffer: Option<usize>, offset: u64, len: u64) -> Result<usize> {
+        // A missing index takes the same path as one that is out of range.
         let number = buffer.unwrap_or(usize::MAX);
         let Some(owner) = self.document.buffers.get(number) else {
             return Err(malformed(match buffer {
@@ -249,6 +255,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
     fn decode(&mut self) -> Result<()> {
         let mut views = Vec::new();
         for (index, view) in std::mem::take(&mut self.compressed) {
+            // An earlier call decoded it.
             if self.buffers.opened.views.contains_key(&index) {
                 continue;
             }
@@ -281,7 +288,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
     }
 }
 
-/// The number of components of a type; `None` for matrices.
+/// Returns the number of components of an accessor type; `None` for matrices.
 pub(crate) fn width(kind: &str) -> Option<usize> {
     Some(match kind {
         "SCALAR" => 1,
@@ -292,7 +299,7 @@ pub(crate) fn width(kind: &str) -> Option<usize> {
     })
 }
 
-/// The type of an accessor, for messages.
+/// Returns an accessor's type for messages.
 fn shown_kind(accessor: &Accessor) -> String {
     polyhaul_model::names::shown(&accessor.kind).into_owned()
 }

@@ -8,7 +8,7 @@ use polyhaul_model::limits::FaultPolicy;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Calls `test` with accessors over some bytes.
+/// Calls `test` with the accessors of a document, backed by `bytes`.
 fn with<T>(json: &Value, bytes: &[u8], test: impl FnOnce(&mut AccessorValues<'_, '_>, &mut GltfLog) -> T) -> T {
     let document: Document = serde_json::from_value(json.clone()).unwrap();
     let mut none = |_: &str, _: u64| Err(malformed("no file"));
@@ -20,7 +20,7 @@ fn with<T>(json: &Value, bytes: &[u8], test: impl FnOnce(&mut AccessorValues<'_,
     test(&mut values, &mut GltfLog::new("test", FaultPolicy::default()))
 }
 
-/// One accessor over one view of all bytes, with changes.
+/// Creates a document with one accessor over a view of all bytes, with changes to both.
 fn document(bytes: &[u8], accessor: Value, view: Value) -> Value {
     let mut full = json!({"buffer": 0, "byteLength": bytes.len()});
     full.as_object_mut().unwrap().extend(view.as_object().unwrap().clone());

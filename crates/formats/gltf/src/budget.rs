@@ -1,23 +1,23 @@
-//! Bounds the values made from a file: a few bytes of JSON can refer to the same values repeatedly.
+//! Bounds the memory and time a file can claim: a few bytes of JSON can refer to the same values repeatedly.
 //!
-//! Every value read is charged. Each byte of the buffers is free once; beyond this, twice the buffers or
-//! [`Limits::included_bytes`] may be read repeatedly or consist of zeros. Compressed views may decode to 16 times the
-//! buffers, or to that limit. Elements and instances take more memory than the values that they are read from; values
-//! without data are charged in full, up to an eighth of that limit plus twice the buffers. Thus time and memory are
-//! proportional to the size of the file.
+//! Every value read is charged. Each byte of the buffers is free once, likewise each decoded byte of compressed views,
+//! which may decode to 16 times the buffers or to [`Limits::included_bytes`]. Beyond this, twice the buffers or
+//! `included_bytes` may be read repeatedly. Values without data (zeros, and instances beyond their stored bytes) are
+//! charged at their size in memory, up to twice the buffers plus an eighth of `included_bytes`. Time and memory are
+//! therefore proportional to the size of the file.
 
 use crate::log::over_limit;
 use polyhaul_model::error::{Result, planted};
 use polyhaul_model::limits::Limits;
 
-/// Maximum decoded bytes per byte of the buffers. A compressed triangle takes one byte instead of 12, typical
-/// attributes a half to a fifth of their size.
+/// Maximum number of decoded bytes per byte of the buffers. A compressed triangle takes 1 byte instead of 12, typical
+/// attributes take a half to a fifth of their size.
 const DECODED_PER_BYTE: u64 = 16;
 
-/// The fraction of [`Limits::included_bytes`] available to values without data: 32 MiB by default.
+/// Divisor of [`Limits::included_bytes`] for values without data: 32 MiB by default.
 const ZERO_SHARE: u64 = 8;
 
-/// The bytes that may be read, and the bytes charged.
+/// Bytes available and bytes charged so far.
 pub(crate) struct Budget {
     /// Bytes of distinct buffers.
     owned: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Budget {
     used: u64,
     /// Bytes of values without data.
     zeros: u64,
-    /// Bytes of values that instances were read from.
+    /// Stored bytes of instances.
     instanced: u64,
     extra: u64,
 }
@@ -41,7 +41,7 @@ impl Budget {
         self.owned = self.owned.saturating_add(bytes);
     }
 
-    /// Charges the decoded size that compressed data claims. These bytes, too, are free once.
+    /// Charges the decoded size that a compressed view declares. These bytes are also free once.
     pub(crate) fn charge_decoded(&mut self, bytes: u64) -> Result<()> {
         self.decoded = self.decoded.saturating_add(bytes);
         let limit = self.extra.max(self.owned.saturating_mul(DECODED_PER_BYTE));
@@ -51,7 +51,7 @@ impl Budget {
         Err(over_limit("compressed views become too many bytes", limit, "included_bytes"))
     }
 
-    /// Charges `bytes`.
+    /// Charges `bytes` read from a buffer.
     pub(crate) fn charge(&mut self, bytes: u64) -> Result<()> {
         self.used = self.used.saturating_add(bytes);
         let extra = self.extra.max(self.owned.saturating_mul(2));
@@ -61,17 +61,18 @@ impl Budget {
         Err(over_limit("too many bytes are repeated or not in a buffer", extra, "included_bytes"))
     }
 
-    /// Charges instances that take `bytes` each and are read from `stored` bytes each; those are free as far as there
-    /// are as many bytes in the file.
+    /// Charges `count` instances that take `bytes` each in memory and `stored` bytes each in the file. Instances are
+    /// free until their stored bytes exceed the file's.
     pub(crate) fn charge_instances(&mut self, count: usize, bytes: usize, stored: usize) -> Result<()> {
         self.instanced = self.instanced.saturating_add((count as u64).saturating_mul(stored as u64));
+        // Without stored bytes, nothing in the file bounds the count.
         if planted("gltf-instances") || stored > 0 && self.instanced <= self.owned.saturating_add(self.decoded) {
             return Ok(());
         }
         self.charge_zeros(count, bytes)
     }
 
-    /// Charges `bytes` of memory for each of `count` elements without data.
+    /// Charges `count` elements without data, of `bytes` each.
     pub(crate) fn charge_zeros(&mut self, count: usize, bytes: usize) -> Result<()> {
         self.zeros = self.zeros.saturating_add((count as u64).saturating_mul(bytes as u64));
         let limit = (self.extra / ZERO_SHARE).saturating_add(self.owned.saturating_mul(2));
@@ -81,7 +82,7 @@ impl Budget {
         Err(over_limit("too many values are not in a buffer", limit, "included_bytes"))
     }
 
-    /// Charges `bytes` for each of `count` elements.
+    /// Charges `count` elements of `bytes` each.
     pub(crate) fn charge_each(&mut self, count: usize, bytes: usize) -> Result<()> {
         self.charge((count as u64).saturating_mul(bytes as u64))
     }

@@ -1,7 +1,8 @@
-//! The buffers of a file: the second chunk of a `.glb`, `data:` URIs, or other files.
+//! Opens buffers: the second chunk of a `.glb`, `data:` URIs, or other files.
 //!
-//! A buffer is opened when it is first used. The chunk of a seekable file is read on demand and is never in memory as a
-//! whole; other buffers are. Open buffers can be read by many threads. The caller decides which files may be opened.
+//! A buffer is opened on first use, and any number of threads can read it. The chunk of a seekable file is read on
+//! demand and never loaded as a whole; all other buffers are. This module opens no files: the caller decides which may
+//! be opened.
 
 use crate::document::Buffer;
 use crate::log::{malformed, unsupported};
@@ -11,17 +12,17 @@ use polyhaul_pipeline::bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Reads the first bytes of a file that a scene names: its name, and the maximum number of bytes needed. A file
-/// with two names should return the same memory each time.
+/// Reads the start of a file that a scene refers to. Takes its name and the maximum number of bytes needed. Should
+/// return the same allocation if a file is opened under two names, so that its bytes count once.
 pub type OpenBufferFile<'f> = dyn FnMut(&str, u64) -> Result<Arc<Vec<u8>>> + 'f;
 
 /// The second chunk of a `.glb`.
 pub(crate) enum Binary<'a> {
-    /// The file has none.
+    /// Absent.
     Missing,
-    /// All of it, in memory.
+    /// Loaded into memory.
     Whole(Arc<Vec<u8>>),
-    /// Its position in a seekable file.
+    /// Located in a seekable file.
     Placed { bytes: &'a Bytes<'a>, offset: u64, len: u64 },
 }
 
@@ -29,34 +30,34 @@ pub(crate) enum Binary<'a> {
 pub(crate) struct Buffers<'a, 'f> {
     list: &'a [Buffer],
     pub(crate) opened: OpenBuffers<'a>,
-    /// The files that were read, by name.
+    /// Files already read, by name.
     files: HashMap<String, Arc<Vec<u8>>>,
     open_file: &'f mut OpenBufferFile<'f>,
-    /// The size of the largest buffer.
+    /// Largest declared buffer size in bytes.
     longest: u64,
 }
 
 /// Open buffers, shared by many threads.
 pub(crate) struct OpenBuffers<'a> {
     binary: Binary<'a>,
-    /// By buffer.
+    /// State of each buffer.
     list: Vec<OpenedBuffer>,
-    /// The decoded content of compressed views, by view.
+    /// Decoded content of compressed views, by view.
     pub(crate) views: HashMap<usize, Vec<u8>>,
 }
 
-/// The location of bytes.
+/// Storage that a byte offset refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Home {
-    /// Without a buffer, and without bytes.
+    /// No storage: the values are zeros.
     Nowhere,
     Buffer(usize),
-    /// A compressed view.
+    /// Decoded content of a compressed view.
     View(usize),
 }
 
 impl OpenBuffers<'_> {
-    /// The `len` bytes at `offset`: in place if they are in memory, otherwise read to `scratch`.
+    /// Returns `len` bytes at `offset`: borrowed if in memory, otherwise read into `scratch`.
     pub(crate) fn read<'s>(
         &'s self,
         home: Home,
@@ -70,6 +71,7 @@ impl OpenBuffers<'_> {
             Home::View(index) => self.views.get(&index).ok_or_else(too_short)?,
             Home::Buffer(index) => match (self.list.get(index), &self.binary) {
                 (Some(OpenedBuffer::Chunk), Binary::Placed { bytes, offset: chunk_start, .. }) => {
+                    // The buffer only grows, so that workers rarely allocate.
                     if scratch.len() < len {
                         scratch
                             .try_reserve_exact(len - scratch.len())
@@ -101,12 +103,12 @@ impl std::fmt::Display for Home {
     }
 }
 
-/// Whether and how a buffer is open.
+/// State of a buffer.
 #[derive(Clone, Default)]
 enum OpenedBuffer {
     #[default]
     Not,
-    /// The second chunk.
+    /// Second chunk of the `.glb`.
     Chunk,
     Whole(Arc<Vec<u8>>),
 }
@@ -120,7 +122,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
         Ok(Buffers { list, opened, files: HashMap::new(), open_file, longest })
     }
 
-    /// Opens a buffer; returns the number of bytes that this adds.
+    /// Opens a buffer; returns its size, or 0 if its bytes were already counted.
     pub(crate) fn open(&mut self, index: usize) -> Result<u64> {
         let list = self.list;
         let buffer = list.get(index).ok_or_else(|| malformed(format!("buffers[{index}] does not exist")))?;
@@ -139,12 +141,13 @@ impl<'a, 'f> Buffers<'a, 'f> {
         Ok(if is_new { buffer.byte_length } else { 0 })
     }
 
-    /// A buffer without a URI: the second chunk.
+    /// Opens a buffer without a URI: the second chunk.
     fn chunk(&self, index: usize, buffer: &Buffer) -> Result<(OpenedBuffer, u64, bool)> {
         let len = match &self.opened.binary {
             Binary::Whole(bytes) if index == 0 => bytes.len() as u64,
             Binary::Placed { len, .. } if index == 0 => *len,
             _ => {
+                // Fallback buffers of these extensions have no data.
                 let fallback = buffer.extensions.keys().find(|name| name.ends_with("_meshopt_compression"));
                 return Err(match fallback {
                     Some(name) => unsupported(format!("buffers[{index}] has no data without the extension `{name}`")),
@@ -167,8 +170,9 @@ impl<'a, 'f> Buffers<'a, 'f> {
         if let Some(bytes) = self.files.get(&name) {
             return Ok((OpenedBuffer::Whole(bytes.clone()), bytes.len() as u64, false));
         }
-        // Buffers may be prefixes of the same file, which is read once.
+        // Several buffers may be prefixes of the same file; reading up to the largest size reads it once.
         let bytes = (self.open_file)(&name, self.longest)?;
+        // Two names may refer to the same file, whose bytes are free only once.
         let is_new = !self.files.values().any(|other| Arc::ptr_eq(other, &bytes));
         let len = bytes.len() as u64;
         self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
@@ -177,7 +181,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
     }
 }
 
-/// Adds the buffer to the message of an error that does not name a file.
+/// Prefixes the message with the buffer, unless the error already names a file.
 fn about(index: usize, error: Error) -> Error {
     if error.io_error().is_some() || !error.place().file.is_empty() {
         return error;

@@ -1,6 +1,6 @@
-//! The parts of a file: the JSON, and the location of the binary chunk of a `.glb`.
+//! Splits a file into its JSON and the binary chunk of a `.glb`.
 //!
-//! A binary chunk is read here only if the source is not seekable later.
+//! The binary chunk is only located here, and loaded only if the source cannot be read at any position later.
 
 use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
@@ -12,16 +12,16 @@ use polyhaul_pipeline::bytes::Bytes;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The parts of a file.
+/// JSON and binary chunk of a file.
 pub(crate) struct Chunks<'a> {
     pub(crate) json: Vec<u8>,
     pub(crate) location: JsonLocation,
     pub(crate) binary: Binary<'a>,
-    /// The code and the message of a fault that was repaired.
+    /// Code and message of a repaired fault.
     pub(crate) fault: Option<(&'static str, String)>,
 }
 
-/// Finds the parts of a file, `.glb` or `.gltf`.
+/// Splits a `.glb` or `.gltf` file into its parts.
 pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks<'a>> {
     let mut head = [0; HEADER_BYTES];
     let count = bytes.read(0, &mut head)?;
@@ -41,18 +41,20 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     reader.read()
 }
 
-/// Reads all bytes of a `.gltf`; `head` was read before.
+/// Reads a whole `.gltf`; `head` was read before.
 fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let limit = limits.line_bytes;
-    // One byte more than the limit shows that a file exceeds it.
+    // One byte beyond the limit shows that the file exceeds it.
     let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);
     let start = if bytes.in_order() { head.len() } else { 0 };
     let max_bytes =
         bytes.len().and_then(|len| usize::try_from(len).ok()).map_or(max_bytes, |len| max_bytes.min(len.max(1)));
     let mut json = Vec::new();
+    // A shorter head is the whole file.
     if head.len() == HEADER_BYTES {
         bytes.read_as_claimed(start as u64, max_bytes, &mut json)?;
     }
+    // A stream continues after its head and cannot be read from the start again.
     if start > 0 || json.is_empty() {
         json.try_reserve(head.len())?;
         json.splice(0..0, head.iter().copied());
@@ -66,9 +68,9 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
 struct ChunkReader<'a, 'l> {
     bytes: &'a Bytes<'a>,
     file: Arc<str>,
-    /// The file length in the header; unknown if the chunks need more.
+    /// File length from the header; `u64::MAX` once the chunks exceed it.
     end: Cell<u64>,
-    /// Whether the length in the header is too small for the chunks.
+    /// Whether the chunks exceed the length in the header.
     is_longer: Cell<bool>,
     limits: &'l Limits,
 }
@@ -85,7 +87,7 @@ impl<'a> ChunkReader<'a, '_> {
         }
         let start = offset + CHUNK_HEADER_BYTES as u64;
         let mut json = self.read_range(start, len)?;
-        // Some writers pad with zeros in place of spaces.
+        // Some writers pad with zeros instead of spaces.
         json.truncate(json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
         let end = start + len;
         let mut chunks = Chunks { json, location: JsonLocation::Chunk(start), binary: Binary::Missing, fault: None };
@@ -104,9 +106,9 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(chunks)
     }
 
-    /// The type, the start and the size of the chunk that follows the one that ends at `end`. Chunks are aligned, but
-    /// a writer may have left out the padding: then the type stands 1 to 3 bytes earlier, where no padding, size or
-    /// type of an aligned chunk looks like `BIN`.
+    /// Returns type, start and size of the chunk after the one that ends at `end`. Chunks are aligned to 4 bytes, but
+    /// some writers omit the padding: the type is then 1 to 3 bytes earlier, where the padding, size or type of an
+    /// aligned chunk never reads `BIN`.
     fn second(&self, end: u64) -> Result<Option<([u8; 4], u64, u64)>> {
         let padding = (end.next_multiple_of(4) - end) as usize;
         let mut bytes = [0; CHUNK_HEADER_BYTES + 3];
@@ -118,6 +120,7 @@ impl<'a> ChunkReader<'a, '_> {
         }
         let is_unpadded = padding > 0 && bytes[4..CHUNK_HEADER_BYTES] == *BINARY;
         let skipped = if is_unpadded { 0 } else { padding };
+        // The first read was long enough only for a header without padding.
         if skipped > 0 && count == CHUNK_HEADER_BYTES {
             let rest = &mut bytes[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + skipped];
             count += self.bytes.read(end + CHUNK_HEADER_BYTES as u64, rest)?;
@@ -128,7 +131,7 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(Some((kind, offset + CHUNK_HEADER_BYTES as u64, len)))
     }
 
-    /// The content of the binary chunk.
+    /// Locates the binary chunk; loads it if the source cannot be read at any position later.
     fn binary(&self, start: u64, len: u64) -> Result<Binary<'a>> {
         if self.bytes.in_order() || !self.bytes.is_backed() {
             return self.read_range(start, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
@@ -139,7 +142,7 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(Binary::Placed { bytes: self.bytes, offset: start, len })
     }
 
-    /// The type and the size of the chunk at `offset`; `None` at the end.
+    /// Reads the type and size of the chunk at `offset`; `None` at the end of the file.
     fn header(&self, offset: u64) -> Result<Option<([u8; 4], u64)>> {
         if offset == self.end.get() {
             return Ok(None);
@@ -150,7 +153,8 @@ impl<'a> ChunkReader<'a, '_> {
         self.parsed(whole, offset, offset + count as u64).map(Some)
     }
 
-    /// The type and the size in a header at `offset`; an error if the file ends in it, at `cut`.
+    /// Parses the type and size in a chunk header at `offset`; without a header, fails with the end of the file at
+    /// `cut`.
     fn parsed(&self, header: Option<&[u8; CHUNK_HEADER_BYTES]>, offset: u64, cut: u64) -> Result<([u8; 4], u64)> {
         let Some(&[a, b, c, d, ref kind @ ..]) = header else {
             return Err(fault(&self.file, cut, "unexpected end of file in a chunk header"));
@@ -158,7 +162,7 @@ impl<'a> ChunkReader<'a, '_> {
         let len = u64::from(u32::from_le_bytes([a, b, c, d]));
         let end = offset + CHUNK_HEADER_BYTES as u64 + len;
         if end > self.end.get() {
-            // Whether the bytes are there shows when they are read.
+            // Reading the chunk will show whether the file has these bytes.
             self.end.set(u64::MAX);
             self.is_longer.set(true);
         }

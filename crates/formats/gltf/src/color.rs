@@ -1,15 +1,16 @@
-//! Colors of vertices: linear in glTF, and sRGB in the model, as in OBJ and PLY files.
+//! Converts vertex colors: linear in glTF, sRGB in the model, as in OBJ and PLY files.
 //!
-//! The transfer functions are shared with images.
+//! The transfer functions are those of `polyhaul_model::srgb`, which images use as well.
 
 use polyhaul_model::srgb;
 use std::sync::LazyLock;
 
-/// The linear value of each sRGB byte. Most colors were bytes once, and a look-up avoids their power function.
+/// Linear values of the 256 sRGB bytes. Most colors originate from bytes, for which the table replaces a power
+/// function.
 static LINEAR_OF_BYTE: LazyLock<[f32; 256]> =
     LazyLock::new(|| std::array::from_fn(|byte| exact_linear(byte as f32 / 255.0)));
 
-/// The linear value of an sRGB value; both from 0 to 1.
+/// Converts an sRGB value to linear, both from 0 to 1.
 pub(crate) fn linear(value: f32) -> f32 {
     let byte = (value.clamp(0.0, 1.0) * 255.0).round();
     if byte / 255.0 == value { LINEAR_OF_BYTE[byte as usize] } else { exact_linear(value.clamp(0.0, 1.0)) }
@@ -19,7 +20,7 @@ fn exact_linear(value: f32) -> f32 {
     srgb::light(f64::from(value)) as f32
 }
 
-/// The sRGB value of a linear value; both from 0 to 1. A value made from a byte becomes exactly that byte again.
+/// Converts a linear value to sRGB, both from 0 to 1. A value converted from a byte returns to exactly that byte.
 pub(crate) fn screen(value: f32) -> f32 {
     let value = f64::from(value.clamp(0.0, 1.0));
     let exact = srgb::code(value);
@@ -27,7 +28,7 @@ pub(crate) fn screen(value: f32) -> f32 {
     if linear(byte) == value as f32 { byte } else { exact as f32 }
 }
 
-/// Whether a color is stored unchanged: no value is missing (NaN), and all are from 0 to 1.
+/// Returns whether a color is stored unchanged: all values are from 0 to 1, none is NaN.
 pub(crate) fn is_in_range(color: &[f32; 4]) -> bool {
     color.iter().all(|value| (0.0..=1.0).contains(value))
 }

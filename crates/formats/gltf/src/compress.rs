@@ -1,5 +1,4 @@
-//! `EXT_meshopt_compression`: compresses the bytes of views in parallel. [`crate::views`] determines their layout in
-//! the file.
+//! Compresses views for `EXT_meshopt_compression`, in parallel. [`crate::views`] assigns their offsets in the file.
 
 use crate::pages::GltfData;
 use crate::views::GltfView;
@@ -7,13 +6,14 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Compresses every view as a whole, so that the bytes do not depend on the number of threads.
+/// Compresses each view separately, so that the bytes do not depend on the number of threads.
 pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions) -> Result<Vec<Vec<u8>>> {
     let mut compressed = Vec::new();
     compressed.try_reserve_exact(views.len())?;
     compressed.resize_with(views.len(), Vec::new);
     let work = |raw: &mut Vec<u8>, (view, bytes): (&GltfView, &mut Vec<u8>)| {
         raw.clear();
+        // Reserved here, because `emit` cannot report a failed allocation.
         raw.try_reserve_exact(usize::try_from(view.bytes).map_err(|_| Error::memory("values"))?)?;
         view.spans.iter().for_each(|span| data.emit(span, 0..span.count, raw));
         *bytes = codec::encode(view.kind, raw)?;
@@ -26,17 +26,17 @@ pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions
 
 #[cfg(feature = "meshopt")]
 mod codec {
-    //! Vertices in version 0 of the codec and indices in version 1, as the extension requires.
+    //! Encodes vertices in version 0 of the codec and indices in version 1, as the extension requires.
 
     use crate::spans::{ViewKind, ViewMode};
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
-    /// The version that the extension specifies.
+    /// Version that the extension specifies.
     const VERTEX_VERSION: Option<i32> = Some(0);
-    /// The level, which has no effect in version 0.
+    /// Compression level; has no effect in version 0.
     const VERTEX_LEVEL: i32 = 2;
 
-    /// The compressed values of a view.
+    /// Encodes the values of a view.
     pub(super) fn encode(kind: ViewKind, raw: &[u8]) -> Result<Vec<u8>> {
         match (kind.mode(), kind.stride()) {
             (ViewMode::Attributes, 4) => vertices::<4>(raw),

@@ -1,18 +1,18 @@
-//! The container `.glb`: a header, a chunk of JSON, and a chunk of binary values.
+//! Layout of the container `.glb`: a header, a chunk of JSON, and a chunk of binary values.
 //!
 //! Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#binary-gltf-layout>.
 
-/// The first bytes of a `.glb` file.
+/// First bytes of a `.glb` file.
 pub(crate) const MAGIC: &[u8; 4] = b"glTF";
-/// The version of the container.
+/// Container version.
 pub(crate) const VERSION: u32 = 2;
-/// The size of the header: magic, version, length of the file.
+/// Header size: magic, version, length of the file.
 pub(crate) const HEADER_BYTES: usize = 12;
-/// The size of a chunk's header: length, type.
+/// Chunk header size: length, type.
 pub(crate) const CHUNK_HEADER_BYTES: usize = 8;
-/// The type of the first chunk.
+/// Type of the first chunk.
 pub(crate) const JSON: &[u8; 4] = b"JSON";
-/// The type of the second chunk.
+/// Type of the second chunk.
 pub(crate) const BINARY: &[u8; 4] = b"BIN\0";
 
 /// Returns whether `head` starts like a `.glb` file.

@@ -1,6 +1,7 @@
-//! Converts bytes of accessors to floats and indices: components of all types, packed or strided.
+//! Converts accessor bytes to floats and indices, for all component types, packed or strided.
 //!
-//! Packed values are one loop over components, which compilers vectorize. Values without bytes keep their content.
+//! Packed values are converted in a single loop over components, which compilers vectorize. Destination values without
+//! source bytes are left unchanged.
 
 use crate::color::screen;
 use crate::layout::{Component, Form};
@@ -8,24 +9,24 @@ use polyhaul_model::splats::logit_of;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How values are changed after reading.
+/// Conversion applied to values after reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finish {
     Keep,
-    /// v of uvs becomes 1 - v.
+    /// Replaces v of UVs with 1 - v.
     FlipV,
-    /// Linear colors with alpha become sRGB.
+    /// Converts linear RGBA to sRGB, alpha unchanged.
     Screen,
-    /// Normals get the length 1, which integers cannot have exactly.
+    /// Normalizes normals: quantized ones are not exactly of unit length.
     Unit,
-    /// Sizes become their logarithms.
+    /// Converts sizes to logarithms.
     Logarithm,
-    /// Opacities from 0 to 1 become logits.
+    /// Converts opacities from 0 to 1 to logits.
     Logit,
 }
 
 impl Finish {
-    /// Changes values in place; adds the number of colors or numbers that are cut to `cut`.
+    /// Converts values in place; adds the number of clamped colors or numbers to `cut`.
     pub(crate) fn apply(self, values: &mut [f32], cut: &AtomicU64) {
         match self {
             Finish::Keep => {}
@@ -46,18 +47,18 @@ impl Finish {
     }
 }
 
-/// Cuts numbers to a range, then replaces them.
+/// Clamps numbers to `range`, counts those outside in `cut`, then maps them through `change`.
 fn cut_to(values: &mut [f32], range: RangeInclusive<f32>, cut: &AtomicU64, change: impl Fn(f32) -> f32) {
     let mut count = 0;
     for value in values {
         count += u64::from(!range.contains(value));
-        // NaN becomes the start of the range, since `max` returns the other number.
+        // `max` returns the other operand for NaN, so NaN becomes the start of the range.
         *value = change(value.max(*range.start()).min(*range.end()));
     }
     cut.fetch_add(count, Relaxed);
 }
 
-/// Scales a normal to unit length, until another round changes nothing: writers that do the same keep its bits.
+/// Normalizes a vector until another round changes nothing, so that writers that normalize again keep its bits.
 fn to_unit(normal: &mut [f32; 3]) {
     const MAX_ROUNDS: usize = 4;
     for _ in 0..MAX_ROUNDS {
@@ -71,8 +72,9 @@ fn to_unit(normal: &mut [f32; 3]) {
     }
 }
 
-/// Converts linear colors to sRGB. Neighbors often share a color, so the last result is reused.
+/// Converts linear colors to sRGB. Adjacent colors are often equal, so the last result is reused.
 fn to_screen(colors: &mut [[f32; 4]]) {
+    // Black converts to itself, so the first entry is valid.
     let mut last = [0.0; 3];
     let mut shown = [0.0; 3];
     for color in colors {
@@ -85,8 +87,8 @@ fn to_screen(colors: &mut [[f32; 4]]) {
     }
 }
 
-/// Converts elements to `width` floats each; components missing in the file become 1. Source: the table of normalized
-/// integers in section 3.6.2.2.
+/// Converts elements to `width` floats each; components missing from the file become 1. Source: section 3.6.2.2, the
+/// table of normalized integers.
 pub(crate) fn floats(form: Form, bytes: &[u8], stride: usize, values: &mut [f32], width: usize) {
     let shape = ElementShape { stride, from: form.width, to: width };
     let i8 = |[byte]: [u8; 1]| f32::from(byte as i8);
@@ -107,7 +109,7 @@ pub(crate) fn floats(form: Form, bytes: &[u8], stride: usize, values: &mut [f32]
     }
 }
 
-/// Converts unsigned integers to indices, each `base` more than in the file; returns the maximum in the file.
+/// Converts unsigned integers to indices and adds `base` to each; returns the maximum before `base` is added.
 pub(crate) fn indices(form: Component, bytes: &[u8], stride: usize, values: &mut [u32], base: u32) -> Option<u32> {
     let shape = ElementShape { stride, from: 1, to: 1 };
     match form.bytes() {
@@ -117,22 +119,23 @@ pub(crate) fn indices(form: Component, bytes: &[u8], stride: usize, values: &mut
     }
     let max_index = values.iter().copied().max();
     if base > 0 {
+        // Indices out of range may wrap here; callers reject them by the maximum.
         values.iter_mut().for_each(|value| *value = value.wrapping_add(base));
     }
     max_index
 }
 
-/// The layout of elements in bytes and in values.
+/// Element layout in bytes and in values.
 #[derive(Clone, Copy)]
 struct ElementShape {
     stride: usize,
-    /// Components of an element in the file.
+    /// Components per element in the file.
     from: usize,
-    /// Components of an element in the values.
+    /// Components per element in the values.
     to: usize,
 }
 
-/// Converts components of `B` bytes each.
+/// Converts components of `B` bytes each; `missing` fills components that the file does not have.
 #[inline(always)]
 fn spread<const B: usize, V: Copy>(
     shape: ElementShape,
@@ -166,6 +169,7 @@ fn rows<const B: usize, const N: usize, const M: usize, V: Copy>(
     number: impl Fn([u8; B]) -> V,
 ) {
     let (rows, _) = values.as_chunks_mut::<M>();
+    // The last element may be shorter than the stride.
     for (row, element) in rows.iter_mut().zip(bytes.chunks(stride)) {
         if let Some(components) = element.as_chunks::<B>().0.first_chunk::<N>() {
             *row = std::array::from_fn(|at| components.get(at).map_or(missing, |component| number(*component)));

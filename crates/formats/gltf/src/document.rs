@@ -1,7 +1,6 @@
-//! The JSON of a glTF file as types: the properties that polyhaul reads or writes, under the names of the
-//! specification.
+//! Types for the JSON of a glTF file: the properties that polyhaul reads or writes, named as in the specification.
 //!
-//! The reader ignores other properties. Only types are checked: indices may be out of range.
+//! Other properties are ignored. Deserializing checks types only: indices may be out of range.
 
 use crate::log::malformed;
 use crate::serial::{list, text};
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The component types of accessors, by their numbers in files.
+/// Accessor component types by number.
 pub(crate) mod component {
     pub(crate) const BYTE: u32 = 5120;
     pub(crate) const UNSIGNED_BYTE: u32 = 5121;
@@ -22,7 +21,7 @@ pub(crate) mod component {
     pub(crate) const FLOAT: u32 = 5126;
 }
 
-/// The topologies of primitives, by their numbers in files.
+/// Primitive topologies by number.
 pub(crate) mod mode {
     pub(crate) const POINTS: u32 = 0;
     pub(crate) const LINES: u32 = 1;
@@ -33,26 +32,26 @@ pub(crate) mod mode {
     pub(crate) const TRIANGLE_FAN: u32 = 6;
 }
 
-/// The wrapping mode of samplers that clamps.
+/// Sampler wrapping mode that clamps.
 pub(crate) const CLAMP_TO_EDGE: u32 = 33071;
 
-/// Properties in an object named `extensions` or `extras`.
+/// Properties of an `extensions` object, by name.
 pub(crate) type Extensions = BTreeMap<String, Value>;
 
-/// An extension as `T`, if present.
+/// Deserializes the extension `name`, if present.
 pub(crate) fn extension<T>(extensions: &Extensions, name: &str, path: &str) -> Result<Option<T>>
 where
     T: for<'de> Deserialize<'de>,
 {
     let Some(value) = extensions.get(name) else { return Ok(None) };
-    // Integers may be written as decimals.
+    // Some writers write integers as decimals, which serde rejects for integer fields.
     let parsed = T::deserialize(value).or_else(|_| T::deserialize(&whole::value(value)));
     parsed
         .map(Some)
         .map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
 }
 
-/// A value that is counted but not stored.
+/// Ignored value, of which only the presence matters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Skipped;
 
@@ -68,7 +67,7 @@ impl Serialize for Skipped {
     }
 }
 
-/// Whether there are extras; empty ones count as none.
+/// Whether there are extras; empty objects and `null` count as none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Extras(pub(crate) bool);
 
@@ -89,7 +88,7 @@ impl<'de> Deserialize<'de> for Extras {
     }
 }
 
-/// The writer has none.
+/// The writer has no extras.
 impl Serialize for Extras {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_unit()
@@ -116,7 +115,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 objects! {
-    /// The whole document.
+    /// Root of the JSON.
     Document {
         asset: Asset,
         #[serde(deserialize_with = "list")]
@@ -153,11 +152,11 @@ objects! {
         extensions: Extensions,
         extras: Extras,
     }
-    /// An item that is not read, except for its name.
+    /// An item of which only the name is read.
     UnreadItem {
         name: Option<String>,
     }
-    /// A skin, of which only the name and the joints are read.
+    /// A skin; only its name and joints are read.
     Skin {
         name: Option<String>,
         joints: Option<Value>,
@@ -171,7 +170,7 @@ objects! {
         #[serde(deserialize_with = "list")]
         images: Vec<GltfImage>,
     }
-    /// The version of the format, and who wrote the file.
+    /// Format version and generator.
     Asset {
         version: String,
         min_version: Option<String>,
@@ -179,7 +178,7 @@ objects! {
         copyright: Option<String>,
         extras: Extras,
     }
-    /// The roots of a hierarchy.
+    /// Root nodes of a hierarchy.
     SceneNodes {
         name: Option<String>,
         #[serde(deserialize_with = "list")]
@@ -203,7 +202,7 @@ objects! {
         extensions: Extensions,
         extras: Extras,
     }
-    /// Primitives that belong together.
+    /// A group of primitives.
     GltfMesh {
         name: Option<String>,
         #[serde(deserialize_with = "list")]
@@ -243,19 +242,19 @@ objects! {
         sparse: Option<Sparse>,
         extras: Extras,
     }
-    /// Values that replace some of an accessor.
+    /// Replacements for some values of an accessor.
     Sparse {
         count: u64,
         indices: SparseIndices,
         values: SparseValues,
     }
-    /// The indices of the replaced values, in ascending order.
+    /// Indices of the replaced values, in ascending order.
     SparseIndices {
         buffer_view: Option<usize>,
         byte_offset: u64,
         component_type: u32,
     }
-    /// Their replacements.
+    /// Replacement values.
     SparseValues {
         buffer_view: Option<usize>,
         byte_offset: u64,
@@ -280,7 +279,7 @@ objects! {
         extensions: Extensions,
         extras: Extras,
     }
-    /// A material; a factor that is missing has the specification's default.
+    /// A material; missing factors have the specification's defaults.
     GltfMaterial {
         name: Option<String>,
         pbr_metallic_roughness: Option<MetallicRoughness>,
@@ -295,7 +294,7 @@ objects! {
         extensions: Extensions,
         extras: Option<Value>,
     }
-    /// The core model of materials.
+    /// Core parameters of materials.
     MetallicRoughness {
         base_color_factor: Option<[f32; 4]>,
         base_color_texture: Option<TextureInfo>,
@@ -303,17 +302,17 @@ objects! {
         roughness_factor: Option<f32>,
         metallic_roughness_texture: Option<TextureInfo>,
     }
-    /// A use of a texture.
+    /// A reference to a texture.
     TextureInfo {
         index: Option<usize>,
         tex_coord: usize,
-        /// Of normal textures.
+        /// For normal textures.
         scale: Option<f32>,
-        /// Of occlusion textures.
+        /// For occlusion textures.
         strength: Option<f32>,
         extensions: Extensions,
     }
-    /// An image and how it is sampled.
+    /// An image and its sampler.
     GltfTexture {
         sampler: Option<usize>,
         source: Option<usize>,
@@ -321,7 +320,7 @@ objects! {
         extensions: Extensions,
         extras: Extras,
     }
-    /// An image: a URI or a view.
+    /// An encoded image: a URI or a view.
     GltfImage {
         name: Option<String>,
         #[serde(deserialize_with = "text")]
@@ -330,7 +329,7 @@ objects! {
         buffer_view: Option<usize>,
         extras: Extras,
     }
-    /// How textures are sampled.
+    /// Filtering and wrapping of textures.
     Sampler {
         mag_filter: Option<u32>,
         min_filter: Option<u32>,

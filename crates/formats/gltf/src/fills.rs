@@ -1,9 +1,9 @@
 //! Reads the values of many accessors in parallel, directly into their destinations.
 //!
-//! Each accessor is split into pieces. Pieces that are adjacent in the file are read together into memory that stays in
-//! the cache, and converted from there: so interleaved attributes are read once, and small ones with few requests. All
-//! destinations are fixed beforehand, so the result does not depend on the number of threads. `accessors` has checked
-//! the offsets; `convert` converts the values.
+//! Splits each accessor into pieces. Pieces that are adjacent in the file form a batch, which is read into a buffer
+//! that stays in the cache and converted from there: interleaved attributes are read once, small ones with few
+//! requests. All destinations are fixed beforehand, so the result does not depend on the number of threads. `accessors`
+//! has validated the offsets; `convert` converts the values.
 
 use crate::buffers::{Home, OpenBuffers};
 use crate::convert::{Finish, floats, indices};
@@ -15,28 +15,28 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Approximate bytes of a piece.
+/// Approximate bytes per piece.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// Maximum bytes of a batch of several pieces, which is read at once.
+/// Maximum bytes of a batch of several pieces.
 const BATCH_BYTES: u64 = 256 << 10;
 
-/// Pieces with more unused bytes than this between them are read separately.
+/// Maximum number of unused bytes between the pieces of a batch.
 const GAP_BYTES: u64 = 64 << 10;
 
-/// Minimum batches per thread: starting a thread takes as long as a few batches.
+/// Minimum number of batches per thread: starting a thread takes as long as a few batches.
 const BATCHES_PER_THREAD: usize = 4;
 
-/// Values to read, and their destination.
+/// A read of values into a destination.
 pub(crate) struct AccessorFill<'m> {
-    /// `None` for steps and bytes.
+    /// `None` for steps and bytes, which have no accessor.
     layout: Option<AccessorLayout>,
     target: FillTarget<'m>,
-    /// The number of cut colors, or the end of the indices: see [`AccessorFill::floats`] and [`AccessorFill::indices`].
+    /// Number of clamped colors, or maximum index plus 1: see [`AccessorFill::floats`] and [`AccessorFill::indices`].
     outcome: Option<&'m AtomicU64>,
 }
 
-/// The destination of values.
+/// Destination and conversion of values.
 enum FillTarget<'m> {
     Floats {
         values: &'m mut [f32],
@@ -47,7 +47,7 @@ enum FillTarget<'m> {
         values: &'m mut [u32],
         base: u32,
     },
-    /// `first`, `first + step` and so on.
+    /// An arithmetic sequence: `first`, `first + step` and so on.
     Steps {
         values: &'m mut [u32],
         first: u32,
@@ -60,7 +60,7 @@ enum FillTarget<'m> {
 }
 
 impl<'m> AccessorFill<'m> {
-    /// Elements of `width` floats each. The number of colors that are cut is added to `cut`.
+    /// Reads elements of `width` floats each; adds the number of clamped colors to `cut`.
     pub(crate) fn floats(
         layout: &AccessorLayout,
         values: &'m mut [f32],
@@ -71,7 +71,7 @@ impl<'m> AccessorFill<'m> {
         AccessorFill { layout: Some(*layout), target: FillTarget::Floats { values, width, finish }, outcome: cut }
     }
 
-    /// Indices, each `base` more than in the file. `end` is raised to the maximum in the file plus 1.
+    /// Reads indices and adds `base` to each; raises `end` to the maximum index in the file plus 1.
     pub(crate) fn indices(
         layout: &AccessorLayout,
         values: &'m mut [u32],
@@ -81,17 +81,17 @@ impl<'m> AccessorFill<'m> {
         AccessorFill { layout: Some(*layout), target: FillTarget::Indices { values, base }, outcome: end }
     }
 
-    /// `first`, `first + step` and so on.
+    /// Generates `first`, `first + step` and so on.
     pub(crate) fn steps(values: &'m mut [u32], first: u32, step: u32) -> AccessorFill<'m> {
         AccessorFill { layout: None, target: FillTarget::Steps { values, first, step }, outcome: None }
     }
 
-    /// Bytes without a conversion.
+    /// Reads bytes without a conversion.
     pub(crate) fn bytes(span: ByteSpan, values: &'m mut [u8]) -> AccessorFill<'m> {
         AccessorFill { layout: None, target: FillTarget::Bytes { values, span }, outcome: None }
     }
 
-    /// Splits it into pieces.
+    /// Adds the pieces of this read.
     fn add_pieces<'p>(&'p mut self, pieces: &mut Vec<Piece<'p>>) -> Result<()> {
         let outcome = self.outcome;
         let Some((layout, span)) = self.layout.as_ref().and_then(|layout| Some((layout, layout.span?))) else {
@@ -119,13 +119,14 @@ impl<'m> AccessorFill<'m> {
         Ok(())
     }
 
-    /// Splits steps and bytes into pieces, and fills accessors without a view.
+    /// Adds the pieces of steps and bytes; fills accessors without a view immediately, since there is nothing to read.
     fn add_step_pieces<'p>(&'p mut self, pieces: &mut Vec<Piece<'p>>) -> Result<()> {
         let form = Form { component: Component::U32, is_normalized: false, width: 1 };
         let size = size_of::<u32>();
         match &mut self.target {
             FillTarget::Floats { values, width, finish } => {
                 values.fill(0.0);
+                // Components missing from the file are 1, as in `convert::floats`.
                 if self.layout.is_some_and(|layout| layout.width < *width) {
                     values.iter_mut().skip(*width - 1).step_by(*width).for_each(|last| *last = 1.0);
                 }
@@ -139,6 +140,7 @@ impl<'m> AccessorFill<'m> {
             }
             FillTarget::Steps { values, first, step } => {
                 for (number, values) in values.chunks_mut(PIECE_BYTES / size).enumerate() {
+                    // A pseudo-offset, so that steps form batches like the bytes of a buffer.
                     let start = (number * PIECE_BYTES) as u64;
                     let span = ByteSpan { home: Home::Nowhere, start, stride: size, count: values.len() };
                     let first = first.wrapping_add(step.wrapping_mul((number * PIECE_BYTES / size) as u32));
@@ -160,7 +162,7 @@ impl<'m> AccessorFill<'m> {
     }
 }
 
-/// A part of an [`AccessorFill`].
+/// A range of an [`AccessorFill`], read and converted by one thread.
 struct Piece<'p> {
     span: ByteSpan,
     form: Form,
@@ -169,13 +171,13 @@ struct Piece<'p> {
 }
 
 impl Piece<'_> {
-    /// The offset after its last byte.
+    /// Returns the offset after its last byte.
     fn end(&self) -> u64 {
         let element = (self.form.width * self.form.component.bytes()) as u64;
         self.span.start + (self.span.count as u64).saturating_sub(1) * self.span.stride as u64 + element
     }
 
-    /// Fills its destination from bytes that start with its first element.
+    /// Fills the destination from bytes that start at the first element.
     fn convert(&mut self, bytes: &[u8]) {
         let form = self.form;
         let stride = self.span.stride;
@@ -205,11 +207,11 @@ impl Piece<'_> {
     }
 }
 
-/// The source of [`AccessorFill`]s, and options for reading them.
+/// Buffers to read from, and options for reading.
 pub(crate) struct FillJob<'j, 'a> {
     pub(crate) buffers: &'j OpenBuffers<'a>,
     pub(crate) run: &'j RunOptions,
-    /// The size of the file, for progress.
+    /// File size in bytes, for progress; `None` if unknown.
     pub(crate) size: Option<u64>,
     /// Bytes read so far.
     pub(crate) bytes_read: &'j AtomicU64,
@@ -226,7 +228,7 @@ impl FillJob<'_, '_> {
     fn read(&self, fills: &mut [AccessorFill<'_>]) -> Result<usize> {
         let mut pieces = Vec::new();
         fills.iter_mut().try_for_each(|fill| fill.add_pieces(&mut pieces))?;
-        // By location, so that adjacent pieces share a read.
+        // Sorted by location, so that adjacent pieces share a read.
         pieces.sort_unstable_by_key(|piece| (piece.span.home, piece.span.start));
         let lengths = batches(&pieces)?;
         let threads = self.run.worker_threads().min(lengths.len().div_ceil(BATCHES_PER_THREAD)).max(1);
@@ -235,7 +237,7 @@ impl FillJob<'_, '_> {
         Ok(threads)
     }
 
-    /// Reads the pieces of a batch.
+    /// Reads and converts the pieces of a batch.
     fn convert(&self, batch: &mut [Piece<'_>], scratch: &mut Vec<u8>) -> Result<()> {
         let Some(ByteSpan { home, start, .. }) = batch.first().map(|first| first.span) else { return Ok(()) };
         let end = batch.iter().map(Piece::end).max().unwrap_or(start);
@@ -245,12 +247,13 @@ impl FillJob<'_, '_> {
         }
         if let Some(progress) = &self.run.progress {
             let bytes_read = self.bytes_read.fetch_add(bytes.len() as u64, Relaxed) + bytes.len() as u64;
+            // Views can be read several times, so the sum may exceed the file.
             progress.report(self.size.map_or(bytes_read, |size| bytes_read.min(size)), self.size);
         }
         Ok(())
     }
 
-    /// Applies the sparse values.
+    /// Overwrites values with their sparse replacements.
     fn replace(&self, fills: &mut [AccessorFill<'_>]) -> Result<()> {
         let mut changes = Vec::new();
         for (index, fill) in fills.iter().enumerate() {
@@ -269,7 +272,7 @@ impl FillJob<'_, '_> {
     }
 }
 
-/// The lengths of the groups of sorted pieces that are read together.
+/// Groups sorted pieces into batches; returns the number of pieces in each.
 fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
     let mut lengths = Vec::new();
     let mut first = 0;
@@ -288,17 +291,17 @@ fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
     Ok(lengths)
 }
 
-/// Sparse values of a fill, and the elements that they replace.
+/// Sparse replacements for a fill.
 struct SparseChange {
     fill: usize,
     layout: AccessorLayout,
     /// Indices of the replaced elements.
     replaced: Vec<u32>,
-    /// Their new values, if the target has floats.
+    /// Replacements, if the target has floats.
     floats: Vec<f32>,
-    /// Their new values otherwise.
+    /// Replacements otherwise.
     indices: Vec<u32>,
-    /// Floats of an element.
+    /// Floats per element.
     width: usize,
     finish: Finish,
 }
@@ -359,7 +362,7 @@ impl SparseChange {
                 for (&element, value) in self.replaced.iter().zip(&self.indices) {
                     *values.get_mut(element as usize).ok_or_else(wrong)? = value.wrapping_add(*base);
                 }
-                // The replaced indices may have had the maximum.
+                // The maximum may have been replaced, so it is computed again.
                 let max_index = values.iter().map(|value| value.wrapping_sub(*base)).max();
                 if let Some(end) = fill.outcome
                     && let Some(max_index) = max_index

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
 
-/// A host that counts how often it reads.
+/// A host that counts its reads.
 struct CountingHost {
     bytes: Vec<u8>,
     at: usize,
@@ -39,7 +39,7 @@ impl HostRead for CountingHost {
     }
 }
 
-/// The values of accessors `(offset, stride, count)` of three floats each, and how often the host read.
+/// Reads accessors `(offset, stride, count)` of three floats each; returns the values and the host's read count.
 fn read(bytes: &[u8], accessors: &[(usize, usize, usize)], threads: usize) -> (Vec<Vec<f32>>, u64) {
     let reads = Arc::new(AtomicU64::new(0));
     let host = CountingHost { bytes: bytes.to_vec(), at: 0, reads: reads.clone() };
@@ -77,7 +77,7 @@ fn read(bytes: &[u8], accessors: &[(usize, usize, usize)], threads: usize) -> (V
 fn neighbors_are_read_together() {
     let numbers: Vec<f32> = (0..400_000).map(|number| number as f32).collect();
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    // 3000 small ones out of order; two interleaved ones; a large one; a distant small one.
+    // 3000 small accessors out of order, two interleaved ones, a large one, and a distant small one.
     let mut accessors: Vec<_> = (0..3000).map(|number| (12 * (number * 7 % 3000), 12, 1)).collect();
     accessors.extend([(36_000, 24, 20_000), (36_012, 24, 20_000), (516_000, 12, 60_000), (1_599_988, 12, 1)]);
     for threads in [1, 3] {

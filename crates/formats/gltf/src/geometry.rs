@@ -1,9 +1,8 @@
-//! Plans the vertices and triangles of a mesh in glTF, where each object has separate vertices with one index per
-//! corner.
+//! Plans the vertices and triangles of a glTF mesh: each object has separate vertices with one index per corner.
 //!
-//! A mesh is welded once. Its vertices are numbered by the first corners that use them, so the vertices of an object
-//! are consecutive; the few that it shares with earlier objects are repeated. Nothing is copied: a block of vertices is
-//! a range and a short list. [`crate::pages`] makes the bytes.
+//! A mesh is welded once. Its vertices are numbered in the order of the first corners that use them, so the vertices of
+//! an object are consecutive; the few that it shares with earlier objects are repeated. Nothing is copied: a block of
+//! vertices is a range and a short list. [`crate::pages`] generates the bytes.
 
 use crate::serial::collected;
 use crate::splats::SplatPlaces;
@@ -18,52 +17,52 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A mesh with one index per corner, and its sections.
+/// An indexed mesh and its sections.
 pub(crate) struct GltfGeometry<'a> {
-    /// With an index stream for uvs and normals.
+    /// Mesh with index streams for UVs and normals.
     pub(crate) mesh: Cow<'a, Mesh>,
     pub(crate) welded: Welded,
-    /// Computed normals of vertices whose normal is missing or has no direction.
+    /// Computed normals of vertices whose normal is missing or zero.
     pub(crate) repaired: HashMap<u32, [f32; 3]>,
     pub(crate) sections: Vec<MeshSection>,
-    /// Whether materials of triangles are slots of objects, and not materials of the scene.
+    /// Whether triangle materials are slots of objects rather than materials of the scene.
     pub(crate) has_slots: bool,
-    /// Whether a color is not opaque.
+    /// Whether any color is translucent.
     pub(crate) has_alpha: bool,
-    /// Whether positions that are points have normals.
+    /// Whether a mesh without faces has a valid normal for every position.
     pub(crate) has_point_normals: bool,
-    /// The columns of Gaussian splats, if the mesh consists of them.
+    /// Columns of Gaussian splats, if the mesh consists of them.
     pub(crate) splats: Option<SplatPlaces>,
 }
 
-/// The part of a mesh that an object shows.
+/// The part of a mesh that one object shows.
 #[derive(Debug, Default)]
 pub(crate) struct MeshSection {
-    /// By material, in the order of their first triangles.
+    /// Triangles by material, in the order of their first faces.
     pub(crate) triangles: Vec<MaterialTriangles>,
-    /// The vertices of the triangles.
+    /// Vertices of the triangles.
     pub(crate) vertices: VertexBlock,
-    /// Segments, and their vertices.
+    /// Segments, as indices into the block, and their vertices.
     pub(crate) lines: Option<(Vec<[u32; 2]>, VertexBlock)>,
-    /// The vertices of points.
+    /// Vertices of the points.
     pub(crate) points: Option<VertexBlock>,
 }
 
-/// The triangles of one material.
+/// Triangles with the same material.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MaterialTriangles {
-    /// A material of the scene, or a slot of an evaluated object; [`NONE`] for none.
+    /// Material of the scene, or slot of an evaluated object; [`NONE`] without a material.
     pub(crate) material: u32,
-    /// Ranges of faces, in order.
+    /// Face ranges in ascending order.
     pub(crate) faces: Vec<Range<usize>>,
 }
 
-/// Consecutive vertices in the file.
+/// Vertices that are consecutive in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum VertexBlock {
-    /// Welded vertices: a range, then earlier ones in ascending order.
+    /// A range of welded vertices, followed by earlier ones in ascending order.
     Welded(Range<u32>, Vec<u32>),
-    /// Positions by index.
+    /// Listed positions.
     Listed(Vec<u32>),
     /// Consecutive positions.
     Positions(Range<u32>),
@@ -90,12 +89,12 @@ impl VertexBlock {
         }
     }
 
-    /// Whether vertices have uvs and normals by the weld.
+    /// Whether vertices are welded ones, with UVs and normals.
     pub(crate) fn is_welded(&self) -> bool {
         matches!(self, VertexBlock::Welded(..))
     }
 
-    /// The welded vertex, or the position, of vertex `number`, which the block has.
+    /// Returns the welded vertex or position of vertex `number` of the block.
     #[inline]
     pub(crate) fn source(&self, number: usize) -> u32 {
         match self {
@@ -108,7 +107,7 @@ impl VertexBlock {
         }
     }
 
-    /// The number in the block of a welded vertex that it has.
+    /// Returns the number within the block of a welded vertex that it contains.
     #[inline]
     pub(crate) fn number(&self, vertex: u32) -> u32 {
         match self {
@@ -122,7 +121,7 @@ impl VertexBlock {
 }
 
 impl<'a> GltfGeometry<'a> {
-    /// Plans the sections `cuts` of a mesh of triangles. `has_slots` is whether materials of triangles are slots.
+    /// Plans the sections `cuts` of a triangle mesh. `has_slots` selects slots instead of materials of the scene.
     pub(crate) fn new(
         mesh: &'a Mesh,
         cuts: &[(Counts, Counts)],
@@ -139,7 +138,7 @@ impl<'a> GltfGeometry<'a> {
         sections.try_reserve_exact(cuts.len())?;
         sections.resize_with(cuts.len(), MeshSection::default);
         let mut order = collected(0..cuts.len())?;
-        // In the order of faces, because vertices are numbered by the first corner that uses them.
+        // In face order, because vertices are numbered by the first corner that uses them.
         order.sort_by_key(|&cut| cuts[cut].0.faces);
         let mut next = 0;
         for cut in order {
@@ -154,7 +153,7 @@ impl<'a> GltfGeometry<'a> {
             let points = points(&mesh, start, end)?;
             sections[cut] = MeshSection { triangles, vertices, lines, points };
         }
-        // Once for all sections, of which there may be many.
+        // Computed once: there may be many sections.
         let has_alpha = mesh.colors.iter().any(|color| color[3] < 1.0);
         let has_point_normals = mesh.faces.is_empty()
             && mesh.normals.len() == mesh.positions.len()
@@ -163,7 +162,7 @@ impl<'a> GltfGeometry<'a> {
     }
 }
 
-/// The vertices of some corners; vertices before `start` belong to earlier sections.
+/// Collects the vertices of some corners; vertices before `start` belong to earlier sections.
 fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
     let mut end = start;
     let mut others = Vec::new();
@@ -174,12 +173,13 @@ fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
             try_push(&mut others, vertex, "the plan")?;
         }
     }
+    // `VertexBlock::number` needs them sorted.
     others.sort_unstable();
     others.dedup();
     Ok(VertexBlock::Welded(start..end, others))
 }
 
-/// The faces of each material.
+/// Groups faces by material.
 fn triangles(mesh: &Mesh, faces: Range<usize>, has_slots: bool) -> Result<Vec<MaterialTriangles>> {
     let mut groups: Vec<MaterialTriangles> = Vec::new();
     let mut numbers: HashMap<u32, usize> = HashMap::new();
@@ -217,7 +217,7 @@ fn triangles(mesh: &Mesh, faces: Range<usize>, has_slots: bool) -> Result<Vec<Ma
     Ok(groups)
 }
 
-/// The segments of polylines.
+/// Collects the segments of polylines and renumbers them within their block.
 fn lines(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<(Vec<[u32; 2]>, VertexBlock)>> {
     let mut segments = Vec::new();
     let mut used = Vec::new();
@@ -241,7 +241,7 @@ fn lines(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<(Vec<[u32; 2]
     Ok(Some((segments, VertexBlock::Listed(used))))
 }
 
-/// The points of a section; its positions if the mesh has no elements.
+/// Collects the points of a section: all its positions if the mesh has no elements.
 fn points(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<VertexBlock>> {
     if mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty() && mesh.curves.is_empty() {
         let range = start.positions..end.positions;
@@ -266,19 +266,19 @@ fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("a mesh {what}"))
 }
 
-/// Whether a normal has a direction.
+/// Returns whether a normal has a direction: a finite length other than 0.
 pub(crate) fn is_direction(normal: [f32; 3]) -> bool {
     let length: f64 = normal.iter().map(|&part| f64::from(part) * f64::from(part)).sum();
     length > 0.0 && length.is_finite()
 }
 
-/// A vector of unit length; up if it has no direction.
+/// Normalizes a vector; returns +y if it has no direction.
 pub(crate) fn unit(vector: [f64; 3]) -> [f32; 3] {
     let length = dot(vector, vector).sqrt();
     if length > 0.0 && length.is_finite() { vector.map(|part| (part / length) as f32) } else { [0.0, 1.0, 0.0] }
 }
 
-/// Area-weighted normals of the adjacent triangles, for vertices that lack a normal while others have one.
+/// Computes area-weighted normals of adjacent triangles for vertices without a valid normal.
 fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3]>> {
     let mut sums: HashMap<u32, [f64; 3]> = HashMap::new();
     for (vertex, &normal) in welded.vertex_normals.iter().enumerate() {
@@ -291,6 +291,7 @@ fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3
         return Ok(HashMap::new());
     }
     for triangle in welded.corner_vertices.as_chunks::<3>().0 {
+        // Only triangles with a vertex to repair need a normal.
         if triangle.iter().any(|vertex| sums.contains_key(vertex)) {
             let normal = area_normal(triangle.map(|vertex| position(mesh, welded.vertex_positions[vertex as usize])));
             for vertex in triangle {
@@ -310,7 +311,7 @@ fn position(mesh: &Mesh, index: u32) -> [f64; 3] {
     mesh.positions.get(index as usize).copied().unwrap_or_default().map(f64::from)
 }
 
-/// The normal of a triangle; its length is twice the area.
+/// Returns the normal of a triangle, with twice its area as the length.
 fn area_normal([a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
     cross(subtract(b, a), subtract(c, a))
 }

@@ -1,7 +1,7 @@
-//! The hierarchy of nodes: the nodes of the scene, and their world matrices.
+//! Walks the node hierarchy and computes world transforms.
 //!
-//! Nodes refer to children by index, and a hostile file can contain cycles, share children, or nest a million levels.
-//! All nodes are checked once; then the scene is walked from its roots with an explicit stack, without recursion.
+//! Nodes refer to children by index, and a hostile file can contain cycles, shared children, or a million levels. All
+//! nodes are validated once; then the scene is walked from its roots with an explicit stack, without recursion.
 
 use crate::document::{Document, Node};
 use crate::log::{GltfLog, malformed};
@@ -9,41 +9,42 @@ use polyhaul_geometry::linear::{self, IDENTITY64, Matrix4};
 use polyhaul_model::error::{Error, Result, try_push};
 use std::collections::HashMap;
 
-/// The world matrix of a node.
+/// World transform of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NodeWorld {
-    /// From transforms in single precision.
+    /// Product of local transforms rounded to single precision.
     pub(crate) single: Matrix4,
-    /// From transforms as they are written.
+    /// Product of local transforms as written.
     pub(crate) exact: Matrix4,
 }
 
 impl NodeWorld {
     pub(crate) const IDENTITY: NodeWorld = NodeWorld { single: IDENTITY64, exact: IDENTITY64 };
 
-    /// The world matrix of a child.
+    /// Returns the world transform of a child.
     fn of_child(&self, node: &Node) -> NodeWorld {
         let single = multiply(&self.single, &local(node, |value| f64::from(value as f32)));
         NodeWorld { single, exact: multiply(&self.exact, &local(node, |value| value)) }
     }
 }
 
-/// The nodes of the scene.
+/// The validated node hierarchy of the default scene.
 pub(crate) struct Hierarchy<'d> {
     document: &'d Document,
-    /// The roots, and the world matrices of their parents.
+    /// Roots with the world transforms of their parents.
     roots: Vec<(usize, NodeWorld)>,
 }
 
 impl<'d> Hierarchy<'d> {
-    /// Checks all nodes of a document, and finds the roots of its default scene.
+    /// Validates all nodes of a document and finds the roots of its default scene.
     pub(crate) fn new(document: &'d Document, log: &mut GltfLog) -> Result<Hierarchy<'d>> {
         let parents = parents(document)?;
         check_cycles(document, &parents)?;
         Ok(Hierarchy { document, roots: roots(document, &parents, log)? })
     }
 
-    /// Calls `visit` with each node of the scene and its world matrix, parents first and in the order of the file.
+    /// Calls `visit` with each node of the scene and its world transform: depth first, parents before children, in file
+    /// order.
     pub(crate) fn walk(&self, mut visit: impl FnMut(usize, &NodeWorld) -> Result<()>) -> Result<()> {
         let mut stack: Vec<(usize, NodeWorld)> = Vec::new();
         for &root in &self.roots {
@@ -53,6 +54,7 @@ impl<'d> Hierarchy<'d> {
                 let world = parent.of_child(node);
                 visit(index, &world)?;
                 stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
+                // Reversed, because the stack returns the last child first.
                 stack.extend(node.children.iter().rev().map(|&child| (child, world)));
             }
         }
@@ -60,10 +62,10 @@ impl<'d> Hierarchy<'d> {
     }
 }
 
-/// No parent.
+/// Marks nodes without a parent.
 const NO_PARENT: usize = usize::MAX;
 
-/// The parent of each node.
+/// Returns the parent of each node; fails if a node has two.
 fn parents(document: &Document) -> Result<Vec<usize>> {
     let nodes = &document.nodes;
     let mut parents = Vec::new();
@@ -83,8 +85,8 @@ fn parents(document: &Document) -> Result<Vec<usize>> {
     Ok(parents)
 }
 
-/// Checks that every node is a root or below one. Each has at most one parent, so all others are in a cycle or below
-/// one.
+/// Fails on cycles. Each node has at most one parent, so a node that cannot be reached from a root is in a cycle or
+/// below one.
 fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     let mut is_below = Vec::new();
     is_below.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
@@ -92,6 +94,7 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     let mut stack: Vec<usize> = Vec::new();
     stack.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
     stack.extend((0..parents.len()).filter(|&index| is_below[index]));
+    // A node has at most one parent, so it is pushed at most once, and the capacity suffices.
     while let Some(index) = stack.pop() {
         for &child in &document.nodes[index].children {
             is_below[child] = true;
@@ -104,8 +107,8 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     }
 }
 
-/// The roots of the default scene, or of a file without scenes, with the world matrices of their parents: a scene may
-/// list a child by mistake, which then stays below its parent.
+/// Returns the roots of the default scene with the world transforms of their parents, or all roots if the file has no
+/// scenes. If a scene lists a child by mistake, the child keeps its parent's transform.
 fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Vec<(usize, NodeWorld)>> {
     let mut roots = Vec::new();
     if document.scenes.is_empty() && document.scene.is_none() {
@@ -134,6 +137,7 @@ fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Ve
         }
         try_push(&mut roots, (index, NodeWorld::IDENTITY), "nodes")?;
     }
+    // Only a wrongly listed child requires a walk over all roots.
     if has_child {
         let worlds = highest_listed(document, parents, &is_listed)?;
         roots.retain_mut(|(index, world)| worlds.get(index).map(|parent| *world = *parent).is_some());
@@ -141,7 +145,7 @@ fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Ve
     Ok(roots)
 }
 
-/// The listed nodes that are below no other one, with the world matrices of their parents.
+/// Returns the listed nodes without a listed ancestor, with the world transforms of their parents.
 fn highest_listed(document: &Document, parents: &[usize], is_listed: &[bool]) -> Result<HashMap<usize, NodeWorld>> {
     let mut highest = HashMap::new();
     let mut stack = Vec::new();
@@ -156,13 +160,14 @@ fn highest_listed(document: &Document, parents: &[usize], is_listed: &[bool]) ->
             let node = &document.nodes[index];
             let world = parent.of_child(node);
             stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
+            // In any order: results are looked up by node.
             stack.extend(node.children.iter().map(|&child| (child, world)));
         }
     }
     Ok(highest)
 }
 
-/// The matrix of a node in its parent's space, of numbers that are rounded by `round`.
+/// Returns a node's local transform, with each number passed through `round`.
 fn local(node: &Node, round: impl Fn(f64) -> f64) -> Matrix4 {
     if let Some(matrix) = node.matrix {
         return std::array::from_fn(|row| std::array::from_fn(|column| round(matrix[4 * column + row])));
@@ -172,7 +177,7 @@ fn local(node: &Node, round: impl Fn(f64) -> f64) -> Matrix4 {
     placed(translation, rotation, node.scale.unwrap_or([1.0; 3]).map(round))
 }
 
-/// The matrix that scales, then rotates by a quaternion (x, y, z, w), then translates.
+/// Returns the matrix that scales, then rotates by a quaternion (x, y, z, w), then translates.
 pub(crate) fn placed(translation: [f64; 3], rotation: [f64; 4], scale: [f64; 3]) -> Matrix4 {
     let rows = linear::rotation(rotation);
     let [x, y, z] = scale;
@@ -180,7 +185,8 @@ pub(crate) fn placed(translation: [f64; 3], rotation: [f64; 4], scale: [f64; 3])
     [row(0), row(1), row(2), IDENTITY64[3]]
 }
 
-/// `a` after `b`. If `a` is the identity, the result is exactly `b`.
+/// Multiplies `a * b` (`b` is applied first). If `a` is the identity, the result is exactly `b`: no `-0.0` becomes
+/// `0.0`.
 pub(crate) fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
     if *a == IDENTITY64 { *b } else { linear::multiply(a, b) }
 }
@@ -204,7 +210,7 @@ mod tests {
         Ok(visited)
     }
 
-    /// The nodes with the x of their places, and how many a scene should not list.
+    /// Returns the nodes with their x translation, and how many nodes are listed by mistake.
     fn listed(json: Value) -> (Vec<(usize, f32)>, u64) {
         let document: Document = serde_json::from_value(json).unwrap();
         let mut log = GltfLog::new("", FaultPolicy::default());
@@ -223,7 +229,7 @@ mod tests {
         assert_eq!(of(json!([0])), (shown.clone(), 0));
         assert_eq!(of(json!([0, 1])), (shown.clone(), 1));
         assert_eq!(of(json!([2, 1, 0, 0])), (shown, 3));
-        // Without the parent, its transform still counts.
+        // Without its parent in the list, a node keeps the parent's transform.
         assert_eq!(of(json!([1])), (vec![(1, 3.0), (2, 7.0)], 1));
         assert_eq!(of(json!([2, 1])), (vec![(1, 3.0), (2, 7.0)], 2));
     }

@@ -1,8 +1,8 @@
-//! Images inside a file, in a buffer view or a `data:` URI: their names, and their bytes.
+//! Names and reads images inside a file, in a buffer view or a `data:` URI.
 //!
-//! The name of such an image consists of the file's name, `#image`, the image's index and an extension:
-//! `chair.glb#image0.png`. No image is decoded here, and the caller opens files. Sums are bounded: views that share
-//! bytes of a buffer cannot add up to more bytes than it has.
+//! A name consists of the file's name, `#image`, the index and an extension: `chair.glb#image0.png`. This module
+//! decodes no image, and the caller opens files. The total is bounded: views that share bytes of a buffer cannot add up
+//! to more bytes than the buffer has.
 
 use crate::accessors::AccessorValues;
 use crate::buffers::Binary;
@@ -17,25 +17,25 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashMap;
 
-/// Precedes the index in a name.
+/// Separator between the file's name and the index.
 const MARK: &str = "#image";
 
-/// The first bytes of PNG and JPEG files, their media types and extensions.
+/// Signatures, media types and extensions of PNG and JPEG.
 const KINDS: [(&[u8], &str, &str); 2] =
     [(b"\x89PNG\r\n\x1a\n", "image/png", "png"), (b"\xff\xd8\xff", "image/jpeg", "jpg")];
 
-/// The media type of an image that glTF can hold, by its first bytes.
+/// Detects the media type of an image from its first bytes; `None` unless it is PNG or JPEG, which glTF can embed.
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(|(signature, ..)| bytes.starts_with(signature)).map(|(_, media_type, _)| *media_type)
 }
 
-/// Bytes needed to detect the type of an image.
+/// Number of bytes needed to detect an image type.
 const SIGNATURE_BYTES: usize = 8;
 
-/// Reads a part of a file next to a scene, given its name, the offset and the number of bytes.
+/// Reads part of a file that a scene refers to. Takes its name, the offset and the number of bytes.
 pub type OpenRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
 
-/// Splits the name of an image inside a file into the file's name and the index of the image; `None` for other names.
+/// Splits the name of an image inside a file into the file's name and the image's index; `None` for other names.
 ///
 /// ```
 /// use polyhaul_gltf::split_image_name;
@@ -54,8 +54,8 @@ pub fn split_image_name(name: &str) -> Option<(&str, usize)> {
     Some((file, digits.parse().ok()?))
 }
 
-/// Reads the bytes of the image `index` of a `.glb` or `.gltf` file, and no other buffer view. The image may have at
-/// most `max_bytes`. `open_range` reads from buffers in separate files.
+/// Reads image `index` from a `.glb` or `.gltf` file without reading other buffer views. `max_bytes` limits its encoded
+/// size; `open_range` reads from buffers in separate files.
 ///
 /// # Errors
 /// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if there is no such image inside the file,
@@ -85,6 +85,7 @@ impl ImageReader<'_> {
         drop(json);
         let image = document.images.get(index).ok_or_else(|| malformed(format!("images[{index}] does not exist")))?;
         if let Some(UriTarget::Data(data)) = image.uri.as_deref().map(target).transpose()? {
+            // The decoded size (up to 2 bytes more without padding), checked before allocating.
             let max_bytes = if data.is_base64 { data.text.len() / 4 * 3 } else { data.text.len() };
             return self.checked(max_bytes as u64).and_then(|_| data.decode());
         }
@@ -106,7 +107,7 @@ impl ImageReader<'_> {
         Ok(content)
     }
 
-    /// Checks a number of bytes against the limit.
+    /// Checks a byte count against the limit.
     fn checked(&self, count: u64) -> Result<usize> {
         if count > self.max_bytes {
             let message = format!("an image has {count} bytes");
@@ -115,7 +116,7 @@ impl ImageReader<'_> {
         usize::try_from(count).map_err(|_| Error::memory("an image"))
     }
 
-    /// Bytes of the binary chunk; fewer if it is shorter.
+    /// Reads bytes of the binary chunk; returns fewer if the chunk is shorter.
     fn in_chunk(&self, binary: &Binary<'_>, offset: u64, count: usize) -> Result<Vec<u8>> {
         match binary {
             Binary::Whole(bytes) => part(bytes, offset, count),
@@ -129,31 +130,31 @@ impl ImageReader<'_> {
     }
 }
 
-/// A copy of some bytes; empty if there are fewer.
+/// Copies `count` bytes at `offset`; returns none if there are fewer.
 fn part(bytes: &[u8], offset: u64, count: usize) -> Result<Vec<u8>> {
     let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
     try_copy(rest.and_then(|rest| rest.get(..count)).unwrap_or_default(), "an image")
 }
 
-/// Whether a view lies in a buffer of this size and is not compressed.
+/// Returns whether a view is uncompressed and lies within a buffer of `buffer_bytes`.
 fn is_inside(view: &BufferView, buffer_bytes: u64) -> bool {
     let is_compressed = view.extensions.keys().any(|name| name.ends_with("_meshopt_compression"));
     view.byte_offset.checked_add(view.byte_length).is_some_and(|end| end <= buffer_bytes) && !is_compressed
 }
 
-/// A name or a part of it, or the reason for its absence.
+/// A name or part of one, or the reason why there is none.
 type NameOrReason<T> = std::result::Result<T, String>;
 
-/// The names of the images inside a file.
+/// Names of the images inside a file.
 pub(crate) struct ImageNames<'a> {
     document: &'a Document,
-    /// The name of the file; `None` if it cannot be opened again.
+    /// File name; `None` if the file cannot be opened again.
     file: Option<&'a str>,
-    /// By image.
+    /// Results by image.
     names: HashMap<usize, NameOrReason<String>>,
-    /// The first image in each view, whose name the other images share.
+    /// First image of each view; other images of the view share its name.
     by_view: HashMap<usize, usize>,
-    /// The bytes of the views with images, by the URI of the buffer.
+    /// Total bytes of views with images, by the URI of the buffer.
     used: HashMap<Option<&'a str>, u64>,
 }
 
@@ -162,7 +163,7 @@ impl<'a> ImageNames<'a> {
         ImageNames { document, file, names: HashMap::new(), by_view: HashMap::new(), used: HashMap::new() }
     }
 
-    /// The name of an image inside the file.
+    /// Returns the name of an image inside the file.
     pub(crate) fn name(
         &mut self,
         index: usize,
@@ -190,7 +191,7 @@ impl<'a> ImageNames<'a> {
         Ok(name)
     }
 
-    /// The extension for an image that can be read.
+    /// Returns the file extension of an image that can be read.
     fn extension(
         &mut self,
         image: &'a GltfImage,
@@ -205,12 +206,14 @@ impl<'a> ImageNames<'a> {
             return Ok(Err("its buffer view is invalid, or overlaps others".into()));
         }
         let claimed = image.mime_type.as_deref().or(data.as_ref().map(|data| data.media_type));
+        // Generic media types carry no information, so the content decides.
         let claimed = claimed.filter(|kind| !["", "application/octet-stream"].contains(kind)).unwrap_or_default();
         let head = match (claimed, &data, view) {
             ("", Some(data), _) => data.head(),
             ("", _, Some((index, _))) => values.head(index, SIGNATURE_BYTES),
             _ => Ok(Vec::new()),
         };
+        // Unreadable images are dropped; running out of memory or cancellation still fails.
         let head = match head {
             Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Io | ErrorKind::Unsupported) => {
                 return Ok(Err(error.diagnostic().message.clone()));
@@ -226,7 +229,7 @@ impl<'a> ImageNames<'a> {
         }))
     }
 
-    /// Counts the bytes of a view; false if the views together have more than the buffer.
+    /// Counts the bytes of a view; returns false if all views together would exceed the buffer.
     fn take(&mut self, view: &BufferView) -> bool {
         let buffer = view.buffer.and_then(|buffer| self.document.buffers.get(buffer));
         let Some(buffer) = buffer.filter(|buffer| is_inside(view, buffer.byte_length)) else { return false };
@@ -241,9 +244,9 @@ impl<'a> ImageNames<'a> {
 }
 
 impl DataUri<'_> {
-    /// The first bytes.
+    /// Decodes enough bytes to detect the image type.
     fn head(&self) -> Result<Vec<u8>> {
-        // Base64 has 4 characters for 3 bytes, percent-encoding 3 for each.
+        // Base64 takes 4 characters per 3 bytes, percent-encoding up to 3 per byte.
         let prefix = self.text.get(..if self.is_base64 { 12 } else { 3 * SIGNATURE_BYTES });
         DataUri { text: prefix.unwrap_or(self.text), ..*self }.decode()
     }

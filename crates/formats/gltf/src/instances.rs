@@ -1,6 +1,7 @@
-//! `EXT_mesh_gpu_instancing`: reads the instances of a node whose mesh is drawn many times.
+//! Reads `EXT_mesh_gpu_instancing`: nodes that draw their mesh many times.
 //!
-//! The number of instances equals the counts of the attributes' accessors.
+//! The accessors of all attributes have the same count, the number of instances. [`crate::instancing`] writes the
+//! extension.
 
 use crate::accessors::AccessorValues;
 use crate::convert::Finish;
@@ -14,17 +15,17 @@ use polyhaul_pipeline::arrays::zeroed;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The name of the extension.
+/// Name of the extension.
 pub(crate) const NAME: &str = "EXT_mesh_gpu_instancing";
 
-/// Its content.
+/// Content of the extension.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Instancing {
     attributes: BTreeMap<String, usize>,
 }
 
-/// The instances of a node, checked.
+/// Validated instances of a node.
 pub(crate) struct NodeInstances {
     pub(crate) count: usize,
     translations: Option<(AccessorLayout, Vec<[f32; 3]>)>,
@@ -33,7 +34,7 @@ pub(crate) struct NodeInstances {
 }
 
 impl NodeInstances {
-    /// Checks the instances of a node; `None` if it is drawn once.
+    /// Validates the instances of a node; `None` if it has none.
     pub(crate) fn plan(
         values: &mut AccessorValues<'_, '_>,
         log: &mut GltfLog,
@@ -50,7 +51,7 @@ impl NodeInstances {
         Ok(planner.count.map(|count| NodeInstances { count, translations, rotations, scales }))
     }
 
-    /// The bytes in the file for each instance; 0 if all values are zeros that are not stored.
+    /// Returns the bytes per instance in the file; 0 if no value is stored.
     pub(crate) fn stored_bytes(&self) -> usize {
         let translations = self.translations.as_ref().map(|(layout, _)| layout);
         let rotations = self.rotations.as_ref().map(|(layout, _)| layout);
@@ -59,14 +60,14 @@ impl NodeInstances {
         layouts.filter(|layout| layout.span.is_some()).map(AccessorLayout::element_bytes).sum()
     }
 
-    /// Adds the values to be read.
+    /// Adds the reads of all attributes.
     pub(crate) fn add_fills<'m>(&'m mut self, fills: &mut Vec<AccessorFill<'m>>) -> Result<()> {
         add(&mut self.translations, fills)?;
         add(&mut self.rotations, fills)?;
         add(&mut self.scales, fills)
     }
 
-    /// The world matrix of an instance of a node at `world`. The values must have been read.
+    /// Returns the world transform of an instance of a node at `world`. The values must have been read.
     pub(crate) fn world(&self, instance: usize, world: &NodeWorld) -> NodeWorld {
         let translation = value(&self.translations, instance).unwrap_or([0.0; 3]);
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);
@@ -93,16 +94,17 @@ struct InstancePlanner<'v, 'a, 'f> {
     log: &'v mut GltfLog,
     path: String,
     instancing: Instancing,
-    /// The number of instances, from the first attribute.
+    /// Number of instances, from the first attribute.
     count: Option<usize>,
 }
 
 impl InstancePlanner<'_, '_, '_> {
-    /// The accessor of an attribute, with room for its values.
+    /// Validates the accessor of an attribute and allocates its values.
     fn layout<const N: usize>(&mut self, name: &str) -> Result<Option<(AccessorLayout, Vec<[f32; N]>)>> {
         let Some(&index) = self.instancing.attributes.get(name) else { return Ok(None) };
         let layout = self.values.layout(index, &self.path, &[N], self.log)?;
         let count = *self.count.get_or_insert(layout.count);
+        // No attribute of instances can have 32-bit integers.
         if count != layout.count || layout.component == Component::U32 {
             return Err(malformed(format!("{}: attributes of {count} and {} instances", self.path, layout.count)));
         }

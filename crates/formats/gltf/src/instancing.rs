@@ -1,4 +1,4 @@
-//! Groups objects into instances of one node (`EXT_mesh_gpu_instancing`), and names that node.
+//! Groups objects into instances of one node (`EXT_mesh_gpu_instancing`) and names that node.
 //!
 //! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_mesh_gpu_instancing>.
 //! [`crate::instances`] reads the extension.
@@ -7,44 +7,44 @@ use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::options::Instances;
 use std::collections::HashMap;
 
-/// The attributes of instances.
+/// Names of the attributes.
 pub(crate) const ATTRIBUTES: [&str; 3] = ["TRANSLATION", "ROTATION", "SCALE"];
 
 /// An object that may become an instance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'n> {
     pub(crate) name: &'n str,
-    /// The number of its mesh; `None` if it needs a separate node.
+    /// Mesh index; `None` if the object needs a separate node.
     pub(crate) mesh: Option<usize>,
 }
 
-/// Objects of one node.
+/// Objects that share a node.
 #[derive(Debug)]
 struct GltfInstanceGroup<'n> {
     first: &'n str,
     count: usize,
-    /// Whether all have the same name.
+    /// Whether all names are equal.
     is_same: bool,
-    /// Whether their names are numbered as readers name instances.
+    /// Whether names are numbered from 0, as readers number instances.
     is_numbered: bool,
 }
 
 impl GltfInstanceGroup<'_> {
-    /// Whether a name has the next number, if all names so far were numbered.
+    /// Returns whether all names so far were numbered and `name` has the next number.
     fn continues_with(&self, name: &str) -> bool {
         self.is_numbered && numbered(name).is_some_and(|(_, number)| number == self.count)
     }
 }
 
-/// The objects that share nodes.
+/// Groups built so far.
 #[derive(Debug, Default)]
 struct Grouping<'n> {
     groups: Vec<GltfInstanceGroup<'n>>,
-    /// The last group of a mesh and a name, or the start of numbered names.
+    /// Latest group by mesh, name, and whether the name is the base of numbered names.
     latest: HashMap<(usize, &'n str, bool), usize>,
 }
 
-/// Assigns the objects to nodes; returns the node of each, in the order of their first objects.
+/// Assigns objects to nodes; returns the node of each object. Nodes are numbered in the order of their first objects.
 pub(crate) fn assign<'n>(
     candidates: impl ExactSizeIterator<Item = Candidate<'n>>,
     instances: Instances,
@@ -63,7 +63,7 @@ pub(crate) fn assign<'n>(
     Ok(nodes)
 }
 
-/// The name of a node from the names of its instances, if it has them all.
+/// Returns the node name from which a reader restores the names of all instances, if there is one.
 pub(crate) fn common_name<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<&'n str> {
     let first = names.clone().next().unwrap_or_default();
     if names.clone().all(|name| name == first) {
@@ -74,7 +74,7 @@ pub(crate) fn common_name<'n>(names: impl Iterator<Item = &'n str> + Clone) -> O
 }
 
 impl<'n> Grouping<'n> {
-    /// Adds an object to the group with its name, or to one that its number continues.
+    /// Adds an object to the group with its name or to the one whose numbers it continues; otherwise, to a new one.
     fn add_named(&mut self, mesh: usize, name: &'n str) -> Result<usize> {
         let fits = |grouping: &Self, key: (usize, &'n str, bool)| {
             let group = grouping.latest.get(&key).map(|&group| &grouping.groups[group]);
@@ -87,6 +87,8 @@ impl<'n> Grouping<'n> {
         match numbered(name) {
             Some((base, _)) if fits(self, (mesh, base, true)) => self.add(&[(mesh, base, true)], name),
             Some((base, 0)) => {
+                // `_0` may start numbered names or repeat as one name, so the new group replaces the latest of both
+                // kinds.
                 self.latest.remove(&same);
                 self.latest.remove(&(mesh, base, true));
                 self.add(&[same, (mesh, base, true)], name)
@@ -98,7 +100,7 @@ impl<'n> Grouping<'n> {
         }
     }
 
-    /// Adds an object to the group of the first key, or to a new one with these keys.
+    /// Adds an object to the group of the first key, or to a new group under all keys.
     fn add(&mut self, keys: &[(usize, &'n str, bool)], name: &'n str) -> Result<usize> {
         if let Some(&number) = keys.first().and_then(|key| self.latest.get(key)) {
             let group = &mut self.groups[number];
@@ -120,9 +122,10 @@ impl<'n> Grouping<'n> {
     }
 }
 
-/// The base name and the number of an instance, as readers name it: `NAME_0`.
+/// Splits a numbered name, `NAME_0`, into base and number.
 fn numbered(name: &str) -> Option<(&str, usize)> {
     let (base, digits) = name.rsplit_once('_')?;
+    // Only the digits that readers write: other forms (`_00`, `_+1`) would not be restored.
     let is_plain = digits == "0" || !digits.starts_with(['0', '+']);
     let number = digits.parse().ok().filter(|_| is_plain)?;
     Some((base, number))

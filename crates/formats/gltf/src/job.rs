@@ -1,4 +1,4 @@
-//! The scene to write, with its options.
+//! Input of the writer: a scene and its options.
 
 use crate::looks::GltfImages;
 use polyhaul_geometry::parts::Part;
@@ -7,30 +7,30 @@ use polyhaul_model::severity::Strictness;
 use polyhaul_model::{Material, Scene};
 use polyhaul_pipeline::options::RunOptions;
 
-/// A scene to write as glTF. If it has Gaussian splats, y is up already: see [`polyhaul_model::splats::AXES`].
+/// A scene to write as glTF. Gaussian splats must already be Y-up: see [`polyhaul_model::splats::AXES`].
 pub struct GltfJob<'a> {
-    /// The scene that the parts belong to; its faces are triangles.
+    /// Scene that the parts belong to; its faces are triangles.
     pub scene: &'a Scene,
-    /// Its objects.
+    /// Objects to write.
     pub parts: &'a [Part<'a>],
-    /// For each mesh, whether it is evaluated.
+    /// Whether each mesh is evaluated.
     pub evaluated: &'a [bool],
-    /// Its materials, with files named relative to the output.
+    /// Materials of the scene; texture files are relative to the output.
     pub materials: &'a [Material],
-    /// The images of the materials to embed.
+    /// Images of the materials to embed.
     pub images: &'a GltfImages,
-    /// Where the origin of the scene is: the translation of a root node, unless it is 0.
+    /// Origin of the scene; unless 0, the translation of a root node.
     pub origin: [f64; 3],
-    /// The name of the output, for messages.
+    /// Name of the output, for messages.
     pub output: &'a str,
-    /// The format's own options.
+    /// Options specific to glTF.
     pub options: &'a GltfWriteOptions,
-    /// How objects that share a mesh are written.
+    /// How to write objects that share a mesh.
     pub instances: Instances,
-    /// The highest degree of spherical harmonics of Gaussian splats; glTF stores 3.
+    /// Maximum degree of spherical harmonics of Gaussian splats; glTF stores up to 3.
     pub harmonics_degree: u8,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Whether a loss is an error, returned before the first byte is written.
+    /// Whether to fail on losses, before the first byte is written.
     pub strict: Strictness,
 }

@@ -1,4 +1,4 @@
-//! Parses the JSON of a file, and checks its version and required extensions.
+//! Parses the JSON of a file and checks its version and required extensions.
 
 use crate::document::{Asset, Document};
 use crate::log::{over_limit, unsupported};
@@ -11,14 +11,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Objects of JSON per object of a scene: a node, its mesh, primitives, accessors and views. An object of JSON takes up
-/// to 600 bytes, so the parser needs a bound before it runs.
+/// JSON objects per scene object: a node, its mesh, primitives, accessors and views. A JSON object takes up to 600
+/// bytes of memory, so their number must be bounded before parsing.
 const OBJECTS_PER_OBJECT: u64 = 8;
 
-/// Values of JSON per object of a scene.
+/// JSON values per scene object.
 const VALUES_PER_OBJECT: u64 = 64;
 
-/// Extensions that the reader supports and a file can require.
+/// Supported extensions that a file may require.
 const READ: [&str; 6] = [
     "KHR_gaussian_splatting",
     "KHR_mesh_quantization",
@@ -28,15 +28,15 @@ const READ: [&str; 6] = [
     "KHR_meshopt_compression",
 ];
 
-/// Formats of images. A file can require them although they are not read: images that are lost are counted, and the
-/// geometry does not depend on them.
+/// Image formats. A file may require them although they are not read: lost images are counted, and the geometry does
+/// not depend on them.
 const IMAGES: [&str; 5] =
     ["EXT_texture_webp", "EXT_texture_avif", "KHR_texture_basisu", "MSFT_texture_dds", "MSFT_texture_ktx"];
 
-/// The beginnings of names of extensions about materials alone.
+/// Name prefixes of extensions that affect only materials.
 const MATERIALS: [&str; 4] = ["KHR_materials_", "EXT_materials_", "MSFT_packing_", "ADOBE_materials_"];
 
-/// Extensions that can be required although their data is dropped: the rest of the scene does not depend on it.
+/// Extensions that a file may require although their data is dropped: the rest of the scene does not depend on it.
 const HARMLESS: [&str; 11] = [
     "KHR_lights_punctual",
     "KHR_xmp_json_ld",
@@ -51,7 +51,7 @@ const HARMLESS: [&str; 11] = [
     "EXT_mesh_features",
 ];
 
-/// Other extensions that are read, or that another warning covers.
+/// Further extensions that are read or covered by another warning.
 const COVERED: [&str; 9] = [
     "KHR_materials_pbrSpecularGlossiness",
     "KHR_materials_unlit",
@@ -64,16 +64,16 @@ const COVERED: [&str; 9] = [
     "KHR_lights_punctual",
 ];
 
-/// The location of the JSON, for messages.
+/// Location of the JSON, for messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonLocation {
     /// The whole file.
     File,
-    /// The first chunk of a `.glb`, at this offset.
+    /// The first chunk of a `.glb`, whose content starts at this offset.
     Chunk(u64),
 }
 
-/// The version of a document, and whether its items have names in place of numbers, as in version 1.
+/// Fields that identify version 1, in which collections are objects with named items instead of arrays.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct VersionDocument {
@@ -85,12 +85,12 @@ struct VersionDocument {
     buffers: Value,
 }
 
-/// Parses the JSON of `file`.
+/// Parses the JSON of `file`, and checks its version and size.
 pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Limits) -> Result<Document> {
     let document: Document = match parse_part(text, file, location, limits) {
         Ok(document) => document,
         Err(error) => {
-            // Files of version 1 have objects in place of arrays.
+            // Version 1 has objects instead of arrays, which fails above; report the version instead.
             parse_part::<VersionDocument>(text, file, location, limits).ok().map_or(Ok(()), |part| part.check())?;
             return Err(error);
         }
@@ -103,29 +103,31 @@ pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Li
     Ok(document)
 }
 
-/// Parses the properties of `T`, and ignores others.
+/// Parses the fields of `T` and ignores others.
 pub(crate) fn parse_part<T: DeserializeOwned>(
     text: &[u8],
     file: &str,
     location: JsonLocation,
     limits: &Limits,
 ) -> Result<T> {
+    // JSON forbids a byte order mark, but some programs write one.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     check_size(text, limits)?;
     let error = match serde_json::from_slice(text) {
         Ok(parsed) => return Ok(parsed),
         Err(error) => error,
     };
+    // Rewriting is only tried after an error, so that valid files never pay for it.
     let rewritten = if error.is_data() { whole::rewritten(text)? } else { None };
     let parsed = rewritten.map_or(Err(error), |text| serde_json::from_slice(&text));
     parsed.map_err(|error| invalid(&error, file, location))
 }
 
-/// Returns an error for a file that requires an unsupported extension.
+/// Fails if the file requires an unsupported extension.
 pub(crate) fn check_extensions(document: &Document) -> Result<()> {
     for name in &document.extensions_required {
         let is_listed = [&READ[..], &HARMLESS, &IMAGES].iter().any(|list| list.contains(&name.as_str()));
-        // Without its extension, a material is still usable.
+        // A material is usable without its extension.
         if !is_listed && !MATERIALS.iter().any(|start| name.starts_with(start)) {
             return Err(unsupported(format!("the file requires the extension `{}`", names::shown(name))));
         }
@@ -133,13 +135,13 @@ pub(crate) fn check_extensions(document: &Document) -> Result<()> {
     Ok(())
 }
 
-/// The extensions whose data is ignored.
+/// Returns the extensions whose data is ignored.
 pub(crate) fn unread_extensions(document: &Document) -> impl Iterator<Item = &str> {
     let used = document.extensions_used.iter().map(String::as_str);
     used.filter(|name| ![&READ[..], &COVERED, &IMAGES].iter().any(|list| list.contains(name)))
 }
 
-/// Counts objects and values roughly, including braces and commas in strings, before anything is parsed.
+/// Limits objects and values before parsing. The counts are upper bounds, because braces and commas in strings count.
 fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
     let mut objects = 0_u64;
     let mut values = 0_u64;
@@ -147,6 +149,7 @@ fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
         objects += block.iter().map(|&byte| u64::from(byte == b'{')).sum::<u64>();
         values += block.iter().map(|&byte| u64::from(byte == b',')).sum::<u64>();
     }
+    // The constant keeps low limits from rejecting small documents.
     let too_many = |limit: u64, count: u64| count > limit.saturating_add(1024);
     if too_many(limits.objects.saturating_mul(OBJECTS_PER_OBJECT), objects)
         || too_many(limits.objects.saturating_mul(VALUES_PER_OBJECT), values)
@@ -157,12 +160,12 @@ fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
 }
 
 impl VersionDocument {
-    /// Returns an error for a file of another version, or one that looks like it.
+    /// Fails if the file has another version, or looks like it.
     fn check(&self) -> Result<()> {
         let is_old = [&self.nodes, &self.meshes, &self.accessors, &self.buffers, &self.scenes];
         match self.asset.get("version") {
             Some(Value::String(version)) => check_version(&Asset { version: version.clone(), ..Asset::default() }),
-            // A number, as some early exporters wrote it.
+            // Some early exporters wrote a number.
             Some(Value::Number(version)) if version.as_f64().is_some_and(|version| version < 2.0) => {
                 Err(unsupported_version(&version.to_string()))
             }
@@ -173,6 +176,7 @@ impl VersionDocument {
 }
 
 fn check_version(asset: &Asset) -> Result<()> {
+    // `minVersion`, if present, is the version that readers must support.
     let needed = asset.min_version.as_ref().unwrap_or(&asset.version);
     if needed.starts_with("2.") && (asset.min_version.is_none() || needed == "2.0") {
         return Ok(());
@@ -183,20 +187,21 @@ fn check_version(asset: &Asset) -> Result<()> {
     Err(unsupported_version(needed))
 }
 
-/// The error for a file of another version.
+/// Creates the error for an unsupported version.
 pub(crate) fn unsupported_version(version: &str) -> Error {
     let message = format!("glTF {} is not supported", names::shown(version));
     unsupported(message).with_hint("convert it to glTF 2.0 with the program that wrote it")
 }
 
-/// The error of the JSON parser, with its position.
+/// Converts an error of the JSON parser, with its position.
 fn invalid(error: &serde_json::Error, file: &str, location: JsonLocation) -> Error {
     let text = error.to_string();
     if text.starts_with(NO_MEMORY) {
         return Error::memory("the document");
     }
+    // The position is reported separately.
     let what = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
-    // A message can quote a long string.
+    // Messages can quote long strings.
     let what = names::shown(what);
     let line = error.line() as u64;
     let column = error.column() as u64;

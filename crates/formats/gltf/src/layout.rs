@@ -1,9 +1,9 @@
-//! Layouts of validated accessors: where their elements are, and how they are stored.
+//! Layouts of validated accessors: location and storage format of their elements.
 
 use crate::buffers::Home;
 use crate::document::component;
 
-/// The type of a component.
+/// Component type of an accessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Component {
     I8,
@@ -35,13 +35,13 @@ impl Component {
         }
     }
 
-    /// Whether it can be an index.
+    /// Returns whether indices can have this type.
     pub(crate) fn is_index(self) -> bool {
         matches!(self, Component::U8 | Component::U16 | Component::U32)
     }
 }
 
-/// Elements in a buffer, checked to lie within it.
+/// Elements that lie within their buffer or decoded view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteSpan {
     pub(crate) home: Home,
@@ -50,7 +50,7 @@ pub(crate) struct ByteSpan {
     pub(crate) count: usize,
 }
 
-/// The elements of a sparse accessor that replace others.
+/// Replacements of a sparse accessor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SparseSpan {
     pub(crate) indices: ByteSpan,
@@ -64,10 +64,10 @@ pub(crate) struct AccessorLayout {
     pub(crate) accessor: usize,
     pub(crate) count: usize,
     pub(crate) component: Component,
-    /// The number of components of an element: 1 to 4.
+    /// Components per element, 1 to 4.
     pub(crate) width: usize,
     pub(crate) normalized: bool,
-    /// `None` for zeros.
+    /// `None` if the values are zeros.
     pub(crate) span: Option<ByteSpan>,
     pub(crate) sparse: Option<SparseSpan>,
 }
@@ -77,30 +77,31 @@ impl AccessorLayout {
         self.width * self.component.bytes()
     }
 
-    /// The same layout, with integers normalized.
+    /// Returns the layout with integers normalized.
     pub(crate) fn as_normalized(self) -> AccessorLayout {
         AccessorLayout { normalized: true, ..self }
     }
 
-    /// One component of each element: component `number`, below `width`.
+    /// Returns the layout of a single component of each element; `number` is less than `width`.
     pub(crate) fn component(self, number: usize) -> AccessorLayout {
+        // Sparse values have the same element layout, so they shift as well.
         let shift = (number * self.component.bytes()) as u64;
         let shifted = |span: ByteSpan| ByteSpan { start: span.start + shift, ..span };
         let sparse = self.sparse.map(|sparse| SparseSpan { values: shifted(sparse.values), ..sparse });
         AccessorLayout { width: 1, span: self.span.map(shifted), sparse, ..self }
     }
 
-    /// Whether it has no buffer view, so that its values are zeros.
+    /// Returns whether values without a sparse replacement are zeros, for lack of a buffer view.
     pub(crate) fn is_zero(&self) -> bool {
         self.span.is_none()
     }
 }
 
-/// How elements are stored.
+/// Storage format of elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
     pub(crate) component: Component,
     pub(crate) is_normalized: bool,
-    /// The number of components.
+    /// Components per element.
     pub(crate) width: usize,
 }

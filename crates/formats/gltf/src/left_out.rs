@@ -1,4 +1,4 @@
-//! Reports the parts of a document that are not read.
+//! Reports the parts of a document that are not read. Conversion losses are reported where the values are converted.
 
 use crate::document::{Document, Node};
 use crate::json;
@@ -8,10 +8,10 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::names;
 use serde_json::Value;
 
-/// The extension that hides nodes and all below them.
+/// Extension that hides nodes and their descendants.
 const VISIBILITY: &str = "KHR_node_visibility";
 
-/// Reports everything that is not read, except parts that depend on the hierarchy.
+/// Reports everything that is not read, except parts found only by walking the hierarchy: see [`EmptyNodes`].
 pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
     let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
     let lights = lights.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -39,10 +39,10 @@ pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
     note_extras(document, log)
 }
 
-/// The name of an item, and whether it has extras.
+/// An item's name, and whether it has extras.
 type NamedExtras<'d> = (Option<&'d str>, bool);
 
-/// Counts the extras of all items but materials, which have theirs in the model.
+/// Counts the extras of all items except materials, whose extras the model stores.
 fn note_extras(document: &Document, log: &mut GltfLog) -> Result<()> {
     macro_rules! of {
         ($items:ident) => {
@@ -75,18 +75,19 @@ fn note_extras(document: &Document, log: &mut GltfLog) -> Result<()> {
     Ok(())
 }
 
-/// Empty nodes of the scene: those without a mesh, children, a camera, a light or a skin.
+/// Empty nodes of the scene, by name: nodes without a mesh, children, a camera or a light that are not joints.
 pub(crate) struct EmptyNodes<'d> {
     is_joint: Vec<bool>,
     names: Vec<Option<&'d str>>,
 }
 
 impl<'d> EmptyNodes<'d> {
-    /// Finds the joints of skins, which are counted as such.
+    /// Finds the joints of skins, which are dropped with their skins.
     pub(crate) fn of(document: &'d Document) -> Result<EmptyNodes<'d>> {
         let mut is_joint = Vec::new();
         is_joint.try_reserve_exact(document.nodes.len())?;
         is_joint.resize(document.nodes.len(), false);
+        // Invalid joints are ignored, since skins are dropped anyway.
         let joints = document.skins.iter().filter_map(|skin| skin.joints.as_ref()?.as_array()).flatten();
         for joint in joints.filter_map(whole::index).filter_map(|joint| usize::try_from(joint).ok()) {
             is_joint.get_mut(joint).into_iter().for_each(|is_joint| *is_joint = true);
@@ -94,7 +95,7 @@ impl<'d> EmptyNodes<'d> {
         Ok(EmptyNodes { is_joint, names: Vec::new() })
     }
 
-    /// Looks at a node without a mesh.
+    /// Collects a node without a mesh if it is empty.
     pub(crate) fn see(&mut self, index: usize, node: &'d Node) -> Result<()> {
         let has_light = || node.extensions.keys().any(|name| name.contains("_lights_"));
         if node.children.is_empty() && node.camera.is_none() && !self.is_joint[index] && !has_light() {
@@ -103,7 +104,7 @@ impl<'d> EmptyNodes<'d> {
         Ok(())
     }
 
-    /// Counts them.
+    /// Reports the empty nodes.
     pub(crate) fn note(self, log: &mut GltfLog) -> Result<()> {
         let words = ["empty node was dropped", "empty nodes were dropped"];
         log.lose_named("left-out-empty-nodes", words, self.names)

@@ -1,16 +1,16 @@
-//! glTF 2.0: meshes with one index per corner, a hierarchy of nodes, and metallic-roughness materials.
+//! Reads and writes glTF 2.0 (`.gltf`, `.glb`): indexed meshes, a node hierarchy, and metallic-roughness materials.
 //!
-//! A file is JSON that describes buffers of binary values: `.glb` holds both, `.gltf` is the JSON with its buffers
-//! next to it or inside it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
+//! A file is JSON that describes binary buffers: `.glb` holds both, `.gltf` has its buffers inline or in separate
+//! files. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>. This crate opens no files and decodes no
+//! images: the caller opens files of buffers and images, and images stay encoded.
 //!
-//! - Reading and writing: `document` is the JSON as types, `container` the chunks of a `.glb` file, `splats` the
-//!   attributes of Gaussian splats.
-//! - Writing: `job` is the input, `plan` chooses vertices and indices, `looks` materials, `instancing` the nodes of
-//!   many objects; `spans` and `views` lay out values, `pages` and `compress` format them; `writer` assembles the file.
-//! - Reading: `reader` builds the scene; `accessors` checks values as `layout` describes them, `fills` reads them;
-//!   `meshopt`, `materials` and `images` read these parts; `whole` rewrites integers that are written as decimals.
-//!
-//! The caller opens the files of buffers and images. Images stay encoded: the caller decodes them as any other file.
+//! - Shared: `document` has the JSON as types, `container` the layout of `.glb`, `splats` the attributes of Gaussian
+//!   splats.
+//! - Writing: `job` is the input; `plan` chooses vertices and indices, `looks` materials, `instancing` nodes for large
+//!   object counts; `spans` and `views` lay out values, `pages` and `compress` encode them; `writer` assembles the
+//!   file.
+//! - Reading: `reader` builds the scene; `accessors` validates values against `layout`, `fills` reads them; `meshopt`,
+//!   `materials` and `images` read those parts; `whole` rewrites integers written as decimals.
 
 mod accessors;
 mod budget;

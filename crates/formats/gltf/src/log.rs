@@ -1,4 +1,4 @@
-//! Errors and warnings of the reader, with the name of the file.
+//! Collects warnings and creates errors of the reader, with the name of the file.
 //!
 //! Messages name the JSON property (`accessors[3].bufferView`). Losses are counted by kind, with messages for the first
 //! few of each.
@@ -10,23 +10,23 @@ use polyhaul_model::names::MAX_LISTED;
 use polyhaul_model::warnings::{Warnings, counted};
 use std::sync::Arc;
 
-/// The error of data that breaks the rules of glTF.
+/// Creates the error for data that violates the specification.
 pub(crate) fn malformed(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Malformed, message)
 }
 
-/// The error of data that needs a feature that is not supported.
+/// Creates the error for data that requires an unsupported feature.
 pub(crate) fn unsupported(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// The error of data that exceeds the limit `name`, which the message states.
+/// Creates the error for data over the limit `name`, with the limit in the message.
 pub(crate) fn over_limit(message: &str, limit: u64, name: &str) -> Error {
     let message = format!("{message} (limit {limit}, {name})");
     Error::new(ErrorKind::Limit, message).with_hint(limit_hint(name))
 }
 
-/// The warnings of a file.
+/// Warnings of a file.
 pub(crate) struct GltfLog {
     file: Arc<str>,
     pub(crate) faults: FaultPolicy,
@@ -34,12 +34,12 @@ pub(crate) struct GltfLog {
     losses: Vec<Loss>,
 }
 
-/// Data of one kind that the model cannot represent.
+/// Losses of one kind: data that the model cannot represent.
 struct Loss {
     code: &'static str,
-    /// The first ones: how many each message covers.
+    /// Messages of the first losses, each with the number of items it covers.
     kept: Vec<(u64, Diagnostic)>,
-    /// How many there are of the others.
+    /// Number of further items, without messages.
     rest: u64,
 }
 
@@ -48,13 +48,13 @@ impl GltfLog {
         GltfLog { file: file.into(), faults, warnings: Warnings::default(), losses: Vec::new() }
     }
 
-    /// Warns about a repaired value; with `strict`, that is an error.
+    /// Warns about a repaired value; an error if faults are strict.
     pub(crate) fn note(&mut self, code: &'static str, message: String) -> Result<()> {
         let diagnostic = self.diagnostic(message);
         self.warnings.note(self.faults, code, diagnostic)
     }
 
-    /// Skips a broken part with a warning if the caller asked to continue; otherwise, the error is returned.
+    /// Skips a broken part with a warning if faults are skipped; otherwise, returns the error.
     pub(crate) fn skip(&mut self, code: &'static str, error: Error) -> Result<()> {
         if error.kind() != ErrorKind::Malformed || self.faults.raises() {
             return Err(error);
@@ -74,7 +74,7 @@ impl GltfLog {
         self.lose_about(code, count, message, None)
     }
 
-    /// The same, with the name of the affected item.
+    /// Counts valid data that the model cannot represent, with the name of the affected item.
     pub(crate) fn lose_about(
         &mut self,
         code: &'static str,
@@ -88,7 +88,7 @@ impl GltfLog {
         })
     }
 
-    /// Counts what is dropped, and keeps the first messages of a kind.
+    /// Counts a loss and stores its message if it is among the first of its kind.
     fn keep(&mut self, code: &'static str, count: u64, describe: impl FnOnce(&GltfLog) -> Diagnostic) -> Result<()> {
         if count == 0 {
             return Ok(());
@@ -106,7 +106,7 @@ impl GltfLog {
         try_push(&mut self.losses[number].kept, (count, diagnostic), "warnings")
     }
 
-    /// Counts items that are dropped, such as cameras, with the names of the first few.
+    /// Counts dropped items, such as cameras, with the names of the first few.
     pub(crate) fn lose_named<'n>(
         &mut self,
         code: &'static str,
@@ -118,7 +118,7 @@ impl GltfLog {
         self.keep(code, left_out.count, |log| Diagnostic { names: left_out.names, ..log.diagnostic(message) })
     }
 
-    /// All warnings, the losses last.
+    /// Returns all warnings, losses last.
     pub(crate) fn finish(mut self) -> Result<Warnings> {
         for Loss { code, kept, rest } in self.losses {
             for (count, diagnostic) in kept {
@@ -142,6 +142,7 @@ impl GltfLog {
 
 /// Adds the name of the file to an error without one.
 pub(crate) fn located(error: Error, file: &str) -> Error {
+    // Other kinds, such as memory or cancellation, do not concern the file.
     let is_ours =
         matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit | ErrorKind::Io);
     if !is_ours || !error.place().file.is_empty() || error.io_error().is_some() {

@@ -1,8 +1,8 @@
-//! Materials of MTL as metallic-roughness materials.
+//! Converts MTL materials to metallic-roughness materials.
 //!
 //! | MTL | glTF |
 //! | --- | --- |
-//! | `Kd` | `baseColorFactor`; white if there is a `map_Kd`, as in renderers of MTL, unless the material is glTF's |
+//! | `Kd` | `baseColorFactor`; white with a `map_Kd`, as in MTL renderers, unless the material was read from glTF |
 //! | `map_Kd` | `baseColorTexture` |
 //! | `d`, `Tr` | the alpha of `baseColorFactor`, and `alphaMode` BLEND if it is below 1 and the material has no mode |
 //! | `map_d` of the same file as `map_Kd` | `alphaMode` BLEND |
@@ -15,11 +15,11 @@
 //! | `Pc`, `Pcr` | KHR_materials_clearcoat |
 //! | `Ps` | KHR_materials_sheen |
 //! | `aniso`, `anisor` | KHR_materials_anisotropy |
-//! | `Ks` and `Pr` without `Ns` and `Pm`, and `map_Ks` | KHR_materials_pbrSpecularGlossiness, which reads as these |
+//! | `Ks` and `Pr` without `Ns` and `Pm`, and `map_Ks` | KHR_materials_pbrSpecularGlossiness, read back as these |
 //! | `-o`, `-s` | KHR_texture_transform |
 //! | `-clamp` | a sampler that clamps |
 //!
-//! Images are PNG and JPEG, the formats of glTF, embedded or referenced. [`left_out`] counts everything else.
+//! Images are PNG and JPEG, the formats of glTF, embedded or referenced. [`left_out`] lists everything else.
 
 use crate::document::{
     CLAMP_TO_EDGE, Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo,
@@ -31,28 +31,28 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The default index of refraction.
+/// Default index of refraction.
 const DEFAULT_IOR: f32 = 1.5;
 
 /// Images to embed in a file.
 #[derive(Clone, Debug, Default)]
 pub struct GltfImages {
-    /// The images.
+    /// Encoded images.
     pub images: Vec<ImageData>,
-    /// The index of a map's image, by the indices of the material and of the map in it.
+    /// Index of the image of each embedded map, by the material's index and the map's index in the material.
     pub uses: HashMap<(usize, usize), usize>,
 }
 
 /// A PNG or JPEG file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageData {
-    /// The whole file.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// `image/png` or `image/jpeg`.
+    /// Media type: `image/png` or `image/jpeg`.
     pub mime_type: &'static str,
 }
 
-/// Returns whether the glTF form of a material has maps of this kind.
+/// Returns whether glTF stores maps of this kind for a material.
 pub fn shows(material: &Material, kind: MapKind) -> bool {
     use MapKind::{Bump, Diffuse, Emission, Metallic, Normal, Occlusion, Opacity, Roughness, Shininess, Specular};
     match kind {
@@ -62,7 +62,7 @@ pub fn shows(material: &Material, kind: MapKind) -> bool {
     }
 }
 
-/// Whether a material has the parameters that the specular-glossiness model is read as.
+/// Returns whether a material has exactly the parameters that specular-glossiness materials are read as.
 fn has_specular_glossiness(material: &Material) -> bool {
     material.specular.as_ref().is_some_and(|color| rgb(color).is_some())
         && material.roughness.is_some()
@@ -70,19 +70,19 @@ fn has_specular_glossiness(material: &Material) -> bool {
         && material.shininess.is_none()
 }
 
-/// Whether a material was read from glTF, where factors multiply textures.
+/// Returns whether a material was read from glTF, where factors multiply textures.
 fn has_factors(material: &Material) -> bool {
     material.alpha_blended.is_some() || material.alpha_cutoff.is_some() || has_specular_glossiness(material)
 }
 
-/// The location of an image.
+/// Location of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum ImageSource {
     Embedded(usize),
     Uri(String),
 }
 
-/// A material and the embedded images.
+/// A material, its index, and the embedded images.
 #[derive(Clone, Copy)]
 struct MaterialImages<'a> {
     material: &'a Material,
@@ -91,7 +91,7 @@ struct MaterialImages<'a> {
 }
 
 impl<'a> MaterialImages<'a> {
-    /// The first map of a kind whose image glTF can embed or reference, and the location of the image.
+    /// Returns the first map of a kind whose image glTF can embed or reference, and the location of its image.
     fn usable(self, kind: MapKind) -> Option<(&'a TextureMap, ImageSource)> {
         let mut maps = self.material.maps.iter().enumerate().filter(|(_, map)| map.kind == kind);
         maps.find_map(|(number, map)| match self.images.uses.get(&(self.number, number)) {
@@ -100,24 +100,24 @@ impl<'a> MaterialImages<'a> {
         })
     }
 
-    /// Whether two maps show the same image.
+    /// Returns whether the maps of two kinds use the same image.
     fn are_same(self, first: MapKind, second: MapKind) -> bool {
         self.usable(first).zip(self.usable(second)).is_some_and(|((_, first), (_, second))| first == second)
     }
 }
 
-/// The materials of a document with their textures, images and samplers.
+/// Materials of a document, with their textures, images and samplers.
 #[derive(Default)]
 pub(crate) struct MaterialSet {
     pub(crate) materials: Vec<GltfMaterial>,
     pub(crate) textures: Vec<GltfTexture>,
     pub(crate) images: Vec<GltfImage>,
     pub(crate) samplers: Vec<Sampler>,
-    /// The names of the extensions in use, in alphabetical order.
+    /// Extensions in use, in alphabetical order.
     pub(crate) extensions: Vec<String>,
 }
 
-/// Converts materials, which keep their numbers.
+/// Converts materials; indices do not change.
 pub(crate) fn convert_materials(materials: &[Material], images: &GltfImages) -> Result<MaterialSet> {
     let mut builder = MaterialBuilder::new(images);
     builder.set.materials.try_reserve_exact(materials.len())?;
@@ -132,22 +132,22 @@ pub(crate) fn convert_materials(materials: &[Material], images: &GltfImages) -> 
     Ok(MaterialSet { extensions, ..builder.set })
 }
 
-/// No material has more textures, or extensions.
+/// Maximum number of textures and of extensions that one material adds.
 const MAX_TEXTURES: usize = 8;
 const MAX_EXTENSIONS: usize = 24;
 
 struct MaterialBuilder<'a> {
     embedded: &'a GltfImages,
     set: MaterialSet,
-    /// The names of extensions, possibly repeated.
+    /// Extensions in use, possibly repeated.
     used: Vec<&'static str>,
     images: HashMap<ImageSource, usize>,
-    /// Textures by image and whether they clamp.
+    /// Texture indices, by image and whether they clamp.
     textures: HashMap<(usize, bool), usize>,
 }
 
 impl GltfMaterial {
-    /// The same material without textures.
+    /// Returns a copy without textures.
     pub(crate) fn without_textures(&self) -> GltfMaterial {
         let pbr = self.pbr_metallic_roughness.clone().map(|pbr| MetallicRoughness {
             base_color_texture: None,
@@ -185,11 +185,14 @@ impl<'a> MaterialBuilder<'a> {
         let map = |kind: MapKind| source.usable(kind);
         let base = map(MapKind::Diffuse);
         let [red, green, blue] = match &base {
+            // MTL renderers ignore `Kd` if there is a map; glTF multiplies them.
             Some(_) if !has_factors(material) => [1.0; 3],
             _ => material.diffuse.as_ref().and_then(rgb).unwrap_or([1.0; 3]).map(unit_interval),
         };
         let opacity = unit_interval(material.opacity.unwrap_or(1.0));
+        // glTF reads alpha only from the base color texture, so both maps must be the same image.
         let is_cut = source.are_same(MapKind::Opacity, MapKind::Diffuse);
+        // glTF has a single texture for roughness and metalness.
         let metallic_map = map(MapKind::Roughness).filter(|_| source.are_same(MapKind::Roughness, MapKind::Metallic));
         let by_shininess = material.shininess.map(|exponent| 1.0 - (exponent.clamp(0.0, 1000.0) / 1000.0).sqrt());
         let roughness = unit_interval(material.roughness.or(by_shininess).unwrap_or(1.0));
@@ -228,7 +231,7 @@ impl<'a> MaterialBuilder<'a> {
         converted
     }
 
-    /// The specular-glossiness model, written in addition to the core model for programs that support it.
+    /// Writes the specular-glossiness model in addition to the core model, for readers that support it.
     fn specular_glossiness(&mut self, source: MaterialImages<'_>, converted: &mut GltfMaterial) {
         let material = source.material;
         let Some(specular) = material.specular.as_ref().and_then(rgb).filter(|_| has_specular_glossiness(material))
@@ -256,8 +259,10 @@ impl<'a> MaterialBuilder<'a> {
     }
 
     fn emission(&mut self, material: &Material, converted: &mut GltfMaterial) {
+        // Factors are limited to 1; the extension holds the rest.
         let missing = if converted.emissive_texture.is_some() { [1.0; 3] } else { [0.0; 3] };
         let color = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
+        // A black factor would hide the texture.
         let color = color.filter(|color| *color != [0.0; 3]).unwrap_or(missing);
         let strength = color.into_iter().fold(1.0, f32::max);
         converted.emissive_factor = Some(color.map(|part| part / strength)).filter(|factor| *factor != [0.0; 3]);
@@ -293,7 +298,7 @@ impl<'a> MaterialBuilder<'a> {
         }
     }
 
-    /// Makes room for what one more material adds.
+    /// Reserves capacity for one more material.
     fn reserve(&mut self) -> Result<()> {
         self.used.try_reserve(MAX_EXTENSIONS)?;
         self.set.images.try_reserve(MAX_TEXTURES)?;
@@ -308,12 +313,12 @@ impl<'a> MaterialBuilder<'a> {
         self.used.push(name);
     }
 
-    /// A use of a map.
+    /// Returns a reference to the texture of a map.
     fn texture(&mut self, map: &TextureMap, source: ImageSource) -> TextureInfo {
         let next = self.set.images.len();
         let image = *self.images.entry(source.clone()).or_insert(next);
         if image == next {
-            // The number of an embedded image takes the place of its view, which `views` adds.
+            // For an embedded image, the index of the image is stored as its view until `views` adds the view.
             self.set.images.push(match source {
                 ImageSource::Uri(uri) => GltfImage { uri: Some(uri), ..GltfImage::default() },
                 ImageSource::Embedded(number) => {
@@ -333,7 +338,7 @@ impl<'a> MaterialBuilder<'a> {
         let [u, v] = map.offset.map_or([0.0; 2], |[u, v, _]| [u, v]);
         let [scale_u, scale_v] = map.scale.map_or([1.0; 2], |[u, v, _]| [u, v]);
         if ([u, v], [scale_u, scale_v]) != ([0.0; 2], [1.0; 2]) {
-            // The origin of an image is its lower left corner in MTL, and the upper left in glTF.
+            // Images start at the lower left corner in MTL, at the upper left in glTF: v becomes 1 - v.
             let value =
                 json!({"offset": [short(u), short(1.0 - scale_v - v)], "scale": [short(scale_u), short(scale_v)]});
             self.extend(&mut info.extensions, "KHR_texture_transform", value);
@@ -353,7 +358,7 @@ impl<'a> MaterialBuilder<'a> {
     }
 }
 
-/// The mode of a material, if it is not opaque. `is_seen_through` decides for materials that name none.
+/// Returns the alpha mode unless it is OPAQUE. `is_seen_through` decides for materials without a mode.
 fn alpha_mode(material: &Material, is_seen_through: bool) -> Option<&'static str> {
     match (material.alpha_cutoff, material.alpha_blended) {
         (Some(_), _) => Some("MASK"),
@@ -361,7 +366,7 @@ fn alpha_mode(material: &Material, is_seen_through: bool) -> Option<&'static str
     }
 }
 
-/// Whether glTF supports images with the extension of this file.
+/// Returns whether glTF supports images with the extension of this file.
 fn is_image(file: &str) -> bool {
     let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| ["png", "jpg", "jpeg"].contains(&&*extension))
@@ -378,12 +383,12 @@ fn unit_interval(value: f32) -> f32 {
     if value.is_nan() { 1.0 } else { value.clamp(0.0, 1.0) }
 }
 
-/// The number with the shortest decimal form.
+/// Converts to the `f64` with the same shortest decimal form, so that JSON has `0.1` and not `0.10000000149011612`.
 fn short(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// Counts the properties of materials, and the texture maps, that glTF cannot store.
+/// Lists the material properties and the texture maps that glTF cannot store.
 pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [Vec<String>; 2] {
     let mut maps = Vec::new();
     for (number, material) in materials.iter().enumerate() {
@@ -400,7 +405,7 @@ pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [Vec<Stri
     [materials.iter().flat_map(left_out_properties).collect(), maps]
 }
 
-/// The properties of a material that glTF does not have, by their statements in MTL.
+/// Lists the properties of a material that glTF cannot store, by their MTL statements.
 fn left_out_properties(material: &Material) -> Vec<String> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3]));
     let is_spectral = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color).is_none());
@@ -417,7 +422,7 @@ fn left_out_properties(material: &Material) -> Vec<String> {
     lost.chain(others).map(|property| format!("{property} of {}", material.name)).collect()
 }
 
-/// Whether glTF has a property for a map with a usable image.
+/// Returns whether glTF has a property for a map with a usable image.
 fn has_property(source: MaterialImages<'_>, kind: MapKind) -> bool {
     match kind {
         MapKind::Diffuse | MapKind::Emission | MapKind::Normal | MapKind::Occlusion => true,
@@ -465,7 +470,7 @@ mod tests {
         assert_eq!(left_out(&[material], &GltfImages::default()).map(|lost| lost.len()), [0, 2]);
     }
 
-    /// Materials of a document, read and written again.
+    /// Reads the materials of a document and converts them back.
     fn again(json: serde_json::Value) -> (serde_json::Value, [usize; 2]) {
         let read = crate::materials::read_for_test(json);
         let left_out = left_out(&read, &GltfImages::default()).map(|lost| lost.len());

@@ -1,4 +1,4 @@
-//! Counts the parts of a scene that glTF cannot store.
+//! Warns about differences between the scene and the file. Nothing is converted here: [`crate::plan`] does that.
 
 use crate::color::is_in_range;
 use crate::geometry::is_direction;
@@ -20,7 +20,7 @@ const SPLATS_CHANGED: &str =
 
 /// Warns about everything that the file will not contain, or will contain changed.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
-    // Each mesh once, regardless of the number of its objects.
+    // Each mesh counts once, regardless of its number of objects.
     let mut seen = HashSet::new();
     seen.try_reserve(job.scene.meshes.len())?;
     let mut meshes = Vec::new();
@@ -82,6 +82,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     ];
     note_left_out("glTF", others.map(LeftOut::from).into_iter().chain(named), job.output, warnings);
     let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
+    // Colors of splats are dropped and counted above.
     let colors = sum(&odd_colors) - of_splats(&|mesh, _| odd_colors(mesh));
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
     let is_other = |material: &&Material| material.alpha_blended.is_none() && material.alpha_cutoff.is_none();
@@ -93,7 +94,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     Ok(())
 }
 
-/// Warns about values that are converted, by their numbers: normals, colors, materials, names, splats and columns.
+/// Warns about converted values, by count: normals, colors, materials, names, splats and columns.
 fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
     let [normals, colors, materials, names, splats, columns] = counts;
     let kinds = [
@@ -135,7 +136,7 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
     note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), output, warnings);
 }
 
-/// Warns about values that the plan changes.
+/// Warns about values changed by the plan.
 fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
     let positions = format!("positions were quantized: coordinates changed by at most {:.1e}", changes.position_error);
     let transforms = format!(
@@ -179,27 +180,28 @@ fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
     note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), job.output, warnings);
 }
 
-/// Counts normals with a direction whose length is not 1, beyond rounding to four digits.
+/// Counts normals with a direction whose length differs from 1 by more than rounding to four digits explains.
 fn scaled_normals(mesh: &Mesh) -> usize {
     let square = |normal: &[f32; 3]| normal.iter().map(|part| part * part).sum::<f32>();
     let is_scaled = |normal: &&[f32; 3]| is_direction(**normal) && (square(normal) - 1.0).abs() > 1e-3;
     mesh.normals.iter().filter(is_scaled).count()
 }
 
-/// Counts materials without a name, or with the name of an earlier one.
+/// Counts materials without a name or with the name of an earlier one.
 fn odd_names(materials: &[Material]) -> Result<u64> {
+    // The empty name counts as used, so that nameless materials are counted as well.
     let mut seen = HashSet::from([""]);
     seen.try_reserve(materials.len())?;
     Ok(materials.iter().filter(|material| !seen.insert(&material.name)).count() as u64)
 }
 
-/// Counts the normals of meshes without faces that are not stored with points.
+/// Counts normals of meshes without faces that are not stored with points.
 fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
     let is_lost = |geometry: &crate::geometry::GltfGeometry<'_>| {
         let blocks = geometry.sections.iter().filter_map(|section| section.points.as_ref());
         geometry.mesh.faces.is_empty() && !blocks.into_iter().all(|block| has_normals(geometry, block))
     };
-    // Training software writes normals of splats that are all zero.
+    // Programs that train splats write zero normals.
     let count = |geometry: &crate::geometry::GltfGeometry<'_>| match geometry.splats {
         Some(_) => geometry.mesh.normals.iter().filter(|normal| **normal != [0.0; 3]).count(),
         None => geometry.mesh.normals.len(),
@@ -207,7 +209,7 @@ fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
     plan.data.geometries.iter().filter(|geometry| is_lost(geometry)).map(|geometry| count(geometry) as u64).sum()
 }
 
-/// Whether values of a column may be more precise than glTF's.
+/// Returns whether a column has values that 32-bit floats cannot represent.
 fn is_rounded(column: &Column) -> bool {
     use polyhaul_model::Values::{F64, I32, I64, U32, U64};
     let exact = |value: f64| f64::from(value as f32) == value;
@@ -216,13 +218,14 @@ fn is_rounded(column: &Column) -> bool {
         F64(values) => !values.iter().all(|&value| exact(value)),
         I32(values) => !values.iter().all(|&value| exact(f64::from(value))),
         U32(values) => !values.iter().all(|&value| exact(f64::from(value))),
+        // The conversion to `f64` may round, so the value must also convert back.
         I64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as i64 == value),
         U64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as u64 == value),
         other => matches!(other.scalar(), Scalar::I64 | Scalar::U64),
     }
 }
 
-/// Counts positions that no face, line or point uses; 0 if the mesh has no elements.
+/// Counts positions that no face, line or point uses; 0 for meshes without elements.
 fn loose_positions(mesh: &Mesh, threads: usize) -> Result<u64> {
     if mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty() && mesh.curves.is_empty() {
         return Ok(0);

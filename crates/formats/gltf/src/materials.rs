@@ -1,7 +1,7 @@
 //! Converts glTF materials to MTL materials with PBR extensions.
 //!
-//! Missing factors get the defaults of the specification. Textures become maps with the names of their images, which
-//! are not opened. Properties that the model cannot store are counted.
+//! Missing factors get the specification's defaults. Textures become maps with the names of their images, which are not
+//! opened. Properties that the model cannot store are counted. [`crate::looks`] is the reverse.
 
 use crate::accessors::AccessorValues;
 use crate::document::{CLAMP_TO_EDGE, Document, GltfMaterial, TextureInfo, extension};
@@ -16,17 +16,17 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap, names};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The extension that shows colors without light.
+/// Extension for materials without lighting.
 pub(crate) const UNLIT: &str = "KHR_materials_unlit";
-/// The extension with the model that preceded the core one.
+/// Extension with the specular-glossiness model, which preceded the core model.
 pub(crate) const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
-/// The default of `alphaCutoff`.
+/// Default of `alphaCutoff`.
 pub(crate) const DEFAULT_CUTOFF: f32 = 0.5;
 
-/// The wrapping mode that repeats, the default.
+/// Default wrapping mode: repeat.
 const REPEAT: u32 = 10497;
 
-/// Reads the materials of a file; images inside the file are named as parts of `file_name`.
+/// Reads the materials of a file; images inside the file get names that start with `file_name`.
 pub(crate) fn materials<'a>(
     values: &mut AccessorValues<'a, '_>,
     file_name: Option<&'a str>,
@@ -36,7 +36,7 @@ pub(crate) fn materials<'a>(
     let mut materials = Vec::new();
     let mut images = ImageNames::new(document, file_name);
     materials.try_reserve_exact(document.materials.len()).map_err(|_| Error::memory("materials"))?;
-    // Other formats refer to materials by name.
+    // Other formats refer to materials by name, so names must be unique.
     let mut names = DistinctNames::default();
     for (index, gltf) in document.materials.iter().enumerate() {
         let name = gltf.name.as_deref().filter(|name| !name.is_empty());
@@ -50,7 +50,7 @@ pub(crate) fn materials<'a>(
     Ok(materials)
 }
 
-/// Returns an error for a name over the limit.
+/// Fails if a name exceeds the limit.
 pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     if name.len() as u64 > limits.name_bytes {
         return Err(over_limit(&format!("name of {} bytes", name.len()), limits.name_bytes, "name_bytes"));
@@ -58,7 +58,7 @@ pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// An extension of a material, with the fields of all supported ones; fields of other extensions stay empty.
+/// Fields of all supported material extensions; an extension leaves the fields of the others empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct MaterialExtension {
@@ -92,7 +92,7 @@ struct TextureTransform {
     tex_coord: Option<usize>,
 }
 
-/// A material that is being read.
+/// Builds one material.
 struct MaterialReader<'d, 'f, 'l> {
     document: &'d Document,
     values: &'l mut AccessorValues<'d, 'f>,
@@ -126,7 +126,7 @@ impl MaterialReader<'_, '_, '_> {
         self.read_extensions(gltf)
     }
 
-    /// The core model.
+    /// Reads the core model.
     fn read_metallic(&mut self, gltf: &GltfMaterial, is_opaque: bool) -> Result<()> {
         let pbr = gltf.pbr_metallic_roughness.clone().unwrap_or_default();
         self.material.metallic = Some(pbr.metallic_factor.unwrap_or(1.0));
@@ -136,31 +136,31 @@ impl MaterialReader<'_, '_, '_> {
         self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))
     }
 
-    /// The specular-glossiness model, which replaces the core model. Glossiness is 1 - roughness.
+    /// Reads the specular-glossiness model, which replaces the core model. Glossiness is 1 - roughness.
     fn read_specular(&mut self, extension: &MaterialExtension, is_opaque: bool) -> Result<()> {
         self.material.specular = Some(Color::Rgb(extension.specular_factor.unwrap_or([1.0; 3])));
         self.material.roughness = Some(1.0 - extension.glossiness_factor.unwrap_or(1.0));
         self.base(extension.diffuse_factor, extension.diffuse_texture.as_ref(), is_opaque)?;
         self.map(MapKind::Specular, extension.specular_glossiness_texture.as_ref(), None)?;
-        // Its alpha is the glossiness.
+        // The alpha channel holds the glossiness.
         self.map(MapKind::Shininess, extension.specular_glossiness_texture.as_ref(), Some('m'))
     }
 
-    /// The color of the surface, and its alpha.
+    /// Reads the base color and its alpha.
     fn base(&mut self, factor: Option<[f32; 4]>, texture: Option<&TextureInfo>, is_opaque: bool) -> Result<()> {
         let [r, g, b, alpha] = factor.unwrap_or([1.0; 4]);
         self.material.diffuse = Some(Color::Rgb([r, g, b]));
         self.material.opacity = (!is_opaque).then_some(alpha);
         self.map(MapKind::Diffuse, texture, None)?;
         if !is_opaque && let Some(map) = self.material.maps.last() {
-            // The alpha of the same image.
+            // The alpha channel of the same image holds the opacity.
             let map = TextureMap { kind: MapKind::Opacity, channel: Some('m'), ..map.clone() };
             try_push(&mut self.material.maps, map, "materials")?;
         }
         Ok(())
     }
 
-    /// The extensions of materials.
+    /// Reads the supported material extensions.
     fn read_extensions(&mut self, gltf: &GltfMaterial) -> Result<()> {
         if let Some(extension) = self.extension(gltf, "KHR_materials_ior")? {
             self.material.refraction_index = Some(extension.ior.unwrap_or(1.5));
@@ -173,14 +173,14 @@ impl MaterialReader<'_, '_, '_> {
             self.lose_texture(extension.clearcoat_normal_texture.as_ref(), "left-out-maps", "clearcoat normal map")?;
         }
         if let Some(extension) = self.extension(gltf, "KHR_materials_sheen")? {
-            // MTL has one number for the color.
+            // MTL has a single number in place of the color.
             self.material.sheen = Some(extension.sheen_color_factor.into_iter().fold(0.0, f32::max));
             self.map(MapKind::Sheen, extension.sheen_color_texture.as_ref(), None)?;
             self.lose_texture(extension.sheen_roughness_texture.as_ref(), "left-out-maps", "sheen roughness map")?;
         }
         if let Some(extension) = self.extension(gltf, "KHR_materials_anisotropy")? {
             self.material.anisotropy = Some(extension.anisotropy_strength);
-            // Turns in place of radians, as in Blender.
+            // Turns instead of radians, as in Blender.
             self.material.anisotropy_rotation = Some(extension.anisotropy_rotation / std::f32::consts::TAU);
             self.lose_texture(extension.anisotropy_texture.as_ref(), "left-out-maps", "anisotropy map")?;
         }
@@ -191,7 +191,7 @@ impl MaterialReader<'_, '_, '_> {
         extension(&gltf.extensions, name, &format!("materials[{}]", self.index))
     }
 
-    /// Adds a map for a texture.
+    /// Adds the map of a texture, if there is one.
     fn map(&mut self, kind: MapKind, info: Option<&TextureInfo>, channel: Option<char>) -> Result<()> {
         let Some(info) = info else { return Ok(()) };
         let Some(file) = self.file(info)? else { return Ok(()) };
@@ -215,14 +215,14 @@ impl MaterialReader<'_, '_, '_> {
         try_push(&mut self.material.maps, map, "materials")
     }
 
-    /// The name of a texture's image; `None` if it cannot be read.
+    /// Returns the name of a texture's image; `None` if it cannot be read.
     fn file(&mut self, info: &TextureInfo) -> Result<Option<String>> {
         let path = format!("materials[{}]", self.index);
         let index = info.index.ok_or_else(|| malformed(format!("{path}: a texture has no index")))?;
         let Some(texture) = self.document.textures.get(index) else {
             return Err(malformed(format!("{path}: textures[{index}] does not exist")));
         };
-        // Images of extensions are alternatives to the core one, which programs without the extensions can read.
+        // Prefer the core image: extensions offer alternatives to it, in formats that fewer programs read.
         let sources = texture.extensions.values().filter_map(|value| value.get("source").and_then(whole::index));
         let other = sources.filter_map(|source| usize::try_from(source).ok()).next();
         let Some(source) = texture.source.or(other) else {
@@ -243,7 +243,7 @@ impl MaterialReader<'_, '_, '_> {
         Ok(name.ok())
     }
 
-    /// Whether the texture is clamped in both directions; a file may clamp one of them.
+    /// Returns whether the texture clamps in both directions; clamping in a single direction is counted as a loss.
     fn clamp(&mut self, info: &TextureInfo) -> Result<Option<bool>> {
         let texture = info.index.and_then(|index| self.document.textures.get(index));
         let Some(index) = texture.and_then(|texture| texture.sampler) else { return Ok(None) };
@@ -270,7 +270,7 @@ impl MaterialReader<'_, '_, '_> {
     }
 }
 
-/// The materials of a document without buffers.
+/// Reads the materials of a document without buffers.
 #[cfg(test)]
 pub(crate) fn read_for_test(json: Value) -> Vec<Material> {
     tests::read(json).map(|(materials, _)| materials).unwrap_or_default()
@@ -383,7 +383,7 @@ mod tests {
             Some("x.glb#image7.png"),
             // Other images use all bytes of its buffer.
             None,
-            // They cannot be read.
+            // Neither can be read.
             None,
             None,
         ];

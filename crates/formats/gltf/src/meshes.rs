@@ -1,6 +1,6 @@
-//! Converts a glTF mesh to a mesh of the model: its primitives in order, with a material slot for each material.
+//! Converts a glTF mesh to a mesh of the model: its primitives in file order, with one slot per material.
 //!
-//! `streams` reads the attributes of primitives, `primitives` converts their topologies.
+//! `streams` reads the attributes of primitives; `primitives` converts their topologies.
 
 use crate::accessors::AccessorValues;
 use crate::document::{GltfMesh, Primitive, mode};
@@ -16,57 +16,57 @@ use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The memory that an index becomes at most: that of a strip is in a list, and starts a triangle, whose three corners
-/// have a position, a uv and a normal each; the triangle has an end and a slot.
+/// Maximum memory per index. An index of a strip is stored in a list and starts a triangle, whose three corners have a
+/// position, a UV and a normal each, and which has an end offset and a slot.
 const ELEMENT_BYTES: usize = 4 + 3 * 3 * 4 + 2 * 4;
 
 /// A mesh that was read.
 #[derive(Debug, Default)]
 pub(crate) struct FoundMesh {
     pub(crate) mesh: Mesh,
-    /// The material of each slot.
+    /// Material of each slot.
     pub(crate) slots: Vec<Option<usize>>,
-    /// The splat extension, if the mesh consists of Gaussian splats.
+    /// Splat extension, if the mesh consists of Gaussian splats.
     pub(crate) splats: Option<SplatPrimitive>,
 }
 
-/// A primitive of a mesh.
+/// A validated primitive.
 struct GltfPart {
     path: String,
     topology: GltfTopology,
-    /// The number of the vertex set.
+    /// Index of the vertex set.
     set: usize,
     slot: usize,
-    /// `None` if the vertices are used in order.
+    /// `None` if vertices are used in order.
     indices: Option<AccessorLayout>,
-    /// The number of indices.
+    /// Number of indices, or of vertices without indices.
     count: usize,
-    /// The maximum index plus 1, after reading.
+    /// Maximum index plus 1; set by reading.
     end: AtomicU64,
 }
 
-/// The primitives of a mesh, checked.
+/// Validated primitives of a mesh.
 #[derive(Default)]
 struct MeshPlan<'a> {
     sets: Vec<VertexSet<'a>>,
     streams: Streams,
     parts: Vec<GltfPart>,
     slots: Vec<Option<usize>>,
-    /// The number of vertices.
+    /// Number of vertices of all sets.
     total: usize,
     splats: Option<SplatPrimitive>,
 }
 
-/// A mesh with room for its values.
+/// A mesh with arrays allocated for its values.
 struct MeshDraft<'a> {
     plan: MeshPlan<'a>,
     mesh: Mesh,
     faces: Elements,
-    /// The indices of each part; none if all are triangles, whose indices are the corners of `faces`.
+    /// Indices of each part; empty if all parts are triangle lists, whose indices are read directly into `faces`.
     lists: Vec<Vec<u32>>,
 }
 
-/// Reads meshes.
+/// Reads meshes and logs their faults.
 pub(crate) struct MeshReader<'v, 'a, 'f> {
     pub(crate) values: &'v mut AccessorValues<'a, 'f>,
     pub(crate) log: &'v mut GltfLog,
@@ -84,6 +84,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
             let gltf = gltf.ok_or_else(|| malformed(format!("meshes[{index}] does not exist")))?;
             drafts.push(self.plan(gltf, index)?.draft(self.max_elements())?);
         }
+        // One pass for all meshes, so that their reads are sorted and batched together.
         let mut fills = Vec::new();
         drafts.iter_mut().try_for_each(|draft| draft.add_fills(&mut fills))?;
         self.values.fill(&mut fills)?;
@@ -94,7 +95,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(meshes)
     }
 
-    /// Builds a mesh from the values that were read.
+    /// Builds a mesh from the values read.
     fn finish(&mut self, draft: MeshDraft<'_>) -> Result<FoundMesh> {
         let MeshDraft { plan, mesh, faces, lists } = draft;
         let mesh = Mesh { faces, ..mesh };
@@ -118,11 +119,12 @@ impl<'a> MeshReader<'_, 'a, '_> {
             }
         }
         let mesh = builder.finish(plan.slots.len() > 1);
+        // A single slot without a material is the default.
         let is_plain = plan.slots == [None];
         Ok(FoundMesh { mesh, slots: if is_plain { Vec::new() } else { plan.slots }, splats: plan.splats })
     }
 
-    /// Whether all indices of a part are in range; otherwise an error, or a warning if faults are skipped.
+    /// Returns whether all indices of a part are in range; otherwise an error, or a warning if faults are skipped.
     fn check_end(&mut self, part: &GltfPart, plan: &MeshPlan<'_>) -> Result<bool> {
         let end = part.end.load(Relaxed);
         let count = plan.sets[part.set].positions.count;
@@ -134,7 +136,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(false)
     }
 
-    /// Checks the primitives of a mesh, and finds the ones that share vertices.
+    /// Validates the primitives of a mesh and finds those that share vertices.
     fn plan(&mut self, gltf: &'a GltfMesh, index: usize) -> Result<MeshPlan<'a>> {
         let mut plan = MeshPlan::default();
         let mut parts = Vec::new();
@@ -179,13 +181,13 @@ impl<'a> MeshReader<'_, 'a, '_> {
         }
         let is_each_once = plan.parts.len() == plan.sets.len() && plan.parts.iter().all(|part| part.indices.is_none());
         if plan.splats.is_some() && is_each_once {
-            // Positions without elements are all splats, so a list of them would be redundant.
+            // A mesh without elements shows all its positions, so a list of them would be redundant.
             plan.parts.clear();
         }
         Ok(plan)
     }
 
-    /// Merges the splat extensions of a mesh's primitives, if all have one.
+    /// Merges the splat extensions of a mesh's primitives; `None` unless all have one.
     fn splats(&mut self, parts: &[(GltfPart, &Primitive)]) -> Result<Option<SplatPrimitive>> {
         let is_splats = |primitive: &Primitive| primitive.extensions.contains_key(splats::NAME);
         let count = parts.iter().filter(|(_, primitive)| is_splats(primitive)).count();
@@ -207,7 +209,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(merged)
     }
 
-    /// Checks the indices of a primitive with `count` vertices; `is_stored` is whether they are in a buffer.
+    /// Validates the indices of a primitive with `count` vertices; `is_stored` is whether the vertices are in a buffer.
     fn check_indices(
         &mut self,
         primitive: &Primitive,
@@ -216,7 +218,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         is_stored: bool,
     ) -> Result<()> {
         let Some(index) = primitive.indices else {
-            // Several primitives may share vertices without indices.
+            // Charged per primitive, since many primitives can share the same vertices.
             part.count = count;
             let budget = &mut self.values.budget;
             if is_stored {
@@ -244,7 +246,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         self.log.lose("left-out-morph-targets", count, || format!("{path}: morph targets were dropped"))
     }
 
-    /// The topology of a primitive; `None` if it has no positions.
+    /// Validates mode and material of a primitive; returns its topology, or `None` without positions.
     fn check(&mut self, primitive: &Primitive, path: &str) -> Result<Option<GltfTopology>> {
         let number = primitive.mode.unwrap_or(mode::TRIANGLES);
         let topology =
@@ -305,13 +307,13 @@ impl<'a> MeshReader<'_, 'a, '_> {
 }
 
 impl<'a> MeshPlan<'a> {
-    /// Whether all indices are corners of triangles as they are.
+    /// Returns whether every part is a whole number of separate triangles, so that its indices are corners of faces.
     fn is_direct(&self) -> bool {
         let is_whole = |part: &GltfPart| part.topology == GltfTopology::Triangles && part.count.is_multiple_of(3);
         self.parts.iter().all(is_whole)
     }
 
-    /// Makes room for all values.
+    /// Allocates all arrays.
     fn draft(self, limit: u64) -> Result<MeshDraft<'a>> {
         let mut mesh = Mesh::default();
         let mut faces = Elements::default();
@@ -334,10 +336,11 @@ impl<'a> MeshPlan<'a> {
 }
 
 impl MeshDraft<'_> {
-    /// Adds the values to be read.
+    /// Adds the reads of all attributes and indices.
     fn add_fills<'m>(&'m mut self, fills: &mut Vec<AccessorFill<'m>>) -> Result<()> {
         let MeshDraft { plan, mesh, faces, lists } = self;
         plan.streams.add_fills(&plan.sets, mesh, fills)?;
+        // The offsets of triangles are an arithmetic sequence, filled in parallel with everything else.
         try_push(fills, AccessorFill::steps(faces.offsets.to_mut()?, 0, 3), "faces")?;
         let mut corners = &mut faces.corner_positions.to_mut()?[..];
         let mut lists = lists.iter_mut();
@@ -360,7 +363,7 @@ impl MeshDraft<'_> {
 const SPLATS_CUT: &str = "values of Gaussian splats were clamped: opacities to 0 to 1, and scales to at least 0 \
                           (drafts of the extension had logarithms)";
 
-/// Without its extension, the values of a compressed primitive are zeros.
+/// Fails for Draco primitives: without a view, their values would silently be zeros.
 fn refuse_draco(primitive: &Primitive, layout: &AccessorLayout, path: &str) -> Result<()> {
     let name = "KHR_draco_mesh_compression";
     if layout.is_zero() && primitive.extensions.contains_key(name) {
@@ -369,19 +372,19 @@ fn refuse_draco(primitive: &Primitive, layout: &AccessorLayout, path: &str) -> R
     Ok(())
 }
 
-/// A mesh that grows by primitives.
+/// A mesh to which primitives are added.
 struct MeshBuilder {
     mesh: Mesh,
     uvs: StreamStarts,
     normals: StreamStarts,
-    /// The slot of each face.
+    /// Slot of each face.
     face_slots: Vec<i32>,
     /// Maximum number of elements.
     limit: u64,
 }
 
 impl MeshBuilder {
-    /// Returns the mesh; its faces get slots if `has_slots`.
+    /// Returns the mesh; faces get slots if `has_slots`.
     fn finish(mut self, has_slots: bool) -> Mesh {
         if has_slots {
             self.mesh.face_materials = self.face_slots.into();
@@ -395,7 +398,7 @@ impl MeshBuilder {
         self.mesh
     }
 
-    /// Adds uvs, normals and slots for the triangles that are in the mesh already, and removes the corners of broken
+    /// Adds UVs, normals and slots for triangles that were read directly into the mesh, and removes those of broken
     /// parts.
     fn add_direct(&mut self, plan: &MeshPlan<'_>, is_broken: &[bool]) -> Result<()> {
         let faces = &mut self.mesh.faces;
@@ -403,6 +406,7 @@ impl MeshBuilder {
         let mut start = 0;
         for (part, is_broken) in plan.parts.iter().zip(is_broken) {
             if *is_broken {
+                // `start` stays: the next part's corners moved there.
                 corners.drain(start..start + part.count);
                 continue;
             }
@@ -421,7 +425,7 @@ impl MeshBuilder {
         Ok(())
     }
 
-    /// Adds faces.
+    /// Adds the faces of a primitive.
     fn add_faces(&mut self, part: &GltfPart, base: u32, vertices: &[u32]) -> Result<()> {
         let faces = &mut self.mesh.faces;
         let mut corners = std::mem::take(&mut faces.corner_positions).into_vec()?;
@@ -435,7 +439,7 @@ impl MeshBuilder {
         add_slots(&mut self.face_slots, part, count)
     }
 
-    /// Adds lines or points.
+    /// Adds the lines or points of a primitive.
     fn add_others(&mut self, part: &GltfPart, base: u32, mut vertices: Vec<u32>) -> Result<()> {
         if part.topology == GltfTopology::Points {
             let points = self.mesh.points.to_mut()?;
@@ -446,6 +450,7 @@ impl MeshBuilder {
             }
             return Ok(());
         }
+        // A loop ends at its first vertex. With two vertices, this would only repeat the segment.
         if let [first, _, _, ..] = vertices[..]
             && part.topology == (GltfTopology::Strip { is_closed: true })
         {

@@ -11,7 +11,7 @@ use polyhaul_pipeline::options::RunOptions;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A file with one mesh, whose accessors are consecutive in one buffer.
+/// Builds a file with one mesh, whose accessors are consecutive in one buffer.
 #[derive(Default)]
 struct MeshMaker {
     bytes: Vec<u8>,
@@ -39,7 +39,7 @@ impl MeshMaker {
         self.add(indices, json!({"componentType": 5121, "count": indices.len(), "type": "SCALAR"}))
     }
 
-    /// Positions 0, 1, 2 and so on, along x.
+    /// Adds positions 0, 1, 2 and so on, along x.
     fn row(&mut self, count: usize) -> usize {
         let rows: Vec<[f32; 3]> = (0..count).map(|number| [number as f32, 0.0, 0.0]).collect();
         self.floats(&rows)

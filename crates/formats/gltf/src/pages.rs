@@ -1,6 +1,6 @@
-//! Formats the binary part of a file in pages: vertices and indices as little-endian bytes.
+//! Formats the binary part of a file in pages: vertices, indices and images as little-endian bytes.
 //!
-//! [`crate::plan`] determines the values and their order.
+//! [`crate::plan`] determines the values and their order; pages are independent, so threads format them in parallel.
 
 use crate::color::linear;
 use crate::geometry::{GltfGeometry, MeshSection, VertexBlock, is_direction, unit};
@@ -19,11 +19,11 @@ use polyhaul_pipeline::write::Pages;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Approximate bytes of a page.
+/// Approximate bytes per page.
 pub(crate) const PAGE_BYTES: usize = 512 << 10;
 
 impl MeshSection {
-    /// The vertices of a block; none if the section has no such elements.
+    /// Returns the vertices of a block; none if the section lacks such elements.
     pub(crate) fn block(&self, block: BlockKind) -> &VertexBlock {
         const NOTHING: &VertexBlock = &VertexBlock::Positions(0..0);
         match block {
@@ -35,7 +35,7 @@ impl MeshSection {
 }
 
 impl GltfGeometry<'_> {
-    /// The index of a vertex's position.
+    /// Returns the position index of a vertex.
     #[inline]
     fn position_index(&self, block: &VertexBlock, number: usize) -> usize {
         let source = block.source(number) as usize;
@@ -57,14 +57,14 @@ impl GltfGeometry<'_> {
         unit(frame.map_or(normal, |frame| frame.direction(normal)).map(f64::from))
     }
 
-    /// The origin is the lower left corner in the model, and the upper left one in glTF.
+    /// Returns a UV: its origin is the lower left corner in the model and the upper left in glTF.
     #[inline]
     fn uv(&self, block: &VertexBlock, number: usize) -> [f32; 2] {
         let uv = self.welded.vertex_uvs[block.source(number) as usize];
         self.mesh.uvs.get(uv as usize).map_or([0.0; 2], |&[u, v]| [u, 1.0 - v])
     }
 
-    /// White if it is missing.
+    /// Returns a linear color; missing components (NaN) are 1.
     #[inline]
     fn color(&self, block: &VertexBlock, number: usize) -> [f32; 4] {
         let [red, green, blue, alpha] = self.mesh.colors[self.position_index(block, number)];
@@ -72,10 +72,10 @@ impl GltfGeometry<'_> {
         [part(red), part(green), part(blue), if alpha.is_nan() { 1.0 } else { alpha.clamp(0.0, 1.0) }]
     }
 
-    /// The box around the positions of a block.
+    /// Computes the bounding box of a block's positions.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for the first position that is not finite: glTF does not allow it.
+    /// [`ErrorKind::Unsupported`] for positions that are not finite, which glTF does not allow.
     pub(crate) fn bounds(&self, block: &VertexBlock, frame: Option<&Frame>, run: &RunOptions) -> Result<Bounds> {
         let whole: Mutex<Option<Bounds>> = Mutex::default();
         let count = block.count();
@@ -94,6 +94,7 @@ impl GltfGeometry<'_> {
                 let point = Bounds { min: position, max: position };
                 bounds = Some(bounds.map_or(point, |bounds| bounds.union(point)));
             }
+            // Unions commute, so the result does not depend on the order of threads.
             let mut whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
             *whole = whole.into_iter().chain(bounds).reduce(Bounds::union);
             Ok(())
@@ -103,10 +104,10 @@ impl GltfGeometry<'_> {
         Ok(whole.unwrap_or(Bounds { min: [0.0; 3], max: [0.0; 3] }))
     }
 
-    /// Whether all uvs of a block are from 0 to 1.
+    /// Returns whether all UVs of a block are from 0 to 1.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for the first uv that is not finite.
+    /// [`ErrorKind::Unsupported`] for the first UV that is not finite.
     pub(crate) fn has_unit_uvs(&self, block: &VertexBlock) -> Result<bool> {
         let mut are_units = true;
         for number in 0..block.count() {
@@ -121,25 +122,25 @@ impl GltfGeometry<'_> {
     }
 }
 
-/// The content of the binary part.
+/// Content of the binary part.
 pub(crate) struct GltfData<'a> {
     pub(crate) geometries: Vec<GltfGeometry<'a>>,
-    /// The instances of each node with instances.
+    /// Instances of each node that has any.
     pub(crate) instances: Vec<Vec<InstanceTransform>>,
     pub(crate) images: &'a GltfImages,
 }
 
-/// The pages of the binary part.
+/// Pages of the binary part.
 pub(crate) struct GltfPages<'a> {
     data: &'a GltfData<'a>,
-    /// The bytes of compressed views.
+    /// Bytes of compressed views.
     compressed: &'a [Vec<u8>],
     spans: &'a [ValueSpan],
-    /// The start of each page: a span, and a value in it.
+    /// Start of each page: a span, and an element in it.
     starts: Vec<(usize, usize)>,
 }
 
-/// A page in the making.
+/// Buffer for one page.
 #[derive(Default)]
 pub(crate) struct GltfPageSlot {
     number: usize,
@@ -158,6 +159,7 @@ impl<'a> GltfPages<'a> {
             let size = span.content.bytes();
             let mut next = 0;
             while next < span.count {
+                // A page holds whole values: it ends before the first that does not fit.
                 if room < size {
                     try_push(&mut starts, (number, next), "the plan")?;
                     room = PAGE_BYTES;
@@ -176,7 +178,7 @@ impl<'a> GltfPages<'a> {
 }
 
 impl GltfData<'_> {
-    /// Appends the values `range` of a span that is not a compressed view.
+    /// Appends the elements `range` of a span that is not compressed.
     pub(crate) fn emit(&self, span: &ValueSpan, range: Range<usize>, bytes: &mut Vec<u8>) {
         match span.content {
             SpanContent::Zeros => return bytes.resize(bytes.len() + range.len(), 0),
@@ -194,6 +196,7 @@ impl GltfData<'_> {
                 match lattice {
                     None => positions.for_each(|position| floats(bytes, position)),
                     Some(lattice) => positions.for_each(|position| {
+                        // Padded to 8 bytes: strides of vertex attributes must be multiples of 4.
                         let [x, y, z] = lattice.code(position);
                         bytes.extend_from_slice([x, y, z, 0].map(i16::to_le_bytes).as_flattened());
                     }),
@@ -248,7 +251,7 @@ impl GltfData<'_> {
     }
 }
 
-/// A value as glTF stores it.
+/// Converts a column value to a 32-bit float, the widest type in glTF.
 #[inline]
 #[allow(clippy::unnecessary_cast, reason = "one of the types is f32")]
 pub(crate) fn as_float(values: &Values, index: usize) -> f32 {
@@ -260,7 +263,7 @@ fn floats<const N: usize>(bytes: &mut Vec<u8>, values: [f32; N]) {
     bytes.extend_from_slice(values.map(f32::to_le_bytes).as_flattened());
 }
 
-/// Values from 0 to 1, in 16 bits.
+/// Appends values from 0 to 1 as 16-bit integers.
 #[inline]
 fn codes<const N: usize>(bytes: &mut Vec<u8>, values: [f32; N]) {
     bytes.extend_from_slice(values.map(|value| unit_code(value).to_le_bytes()).as_flattened());
@@ -276,7 +279,7 @@ fn instances(transforms: &[InstanceTransform], value: InstanceValue, bytes: &mut
     }
 }
 
-/// Appends the triangles `range` of a material.
+/// Appends the triangles `range` of a material group.
 fn triangles(
     geometry: &GltfGeometry<'_>,
     section: &MeshSection,
@@ -287,7 +290,7 @@ fn triangles(
     let mut before = 0;
     for faces in &section.triangles[indices.group].faces {
         let overlap = range.start.max(before)..range.end.min(before + faces.len());
-        // From the number of a triangle to its face. It may be negative, so it wraps.
+        // Added to a triangle's number, this is its face. It may be negative, so it wraps.
         let shift = faces.start.wrapping_sub(before);
         before += faces.len();
         if overlap.is_empty() {
@@ -296,6 +299,7 @@ fn triangles(
         let corners = 3 * overlap.start.wrapping_add(shift)..3 * overlap.end.wrapping_add(shift);
         for triangle in geometry.welded.corner_vertices[corners].as_chunks::<3>().0 {
             let [a, mut b, mut c] = triangle.map(|vertex| section.vertices.number(vertex));
+            // A mirrored mesh needs the opposite winding.
             if indices.is_mirrored {
                 std::mem::swap(&mut b, &mut c);
             }

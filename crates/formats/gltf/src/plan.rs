@@ -1,8 +1,8 @@
-//! Plans the document of a scene, and the spans of its binary part.
+//! Plans the document of a scene and the spans of its binary part.
 //!
-//! Objects become nodes, or instances of one. Objects with the same mesh share its vertices and indices; objects that
-//! are sections of one mesh have separate vertices. Every value is checked here, so that the bytes can be made later
-//! without further checks. [`crate::looks`] converts materials, and [`crate::losses`] counts what is left out.
+//! Objects become nodes or instances of one. Objects with the same mesh share its vertices and indices; objects that
+//! are sections of one mesh have separate vertices. No bytes are generated here, but every value is checked, so that
+//! formatting needs no further checks. [`crate::looks`] converts materials; [`crate::losses`] reports differences.
 
 use crate::document::{Accessor, Asset, Document, Extensions, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
 use crate::document::{component, mode};
@@ -26,63 +26,63 @@ use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE, Scene};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Maximum vertices for 16-bit indices: graphics APIs may reserve the largest index to restart primitives.
+/// Maximum number of vertices for 16-bit indices: graphics APIs may reserve the largest index as primitive restart.
 const SHORT_VERTICES: usize = 65_535;
-/// Minimum objects of a node with instances.
+/// Minimum number of objects in a node with instances.
 const MIN_INSTANCES: usize = 2;
 
-/// A scene as glTF, before its bytes are made.
+/// A planned file, without its binary part.
 pub(crate) struct GltfPlan<'a> {
-    /// Its views have no offsets yet.
+    /// Document whose views have no offsets yet.
     pub(crate) document: Document,
     pub(crate) data: GltfData<'a>,
     pub(crate) views: Vec<GltfView>,
-    /// Differences from the scene.
+    /// Differences between the scene and the file.
     pub(crate) changes: Changes,
 }
 
 /// Counts of differences between the scene and the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
-    /// Normals that were missing or had no direction.
+    /// Normals computed because they were missing or had no direction.
     pub(crate) repaired_normals: u64,
-    /// Names of objects that became instances.
+    /// Lost names of objects that became instances.
     pub(crate) names: LeftOut,
-    /// Transforms that are rounded to a translation, a rotation and a scale.
+    /// Transforms rounded by decomposition into translation, rotation and scale.
     pub(crate) transforms: u64,
     /// Maximum change of these transforms, relative to the length of the matrix's columns.
     pub(crate) transform_error: f64,
-    /// Values with fewer bits.
+    /// Quantized values.
     pub(crate) positions: u64,
     pub(crate) normals: u64,
     pub(crate) uvs: u64,
     pub(crate) colors: u64,
-    /// Maximum change of a coordinate of a position.
+    /// Maximum change of a position's coordinate.
     pub(crate) position_error: f64,
 }
 
-/// The accessors of a section, shared by the objects that show it.
+/// Accessors of a section, shared by the objects that show it.
 struct SectionAccessors {
     triangles: BTreeMap<String, usize>,
-    /// The indices of each material.
+    /// Indices of each material group.
     groups: Vec<usize>,
     lines: Option<(BTreeMap<String, usize>, usize)>,
     points: Option<BTreeMap<String, usize>>,
-    /// The lattice around all positions, if they are quantized.
+    /// Lattice of all positions, if they are quantized.
     lattice: Option<Lattice>,
 }
 
-/// The accessors and the mesh of an object.
+/// Accessors and mesh of an object.
 #[derive(Clone, Copy)]
 struct ShownObject {
     accessors: usize,
-    /// `None` if it has no elements.
+    /// `None` without elements.
     mesh: Option<usize>,
-    /// Whether its positions are stored transformed, because a node cannot store the transform.
+    /// Whether positions are stored transformed, because a node cannot store the transform.
     is_moved: bool,
 }
 
-/// How values are encoded.
+/// Encoding of a block's vertices.
 #[derive(Clone, Copy)]
 struct Coding {
     block: BlockKind,
@@ -96,32 +96,32 @@ struct PlanBuilder<'a, 'j> {
     data: GltfData<'a>,
     views: Views,
     changes: Changes,
-    /// Accessors by section, and by the object whose frame transforms it.
+    /// Accessors by section, and by object if its frame is applied to the vertices.
     sections: HashMap<(SectionIndex, Option<usize>), usize>,
     accessors: Vec<SectionAccessors>,
-    /// Materials without textures, by the material with them.
+    /// Materials without textures, by the material they were copied from.
     bare: HashMap<usize, usize>,
     /// Meshes by accessors and materials.
     meshes: HashMap<(usize, Vec<Option<usize>>), usize>,
 }
 
-/// Precedes the copyright in a comment.
+/// Prefix of a comment that was read from a copyright.
 pub(crate) const COPYRIGHT: &str = "copyright: ";
 
-/// The copyright of a scene: the first comment that was read from one, or reads like one.
+/// Returns the scene's copyright: the first comment that was read from one or looks like one.
 pub(crate) fn copyright(scene: &Scene) -> Option<&str> {
     let comment = scene.comments.iter().find(|comment| is_copyright(comment))?;
     Some(comment.strip_prefix(COPYRIGHT).unwrap_or(comment))
 }
 
-/// Whether a comment reads like a copyright.
+/// Returns whether a comment looks like a copyright.
 pub(crate) fn is_copyright(comment: &str) -> bool {
     let text = comment.trim_start();
     let starts = |word: &str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     starts("copyright") || starts("(c)") || text.starts_with('\u{a9}')
 }
 
-/// Plans a scene.
+/// Plans the file of a scene.
 pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     let (geometries, sections) = geometries(job)?;
     let MaterialSet { materials, textures, images, samplers, extensions } =
@@ -150,14 +150,14 @@ pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     builder.finish()
 }
 
-/// The number of a geometry, and of a section in it.
+/// Index of a geometry and of a section in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct SectionIndex {
     geometry: usize,
     section: usize,
 }
 
-/// The geometries of all meshes, and the section of each object.
+/// Plans the geometries of all meshes; returns them and the section of each object.
 fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<SectionIndex>)> {
     let mut cuts: Vec<Vec<(Counts, Counts)>> = Vec::new();
     cuts.try_reserve_exact(job.scene.meshes.len())?;
@@ -165,7 +165,7 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
     let mut sections = Vec::new();
     for part in job.parts {
         let number = part.object.mesh;
-        // Objects of an evaluated mesh show all of it.
+        // Objects of an evaluated mesh show the whole mesh.
         let cut = if job.evaluated[number] {
             (Counts::default(), part.mesh.counts())
         } else {
@@ -190,8 +190,8 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
 }
 
 impl<'a> PlanBuilder<'a, '_> {
-    /// Makes room for what most sections have one of. Maps that grow would hash all their keys again, of which each
-    /// may be in another page on disk.
+    /// Reserves map entries for all sections. Growing a map rehashes all its keys, and each may be in another spilled
+    /// page.
     fn reserve(&mut self) -> Result<()> {
         let count = self.data.geometries.iter().map(|geometry| geometry.sections.len()).sum();
         self.sections.try_reserve(count)?;
@@ -223,6 +223,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let mut objects = Vec::new();
         objects.try_reserve_exact(nodes.len())?;
         objects.extend(0..nodes.len());
+        // Stable, so that the objects of a node stay in order.
         objects.sort_by_key(|&object| nodes[object]);
         for node_objects in objects.chunk_by(|&a, &b| nodes[a] == nodes[b]) {
             self.pause()?;
@@ -231,13 +232,13 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(())
     }
 
-    /// Between objects, of which there may be millions: ends a cancelled job, and keeps within memory.
+    /// Checks for cancellation and relieves memory between objects, of which there may be millions.
     fn pause(&self) -> Result<()> {
         polyhaul_spill::relieve();
         self.job.run.cancel.check()
     }
 
-    /// The transform of an object's node.
+    /// Returns the transform of an object's node, including its lattice.
     fn matrix(&self, part: &Part<'_>, shown: ShownObject) -> Option<Matrix4<f32>> {
         let matrix = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
         match self.accessors[shown.accessors].lattice {
@@ -246,7 +247,7 @@ impl<'a> PlanBuilder<'a, '_> {
         }
     }
 
-    /// Adds the node of an object, or of several that show the same mesh.
+    /// Adds the node of one object, or of several that become its instances.
     fn add_node(&mut self, objects: &[usize], shown: &[ShownObject]) -> Result<()> {
         let job = self.job;
         let first = objects[0];
@@ -268,7 +269,7 @@ impl<'a> PlanBuilder<'a, '_> {
         try_push(&mut self.document.nodes, node, "the plan")
     }
 
-    /// The attributes of instances.
+    /// Adds the attributes of instances; rotations and scales only if any differs from the default.
     fn instances(&mut self, objects: &[usize], shown: &[ShownObject]) -> Result<BTreeMap<&'static str, usize>> {
         let mut transforms = Vec::new();
         transforms.try_reserve_exact(objects.len())?;
@@ -301,7 +302,7 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(attributes)
     }
 
-    /// The mesh of an object; `None` if it has no elements.
+    /// Returns the mesh of an object, shared with objects of equal accessors and materials; `None` without elements.
     fn mesh(&mut self, accessors: usize, section: SectionIndex, part: &Part<'_>) -> Result<Option<usize>> {
         let geometry = &self.data.geometries[section.geometry];
         let has_slots = geometry.has_slots;
@@ -315,7 +316,9 @@ impl<'a> PlanBuilder<'a, '_> {
         self.document.materials.try_reserve(materials.len())?;
         self.bare.try_reserve(materials.len())?;
         for material in &mut materials {
+            // Slots may refer to materials that do not exist.
             *material = material.filter(|&number| number < self.document.materials.len());
+            // Without UVs, textures would be invalid.
             if !self.accessors[accessors].triangles.contains_key("TEXCOORD_0") {
                 *material = material.map(|number| bare_material(&mut self.document.materials, &mut self.bare, number));
             }
@@ -363,7 +366,7 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(Some(number))
     }
 
-    /// The accessors of a section. `moved` is the object whose frame transforms it.
+    /// Returns the accessors of a section. `moved` is the object whose frame is applied to the vertices, if any.
     fn section(&mut self, section: SectionIndex, moved: Option<(usize, Frame)>) -> Result<usize> {
         let key = (section, moved.map(|(object, _)| object));
         if let Some(&number) = self.sections.get(&key) {
@@ -372,7 +375,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let frame = moved.map(|(_, frame)| frame);
         let bounds = self.bounds(section, frame)?;
         let union = bounds.iter().flatten().copied().reduce(Bounds::union);
-        // Scales of splats would grow with the lattice.
+        // Splats are not quantized: a lattice scales the node, and splats with it.
         let is_quantized = self.job.options.quantize && self.data.geometries[section.geometry].splats.is_none();
         let lattice = union.filter(|_| is_quantized).map(Lattice::around);
         let coding = |block| Coding { block, frame, lattice };
@@ -390,7 +393,7 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(number)
     }
 
-    /// The boxes of triangles, lines and points, if there are some.
+    /// Computes the bounding boxes of triangles, lines and points; `None` for those without vertices.
     fn bounds(&self, section: SectionIndex, frame: Option<Frame>) -> Result<[Option<Bounds>; 3]> {
         let geometry = &self.data.geometries[section.geometry];
         let mut boxes = [None; 3];
@@ -403,7 +406,7 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(boxes)
     }
 
-    /// The indices of each material of a section.
+    /// Adds the triangle indices of each material group.
     fn triangles(&mut self, index: SectionIndex, frame: Option<Frame>) -> Result<Vec<usize>> {
         let SectionIndex { geometry, section } = index;
         let mesh_section = &self.data.geometries[geometry].sections[section];
@@ -420,7 +423,7 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(groups)
     }
 
-    /// The indices of the segments of a section, if it has some.
+    /// Adds the indices of segments, if there are any.
     fn segments(&mut self, index: SectionIndex) -> Result<Option<usize>> {
         let SectionIndex { geometry, section } = index;
         let Some((segments, _)) = &self.data.geometries[geometry].sections[section].lines else { return Ok(None) };
@@ -429,7 +432,7 @@ impl<'a> PlanBuilder<'a, '_> {
         self.add(ValueSpan { geometry, section, content: SpanContent::Segments, count }, accessor).map(Some)
     }
 
-    /// The attributes of the vertices in a box; none if there are no vertices.
+    /// Adds the attributes of a block's vertices; returns none without vertices, and thus without bounds.
     fn attributes(
         &mut self,
         index: SectionIndex,
@@ -461,6 +464,7 @@ impl<'a> PlanBuilder<'a, '_> {
             planned.push(("NORMAL".into(), SpanContent::Normals { block, frame, is_quantized }, accessor));
         }
         if vertices.is_welded() && !mesh_geometry.welded.vertex_uvs.is_empty() {
+            // Called even without quantization, because it rejects values that are not finite.
             let is_quantized = mesh_geometry.has_unit_uvs(vertices)? && is_quantized;
             let accessor = if is_quantized { coded(component::UNSIGNED_SHORT) } else { floats(count) };
             let accessor = Accessor { kind: "VEC2".into(), ..accessor };
@@ -473,6 +477,7 @@ impl<'a> PlanBuilder<'a, '_> {
             planned.push(("COLOR_0".into(), SpanContent::Colors { block, has_alpha, is_quantized }, accessor));
         }
         for (number, name, _) in other_columns(&mesh_geometry.mesh, mesh_geometry.splats.as_ref()) {
+            // The first column of each name is stored; `columns_left_out` counts the others.
             if !planned.iter().any(|(planned_name, ..)| *planned_name == name) {
                 let accessor = Accessor { component_type: component::FLOAT, ..scalar() };
                 planned.push((name, SpanContent::Column(block, number), Accessor { count: count as u64, ..accessor }));
@@ -486,7 +491,7 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(attributes)
     }
 
-    /// Appends a span to a view, and the accessor of its values.
+    /// Adds a span to a view, and its accessor to the document.
     fn add(&mut self, span: ValueSpan, accessor: Accessor) -> Result<usize> {
         let number = self.document.accessors.len();
         let (view, byte_offset) = self.views.add(span)?;
@@ -502,11 +507,11 @@ impl<'a> PlanBuilder<'a, '_> {
             (quantize::NAME, self.accessors.iter().any(|accessors| accessors.lattice.is_some())),
             (MESHOPT, self.job.options.meshopt && !views.is_empty()),
         ];
-        // Readers without these extensions would show other meshes, or one of many instances.
+        // Required: without these extensions, readers would show distorted meshes or a single instance.
         let required: Vec<_> =
             used.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
         self.document.extensions_used.extend_from_slice(&required);
-        // Readers without this extension show points.
+        // Optional: readers without this extension show points.
         let has_splats = self.data.geometries.iter().any(|geometry| geometry.splats.is_some());
         self.document.extensions_used.extend(has_splats.then(|| splats::NAME.to_owned()));
         self.document.extensions_used.sort_unstable();
@@ -526,7 +531,7 @@ impl<'a> PlanBuilder<'a, '_> {
 }
 
 impl Changes {
-    /// Counts values with fewer bits.
+    /// Counts quantized values.
     fn note(&mut self, content: &SpanContent, count: usize) {
         let counter = match content {
             SpanContent::Positions { lattice: Some(lattice), .. } => {
@@ -542,24 +547,25 @@ impl Changes {
     }
 }
 
-/// The accessor of positions in a box.
+/// Creates the accessor of positions, whose bounds glTF requires.
 fn positions(bounds: Bounds, lattice: Option<Lattice>, count: usize) -> Accessor {
     let Some(lattice) = lattice else {
         let min = bounds.min.to_vec();
         let max = bounds.max.to_vec();
         return Accessor { kind: "VEC3".into(), min, max, ..floats(count) };
     };
+    // glTF stores the bounds of normalized integers as integers.
     let [min, max] = [bounds.min, bounds.max].map(|corner| lattice.code(corner).map(f32::from).to_vec());
     let component_type = component::SHORT;
     Accessor { kind: "VEC3".into(), component_type, normalized: true, min, max, ..floats(count) }
 }
 
-/// An accessor of floats, or of other components.
+/// Creates an accessor of floats; callers may replace the component type.
 fn floats(count: usize) -> Accessor {
     Accessor { component_type: component::FLOAT, count: count as u64, ..Accessor::default() }
 }
 
-/// The number of a material without textures, for triangles without uvs: the same if it has none.
+/// Returns a material without textures, for triangles without UVs: the same one if it has none.
 fn bare_material(materials: &mut Vec<GltfMaterial>, bare_numbers: &mut HashMap<usize, usize>, number: usize) -> usize {
     if let Some(&bare) = bare_numbers.get(&number) {
         return bare;
@@ -581,7 +587,7 @@ fn named(name: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Whether vertices have normals: by corner, or by position for points.
+/// Returns whether vertices have normals: welded ones by corner, points by position.
 pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -> bool {
     match vertices {
         _ if geometry.splats.is_some() => false,
@@ -591,8 +597,8 @@ pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -
     }
 }
 
-/// The columns that become separate attributes, with their numbers and attribute names: `_NAME`. Lists and columns of
-/// splats do not.
+/// Returns the columns that become separate attributes, with their indices and attribute names (`_NAME`). Lists and
+/// columns of splats do not.
 fn other_columns<'m>(
     mesh: &'m Mesh,
     splats: Option<&'m SplatPlaces>,
@@ -603,7 +609,7 @@ fn other_columns<'m>(
     others.map(|(number, column)| (number, format!("_{}", column.name), column))
 }
 
-/// The columns of a mesh without an attribute: those of faces, lists, columns with the name of another one, and all
+/// Returns the columns without an attribute: face columns, lists, columns with the name of an earlier one, and all
 /// columns of a mesh without vertices.
 pub(crate) fn columns_left_out<'m>(mesh: &'m Mesh, splats: Option<&SplatPlaces>) -> Vec<&'m str> {
     let mut seen = HashSet::new();
@@ -616,7 +622,7 @@ pub(crate) fn columns_left_out<'m>(mesh: &'m Mesh, splats: Option<&SplatPlaces>)
     of_vertices.chain(&mesh.face_columns).map(|column| &*column.name).collect()
 }
 
-/// Returns an error for a transform that overflows: with quantized positions, it includes their size.
+/// Fails if a transform is not finite. With quantized positions it includes their size, and can overflow.
 fn check_matrix(matrix: Option<&Matrix4<f32>>, name: &str) -> Result<()> {
     if matrix.is_none_or(|matrix| matrix.as_flattened().iter().all(|entry| entry.is_finite())) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The topology of primitives: triangles, strips and fans to faces; segments, loops and strips to polylines; points.
+//! Converts primitive topologies: triangles, strips and fans to faces; segments, loops and strips to polylines; points.
 //!
 //! Source: section 3.7.2.1 of the specification.
 
@@ -7,13 +7,13 @@ use crate::log::over_limit;
 use polyhaul_model::Elements;
 use polyhaul_model::error::{Error, Result};
 
-/// The elements of a primitive.
+/// Topology of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GltfTopology {
     Points,
-    /// Segments, each of two vertices.
+    /// Separate segments of two vertices.
     Lines,
-    /// One polyline.
+    /// A single polyline.
     Strip {
         is_closed: bool,
     },
@@ -23,7 +23,7 @@ pub(crate) enum GltfTopology {
 }
 
 impl GltfTopology {
-    /// The topology with this number in files.
+    /// Converts a mode number.
     pub(crate) fn from_mode(number: u32) -> Option<GltfTopology> {
         Some(match number {
             mode::POINTS => GltfTopology::Points,
@@ -41,7 +41,7 @@ impl GltfTopology {
         matches!(self, GltfTopology::Triangles | GltfTopology::TriangleStrip | GltfTopology::TriangleFan)
     }
 
-    /// The number of indices, of `count`, that belong to no element.
+    /// Returns how many of `count` trailing indices belong to no element.
     pub(crate) fn excess(self, count: usize) -> usize {
         match self {
             GltfTopology::Points => 0,
@@ -54,8 +54,8 @@ impl GltfTopology {
     }
 }
 
-/// Appends the corners of the triangles of a topology with faces. Triangles of strips and fans that use a vertex twice
-/// join strips, and are left out.
+/// Appends the corners of the triangles of a topology with faces. Skips triangles with a repeated vertex in strips and
+/// fans, which merely join strips.
 pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
     if topology == GltfTopology::Triangles {
         out.try_reserve(vertices.len()).map_err(|_| Error::memory("faces"))?;
@@ -68,6 +68,7 @@ pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<
     for (number, triple) in vertices.windows(3).enumerate() {
         let [a, b, c] = match (topology, triple) {
             (GltfTopology::TriangleFan, &[_, b, c]) => [b, c, first],
+            // Every other triangle of a strip has the opposite winding.
             (_, &[a, b, c]) if number % 2 == 0 => [a, b, c],
             (_, &[a, b, c]) => [a, c, b],
             _ => continue,
@@ -79,7 +80,7 @@ pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<
     Ok(())
 }
 
-/// Appends the ends of `count` more elements of `size` corners each.
+/// Appends the end offsets of `count` elements with `size` corners each.
 pub(crate) fn append_ends(elements: &mut Elements, count: usize, size: usize, limit: u64) -> Result<()> {
     let offsets = elements.offsets.to_mut()?;
     offsets.try_reserve(count.saturating_add(1)).map_err(|_| Error::memory("elements"))?;

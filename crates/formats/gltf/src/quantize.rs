@@ -1,29 +1,29 @@
-//! `KHR_mesh_quantization`: values in fewer bits.
+//! Quantizes values for `KHR_mesh_quantization`.
 //!
 //! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Khronos/KHR_mesh_quantization>.
 
 use polyhaul_geometry::linear::{IDENTITY32, Matrix4};
 use polyhaul_model::Bounds;
 
-/// The name of the extension.
+/// Name of the extension.
 pub(crate) const NAME: &str = "KHR_mesh_quantization";
 
-/// The codes of 1 in 16 bits, and in 8.
+/// Codes of 1.0 in 16 and in 8 signed bits.
 const STEPS: f64 = 32767.0;
 const BYTE_STEPS: f32 = 127.0;
-/// Minimum scale of a lattice, so that transforms stay invertible.
+/// Minimum scale of a lattice, which keeps transforms invertible.
 const MIN_SCALE: f32 = 1e-9;
 
-/// A lattice of 16 bits around the positions of an object: position = center + scale * code / 32767.
+/// A 16-bit lattice around the positions of an object: position = center + scale * code / 32767.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lattice {
     center: [f32; 3],
-    /// The same for all axes, so that normals keep their direction.
+    /// Uniform, so that normals keep their direction.
     scale: f32,
 }
 
 impl Lattice {
-    /// The finest lattice for positions in a box.
+    /// Returns the finest lattice for positions in a box.
     pub(crate) fn around(bounds: Bounds) -> Lattice {
         let Bounds { min, max } = bounds;
         let center = [0, 1, 2].map(|axis| ((f64::from(min[axis]) + f64::from(max[axis])) / 2.0) as f32);
@@ -38,19 +38,19 @@ impl Lattice {
         Lattice { center, scale: scale.max(MIN_SCALE) }
     }
 
-    /// The code of a position.
+    /// Quantizes a position.
     #[inline]
     pub(crate) fn code(&self, position: [f32; 3]) -> [i16; 3] {
         let factor = STEPS / f64::from(self.scale);
         [0, 1, 2].map(|axis| ((f64::from(position[axis]) - f64::from(self.center[axis])) * factor).round() as i16)
     }
 
-    /// Maximum change of a coordinate.
+    /// Returns the maximum change of a coordinate.
     pub(crate) fn error(&self) -> f64 {
         f64::from(self.scale) / STEPS / 2.0
     }
 
-    /// The transform of codes, if `matrix` is the transform of positions.
+    /// Returns the transform for codes, given the transform for positions.
     pub(crate) fn placed(&self, matrix: Option<Matrix4<f32>>) -> Matrix4<f32> {
         let matrix = matrix.unwrap_or(IDENTITY32);
         let row = |row: usize| {
@@ -63,14 +63,14 @@ impl Lattice {
     }
 }
 
-/// The code of a unit vector, padded to four bytes.
+/// Quantizes a unit vector; the fourth byte is padding.
 #[inline]
 pub(crate) fn normal_code([x, y, z]: [f32; 3]) -> [i8; 4] {
     let code = |part: f32| (part * BYTE_STEPS).round() as i8;
     [code(x), code(y), code(z), 0]
 }
 
-/// The code of a value from 0 to 1.
+/// Quantizes a value from 0 to 1.
 #[inline]
 pub(crate) fn unit_code(value: f32) -> u16 {
     (f64::from(value) * 65535.0).round() as u16

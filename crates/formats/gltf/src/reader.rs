@@ -1,22 +1,21 @@
-//! Reads a glTF file as a scene: parses the JSON, reads the meshes that nodes use, and makes an object of each such
-//! node.
+//! Reads a glTF file as a scene: parses the JSON, reads the meshes that nodes use, and creates an object for each use.
 //!
-//! How polyhaul interprets a file where the model differs from glTF:
+//! Where the model differs from glTF:
 //!
-//! - A mesh of glTF is one mesh, and a node with a mesh is an object with a transform; nodes share meshes. The scene is
-//!   the default one, or the first; content of other scenes only is dropped with a warning.
-//! - v is flipped: 1 - v. Colors of vertices are converted from linear to sRGB, as in OBJ and PLY; their alpha stays.
-//! - Other uvs and colors and the attributes of applications are columns of vertices, with the values of the file.
+//! - A glTF mesh is one mesh, and a node with a mesh is an object with a transform; nodes share meshes. The scene is
+//!   the default one, or the first; content that only other scenes use is dropped with a warning.
+//! - v is flipped: 1 - v. Vertex colors are converted from linear to sRGB, as in OBJ and PLY, except their alpha.
+//! - Further UVs and colors and application-specific attributes are vertex columns with the values of the file.
 //! - Gaussian splats get the columns and the axes of PLY files (see `splats`): a scene with splats is converted to
-//!   them.
-//! - Names of materials are made distinct. Images inside the file get names for reading them later: see `images`.
+//!   these axes.
+//! - Material names are made unique. Images inside the file get names for reading them later: see `images`.
 //! - Tangents, skins, morph targets, animations, cameras and lights are dropped with a warning.
 //! - Objects have no name if neither the node nor the mesh has one.
-//! - Values are read even if they are not aligned, with a warning.
+//! - Misaligned values are read, with a warning.
 //!
-//! The parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views), `accessors` (checked), `fills` and `convert`
-//! (their values), `meshes`, `streams`, `primitives`, `hierarchy`, `instances`, `materials`. Everything is checked
-//! before any value is read; then all are read in parallel. The caller opens files.
+//! Everything is validated before any value is read; then all values are read in parallel. The caller opens files. The
+//! parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views), `accessors` (validation), `fills` and `convert`
+//! (values), `meshes`, `streams`, `primitives`, `hierarchy`, `instances`, `materials`.
 
 use crate::accessors::AccessorValues;
 use crate::buffers::{Buffers, OpenBufferFile};
@@ -44,16 +43,16 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::precision::shown;
 use polyhaul_pipeline::read::Extent;
 
-/// How many meshes are read together: enough to keep all threads busy, few enough that their plans stay in the cache.
+/// Number of meshes read together: enough to keep all threads busy, few enough that their plans stay in the cache.
 const MESHES_AT_ONCE: usize = 512;
 
-/// The memory of an instance while a file is read: its use of a mesh, and an object with a short name.
+/// Memory per instance while a file is read: its mesh use, and an object with a short name.
 const INSTANCE_BYTES: usize = size_of::<PlacedMesh>() + size_of::<Object>() + 64;
 
-/// The result of reading.
+/// A scene read from a file.
 #[derive(Debug)]
 pub struct GltfFound {
-    /// The objects of the default scene with their meshes, and all materials.
+    /// Objects of the default scene with their meshes, and all materials.
     pub scene: Scene,
     /// Dropped and unusual parts of the file.
     pub warnings: Warnings,
@@ -61,17 +60,17 @@ pub struct GltfFound {
     pub threads: usize,
 }
 
-/// Reads a `.glb` or `.gltf` file. `open_file` reads buffers in separate files: it gets the name, without
-/// percent-encoding, and the maximum number of bytes needed.
+/// Reads a `.glb` or `.gltf` file. `open_file` reads buffers in separate files: it gets the name without
+/// percent-encoding and the maximum number of bytes needed.
 ///
-/// The maps of materials name images inside the file as parts of `file_name`: `chair.glb#image0.png`, for
-/// [`split_image_name`](crate::split_image_name) and [`read_image`](crate::read_image). Without it, and if they are
-/// neither PNG nor JPEG, they are dropped with a warning.
+/// Material maps refer to images inside the file by names that start with `file_name`, such as `chair.glb#image0.png`;
+/// see [`split_image_name`](crate::split_image_name) and [`read_image`](crate::read_image). Without `file_name`, or if
+/// they are neither PNG nor JPEG, these images are dropped with a warning.
 ///
 /// # Errors
-/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file breaks the rules of glTF,
-/// [`Unsupported`](polyhaul_model::error::ErrorKind::Unsupported) if it requires an unknown extension,
-/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if the options' limits are exceeded, and errors of `open_file`.
+/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file violates the specification,
+/// [`Unsupported`](polyhaul_model::error::ErrorKind::Unsupported) if it requires an unsupported extension,
+/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if it exceeds the limits in `options`, and errors of `open_file`.
 pub fn read(
     bytes: Bytes<'_>,
     file_name: Option<&str>,
@@ -87,7 +86,7 @@ pub fn read(
     Ok(GltfFound { scene, warnings: log.finish()?, threads })
 }
 
-/// The scene, and the number of threads.
+/// Reads the scene; returns it with the number of threads used.
 fn read_scene(
     bytes: &Bytes<'_>,
     file_name: Option<&str>,
@@ -117,17 +116,17 @@ fn read_scene(
     Ok((builder.scene, builder.values.threads))
 }
 
-/// A use of a mesh.
+/// A use of a mesh, by a node or an instance.
 struct PlacedMesh {
     /// `None` if the file has no nodes.
     node: Option<usize>,
     mesh: usize,
     world: NodeWorld,
-    /// The number among the instances of the node.
+    /// Index among the instances of the node.
     instance: Option<usize>,
 }
 
-/// The uses of meshes in the scene.
+/// Finds the uses of meshes in the scene, and reads the transforms of instances.
 fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Result<Vec<PlacedMesh>> {
     let document = values.document;
     let mut placed = Vec::new();
@@ -169,6 +168,7 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
     uses.iter().filter_map(|(mesh_use, _)| mesh_use.node).for_each(|node| is_reached[node] = true);
     let count: usize =
         uses.iter().map(|(_, instances)| instances.as_ref().map_or(1, |instances| instances.count)).sum();
+    // Beyond the limits, `push` fails before much is allocated.
     if count as u64 <= values.limits.objects.max(values.limits.instanced_objects) {
         placed.try_reserve_exact(count).map_err(|_| Error::memory("objects"))?;
     }
@@ -202,25 +202,25 @@ fn push(placed: &mut Vec<PlacedMesh>, mesh_use: PlacedMesh, limit: u64) -> Resul
     try_push(placed, mesh_use, "objects")
 }
 
-/// A scene that grows.
+/// A scene to which meshes and objects are added.
 struct SceneBuilder<'l, 'a, 'f> {
     scene: Scene,
     values: AccessorValues<'a, 'f>,
     log: &'l mut GltfLog,
-    /// The mesh of the model and the material slots, by mesh of the file.
+    /// Mesh of the model and material slots, by mesh of the file.
     indices: Vec<Option<UsedMesh>>,
-    /// The splat extensions of meshes.
+    /// Splat extensions of the meshes that have one.
     splats: Vec<SplatPrimitive>,
 }
 
-/// A mesh that was read.
+/// A mesh of the model that was read.
 struct UsedMesh {
     index: usize,
     slots: Vec<Option<usize>>,
 }
 
 impl SceneBuilder<'_, '_, '_> {
-    /// Reads the meshes that are used, in the order of the file.
+    /// Reads the meshes in use, in file order.
     fn read_meshes(&mut self, placed: &[PlacedMesh]) -> Result<()> {
         let count = self.values.document.meshes.len();
         let mut is_used = Vec::new();
@@ -248,7 +248,7 @@ impl SceneBuilder<'_, '_, '_> {
         self.log.lose_named("left-out-meshes", words, others.map(|(mesh, _)| mesh.name.as_deref()))
     }
 
-    /// Whether the transforms of objects need double precision. If they do, but are not to have it, warns.
+    /// Returns whether object transforms are stored in double precision; warns if they need it but are rounded.
     fn needs_doubles(&mut self, placed: &[PlacedMesh], precision: Precision, faults: FaultPolicy) -> Result<bool> {
         let is_double = |placed: &PlacedMesh| single(&placed.world.exact).is_none();
         if precision == Precision::Double || !placed.iter().any(is_double) {
@@ -256,6 +256,7 @@ impl SceneBuilder<'_, '_, '_> {
         }
         let boxes = placed.iter().filter_map(|placed| {
             let used = self.indices.get(placed.mesh)?.as_ref()?;
+            // Declared bounds avoid a pass over the positions.
             let declared = declared_bounds(self.values.document, placed.mesh);
             let bounds = declared.or_else(|| self.scene.meshes[used.index].exact_bounds())?;
             Some(moved_bounds(bounds, &placed.world.exact))
@@ -282,7 +283,7 @@ impl SceneBuilder<'_, '_, '_> {
             let name = object_name(node.map(|node| &document.nodes[node]), mesh_name, instance)?;
             check_name(&name, &self.values.limits)?;
             check_name(mesh_name, &self.values.limits)?;
-            // Many objects may have the same long names and slots.
+            // Many objects may share long names and slots, which each object copies.
             let bytes = name.len() + mesh_name.len() + size_of_val(&*used.slots);
             self.values.budget.charge(bytes as u64)?;
             let kind = if name.is_empty() { ObjectKind::Unnamed } else { ObjectKind::Object };
@@ -321,12 +322,12 @@ impl SceneBuilder<'_, '_, '_> {
     }
 }
 
-/// The box around a mesh of the file that its accessors declare; `None` if one does not.
+/// Returns the bounding box that a mesh's accessors declare; `None` unless all do.
 fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
     let mut union: Option<Bounds<f64>> = None;
     for primitive in &document.meshes.get(mesh)?.primitives {
         let accessor = document.accessors.get(*primitive.attributes.get("POSITION")?)?;
-        // Quantized positions declare their integers.
+        // The bounds of quantized positions are integers.
         let is_float = accessor.component_type == component::FLOAT;
         let min = accessor.min.first_chunk::<3>().filter(|_| is_float)?.map(f64::from);
         let max = accessor.max.first_chunk::<3>()?.map(f64::from);
@@ -336,7 +337,7 @@ fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
     union
 }
 
-/// The name of an object: the name of the node, or else of the mesh. Instances are numbered if it is not empty.
+/// Returns the name of an object: that of the node, else of the mesh. Instances are numbered unless it is empty.
 fn object_name(node: Option<&Node>, mesh_name: &str, instance: Option<usize>) -> Result<String> {
     let node_name = node.and_then(|node| node.name.as_deref()).filter(|name| !name.is_empty());
     let base = try_string(node_name.unwrap_or(mesh_name))?;

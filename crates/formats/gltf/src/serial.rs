@@ -1,4 +1,4 @@
-//! Lists and text, read, written and collected without ending the process if there is no memory for them.
+//! Reads, writes and collects lists and text with fallible allocation: running out of memory is an error, not an abort.
 
 use polyhaul_model::error::{self, try_string};
 use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
@@ -6,10 +6,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-/// The message of the JSON parser's error.
+/// Message that marks out-of-memory errors of the JSON parser.
 pub(crate) const NO_MEMORY: &str = "out of memory";
 
-/// Collects items. If memory runs out, the error names the plan.
+/// Collects items; out-of-memory errors name the plan.
 pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> error::Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(items.len()).map_err(|_| error::Error::memory("the plan"))?;
@@ -17,7 +17,7 @@ pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> error::Re
     Ok(list)
 }
 
-/// Reads an array.
+/// Deserializes an array.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     struct ListVisitor<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
@@ -39,7 +39,7 @@ pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer:
     deserializer.deserialize_seq(ListVisitor(PhantomData))
 }
 
-/// Reads text, which may be a whole buffer in base64, or `null`.
+/// Deserializes text or `null`. The text may be a whole buffer in base64.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     struct DocumentText(String);
     struct TextVisitor;
@@ -62,10 +62,10 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     Option::<DocumentText>::deserialize(deserializer).map(|text| text.map(|text| text.0))
 }
 
-/// A document that is on disk leaves memory while it is written.
+/// Bytes written between calls of `relieve`: a spilled document is paged in while it is written.
 const BYTES_PER_CHECK: usize = 1 << 14;
 
-/// Bytes of a document that is written.
+/// Output buffer of a document.
 #[derive(Default)]
 pub(crate) struct DocumentBytes(pub(crate) Vec<u8>);
 
@@ -73,6 +73,7 @@ impl Write for DocumentBytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.try_reserve(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         self.0.extend_from_slice(bytes);
+        // True whenever the length passes a multiple of the interval.
         if self.0.len() % BYTES_PER_CHECK < bytes.len() {
             polyhaul_spill::relieve();
         }

@@ -1,54 +1,54 @@
-//! Spans: consecutive values of one kind in the binary part of a file, and the kinds of views that hold them.
+//! Defines spans (consecutive values of one kind in the binary part of a file) and the kinds of views that hold them.
 
 use crate::quantize::Lattice;
 use crate::splats::SplatAttribute;
 use polyhaul_geometry::frame::Frame;
 
-/// The targets of views.
+/// View targets: GPU vertex and index buffers.
 pub(crate) const VERTICES: u32 = 34962;
 const INDICES: u32 = 34963;
 
-/// Consecutive values of one kind in the file.
+/// Consecutive values of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueSpan {
-    /// The number of the geometry, and of its section.
+    /// Index of the geometry, and of its section.
     pub(crate) geometry: usize,
     pub(crate) section: usize,
     pub(crate) content: SpanContent,
-    /// The number of values.
+    /// Number of values.
     pub(crate) count: usize,
 }
 
-/// The values of a span.
+/// Content of a span.
 #[derive(Clone, Debug)]
 pub(crate) enum SpanContent {
-    /// Positions, transformed by a frame that a node cannot store; as codes if there is a lattice.
+    /// Positions, transformed by a frame if a node cannot store it; codes if there is a lattice.
     Positions { block: BlockKind, frame: Option<Frame>, lattice: Option<Lattice> },
-    /// Normals; in bytes if they are quantized.
+    /// Normals; bytes if quantized.
     Normals { block: BlockKind, frame: Option<Frame>, is_quantized: bool },
-    /// Uvs; in 16 bits if they are quantized.
+    /// UVs; 16 bits if quantized.
     Uvs { is_quantized: bool },
-    /// Linear colors, with or without alpha; in 16 bits if they are quantized.
+    /// Linear colors, with or without alpha; 16 bits if quantized.
     Colors { block: BlockKind, has_alpha: bool, is_quantized: bool },
     /// A vertex column.
     Column(BlockKind, usize),
-    /// An attribute of splats.
+    /// A splat attribute.
     Splat(BlockKind, SplatAttribute),
-    /// Values of the instances of a node.
+    /// Values of a node's instances.
     Instances(usize, InstanceValue),
-    /// Pairs of vertices.
+    /// Pairs of vertex indices.
     Segments,
-    /// The triangles of a material.
+    /// Indices of a material group.
     Triangles(TriangleIndices),
     /// Padding between values.
     Zeros,
-    /// The bytes of an image.
+    /// Bytes of an image.
     Image(usize),
-    /// The bytes of a compressed view.
+    /// Bytes of a compressed view.
     Compressed(usize),
 }
 
-/// An attribute of instances.
+/// Attribute of instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstanceValue {
     Translation,
@@ -56,10 +56,10 @@ pub(crate) enum InstanceValue {
     Scale,
 }
 
-/// The indices of triangles.
+/// Triangles of a material group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TriangleIndices {
-    /// The number of the material in the section.
+    /// Index of the group in the section.
     pub(crate) group: usize,
     /// Whether indices have 32 bits instead of 16.
     pub(crate) is_wide: bool,
@@ -67,7 +67,7 @@ pub(crate) struct TriangleIndices {
     pub(crate) is_mirrored: bool,
 }
 
-/// The elements that vertices belong to.
+/// Kind of elements that vertices belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum BlockKind {
     Triangles,
@@ -76,7 +76,7 @@ pub(crate) enum BlockKind {
 }
 
 impl SpanContent {
-    /// The kind of views with these values. For bytes, which are in no view, the result is not used.
+    /// Returns the kind of view for these values; meaningless for bytes, which belong to no view.
     pub(crate) fn kind(&self) -> ViewKind {
         match self {
             SpanContent::Positions { lattice: None, .. } => ViewKind::Positions,
@@ -103,7 +103,7 @@ impl SpanContent {
         }
     }
 
-    /// The size of a value: of a vertex, of the corners of a segment or a triangle, or of a byte.
+    /// Returns the bytes per value: per vertex, per segment or triangle, or 1 for bytes.
     pub(crate) fn bytes(&self) -> usize {
         let parts = match self {
             SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => return 1,
@@ -115,7 +115,7 @@ impl SpanContent {
     }
 }
 
-/// Kinds of values, in this order in the file: values of two bytes come last, so that the others stay aligned.
+/// Kinds of views, in file order: the kind with 2-byte values comes last, so that all others stay aligned to 4 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ViewKind {
     Positions,
@@ -138,10 +138,10 @@ pub(crate) enum ViewKind {
     ShortIndices,
 }
 
-/// One more than the last kind.
+/// Number of kinds.
 pub(crate) const KINDS: usize = ViewKind::ShortIndices as usize + 1;
 
-/// How a view is compressed: the modes of the extension.
+/// Compression modes of the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewMode {
     Attributes,
@@ -150,7 +150,7 @@ pub(crate) enum ViewMode {
 }
 
 impl ViewKind {
-    /// The bytes from one value to the next.
+    /// Returns the bytes from one element to the next.
     pub(crate) fn stride(self) -> u64 {
         match self {
             ViewKind::Positions | ViewKind::Normals | ViewKind::OpaqueColors => 12,
@@ -171,7 +171,7 @@ impl ViewKind {
         }
     }
 
-    /// The use of the view by the GPU; `None` for values of instances.
+    /// Returns the GPU target of the view; `None` for attributes of instances.
     pub(crate) fn target(self) -> Option<u32> {
         match self {
             ViewKind::Translations | ViewKind::Rotations | ViewKind::Scales => None,

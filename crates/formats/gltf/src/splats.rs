@@ -1,8 +1,8 @@
-//! `KHR_gaussian_splatting`: primitives of points that are Gaussian splats.
+//! Reads and writes `KHR_gaussian_splatting`: point primitives that are Gaussian splats.
 //!
 //! Source: the release candidate of 2026,
-//! <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Khronos/KHR_gaussian_splatting>. In short, for the
-//! one kernel that it has, `ellipse`:
+//! <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Khronos/KHR_gaussian_splatting>. The attributes of
+//! its only kernel, `ellipse`:
 //!
 //! | attribute, after `KHR_gaussian_splatting:` | type | in memory ([`polyhaul_model::splats`]) |
 //! |---|---|---|
@@ -12,8 +12,9 @@
 //! | `SH_DEGREE_0_COEF_0` | floats for red, green, blue | `f_dc_0` to `f_dc_2` |
 //! | `SH_DEGREE_l_COEF_n` | the same; degrees 1 to 3 | `f_rest_N` |
 //!
-//! `COLOR_0` is for programs that show points: it follows from the splats, so it is written but not read. glTF has y
-//! up, and splats in memory have y down: [`crate::reader`] and the caller of the writer convert whole scenes.
+//! `COLOR_0` is for programs that show points. It is computed from the splats, so it is written but not read. glTF is
+//! Y-up and splats in memory are Y-down: scenes are converted by [`crate::reader`] and by the caller of the writer, not
+//! here.
 
 use crate::color::linear;
 use crate::convert::Finish;
@@ -26,9 +27,9 @@ use polyhaul_model::{Mesh, Scene, Values};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The name of the extension, and the prefix of its attributes.
+/// Name of the extension, and prefix of its attributes.
 pub(crate) const NAME: &str = "KHR_gaussian_splatting";
-/// The highest degree of spherical harmonics.
+/// Maximum degree of spherical harmonics.
 pub(crate) const MAX_DEGREE: usize = 3;
 
 const KERNEL: &str = "ellipse";
@@ -37,7 +38,7 @@ const LINEAR: &str = "lin_rec709_display";
 const PROJECTION: &str = "perspective";
 const SORTING: &str = "cameraDistance";
 
-/// The first sentence of errors of the writer.
+/// Start of the writer's error messages.
 const CANNOT: &str = "glTF cannot store splat";
 
 /// An attribute of splats.
@@ -46,7 +47,7 @@ pub(crate) enum SplatAttribute {
     Rotation,
     Scale,
     Opacity,
-    /// A harmonic of all channels, the constant one first.
+    /// A harmonic of all channels; 0 is the constant one.
     Harmonic(usize),
     /// `COLOR_0`.
     Color,
@@ -66,7 +67,7 @@ impl SplatAttribute {
         }
     }
 
-    /// The type of an accessor.
+    /// Returns the accessor type.
     pub(crate) fn kind(self) -> &'static str {
         match self.width() {
             1 => "SCALAR",
@@ -75,7 +76,7 @@ impl SplatAttribute {
         }
     }
 
-    /// The number of components.
+    /// Returns the number of components.
     pub(crate) fn width(self) -> usize {
         match self {
             SplatAttribute::Rotation | SplatAttribute::Color => 4,
@@ -84,12 +85,12 @@ impl SplatAttribute {
         }
     }
 
-    /// Whether integers are normalized, even where the accessor does not say so.
+    /// Returns whether integers are normalized, even if the accessor does not say so.
     pub(crate) fn is_normalized(self) -> bool {
         self != SplatAttribute::Scale
     }
 
-    /// How values are changed after reading.
+    /// Returns the conversion after reading.
     pub(crate) fn finish(self) -> Finish {
         match self {
             SplatAttribute::Scale => Finish::Logarithm,
@@ -99,21 +100,21 @@ impl SplatAttribute {
     }
 }
 
-/// The indices of the columns of splats that are written.
+/// Column indices of the splats to write.
 #[derive(Debug)]
 pub(crate) struct SplatPlaces {
     /// w, x, y, z.
     rotations: [usize; 4],
     scales: [usize; 3],
     opacities: usize,
-    /// The channels of each harmonic, the constant one first.
+    /// Channels of each harmonic, the constant one first.
     harmonics: Vec<[usize; 3]>,
-    /// The harmonics of each channel that are not written.
+    /// Harmonics per channel that are not written.
     left_out: usize,
 }
 
 impl SplatPlaces {
-    /// The columns of a mesh of splats, with harmonics up to a degree; `None` for other meshes.
+    /// Finds the columns of a splat mesh, with harmonics up to `degree`; `None` for other meshes.
     pub(crate) fn of(mesh: &Mesh, degree: usize) -> Option<SplatPlaces> {
         let splats = Splats::from_mesh(mesh)?;
         let available = HARMONICS[splats.degree()];
@@ -134,19 +135,19 @@ impl SplatPlaces {
         })
     }
 
-    /// The attributes in the order of the file.
+    /// Returns the attributes in file order.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = SplatAttribute> {
         let harmonics = (0..self.harmonics.len()).map(SplatAttribute::Harmonic);
         let first = [SplatAttribute::Color, SplatAttribute::Rotation, SplatAttribute::Scale, SplatAttribute::Opacity];
         first.into_iter().chain(harmonics)
     }
 
-    /// The columns of splats that are not written.
+    /// Returns the number of splat columns that are not written.
     pub(crate) fn left_out_columns(&self) -> usize {
         3 * self.left_out
     }
 
-    /// Whether the column `name` at an index is one of splats.
+    /// Returns whether the column at index `place` belongs to splats.
     pub(crate) fn has(&self, place: usize, name: &str) -> bool {
         let available = self.harmonics.len() - 1 + self.left_out;
         self.rotations.contains(&place)
@@ -156,7 +157,7 @@ impl SplatPlaces {
             || self.left_out > 0 && (0..3 * available).any(|number| rest_name(number) == name)
     }
 
-    /// Returns an error for values that glTF cannot store.
+    /// Fails for values that glTF cannot store.
     pub(crate) fn check(&self, mesh: &Mesh) -> Result<()> {
         let check = |place: usize, is_fine: &dyn Fn(f32) -> bool| {
             let at = column(mesh, place).iter().position(|&value| !is_fine(value));
@@ -166,12 +167,12 @@ impl SplatPlaces {
         };
         let plain = self.harmonics.as_flattened().iter().chain(&self.rotations);
         plain.into_iter().try_for_each(|&place| check(place, &f32::is_finite))?;
-        // Infinite logits are opacities of 0 and 1, and minus infinity is the logarithm of 0.
+        // Infinite logits are opacities of 0 and 1; negative infinity is the logarithm of 0.
         check(self.opacities, &|value| !value.is_nan())?;
         self.scales.iter().try_for_each(|&place| check(place, &|value| size_of_log(value).is_finite()))
     }
 
-    /// Calls `emit` with the components of the attribute for each splat.
+    /// Calls `emit` with the attribute's components for each splat.
     pub(crate) fn emit(
         &self,
         mesh: &Mesh,
@@ -211,7 +212,7 @@ impl SplatPlaces {
     }
 }
 
-/// The values of a column of splats, which are 32-bit floats.
+/// Returns the values of a splat column, which are 32-bit floats.
 fn column(mesh: &Mesh, place: usize) -> &[f32] {
     match &mesh.vertex_columns[place].values {
         Values::F32(values) => values,
@@ -219,23 +220,23 @@ fn column(mesh: &Mesh, place: usize) -> &[f32] {
     }
 }
 
-/// The size of a logarithm with the full precision of a float, so that it is the same after reading and writing.
+/// Converts a logarithm to a size, in 64 bits so that the logarithm is the same after writing and reading.
 fn size_of_log(logarithm: f32) -> f32 {
     f64::from(logarithm).exp() as f32
 }
 
-/// The opacity of a logit, with the same precision.
+/// Converts a logit to an opacity, likewise in 64 bits.
 fn opacity_of_logit(logit: f32) -> f32 {
     (1.0 / (1.0 + (-f64::from(logit)).exp())) as f32
 }
 
-/// The quaternion with length 1. It is unchanged if it has that length except for rounding, so that its bits stay.
+/// Normalizes a quaternion, unless its length is 1 except for rounding: then its bits stay.
 fn unit(quaternion: [f32; 4]) -> [f32; 4] {
     let square: f32 = quaternion.iter().map(|part| part * part).sum();
     if (square - 1.0).abs() <= 4.0 * f32::EPSILON { quaternion } else { unit_quaternion(quaternion) }
 }
 
-/// The extensions of a primitive of splats.
+/// Returns the extensions of a splat primitive.
 pub(crate) fn extensions(scene: &Scene) -> Extensions {
     let is_linear = scene.infos.iter().any(|info| info == LINEAR_COLORS);
     let color_space = if is_linear { LINEAR } else { SCREEN };
@@ -248,21 +249,22 @@ pub(crate) fn extensions(scene: &Scene) -> Extensions {
     [(NAME.to_owned(), extension)].into()
 }
 
-/// The splat extension of a primitive.
+/// Splat extension of a primitive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SplatPrimitive {
-    /// The degree of its spherical harmonics.
+    /// Degree of spherical harmonics.
     pub(crate) degree: usize,
     pub(crate) has_linear_colors: bool,
 }
 
-/// Checks a primitive of splats.
+/// Validates a splat primitive.
 pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut GltfLog) -> Result<SplatPrimitive> {
     if primitive.mode != Some(mode::POINTS) {
         return Err(malformed(format!("{path}: Gaussian splats must have mode 0 (POINTS)")));
     }
     let extension = primitive.extensions.get(NAME).unwrap_or(&Value::Null);
     let degree = degree(&primitive.attributes).map_err(|missing| {
+        // Compressed splats lack these attributes, so their extension explains the error best.
         let others = extension.get("extensions").and_then(Value::as_object);
         match others.and_then(|others| others.keys().next()) {
             Some(other) => {
@@ -283,7 +285,7 @@ pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut GltfLog) -> Res
     Ok(SplatPrimitive { degree, has_linear_colors })
 }
 
-/// Warns about a property whose value is not supported; the specification requires the default in its place.
+/// Warns about an unsupported value of a property; the specification requires readers to use the default instead.
 fn note_unknown(extension: &Value, key: &str, supported: &[&str], path: &str, log: &mut GltfLog) -> Result<()> {
     match extension.get(key).map(|value| value.as_str().unwrap_or_default()) {
         None if key == "projection" || key == "sortingMethod" => Ok(()),
@@ -296,7 +298,7 @@ fn note_unknown(extension: &Value, key: &str, supported: &[&str], path: &str, lo
     }
 }
 
-/// The degree of the harmonics in `attributes`, or the name of a missing attribute.
+/// Returns the degree of the harmonics in `attributes`, or the name of a missing attribute.
 fn degree(attributes: &BTreeMap<String, usize>) -> std::result::Result<usize, String> {
     let missing = |attribute: SplatAttribute| {
         let name = attribute.name();
@@ -306,6 +308,7 @@ fn degree(attributes: &BTreeMap<String, usize>) -> std::result::Result<usize, St
     if let Some(name) = needed.into_iter().find_map(missing) {
         return Err(name);
     }
+    // The highest harmonic determines the degree; all lower ones must then be present.
     let highest = (0..=HARMONICS[MAX_DEGREE]).rev().find(|&number| missing(SplatAttribute::Harmonic(number)).is_none());
     let degree = highest.unwrap_or(0).isqrt();
     match (0..=HARMONICS[degree]).map(SplatAttribute::Harmonic).find_map(missing) {
@@ -314,21 +317,21 @@ fn degree(attributes: &BTreeMap<String, usize>) -> std::result::Result<usize, St
     }
 }
 
-/// Whether an attribute is one of splats with harmonics up to a degree.
+/// Returns whether an attribute belongs to splats with harmonics up to `degree`.
 pub(crate) fn is_attribute(name: &str, degree: usize) -> bool {
     let harmonics = (0..=HARMONICS[degree.min(MAX_DEGREE)]).map(SplatAttribute::Harmonic);
     let others = [SplatAttribute::Rotation, SplatAttribute::Scale, SplatAttribute::Opacity];
     name.starts_with(NAME) && others.into_iter().chain(harmonics).any(|attribute| attribute.name() == name)
 }
 
-/// A column of splats in memory: its name, and the attribute and component that it is read from.
+/// A splat column in memory: its name, and the attribute and component it is read from.
 pub(crate) struct SplatColumn {
     pub(crate) name: String,
     pub(crate) attribute: SplatAttribute,
     pub(crate) component: usize,
 }
 
-/// The columns of splats with harmonics of a degree, in the order of PLY files.
+/// Returns the columns of splats with harmonics up to `degree`, in the order of PLY files.
 pub(crate) fn columns(degree: usize) -> impl Iterator<Item = SplatColumn> {
     let column = |name: String, attribute, component| SplatColumn { name, attribute, component };
     let constants = (0..3).map(move |channel| column(format!("f_dc_{channel}"), SplatAttribute::Harmonic(0), channel));
@@ -337,7 +340,7 @@ pub(crate) fn columns(degree: usize) -> impl Iterator<Item = SplatColumn> {
         .map(move |number| column(rest_name(number), SplatAttribute::Harmonic(1 + number % more), number / more));
     let opacity = std::iter::once(column("opacity".into(), SplatAttribute::Opacity, 0));
     let scales = (0..3).map(move |axis| column(format!("scale_{axis}"), SplatAttribute::Scale, axis));
-    // The scalar part comes last in glTF.
+    // w is first in memory and last in glTF.
     let rotations = (0..4).map(move |part| column(format!("rot_{part}"), SplatAttribute::Rotation, (part + 3) % 4));
     constants.chain(rest).chain(opacity).chain(scales).chain(rotations)
 }

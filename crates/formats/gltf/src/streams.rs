@@ -1,7 +1,7 @@
-//! Reads the vertex attributes of all primitives of a mesh, in order, into the arrays of the model.
+//! Reads the vertex attributes of all primitives of a mesh into the arrays of the model, in order.
 //!
-//! Primitives with the same attributes share their vertices. Normals and uvs that only some primitives have get an
-//! index stream; other missing values are NaN.
+//! Primitives with the same attributes share their vertices. Normals and UVs that only some primitives have get an
+//! index stream; other missing values are NaN, or 0 for splats. `meshes` reads the elements.
 
 use crate::accessors::{ANY, AccessorValues, width};
 use crate::convert::Finish;
@@ -16,26 +16,26 @@ use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 
-/// The vertices of one or more primitives.
+/// Vertices of one or more primitives.
 pub(crate) struct VertexSet<'a> {
     pub(crate) attributes: &'a BTreeMap<String, usize>,
-    /// The JSON path of the first primitive with these attributes.
+    /// JSON path of the first primitive with these attributes.
     pub(crate) path: String,
     pub(crate) positions: AccessorLayout,
-    /// The index of the first vertex in the mesh.
+    /// Index of the first vertex in the mesh.
     pub(crate) base: u32,
 }
 
-/// The start of an attribute's values for each vertex set; empty if every vertex has a value.
+/// Start of an attribute's values for each vertex set; empty if every vertex has a value.
 #[derive(Default)]
 pub(crate) struct StreamStarts {
     pub(crate) domain: Domain,
-    /// By vertex set; `None` for those without the attribute.
+    /// Starts by vertex set; `None` for sets without the attribute.
     starts: Vec<Option<u32>>,
 }
 
 impl StreamStarts {
-    /// The difference between the index of a value and of its vertex in a set; `None` if the set has no values.
+    /// Returns the offset from a vertex index to its value's index (wrapping); `None` if the set has no values.
     pub(crate) fn shift(&self, set: usize, base: u32) -> Option<u32> {
         let start = self.starts.get(set).copied().flatten()?;
         Some(start.wrapping_sub(base))
@@ -45,7 +45,7 @@ impl StreamStarts {
         self.domain == Domain::Indexed && !self.starts.is_empty()
     }
 
-    /// Appends the index of the value of each vertex.
+    /// Appends the value index of each vertex.
     pub(crate) fn append(&self, set: usize, base: u32, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
         if !self.is_indexed() {
             return Ok(());
@@ -59,40 +59,40 @@ impl StreamStarts {
     }
 }
 
-/// The checked attributes of a mesh: by attribute, the accessor of each vertex set.
+/// Validated attributes of a mesh.
 #[derive(Default)]
 pub(crate) struct Streams {
     uvs: Layouts,
     normals: Layouts,
     colors: Layouts,
     columns: Vec<ColumnPlan>,
-    /// Number of colors that were cut to the range of the model.
+    /// Number of clamped colors.
     pub(crate) cut: AtomicU64,
-    /// Number of values of splats that were cut.
+    /// Number of clamped splat values.
     pub(crate) cut_splats: AtomicU64,
 }
 
-/// The accessor of each vertex set; none at all if no set has the attribute.
+/// Accessor of each vertex set; empty if no set has the attribute.
 type Layouts = Vec<Option<AccessorLayout>>;
 
 /// A column read from an attribute.
 struct ColumnPlan {
     name: String,
     layouts: Layouts,
-    /// Whether there is a list of numbers per vertex, rather than one number.
+    /// Whether each vertex has a list of numbers rather than a single one.
     has_lists: bool,
     finish: Finish,
-    /// The number for missing values.
+    /// Value for sets without the attribute.
     missing: f32,
 }
 
 impl Streams {
-    /// The starts of uvs and normals.
+    /// Returns the starts of UVs and normals.
     pub(crate) fn starts(&self) -> Result<(StreamStarts, StreamStarts)> {
         Ok((starts(&self.uvs)?, starts(&self.normals)?))
     }
 
-    /// Makes room for the values of all sets, which have `total` vertices.
+    /// Allocates the values of all sets, which have `total` vertices.
     pub(crate) fn make_room(&self, sets: &[VertexSet<'_>], total: usize, mesh: &mut Mesh) -> Result<()> {
         mesh.positions = zeroed(total, "positions")?.into();
         mesh.uvs = zeroed(sum(&self.uvs), "uvs")?.into();
@@ -110,7 +110,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Adds the values of all attributes, for the arrays of `mesh` from [`Streams::make_room`].
+    /// Adds the reads of all attributes into the arrays of `mesh` from [`Streams::make_room`].
     pub(crate) fn add_fills<'m>(
         &'m self,
         sets: &[VertexSet<'_>],
@@ -122,7 +122,7 @@ impl Streams {
         let form = |width, finish| AttributeForm { width: Some(width), finish, cut: &self.cut, missing: None };
         let position_layouts = sets.iter().map(|set| Some(&set.positions));
         adder.add(position_layouts, positions.to_mut()?.as_flattened_mut(), form(3, Finish::Keep))?;
-        // The origin of uvs is the upper left corner of an image.
+        // UVs start at the upper left corner of an image in glTF, at the lower left in the model.
         adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), form(2, Finish::FlipV))?;
         adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), form(3, Finish::Unit))?;
         let color_form = AttributeForm { missing: Some(f32::NAN), ..form(4, Finish::Screen) };
@@ -142,7 +142,7 @@ impl Streams {
 }
 
 impl ColumnPlan {
-    /// The bounds of each vertex's list; lists are empty where the attribute is missing.
+    /// Returns the offsets of the vertices' lists; lists are empty if the attribute is missing.
     fn offsets(&self, sets: &[VertexSet<'_>], total: usize) -> Result<Vec<u32>> {
         let mut offsets: Vec<u32> = Vec::new();
         offsets.try_reserve_exact(total.saturating_add(1)).map_err(|_| Error::memory("columns"))?;
@@ -165,12 +165,12 @@ fn each(layouts: &Layouts) -> impl Iterator<Item = Option<&AccessorLayout>> {
     layouts.iter().map(Option::as_ref)
 }
 
-/// The number of values.
+/// Returns the total number of values.
 fn sum(layouts: &Layouts) -> usize {
     layouts.iter().flatten().map(|layout| layout.count).sum()
 }
 
-/// Whether each vertex has a value.
+/// Returns the domain of an attribute: by vertex if all sets have it, otherwise indexed.
 fn domain(layouts: &Layouts) -> Domain {
     match layouts.iter().all(Option::is_some) {
         _ if layouts.is_empty() => Domain::default(),
@@ -191,26 +191,26 @@ fn starts(layouts: &Layouts) -> Result<StreamStarts> {
     Ok(result)
 }
 
-/// Adds the values of attributes.
+/// Adds reads of attributes.
 struct Adder<'m, 's> {
     sets: &'s [VertexSet<'s>],
     fills: &'s mut Vec<AccessorFill<'m>>,
 }
 
-/// The values of an attribute.
+/// Conversion of an attribute.
 #[derive(Clone, Copy)]
 struct AttributeForm<'m> {
-    /// Components of an element; `None` for the number in the file.
+    /// Components per element; `None` for the number in the file.
     width: Option<usize>,
     finish: Finish,
-    /// Counts values that were cut.
+    /// Counts clamped values.
     cut: &'m AtomicU64,
-    /// The values of vertex sets without the attribute; `None` if there are none.
+    /// Value for vertex sets without the attribute; `None` if they have no values.
     missing: Option<f32>,
 }
 
 impl<'m> Adder<'m, '_> {
-    /// Adds an attribute, with the accessor of each vertex set.
+    /// Adds the reads of an attribute, given the accessor of each vertex set.
     fn add<'l>(
         &mut self,
         layouts: impl Iterator<Item = Option<&'l AccessorLayout>>,
@@ -224,6 +224,7 @@ impl<'m> Adder<'m, '_> {
             let part = values.split_off_mut(..count).unwrap_or_default();
             match layout {
                 Some(layout) => {
+                    // Only integers need normalizing; floats keep their bits.
                     let is_exact = finish == Finish::Unit && layout.component == Component::F32;
                     let finish = if is_exact { Finish::Keep } else { finish };
                     try_push(self.fills, AccessorFill::floats(layout, part, width, finish, Some(cut)), "attributes")?;
@@ -235,12 +236,12 @@ impl<'m> Adder<'m, '_> {
     }
 }
 
-/// Checks the attributes of the vertex sets of a mesh.
+/// Validates the attributes of a mesh's vertex sets.
 pub(crate) struct StreamPlanner<'s, 'v, 'a, 'f> {
     pub(crate) values: &'v mut AccessorValues<'a, 'f>,
     pub(crate) log: &'v mut GltfLog,
     pub(crate) sets: &'s [VertexSet<'a>],
-    /// The highest degree of harmonics, if all sets are Gaussian splats.
+    /// Maximum degree of harmonics, if all sets are Gaussian splats.
     pub(crate) splats: Option<usize>,
 }
 
@@ -253,7 +254,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         }
         let uvs = self.layouts("TEXCOORD_0", &[2], 0)?;
         let normals = self.layouts("NORMAL", &[3], 0)?;
-        // Integers are normalized even where the accessor does not say so.
+        // Integers are normalized even if the accessor does not say so.
         let mut colors = self.layouts("COLOR_0", &[3, 4], size_of::<[f32; 4]>())?;
         colors.iter_mut().flatten().for_each(|layout| *layout = layout.as_normalized());
         let columns = self.columns(Vec::new())?;
@@ -261,7 +262,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Ok(Streams { uvs, normals, colors, columns, ..Streams::default() })
     }
 
-    /// The checked accessors of an attribute; sets without it are charged for `missing` bytes per vertex.
+    /// Validates an attribute in all sets; sets without it are charged `missing` bytes per vertex.
     fn layouts(&mut self, name: &str, widths: &[usize], missing: usize) -> Result<Layouts> {
         let mut layouts = Vec::new();
         if !self.sets.iter().any(|set| set.attributes.contains_key(name)) {
@@ -278,7 +279,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Ok(layouts)
     }
 
-    /// The checked accessor of an attribute of a set, if it has it.
+    /// Validates the accessor of an attribute in one set, if present.
     fn layout(&mut self, set: &VertexSet<'_>, name: &str, widths: &[usize]) -> Result<Option<AccessorLayout>> {
         let Some(&index) = set.attributes.get(name) else { return Ok(None) };
         let user = format!("{}.attributes.{}", set.path, names::shown(name));
@@ -293,10 +294,10 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Err(malformed(format!("{user}: accessors[{index}] has {counts}")))
     }
 
-    /// The columns of splats, and the custom attributes of applications.
+    /// Plans the columns of splats, followed by application-specific attributes.
     fn splat_columns(&mut self, degree: usize) -> Result<Vec<ColumnPlan>> {
         let mut columns: Vec<ColumnPlan> = Vec::new();
-        // Columns of the same attribute share its layouts, so that the attribute is checked and charged once.
+        // Columns of the same attribute share its layouts, so that it is validated and charged once.
         let mut attribute_layouts: BTreeMap<String, Layouts> = BTreeMap::new();
         for SplatColumn { name, attribute, component } in splats::columns(degree) {
             let attribute_name = attribute.name();
@@ -326,9 +327,10 @@ impl StreamPlanner<'_, '_, '_, '_> {
         self.columns(columns)
     }
 
-    /// Appends further uvs and colors and the attributes of applications to `columns`; names of splat columns are
-    /// taken.
+    /// Appends further UVs and colors and application-specific attributes to `columns`; drops attributes with the name
+    /// of a splat column.
     fn columns(&mut self, mut columns: Vec<ColumnPlan>) -> Result<Vec<ColumnPlan>> {
+        // A sorted set, so that columns do not depend on the order of primitives.
         let attribute_names: BTreeSet<&str> = self
             .sets
             .iter()
@@ -369,7 +371,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Ok(columns)
     }
 
-    /// Whether an attribute has several numbers per vertex; `None` if it cannot be a column.
+    /// Returns whether an attribute has several numbers per vertex; `None` if it cannot be a column.
     fn has_lists(&self, name: &str) -> Option<bool> {
         let mut has_lists = false;
         for set in self.sets {
@@ -384,14 +386,14 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Some(has_lists)
     }
 
-    /// Counts the attributes that the model cannot store.
+    /// Counts attributes that the model cannot store.
     fn losses(&mut self) -> Result<()> {
         for set in self.sets {
             let count = set.positions.count as u64;
             for name in set.attributes.keys().filter(|name| !is_column(name)) {
                 let (code, what) = match name.as_str() {
                     "POSITION" => continue,
-                    // They follow from the splats.
+                    // Computed from the splats.
                     "COLOR_0" if self.splats.is_some() => continue,
                     _ if self.splats.is_some_and(|degree| splats::is_attribute(name, degree)) => continue,
                     "NORMAL" if self.splats.is_some() => ("left-out-normals", "normals of splats"),
@@ -410,7 +412,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
     }
 }
 
-/// Whether an attribute becomes a column.
+/// Returns whether an attribute becomes a column.
 fn is_column(name: &str) -> bool {
     let is_later = |prefix| name.strip_prefix(prefix).is_some_and(|number| number != "0");
     name.starts_with('_') || is_later("TEXCOORD_") || is_later("COLOR_")

@@ -1,24 +1,24 @@
-//! Transforms of nodes and instances: matrices and their decomposition.
+//! Converts transforms of nodes and instances, and decomposes matrices.
 
 use polyhaul_geometry::linear::{Matrix3, Matrix4, cross, dot, rotation};
 
-/// The quaternion of no rotation.
+/// Identity quaternion.
 pub(crate) const UNROTATED: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
 /// Maximum deviation of columns from right angles, as a sine.
 const SQUARE: f64 = 1e-5;
 
-/// The transform of an instance: scale, then rotation, then translation.
+/// Transform of an instance: scale, then rotation, then translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct InstanceTransform {
     pub(crate) translation: [f32; 3],
-    /// A unit quaternion: x, y, z, w.
+    /// Unit quaternion: x, y, z, w.
     pub(crate) rotation: [f32; 4],
-    /// With negative entries if the matrix mirrors.
+    /// Negative if the matrix mirrors.
     pub(crate) scale: [f32; 3],
 }
 
-/// Whether a matrix consists of a translation, a rotation and a scale, as glTF requires of nodes.
+/// Returns whether a matrix can be decomposed into translation, rotation and scale, as glTF requires of nodes.
 pub(crate) fn is_decomposable(matrix: &Matrix4<f32>) -> bool {
     let columns = columns(matrix);
     let lengths = columns.map(|column| dot(column, column).sqrt());
@@ -42,6 +42,7 @@ impl InstanceTransform {
             return Some(InstanceTransform { translation, rotation: UNROTATED, scale });
         }
         let mut lengths = columns.map(|column| dot(column, column).sqrt());
+        // Negating all axes turns a mirrored matrix into a rotation.
         if dot(cross(columns[0], columns[1]), columns[2]) < 0.0 {
             lengths = lengths.map(|length| -length);
         }
@@ -54,7 +55,7 @@ impl InstanceTransform {
         })
     }
 
-    /// How much the matrix of the parts differs from the original, in lengths of its columns.
+    /// Returns the maximum deviation of the composed matrix from the original, relative to the length of its columns.
     pub(crate) fn error(&self, matrix: &Matrix4<f32>) -> f64 {
         let exact = columns(matrix);
         let composed = self.columns();
@@ -65,14 +66,15 @@ impl InstanceTransform {
         (0..9).map(|entry| error(entry / 3, entry % 3)).fold(0.0, f64::max)
     }
 
-    /// The columns of the matrix without its translation.
+    /// Composes the columns of the matrix, without translation.
     fn columns(&self) -> Matrix3 {
         let rows = rotation(self.rotation.map(f64::from));
         [0, 1, 2].map(|column| rows.map(|row| row[column] * f64::from(self.scale[column])))
     }
 }
 
-/// The quaternion of a rotation by its columns. Divides by its largest entry, which is never near zero.
+/// Converts a rotation, given by columns, to a quaternion. Starts from its largest component, which is at least 1/2, so
+/// that no component loses precision to cancellation.
 fn quaternion([x, y, z]: Matrix3) -> [f32; 4] {
     let trace = [x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1], x[0] + y[1] + z[2]];
     let largest = (0..4).fold(0, |best, entry| if trace[entry] > trace[best] { entry } else { best });
@@ -87,12 +89,12 @@ fn quaternion([x, y, z]: Matrix3) -> [f32; 4] {
     parts.map(|part| (part / length) as f32)
 }
 
-/// The double with the same fewest digits as a float, so that JSON has these.
+/// Converts to the `f64` with the same shortest decimal form, so that JSON has these digits.
 pub(crate) fn shortest_double(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| f64::from(value))
 }
 
-/// A matrix as glTF stores it.
+/// Converts a matrix to column-major order, as in glTF.
 pub(crate) fn column_major(matrix: Matrix4<f32>) -> [f32; 16] {
     std::array::from_fn(|entry| matrix[entry % 4][entry / 4])
 }
@@ -154,7 +156,7 @@ mod tests {
         for matrix in [sheared, flat, infinite, huge] {
             assert_eq!(InstanceTransform::from_matrix(&matrix), None, "{matrix:?}");
         }
-        // Written with six digits, as in many files.
+        // Matrices in files often have six digits.
         let mut rough = turned([0.0, 0.0, 1.0], 0.5, [1.0; 3]);
         rough[0][0] += 9e-6;
         assert!(InstanceTransform::from_matrix(&rough).unwrap().error(&rough) > 1e-6);

@@ -1,38 +1,39 @@
-//! URIs in glTF files: percent-encoded names of files, and data in place of a file.
+//! Parses URIs in glTF files: percent-encoded file names and `data:` URIs.
 //!
-//! The caller opens files, and decides which may be opened.
+//! No file is opened here: the caller decides which may be.
 
 use crate::log::malformed;
 use polyhaul_model::error::{Error, Result, try_string};
 
-/// The target of a URI.
+/// Target of a URI.
 pub(crate) enum UriTarget<'a> {
-    /// The bytes of a `data:` URI.
+    /// Inline data.
     Data(DataUri<'a>),
-    /// A file: the decoded name.
+    /// Decoded file name.
     File(String),
 }
 
-/// The parts of a `data:` URI.
+/// Parts of a `data:` URI.
 #[derive(Clone, Copy)]
 pub(crate) struct DataUri<'a> {
-    /// `image/png`; may be empty.
+    /// Media type such as `image/png`; may be empty.
     pub(crate) media_type: &'a str,
-    /// The text after the comma.
+    /// Text after the comma.
     pub(crate) text: &'a str,
     pub(crate) is_base64: bool,
 }
 
 impl DataUri<'_> {
-    /// The bytes.
+    /// Decodes the data.
     pub(crate) fn decode(&self) -> Result<Vec<u8>> {
         let text = self.text.as_bytes();
         if self.is_base64 { decode_base64(text) } else { decode_percent(text) }
     }
 }
 
-/// The target of `uri`.
+/// Parses a URI.
 pub(crate) fn target(uri: &str) -> Result<UriTarget<'_>> {
+    // Schemes are case-insensitive (RFC 3986, section 3.1).
     let is_data = uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
     if !is_data {
         return decode_name(uri).map(UriTarget::File);
@@ -43,7 +44,7 @@ pub(crate) fn target(uri: &str) -> Result<UriTarget<'_>> {
     Ok(UriTarget::Data(DataUri { media_type, text, is_base64 }))
 }
 
-/// A name without percent-encoding. One that would not be UTF-8 stays as it is.
+/// Decodes percent-encoding in a name; returns the name unchanged if the result would not be UTF-8.
 fn decode_name(uri: &str) -> Result<String> {
     if !uri.contains('%') {
         return try_string(uri);
@@ -51,9 +52,10 @@ fn decode_name(uri: &str) -> Result<String> {
     String::from_utf8(decode_percent(uri.as_bytes())?).or_else(|_| try_string(uri))
 }
 
-/// A file name as a URI. Source: RFC 3986, sections 2.1 and 3.3.
+/// Encodes a file name as a URI. Source: RFC 3986, sections 2.1 and 3.3.
 pub(crate) fn encode_name(file: &str) -> String {
     let mut uri = String::new();
+    // URIs separate folders with `/` only.
     for byte in file.replace('\\', "/").bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte as char),
@@ -63,7 +65,7 @@ pub(crate) fn encode_name(file: &str) -> String {
     uri
 }
 
-/// Bytes without percent-encoding; a `%` without two digits stands for itself.
+/// Decodes percent-encoding; a `%` without two hex digits stays.
 fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
     let digit = |byte: Option<&u8>| byte.and_then(|&byte| char::from(byte).to_digit(16));
     let mut out = Vec::new();
@@ -84,10 +86,10 @@ fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The value of bytes that are not digits.
+/// Value of bytes that are not digits.
 const INVALID: u8 = 255;
 
-/// The value of each digit.
+/// Value of each base64 digit.
 const DIGITS: [u8; 256] = {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut digits = [INVALID; 256];
@@ -99,10 +101,11 @@ const DIGITS: [u8; 256] = {
     digits
 };
 
-/// The bytes of base64 with the usual alphabet; the padding may be missing.
+/// Decodes base64 in the standard alphabet; padding may be missing.
 pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
     let body = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
     let padding = text.len() - body.len();
+    // Padding is optional, but must complete the last group.
     if body.len() % 4 == 1 || (padding > 0 && !text.len().is_multiple_of(4)) {
         return Err(malformed(format!("base64 of {} digits is cut off", text.len())));
     }
@@ -130,12 +133,12 @@ pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The three bytes of four digits.
+/// Converts four digits to three bytes.
 fn bytes_of([a, b, c, d]: [u8; 4]) -> [u8; 3] {
     [a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]
 }
 
-/// The error about the first invalid digit of `text`, which starts at digit `start`.
+/// Creates the error for the first invalid digit of `text`, which starts at position `start`.
 fn bad_digit(text: &[u8], start: usize) -> Error {
     let at = text.iter().position(|&byte| DIGITS[usize::from(byte)] == INVALID).unwrap_or(0);
     malformed(format!("invalid base64 digit at position {}", start + at))

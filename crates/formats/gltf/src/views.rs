@@ -1,7 +1,7 @@
-//! Buffer views: values of one kind are stored together, so that a view has one stride.
+//! Collects spans in buffer views, one stride per view, and assigns their offsets in the file.
 //!
-//! A compressed view is encoded and decoded as a whole, by one thread. So its size is limited; other views hold all
-//! values of their kind. [`crate::pages`] formats the values.
+//! A compressed view is encoded and decoded as a whole by one thread, so its size is limited; without compression, a
+//! view holds all values of its kind. [`crate::pages`] formats the values.
 
 use crate::document::{Buffer, BufferView, Document};
 use crate::looks::GltfImages;
@@ -10,36 +10,36 @@ use crate::spans::{KINDS, SpanContent, VERTICES, ValueSpan, ViewKind, ViewMode};
 use polyhaul_model::error::{Result, try_push};
 use serde_json::json;
 
-/// `EXT_meshopt_compression`: views whose bytes are compressed. Source:
+/// Name of the extension for compressed views. Source:
 /// <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_meshopt_compression>.
 pub(crate) const MESHOPT: &str = "EXT_meshopt_compression";
 
-/// The size from which a view to compress is full.
+/// Size in bytes at which a view to compress is full.
 const SPLIT_BYTES: u64 = 1 << 20;
-/// The values of a view.
+/// A planned view.
 #[derive(Debug)]
 pub(crate) struct GltfView {
     pub(crate) kind: ViewKind,
     pub(crate) spans: Vec<ValueSpan>,
-    /// Their size.
+    /// Size of the spans in bytes.
     pub(crate) bytes: u64,
 }
 
-/// The views of a file that is being planned.
+/// Views of a file being planned.
 #[derive(Debug)]
 pub(crate) struct Views {
     views: Vec<GltfView>,
-    /// The view of each kind that is not full.
+    /// Latest view of each kind.
     open: [Option<usize>; KINDS],
-    /// The size from which a view is full.
+    /// Size in bytes at which a view is full.
     full: u64,
 }
 
-/// The layout of the binary part.
+/// Layout of the binary part.
 pub(crate) struct FileLayout {
-    /// In the order of the file.
+    /// Spans in file order.
     pub(crate) spans: Vec<ValueSpan>,
-    /// Their size.
+    /// Total size in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -48,7 +48,7 @@ impl Views {
         Views { views: Vec::new(), open: [None; KINDS], full: if are_compressed { SPLIT_BYTES } else { u64::MAX } }
     }
 
-    /// Appends a span; returns the provisional number of its view, and its offset in the view.
+    /// Appends a span to the view of its kind; returns the view's provisional index and the span's offset in the view.
     pub(crate) fn add(&mut self, span: ValueSpan) -> Result<(usize, u64)> {
         let kind = span.content.kind();
         let number = match self.open[kind as usize].filter(|&number| self.views[number].bytes < self.full) {
@@ -66,7 +66,7 @@ impl Views {
         Ok((number, offset))
     }
 
-    /// Adds the views to the document, in their order, without offsets.
+    /// Adds the views to the document in file order, without offsets, and updates the accessors.
     pub(crate) fn finish(mut self, document: &mut Document) -> Result<Vec<GltfView>> {
         let mut order = collected(0..self.views.len())?;
         order.sort_by_key(|&number| self.views[number].kind);
@@ -74,6 +74,7 @@ impl Views {
         for (number, &provisional) in order.iter().enumerate() {
             numbers[provisional] = number;
             let GltfView { kind, bytes, .. } = self.views[provisional];
+            // The specification allows strides only for vertex attributes.
             let byte_stride = (kind.target() == Some(VERTICES)).then(|| kind.stride());
             let view = BufferView { byte_length: bytes, byte_stride, target: kind.target(), ..BufferView::default() };
             try_push(&mut document.buffer_views, view, "the plan")?;
@@ -86,8 +87,8 @@ impl Views {
     }
 }
 
-/// Assigns offsets to the views of a document, and appends its images. `compressed` has the bytes of each view, if
-/// views are compressed.
+/// Assigns offsets to the views of a document and appends its images. `compressed` has the bytes of each view, if views
+/// are compressed.
 pub(crate) fn lay_out(
     document: &mut Document,
     views: &mut [GltfView],
@@ -120,14 +121,14 @@ pub(crate) fn lay_out(
         document.buffers = vec![Buffer { byte_length: layout.bytes, ..Buffer::default() }];
     }
     if decoded > 0 {
-        // The buffer has no bytes: readers must support the extension.
+        // This buffer has no bytes: readers must support the extension.
         let extensions = [(MESHOPT.to_owned(), json!({ "fallback": true }))].into();
         document.buffers.push(Buffer { byte_length: decoded, extensions, ..Buffer::default() });
     }
     Ok(layout)
 }
 
-/// The extension of a view whose compressed bytes are at `offset`.
+/// Returns the extension of a view whose compressed bytes start at `offset`.
 fn compressed_view(view: &GltfView, offset: u64, bytes: usize) -> serde_json::Value {
     let mode = match view.kind.mode() {
         ViewMode::Attributes => "ATTRIBUTES",
@@ -145,11 +146,11 @@ fn compressed_view(view: &GltfView, offset: u64, bytes: usize) -> serde_json::Va
     })
 }
 
-/// Appends the embedded images of the document, each with a view.
+/// Appends the embedded images of the document, each in its own view.
 fn add_images(document: &mut Document, images: &GltfImages, layout: &mut FileLayout) -> Result<()> {
     for image in &mut document.images {
         let Some(number) = image.buffer_view else { continue };
-        // The preceding bytes may be indices of 16 bits.
+        // The preceding bytes may be 16-bit indices.
         layout.pad()?;
         let byte_length = images.images[number].bytes.len() as u64;
         image.buffer_view = Some(document.buffer_views.len());
@@ -161,7 +162,7 @@ fn add_images(document: &mut Document, images: &GltfImages, layout: &mut FileLay
 }
 
 impl FileLayout {
-    /// Appends bytes, and zeros up to a multiple of four.
+    /// Appends bytes, then zeros up to a multiple of 4.
     fn add(&mut self, content: SpanContent, count: usize) -> Result<()> {
         self.bytes += count as u64;
         try_push(&mut self.spans, ValueSpan { geometry: 0, section: 0, content, count }, "the plan")?;

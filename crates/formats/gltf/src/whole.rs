@@ -1,15 +1,14 @@
-//! Integers written as decimals: JSON does not distinguish `5126.0` and `3.6e1` from `5126` and `36`.
+//! Rewrites integers written as decimals: JSON does not distinguish `5126.0` and `3.6e1` from `5126` and `36`.
 //!
-//! Typed parsers do. A file whose integers are all written as integers is parsed once; others are parsed again
-//! after their whole numbers were rewritten.
+//! Typed parsers do. Files that write integers as integers are parsed once; others are parsed again after rewriting.
 
 use polyhaul_model::error::Result;
 use serde_json::Value;
 
-/// Larger integers are not exact in JSON, whose numbers are 64-bit floats for most programs.
+/// Maximum rewritten integer, 2^53: larger ones are not exact in programs that parse JSON numbers as 64-bit floats.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// A JSON text whose whole numbers are written as integers; `None` if they all are.
+/// Rewrites whole numbers in a JSON text as integers; `None` if nothing changes.
 pub(crate) fn rewritten(text: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut new = Vec::new();
     let mut copied = 0;
@@ -39,7 +38,7 @@ pub(crate) fn rewritten(text: &[u8]) -> Result<Option<Vec<u8>>> {
     Ok(Some(new))
 }
 
-/// One past the end of a string whose content starts at an offset.
+/// Returns the offset after a string whose content starts at `start`.
 fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = text.get(at) {
@@ -52,7 +51,7 @@ fn string_end(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-/// A decimal with a whole value as an integer, padded to the same width so that columns in messages stay.
+/// Converts a decimal with a whole value to an integer, padded to the same width to preserve columns in messages.
 fn as_integer(token: &[u8]) -> Option<String> {
     if token.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') {
         return None;
@@ -63,7 +62,7 @@ fn as_integer(token: &[u8]) -> Option<String> {
     is_whole.then(|| format!("{:<width$}", value as i64, width = token.len()))
 }
 
-/// The value with whole numbers as integers.
+/// Converts all whole numbers in a value to integers.
 pub(crate) fn value(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(self::value).collect()),
@@ -73,7 +72,7 @@ pub(crate) fn value(value: &Value) -> Value {
     }
 }
 
-/// A value that is an index or a count, perhaps written as a decimal.
+/// Converts an index or count that may be written as a decimal.
 pub(crate) fn index(value: &Value) -> Option<u64> {
     let whole = |number: &f64| number.fract() == 0.0 && number.is_sign_positive() && *number <= MAX_WHOLE;
     value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))

@@ -1,4 +1,4 @@
-//! Writes a scene to a `.glb` file, or to a `.gltf` file and its buffer.
+//! Writes a scene to a `.glb` file, or to a `.gltf` file and its buffer. [`crate::plan`] decides on the content.
 
 use crate::compress::compress;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
@@ -14,22 +14,22 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::write::Writing;
 
-/// The planned file of a scene.
+/// A planned file.
 pub struct GltfFile<'a> {
     document: Document,
     data: GltfData<'a>,
-    /// The bytes of compressed views.
+    /// Bytes of compressed views.
     compressed: Vec<Vec<u8>>,
     layout: FileLayout,
 }
 
 impl<'a> GltfFile<'a> {
-    /// Plans the file of a scene. Compresses views, and keeps the compressed bytes in memory.
+    /// Plans the file of a scene. Compresses views and keeps the compressed bytes in memory.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for coordinates that are not finite, and for compression that this build lacks;
-    /// [`ErrorKind::Usage`] for indices out of range; losses if they are refused; [`ErrorKind::Memory`];
-    /// [`ErrorKind::Cancelled`].
+    /// [`ErrorKind::Unsupported`] for coordinates that are not finite and for compression missing from this build;
+    /// [`ErrorKind::Usage`] for indices out of range; the first loss if [`GltfJob::strict`] refuses losses;
+    /// [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
     pub fn new(job: &GltfJob<'a>, warnings: &mut Warnings) -> Result<GltfFile<'a>> {
         let plan = plan(job)?;
         losses::note(job, &plan, warnings)?;
@@ -41,7 +41,7 @@ impl<'a> GltfFile<'a> {
         Ok(GltfFile { document, data, compressed, layout })
     }
 
-    /// The size of the binary part.
+    /// Returns the size of the binary part in bytes.
     pub fn binary_bytes(&self) -> u64 {
         self.layout.bytes
     }
@@ -49,10 +49,10 @@ impl<'a> GltfFile<'a> {
     /// Writes the JSON and the binary part as `.glb`.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if the file is larger than 4 GiB; errors of the output.
+    /// [`ErrorKind::Limit`] if the file would exceed 4 GiB; errors of the output.
     pub fn write_glb(&mut self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let mut json = self.json(None)?;
-        // Chunks are padded to four bytes: JSON with spaces, binary values with zeros.
+        // Chunks are padded to 4 bytes: JSON with spaces, binary values with zeros.
         json.try_reserve(4)?;
         json.resize(json.len().next_multiple_of(4), b' ');
         let binary = self.layout.bytes.next_multiple_of(4);
@@ -89,7 +89,7 @@ impl<'a> GltfFile<'a> {
         writing.pages(&pages, &mut (), pages.count() as u64, PAGE_BYTES)
     }
 
-    /// The JSON, with the URI of its buffer; `None` if the buffer is the second chunk.
+    /// Serializes the JSON with `buffer` as the name of its buffer's file; `None` if the buffer is the second chunk.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].

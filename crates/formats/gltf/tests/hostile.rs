@@ -1,4 +1,4 @@
-//! Broken and hostile files: each is an error of the right kind, never a panic, and uses little memory.
+//! Corrupt and hostile files: each fails with the right kind of error, without a panic and with little memory.
 
 use polyhaul_bytes::Source;
 use polyhaul_gltf::{GltfFound, read, read_image};
@@ -18,7 +18,7 @@ fn read_with(source: Source<'static>, limits: Limits) -> Result<GltfFound> {
     read(Bytes::new(&source, None), Some("x.glb"), &options, &mut files)
 }
 
-/// Reads bytes from memory and as a stream; both give the same.
+/// Reads bytes from memory and as a stream; the results must agree.
 fn read_bytes(bytes: &[u8]) -> Result<GltfFound> {
     let limits = Limits::default().with_included_bytes(1 << 20);
     let placed = read_with(Source::named_memory(bytes.to_vec(), "x.glb"), limits);
@@ -79,7 +79,7 @@ fn the_unbroken_file_is_read() {
     let object = &scene.objects[0];
     assert_eq!((&*object.name, &*object.mesh_name, object.mesh), ("node", "mesh", 0));
     assert!(object.transform.is_some() && object.materials == Some(vec![]) && object.end.faces == 1);
-    // Zeros as padding, another chunk, and bytes after the end.
+    // Zeros as padding, an unknown chunk, and bytes after the end.
     let mut json = triangle().to_string().into_bytes();
     json.resize(json.len().next_multiple_of(4), 0);
     let mut other = glb(&[chunk(b"JSON", &json, 0), chunk(b"BIN\0", &binary(), 0), chunk(b"ABCD", b"1234", 0)]);
@@ -87,7 +87,7 @@ fn the_unbroken_file_is_read() {
     assert_eq!(read_bytes(&other).unwrap().scene, result.scene);
 }
 
-/// The file with a change: the path of a value, and its new value.
+/// Returns the file with the value at a JSON pointer replaced.
 fn changed(path: &str, value: Value) -> Vec<u8> {
     let mut json = triangle();
     *json.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
@@ -155,7 +155,7 @@ fn excessive_counts_exceed_a_limit() {
         let error = read_bytes(&changed("/accessors", count(requested))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit, "{requested}: {error}");
     }
-    // Many meshes of the same values.
+    // Many meshes with the same values.
     let primitive = json!({"attributes": {"POSITION": 0}, "indices": 1});
     let meshes: Vec<Value> = (0..40_000).map(|_| json!({"primitives": [primitive]})).collect();
     let mut json = triangle();
@@ -180,7 +180,7 @@ fn excessive_counts_exceed_a_limit() {
     assert_eq!(read_with(Source::memory(with_binary(&triangle())), limits).unwrap_err().kind(), ErrorKind::Limit);
 }
 
-/// Accessors without a view, whose values are zeros: a few bytes ask for any amount of memory.
+/// Accessors without a view have zeros, so a few bytes can claim any amount of memory.
 #[test]
 fn what_no_data_back_stays_small() {
     for count in [2_000_u64, 1_000_000, 4_000_000_000] {
@@ -207,7 +207,7 @@ fn a_wrong_list_of_roots_is_a_warning() {
     assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["listed-node"]), (1, 1));
 }
 
-/// A container whose JSON chunk has any length, with the next chunk directly behind it or after padding.
+/// The JSON chunk has any length; the next chunk follows directly or after padding.
 #[test]
 fn chunks_need_no_padding() {
     for spaces in 0..8 {
@@ -256,7 +256,7 @@ fn unsupported_features_are_named() {
     assert_eq!(read_bytes(&bytes).unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
-/// A file with a view of positions that claims to be compressed from all bytes, with changes.
+/// Returns a file whose view of positions claims to be compressed from all bytes, with changes.
 fn compressed(count: u64, change: Value) -> Value {
     let mut extension = json!({"buffer": 0, "byteLength": 39, "byteStride": 12, "count": count, "mode": "ATTRIBUTES"});
     extension.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -270,7 +270,7 @@ fn compressed(count: u64, change: Value) -> Value {
 #[test]
 fn compressed_views_are_bounded_by_the_file() {
     let failed = |json: &Value| read_bytes(&with_binary(json)).unwrap_err();
-    // 2^20 bytes are the limit of these tests.
+    // These tests limit decoded bytes to 2^20.
     let error = failed(&compressed(87_382, json!({})));
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     assert!(error.to_string().contains("(limit 1048576, included_bytes)"), "{error}");
@@ -338,7 +338,7 @@ fn a_long_chain_of_nodes_does_not_overflow_the_stack() {
     assert_eq!(result.scene.objects[0].transform.unwrap()[1][3], 2.0);
 }
 
-/// Reads image 0 of a `.glb` from memory and as a stream; both give the same.
+/// Reads image 0 of a `.glb` from memory and as a stream; the results must agree.
 fn image(json: &Value, binary: &[u8], max_bytes: u64) -> Result<Vec<u8>> {
     let bytes = glb(&[chunk(b"JSON", json.to_string().as_bytes(), b' '), chunk(b"BIN\0", binary, 0)]);
     let read = |source: Source<'static>| {
@@ -358,7 +358,7 @@ fn image(json: &Value, binary: &[u8], max_bytes: u64) -> Result<Vec<u8>> {
     placed
 }
 
-/// A file whose image is in a view.
+/// Returns a file whose image is in a view.
 fn with_view(view: Value, buffer: Value) -> Value {
     json!({"images": [{"bufferView": 0}], "bufferViews": [view], "buffers": [buffer]})
 }

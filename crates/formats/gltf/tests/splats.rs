@@ -1,4 +1,4 @@
-//! Gaussian splats: written and read, compared with numbers made by hand.
+//! Gaussian splats: written and read, compared with values computed by hand.
 
 use polyhaul_bytes::{Sink, Source};
 use polyhaul_geometry::parts::parts;
@@ -13,10 +13,10 @@ use polyhaul_pipeline::options::{ParseOptions, RunOptions};
 use polyhaul_pipeline::write::Writing;
 use serde_json::{Value, json};
 
-/// The prefix of the attributes of splats.
+/// Prefix of splat attributes.
 const EXTENSION: &str = "KHR_gaussian_splatting";
 
-/// The bytes of a scene whose y is up.
+/// Writes a Y-up scene.
 fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -> Result<(Vec<u8>, Warnings)> {
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
@@ -51,14 +51,14 @@ fn read_glb(bytes: Vec<u8>) -> Result<GltfFound> {
     read(Bytes::new(&source, None), None, &ParseOptions::default(), &mut files)
 }
 
-/// The same with y up, as the caller of the writer makes it.
+/// Converts a scene to Y-up, as the caller of the writer does.
 fn upright(scene: &Scene) -> Scene {
     let mut scene = Scene { axes: polyhaul_model::splats::AXES, ..scene.clone() };
     polyhaul_geometry::transform::transform_axes(&mut scene, Axes::OBJ, 1.0, &RunOptions::default()).unwrap();
     scene
 }
 
-/// Splats with different numbers everywhere, and unit quaternions.
+/// Creates splats with distinct values everywhere, and unit quaternions.
 fn splats(count: usize, degree: usize) -> SplatColumns {
     let mut state = 9_u32;
     let mut number = || {
@@ -91,7 +91,7 @@ fn glb_json(bytes: &[u8]) -> Value {
     serde_json::from_slice(&bytes[20..20 + len]).unwrap()
 }
 
-/// The values of an attribute of the only primitive, as floats or codes.
+/// Returns the values of an attribute of the only primitive, as floats or codes.
 fn values(bytes: &[u8], name: &str) -> Vec<f64> {
     let json = glb_json(bytes);
     let accessor =
@@ -119,7 +119,7 @@ fn attributes_match_the_specification() {
         positions: vec![[1.0, 2.0, 3.0], [-1.0, 0.0, 0.5]],
         opacities: vec![0.0, f32::INFINITY],
         scales: [vec![0.0, 1.0], vec![-2.0, 2.0], vec![f32::NEG_INFINITY, 3.0]],
-        // The first has the length 2.
+        // The first has a length of 2.
         rotations: [vec![2.0, 0.0], vec![0.0, 0.6], vec![0.0, 0.0], vec![0.0, -0.8]],
         constants: [vec![0.0, 1.0], vec![5.0, -5.0], vec![0.5, 0.25]],
         rest: (0..24).map(|number| vec![number as f32, 0.5]).collect(),
@@ -151,10 +151,10 @@ fn attributes_match_the_specification() {
     assert_eq!(splat_values("SCALE"), floats(&[1.0, (-2f64).exp(), 0.0, 1f64.exp(), 2f64.exp(), 3f64.exp()]));
     assert_eq!(splat_values("OPACITY"), [0.5, 1.0]);
     assert_eq!(splat_values("SH_DEGREE_0_COEF_0"), [0.0, 5.0, 0.5, 1.0, -5.0, 0.25]);
-    // Red, green and blue have eight harmonics each.
+    // Red, green and blue have 8 harmonics each.
     assert_eq!(splat_values("SH_DEGREE_1_COEF_0"), [0.0, 8.0, 16.0, 0.5, 0.5, 0.5]);
     assert_eq!(splat_values("SH_DEGREE_2_COEF_4"), [7.0, 15.0, 23.0, 0.5, 0.5, 0.5]);
-    // sRGB colors, as linear 16 bits, cut, with the opacity.
+    // sRGB colors as 16-bit linear values, clamped, with opacity.
     let linear = |color: f64| (((color + 0.055) / 1.055).powf(2.4) * 65535.0).round();
     let expected = [linear(0.5), 65535.0, linear(0.5 + 0.5 * CONSTANT_HARMONIC), 32768.0];
     assert!(values(&bytes, "COLOR_0")[..4].iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1.0));
@@ -182,7 +182,7 @@ fn a_second_trip_changes_no_bit() {
                 let Values::F32(old_values) = &old.values else { panic!() };
                 let Values::F32(new_values) = &new.values else { panic!() };
                 let max_difference = match &*old.name {
-                    // Near 1, an opacity has 24 bits, and its logit fewer.
+                    // Near 1, an opacity has 24 significant bits, its logit fewer.
                     "opacity" => 1e-3,
                     name if name.starts_with("scale_") => 1e-6,
                     _ => 0.0,
@@ -249,7 +249,7 @@ fn numbers_that_gltf_cannot_store_are_errors() {
     }
 }
 
-/// A file of one mesh, made by hand.
+/// Builds a file with one mesh.
 #[derive(Default)]
 struct SplatFileMaker {
     bytes: Vec<u8>,
@@ -289,7 +289,7 @@ impl SplatFileMaker {
     }
 }
 
-/// Two splats in integers, as the specification allows them, with `change` made to the primitive.
+/// Reads two splats stored as integers, which the specification allows, with `change` applied to the primitive.
 fn quantized(change: impl Fn(&mut Value, &mut SplatFileMaker)) -> Result<GltfFound> {
     let mut maker = SplatFileMaker::default();
     let position = maker.floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "VEC3", 2);
@@ -317,7 +317,7 @@ fn integers_are_read_and_axes_converted() {
     assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     let mesh = &result.scene.meshes[0];
     let splats = Splats::from_mesh(mesh).unwrap();
-    // y and z change their signs, and so do those parts of quaternions, and the translation.
+    // y and z change sign in positions, quaternions and the translation.
     assert_eq!(splats.positions, [[1.0, -2.0, -3.0], [4.0, -5.0, -6.0]]);
     let [.., shift] = result.scene.objects[0].transform.unwrap()[..3].iter().map(|row| row[3]).collect::<Vec<_>>()[..]
     else {
@@ -326,7 +326,7 @@ fn integers_are_read_and_axes_converted() {
     assert_eq!((shift, result.scene.axes), (-3.0, Axes::default()));
     assert_eq!([splats.rotation(0), splats.rotation(1)], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]);
     assert_eq!(splats.scales.map(|axis| axis[0]), [1f32, 2.0, 255.0].map(f32::ln));
-    // A size of 0 has the logarithm of the smallest number.
+    // A size of 0 becomes the smallest normal number before the logarithm.
     assert_eq!(splats.scales[0][1], f32::MIN_POSITIVE.ln());
     assert_eq!(splats.opacities, [0.2, 1.0].map(logit_of));
     assert!((opacity_of(splats.opacities[1]) - 1.0).abs() < 2e-6);
@@ -412,14 +412,14 @@ fn primitives_of_a_mesh_are_all_splats_or_points() {
         }
     });
     let splats = Splats::from_mesh(&both.scene.meshes[0]).unwrap();
-    // Harmonics that the first primitive lacks are 0. The first of the degree goes with y, the second with z.
+    // Harmonics missing from the first primitive are 0. In the first degree, the first goes with y, the second with z.
     assert_eq!((splats.len(), splats.degree()), (4, 1));
     assert_eq!(splats.harmonics[0][1..], [&[0.0, 0.0, 0.0, 0.0], &[0.0, 0.0, -1.0, -1.0], &[0.0, 0.0, 2.0, 2.0]]);
     let mixed = two(&|other, _| *other = json!({"mode": 0, "attributes": {"POSITION": 0}}));
     assert!(Splats::from_mesh(&mixed.scene.meshes[0]).is_none());
     assert_eq!(mixed.warnings.counts()["changed-splats"], 1);
     assert_eq!((mixed.scene.meshes[0].points.len(), mixed.scene.meshes[0].positions[0]), (4, [1.0, 2.0, 3.0]));
-    // Indices select splats, and the selection is kept.
+    // Indices select splats, and the selection is preserved.
     let chosen = quantized(|primitive, maker| primitive["indices"] = json!(maker.add(&[1], 5121, "SCALAR", 1, false)));
     let Mesh { points, positions, .. } = &chosen.unwrap().scene.meshes[0];
     assert_eq!((&points[..], positions.len()), (&[1][..], 2));

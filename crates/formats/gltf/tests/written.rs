@@ -1,4 +1,4 @@
-//! Options of the writer: instances, quantized values, compressed views, and the largest file.
+//! Options of the writer: instances, quantized values, compressed views, and the maximum file size.
 
 use polyhaul_bytes::{Sink, Source};
 use polyhaul_geometry::parts::parts;
@@ -87,7 +87,7 @@ impl Glb {
     }
 }
 
-/// A grid of `side` squares, with all attributes.
+/// Creates a grid of `side` by `side` squares with all attributes.
 fn grid(side: usize) -> Mesh {
     let points = (0..=side).flat_map(|y| (0..=side).map(move |x| [x as f32 / side as f32, y as f32 / side as f32]));
     let points: Vec<[f32; 2]> = points.collect();
@@ -132,7 +132,7 @@ fn placed(mesh: &Mesh, objects: &[(&str, ObjectMatrix)]) -> Scene {
     Scene { meshes: vec![mesh.clone()], objects: objects.iter().map(object).collect(), ..Scene::default() }
 }
 
-/// A rotation around z, a scale, and a translation.
+/// Returns a rotation around z with a scale and a translation along x.
 fn turned(degrees: f32, scale: f32, x: f32) -> ObjectMatrix {
     let (sin, cos) = degrees.to_radians().sin_cos();
     let [sin, cos] = [scale * sin, scale * cos];
@@ -151,7 +151,7 @@ fn moved(matrix: Option<[[f64; 4]; 4]>, [x, y, z]: [f32; 3]) -> [f64; 3] {
     })
 }
 
-/// The maximum difference between coordinates of the corners of two scenes, in world space.
+/// Returns the maximum difference between corner coordinates of two scenes, in world space.
 fn distance(a: &Scene, b: &Scene) -> f64 {
     let corners = |scene: &Scene| {
         let mut points = Vec::new();
@@ -213,7 +213,7 @@ fn slightly_odd_transforms_are_counted() {
     assert_eq!(glb.codes(), [("changed-transforms", 1)]);
 }
 
-/// The values of vertices at the corners of faces: the order of vertices is not kept.
+/// Returns vertex values at the corners of faces, since the order of vertices is not preserved.
 fn at_corners<const N: usize>(mesh: &Mesh, values: &[[f32; N]]) -> Vec<f32> {
     mesh.faces.corner_positions.iter().flat_map(|&corner| values[corner as usize]).collect()
 }
@@ -231,7 +231,7 @@ fn quantized_values_are_near() {
     let changes = ["changed-colors", "changed-normals", "changed-positions", "changed-uvs"];
     assert_eq!(glb.codes(), changes.map(|code| (code, count)));
     let reread = glb.scene();
-    // Half of 20 units in 32,767 steps, twice as large for the third object.
+    // Half a step of 20 units in 32,767 steps, doubled by the scale of the third object.
     let error = distance(&reread, &scene);
     assert!(error > 1e-5 && error < 1.1 * 2.0 * 10.0 / 65534.0, "{error}");
     let quantized = &reread.meshes[0];
@@ -289,7 +289,7 @@ fn uvs_outside_of_the_unit_square_stay_floats() {
 
 #[test]
 fn files_beyond_4_gib_are_refused_before_the_first_byte() {
-    // One triangle many times, in objects that cannot share it: 6 bytes of indices each.
+    // The same triangle many times, in objects that cannot share it: 6 bytes of indices each.
     let triangles = 500_000;
     let objects = 1440;
     let corners: Vec<u32> = [0, 1, 2].repeat(triangles);
@@ -308,7 +308,7 @@ fn files_beyond_4_gib_are_refused_before_the_first_byte() {
 mod compressed {
     use super::*;
 
-    /// The decoded bytes of a compressed view.
+    /// Decodes a compressed view.
     fn decoded(view: &Value, binary: &[u8]) -> Vec<u8> {
         let extension = &view["extensions"]["EXT_meshopt_compression"];
         let number = |name: &str| extension[name].as_u64().unwrap_or(0) as usize;
@@ -398,7 +398,7 @@ mod compressed {
         for quantize in [false, true] {
             check(&placed(&mesh, &objects), GltfWriteOptions::default().with_quantize(quantize));
         }
-        // Indices of 32 bits.
+        // 32-bit indices.
         check(&placed(&grid(256), &[("a", turned(0.0, 1.0, 0.0))]), GltfWriteOptions::default());
     }
 

@@ -1,9 +1,9 @@
-//! Numbers of lists that are longer than a piece, parsed in advance by the workers that read them.
+//! Parses the numbers of lists longer than a piece in advance, on the workers that read them.
 //!
-//! A share of a file without a directive is nearly always a part of one list. Its numbers mean the same whatever
-//! precedes them, provided that they are list elements, which is known only in [`super::parse`]: it uses them where it
-//! would have parsed them itself. Where it would not (in a comment, or in a list of another type), it parses the whole
-//! text once more.
+//! A share of a file without a directive is nearly always part of one list. The value of a number does not depend on
+//! the preceding text if it is a list element, but only [`super::parse`] finds out whether it is. It uses these numbers
+//! where it would have parsed them itself; elsewhere (in a comment, or a list of another type), it parses the whole
+//! text again.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::chunk::ParsedAhead;
@@ -14,16 +14,16 @@ use polyhaul_text::parse::positions::DigitLoss;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Fewer numbers are not parsed in advance.
+/// Minimum count of numbers to parse in advance.
 const MIN_NUMBERS: usize = 64;
-/// The usual bytes of a number and its separator, for the first allocation.
+/// Typical bytes of a number and its separator, for the first allocation.
 pub(super) const NUMBER_BYTES: usize = 8;
 
-/// Numbers of a list.
+/// Numbers of a list, parsed in advance.
 pub(super) struct AheadNumbers {
     values: AheadValues,
     loss: DigitLoss,
-    /// The number of line ends in their text, and the bytes after the last one.
+    /// Number of line ends in their text, and bytes after the last one.
     pub(super) lines: u32,
     pub(super) tail: usize,
     pool: Arc<AheadPool>,
@@ -31,11 +31,11 @@ pub(super) struct AheadNumbers {
 
 enum AheadValues {
     Floats(Vec<f32>),
-    /// All are integers, and none is a zero with a sign.
+    /// All numbers are integers, without negative zeros.
     Integers(Vec<i32>),
 }
 
-/// Vectors for reuse. Otherwise the numbers of a list of megabytes would take fresh memory twice.
+/// Vectors for reuse: without a pool, the numbers of every long list would fault in fresh memory twice.
 #[derive(Default)]
 pub(super) struct AheadPool {
     floats: AheadVectors<f32>,
@@ -53,14 +53,14 @@ impl AheadNumbers {
         }
     }
 
-    /// What they lose as floats if they are coordinates: whether there are short numbers that do, and how many long
-    /// ones.
+    /// Returns what the numbers would lose as float coordinates: whether short numbers lose digits, and how many long
+    /// numbers there are.
     pub(super) fn loss(&self) -> DigitLoss {
         self.loss
     }
 
-    /// Appends them to a list of floats, which `later` more will follow. Converting an integer gives the same float as
-    /// parsing its digits.
+    /// Appends the numbers to a list of floats that about `later` more will follow. Converting an integer yields the
+    /// same float as parsing its digits.
     pub(super) fn floats(&self, out: &mut Vec<f32>, later: usize) -> Result<bool> {
         match &self.values {
             AheadValues::Floats(values) => huge::extend(out, values, later)?,
@@ -72,7 +72,7 @@ impl AheadNumbers {
         Ok(true)
     }
 
-    /// Appends them to a list of integers; `false` if they are floats.
+    /// Appends the numbers to a list of integers; returns `false` if they are floats.
     pub(super) fn integers(&self, out: &mut Vec<i32>, later: usize) -> Result<bool> {
         let AheadValues::Integers(values) = &self.values else { return Ok(false) };
         huge::extend(out, values, later)?;
@@ -94,7 +94,7 @@ impl<T> AheadVectors<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An empty vector with room for the numbers of a text of `bytes`.
+    /// Takes an empty vector with capacity for the numbers in `bytes` of text.
     fn take(&self, bytes: usize) -> Option<Vec<T>> {
         let mut values = self.lock().pop().unwrap_or_default();
         values.try_reserve(bytes / NUMBER_BYTES).ok()?;
@@ -104,7 +104,7 @@ impl<T> AheadVectors<T> {
     fn put(&self, mut values: Vec<T>) {
         values.clear();
         let mut pool = self.lock();
-        // Without memory for another entry, the vector is freed.
+        // If the pool cannot grow, the vector is freed.
         if pool.try_reserve(1).is_ok() {
             pool.push(values);
         }
@@ -112,19 +112,20 @@ impl<T> AheadVectors<T> {
 }
 
 impl AheadPool {
-    /// Parses the numbers of `range`, from the first that starts in it up to the last that ends in it, or up to another
+    /// Parses the numbers in `range`: from the first that starts in it to the last that ends in it, or to another
     /// token.
     pub(super) fn numbers(self: &Arc<Self>, text: &[u8], range: Range<usize>) -> Option<ParsedAhead> {
         let share = text.get(range.clone())?;
+        // The first number may start before the range.
         let start = range.start + share.iter().position(|&byte| is_blank(byte))? + 1;
-        // The byte after the text of `Lists` is white space.
+        // `Lists` needs white space after its text.
         let end = range.start + share.iter().rposition(|&byte| is_blank(byte))?;
         if start >= end {
             return None;
         }
         let mut loss = DigitLoss::default();
         let (values, stop) = self.integers(text, start..end).or_else(|| self.floats(text, start..end, &mut loss))?;
-        // A capital after white space may start a directive, which the text must still contain.
+        // A capital after white space may start a directive, so it must stay in the text.
         let next = text.get(stop..range.end)?.iter().find(|&&byte| !is_blank(byte));
         if next.is_some_and(u8::is_ascii_uppercase) {
             return None;
@@ -139,13 +140,14 @@ impl AheadPool {
         (numbers.len() >= MIN_NUMBERS).then(|| ParsedAhead { range: start..stop, values: Box::new(numbers) })
     }
 
-    /// The numbers of a range up to another token, if all are integers.
+    /// Parses numbers up to another token; `None` unless all are integers.
     fn integers(&self, text: &[u8], range: Range<usize>) -> Option<(AheadValues, usize)> {
         let mut values = self.integers.take(range.len())?;
         let stop = Lists::new(text, range.end, Level::best()).i32s(range.start, &mut values)?.offset;
         let stop = stop.min(range.end);
+        // If the next token may be a number, the list has floats.
         let is_end = stop == range.end || text.get(stop).is_some_and(|&byte| ends_token(byte) || byte == b'#');
-        // As floats, some zeros have a sign.
+        // A negative zero keeps its sign only as a float.
         if !is_end || memchr::memmem::find(&text[range.start..stop], b"-0").is_some() {
             self.integers.put(values);
             return None;
@@ -153,7 +155,7 @@ impl AheadPool {
         Some((AheadValues::Integers(values), stop))
     }
 
-    /// The numbers of a range up to another token.
+    /// Parses numbers as floats, up to another token.
     fn floats(&self, text: &[u8], range: Range<usize>, loss: &mut DigitLoss) -> Option<(AheadValues, usize)> {
         let mut values = self.floats.take(range.len())?;
         let stop = Lists::new(text, range.end, Level::best()).coordinates(range.start, &mut values, loss)?.offset;
@@ -161,7 +163,7 @@ impl AheadPool {
     }
 }
 
-/// Whether an integer is not a 32-bit float.
+/// Returns whether an integer is not exact as a 32-bit float.
 fn is_between_floats(value: i32) -> bool {
     f64::from(value as f32) != f64::from(value)
 }
@@ -170,7 +172,7 @@ fn is_between_floats(value: i32) -> bool {
 mod tests {
     use super::*;
 
-    /// The result for a text without its first token: the rest, floats or integers, the lines and the tail.
+    /// Parses a text after its first token: returns the rest, the numbers, the line count and the tail.
     fn parsed(text: &str) -> Option<(String, AheadValues, u32, usize)> {
         let padded = [&[b'\n'; 128], text.as_bytes(), &[b'\n'; 128]].concat();
         let ParsedAhead { range, values } = Arc::new(AheadPool::default()).numbers(&padded, 128..128 + text.len())?;

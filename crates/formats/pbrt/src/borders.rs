@@ -1,21 +1,20 @@
-//! Where text may be split: at lines that start with a directive, regardless of anything before the line.
+//! Finds borders, where text may be split: lines that start with a directive, regardless of the preceding text.
 //!
-//! This works because an operand at the start of a line never looks like a directive: operands are numbers, quoted
-//! strings, brackets, `true`, `false`, and the three words that [`starts_directive`] excludes. A quoted string ends on
-//! its line, so a border is never inside one.
+//! An operand at the start of a line never looks like a directive: operands are numbers, quoted strings, brackets,
+//! `true`, `false`, and the three words that [`starts_directive`] excludes. A quoted string ends on its line, so a
+//! border is never inside one.
 
 use polyhaul_pipeline::chunk::Borders;
 
-/// Maximum blanks before a directive at which a piece may start. A line with more is not a border, which only reduces
-/// the choice.
+/// Maximum number of blanks before a directive at a border. Lines with more are just not used as borders.
 const MAX_BLANKS: usize = 32;
-/// The bytes that distinguish a directive from an operand.
+/// Bytes that distinguish a directive from an operand.
 const WORD: usize = 2;
 
 pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MAX_BLANKS + WORD + 1 };
 
-/// Whether a word starts a directive: a capital followed by another letter, except for the operands of that form
-/// (`All`, `StartTime`, `EndTime`).
+/// Returns whether a word starts a directive: a capital followed by another letter, except for the operands of that
+/// form (`All`, `StartTime`, `EndTime`).
 #[inline]
 pub(super) fn starts_directive(first: u8, second: u8) -> bool {
     first.is_ascii_uppercase()
@@ -23,7 +22,7 @@ pub(super) fn starts_directive(first: u8, second: u8) -> bool {
         && !matches!((first, second), (b'A', b'l') | (b'S', b't') | (b'E', b'n'))
 }
 
-/// Whether a line that starts at `at` starts with a directive.
+/// Returns whether the line at `at` starts with a directive.
 fn is_border(bytes: &[u8], at: usize) -> bool {
     let Some(line) = bytes.get(at..) else { return false };
     let Some(blanks) = line.iter().take(MAX_BLANKS).position(|byte| !matches!(byte, b' ' | b'\t')) else {

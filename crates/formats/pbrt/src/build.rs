@@ -1,7 +1,7 @@
-//! Scenes for a renderer built by a program: entities with parameters, transforms, shapes and objects, in order.
+//! Builds scenes for a renderer from a program: entities with parameters, transforms, shapes and objects, in order.
 //!
-//! Every entity has its own segment, so arrays that are passed in are not copied. [`crate::writer`] writes a finished
-//! scene as text.
+//! Every entity has its own segment, so that arrays are moved into the scene without a copy. Nothing is written here:
+//! [`crate::writer`] writes finished scenes.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::render::{
@@ -10,14 +10,14 @@ use polyhaul_model::render::{
 };
 use std::collections::HashMap;
 
-/// A parameter for an entity: its type, its name, its values.
+/// A parameter of an entity: type, name and values.
 pub type Given<'a> = (ParameterType, &'a str, GivenValues);
 
 /// Values of a parameter: see [`polyhaul_model::render::ParameterValues`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum GivenValues {
-    /// Numbers of all types except `integer`, in order.
+    /// Numbers of all types except `integer`.
     Floats(Vec<f32>),
     /// Points in double precision.
     Doubles(Vec<f64>),
@@ -29,7 +29,7 @@ pub enum GivenValues {
     Strings(Vec<String>),
 }
 
-/// A scene that is being built.
+/// A scene under construction.
 ///
 /// ```
 /// use polyhaul_model::render::{ParameterType, ShapeState, Step, Transform};
@@ -47,17 +47,17 @@ pub enum GivenValues {
 /// ```
 #[derive(Debug, Default)]
 pub struct Builder {
-    /// The scene so far: cameras, lights and materials made by [`Builder::entity`] go into its lists.
+    /// The scene so far. Entities created by [`Builder::entity`] must be added to its lists by the caller.
     pub render: Render,
     numbers: HashMap<String, u32>,
     states: HashMap<ShapeState, u32>,
 }
 
 impl Builder {
-    /// The name with this text, which is added to the scene if it is new.
+    /// Returns the name with this text; adds it to the scene if it is new.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`], as everywhere here.
+    /// [`ErrorKind::Memory`], as for all methods.
     pub fn name(&mut self, text: &str) -> Result<Name> {
         if let Some(&number) = self.numbers.get(text) {
             return Ok(Name(number));
@@ -69,7 +69,7 @@ impl Builder {
         Ok(Name(number))
     }
 
-    /// An entity at the origin that is in no list yet.
+    /// Creates an entity at the origin, which is not in any list yet.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -97,6 +97,7 @@ impl Builder {
             let name = names.len() as u32 - 1;
             let (values, start, end) = match values {
                 GivenValues::Floats(values) => (ValueKind::Floats, floats.len(), append(&mut floats, values)?),
+                // Doubles are stored beside floats, which all consumers can use.
                 GivenValues::Doubles(values) => {
                     let start = floats.len();
                     let list = ExactValues { floats: start as u32, doubles: doubles.len() as u32 };
@@ -187,7 +188,7 @@ impl Builder {
         try_push(&mut self.render.shapes, shape, "shapes")
     }
 
-    /// Turns the shapes from `first` on into a definition, which removes them from the scene itself; returns its index.
+    /// Moves the shapes from index `first` on out of the world into a new definition; returns its index.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -211,12 +212,13 @@ impl Builder {
     }
 
     /// Adds many instances of definitions, each with a matrix of four columns of three numbers: the images of the three
-    /// axes and the origin. Each takes 100 bytes.
+    /// axes, and the origin. Each instance takes 100 bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] if the numbers of objects and matrices differ, or there are too
-    /// many for one call.
+    /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] if the numbers of objects and matrices differ or exceed the
+    /// maximum for one call.
     pub fn instances(&mut self, objects: &[u32], matrices: Vec<[f64; 12]>) -> Result<()> {
+        // Offsets among the numbers have 32 bits.
         let fits = objects.len() == matrices.len() && matrices.len() < (u32::MAX / 12) as usize;
         if !fits {
             return Err(Error::new(
@@ -235,13 +237,13 @@ impl Builder {
         Ok(())
     }
 
-    /// The scene.
+    /// Returns the scene.
     pub fn finish(self) -> Render {
         self.render
     }
 }
 
-/// Appends values, or takes over their memory; returns the number of all values.
+/// Appends values, or moves them if there were none; returns the new length.
 fn append<T>(values: &mut Vec<T>, mut more: Vec<T>) -> Result<usize> {
     if values.is_empty() {
         *values = more;

@@ -1,13 +1,13 @@
-//! The directives and their operands.
+//! Defines the directives and the form of their operands.
 
 use super::intern::same;
 
-/// The operands of a directive.
+/// Operands of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtForm {
-    /// None.
+    /// No operands.
     Bare,
-    /// This many numbers.
+    /// A fixed count of numbers.
     Numbers(usize),
     /// 16 numbers in brackets.
     Matrix,
@@ -15,19 +15,19 @@ pub(super) enum PbrtForm {
     Time,
     /// A string.
     Name,
-    /// One string or two.
+    /// One or two strings.
     Names,
-    /// A string, and a value that is a string or a word.
+    /// A string, then a value that is a string or a word.
     Setting,
-    /// A string, and parameters.
+    /// A string, then parameters.
     Parameters,
-    /// Three strings, and parameters.
+    /// Three strings, then parameters.
     Texture,
 }
 
 macro_rules! directives {
     ($($name:ident $form:expr;)*) => {
-        /// A directive.
+        /// Directive of the format.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(super) enum Directive { $($name,)* }
@@ -83,19 +83,20 @@ directives! {
     WorldEnd PbrtForm::Bare;
 }
 
-/// The number of directives.
+/// Number of directives.
 pub(super) const COUNT: usize = Directive::ALL.len();
-/// Slots of the hash table: enough that each directive has a separate one.
+/// Slots of the hash table: enough to avoid collisions.
 const SLOTS: usize = 256;
 
-/// The slot of a word: a hash of its first two letters, its last one and its length.
+/// Hashes a word by its first two letters, its last letter and its length.
 const fn slot(word: &[u8]) -> usize {
+    // With these multipliers, no two directives collide.
     let size = word.len();
     let second = if size > 1 { word[1] } else { 0 };
     (word[0] as usize * 66 + second as usize * 31 + word[size - 1] as usize * 127 + size * 195) % SLOTS
 }
 
-/// The index of the directive in each slot, plus one. A collision does not compile.
+/// Index of the directive in each slot, plus one. A collision fails to compile.
 const TABLE: [u8; SLOTS] = {
     let mut table = [0; SLOTS];
     let mut at = 0;
@@ -109,7 +110,7 @@ const TABLE: [u8; SLOTS] = {
 };
 
 impl Directive {
-    /// The directive of this name.
+    /// Looks up a directive by name.
     #[inline]
     pub(super) fn named(word: &[u8]) -> Option<(Directive, PbrtForm)> {
         if word.is_empty() {
@@ -120,7 +121,7 @@ impl Directive {
         same(name.as_bytes(), word).then_some((directive, form))
     }
 
-    /// Its name.
+    /// Returns the name.
     pub(super) fn name(self) -> &'static str {
         Directive::ALL[self as usize].1
     }

@@ -1,6 +1,6 @@
-//! Meshes for the display of other shapes: spheres, cylinders and disks in facets, curves as lines with widths.
+//! Tessellates shapes that are not meshes: spheres, cylinders and disks to facets, curves to lines with widths.
 //!
-//! Only pictures use these; conversions drop such shapes.
+//! Only previews use these meshes; conversions drop such shapes.
 
 use super::flatten::ShapeSubstitute;
 use polyhaul_model::error::{Error, Result, try_push};
@@ -11,29 +11,29 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::{HashMap, HashSet};
 use std::f64::consts::TAU;
 
-/// Facets around a quadric, by the number of quadrics in the scene.
+/// Facets around a quadric, by the maximum number of quadrics in the scene.
 const FACETS: [(usize, u32); 3] = [(200, 96), (5_000, 32), (usize::MAX, 12)];
-/// Maximum straight pieces of a cubic curve, which deviate by at most a 200th of its length; fewer in a spline of many
-/// curves, by how many there are.
+/// Maximum number of segments per cubic curve, by the maximum number of curves in the spline. Segments deviate by at
+/// most a 200th of the curve's length, unless this limits them.
 const MAX_PIECES: [(usize, u32); 2] = [(10_000, 8), (usize::MAX, 2)];
-/// The default width of curves.
+/// Default width of curves.
 const WIDTH: f32 = 1.0;
 
-/// Makes meshes of a scene's shapes, in order.
+/// Creates the meshes of a scene's shapes, in order.
 pub(super) struct DrawnShapes<'a> {
     render: &'a Render,
     facets: u32,
-    /// The first shapes of definitions, and the shapes after them.
+    /// First shapes of definitions, and the first shapes after them.
     firsts: HashSet<usize>,
-    /// The first curve of curves that are one mesh, and the last.
+    /// First and last curve of each run of curves that become one mesh.
     runs: HashMap<usize, usize>,
-    /// Their meshes, until they are taken.
+    /// Meshes of the runs, by first curve, until they are taken.
     curves: HashMap<usize, Mesh>,
-    /// The first quadric of each kind: its index.
+    /// Index of the first quadric of each kind.
     quadrics: HashMap<QuadricKey<'a>, usize>,
 }
 
-/// The identity of a quadric: its class, whether its orientation is reversed, and the bits of its parameters.
+/// Identity of a quadric: class, reversed orientation, and the bits of its parameters.
 type QuadricKey<'a> = (&'a str, bool, [u64; 6]);
 
 impl<'a> DrawnShapes<'a> {
@@ -41,6 +41,7 @@ impl<'a> DrawnShapes<'a> {
         let is_quadric = |shape: &Shape<'_>| matches!(shape.class(), "sphere" | "cylinder" | "disk");
         let count = render.shapes().filter(is_quadric).count();
         let facets = FACETS.into_iter().find(|&(max_count, _)| count <= max_count).map_or(12, |(_, facets)| facets);
+        // Runs must not cross the bounds of a definition.
         let firsts = render.objects.iter().flat_map(|object| [object.shapes.start, object.shapes.end]).collect();
         let mut drawn = DrawnShapes {
             render,
@@ -54,7 +55,7 @@ impl<'a> DrawnShapes<'a> {
         Ok(drawn)
     }
 
-    /// Finds consecutive curves with the same material and transform.
+    /// Finds runs: consecutive curves with the same state and transform.
     fn find_runs(&mut self) -> Result<()> {
         let mut open: Option<(usize, (usize, Transform))> = None;
         for shape in self.render.shapes().filter(|shape| shape.class() == "curve") {
@@ -73,12 +74,12 @@ impl<'a> DrawnShapes<'a> {
         Ok(())
     }
 
-    /// Whether a curve continues the run that starts at `first`.
+    /// Returns whether a curve continues the run that starts at `first`.
     fn follows(&self, first: usize, index: usize) -> bool {
         self.runs.get(&first) == Some(&(index - 1)) && !self.firsts.contains(&index)
     }
 
-    /// Makes the meshes of all curves.
+    /// Creates the meshes of all curves, in parallel.
     pub(super) fn cut_curves(&mut self, run: &RunOptions) -> Result<()> {
         let mut made: Vec<(usize, usize, Option<Mesh>)> = Vec::new();
         made.try_reserve_exact(self.runs.len())?;
@@ -93,7 +94,7 @@ impl<'a> DrawnShapes<'a> {
         Ok(())
     }
 
-    /// The substitute for a shape that is not a mesh.
+    /// Returns the substitute for a shape that is not a mesh.
     pub(super) fn substitute(&mut self, shape: &Shape<'a>) -> Result<Option<ShapeSubstitute>> {
         let parameters = shape.parameters();
         if matches!(shape.class(), "sphere" | "cylinder" | "disk")
@@ -114,7 +115,7 @@ impl<'a> DrawnShapes<'a> {
         })
     }
 
-    /// An earlier identical quadric. Particles may be millions of spheres, which share one mesh.
+    /// Returns an earlier, identical quadric. Particles may be millions of spheres, which share a mesh.
     fn same_quadric(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
         let names = ["radius", "innerradius", "zmin", "zmax", "phimax", "height"];
         let numbers = names.map(|name| number(shape.parameters(), name, f64::NAN).to_bits());
@@ -161,8 +162,8 @@ impl<'a> DrawnShapes<'a> {
         self.grid(parameters, 1, point)
     }
 
-    /// A grid of quads around the z axis: `point` returns the position and the normal for two parameters from 0 to 1
-    /// and the angle of a whole turn.
+    /// Creates a grid of quads around the z axis. `point` returns position and normal for two parameters from 0 to 1
+    /// and the total angle.
     fn grid(
         &self,
         parameters: Parameters<'_>,
@@ -197,7 +198,7 @@ impl<'a> DrawnShapes<'a> {
         Ok(Mesh { positions: positions.into(), normals: normals.into(), normal_domain, faces, ..Mesh::default() })
     }
 
-    /// The mesh of curves, from one to another.
+    /// Creates the mesh of a run of curves.
     fn cut(&self, first: usize, last: usize) -> Result<Mesh> {
         let mut lines = CurveLines::default();
         for shape in (first..=last).filter_map(|index| self.render.shape(index)) {
@@ -210,7 +211,7 @@ impl<'a> DrawnShapes<'a> {
     }
 }
 
-/// Lines that curves are cut into.
+/// Polylines of curves.
 #[derive(Default)]
 struct CurveLines {
     positions: Vec<[f32; 3]>,
@@ -220,7 +221,7 @@ struct CurveLines {
 }
 
 impl CurveLines {
-    /// Adds a curve as a single line of pieces.
+    /// Adds a curve as a single polyline.
     fn add(&mut self, parameters: Parameters<'_>) -> Result<()> {
         let points = parameters.get("P").and_then(|points| points.values.rows::<3>()).unwrap_or_default();
         let degree = match parameters.get("degree").map(|degree| degree.values) {
@@ -244,6 +245,7 @@ impl CurveLines {
             let piece_points = points.get(piece * step..=piece * step + degree).unwrap_or_default();
             let bezier = bezier(piece_points, is_spline);
             let parts = parts(&bezier, max_pieces);
+            // The first point of a piece is the last one of the previous piece.
             for part in u32::from(piece > 0)..=parts {
                 let along = f64::from(part) / f64::from(parts);
                 let whole = (piece as f64 + along) / count as f64;
@@ -257,7 +259,7 @@ impl CurveLines {
     }
 }
 
-/// The cubic Bezier curve of a piece of a curve (Bartels, Beatty and Barsky, 1987).
+/// Converts a piece of a curve to a cubic Bézier curve (Bartels, Beatty and Barsky, 1987).
 fn bezier(points: &[[f32; 3]], is_spline: bool) -> [[f32; 3]; 4] {
     let mix = |weights: &[f32]| {
         std::array::from_fn(|axis| weights.iter().zip(points).map(|(weight, point)| weight * point[axis]).sum())
@@ -277,7 +279,7 @@ fn bezier(points: &[[f32; 3]], is_spline: bool) -> [[f32; 3]; 4] {
     weights.map(mix)
 }
 
-/// The point of a Bezier curve at the parameter `t`, from 0 to 1.
+/// Evaluates a Bézier curve at `t`, from 0 to 1.
 fn at([a, b, c, d]: &[[f32; 3]; 4], t: f32) -> [f32; 3] {
     let s = 1.0 - t;
     let weights = [s * s * s, 3.0 * s * s * t, 3.0 * s * t * t, t * t * t];
@@ -286,19 +288,19 @@ fn at([a, b, c, d]: &[[f32; 3]; 4], t: f32) -> [f32; 3] {
     })
 }
 
-/// The number of straight pieces for a Bezier curve: the error falls with the square of their number.
+/// Returns the number of segments for a Bézier curve; the error falls with the square of this number.
 fn parts(points: &[[f32; 3]; 4], max_pieces: u32) -> u32 {
     let length = |a: [f32; 3]| a.iter().map(|value| value * value).sum::<f32>().sqrt();
     let bend =
         |at: usize| std::array::from_fn(|axis| points[at - 1][axis] - 2.0 * points[at][axis] + points[at + 1][axis]);
     let whole: f32 = (1..4).map(|at| length(std::array::from_fn(|axis| points[at][axis] - points[at - 1][axis]))).sum();
-    // The second derivative is at most six times this, and the error an eighth of it over the square of the pieces.
+    // The second derivative is at most 6 times this, and the error at most an eighth of that over the number squared.
     let bend = length(bend(1)).max(length(bend(2)));
     let count = (0.75 * bend / (whole / 200.0)).sqrt().ceil();
     if count.is_finite() { (count as u32).clamp(1, max_pieces) } else { 1 }
 }
 
-/// A number, or its default.
+/// Returns the value of a numeric parameter, or its default.
 fn number(parameters: Parameters<'_>, name: &str, default: f64) -> f64 {
     match parameters.get(name).map(|parameter| parameter.values) {
         Some(ParameterValues::Floats(&[number])) => f64::from(number),

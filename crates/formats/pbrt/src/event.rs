@@ -1,4 +1,4 @@
-//! The content of a piece of text: its directives one by one, its errors, and its values, ready for the model.
+//! Stores the content of a piece of text: directives, errors, and values ready for the model. `parse` fills it.
 
 use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
@@ -12,36 +12,36 @@ use polyhaul_model::warnings::{Weight, is_kept};
 use polyhaul_text::parse::positions::DigitLoss;
 use std::sync::Arc;
 
-/// A position in a piece of text: lines from 0, columns from 0.
+/// Position in a piece of text: zero-based line and column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-/// One directive or parameter in the text.
+/// A directive or an error in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PbrtEvent {
     pub(super) what: PbrtEventKind,
-    /// For directives with parameters: their number.
+    /// Number of parameters, for directives that have them.
     pub(super) count: u16,
-    /// A string, an offset among the numbers, or the number of a complaint.
+    /// A string, an offset among the numbers, or the index of a complaint.
     pub(super) a: u32,
-    /// The index of the first parameter; a second string.
+    /// Index of the first parameter, or a second string.
     pub(super) b: u32,
     pub(super) spot: Spot,
 }
 
-/// The kind of an event.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtEventKind {
     Directive(Directive),
-    /// `Transform` and `ConcatTransform` with an explicit last row.
+    /// `Transform` or `ConcatTransform` with an explicit last row.
     FullMatrix(Directive),
     Complaint,
 }
 
-/// An error in the text.
+/// An error or warning about the text.
 #[derive(Clone, Debug)]
 pub(super) struct PbrtComplaint {
     pub(super) weight: Weight,
@@ -50,15 +50,15 @@ pub(super) struct PbrtComplaint {
     pub(super) expected: Option<&'static str>,
     pub(super) hint: Option<String>,
     pub(super) spot: Spot,
-    /// The offset in the text, for order.
+    /// The text around the error.
     pub(super) excerpt: Option<Excerpt>,
 }
 
-/// What lists of points lost because they stayed 32-bit floats.
+/// Precision that lists of points lost by staying 32-bit floats.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PointLoss {
     pub(super) digits: DigitLoss,
-    /// The box around the lists that have long numbers.
+    /// Bounding box of the lists with long numbers.
     pub(super) bounds: Option<Bounds>,
 }
 
@@ -69,19 +69,18 @@ impl PointLoss {
     }
 }
 
-/// A piece of text that was parsed. The vectors are reused; values of the model are copied once.
+/// A parsed piece of text. The vectors are reused; values of the model are copied once.
 #[derive(Default)]
 pub(super) struct PbrtParsed {
     pub(super) events: Vec<PbrtEvent>,
     pub(super) complaints: Vec<PbrtComplaint>,
-    /// The number of complaints that were not kept, by code.
+    /// Number of complaints that were not kept, by code.
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) names: PbrtNames,
-    /// Names that are not UTF-8, in order.
+    /// Names that are not UTF-8, in ascending order.
     pub(super) odd_names: Vec<u32>,
     pub(super) declaration_texts: PbrtNames,
-    /// By the number of its text: the index of the declaration, and of its twin with names in place of numbers; plus
-    /// one.
+    /// By declaration text: the index of its declaration, and of its twin with names instead of numbers; both plus one.
     pub(super) known: Vec<[u32; 2]>,
     pub(super) declarations: Vec<Declaration>,
     pub(super) parameters: Vec<StoredParameter>,
@@ -91,29 +90,29 @@ pub(super) struct PbrtParsed {
     pub(super) strings: Vec<u32>,
     pub(super) doubles: Vec<f64>,
     pub(super) exact: Vec<ExactValues>,
-    /// What points lost as floats.
+    /// Precision lost by points that stayed floats.
     pub(super) rounding: PointLoss,
-    /// Strings of directives that have more than two.
+    /// Strings of directives with more than two.
     pub(super) operands: Vec<u32>,
-    /// How many lines end in it, and the length of the rest after the last line end.
+    /// Number of line ends, and length of the text after the last one.
     pub(super) end: Spot,
 }
 
-/// The content of a piece that the scene needs after its values are in the model.
+/// Content of a piece that the scene needs after its values moved to the model.
 pub(super) struct PieceContent {
     pub(super) events: Box<[PbrtEvent]>,
-    /// The number of each directive.
+    /// Count of each directive.
     pub(super) directives: [u32; COUNT],
     pub(super) complaints: Vec<PbrtComplaint>,
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) operands: Box<[u32]>,
-    /// The piece's strings.
+    /// Strings of the piece.
     pub(super) names: Box<[Box<str>]>,
     pub(super) segment: Segment,
     pub(super) end: Spot,
-    /// The files that it names: the number of the event, and of the file.
+    /// Files referenced by the piece: event index and file index.
     pub(super) files: Vec<(u32, usize)>,
-    /// The number of bytes of text.
+    /// Bytes of text.
     pub(super) bytes: u64,
     pub(super) rounding: PointLoss,
 }
@@ -140,7 +139,7 @@ impl PbrtParsed {
         self.operands.clear();
     }
 
-    /// Releases the memory of an uncommonly long piece.
+    /// Frees the memory of an unusually long piece.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let held = 4 * (self.floats.capacity() + self.integers.capacity() + self.strings.capacity())
             + 8 * self.doubles.capacity()
@@ -151,9 +150,10 @@ impl PbrtParsed {
         }
     }
 
-    /// Keeps a complaint, or counts it if there are too many.
+    /// Stores a complaint, or only counts it if there are too many.
     pub(super) fn complain(&mut self, complaint: PbrtComplaint) -> Result<()> {
         let kinds = self.complaints.iter().map(|complaint| complaint.code);
+        // An exceeded limit ends the scene, so it is always kept.
         if complaint.weight != Weight::Limit && !is_kept(kinds, complaint.code) {
             match self.uncounted.iter_mut().find(|(code, _)| *code == complaint.code) {
                 Some((_, count)) => *count += 1,
@@ -167,7 +167,7 @@ impl PbrtParsed {
         polyhaul_model::error::try_push(&mut self.events, event, "directives")
     }
 
-    /// Stops because the rest is longer than the limit.
+    /// Reports that the rest is longer than the limit.
     pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
         let message = format!("the directive that starts here is longer than the limit of {limit} bytes (line_bytes)");
         let mut complaint = PbrtComplaint::at(self.end, Weight::Limit, "limit", message);
@@ -175,13 +175,14 @@ impl PbrtParsed {
         self.complain(complaint)
     }
 
-    /// Takes out the parsed content, in arrays of exact size; arrays of the model are in a room of `shelf`.
+    /// Moves the parsed content into arrays of exact size; arrays of the model are stored in a room of `shelf`.
     pub(super) fn take(&mut self, shelf: &PbrtShelf) -> Result<PieceContent> {
         let mut names = Vec::new();
         names.try_reserve_exact(self.names.len())?;
         for number in 0..self.names.len() {
             names.push(text(self.names.get(number as u32))?);
         }
+        // One room for all arrays, so that the shelf is locked once per piece.
         let numbers = room_for(&self.floats) + room_for(&self.integers) + room_of(&self.doubles);
         let mut room = shelf.room(numbers + room_of(&self.parameters) + room_of(&self.strings))?;
         let segment = Segment {
@@ -212,15 +213,15 @@ impl PbrtParsed {
     }
 }
 
-/// Arrays from this size on are moved to the model, without a copy into a room.
+/// Minimum size of arrays that are moved to the model instead of copied into a room.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// The bytes of a room that an array takes.
+/// Returns the bytes that an array takes in a room.
 fn room_for<T>(values: &[T]) -> usize {
     if size_of_val(values) < LARGE_BYTES { room_of(values) } else { 0 }
 }
 
-/// An array of the model: a copy in a room, or the vector itself.
+/// Stores an array of the model: copies it into a room, or moves the vector.
 fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut ShelfRoom) -> Result<SharedSlice<T>> {
     if room_for(values) > 0 || values.is_empty() {
         return room.keep(values);
@@ -229,7 +230,7 @@ fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut ShelfRo
     Ok(std::mem::take(values).into())
 }
 
-/// The number of each directive among some events.
+/// Counts each directive.
 fn counts(events: &[PbrtEvent]) -> [u32; COUNT] {
     let mut counts = [0; COUNT];
     for event in events {
@@ -240,7 +241,7 @@ fn counts(events: &[PbrtEvent]) -> [u32; COUNT] {
     counts
 }
 
-/// A string of exactly that size; anything but UTF-8 is decoded as Latin-1.
+/// Decodes a string as UTF-8, or else as Latin-1, without spare capacity.
 fn text(bytes: &[u8]) -> Result<Box<str>> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => try_string(text)?,
@@ -249,25 +250,25 @@ fn text(bytes: &[u8]) -> Result<Box<str>> {
     Ok(text.into_boxed_str())
 }
 
-/// A copy of exact size.
+/// Copies values without spare capacity.
 pub(super) fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
     try_copy(values, "values").map(Vec::into_boxed_slice)
 }
 
 impl PieceContent {
-    /// The scene's name for a string of the piece.
+    /// Returns the scene's name for a string of the piece.
     pub(super) fn name(&self, number: u32) -> Name {
         self.segment.names.get(number as usize).copied().unwrap_or(Name(0))
     }
 
-    /// A string.
+    /// Returns a string of the piece.
     pub(super) fn text(&self, number: u32) -> &str {
         self.names.get(number as usize).map_or("", |name| name)
     }
 }
 
 impl PbrtComplaint {
-    /// The diagnostic, if `lines` of the file precede the piece.
+    /// Creates the diagnostic, given the number of lines before the piece.
     pub(super) fn diagnostic(&self, file: &Arc<str>, lines: u64) -> Diagnostic {
         Diagnostic {
             message: self.message.clone(),
@@ -280,7 +281,7 @@ impl PbrtComplaint {
     }
 }
 
-/// A position in a file.
+/// Converts a position in a piece to a position in the file.
 pub(super) fn place(file: &Arc<str>, lines: u64, spot: Spot) -> Place {
     Place {
         file: file.clone(),

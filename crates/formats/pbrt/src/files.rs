@@ -1,12 +1,11 @@
-//! The files of a scene: a queue of files to read, in the order in which the scene needs them, and the content of files
-//! that were read.
+//! Schedules the files of a scene and stores their pieces until the scene reaches them.
 //!
-//! A file is registered as soon as it is named, and opened when its turn comes, so that only files that are being read
-//! are open. Its text is read in pieces, whose events wait here until the scene reaches them.
+//! A file is registered when it is referenced, and opened when its turn comes, so that only files being read are open.
+//! It is read in pieces, whose events wait here. This module opens no files itself: [`FileOpener`] does.
 //!
-//! Files are read in the order in which the scene needs them. The position of a file is the list of positions (piece
-//! and event) at which it and the files around it are named. These lists are compared lexicographically, and a file
-//! comes after the files named in it: by then only its rest is still to be read.
+//! Files are read in the order in which the scene needs them. A file's order is the list of positions (piece and event)
+//! at which it and the files around it are referenced. These lists are compared lexicographically, and a file comes
+//! after the files it references: by then, only its remainder is unread.
 
 use super::ahead::AheadPool;
 use super::borders::DIRECTIVES;
@@ -23,41 +22,41 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Opens the files that a scene names.
+/// Opens the files that a scene references.
 pub trait FileOpener: Sync {
-    /// Opens the file that `name` means in a file of `folder`.
+    /// Opens the file that a file in `folder` refers to by `name`.
     fn open(&self, name: &str, folder: &str) -> Result<OpenFile>;
-    /// Closes a file that was read, and returns an error if it changed.
+    /// Closes a file after reading; fails if it changed meanwhile.
     fn close(&self, key: usize) -> Result<()>;
 }
 
-/// A file that was opened.
+/// An opened file.
 pub struct OpenFile {
-    /// Its text.
+    /// Text of the file.
     pub text: TextChunks<'static>,
-    /// The approximate size of its pieces in bytes, if set.
+    /// Approximate bytes per piece; `None` for the job's default.
     pub chunk_bytes: Option<usize>,
-    /// A path that identifies the file, to detect cycles and repetition.
+    /// Path that identifies the file, to detect cycles and repetition.
     pub identity: Option<PathBuf>,
-    /// Its folder relative to the folder of the scene: empty, or ending in a slash.
+    /// Folder relative to the scene's: empty, or with a trailing slash.
     pub folder: String,
-    /// The key for [`FileOpener::close`].
+    /// Key for [`FileOpener::close`].
     pub key: usize,
 }
 
-/// Maximum depth of nested files below the scene's own.
+/// Maximum nesting depth of files below the scene's own.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// An open file.
+/// A file being read.
 pub(super) struct PbrtReading {
     text: TextChunks<'static>,
     key: usize,
     next: AtomicU64,
-    /// The next piece of a file that must be read in order.
+    /// Next piece of a file that can only be read in order.
     in_order: Mutex<u64>,
 }
 
-/// The state of a piece.
+/// A piece that was parsed, or could not be read.
 pub(super) enum FilePiece {
     Content(Box<PieceContent>),
     Failed(Error),
@@ -65,7 +64,7 @@ pub(super) enum FilePiece {
 
 /// A file of the scene.
 struct PbrtFile {
-    /// The position where it is named, which determines its order.
+    /// Position of the reference, which determines the order.
     order: Arc<[u64]>,
     parent: Option<usize>,
     name: String,
@@ -73,23 +72,23 @@ struct PbrtFile {
     folder: Arc<str>,
     identity: Option<PathBuf>,
     reading: Option<Arc<PbrtReading>>,
-    /// Why it could not be opened.
+    /// Reason why it could not be opened.
     refused: Option<Error>,
     pieces: BTreeMap<u64, FilePiece>,
-    /// The number of pieces, once known.
+    /// Number of pieces, once known.
     piece_count: Option<u64>,
 }
 
-/// The registered files.
+/// Registered files.
 #[derive(Default)]
 struct PbrtTable {
     files: Vec<PbrtFile>,
-    /// Files to read, and some that were read already.
+    /// Files to read, and some that were read meanwhile.
     queue: BinaryHeap<PbrtTurn>,
     round: PbrtRound,
 }
 
-/// A file in the queue: the file that the scene needs first is the greatest.
+/// A queue entry; the greatest is the file that the scene needs first.
 struct PbrtTurn {
     order: Arc<[u64]>,
     file: usize,
@@ -120,9 +119,10 @@ impl PartialEq for PbrtTurn {
 impl Eq for PbrtTurn {}
 
 impl PbrtTable {
-    /// The unread file that the scene needs first.
+    /// Returns the unread file that the scene needs first.
     fn first(&mut self) -> Option<usize> {
         while let Some(turn) = self.queue.peek() {
+            // Finished files are removed lazily.
             if self.files[turn.file].piece_count.is_none() {
                 return Some(turn.file);
             }
@@ -139,20 +139,20 @@ impl PbrtTable {
     }
 }
 
-/// A run of the job. Its numbers must have no gaps below the last one that has a piece.
+/// A run of the job. Numbers below the last one with a piece must not be skipped.
 #[derive(Default)]
 struct PbrtRound {
-    /// Workers that look for a piece.
+    /// Workers looking for a piece.
     looking: usize,
-    /// One more than the highest number that has a piece.
+    /// Highest number with a piece, plus one.
     end: u64,
     is_over: bool,
 }
 
-/// The scene's own file.
+/// Index of the scene's own file.
 pub(super) const MAIN: usize = 0;
 
-/// All files of a scene.
+/// Files of a scene.
 pub(super) struct PbrtLibrary<'f> {
     table: Mutex<PbrtTable>,
     opener: &'f dyn FileOpener,
@@ -163,12 +163,12 @@ pub(super) struct PbrtLibrary<'f> {
     wants_doubles: bool,
 }
 
-/// The origin of a piece.
+/// File and index of a piece.
 #[derive(Clone, Default)]
 pub(super) struct PbrtOrigin {
     pub(super) file: usize,
     pub(super) piece: u64,
-    /// Why there is no text.
+    /// Reason why there is no text.
     pub(super) failed: Option<Error>,
 }
 
@@ -177,18 +177,18 @@ impl PbrtOrigin {
         PbrtOrigin { file: 0, piece: u64::MAX, failed: None }
     }
 
-    /// Whether there is nothing to parse.
+    /// Returns whether there is nothing to parse.
     pub(super) fn is_nothing(&self) -> bool {
         self.piece == u64::MAX
     }
 }
 
-/// The state of a piece that the scene asks for.
+/// State of the piece that the scene needs next.
 pub(super) enum PbrtNext {
     Piece(FilePiece),
-    /// It was not read yet.
+    /// Not read yet.
     Wait,
-    /// The file ended.
+    /// After the last piece.
     End,
     /// The file could not be opened.
     Refused(Error),
@@ -205,7 +205,7 @@ impl<'f> PbrtLibrary<'f> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The scene's own file.
+    /// Registers the scene's own file.
     pub(super) fn add_main(&self, open: OpenFile) -> Result<usize> {
         let name = try_string(open.text.name())?;
         let file = self.add(None, Vec::new(), &name)?;
@@ -213,7 +213,7 @@ impl<'f> PbrtLibrary<'f> {
         Ok(file)
     }
 
-    /// Registers a file that is named at `at` (a piece and an event) of another one.
+    /// Registers a file referenced at `at` (piece and event) of another one.
     pub(super) fn name(&self, parent: usize, at: (u64, usize), name: &str) -> Result<usize> {
         let mut order = Vec::new();
         {
@@ -222,6 +222,7 @@ impl<'f> PbrtLibrary<'f> {
             order.try_reserve_exact(before.len() + 1)?;
             order.extend_from_slice(before);
         }
+        // Piece and event in one number, compared in this order.
         order.push(at.0 << 32 | at.1 as u64 & u64::from(u32::MAX));
         self.add(Some(parent), order, name)
     }
@@ -247,22 +248,22 @@ impl<'f> PbrtLibrary<'f> {
         Ok(number)
     }
 
-    /// The number of registered files.
+    /// Returns the number of registered files.
     pub(super) fn count(&self) -> usize {
         self.lock().files.len()
     }
 
-    /// The number of files that a file is nested in.
+    /// Returns the nesting depth of a file.
     pub(super) fn depth(&self, file: usize) -> usize {
         self.lock().files[file].order.len()
     }
 
-    /// The name of a file in messages.
+    /// Returns a file's name, for messages.
     pub(super) fn file_name(&self, file: usize) -> Arc<str> {
         self.lock().files[file].file_name.clone()
     }
 
-    /// The identity of an opened file: its path, or its name.
+    /// Returns the identity of an opened file: its path, or its name.
     pub(super) fn identity(&self, file: usize) -> PathBuf {
         let table = self.lock();
         let file = &table.files[file];
@@ -270,12 +271,12 @@ impl<'f> PbrtLibrary<'f> {
         path.unwrap_or_else(|| PathBuf::from(&*file.file_name))
     }
 
-    /// The folder of a file.
+    /// Returns the folder of a file.
     pub(super) fn folder(&self, file: usize) -> Arc<str> {
         self.lock().files[file].folder.clone()
     }
 
-    /// Whether pieces are left to be read.
+    /// Returns whether any pieces are unread.
     pub(super) fn has_more(&self) -> bool {
         self.lock().first().is_some()
     }
@@ -285,7 +286,7 @@ impl<'f> PbrtLibrary<'f> {
         let chunk_bytes = chunk_bytes.unwrap_or(self.chunk_bytes);
         let text = text.cut(chunk_bytes, self.line_bytes, PADDING).at_borders(DIRECTIVES);
         let pool = self.ahead.clone();
-        // Numbers that are parsed in advance have no doubles.
+        // Numbers parsed in advance have no doubles.
         let text = if self.wants_doubles {
             text
         } else {
@@ -300,13 +301,14 @@ impl<'f> PbrtLibrary<'f> {
         entry.reading = Some(Arc::new(PbrtReading { text, key, next: AtomicU64::new(0), in_order }));
     }
 
-    /// Opens a file that was taken out of the queue, and puts it back so that other workers read it too. Returns
-    /// whether it could be opened.
+    /// Opens a file taken from the queue and returns it to the queue for all workers; returns whether it could be
+    /// opened.
     fn open(&self, file: usize) -> bool {
         let table = self.lock();
         let parent = table.files[file].parent;
         let name = table.files[file].name.clone();
         let folder: Arc<str> = parent.map_or("".into(), |parent| table.files[parent].folder.clone());
+        // Without the lock, since opening may block.
         drop(table);
         let result = self.opener.open(&name, &folder).and_then(|open| self.check_ring(file, open));
         let result = result.and_then(|open| {
@@ -316,7 +318,7 @@ impl<'f> PbrtLibrary<'f> {
         result.map_err(|error| self.lock().files[file].refused = Some(error)).is_ok()
     }
 
-    /// A file must not include itself, directly or through others.
+    /// Fails if a file includes itself, directly or indirectly.
     fn check_ring(&self, file: usize, open: OpenFile) -> Result<OpenFile> {
         let table = self.lock();
         let mut parent = table.files[file].parent;
@@ -338,9 +340,10 @@ impl<'f> PbrtLibrary<'f> {
         self.lock().round = PbrtRound::default();
     }
 
-    /// Takes a piece as number `number` of this run; `None` if the run has no more. If a higher number has a piece, or
-    /// may get one, this number gets an empty piece.
+    /// Takes a piece as number `number` of this run; `None` at the end of the run. Returns an empty piece if a higher
+    /// number has a piece or may still get one.
     pub(super) fn take(&self, number: u64, text: &mut Text) -> Option<PbrtOrigin> {
+        // `looking` counts workers whose reads, outside the lock, may still yield a piece.
         let is_over = {
             let round = &mut self.lock().round;
             round.looking += 1;
@@ -365,7 +368,7 @@ impl<'f> PbrtLibrary<'f> {
                 let file = table.first()?;
                 let reading = table.files[file].reading.clone();
                 if reading.is_none() {
-                    // One worker opens it.
+                    // Off the queue, so that only this worker opens it.
                     table.queue.pop();
                 }
                 (file, reading)
@@ -385,6 +388,7 @@ impl<'f> PbrtLibrary<'f> {
 
     fn take_from(&self, file: usize, reading: &PbrtReading, text: &mut Text) -> Option<PbrtOrigin> {
         let (piece, taken) = if reading.text.in_order() {
+            // The lock covers the read: this source cannot be read out of order.
             let mut next = reading.in_order.lock().unwrap_or_else(PoisonError::into_inner);
             let taken = reading.text.take(*next, text);
             *next += 1;
@@ -406,7 +410,7 @@ impl<'f> PbrtLibrary<'f> {
         }
     }
 
-    /// Reads the `bytes` of a piece again, including the bytes of gaps.
+    /// Reads a piece of `bytes` again, including its gaps.
     pub(super) fn fill(&self, origin: &PbrtOrigin, text: &mut Text, bytes: u64) -> Result<()> {
         let reading = self.lock().files[origin.file].reading.clone();
         let missing = || Error::new(ErrorKind::Internal, "a file of the scene is missing; this is a bug in polyhaul");
@@ -417,17 +421,18 @@ impl<'f> PbrtLibrary<'f> {
     fn end(&self, file: usize, count: u64) {
         let mut table = self.lock();
         let entry = &mut table.files[file];
+        // Several workers may find the end, each at its own piece.
         entry.piece_count = Some(entry.piece_count.map_or(count, |earlier| earlier.min(count)));
     }
 
-    /// Keeps the content of a piece until the scene reaches it.
+    /// Stores a piece until the scene reaches it.
     pub(super) fn put(&self, origin: &PbrtOrigin, piece: FilePiece) {
         if !origin.is_nothing() {
             self.lock().files[origin.file].pieces.insert(origin.piece, piece);
         }
     }
 
-    /// The state of a piece of a file for the scene.
+    /// Returns the state of a piece, and removes it.
     pub(super) fn next(&self, file: usize, piece: u64) -> PbrtNext {
         let mut table = self.lock();
         let entry = &mut table.files[file];
@@ -456,7 +461,7 @@ impl<'f> PbrtLibrary<'f> {
     }
 }
 
-/// Whether the scene needs a file before another one: nested files come before the rest of a file.
+/// Returns whether the scene needs a file before another: nested files precede the rest of their parent.
 fn is_before(order: &[u64], other: &[u64]) -> bool {
     let mut order = order.iter();
     let mut other = other.iter();

@@ -1,4 +1,5 @@
-//! Scenes for a renderer as scenes of meshes.
+//! Converts scenes for a renderer to scenes of meshes. `drawn` substitutes other shapes for previews, `looks`
+//! materials.
 
 use crate::looks::{NameFile, PbrtLooks};
 use crate::places::{Places64, places64};
@@ -11,46 +12,45 @@ use polyhaul_model::render::{ObjectDefinition, Parameter, ParameterValues, Rende
 use polyhaul_model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
 use std::collections::{BTreeMap, HashMap};
 
-/// The result of [`flatten`].
+/// Result of [`flatten`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Flat {
     /// Meshes, objects and materials.
     pub scene: Scene,
-    /// The number of shapes that are not meshes, by class.
+    /// Number of shapes that are not meshes, by class.
     pub left_out: BTreeMap<String, u64>,
-    /// The number of uses of textures by materials and shapes that MTL cannot express, by description: `checkerboard as
+    /// Number of uses of textures by materials and shapes that MTL cannot represent, by description: `checkerboard as
     /// reflectance`. A material shared by several shapes counts once.
     pub left_out_textures: BTreeMap<String, u64>,
-    /// The number of classes and parameters of materials that MTL cannot express, by description.
+    /// Number of classes and parameters of materials that MTL cannot represent, by description.
     pub left_out_properties: BTreeMap<String, u64>,
-    /// The number of shapes' arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or uvs whose
-    /// number differs from the number of points.
+    /// Number of shape arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or UVs whose count
+    /// differs from the number of points.
     pub left_out_arrays: BTreeMap<String, u64>,
-    /// The number of subdivision surfaces that were replaced by their control meshes.
+    /// Number of subdivision surfaces replaced by their control meshes.
     pub subdivided: u64,
 }
 
-/// Makes meshes, objects and materials from a scene for a renderer; `meshes` are its loaded mesh files.
+/// Converts a scene for a renderer to meshes, objects and materials; `meshes` are its loaded mesh files.
 ///
-/// Each shape that is a mesh becomes a mesh: `trianglemesh` unchanged, `bilinearmesh` as quads, `plymesh` if it was
-/// loaded, `loopsubdiv` as its control mesh. Each becomes an object with a transform, plus one for each instance, which
-/// shares the mesh: objects have the names of their classes or definitions. With [`Instances::Once`] each definition
-/// appears once instead, whether used or not, and instances do not. All other shapes are dropped and counted. Moving
-/// shapes are placed where they are when the shutter opens. Reversed orientation flips faces.
+/// Shapes that are meshes are converted: `trianglemesh` unchanged, `bilinearmesh` to quads, `plymesh` if it was loaded,
+/// `loopsubdiv` to its control mesh. Each becomes an object with a transform, plus one per instance that shares the
+/// mesh; objects are named after their classes or definitions. With [`Instances::Once`], each definition appears once
+/// instead, used or not, and instances are ignored. All other shapes are dropped and counted. Moving shapes use their
+/// transform at the start of the shutter interval. Reversed orientation flips faces.
 ///
-/// Of materials, `reflectance`, `roughness`, `eta` and metals are converted, with textures that are images, including
-/// normals, displacement and the shapes' `alpha`. The names of image files stay as in the scene.
-///
+/// Materials keep `reflectance`, `roughness`, `eta` and metals, with image textures, including normal and displacement
+/// maps and the shapes' `alpha`. Image file names are not changed.
 /// # Errors
-/// [`ErrorKind::Limit`] if instances become more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`], and
-/// [`ErrorKind::Usage`] for a mesh whose indices are out of range.
+/// [`ErrorKind::Limit`] if instances expand to more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`],
+/// and [`ErrorKind::Usage`] for meshes with indices out of range.
 pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances, limits: &Limits) -> Result<Flat> {
     flatten_named(render, meshes, instances, limits, &mut |_, _| Ok(None))
 }
 
-/// The same; `name_of` may rename each image file, given the folder of the file that names it, relative to the scene's,
-/// and the name.
+/// Like [`flatten`], but `name_of` may rename image files. It gets the folder of the file that refers to the image,
+/// relative to the scene's, and the name.
 pub fn flatten_named(
     render: &Render,
     meshes: Vec<Mesh>,
@@ -71,7 +71,7 @@ pub fn flatten_named(
     flat.finish()
 }
 
-/// Checks that expanding the instances of a scene into separate objects or shapes does not exceed the limit.
+/// Fails if expanding a scene's instances into separate objects or shapes would exceed the limit.
 pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
     let shapes = |object: usize| render.objects.get(object).map_or(0, |object| object.shapes.len() as u64);
     let count = render.instances().fold(0, |sum: u64, instance| sum.saturating_add(shapes(instance.object)));
@@ -82,8 +82,7 @@ pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
     }
 }
 
-/// Checks that the elements of meshes shown repeatedly by a scene's objects do not exceed the limit, counted once per
-/// use. A mesh shown once does not count.
+/// Fails if the elements of instanced meshes exceed the limit, counted once per use. Meshes used once do not count.
 pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
     let mut uses: Vec<u64> = Vec::new();
     uses.try_reserve_exact(scene.meshes.len())?;
@@ -119,17 +118,17 @@ pub(super) struct Flattener<'a> {
     pub(super) flat: Flat,
     mesh_of_shape: Vec<Option<usize>>,
     looks: PbrtLooks<'a>,
-    /// The materials of area lights, if shapes that emit light have one.
+    /// Materials of area lights; `None` if emission is not shown.
     lights: Option<HashMap<u32, usize>>,
 }
 
-/// The substitute for a shape that is not a mesh.
+/// Substitute for a shape that is not a mesh.
 pub(super) enum ShapeSubstitute {
     /// A mesh.
     Mesh(Box<Mesh>),
-    /// The mesh of an earlier shape with this index.
+    /// The mesh of an earlier shape, by index.
     Same(usize),
-    /// Nothing: it is a part of another shape's mesh.
+    /// No mesh: another shape's mesh contains it.
     Elsewhere,
 }
 
@@ -140,14 +139,14 @@ impl<'a> Flattener<'a> {
         Ok(Flattener { render, places, flat: Flat::default(), mesh_of_shape: Vec::new(), looks, lights: None })
     }
 
-    /// Makes the mesh of each shape that is a mesh or has a substitute.
+    /// Creates the mesh of each shape that is a mesh or has a substitute.
     pub(super) fn meshes(
         &mut self,
         mut loaded: Vec<Mesh>,
         mut substitute: impl FnMut(&Shape<'a>) -> Result<Option<ShapeSubstitute>>,
     ) -> Result<()> {
         self.mesh_of_shape.try_reserve_exact(self.render.shape_count())?;
-        // Shapes that name the same file share a mesh, unless their orientations differ.
+        // Shapes that reference the same file share a mesh, unless their orientations differ.
         let mut number_of: HashMap<(usize, bool), usize> = HashMap::new();
         for shape in self.render.shapes() {
             let reverse = shape.state().is_some_and(|state| state.reverse_orientation);
@@ -247,7 +246,7 @@ impl<'a> Flattener<'a> {
         Ok(self.flat)
     }
 
-    /// From now on, shapes that emit light have a material with their light's color.
+    /// Shows emitting shapes in the color of their light from now on.
     pub(super) fn show_lights(&mut self) {
         self.lights = Some(HashMap::new());
     }
@@ -265,7 +264,7 @@ impl<'a> Flattener<'a> {
             Some(ParameterValues::Floats(&[r, g, b])) => [r, g, b],
             _ => [1.0; 3],
         };
-        // Scaled to the full brightness of a picture.
+        // Normalized to full brightness for the preview.
         let brightest = color.into_iter().fold(f32::MIN_POSITIVE, f32::max);
         let color = Color::Rgb(color.map(|channel| (channel / brightest).clamp(0.0, 1.0)));
         let material = Material { emission: Some(color), ..Material::default() };
@@ -294,7 +293,7 @@ impl<'a> Flattener<'a> {
     }
 }
 
-/// Adds one to the count of this name.
+/// Increments the count of a name.
 fn count(counts: &mut BTreeMap<String, u64>, name: &str) -> Result<()> {
     match counts.get_mut(name) {
         Some(count) => *count += 1,
@@ -303,7 +302,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a mesh with this many points cannot store an array of its shape.
+/// Returns whether a mesh with `points` points cannot store an array of its shape.
 fn is_lost(parameter: &Parameter<'_>, points: usize) -> bool {
     match parameter.name {
         "uv" => parameter.values.rows::<2>().is_none_or(|uvs| uvs.len() != points),
@@ -313,7 +312,7 @@ fn is_lost(parameter: &Parameter<'_>, points: usize) -> bool {
     }
 }
 
-/// A mesh with the same arrays, which are not copied.
+/// Clones a mesh without copying its arrays.
 fn shared(mesh: &mut Mesh) -> Mesh {
     mesh.positions.share();
     mesh.colors.share();
@@ -324,7 +323,7 @@ fn shared(mesh: &mut Mesh) -> Mesh {
     mesh.clone()
 }
 
-/// The mesh of a shape's arrays.
+/// Creates the mesh of a shape's own arrays; `None` for other classes.
 fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     let quads = match shape.class() {
         "trianglemesh" | "loopsubdiv" => false,
@@ -341,10 +340,12 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     match indices {
         Some(ParameterValues::Integers(indices)) => {
             corners.try_reserve_exact(indices.len())?;
+            // Negative indices become large, and fail the check below.
             corners.extend(indices.iter().map(|&index| index as u32));
         }
         _ => corners.extend(0..points.len().min(width) as u32),
     }
+    // Drops an incomplete last face.
     corners.truncate(corners.len() / width * width);
     if corners.iter().any(|&corner| corner as usize >= points.len()) {
         let message = format!(
@@ -356,7 +357,7 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if quads {
-        // pbrt stores the corners of a patch row by row, meshes around the face.
+        // pbrt orders the corners of a patch row by row, meshes around the face.
         corners.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut offsets = Vec::new();
@@ -386,7 +387,7 @@ fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
     try_copy(values, "an array").map(Array::from)
 }
 
-/// Reverses the corners of every face; the first one stays.
+/// Reverses the winding of every face; the first corner stays.
 fn reverse_faces(mesh: &mut Mesh) -> Result<()> {
     let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
     for stream in [corner_positions, corner_uvs, corner_normals] {

@@ -1,13 +1,13 @@
-//! Moves the meshes of files that shapes name into the scene itself.
+//! Replaces mesh files that shapes reference by arrays in the scene. The caller reads the files.
 
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_model::error::{Result, try_copy, try_push, try_string};
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Render};
 use polyhaul_model::{Domain, Elements, Mesh};
 
-/// Turns shapes whose meshes were read from files into shapes with their own arrays: a `trianglemesh`, or a
-/// `bilinearmesh` if all faces have four corners. Returns how many stay unchanged: those with faces of several sizes,
-/// and those with displacement, which only `plymesh` supports.
+/// Replaces each shape whose mesh was read from a file by a shape with its own arrays: a `trianglemesh`, or a
+/// `bilinearmesh` if all faces are quads. Returns how many stay unchanged, because their faces have mixed sizes, or
+/// because they use displacement, which only `plymesh` supports.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -37,7 +37,7 @@ pub fn inline_meshes(render: &mut Render, meshes: &[Mesh]) -> Result<u64> {
     Ok(count)
 }
 
-/// A mesh as a shape; `None` if no class supports its faces.
+/// Converts a mesh to the class and arrays of a shape; `None` if no class supports its faces.
 fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
     let Elements { offsets, corner_positions, .. } = &mesh.faces;
     let is_each = |size| offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == size);
@@ -51,7 +51,7 @@ fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
     indices.try_reserve_exact(corner_positions.len())?;
     indices.extend(corner_positions.iter().map(|&index| index as i32));
     if class == "bilinearmesh" {
-        // pbrt stores the corners of a patch row by row, meshes around the face.
+        // pbrt orders the corners of a patch row by row, meshes around the face.
         indices.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut given = vec![(ParameterType::Integer, "indices", GivenValues::Integers(indices))];
@@ -77,7 +77,7 @@ fn floats(values: &[f32]) -> Result<GivenValues> {
 /// A parameter with an owned name.
 type OwnedParameter = (ParameterType, String, GivenValues);
 
-/// A shape's parameters except for its file; `None` if another class would not support them.
+/// Copies a shape's parameters except its file; `None` if another class would not support them.
 fn other_parameters(render: &Render, shape: usize) -> Result<Option<Vec<OwnedParameter>>> {
     let mut others = Vec::new();
     let parameters = render.shape(shape).into_iter().flat_map(|shape| shape.parameters().iter());

@@ -1,7 +1,7 @@
-//! Scenes for a renderer without instances: their objects are moved into the scene itself.
+//! Expands instances: moves the shapes of their definitions into the scene.
 //!
-//! Shapes are not copied but referenced again: shapes of an instance share their parameters, so the arrays stay
-//! unchanged. The transform of each is a node of the tree of transforms. `flatten` converts such a scene to meshes.
+//! Shapes are not copied: those of an instance share their parameters, and only get a node in the transform tree.
+//! `flatten` converts scenes to meshes instead.
 
 use crate::flatten::check_objects;
 use crate::places::{Places64, places64};
@@ -15,13 +15,13 @@ use std::collections::HashMap;
 
 /// Replaces instances by the shapes of their definitions, and removes definitions and instances.
 ///
-/// With [`Instances::Flatten`] the shapes of a definition follow all others, once for each instance in their order,
-/// under the instance's transform. With [`Instances::Once`] they stay where they are, each once, as defined.
-/// [`Instances::Auto`] changes nothing. Shapes of definitions emit no light: pbrt ignores that of instances too.
+/// With [`Instances::Flatten`], the shapes of definitions follow all others, once per instance in order, under the
+/// instance's transform. With [`Instances::Once`], they stay where they are, each once, as defined. Other values change
+/// nothing. Shapes of definitions do not emit light, since pbrt ignores emission in instances too.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] if instances become more shapes than
-/// [`Limits::instanced_objects`], or there would be 2^32 shapes or transforms.
+/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] if instances expand to more shapes than
+/// [`Limits::instanced_objects`], or to 2^32 shapes or transforms.
 pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Result<()> {
     match instances {
         Instances::Auto | Instances::Gpu | Instances::Nodes => return Ok(()),
@@ -40,7 +40,7 @@ pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Res
     expanded.apply(render)
 }
 
-/// The new shapes and nodes.
+/// New shapes and nodes.
 #[derive(Default)]
 struct Expanded {
     shapes: Vec<StoredShape>,
@@ -48,7 +48,7 @@ struct Expanded {
     meshes: Vec<(u32, u32)>,
     states: Vec<polyhaul_model::render::ShapeState>,
     nodes: Vec<Node>,
-    /// The numbers of the nodes, 16 each.
+    /// Matrices of the nodes, 16 numbers each.
     numbers: Vec<f64>,
 }
 
@@ -56,11 +56,11 @@ struct Expander<'a> {
     render: &'a Render,
     places: Places64,
     expanded: Expanded,
-    /// By state of a shape that emits light: the same state without the light.
+    /// By state with an area light: the same state without it.
     dark: HashMap<u32, u32>,
-    /// By transform of a definition's shape: the offset of its matrix among the numbers.
+    /// By transform of a shape in a definition: the offset of its matrix in the numbers.
     matrices: HashMap<u32, u32>,
-    /// The last node that was created for a shape, and its arguments.
+    /// Last node created for a shape, and its arguments.
     last: Option<([u32; 2], Transform)>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Expander<'a> {
         Ok(Expander { render, places, expanded: Expanded::default(), dark, matrices, last: None })
     }
 
-    /// Adds states without light for the shapes of definitions that emit light.
+    /// Adds states without area lights for emitting shapes of definitions.
     fn dim(&mut self) -> Result<()> {
         for object in &self.render.objects {
             for shape in self.render.shapes.get(object.shapes.clone()).unwrap_or_default() {
@@ -90,11 +90,12 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Adds all shapes in their order, each once.
+    /// Adds all shapes in order, each once.
     fn all_once(&mut self) -> Result<()> {
         let mut defined = self.render.world_shapes().into_iter().peekable();
         for index in 0..self.render.shape_count() {
             while defined.next_if(|world| world.end <= index).is_some() {}
+            // Ranges and shapes are both ascending, so a single pass suffices.
             let is_defined = defined.peek().is_none_or(|world| !world.contains(&index));
             self.shape(index, None, is_defined)?;
         }
@@ -130,6 +131,7 @@ impl<'a> Expander<'a> {
             None => motion,
             Some(place) => {
                 let start = self.under(place.start, motion.start)?;
+                // A still shape in a still instance needs only one node.
                 let is_still = !place.is_animated() && !motion.is_animated();
                 let end = if is_still { start } else { self.under(place.end, motion.end)? };
                 Motion { start, end }
@@ -148,8 +150,8 @@ impl<'a> Expander<'a> {
         try_push(&mut self.expanded.shapes, StoredShape { state, transform: start.0, ..stored }, "shapes")
     }
 
-    /// A node for a shape of a definition under an instance. Many shapes share transforms: each matrix is stored once,
-    /// and the last node is reused.
+    /// Creates a node for a shape of a definition under an instance. Shapes often share transforms, so each matrix is
+    /// stored once, and the last node is reused.
     fn under(&mut self, place: Transform, shape: Transform) -> Result<Transform> {
         if shape == Transform::IDENTITY {
             return Ok(place);
@@ -172,12 +174,12 @@ impl<'a> Expander<'a> {
         Ok(node)
     }
 
-    /// A node for the step of a single instance.
+    /// Creates a node for the step of an instance.
     fn step(&mut self, parent: Transform, step: &Step) -> Result<Transform> {
         let (parent, kind, numbers) = match *step {
             Step::Replace(numbers) => (Transform::IDENTITY, StepKind::ReplaceAll, numbers),
             Step::Concat(numbers) => (parent, StepKind::ConcatAll, numbers),
-            // Instances have only matrices.
+            // Instances only have matrices.
             _ => return Ok(parent),
         };
         let at = self.numbers(numbers)?;
@@ -195,6 +197,7 @@ impl<'a> Expander<'a> {
         let number = self.render.nodes.len() + self.expanded.nodes.len();
         let number = u32::try_from(number).ok();
         let number = number.filter(|&number| number < u32::MAX).ok_or_else(too_many)?;
+        // `apply` appends the segment with the numbers of all nodes.
         let segment = self.render.segments.len() as u32;
         try_push(&mut self.expanded.nodes, Node { parent: parent.0, step, segment, at }, "transforms")?;
         Ok(Transform(number))
@@ -202,7 +205,7 @@ impl<'a> Expander<'a> {
 }
 
 impl Expanded {
-    /// Replaces the scene's shapes and nodes.
+    /// Replaces the shapes and nodes of the scene.
     fn apply(self, render: &mut Render) -> Result<()> {
         let doubles = self.numbers.into();
         try_push(&mut render.segments, Segment { doubles, ..Segment::default() }, "transforms")?;

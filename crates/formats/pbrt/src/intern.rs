@@ -1,21 +1,21 @@
-//! The distinct strings of a piece of text, numbered by first appearance.
+//! Interns the strings of a piece of text, numbered by first appearance.
 
 use polyhaul_model::error::{Error, Result, try_push};
 
-/// Strings, each once.
+/// Distinct strings.
 #[derive(Default)]
 pub(super) struct PbrtNames {
     bytes: Vec<u8>,
-    /// The end of each string, which starts at the end of the previous one.
+    /// End of each string, which starts at the end of the previous one.
     ends: Vec<u32>,
     table: Vec<InternSlot>,
 }
 
-/// A slot of the hash table.
+/// Slot of the hash table.
 #[derive(Clone, Copy, Default)]
 struct InternSlot {
     key: u64,
-    /// The string's number, plus one; 0 for none.
+    /// Index of the string, plus one; 0 if the slot is free.
     number: u32,
 }
 
@@ -33,20 +33,21 @@ impl PbrtNames {
         self.ends.len()
     }
 
-    /// A string.
+    /// Returns a string by number.
     pub(super) fn get(&self, number: u32) -> &[u8] {
         let end = self.ends.get(number as usize).map_or(0, |&end| end as usize);
         let start = (number as usize).checked_sub(1).and_then(|at| self.ends.get(at)).map_or(0, |&end| end as usize);
         self.bytes.get(start..end).unwrap_or_default()
     }
 
-    /// The number of a string.
+    /// Returns the number of a string, which is added if it is new.
     #[inline]
     pub(super) fn number(&mut self, text: &[u8]) -> Result<u32> {
-        // The table is at most half full, so that every search ends at a free slot.
+        // The table is at most half full, so every search ends at a free slot.
         let key = key(text);
         if !self.table.is_empty() {
             let mask = self.table.len() - 1;
+            // The multiplication mixes upward, so the upper bits are the best index.
             let mut at = (key >> 32) as usize & mask;
             loop {
                 let slot = self.table[at];
@@ -96,7 +97,7 @@ impl PbrtNames {
     }
 }
 
-/// Whether two strings are equal. Up to 16 bytes, the first and the last eight cover all of them.
+/// Compares two strings. For 8 to 16 bytes, the first and the last eight cover all of them.
 #[inline]
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     if let Some(first_a) = a.first_chunk::<8>()
@@ -109,7 +110,7 @@ pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
 
-/// Mixes a string into 64 bits.
+/// Hashes a string to 64 bits.
 #[inline]
 fn key(text: &[u8]) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -1,23 +1,23 @@
-//! The classes and parameters that pbrt-v4 has, for validation.
+//! Lists the classes and parameters of pbrt-v4, for validation.
 //!
-//! They are those that its sources ask for (src/pbrt of mmp/pbrt-v4 at 5f7a606): pbrt stops at any other. Parameters
-//! are listed by kind, not by class. Names that only older versions have are in [`super::versions`].
+//! Source: the names that its code queries (src/pbrt of mmp/pbrt-v4 at 5f7a606); pbrt stops at any other. Parameters
+//! are listed by kind of entity, not by class. Names of older versions are in [`super::versions`].
 
 use super::versions::PbrtKind;
 
-/// The names of a kind of entities.
+/// Names for one kind of entity.
 struct KnownNames {
     kind: PbrtKind,
     classes: &'static [&'static str],
     parameters: &'static [&'static str],
 }
 
-/// Whether pbrt-v4 has a class.
+/// Returns whether pbrt-v4 has a class.
 pub(super) fn is_class(kind: PbrtKind, class: &str) -> bool {
     NAMES.iter().any(|names| names.kind == kind && names.classes.contains(&class))
 }
 
-/// Whether pbrt-v4 has a parameter of any class of a kind.
+/// Returns whether pbrt-v4 has a parameter in any class of a kind.
 pub(super) fn is_parameter(kind: PbrtKind, name: &str) -> bool {
     NAMES.iter().any(|names| names.kind == kind && names.parameters.contains(&name))
 }

@@ -1,4 +1,4 @@
-//! The tokens of a piece of text: words, strings, brackets, and runs of numbers. Directives are recognized in `parse`.
+//! Splits a piece of text into tokens: words, strings, brackets, and runs of numbers. `parse` recognizes directives.
 
 use super::ahead::{AheadNumbers, NUMBER_BYTES};
 use super::event::{PbrtComplaint, Spot};
@@ -12,9 +12,9 @@ use polyhaul_text::parse::list::{self, ListStop, Lists, ends_token};
 use polyhaul_text::parse::positions::DigitLoss;
 use std::cell::Cell;
 
-/// Reads text from start to end.
+/// Reads text sequentially.
 pub(super) struct Lexer<'a> {
-    /// The text with padding around it; the byte after it is white space.
+    /// Text with padding around it; the byte after the text is white space.
     padded: &'a [u8],
     start: usize,
     end: usize,
@@ -23,15 +23,15 @@ pub(super) struct Lexer<'a> {
     pub(super) at: usize,
     lines: u32,
     line_start: usize,
-    /// The last string, if it has escapes.
+    /// Decoded content of the last string with escapes.
     decoded: Vec<u8>,
-    /// Numbers that were parsed in advance and are not in the text, the last ones first.
+    /// Numbers parsed in advance, which are not in the text; the last ones first.
     gaps: Vec<Gap>,
-    /// Whether any of them turned out not to be part of a list of numbers.
+    /// Whether any of them turned out not to be list elements.
     missed: bool,
 }
 
-/// The kind of the next token.
+/// Kind of the next token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtToken {
     End,
@@ -41,7 +41,7 @@ pub(super) enum PbrtToken {
     Word,
 }
 
-/// A position and a length.
+/// Position and length of a token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenMark {
     pub(super) at: usize,
@@ -49,7 +49,7 @@ pub(super) struct TokenMark {
     pub(super) spot: Spot,
 }
 
-/// The start of a list that may be read again.
+/// Start of a list that may be read again.
 #[derive(Clone, Copy)]
 pub(super) struct ListBookmark {
     at: usize,
@@ -58,7 +58,7 @@ pub(super) struct ListBookmark {
     gaps: usize,
 }
 
-/// An error in a token, or one of the machine.
+/// A syntax error, or an error such as running out of memory.
 pub(super) enum PbrtFault {
     Broken(Box<PbrtComplaint>),
     Error(Error),
@@ -70,11 +70,11 @@ impl From<Error> for PbrtFault {
     }
 }
 
-/// The result of parsing.
+/// Result of parsing.
 pub(super) type PbrtParse<T> = std::result::Result<T, PbrtFault>;
 
 impl<'a> Lexer<'a> {
-    /// The tokens of `text`, which lacks the numbers of `gaps`.
+    /// Creates a lexer for `text`, from which the numbers of `gaps` are missing.
     pub(super) fn new(text: &'a Text, mut gaps: Vec<Gap>, level: Level) -> Lexer<'a> {
         gaps.reverse();
         let padded = text.padded();
@@ -94,7 +94,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether numbers were parsed in advance that are not part of a list.
+    /// Returns whether numbers parsed in advance were not list elements.
     pub(super) fn has_missed(&self) -> bool {
         self.missed || !self.gaps.is_empty()
     }
@@ -104,14 +104,14 @@ impl<'a> Lexer<'a> {
         self.padded.get(self.at).copied().unwrap_or(b'\n')
     }
 
-    /// The position of the next token.
+    /// Returns the position of the next token.
     #[inline]
     pub(super) fn spot(&self) -> Spot {
         Spot { line: self.lines, column: self.at.wrapping_sub(self.line_start) as u32 }
     }
 
-    /// The mark of a value in the list of a parameter, of the directive that starts at `directive` and ends here. Falls
-    /// back to the directive. A text without some of its numbers is parsed once more as a whole if it has a fault.
+    /// Finds a value in a parameter's list, within the directive that starts at `directive` and ends here; falls back
+    /// to the directive itself. Text with gaps needs no search: it is parsed again as a whole after a fault.
     #[cold]
     pub(super) fn value_mark(&self, directive: TokenMark, parameter: &[u8], index: usize) -> TokenMark {
         let mut tokens = Lexer {
@@ -150,15 +150,15 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A mark for the next `len` bytes.
+    /// Marks the next `len` bytes.
     pub(super) fn mark(&self, len: usize) -> TokenMark {
         TokenMark { at: self.at, len, spot: self.spot() }
     }
 
-    /// Skips white space and comments; returns the kind of the next token.
+    /// Skips white space and comments; returns the kind of the next token without consuming it.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> PbrtToken {
-        // Most tokens follow directly, or after one blank.
+        // Most tokens follow immediately or after a single blank.
         self.at += usize::from(self.byte() == b' ');
         match self.byte() {
             b'"' => self.unless_end(PbrtToken::String),
@@ -179,7 +179,8 @@ impl<'a> Lexer<'a> {
                     self.lines += 1;
                     self.line_start = self.at;
                     let next = self.padded.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
-                    // Indentation, up to eight blanks at once: the first byte that is not a blank has a bit set.
+                    // Skips up to eight blanks of indentation at once: the XOR is nonzero in the first byte that is not
+                    // a blank.
                     let indent = next.map_or(0, |eight| (u64::from_le_bytes(*eight) ^ (ONES * 0x20)).trailing_zeros());
                     self.at += indent as usize / 8;
                 }
@@ -206,7 +207,7 @@ impl<'a> Lexer<'a> {
         PbrtToken::End
     }
 
-    /// The next word, which is not consumed.
+    /// Returns the next word without consuming it.
     #[inline]
     pub(super) fn word(&self) -> &'a [u8] {
         let rest = &self.padded[self.at..self.end];
@@ -217,13 +218,13 @@ impl<'a> Lexer<'a> {
         &rest[..size]
     }
 
-    /// The next two bytes.
+    /// Returns the next two bytes.
     #[inline]
     pub(super) fn pair(&self) -> [u8; 2] {
         self.padded.get(self.at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
     }
 
-    /// Takes the only number of a list that ends after it, if it is plain.
+    /// Consumes a plain number and the bracket that closes its list, if the number is the only element.
     #[inline]
     pub(super) fn only_float(&mut self) -> Option<f32> {
         let word = self.word();
@@ -235,19 +236,19 @@ impl<'a> Lexer<'a> {
         Some(value)
     }
 
-    /// The nearest f32 of the next word.
+    /// Parses the next word as the nearest `f32`.
     #[inline]
     pub(super) fn float(&self, word: &[u8]) -> Option<f32> {
         self.lists.f32_until(self.at + word.len()).or_else(|| list::f32(word))
     }
 
-    /// Passes bytes without line ends.
+    /// Skips bytes without line ends.
     #[inline]
     pub(super) fn pass(&mut self, count: usize) {
         self.at += count;
     }
 
-    /// The mark of the next token.
+    /// Marks the next token.
     pub(super) fn token_mark(&mut self) -> TokenMark {
         let len = match self.peek() {
             PbrtToken::End => 0,
@@ -262,7 +263,7 @@ impl<'a> Lexer<'a> {
         self.mark(len)
     }
 
-    /// Takes the next token, which is a string: its text, without quotes and escapes.
+    /// Consumes the next token, a string; returns its text without quotes and escapes.
     #[inline]
     pub(super) fn string(&mut self) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
@@ -277,7 +278,7 @@ impl<'a> Lexer<'a> {
         self.odd_string(size)
     }
 
-    /// A string with an escape, or without an end.
+    /// Consumes a string with escapes, or fails if it is unterminated.
     fn odd_string(&mut self, plain: usize) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
         let mut decoded = std::mem::take(&mut self.decoded);
@@ -331,16 +332,16 @@ impl<'a> Lexer<'a> {
         fault
     }
 
-    /// Takes numbers up to the first other token; `true` if this token is a number out of range.
+    /// Consumes numbers up to any other token; returns `true` if that token is a number out of range.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
         while self.take_gap(out, Lists::f32s, AheadNumbers::floats)? {}
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
     }
 
-    /// Like [`Lexer::floats`], for coordinates: adds what they lose as floats.
+    /// Like [`Lexer::floats`], for coordinates: adds the precision lost as floats to `loss`.
     pub(super) fn coordinates(&mut self, out: &mut Vec<f32>, loss: &mut DigitLoss) -> PbrtParse<bool> {
-        // Two closures use the loss, one after the other.
+        // A cell, because both closures update the sum.
         let sum = Cell::new(*loss);
         let parse = |lists: &mut Lists<'a>, at: usize, out: &mut Vec<f32>| {
             let mut digits = sum.get();
@@ -352,7 +353,7 @@ impl<'a> Lexer<'a> {
             let mut digits = sum.get();
             digits.extend(numbers.loss());
             sum.set(digits);
-            // Their digits are in the text alone.
+            // Short numbers that may lose digits are decided by their text, which a gap does not have.
             Ok(numbers.floats(out, later)? && numbers.loss().short == 0)
         };
         while self.take_gap(out, parse, append)? {}
@@ -361,19 +362,19 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Like [`Lexer::floats`], for the nearest doubles, in a text without gaps.
+    /// Like [`Lexer::floats`], for the nearest doubles; the text must not have gaps.
     pub(super) fn exact(&mut self, out: &mut Vec<f64>) -> PbrtParse<bool> {
         let stop = self.lists.exact(self.at, out);
         self.stopped(stop)
     }
 
-    /// The place of the next token.
+    /// Returns the position of the next token, for [`Lexer::return_to`].
     pub(super) fn bookmark(&self) -> ListBookmark {
         ListBookmark { at: self.at, lines: self.lines, line_start: self.line_start, gaps: self.gaps.len() }
     }
 
-    /// Returns to an earlier token, unless numbers after it were parsed in advance: these are missed then, and the
-    /// result is `false`.
+    /// Returns to a bookmark. If numbers parsed in advance were consumed since, marks them as missed and returns
+    /// `false`.
     pub(super) fn return_to(&mut self, bookmark: ListBookmark) -> bool {
         let ListBookmark { at, lines, line_start, gaps } = bookmark;
         if self.gaps.len() < gaps {
@@ -391,7 +392,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Takes the next numbers, if there are 16.
+    /// Consumes the next 16 numbers, if there are as many.
     #[inline]
     pub(super) fn matrix(&mut self) -> Option<[f64; 16]> {
         let (numbers, at) = self.lists.matrix(self.at)?;
@@ -405,7 +406,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Takes numbers up to the next gap, and the numbers of the gap; `false` if this list has no gap.
+    /// Consumes numbers up to the next gap, and the numbers of the gap; returns `false` if the list has no gap.
     #[inline]
     fn take_gap<T: Copy>(
         &mut self,
@@ -423,7 +424,7 @@ impl<'a> Lexer<'a> {
             let stop = parse(&mut before, self.at, out).ok_or_else(|| Error::memory("values"))?;
             self.pass_to(stop.offset.min(at - 1));
             if stop.offset < at - 1 {
-                // The list ends before it, or has a comment.
+                // The list ends before the gap, or contains a comment.
                 return Ok(false);
             }
             self.pass_to(at);
@@ -431,13 +432,14 @@ impl<'a> Lexer<'a> {
         let Some(gap) = self.gaps.pop() else { return Ok(false) };
         let Ok(numbers) = gap.values.downcast::<AheadNumbers>() else { return Ok(false) };
         self.lines += numbers.lines;
+        // The gap counts toward the column, although its bytes are not in the text.
         let before = if numbers.lines > 0 { numbers.tail } else { self.at.wrapping_sub(self.line_start) + gap.bytes };
         self.line_start = self.at.wrapping_sub(before);
         self.missed |= !append(&numbers, out, self.later())?;
         Ok(true)
     }
 
-    /// The approximate number of numbers that follow in this list and others of its directive.
+    /// Estimates how many numbers follow in this list and in others of its directive.
     fn later(&self) -> usize {
         let gaps = self.gaps.iter().filter_map(|gap| gap.values.downcast_ref::<AheadNumbers>());
         gaps.map(|numbers| numbers.len()).sum::<usize>() + (self.end - self.at) / NUMBER_BYTES
@@ -459,7 +461,7 @@ impl<'a> Lexer<'a> {
         self.at = to;
     }
 
-    /// A fault at a token.
+    /// Creates a syntax error at a token.
     pub(super) fn fault(&self, mark: TokenMark, code: &'static str, message: String) -> PbrtFault {
         PbrtFault::Broken(Box::new(PbrtComplaint {
             weight: Weight::Broken,
@@ -483,7 +485,7 @@ impl<'a> Lexer<'a> {
         self.at += memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    /// The end of the text: how many lines ended, and the length of the rest after the last one.
+    /// Returns the end of the text: the number of line ends, and the length of the text after the last one.
     pub(super) fn end(&mut self) -> Result<Spot> {
         let rest = &self.padded[self.at..self.end];
         if let Some(last) = memrchr(b'\n', rest) {
@@ -498,20 +500,20 @@ impl<'a> Lexer<'a> {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = ONES << 7;
 
-/// The top bit of the first byte below `limit` (at most 128), and perhaps of later bytes: a borrow of the subtraction
-/// only moves upward, so the lowest bit is right. Bytes of 128 and more never count.
+/// Sets the top bit of the first byte below `limit` (at most 128), and perhaps of later bytes: borrows only propagate
+/// upward, so the lowest bit is correct. Bytes of 128 and more never match.
 #[inline(always)]
 fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(limit)) & !word & TOPS
 }
 
-/// The top bit of the first byte that equals `byte`, and perhaps of later bytes; see [`below`].
+/// Sets the top bit of the first byte equal to `byte`, and perhaps of later bytes; see [`below`].
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
 }
 
-/// How many bytes precede the first for which `find` has a bit. The bytes after the last eight are not searched.
+/// Returns the number of bytes before the first with a bit in `find`. Bytes after the last whole word are not searched.
 #[inline(always)]
 fn skip_plain(text: &[u8], find: impl Fn(u64) -> u64) -> usize {
     let mut size = 0;

@@ -1,22 +1,23 @@
-//! pbrt-v4: reading and writing scenes for a renderer.
+//! Reads and writes pbrt-v4 scenes, as [`polyhaul_model::render`] scenes for a renderer.
 //!
-//! Format: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where the documentation is
-//! silent.
+//! Sources: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where the documentation is
+//! silent. Nothing is rendered, and files are opened by the caller.
 //!
-//! A file is split where directives start (`borders`). Its pieces are parsed in parallel (`parse`) into events and a
+//! A file is split where directives start (`borders`). The pieces are parsed in parallel (`parse`) into events and a
 //! segment of values, which becomes part of the model unchanged. The events are then processed in scene order, through
-//! Includes and Imports, by the worker that has the next piece (`resolve`). `reader` is the job; its caller opens
-//! files.
+//! Includes and Imports, by the worker with the next piece (`resolve`). `reader` is the job; `writer` writes scenes.
 //!
-//! Behavior of pbrt-v4 that its documentation does not describe, and how it is handled here:
+//! Undocumented behavior of pbrt-v4, and how it is handled here:
 //!
-//! - A word that starts with a capital starts a directive, wherever it is. So an unclosed list is reported at its
-//!   start, and pieces can be parsed without the text before them.
+//! - A word that starts with a capital starts a directive, wherever it is. An unclosed list is therefore reported at
+//!   its start, and pieces can be parsed without the preceding text.
 //! - A string ends on its line; lines end with LF or CR.
 //! - The syntax of older versions of pbrt (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`,
-//!   quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is accepted, with a warning.
-//!   Their directives are errors, their classes a warning, which explain how to upgrade the scene (`versions`).
-//! - A name is looked up in the folder of the scene, as pbrt does, and then in the folder of the file that names it.
+//!   quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn`, it is accepted with a warning.
+//!   Directives of older versions are errors and their classes warnings; both explain how to upgrade the scene
+//!   (`versions`).
+//! - A file name is resolved in the folder of the scene, as in pbrt, and then in the folder of the file that contains
+//!   it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -49,7 +50,7 @@ pub use files::{FileOpener, OpenFile};
 pub use reader::read;
 pub use resolve::{MeshUse, Pbrt};
 
-/// Whether a text starts like a pbrt scene: with a directive, after any comments.
+/// Returns whether text starts like a pbrt scene: with a directive, after any comments.
 pub fn looks_like_scene(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();

@@ -1,14 +1,13 @@
-//! Materials of a scene for a renderer as materials of MTL, with the images that MTL can name.
+//! Converts materials of scenes for a renderer to MTL, with the images that MTL can reference.
 //!
-//! - `reflectance` becomes `Kd`, or `map_Kd` if it is an `imagemap`; `roughness` `Pr` or `map_Pr`, `displacement`
-//!   `disp`, `normalmap` `norm`, and a shape's `alpha` `d` or `map_d` in a separate material.
-//! - An `imagemap` keeps its `scale` and `invert` as `-mm` (for `disp`, `-bm`), `uscale` and so on as `-s` and `-o`, a
-//!   wrap of `clamp` and an `encoding` of `sRGB` or `linear`. A `scale` of a texture by constants is multiplied into
-//!   them; a `constant` becomes its value.
-//! - Any other texture of a material is counted, with its class, and so is any other parameter, with its name, and a
-//!   class without an equivalent.
+//! - `reflectance` becomes `Kd`, or `map_Kd` if it is an `imagemap`; `roughness` becomes `Pr` or `map_Pr`,
+//!   `displacement` `disp`, `normalmap` `norm`, and a shape's `alpha` becomes `d` or `map_d` in a separate material.
+//! - An `imagemap` keeps `scale` and `invert` as `-mm` (as `-bm` for `disp`), `uscale` and similar as `-s` and `-o`, a
+//!   `wrap` of `clamp`, and an `encoding` of `sRGB` or `linear`. A `scale` texture with constant factors is multiplied
+//!   into them; a `constant` becomes its value.
+//! - All other textures are counted by class, and other parameters by name, as are classes without an equivalent.
 //!
-//! Images are not opened. Meshes and objects are made in `flatten`.
+//! Images are not opened. `flatten` creates meshes and objects.
 
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::render::{MaterialUse, ParameterType, ParameterValues, Parameters, Render, Shape};
@@ -18,53 +17,53 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Maximum depth of nested textures.
 const MAX_DEPTH: u32 = 16;
 
-/// Renames image files: called with the folder of the file that names it, and the name.
+/// Renames image files. Takes the folder of the file that refers to the image, and the image's name.
 pub(super) type NameFile<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Option<String>>;
 
-/// The opacity of a shape according to its parameters.
+/// Opacity of a shape from its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PbrtAlpha<'a> {
     Opaque,
-    /// The bits of a number.
+    /// Bits of a number.
     Number(u32),
     Texture(&'a str),
 }
 
-/// Materials, converted when shapes use them.
+/// Converts materials when shapes first use them.
 pub(super) struct PbrtLooks<'a> {
     render: &'a Render,
     name_of: NameFile<'a>,
-    /// The number of each converted material.
+    /// Index of each converted material.
     numbers: HashMap<(MaterialUse, PbrtAlpha<'a>), Option<usize>>,
-    /// The first definition of each texture, by its name and whether its values are spectra.
+    /// First definition of each texture, by name and whether its values are spectra.
     textures: HashMap<(&'a str, bool), usize>,
-    /// Materials that have names.
+    /// Named materials.
     named: HashMap<&'a str, usize>,
-    /// Materials without their shapes' alpha.
+    /// Converted materials without the alpha of shapes.
     bases: HashMap<MaterialUse, Option<Material>>,
-    /// The alpha of all shapes with a material; `None` if it differs.
+    /// Alpha of all shapes with a material; `None` if it differs.
     alphas: HashMap<MaterialUse, Option<PbrtAlpha<'a>>>,
-    /// Generated names.
+    /// Names already generated.
     generated: HashSet<String>,
     left_out: LeftOutLooks,
 }
 
-/// What MTL cannot express, by description, and how often it occurs.
+/// Counts of what MTL cannot represent, by description.
 #[derive(Default)]
 pub(super) struct LeftOutLooks {
     pub(super) textures: BTreeMap<String, u64>,
     pub(super) properties: BTreeMap<String, u64>,
 }
 
-/// The evaluated form of a texture.
+/// Evaluated texture.
 enum PbrtValue<'a> {
     Image(PbrtImage<'a>),
     Constant([f32; 3]),
-    /// The class of a texture that MTL cannot express.
+    /// Class of a texture that MTL cannot represent.
     Other(&'a str),
 }
 
-/// An image, and the factor of its values.
+/// An image and a factor for its values.
 struct PbrtImage<'a> {
     parameters: Parameters<'a>,
     factor: f32,
@@ -74,6 +73,7 @@ impl<'a> PbrtLooks<'a> {
     pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> PbrtLooks<'a> {
         let mut textures = HashMap::new();
         let mut named = HashMap::new();
+        // Redefinitions are errors, so the first definition counts.
         for (index, texture) in render.textures.iter().enumerate() {
             textures.entry((render.text(texture.entity.name), texture.is_spectrum)).or_insert(index);
         }
@@ -100,12 +100,12 @@ impl<'a> PbrtLooks<'a> {
         }
     }
 
-    /// What was dropped.
+    /// Returns what was dropped.
     pub(super) fn into_left_out(self) -> LeftOutLooks {
         self.left_out
     }
 
-    /// The material of a shape, which joins `materials` if it is new.
+    /// Returns the material of a shape; adds it to `materials` if it is new.
     pub(super) fn material(&mut self, shape: &Shape<'a>, materials: &mut Vec<Material>) -> Result<Option<usize>> {
         let Some(state) = shape.state() else { return Ok(None) };
         let alpha = alpha_of(shape.parameters());
@@ -138,7 +138,7 @@ impl<'a> PbrtLooks<'a> {
         Ok(number)
     }
 
-    /// The material without the alpha of shapes; `None` for the default one.
+    /// Converts a material without the alpha of shapes; `None` for the default material.
     fn base(&mut self, named: MaterialUse) -> Result<Option<Material>> {
         let render = self.render;
         let index = match named {
@@ -155,7 +155,7 @@ impl<'a> PbrtLooks<'a> {
         }
     }
 
-    /// A material that is not opaque, under a new name if other shapes use it with another alpha.
+    /// Adds alpha to a material, under a new name if other shapes use it with another alpha.
     fn with_alpha(&mut self, base: Option<Material>, alpha: PbrtAlpha<'a>, is_only: bool) -> Result<Material> {
         let is_default = base.is_none();
         let mut material = base.unwrap_or_else(|| Material {
@@ -173,6 +173,7 @@ impl<'a> PbrtLooks<'a> {
             material.name += &format!("-alpha-{suffix}");
         }
         if !is_only || is_default {
+            // MTL refers to materials by name, so a generated name must not collide with others.
             while self.named.contains_key(&*material.name) || !self.generated.insert(material.name.clone()) {
                 material.name.push('_');
             }
@@ -189,7 +190,7 @@ impl<'a> PbrtLooks<'a> {
         Ok(material)
     }
 
-    /// The MTL equivalent of a pbrt material.
+    /// Converts a pbrt material to MTL.
     fn mapped(&mut self, material: &polyhaul_model::render::Material, index: usize) -> Result<Material> {
         let render = self.render;
         let parameters = render.parameters(&material.entity);
@@ -203,6 +204,7 @@ impl<'a> PbrtLooks<'a> {
             "conductor" | "coatedconductor" => made.metallic = Some(1.0),
             "dielectric" | "thindielectric" => {
                 made.refraction_index = Some(number(parameters, "eta").unwrap_or(1.5));
+                // Model 7: refraction with Fresnel reflection.
                 made.illumination = Some(7);
             }
             "coateddiffuse" => made.specular = Some(Color::Rgb([0.5; 3])),
@@ -234,7 +236,7 @@ impl<'a> PbrtLooks<'a> {
         Ok(made)
     }
 
-    /// Sets a property given by a texture.
+    /// Sets a property from a texture.
     fn textured(&mut self, made: &mut Material, parameter: &'a str, texture: &str) -> Result<()> {
         let kind = match parameter {
             "reflectance" => MapKind::Diffuse,
@@ -249,13 +251,14 @@ impl<'a> PbrtLooks<'a> {
         match (self.value(texture, kind == MapKind::Diffuse), kind) {
             (PbrtValue::Image(image), kind) => {
                 if kind == MapKind::Diffuse {
+                    // The image replaces the color.
                     made.diffuse = Some(Color::Rgb([1.0; 3]));
                 }
                 self.add_image(made, kind, &image, parameter)?;
             }
             (PbrtValue::Constant(color), MapKind::Diffuse) => made.diffuse = Some(Color::Rgb(color)),
             (PbrtValue::Constant([roughness, ..]), MapKind::Roughness) => made.roughness = Some(roughness),
-            // A constant displacement does not change the shading.
+            // A constant displacement does not affect shading.
             (PbrtValue::Constant(_), _) => {}
             (PbrtValue::Other(class), _) => self.leave_out(class, parameter),
         }
@@ -280,7 +283,7 @@ impl<'a> PbrtLooks<'a> {
         self.texture(name, true).map_or("missing texture", |texture| self.render.text(texture.class))
     }
 
-    /// The evaluated form of the texture of this name.
+    /// Evaluates a texture by name, following `scale` textures up to [`MAX_DEPTH`].
     fn value(&self, name: &str, is_spectrum: bool) -> PbrtValue<'a> {
         let mut name = name;
         let mut factor = 1.0;
@@ -313,7 +316,7 @@ impl<'a> PbrtLooks<'a> {
         PbrtValue::Other("scale")
     }
 
-    /// Adds an image with the options equivalent to its parameters.
+    /// Adds an image map with the options equivalent to its parameters.
     fn add_image(&mut self, made: &mut Material, kind: MapKind, image: &PbrtImage<'a>, parameter: &str) -> Result<()> {
         let PbrtImage { parameters, factor } = *image;
         let number_or = |name: &str, default: f32| number(parameters, name).unwrap_or(default);
@@ -328,7 +331,7 @@ impl<'a> PbrtLooks<'a> {
         map.offset = (offset != [0.0; 2]).then_some([offset[0], offset[1], 0.0]);
         let gain = number_or("scale", 1.0) * factor;
         match parameters.get("invert").map(|invert| invert.values) {
-            // `invert` means 1 minus the scaled value; the outer factor then scales both terms.
+            // `invert` is 1 minus the scaled value; the outer factor then scales both terms.
             Some(ParameterValues::Bools([true])) => map.base_gain = Some([factor, -gain]),
             _ if gain == 1.0 => {}
             _ if kind == MapKind::Displacement => map.bump_multiplier = Some(gain),
@@ -355,13 +358,13 @@ impl<'a> PbrtLooks<'a> {
     }
 }
 
-/// Whether a parameter of a material affects its appearance on its own.
+/// Returns whether a material parameter affects the appearance by itself.
 fn is_look(name: &str) -> bool {
-    // The class says the first; materials of a mix are counted as such; the others say how to compute.
+    // The class covers `type`, the count of mixes covers `materials` and `amount`; the others control the computation.
     !matches!(name, "type" | "materials" | "amount" | "remaproughness" | "maxdepth" | "nsamples" | "seed")
 }
 
-/// The opacity in the parameters of a shape.
+/// Returns the opacity from a shape's parameters.
 fn alpha_of(parameters: Parameters<'_>) -> PbrtAlpha<'_> {
     match parameters.get("alpha").map(|alpha| (alpha.kind, alpha.values)) {
         Some((_, ParameterValues::Floats([alpha]))) if *alpha != 1.0 => PbrtAlpha::Number(alpha.to_bits()),
@@ -372,13 +375,14 @@ fn alpha_of(parameters: Parameters<'_>) -> PbrtAlpha<'_> {
     }
 }
 
-/// The texture or value that a `scale` scales.
+/// Texture or value inside a `scale`.
 enum LooksInner<'a> {
     Texture(&'a str),
     Constant([f32; 3]),
 }
 
-/// The inner part of a `scale`, and its factor, if that is one number: either `tex` or `scale` may be a texture.
+/// Returns the inner part of a `scale` and its factor, if that is a single number: either `tex` or `scale` may be a
+/// texture.
 fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     let texture =
         |name| parameters.get(name).filter(|value| value.kind == ParameterType::Texture).and(parameters.string(name));
@@ -394,7 +398,7 @@ fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     }
 }
 
-/// A color or a number as three; `default` if it is absent; `None` if it is not a number.
+/// Returns a color, or a number as gray; `default` if absent, `None` if it is neither.
 fn constant(parameters: Parameters<'_>, name: &str, default: [f32; 3]) -> Option<[f32; 3]> {
     match parameters.get(name).map(|parameter| (parameter.kind, parameter.values)) {
         None => Some(default),

@@ -1,4 +1,4 @@
-//! Parameters: declarations, and their values, which are parsed directly into the arrays of the model.
+//! Parses parameters: declarations, and values directly into the arrays of the model.
 
 use super::directive::Directive;
 use super::event::{PbrtEvent, PbrtParsed};
@@ -11,15 +11,15 @@ use polyhaul_model::render::{Declaration, ParameterType, StoredParameter, ValueK
 use polyhaul_text::parse::list;
 use polyhaul_text::parse::number::IntegerError;
 
-/// Maximum parameters of a directive.
+/// Maximum number of parameters per directive.
 const MAX_PARAMETERS: usize = u16::MAX as usize;
 
-/// The message about the number of indices of a mesh.
+/// Message about the number of indices of a mesh.
 fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
     format!("this `{class}` has {count} indices; expected a multiple of {width}")
 }
 
-/// The message about a mesh without indices.
+/// Message about a mesh without indices.
 pub(super) fn missing_arrays(class: &str, points: usize) -> String {
     match points {
         0 => format!("this `{class}` has no parameter \"point3 P\""),
@@ -27,13 +27,13 @@ pub(super) fn missing_arrays(class: &str, points: usize) -> String {
     }
 }
 
-/// The message about an index of a mesh.
+/// Message about an index of a mesh.
 fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
     format!("the index {index} of this `{class}` is out of range: it has {points} points")
 }
 
 impl<'t> ParsePiece<'t, '_> {
-    /// Takes all parameters; returns their number.
+    /// Parses all parameters; returns their count.
     pub(super) fn parameters(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u16> {
         let first = self.parsed.parameters.len();
         while self.lexer.peek() == PbrtToken::String {
@@ -67,7 +67,8 @@ impl<'t> ParsePiece<'t, '_> {
         };
         let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
         let width = if class == b"bilinearmesh" { 4 } else { 3 };
-        // Validation finds what is missing with the other parameters, and scenes that are read keep what they say.
+        // Only meshes need indices: validation reports missing ones together with other parameters, and scenes that
+        // stay scenes keep their content.
         let becomes_mesh = !self.options.faults.target.is_empty() && !self.options.faults.is_thorough;
         let Some(indices) = values(b"indices", ValueKind::Integers).filter(|_| becomes_mesh || points > 0) else {
             if points as usize == width || !becomes_mesh {
@@ -77,7 +78,8 @@ impl<'t> ParsePiece<'t, '_> {
             return Err(self.lexer.fault(mark, "missing-parameter", message));
         };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
-        // A loop that does not end early is made of vector instructions.
+        // Without an early exit, the loop vectorizes; only a failure searches for the index. Negative ones become
+        // large.
         let is_sound = indices.iter().fold(0, |largest, &index| largest.max(index as u32)) < points;
         let wrong = if is_sound { None } else { indices.iter().position(|&index| index as u32 >= points) };
         let class = String::from_utf8_lossy(class);
@@ -101,9 +103,9 @@ impl<'t> ParsePiece<'t, '_> {
         }
     }
 
-    /// Notes parameters that have the same name.
+    /// Notes repeated parameter names.
     fn check_names(&mut self, first: usize, directive: Directive, mark: TokenMark) -> PbrtParse<()> {
-        /// Only hostile files have more, and comparing all pairs is quadratic.
+        /// Maximum number of parameters compared: all pairs are quadratic, and only hostile files have more.
         const MAX_CHECKED: usize = 64;
         let new = &self.parsed.parameters[first..];
         let new = &new[..new.len().min(MAX_CHECKED)];
@@ -205,7 +207,7 @@ impl<'t> ParsePiece<'t, '_> {
         if let Some(renamed) = renamed {
             let old = String::from_utf8_lossy(kind).into_owned();
             let message = format!("the type `{old}` is from pbrt-v3 and older; pbrt-v4 calls it `{}`", renamed.name());
-            // Each use is noted, so the declaration is not remembered.
+            // The declaration is not cached, so that each use is noted.
             self.old(mark, message, &format!("write `{}`", renamed.name()))?;
         }
         let values = match parameter_type {
@@ -221,7 +223,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(declaration)
     }
 
-    /// The declaration of the same parameter with names in place of numbers.
+    /// Returns the declaration of the same parameter with names instead of numbers.
     fn twin(&mut self, number: u32, declaration: u32) -> PbrtParse<u32> {
         let cached = self.parsed.known.get(number as usize);
         if let Some(twin) = cached.and_then(|declarations| declarations[1].checked_sub(1)) {
@@ -266,7 +268,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.floats.len() - first) as u32))
     }
 
-    /// Takes numbers with `take` up to the end of a list that `bracket` opens.
+    /// Parses numbers with `take` up to the end of a list that `bracket` opens.
     pub(super) fn list(
         &mut self,
         bracket: TokenMark,
@@ -353,7 +355,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.bools.len() - first) as u32))
     }
 
-    /// The single word of a parameter without brackets.
+    /// Returns the single word of a parameter without brackets.
     fn single(&mut self, mark: TokenMark, what: &'static str) -> PbrtParse<&'t [u8]> {
         if self.lexer.peek() == PbrtToken::Word && !self.at_directive() {
             return Ok(self.lexer.word());
@@ -362,7 +364,7 @@ impl<'t> ParsePiece<'t, '_> {
         Err(self.no_value(mark))
     }
 
-    /// A boolean in the syntax of pbrt-v3.
+    /// Parses a boolean in the syntax of pbrt-v3.
     #[cold]
     fn quoted_bool(&mut self) -> PbrtParse<bool> {
         let mark = self.lexer.token_mark();
@@ -401,7 +403,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.strings.len() - first) as u32))
     }
 
-    /// Whether a list ends here; fails with an error at its start if it is not closed.
+    /// Consumes the end of a list, if it is next; an unclosed list is an error at its start.
     #[inline]
     pub(super) fn is_closed(&mut self, bracket: TokenMark) -> PbrtParse<bool> {
         match self.lexer.peek() {
@@ -437,7 +439,7 @@ impl<'t> ParsePiece<'t, '_> {
         Err(self.lexer.fault(mark, "bad-value", message))
     }
 
-    /// The error for a parameter without values.
+    /// Creates the error for a parameter without values.
     #[cold]
     fn no_value(&mut self, mark: TokenMark) -> PbrtFault {
         self.lexer.fault(mark, "no-values", "this parameter has no values".into())

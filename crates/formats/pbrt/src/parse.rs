@@ -1,7 +1,7 @@
-//! Parses a piece of text to events, directive by directive, without knowing the text before it.
+//! Parses a piece of text to events, directive by directive, without the text before it.
 //!
-//! An error in the text is an event among the others, so that the first error of a scene is the first in its order,
-//! whichever thread found it.
+//! An error is an event like any other, so the first error of a scene is the first in scene order, regardless of which
+//! thread found it. `resolve` processes the events.
 
 use super::borders::starts_directive;
 use super::directive::{Directive, PbrtForm};
@@ -17,30 +17,30 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list;
 
-/// Parses pieces.
+/// Parses pieces of text.
 pub(super) struct PbrtParser<'o> {
     pub(super) options: &'o ParseOptions,
     pub(super) level: Level,
 }
 
-/// A piece that is parsed.
+/// A piece being parsed.
 pub(super) struct ParsePiece<'t, 'o> {
     pub(super) lexer: Lexer<'t>,
     pub(super) parsed: &'t mut PbrtParsed,
     pub(super) options: &'o ParseOptions,
 }
 
-/// The last row of an affine matrix.
+/// Last row of an affine matrix.
 const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 
-/// The lengths of all arrays at the start of a directive: a broken directive is rolled back to them.
+/// Array lengths at the start of a directive, to roll back a broken one.
 struct PbrtSizes {
     lengths: [usize; 8],
     rounding: PointLoss,
 }
 
 impl PbrtParser<'_> {
-    /// Parses a text. Returns `false` if the bytes of gaps are needed: their numbers are not part of a list, or a
+    /// Parses a text. Returns `false` if the bytes of gaps are needed, because their numbers are not list elements or a
     /// message may quote them.
     pub(super) fn parse(&self, text: &Text, gaps: Vec<Gap>, parsed: &mut PbrtParsed) -> Result<bool> {
         parsed.clear();
@@ -90,7 +90,7 @@ impl PbrtSizes {
 }
 
 impl ParsePiece<'_, '_> {
-    /// Takes a directive with all its operands.
+    /// Parses a directive with all its operands.
     #[inline]
     fn directive(&mut self) -> PbrtParse<PbrtEvent> {
         let word = self.lexer.word();
@@ -115,6 +115,7 @@ impl ParsePiece<'_, '_> {
             PbrtForm::Name => event.a = self.name(directive, mark)?,
             PbrtForm::Names => {
                 event.a = self.name(directive, mark)?;
+                // A single medium is on both sides.
                 event.b = if self.lexer.peek() == PbrtToken::String { self.string()? } else { event.a };
             }
             PbrtForm::Time => event.a = self.time(directive, mark)?,
@@ -128,7 +129,7 @@ impl ParsePiece<'_, '_> {
                 event.a = self.name(directive, mark)?;
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
-                // What goes to pbrt again stays as it is.
+                // Scenes written back to pbrt keep their content.
                 let stays = self.options.faults.target == "pbrt" && !self.options.faults.is_thorough;
                 if directive == Directive::Shape && !stays {
                     self.check_indices(&event, mark)?;
@@ -147,7 +148,7 @@ impl ParsePiece<'_, '_> {
         Ok(event)
     }
 
-    /// The error if the next token is not a directive.
+    /// Creates the error for a token that is not a directive, and skips it.
     #[cold]
     fn no_directive(&mut self) -> PbrtFault {
         let token = self.lexer.peek();
@@ -177,7 +178,7 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// The start of a token, for a message.
+    /// Returns the start of the next token, for a message.
     pub(super) fn shown(&self, mark: TokenMark) -> String {
         const MAX_BYTES: usize = 60;
         let bytes = self.lexer.word();
@@ -210,21 +211,21 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// Whether the next word starts a directive.
+    /// Returns whether the next word starts a directive.
     #[inline]
     pub(super) fn at_directive(&self) -> bool {
         let [first, second] = self.lexer.pair();
         starts_directive(first, second)
     }
 
-    /// `WorldEnd` is not a directive of pbrt-v4.
+    /// Reports `WorldEnd`, which pbrt-v4 does not have.
     #[cold]
     fn world_end(&mut self, mark: TokenMark) -> PbrtParse<()> {
         let message = "`WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4";
         self.old(mark, message.into(), "remove it")
     }
 
-    /// Syntax of older versions: an error, or recorded and converted to the syntax of pbrt-v4.
+    /// Reports syntax of older versions: as an error, or as a warning if it is accepted.
     #[cold]
     pub(super) fn old(&mut self, mark: TokenMark, message: String, fix: &str) -> PbrtParse<()> {
         let mut fault = self.lexer.fault(mark, "old-syntax", message);
@@ -237,7 +238,7 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// 16 numbers in brackets; the last row is dropped if the matrix is affine. Returns whether it was dropped.
+    /// Parses 16 numbers in brackets. Drops the last row if the matrix is affine, and returns whether it did.
     #[inline]
     fn matrix(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<bool> {
         if self.lexer.peek() != PbrtToken::Open {
@@ -260,12 +261,13 @@ impl ParsePiece<'_, '_> {
             doubles.extend_from_slice(&numbers);
             return Ok(false);
         }
+        // The numbers are column-major, so the last row is every fourth.
         let [a, b, c, _, d, e, f, _, g, h, i, _, x, y, z, _] = numbers;
         doubles.extend_from_slice(&[a, b, c, d, e, f, g, h, i, x, y, z]);
         Ok(true)
     }
 
-    /// The numbers of a matrix, some of which were taken, with comments among them or not exactly 16.
+    /// Parses a matrix, after the numbers in `taken`, that has comments or not exactly 16 numbers.
     #[cold]
     fn odd_matrix(
         &mut self,
@@ -292,7 +294,7 @@ impl ParsePiece<'_, '_> {
         })
     }
 
-    /// This many numbers, without brackets.
+    /// Parses `count` numbers without brackets.
     fn numbers(&mut self, directive: Directive, mark: TokenMark, count: usize) -> PbrtParse<()> {
         for taken in 0..count {
             if self.lexer.peek() != PbrtToken::Word || self.at_directive() {
@@ -311,7 +313,7 @@ impl ParsePiece<'_, '_> {
         Ok(())
     }
 
-    /// A string that belongs to a directive.
+    /// Parses a string that is an operand.
     #[inline]
     fn name(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         if self.lexer.peek() != PbrtToken::String {
@@ -320,7 +322,7 @@ impl ParsePiece<'_, '_> {
         self.string()
     }
 
-    /// Takes the next token, a string; returns its number.
+    /// Parses the next token, a string; returns its number.
     #[inline]
     pub(super) fn string(&mut self) -> PbrtParse<u32> {
         let mark = self.lexer.mark(1);
@@ -334,6 +336,7 @@ impl ParsePiece<'_, '_> {
         if self.parsed.names.len() > name_count && std::str::from_utf8(text).is_err() {
             try_push(&mut self.parsed.odd_names, number, "names")?;
         }
+        // Each use of such a name is noted, not only the first.
         if !self.parsed.odd_names.is_empty() && self.parsed.odd_names.binary_search(&number).is_ok() {
             self.note(mark, "non-utf8-name", "this name is not valid UTF-8; read as Latin-1".into())?;
         }
@@ -351,7 +354,7 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// The value of an option: a string or a word, and whether it was a string.
+    /// Parses the value of an option; returns it and whether it was a string.
     fn value(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<(u32, bool)> {
         match self.lexer.peek() {
             PbrtToken::String => Ok((self.string()?, true)),
@@ -364,7 +367,7 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// The selected ones of the two transforms, as bits.
+    /// Parses which of the two transforms are active, as bits.
     fn time(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         let word = if self.lexer.peek() == PbrtToken::Word { self.lexer.word() } else { b"" };
         let bits = match word {
@@ -377,7 +380,7 @@ impl ParsePiece<'_, '_> {
         Ok(bits)
     }
 
-    /// The error for an unexpected token in place of an operand, or for the end of the text.
+    /// Creates the error for an unexpected token instead of an operand, or for the end of the text.
     #[cold]
     fn unexpected(&mut self, directive: Directive, mark: TokenMark, expected: &'static str) -> PbrtFault {
         let token = self.lexer.peek();
@@ -395,7 +398,7 @@ impl ParsePiece<'_, '_> {
         self.complaint(unexpected, "unexpected-token", message, expected)
     }
 
-    /// The error if the next word is not a number.
+    /// Creates the error for a word that is not a number.
     #[cold]
     pub(super) fn no_number(&mut self) -> PbrtFault {
         let mark = self.lexer.token_mark();
@@ -418,7 +421,7 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// Notes something that is not a fault.
+    /// Notes something that is not an error.
     #[cold]
     pub(super) fn note(&mut self, mark: TokenMark, code: &'static str, message: String) -> PbrtParse<()> {
         match self.lexer.fault(mark, code, message) {
@@ -432,7 +435,7 @@ impl ParsePiece<'_, '_> {
 }
 
 impl PbrtComplaint {
-    /// A complaint at a position, without an excerpt.
+    /// Creates a complaint without an excerpt.
     pub(super) fn at(spot: Spot, weight: Weight, code: &'static str, message: String) -> PbrtComplaint {
         PbrtComplaint { weight, code, message, expected: None, hint: None, spot, excerpt: None }
     }

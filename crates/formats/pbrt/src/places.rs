@@ -1,20 +1,20 @@
-//! World transforms of a [`Render`]: the tree of transforms multiplied out, in double precision, or in single precision
-//! with the operations of pbrt-v4 in their order.
+//! Computes world transforms of a [`Render`]: the tree of transforms multiplied out, in double precision, or in single
+//! precision with the operations of pbrt-v4 in the same order.
 //!
-//! Matrices are rows and multiply column vectors from the left. If a step has no inverse, the numbers that depend on it
+//! Matrices are row-major and multiply column vectors. If a step is not invertible, values that depend on its inverse
 //! are NaN.
 
 use polyhaul_geometry::linear::{IDENTITY32, IDENTITY64, Matrix4, cross, dot, inverse, multiply};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::render::{Instance, Render, Step, Transform};
 
-/// All transforms of a scene in double precision.
+/// World transforms in double precision.
 pub struct Places64(Vec<Matrix4>);
 
-/// All transforms of a scene in single precision, each with its inverse as in pbrt.
+/// World transforms in single precision, each with its inverse, as in pbrt.
 pub struct Places32(Vec<[Matrix4<f32>; 2]>);
 
-/// Multiplies the transforms of a scene out in double precision.
+/// Computes the world transforms of a scene in double precision.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -28,20 +28,20 @@ pub fn places64(render: &Render) -> Result<Places64> {
     Ok(places)
 }
 
-/// Like [`places64`], in single precision and with the operations of pbrt-v4 in their order: the bits equal the ones of
-/// a pbrt whose compiler does not fuse products and sums. Everything is rounded to f32 after each operation:
+/// Computes world transforms in single precision, with the operations of pbrt-v4 in the same order: the bits equal
+/// those of a pbrt whose compiler does not fuse products and sums. Every operation rounds to `f32`:
 ///
-/// - Each transform is a pair of matrices, the second its inverse. A directive multiplies the first by its matrix from
-///   the right and the second by the inverse of its matrix from the left.
-/// - Elements of products are sums of products `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, to which all rounding
-///   errors are added at the end.
-/// - `Translate` and `Scale` have the inverse that negates or divides, `Rotate` the transpose. The inverses of the
-///   others use 2x2 determinants of the upper two and the lower two rows.
-/// - `LookAt` is the inverse of the camera's matrix; cross products are differences of products with the error of the
-///   second one.
+/// - A transform is a pair of matrices, the second being the inverse. A directive multiplies the first by its matrix
+///   from the right and the second by its inverse matrix from the left.
+/// - Elements of matrix products are sums `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, to which all rounding errors are
+///   added at the end.
+/// - The inverse of `Translate` and `Scale` negates or divides, that of `Rotate` transposes. Other inverses use 2x2
+///   determinants of the upper two and the lower two rows.
+/// - `LookAt` is the inverse of the camera's matrix. Cross products are differences of products, with the error of the
+///   second product added.
 ///
-/// Numbers are read as doubles and rounded to f32, which differs from reading them as f32 for one in some hundred
-/// million that have more than 15 digits. Sine and cosine are the platform's.
+/// Numbers are parsed as doubles and then rounded to `f32`. This differs from parsing them as `f32` for about one in
+/// some hundred million numbers with more than 15 digits. Sine and cosine are the platform's.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -62,13 +62,13 @@ fn with_room<T>(render: &Render) -> Result<Vec<T>> {
 }
 
 impl Places64 {
-    /// The matrix of a transform.
+    /// Returns the matrix of a transform.
     pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix4 {
         let place = render.transform_index(transform).and_then(|index| self.0.get(index));
         place.copied().unwrap_or(IDENTITY64)
     }
 
-    /// The matrix of an instance, when the shutter opens.
+    /// Returns the matrix of an instance at the start of the shutter interval.
     pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix4 {
         match &instance.step {
             Some(step) => self.after(render, instance.motion.start, step),
@@ -96,7 +96,7 @@ impl Places64 {
 
 const LAST64: [f64; 4] = IDENTITY64[3];
 
-/// 16 numbers, column by column.
+/// Converts 16 numbers in column-major order.
 fn columns<T: Copy + Default>(numbers: [T; 16]) -> [[T; 4]; 4] {
     let mut rows = [[T::default(); 4]; 4];
     for (at, number) in numbers.into_iter().enumerate() {
@@ -117,13 +117,13 @@ fn rotation64(degrees: f64, axis: [f64; 3]) -> Matrix4 {
     ]
 }
 
-/// The vector divided by its length.
+/// Normalizes a vector.
 pub(super) fn unit64(vector: [f64; 3]) -> [f64; 3] {
     let length = dot(vector, vector).sqrt();
     vector.map(|part| part / length)
 }
 
-/// The transform from camera space to world space.
+/// Returns the transform from camera space to world space.
 fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix4 {
     let d = unit64([lx - ex, ly - ey, lz - ez]);
     let r = unit64(cross(unit64([ux, uy, uz]), d));
@@ -132,12 +132,12 @@ fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix4 {
 }
 
 impl Places32 {
-    /// The matrix of a transform.
+    /// Returns the matrix of a transform.
     pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix4<f32> {
         self.both(render, transform)[0]
     }
 
-    /// The matrix of an instance, when the shutter opens.
+    /// Returns the matrix of an instance at the start of the shutter interval.
     pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix4<f32> {
         match &instance.step {
             Some(step) => self.after(render, instance.motion.start, step)[0],
@@ -182,7 +182,7 @@ impl Places32 {
 const LAST32: [f32; 4] = IDENTITY32[3];
 
 fn matrix32(numbers: [f64; 16]) -> [Matrix4<f32>; 2] {
-    // The file stores columns. pbrt inverts the matrix as written and transposes both; inverting the transposed matrix
+    // The file is column-major. pbrt inverts the matrix as written and transposes both; inverting the transposed matrix
     // would round differently.
     let written: Matrix4<f32> = transpose(columns(numbers.map(|number| number as f32)));
     [transpose(written), transpose(inverse32(written))]
@@ -196,12 +196,13 @@ fn multiply32(a: Matrix4<f32>, b: Matrix4<f32>) -> Matrix4<f32> {
     std::array::from_fn(|i| std::array::from_fn(|j| inner(std::array::from_fn::<_, 4, _>(|k| (a[i][k], b[k][j])))))
 }
 
-/// A sum of products with the error of each rounding added at the end.
+/// Computes an inner product, adding the error of each rounding at the end.
 fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
     let mut sum = 0.0f32;
     let mut lost = 0.0f32;
     for (at, &(a, b)) in products.iter().rev().enumerate() {
         let product = a * b;
+        // The exact rounding error of the product.
         let rounded = fused(a, b, -product);
         if at == 0 {
             sum = product;
@@ -209,6 +210,7 @@ fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
             continue;
         }
         let total = product + sum;
+        // The exact rounding error of the sum (Knuth's TwoSum).
         let step = total - product;
         let missed = (product - (total - step)) + (sum - step);
         sum = total;
@@ -217,24 +219,25 @@ fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
     sum + lost
 }
 
-/// `a * b - c * d`, with the error of the second product.
+/// Computes `a * b - c * d`, with the rounding error of the second product added.
 fn difference(a: f32, b: f32, c: f32, d: f32) -> f32 {
     let cd = c * d;
     fused(a, b, -cd) + fused(-c, d, cd)
 }
 
-/// `a * b + c`, rounded once.
+/// Computes `a * b + c` with a single rounding.
 fn fused(a: f32, b: f32, c: f32) -> f32 {
-    // The function of MinGW's C library rounds twice.
+    // MinGW's C library rounds twice.
     if cfg!(all(windows, target_env = "gnu")) { fused_by_doubles(a, b, c) } else { a.mul_add(b, c) }
 }
 
-/// The same without a function of the system. Doubles hold products of floats exactly, and a sum that is rounded to an
-/// odd last bit can be rounded again without harm.
+/// Computes the same without a system function. Doubles hold products of floats exactly, and a sum rounded to odd can
+/// be rounded to `f32` again without a double-rounding error.
 fn fused_by_doubles(a: f32, b: f32, c: f32) -> f32 {
     let product = f64::from(a) * f64::from(b);
     let c = f64::from(c);
     let sum = product + c;
+    // The exact rounding error of the sum, as in `inner`.
     let step = sum - product;
     let lost = (product - (sum - step)) + (c - step);
     if !sum.is_finite() || lost == 0.0 || sum.to_bits() & 1 == 1 {
@@ -275,7 +278,7 @@ fn camera32([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f32; 9]) -> Matrix4<f32> {
     [[r[0], u[0], d[0], ex], [r[1], u[1], d[1], ey], [r[2], u[2], d[2], ez], LAST32]
 }
 
-/// The inverse by the determinants of pairs of rows, as in pbrt.
+/// Computes the inverse from the determinants of row pairs, as in pbrt.
 fn inverse32(m: Matrix4<f32>) -> Matrix4<f32> {
     const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
     let pairs =
@@ -326,7 +329,7 @@ mod tests {
         let mut state = 1u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Any sign, few and many digits, exponents that meet.
+            // Either sign, few and many digits, and overlapping exponents.
             let digits = (state >> 40) as i32 - (1 << 23);
             (digits >> (state >> 8 & 15)) as f32 * 2f32.powi((state >> 16 & 31) as i32 - 40)
         };

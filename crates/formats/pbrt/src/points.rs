@@ -1,8 +1,8 @@
-//! Lists of points: read in double precision where 32-bit floats would lose something that matters.
+//! Parses lists of points, in double precision if 32-bit floats would lose precision that matters.
 //!
-//! Each list decides for itself, since all of it is at hand: its floats are read first, and its doubles beside them if
-//! the losses ask for it. Numbers that were parsed in advance have no doubles; if they lose something, the text of the
-//! piece is parsed once more. The rules are in [`polyhaul_model::precision`].
+//! Each list is decided separately: its floats are parsed first, then its doubles if the losses require them. Numbers
+//! parsed in advance have no doubles; if they lose precision, the text of the piece is parsed again. The rules are in
+//! [`polyhaul_model::precision`].
 
 use super::event::PointLoss;
 use super::lexer::{PbrtParse, TokenMark};
@@ -13,7 +13,7 @@ use polyhaul_model::{Bounds, Precision};
 use polyhaul_text::parse::positions::DigitLoss;
 
 impl ParsePiece<'_, '_> {
-    /// Takes the numbers of a list of points that `bracket` opens: the first float, and how many there are.
+    /// Parses the points of a list that `bracket` opens; returns the index of the first float, and the count.
     pub(super) fn points(&mut self, bracket: TokenMark) -> PbrtParse<(u32, u32)> {
         let precision = self.options.precision.precision;
         let first = self.parsed.floats.len();

@@ -1,8 +1,8 @@
-//! Reading a scene: the job that the pipeline runs over the pieces of all files.
+//! Reads a scene: the job that the pipeline runs over the pieces of all files.
 //!
-//! A piece is parsed by the worker that takes it; the ordered part advances the scene as far as pieces have been read.
-//! The files that a piece names are registered immediately, so that they are read in parallel. The numbers of pieces in
-//! the job do not matter: the scene follows the order of the files.
+//! A piece is parsed by the worker that takes it; the ordered step advances the scene as far as pieces have been read.
+//! Files referenced by a piece are registered immediately, so that they are read in parallel. The order of pieces in
+//! the job does not matter: the scene follows the order of the files. Nothing is opened here: see [`FileOpener`].
 
 use super::directive::Directive;
 use super::event::{PbrtEventKind, PbrtParsed, PieceContent};
@@ -19,7 +19,7 @@ use polyhaul_text::cpu::Level;
 
 /// Bytes of text per piece.
 const CHUNK_BYTES: usize = 512 << 10;
-/// The memory of a slot, as a multiple of its text.
+/// Memory of a slot, as a multiple of its text.
 const SLOT_FACTOR: usize = 3;
 
 /// A piece in flight.
@@ -28,20 +28,20 @@ struct PbrtSlot {
     parsed: PbrtParsed,
     origin: PbrtOrigin,
     content: Option<PieceContent>,
-    /// The files that it names: the event, and the file.
+    /// Files that it references: event index and file index.
     files: Vec<(u32, usize)>,
 }
 
 struct PbrtJob<'a> {
     library: &'a PbrtLibrary<'a>,
     parser: PbrtParser<'a>,
-    /// The storage for the values of all pieces.
+    /// Storage for the values of all pieces.
     shelf: PbrtShelf,
     options: &'a ParseOptions,
     slot_bytes: usize,
 }
 
-/// Reads the scene of a file; `files` opens the files that it names.
+/// Reads the scene of a file; `files` opens the files that it references.
 pub fn read(main: OpenFile, files: &dyn FileOpener, options: &ParseOptions) -> Result<Pbrt> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes.max(main.chunk_bytes.unwrap_or(0)) + (64 << 10);
@@ -51,7 +51,7 @@ pub fn read(main: OpenFile, files: &dyn FileOpener, options: &ParseOptions) -> R
     let parser = PbrtParser { options, level: Level::best() };
     let job = PbrtJob { library: &library, parser, shelf: PbrtShelf::default(), options, slot_bytes };
     let mut scene = PbrtScene::new(main, &library, options);
-    // Files that are named only in the last pieces of a round are read in the next one.
+    // Files referenced only in the last pieces of a round are read in the next one.
     while !scene.is_done() {
         library.start_round();
         run(&job, &mut scene, crew, &options.run.cancel)?;
@@ -97,6 +97,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
         let PbrtSlot { text, parsed, .. } = slot;
         let bytes = text.len() as u64;
         let gaps = std::mem::take(&mut text.gaps);
+        // Numbers parsed in advance were not list elements: the whole text is read and parsed again.
         if !self.parser.parse(text, gaps, parsed)? {
             self.library.fill(&slot.origin, text, bytes)?;
             self.parser.parse(text, Vec::new(), parsed)?;
@@ -128,8 +129,8 @@ impl<'a> ChunkJob for PbrtJob<'a> {
 }
 
 impl PbrtJob<'_> {
-    /// Registers the files that a piece names, so that other workers read them before the scene reaches them. Too deep
-    /// or too many files are left to the scene, which reports them when it reaches them.
+    /// Registers the files that a piece references, so that other workers read them before the scene reaches them.
+    /// References that are too deep or too many are left to the scene, which reports them.
     fn name_files(&self, content: &PieceContent, origin: &PbrtOrigin, files: &mut Vec<(u32, usize)>) -> Result<()> {
         for (number, event) in content.events.iter().enumerate() {
             let (PbrtEventKind::Directive(Directive::Include) | PbrtEventKind::Directive(Directive::Import)) =

@@ -1,7 +1,7 @@
-//! Blocks of memory for the values of a scene: many threads put arrays there, each into a separate room.
+//! Allocates blocks of memory for the values of a scene: threads store arrays in them, each in its own room.
 //!
-//! Fresh memory in small pages takes much of the time of reading a scene, so blocks are large, aligned to huge pages
-//! and request them. A block lives as long as any array in it.
+//! Page faults on small pages take much of the time of reading a scene, so blocks are large, aligned to huge pages, and
+//! request them. A block lives as long as any array in it.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::shared_slice::SharedSlice;
@@ -10,11 +10,11 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The alignment of arrays in bytes.
+/// Alignment of arrays in bytes.
 const ALIGNMENT: usize = 16;
-/// Maximum bytes of a block, unless a single room needs more.
+/// Maximum bytes per block, unless a single room needs more.
 const MAX_BLOCK_BYTES: usize = 32 << 20;
-/// A new block is this fraction of all blocks so far, so that little memory stays unused.
+/// Divisor of the total size of all blocks, for the size of a new one: bounds the fraction of unused memory.
 const GROWTH: usize = 8;
 
 /// Memory that is divided into rooms.
@@ -24,34 +24,34 @@ struct PbrtBlock {
     pages: HugePages,
 }
 
-/// A part of a block, which is filled array by array.
+/// Part of a block, which is filled array by array.
 pub(super) struct ShelfRoom {
     block: Option<Arc<PbrtBlock>>,
     at: usize,
     end: usize,
 }
 
-/// A source of rooms.
+/// Allocates rooms.
 #[derive(Default)]
 pub(super) struct PbrtShelf {
     last: Mutex<PbrtLast>,
 }
 
-/// The block that has room left.
+/// Latest block.
 #[derive(Default)]
 struct PbrtLast {
     block: Option<Arc<PbrtBlock>>,
     used: usize,
-    /// The bytes of all blocks.
+    /// Bytes of all blocks.
     total: usize,
 }
 
 // SAFETY: a `PbrtBlock` owns its memory, and its fields never change. Each `ShelfRoom` writes only its own part, before
-// the `SharedSlice` that gives out references to that part exists.
+// the `SharedSlice` that hands out references to that part exists.
 unsafe impl Send for PbrtBlock {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for PbrtBlock {}
-/// The bytes that an array takes of a room.
+/// Returns the bytes that an array takes in a room.
 pub(super) fn room_of<T>(values: &[T]) -> usize {
     size_of_val(values).next_multiple_of(ALIGNMENT)
 }
@@ -76,16 +76,17 @@ impl Drop for PbrtBlock {
 }
 
 impl PbrtShelf {
-    /// A room of `bytes`, see [`room_of`].
+    /// Allocates a room of `bytes`, a sum of [`room_of`].
     ///
     /// # Errors
-    /// If memory is exhausted.
+    /// Out of memory.
     pub(super) fn room(&self, bytes: usize) -> Result<ShelfRoom> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let left = last.block.as_ref().map_or(0, |block| block.layout.size() - last.used);
         if left < bytes {
             let size = (last.total / GROWTH).min(MAX_BLOCK_BYTES);
             let size = if size >= HUGE_PAGE_BYTES { size.next_multiple_of(HUGE_PAGE_BYTES) } else { size };
+            // The block size is only a preference; under memory pressure, the room itself may still fit.
             let block = PbrtBlock::new(size.max(bytes)).or_else(|_| PbrtBlock::new(bytes))?;
             last.total = last.total.saturating_add(block.layout.size());
             last.block = Some(block);
@@ -98,10 +99,10 @@ impl PbrtShelf {
 }
 
 impl ShelfRoom {
-    /// Puts a copy of an array into the room.
+    /// Copies an array into the room.
     ///
     /// # Errors
-    /// If the room is full, which is a fault of polyhaul.
+    /// A full room, which is a bug in polyhaul.
     pub(super) fn keep<T: Copy>(&mut self, values: &[T]) -> Result<SharedSlice<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let bytes = room_of(values);
@@ -112,9 +113,9 @@ impl ShelfRoom {
         let Some(block) = block else {
             return Err(Error::new(ErrorKind::Internal, "out of space for parameter values"));
         };
-        // SAFETY: `at + bytes <= end` was checked, and `end` is inside the block. `PbrtShelf::room` gives each part of
-        // a block to one room, so no other thread writes or reads here. Blocks start at multiples of `ALIGNMENT`, and
-        // so does `at`, as long as rooms are sums of `room_of`.
+        // SAFETY: `at + bytes <= end` was checked, and `end` is inside the block. `PbrtShelf::room` assigns each part
+        // of a block to a single room, so no other thread writes or reads here. Blocks start at multiples of
+        // `ALIGNMENT`, and so does `at`, as long as rooms are sums of `room_of`.
         let place = unsafe {
             block.pages.touch(block.start.as_ptr(), block.layout.size(), self.at..self.at + bytes);
             let place = block.start.add(self.at).cast::<T>();
@@ -122,8 +123,8 @@ impl ShelfRoom {
             place
         };
         self.at += bytes;
-        // SAFETY: the values were just written at `place`. `self.at` has moved past them, so that they are not written
-        // again, and `block` keeps the memory.
+        // SAFETY: the values were just written at `place`. `self.at` has moved past them, so they are not written
+        // again, and `block` keeps the memory alive.
         Ok(unsafe { SharedSlice::from_raw_parts(place, values.len(), block.clone()) })
     }
 }

@@ -1,7 +1,7 @@
-//! Scenes for a renderer, prepared for a picture: each definition once, its instances, and the camera.
+//! Prepares scenes for a renderer for previews: each definition once, its instances, and the camera.
 //!
-//! Drawing happens elsewhere. Meshes and materials are made as for conversion ([`crate::flatten`]); other shapes are
-//! replaced by meshes (`drawn`), and shapes that emit light have an emissive material.
+//! Nothing is drawn here. Meshes and materials are those of a conversion ([`crate::flatten`]), except that other shapes
+//! are tessellated (`drawn`) and emitting shapes get an emissive material.
 
 use crate::drawn::DrawnShapes;
 use crate::flatten::{Flat, Flattener};
@@ -15,45 +15,45 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
-/// The content of a picture of a scene.
+/// Content of a preview.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct PbrtPreview {
     /// Meshes, objects and materials, and counts of dropped content.
     pub flat: Flat,
-    /// The objects of each definition; the first definition is the world, which is shown without an instance.
+    /// Objects of each definition. The first definition is the world.
     pub definitions: Vec<Range<usize>>,
-    /// All instances, including one of the first definition.
+    /// All instances, starting with one of the world.
     pub instances: Vec<ShownInstance>,
-    /// The camera, if it has perspective.
+    /// Perspective camera, if there is one.
     pub camera: Option<ShownCamera>,
 }
 
 /// An instance of a definition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownInstance {
-    /// The index of the definition.
+    /// Index of the definition.
     pub definition: u32,
-    /// Three rows of a matrix, whose last row is 0 0 0 1.
+    /// First three rows of the matrix; the last row is 0 0 0 1.
     pub place: [[f32; 4]; 3],
 }
 
-/// A camera with perspective.
+/// A perspective camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownCamera {
-    /// Right, up and forward in the scene, each of length 1.
+    /// Right, up and forward in world space; unit vectors.
     pub axes: [[f64; 3]; 3],
-    /// Its position.
+    /// Position.
     pub eye: [f64; 3],
-    /// The tangent of half the angle of view, across the shorter side of the picture.
+    /// Tangent of half the field of view, along the shorter side of the image.
     pub tangent: f64,
 }
 
-/// Prepares a scene for a picture; `meshes` are its loaded mesh files, and `name_of` may rename image files, as for
+/// Prepares a scene for a preview. `meshes` are its loaded mesh files; `name_of` may rename image files, as in
 /// [`crate::flatten::flatten_named`].
 ///
 /// # Errors
-/// As for [`crate::flatten::flatten`], apart from limits: instances are not multiplied.
+/// As for [`crate::flatten::flatten`], except for limits: instances are not expanded.
 pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &RunOptions) -> Result<PbrtPreview> {
     let mut drawn = DrawnShapes::new(render)?;
     drawn.cut_curves(run)?;
@@ -77,7 +77,7 @@ pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &Ru
     Ok(PbrtPreview { flat: flat.finish()?, definitions, instances, camera })
 }
 
-/// All instances: the one of the first definition, then the instances of the scene.
+/// Returns one instance of the world, then the instances of the scene.
 fn instances(render: &Render, places: &Places64, run: &RunOptions) -> Result<Vec<ShownInstance>> {
     let world = ShownInstance { definition: 0, place: narrow(&IDENTITY64) };
     let mut instances = Vec::new();
@@ -101,15 +101,15 @@ fn instances(render: &Render, places: &Places64, run: &RunOptions) -> Result<Vec
     Ok(instances)
 }
 
-/// Instances that a thread places at a time.
+/// Instances per work item.
 const TURN: usize = 16 << 10;
 
 fn narrow(matrix: &Matrix4) -> [[f32; 4]; 3] {
     [matrix[0], matrix[1], matrix[2]].map(|row| row.map(|number| number as f32))
 }
 
-/// A perspective camera, by its matrix from world space to camera space. pbrt's `fov` is the angle across the shorter
-/// side, 90 degrees by default.
+/// Converts a perspective camera, given its matrix from world to camera space. pbrt's `fov` is the angle along the
+/// shorter side, 90 degrees by default.
 fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix4) -> Option<ShownCamera> {
     if render.text(camera.name) != "perspective" {
         return None;
@@ -122,12 +122,13 @@ fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix4) -> Option
     };
     let tangent = (0.5 * fov).to_radians().tan();
     let camera = ShownCamera { axes: [0, 1, 2].map(|axis| unit64(column(axis))), eye: column(3), tangent };
+    // Rejects singular matrices and invalid angles.
     let is_finite = camera.axes.iter().flatten().chain(&camera.eye).all(|value| value.is_finite());
     (is_finite && tangent > 0.0 && tangent.is_finite()).then_some(camera)
 }
 
 impl PbrtPreview {
-    /// The scene of meshes.
+    /// Returns the scene of meshes.
     pub fn scene(&self) -> &Scene {
         &self.flat.scene
     }

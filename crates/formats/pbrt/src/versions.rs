@@ -1,7 +1,7 @@
-//! Tables of directives, classes and parameters of pbrt-v1 to pbrt-v3 that pbrt-v4 dropped, and how to handle them.
+//! Lists directives, classes and parameters of pbrt-v1 to pbrt-v3 that pbrt-v4 dropped, and how to upgrade them.
 //!
-//! It decides by single pieces of evidence: a directive, a type or a class. Anything that both an old version and
-//! pbrt-v4 have is not evidence. Nothing is read here; [`super::parse`] and [`super::resolve`] use it.
+//! Each directive, type or class is evidence by itself; names that both an old version and pbrt-v4 have are not.
+//! Nothing is parsed here: [`super::parse`] and [`super::resolve`] use these tables.
 
 use super::directive::Directive;
 
@@ -18,7 +18,7 @@ pub(super) enum PbrtVersion {
 use PbrtVersion::{V1, V1OrV2, V2, V3, V3OrOlder};
 
 impl PbrtVersion {
-    /// Its name, for messages such as "is from pbrt-v2".
+    /// Returns the name for messages such as "is from pbrt-v2".
     pub(super) fn name(self) -> &'static str {
         match self {
             V1 => "pbrt-v1",
@@ -29,7 +29,7 @@ impl PbrtVersion {
         }
     }
 
-    /// How to convert such a scene to pbrt-v4.
+    /// Explains how to convert such a scene to pbrt-v4.
     pub(super) fn remedy(self) -> &'static str {
         match self {
             V3 | V3OrOlder => "upgrade the scene with pbrt-v4: `pbrt --upgrade old.pbrt > new.pbrt`",
@@ -41,7 +41,7 @@ impl PbrtVersion {
     }
 }
 
-/// Directives that pbrt-v4 does not have, except `WorldEnd`, which is read.
+/// Directives that pbrt-v4 dropped, except `WorldEnd`, which is accepted.
 const DIRECTIVES: [(&str, PbrtVersion); 5] = [
     ("SearchPath", V1),
     ("Renderer", V2),
@@ -50,7 +50,7 @@ const DIRECTIVES: [(&str, PbrtVersion); 5] = [
     ("Volume", V1OrV2),
 ];
 
-/// Classes that pbrt-v4 does not have, by kind.
+/// Classes that pbrt-v4 dropped, by kind.
 const CLASSES: [(PbrtKind, &[&str], PbrtVersion); 17] = [
     (PbrtKind::Material, &["bluepaint", "brushedmetal", "clay", "felt", "primer", "skin"], V1),
     (PbrtKind::Material, &["shinymetal"], V1OrV2),
@@ -75,7 +75,7 @@ const CLASSES: [(PbrtKind, &[&str], PbrtVersion); 17] = [
     (PbrtKind::Medium, &["heterogeneous"], V3),
 ];
 
-/// Parameters that pbrt-v4 does not have, or has renamed.
+/// Parameters that pbrt-v4 dropped or renamed.
 const PARAMETERS: [(PbrtKind, &[&str], PbrtVersion); 6] = [
     (PbrtKind::Camera, &["halffov"], V3),
     (PbrtKind::Film, &["maxsampleluminance"], V3),
@@ -85,7 +85,7 @@ const PARAMETERS: [(PbrtKind, &[&str], PbrtVersion); 6] = [
     (PbrtKind::Material, &["bumpmap"], V3OrOlder),
 ];
 
-/// The kinds of entities with a class.
+/// Kinds of entities with a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtKind {
     Accelerator,
@@ -103,7 +103,7 @@ pub(super) enum PbrtKind {
 }
 
 impl PbrtKind {
-    /// The kind that a directive creates.
+    /// Returns the kind of entity that a directive creates.
     pub(super) fn of_directive(directive: Directive) -> Option<PbrtKind> {
         Some(match directive {
             Directive::Accelerator => PbrtKind::Accelerator,
@@ -122,7 +122,7 @@ impl PbrtKind {
         })
     }
 
-    /// Its name in messages.
+    /// Returns the name for messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             PbrtKind::Accelerator => "accelerator",
@@ -141,18 +141,18 @@ impl PbrtKind {
     }
 }
 
-/// The version that has a directive which pbrt-v4 does not have.
+/// Returns the version of a directive that pbrt-v4 dropped.
 pub(super) fn of_directive(word: &[u8]) -> Option<PbrtVersion> {
     DIRECTIVES.iter().find(|(name, _)| name.as_bytes() == word).map(|&(_, version)| version)
 }
 
-/// The version that has a class which pbrt-v4 does not have.
+/// Returns the version of a class that pbrt-v4 dropped.
 pub(super) fn of_class(kind: PbrtKind, class: &str) -> Option<PbrtVersion> {
     let row = CLASSES.iter().find(|(of_kind, classes, _)| *of_kind == kind && classes.contains(&class));
     row.map(|&(_, _, version)| version)
 }
 
-/// The version that has a parameter which pbrt-v4 does not have.
+/// Returns the version of a parameter that pbrt-v4 dropped.
 pub(super) fn of_parameter(kind: PbrtKind, name: &str) -> Option<PbrtVersion> {
     let row = PARAMETERS.iter().find(|(of_kind, names, _)| *of_kind == kind && names.contains(&name));
     row.map(|&(_, _, version)| version)
@@ -167,7 +167,7 @@ mod tests {
         for (name, _) in DIRECTIVES {
             assert!(Directive::named(name.as_bytes()).is_none(), "{name}");
         }
-        // As listed in pbrt-v4's documentation.
+        // From pbrt-v4's documentation.
         let current: [(PbrtKind, &[&str]); 11] = [
             (PbrtKind::Accelerator, &["bvh", "kdtree"]),
             (PbrtKind::AreaLight, &["diffuse"]),

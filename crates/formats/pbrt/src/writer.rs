@@ -1,15 +1,15 @@
-//! Writing scenes: pretty or compact text, in pages that are formatted in parallel.
+//! Writes scenes as pretty or compact text, in pages that are formatted in parallel.
 //!
 //! [`PbrtPlan`] orders a scene (`plan`): settings, named coordinate systems, media, textures, lights, shapes with their
-//! materials and the definitions of objects, and finally the instances. Everything with a transform has a separate
-//! short scope. Text that was written is reproduced byte for byte when it is read and written again.
+//! materials and object definitions, and finally instances. Everything with a transform has its own short scope.
+//! Reading and writing the output again reproduces it byte for byte.
 //!
-//! - Numbers have the fewest digits that read back as the same value; values too large for their type are `1e999`.
-//! - Lists wrap after a fixed number of values; a single value has no brackets.
-//! - Unused coordinate systems are not written; nodes deep in the tree get generated names.
-//! - `Attribute` is written before the entities that have it.
+//! - Numbers have the minimum number of digits that read back as the same value; values out of range are `1e999`.
+//! - Lists wrap after a fixed number of values; single values have no brackets.
+//! - Unused coordinate systems are dropped; nodes deep in the tree get generated names.
+//! - `Attribute` directives precede the entities that they affect.
 //!
-//! Files are opened by the caller, which also supplies the names of parts ([`PbrtPlan::parts`]) and meshes.
+//! The caller opens files and supplies the names of parts ([`PbrtPlan::parts`]) and meshes.
 
 mod convert;
 mod instances;
@@ -34,31 +34,31 @@ use polyhaul_pipeline::write::Writing;
 use script::{PbrtOp, ScriptItem};
 use text::PbrtPen;
 
-/// The text of a scene, as a plan.
+/// Planned text of a scene.
 pub struct PbrtPlan<'a> {
     render: &'a Render,
     places: PbrtPlaces<'a>,
     main: Vec<PbrtOp>,
     parts: Vec<Vec<PbrtOp>>,
     part_names: Vec<String>,
-    /// Shapes whose arrays are in files, in order, and the names of these files.
+    /// Shapes whose arrays are in files, in ascending order, with the file names.
     meshes: &'a [(u32, String)],
     renamed: &'a RenamedFiles<'a>,
 }
 
-/// The content to move to other files.
+/// Content to move to other files.
 #[derive(Clone, Copy, Debug)]
 pub struct Split<'a> {
-    /// Shapes whose arrays are in PLY files, in order, and the names of these files.
+    /// Shapes whose arrays are in PLY files, in ascending order, with the file names.
     pub meshes: &'a [(u32, String)],
-    /// The number of files for shapes and instances; less than two means none.
+    /// Number of files for shapes and instances; none if less than two.
     pub parts: usize,
-    /// New names of files that the scene refers to.
+    /// New names of files that the scene references.
     pub renamed: &'a RenamedFiles<'a>,
 }
 
 impl<'a> PbrtPlan<'a> {
-    /// Plans a scene; `part_name` names the file of a part.
+    /// Plans a scene; `part_name` returns the file name of a part.
     pub fn new(render: &'a Render, split: Split<'a>, part_name: impl Fn(usize) -> String) -> Result<PbrtPlan<'a>> {
         let places = PbrtPlaces::new(render, |each| motions(render, each))?;
         let mut planner = Planner::new(render)?;
@@ -73,6 +73,7 @@ impl<'a> PbrtPlan<'a> {
         let main = std::mem::take(&mut planner.ops);
         let Split { meshes, renamed, .. } = split;
         let mut plan = PbrtPlan { render, places, main, parts: Vec::new(), part_names: Vec::new(), meshes, renamed };
+        // Imported files do not see coordinate systems named in the main file.
         if split.parts > 1 && plan.places.named_count() == 0 {
             plan.split(split.parts)?;
         }
@@ -82,7 +83,7 @@ impl<'a> PbrtPlan<'a> {
         Ok(plan)
     }
 
-    /// The names of the files that the main one imports.
+    /// Returns the names of the files that the main file imports.
     pub fn parts(&self) -> &[String] {
         &self.part_names
     }
@@ -104,14 +105,15 @@ impl<'a> PbrtPlan<'a> {
         writing.pages(&pages, &mut (), pages.count(), PbrtPages::slot_bytes(run.chunk_bytes))
     }
 
-    /// The file that has the arrays of a shape.
+    /// Returns the file with the arrays of a shape, if they were moved.
     fn file_of_mesh(&self, shape: usize) -> Option<&'a str> {
         let at = self.meshes.binary_search_by_key(&(shape as u32), |&(shape, _)| shape).ok()?;
         self.meshes.get(at).map(|(_, name)| name.as_str())
     }
 
-    /// Moves long runs of shapes and instances to parts of about the same size.
+    /// Moves long runs of shapes and instances to parts of about equal size.
     fn split(&mut self, count: usize) -> Result<()> {
+        // Weights approximate the length of the text, in values.
         let weigh = |op: &PbrtOp| match &op.what {
             ScriptItem::Items(script::ItemList::Shapes, range) => {
                 let values = |index: u32| match self.render.shape(index as usize) {
@@ -130,6 +132,7 @@ impl<'a> PbrtPlan<'a> {
         let mut main = Vec::new();
         let mut parts = Vec::new();
         for op in &self.main {
+            // Rounded to the nearest number of parts; short operations stay in the main file.
             let pieces = (weigh(op) + part_weight / 2) / part_weight;
             let range = match &op.what {
                 ScriptItem::Items(script::ItemList::Shapes, range) | ScriptItem::Instances(range, _) if pieces > 0 => {
@@ -164,7 +167,8 @@ impl<'a> PbrtPlan<'a> {
         Ok(())
     }
 
-    /// The first item from `at` on whose placement differs from the previous one's.
+    /// Returns the first item from `at` on whose placement differs from the previous one: a part must not start within
+    /// a scope.
     fn next_placement(&self, what: &ScriptItem, at: u32, end: u32) -> u32 {
         let mut instances = InstanceCursor::new(self.render);
         let mut is_same = |at: u32| match what {
@@ -177,7 +181,7 @@ impl<'a> PbrtPlan<'a> {
         (at..end).find(|&at| at == 0 || !is_same(at)).unwrap_or(end)
     }
 
-    /// Writes a step without parameters.
+    /// Writes an operation without parameters.
     fn small(&self, pen: &mut PbrtPen<'_, '_>, op: &PbrtOp, path: &mut StepPath) -> Result<()> {
         let render = self.render;
         let depth = op.depth;
@@ -228,7 +232,7 @@ impl<'a> PbrtPlan<'a> {
     }
 }
 
-/// Calls `each` with the transforms of everything.
+/// Calls `each` with the transforms of all entities, shapes and instances.
 fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
     render.media.iter().for_each(|medium| each(medium.motion));
     render.textures.iter().for_each(|texture| each(texture.entity.motion));
@@ -238,7 +242,7 @@ fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
     (0..render.instances.len() as u32).for_each(|index| each(instances.placement(index).base()));
 }
 
-/// Instances, grouped if their matrices follow the same transform.
+/// Adds instances, grouped if their matrices follow the same transform.
 fn instance_ops(render: &Render, planner: &mut Planner<'_>) -> Result<()> {
     let count = render.instances.len() as u32;
     let mut instances = InstanceCursor::new(render);

@@ -1,9 +1,10 @@
-//! Formats of Gaussian splats: SPZ, the rows of `.splat`, and SOG.
+//! Reads and writes Gaussian splats: SPZ and `.splat`; reads SOG.
 //!
-//! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_ply`.
+//! Files are opened by the caller. [`polyhaul_model::splats`] documents splats in memory; compressed PLY is in
+//! `polyhaul_ply`.
 //!
-//! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. `sog`: SOG. `packer`: splats that are packed
-//! while they are read. The caller opens files.
+//! `records` decodes bytes to columns in parallel, `pages` does the reverse. `rows` is `.splat`, `spz` SPZ, `sog` SOG.
+//! `packer` packs splats while they are read.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -18,9 +19,9 @@ pub mod spz;
 use polyhaul_model::Scene;
 use polyhaul_model::warnings::Warnings;
 
-/// Splats that were read.
+/// Splats read from a file.
 pub struct SplatsFound {
-    /// A scene of one mesh.
+    /// A scene with one mesh.
     pub scene: Scene,
     /// Repaired and dropped parts of the file.
     pub warnings: Warnings,

@@ -1,11 +1,11 @@
 //! Packs splats while they are read, so that large files are never in memory as floats.
 //!
-//! A [`SplatPacker`] converts rows of a table to records, on any number of threads; [`PackedRecords`] collects them in
-//! the order of the rows and writes the file, with the same bytes and warnings as the writers of scenes. Positions stay
-//! floats until all are read, because the fractional bits of SPZ depend on the largest one.
+//! A [`SplatPacker`] converts table rows to records, on any number of threads; [`PackedRecords`] collects them in row
+//! order and writes the file, with the same bytes and warnings as the writers of scenes. Positions stay floats until
+//! all are read, because the fractional bits of SPZ depend on the largest one.
 //!
-//! Tables with other content than splats are left to those writers, and so are invalid options. `rows` and `spz` make
-//! the records.
+//! Tables with anything besides splats, and invalid options, are left to those writers. `rows` and `spz` encode the
+//! records.
 
 use crate::pages::{FormatRecords, RecordStream, write_streams};
 use crate::{rows, spz};
@@ -20,11 +20,11 @@ use polyhaul_pipeline::table_parts::unlike;
 use polyhaul_pipeline::write::Writing;
 use std::collections::HashSet;
 
-/// The columns of positions and of normals.
+/// Columns of positions and of normals.
 const POSITION: [&str; 3] = ["x", "y", "z"];
 const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
 
-/// A format with a record for each splat.
+/// A format with one record per splat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplatPacking {
     /// `.splat`.
@@ -33,18 +33,18 @@ pub enum SplatPacking {
     Spz,
 }
 
-/// Packs rows of a table.
+/// Packs the rows of a table.
 #[derive(Clone, Debug)]
 pub struct SplatPacker {
     packing: SplatPacking,
     version: u8,
-    /// The degree to write, and the degree of the table.
+    /// Degree to write, and degree of the table.
     degree: usize,
     full_degree: usize,
     has_normals: bool,
 }
 
-/// The packed records of some rows.
+/// Packed records of some rows.
 #[derive(Default)]
 pub struct PackedPart {
     positions: Vec<[f32; 3]>,
@@ -53,10 +53,10 @@ pub struct PackedPart {
     normals: u64,
 }
 
-/// The packed records of all rows.
+/// Packed records of all rows.
 pub struct PackedRecords {
     packer: SplatPacker,
-    /// Only for SPZ.
+    /// Empty except for SPZ.
     positions: Vec<[f32; 3]>,
     streams: Vec<PackedStream>,
     count: usize,
@@ -64,7 +64,7 @@ pub struct PackedRecords {
     normals: u64,
 }
 
-/// The records of a stream.
+/// Records of one stream.
 #[derive(Default)]
 struct PackedStream {
     record_bytes: usize,
@@ -72,8 +72,8 @@ struct PackedStream {
 }
 
 impl SplatPacker {
-    /// A packer for tables with the columns of `head`, whose values are not used. `None` if they are not splats only,
-    /// or if the options are invalid.
+    /// Creates a packer for tables with the columns of `head`, whose values are ignored. Returns `None` unless they are
+    /// exactly the columns of splats and the options are valid.
     pub fn new(head: &Table, packing: SplatPacking, options: &SplatWriteOptions) -> Option<SplatPacker> {
         let names: HashSet<&str> = head.columns.iter().map(|column| &*column.name).collect();
         let is_float = |column: &Column| column.values.scalar() == Scalar::F32 && column.offsets.is_none();
@@ -87,7 +87,7 @@ impl SplatPacker {
             return None;
         }
         let requested = usize::from(options.sh_degree);
-        // Other axes are those of a copy.
+        // Other axes need a transformed copy of the scene, so its writer handles them.
         let is_usual = packing == SplatPacking::Rows || options.spz_axes == SpzAxes::Rub;
         let is_allowed = is_usual
             && requested < HARMONICS.len()
@@ -101,9 +101,10 @@ impl SplatPacker {
         is_allowed.then_some(SplatPacker { packing, version, degree, full_degree, has_normals })
     }
 
-    /// Whether a column is needed.
+    /// Returns whether a column is needed.
     pub fn wants(&self, column: &str) -> bool {
         let more = HARMONICS[self.degree];
+        // Coefficients are stored by channel, lower degrees first.
         let is_rest = |number: usize| more > 0 && number % HARMONICS[self.full_degree] < more;
         match column.strip_prefix("f_rest_") {
             Some(number) => number.parse().is_ok_and(is_rest),
@@ -111,17 +112,17 @@ impl SplatPacker {
         }
     }
 
-    /// Packs rows, of which `part` has the columns that [`SplatPacker::wants`].
+    /// Packs the rows of `part`, which has the columns selected by [`SplatPacker::wants`].
     ///
     /// # Errors
-    /// [`unlike`] for columns other than those of the first table, and for values that are not finite; out of memory.
+    /// [`unlike`] for columns that differ from the first table, and for values that are not finite; out of memory.
     pub fn pack(&self, part: &Table) -> Result<PackedPart> {
         let positions = triples(part, POSITION)?;
         let normals = if self.has_normals { used_normals(&triples(part, NORMAL)?) } else { 0 };
         let degrees = [self.full_degree, self.degree];
         let splats = Splats::from_columns(&positions, &part.columns, degrees).ok_or_else(unlike)?;
         if !are_finite(&splats) {
-            // The writer of scenes reports or leaves out what cannot be stored.
+            // The scene's writer reports or drops values that cannot be stored.
             return Err(unlike());
         }
         let streams: Vec<RecordStream<'_>> = match self.packing {
@@ -158,6 +159,7 @@ impl PackedRecords {
         let mut packed =
             PackedRecords { packer, positions: Vec::new(), streams: Vec::new(), count: 0, clamped: 0, normals: 0 };
         let no_room = |_| Error::memory("packed splats");
+        // The records of `.splat` contain the positions.
         if packed.packer.packing == SplatPacking::Spz {
             packed.positions.try_reserve_exact(count).map_err(no_room)?;
         }
@@ -169,12 +171,12 @@ impl PackedRecords {
         Ok(packed)
     }
 
-    /// Whether splats have normals, used or not.
+    /// Returns whether splats have normals, used or not.
     pub fn has_normals(&self) -> bool {
         self.packer.has_normals
     }
 
-    /// The number of splats.
+    /// Returns the number of splats.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -199,7 +201,7 @@ impl PackedRecords {
         Ok(())
     }
 
-    /// Writes the file. The job's scene has remarks, but no objects.
+    /// Writes the file. The job's scene has only remarks, no objects.
     ///
     /// # Errors
     /// Errors of the output.
@@ -238,7 +240,7 @@ impl PackedStream {
     }
 }
 
-/// Three columns as vectors.
+/// Combines three columns into vectors.
 fn triples(part: &Table, names: [&str; 3]) -> Result<Vec<[f32; 3]>> {
     let column = |name: &str| match &part.columns.iter().find(|column| column.name == name)?.values {
         Values::F32(values) if values.len() == part.row_count => Some(&values[..]),

@@ -1,4 +1,4 @@
-//! Formats streams of fixed-size records as pages, in parallel; the streams are consecutive.
+//! Formats consecutive streams of fixed-size records as pages, in parallel. `records` is the reverse.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
@@ -6,39 +6,39 @@ use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Approximate bytes of a page.
+/// Approximate bytes per page.
 const PAGE_BYTES: usize = 512 << 10;
 
-/// Formats the records of a range of splats into exactly their bytes; returns the number of values that were cut.
+/// Formats the records of a range of splats into a buffer of exactly their size; returns the number of clamped values.
 pub(crate) type FormatRecords<'a> = Box<dyn Fn(Range<usize>, &mut [u8]) -> u64 + Sync + 'a>;
 
-/// A stream with a record for each splat.
+/// A stream with one record per splat.
 pub(crate) struct RecordStream<'a> {
-    /// Bytes of a record; 0 if there is no such stream.
+    /// Bytes per record; 0 if the stream is absent.
     pub(crate) bytes: usize,
     pub(crate) format: FormatRecords<'a>,
 }
 
-/// The records of consecutive streams.
+/// Pages of consecutive streams.
 pub(crate) struct RecordPages<'a> {
     pub(crate) streams: &'a [RecordStream<'a>],
-    /// Records of each stream.
+    /// Records per stream.
     pub(crate) count: usize,
     page_bytes: usize,
-    /// Number of values outside of the format's range.
+    /// Number of values clamped to the format's range.
     pub(crate) clamped: AtomicU64,
 }
 
 #[derive(Default)]
 pub(crate) struct RecordSlot {
-    /// The number of the stream.
+    /// Index of the stream.
     pub(crate) stream: usize,
     records: Range<usize>,
     bytes: Vec<u8>,
     len: usize,
 }
 
-/// Writes streams for `count` splats after `head`; returns the number of values that were cut.
+/// Writes streams for `count` splats after `head`; returns the number of clamped values.
 pub(crate) fn write_streams(
     streams: &[RecordStream<'_>],
     count: usize,
@@ -57,18 +57,18 @@ pub(crate) fn write_streams(
 }
 
 impl<'a> RecordPages<'a> {
-    /// Pages have about `page_bytes`, and the records of one stream.
+    /// Splits streams into pages of about `page_bytes`; each page has records of a single stream.
     pub(crate) fn new(streams: &'a [RecordStream<'a>], count: usize, page_bytes: usize) -> RecordPages<'a> {
         RecordPages { streams, count, page_bytes, clamped: AtomicU64::new(0) }
     }
 
-    /// The number of pages.
+    /// Returns the number of pages.
     pub(crate) fn pages(&self) -> usize {
         let streams = self.streams.iter().filter(|stream| stream.bytes > 0);
         streams.map(|stream| self.count.div_ceil(self.page_records(stream))).sum()
     }
 
-    /// Records of a page.
+    /// Returns the records per page of a stream.
     fn page_records(&self, stream: &RecordStream<'_>) -> usize {
         (self.page_bytes / stream.bytes).max(1)
     }
@@ -114,7 +114,7 @@ impl Pages for RecordPages<'_> {
     }
 }
 
-/// The closest byte to a number, and 1 if it is more than half a unit away.
+/// Rounds to the nearest byte; also returns 1 if the value is more than half a unit out of range.
 pub(crate) fn byte(value: f32) -> (u8, u64) {
     // The cast saturates.
     ((value + 0.5) as u8, u64::from(!(-0.5..=255.5).contains(&value)))

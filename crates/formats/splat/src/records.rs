@@ -1,7 +1,7 @@
-//! Reads fixed-size records as columns of floats: reads in order, decodes in parallel.
+//! Reads fixed-size records into columns of floats: sequential reads, parallel decoding.
 //!
-//! Each chunk of records writes to a separate part of every column, so nothing is copied and nothing is shared. The
-//! caller decodes the records.
+//! Each chunk of records has its own part of every column, so nothing is copied or shared. The caller decodes the
+//! records.
 
 use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
@@ -12,24 +12,24 @@ use polyhaul_pipeline::options::{ProgressSteps, RunOptions};
 use polyhaul_pipeline::run::{Crew, run};
 use std::sync::{Mutex, PoisonError};
 
-/// Approximate bytes of a chunk.
+/// Approximate bytes per chunk.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The number for each byte.
+/// Decoded value of each byte.
 pub(crate) type ByteTable = [f32; 256];
 
-/// Decodes whole records to as many values of each column.
+/// Decodes whole records into the same number of values of each column.
 pub(crate) type DecodeRecords<'a> = &'a (dyn Fn(&[u8], &mut [&mut [f32]]) + Sync);
 
-/// The records of a stream.
+/// Records of a stream.
 pub(crate) struct RecordReader<'a> {
     pub(crate) count: usize,
-    /// Bytes of a record.
+    /// Bytes per record.
     pub(crate) bytes: usize,
     pub(crate) decode: DecodeRecords<'a>,
 }
 
-/// The result of reading records.
+/// Result of reading records.
 pub(crate) struct RecordsRead {
     /// Number of complete records.
     pub(crate) count: usize,
@@ -37,8 +37,7 @@ pub(crate) struct RecordsRead {
 }
 
 impl RecordReader<'_> {
-    /// Reads the records, or fewer at the end of the source, into columns, each of which has a fixed number of values
-    /// for every record.
+    /// Reads the records, or fewer if the source ends, into columns that each have a fixed number of values per record.
     pub(crate) fn read(
         self,
         feed: &mut Feed<'_>,
@@ -65,6 +64,7 @@ impl RecordReader<'_> {
 
 /// Resizes a column; new values are zero.
 pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize) -> Result<()> {
+    // A new column is fresh zeroed memory, which nothing has to fill.
     if column.is_empty() {
         *column = zeroed(count, "splats")?;
     }
@@ -75,18 +75,18 @@ pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize
 
 struct RecordsJob<'a, 'f, 'm> {
     source: Source<'f>,
-    /// Taken by one worker at a time, in order.
+    /// Input locked by one worker at a time, in order.
     rest: Mutex<RecordsLeft<'a, 'f, 'm>>,
-    /// Values of a record in each column.
+    /// Values per record in each column.
     per_record: Vec<usize>,
-    /// Records of a chunk.
+    /// Records per chunk.
     chunk: usize,
     bytes: usize,
     decode: DecodeRecords<'a>,
     options: &'a RunOptions,
 }
 
-/// The records and columns that no chunk has taken.
+/// Records and columns that no chunk has claimed.
 struct RecordsLeft<'a, 'f, 'm> {
     feed: &'a mut Feed<'f>,
     columns: Vec<&'m mut [f32]>,
@@ -132,9 +132,11 @@ impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
             slot.bytes.resize(bytes, 0);
         }
         slot.count = left.feed.take(&mut slot.bytes[..bytes]) / self.bytes;
+        // A short read is the end of the source.
         left.count = if slot.count < requested { 0 } else { left.count - requested };
         slot.columns.clear();
         slot.columns.try_reserve_exact(self.per_record.len()).map_err(|_| Error::memory("a plan"))?;
+        // Split in the order of chunks, so that workers never share a part.
         let parts = left.columns.iter_mut().zip(&self.per_record);
         slot.columns
             .extend(parts.map(|(column, values)| column.split_off_mut(..slot.count * values).unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! `.splat`: 32 bytes per splat, without a header. Facts from its first program,
+//! Reads and writes `.splat`: 32 bytes per splat, without a header. Source: the first program that wrote it,
 //! <https://github.com/antimatter15/splat>.
 //!
 //! | offset | bytes | |
@@ -8,8 +8,8 @@
 //! | 24 | 4 | red, green, blue, opacity: 0 to 255 for 0 to 1 |
 //! | 28 | 4 | rotation: w, x, y, z; 128 is 0, and 256 would be 1 |
 //!
-//! Spherical harmonics beyond the constant one cannot be stored. Other programs sort the rows by size and opacity,
-//! because viewers draw the first ones first; here the order is kept. Coordinates are the same as in PLY files.
+//! Spherical harmonics above the constant one cannot be stored. Other programs sort rows by size and opacity, because
+//! viewers draw the first rows first; here, the order is kept. Coordinates are the same as in PLY files.
 
 use crate::SplatsFound;
 use crate::pages::{RecordStream, byte, write_streams};
@@ -26,14 +26,14 @@ use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
-/// Bytes of a splat.
+/// Bytes per splat.
 pub(crate) const ROW_BYTES: usize = 32;
-/// Minimum rows to read at once from a stream of unknown length.
+/// Minimum number of rows to read at once from a stream of unknown length.
 const STREAM_ROWS: usize = 1 << 18;
-/// The byte of a zero component of a rotation.
+/// Byte for a zero component of a rotation.
 const NO_ROTATION: f32 = 128.0;
 
-/// The limits of the format.
+/// Limits of the format.
 pub(crate) const TARGET: SplatsTarget<'static> = SplatsTarget {
     format: ".splat",
     max_degree: 0,
@@ -42,10 +42,10 @@ pub(crate) const TARGET: SplatsTarget<'static> = SplatsTarget {
     has_comments: false,
 };
 
-/// Reads the splats of a source.
+/// Reads splats.
 ///
 /// # Errors
-/// Errors of the source; [`ErrorKind::Malformed`] for a part of a row at the end, unless faults are skipped;
+/// Errors of the source; [`ErrorKind::Malformed`] for an incomplete row at the end, unless faults are skipped;
 /// [`ErrorKind::Limit`]; [`ErrorKind::Memory`].
 pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
     let mut columns = SplatColumns::default();
@@ -59,7 +59,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
     }
     let mut count = 0;
     loop {
-        // Streams of unknown length double the rows each time, so that columns are moved rarely.
+        // For streams of unknown length, rows double each time, so that columns are rarely reallocated.
         let requested =
             row_count.map_or(STREAM_ROWS.max(count), |row_count| row_count as usize - count).min(max_rows - count);
         resize(&mut columns, count + requested)?;
@@ -74,6 +74,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
     resize(&mut columns, count)?;
     let rest = feed.drain()?;
     feed.check_end(Extent::Whole, &options.run.cancel)?;
+    // At the limit, another whole row shows that it was exceeded.
     if rest >= ROW_BYTES as u64 && count == max_rows {
         return Err(too_many(limit));
     }
@@ -101,7 +102,7 @@ fn resize(columns: &mut SplatColumns, count: usize) -> Result<()> {
     std::iter::once(opacities).chain(others).try_for_each(|column| resize_column(column, count))
 }
 
-/// The parts of columns from splat `first` on: positions, opacities, scales, rotations, colors.
+/// Returns the columns from splat `first` on: positions, opacities, scales, rotations, colors.
 fn targets(columns: &mut SplatColumns, first: usize) -> Vec<&mut [f32]> {
     let SplatColumns { positions, opacities, scales, rotations, constants, .. } = columns;
     let others = scales.iter_mut().chain(rotations).chain(constants);
@@ -140,7 +141,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// The rows of splats.
+/// Returns the stream of rows.
 pub(crate) fn rows<'s>(splats: &'s Splats<'_>) -> RecordStream<'s> {
     let format = |splats_of: Range<usize>, out: &mut [u8]| encode(splats, splats_of, out);
     RecordStream { bytes: ROW_BYTES, format: Box::new(format) }
@@ -162,7 +163,7 @@ fn encode(splats: &Splats<'_>, range: Range<usize>, out: &mut [u8]) -> u64 {
         }
         row[27] = cut(255.0 * opacity_of(splats.opacities[at]));
         let unit = unit_quaternion(splats.rotation(at));
-        // 1 would be 256; the byte saturates at 255.
+        // 1.0 would be 256; the byte saturates at 255.
         row[28..]
             .iter_mut()
             .zip(unit)

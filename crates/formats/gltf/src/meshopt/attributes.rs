@@ -1,25 +1,25 @@
-//! Decodes attributes: for each byte of an element, the differences between consecutive elements, in groups of 16 with
-//! as few bits as each group needs. See appendix A of the extension, mode 0.
+//! Decodes attributes: for each byte of an element, deltas between consecutive elements, in groups of 16 with the
+//! minimum number of bits per group. See appendix A of the extension, mode 0.
 
 use super::{CUT, EXTRA, MeshoptResult, take};
 
-/// The differences in a group.
+/// Deltas per group.
 const GROUP: usize = 16;
 
-/// The maximum number of elements in a block, and its maximum size in bytes.
+/// Maximum number of elements per block, and maximum bytes per block.
 const BLOCK: usize = 256;
 const BLOCK_BYTES: usize = 8192;
 
-/// The bits of a difference, for each of the header's two bits: by control mode, and in version 0.
+/// Bits per delta, by the header's two bits: for control modes 0 and 1, and in version 0.
 const BITS: [[u8; 4]; 2] = [[0, 1, 2, 4], [1, 2, 4, 8]];
 const BITS_OF_VERSION_0: [u8; 4] = [0, 2, 4, 8];
 
-/// How four neighboring bytes of an element differ from those of the last one.
+/// Encoding of the deltas of four adjacent bytes.
 #[derive(Clone, Copy)]
 enum Channel {
     Bytes,
     Shorts,
-    /// Bits of 32-bit numbers, rotated by this many.
+    /// XOR of 32-bit numbers, rotated by this many bits.
     Bits(u32),
 }
 
@@ -42,6 +42,7 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResu
         0xa1 => true,
         _ => return Err("unknown version of attributes"),
     };
+    // The tail holds the first element's baseline and, in version 1, one channel mode per four bytes, after padding.
     let tail_bytes = if is_new { stride + stride / 4 } else { stride };
     let padded = tail_bytes.max(if is_new { 24 } else { 32 });
     let tail = data.len().checked_sub(padded).and_then(|start| data.split_off(start..)).ok_or(CUT)?;
@@ -65,10 +66,11 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResu
     if data.is_empty() { Ok(()) } else { Err(EXTRA) }
 }
 
-/// Takes the differences of one byte of all elements of a block.
+/// Decodes the deltas of one byte of all elements in a block.
 fn take_deltas(data: &mut &[u8], control: Option<u8>, deltas: &mut [u8]) -> MeshoptResult<()> {
     let bits = match control {
         None => BITS_OF_VERSION_0,
+        // Control 2: all deltas are zero, as `deltas` already is.
         Some(2) => return Ok(()),
         Some(3) => {
             deltas.copy_from_slice(take(data, deltas.len())?);
@@ -85,7 +87,7 @@ fn take_deltas(data: &mut &[u8], control: Option<u8>, deltas: &mut [u8]) -> Mesh
     Ok(())
 }
 
-/// Takes 16 differences of `bits` bits. A difference whose bits are all set is replaced by a byte after the group.
+/// Decodes 16 deltas of `bits` bits. A delta with all bits set is replaced by a byte that follows the group.
 fn take_group(data: &mut &[u8], bits: u8) -> MeshoptResult<[u8; GROUP]> {
     let mut group = [0; GROUP];
     match bits {
@@ -101,7 +103,7 @@ fn take_group(data: &mut &[u8], bits: u8) -> MeshoptResult<[u8; GROUP]> {
     let escape = (1 << bits) - 1;
     for (at, delta) in group.iter_mut().enumerate() {
         let offset = (at % per_byte) as u8 * bits;
-        // Single bits start with the lowest, others with the highest.
+        // Single bits start at the lowest, others at the highest.
         let shift = if bits == 1 { offset } else { 8 - bits - offset };
         *delta = packed[at / per_byte] >> shift & escape;
         if *delta == escape {
@@ -111,7 +113,7 @@ fn take_group(data: &mut &[u8], bits: u8) -> MeshoptResult<[u8; GROUP]> {
     Ok(group)
 }
 
-/// Adds differences to the last values, and stores the sums in each element.
+/// Accumulates deltas onto `last` and stores the result in each element.
 fn restore<'e>(
     channel: Channel,
     deltas: &[[u8; BLOCK]; 4],
@@ -139,7 +141,7 @@ fn restore<'e>(
     }
 }
 
-/// A signed byte whose lowest bit is the sign.
+/// Decodes a zigzag byte, whose lowest bit is the sign.
 fn unfolded_byte(value: u8) -> u8 {
     (value >> 1) ^ (value & 1).wrapping_neg()
 }

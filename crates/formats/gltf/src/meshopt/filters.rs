@@ -1,12 +1,12 @@
-//! Filters, which convert decoded attributes. See appendix B of the extension.
+//! Filters, which convert decoded attributes in place. See appendix B of the extension.
 //!
-//! The extension leaves the results for values outside its ranges undefined; here they are the same on all machines.
+//! The extension leaves results undefined for values outside its ranges; here, they are the same on all machines.
 
-/// A filter by its name in files.
+/// A filter, named as in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MeshoptFilter {
     None,
-    /// Unit vectors as points on an octahedron.
+    /// Unit vectors, projected onto an octahedron.
     Octahedral,
     /// Unit quaternions without their largest component.
     Quaternion,
@@ -28,7 +28,7 @@ impl MeshoptFilter {
         })
     }
 
-    /// Whether elements can have this size, a multiple of 4.
+    /// Returns whether the filter supports elements of `stride` bytes, a multiple of 4.
     pub(super) fn has_stride(self, stride: u64) -> bool {
         match self {
             MeshoptFilter::None | MeshoptFilter::Exponential => true,
@@ -37,7 +37,7 @@ impl MeshoptFilter {
         }
     }
 
-    /// Changes elements in place.
+    /// Converts elements in place.
     pub(super) fn apply(self, elements: &mut [u8], stride: usize) {
         match (self, stride) {
             (MeshoptFilter::None, _) => {}
@@ -81,11 +81,12 @@ fn each_of_shorts(elements: &mut [u8], change: impl Fn([u16; 4]) -> [u16; 4]) {
     }
 }
 
-/// The unit vector of a point on the octahedron, whose coordinates are multiples of 1 / `unit`.
+/// Decodes a unit vector from a point on the octahedron, whose coordinates are multiples of 1 / `unit`.
 fn octahedral([x, y, unit]: [f32; 3]) -> [f32; 3] {
     let x = x / unit;
     let y = y / unit;
     let z = 1.0 - x.abs() - y.abs();
+    // The lower half of the octahedron (z < 0) is folded over the corners of the square.
     let fold = z.min(0.0);
     let x = x - fold.copysign(x);
     let y = y - fold.copysign(y);
@@ -94,6 +95,7 @@ fn octahedral([x, y, unit]: [f32; 3]) -> [f32; 3] {
 }
 
 fn quaternion([x, y, z, last]: [u16; 4]) -> [u16; 4] {
+    // The two low bits are the index of the omitted component.
     let unit = f32::from((last | 3) as i16);
     let [x, y, z] = [x, y, z].map(|part| f32::from(part as i16) / unit * std::f32::consts::FRAC_1_SQRT_2);
     let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
@@ -104,14 +106,14 @@ fn quaternion([x, y, z, last]: [u16; 4]) -> [u16; 4] {
     out
 }
 
-/// The highest 8 bits are the exponent, the others the mantissa.
+/// Decodes a float: the high 8 bits are the exponent, the low 24 bits the mantissa.
 fn exponential(value: i32) -> f32 {
-    // In 64 bits, every power and every product is exact.
+    // In 64 bits, every power of two and every product is exact, so only the conversion to `f32` rounds.
     let power = f64::from_bits(((1023 + i64::from(value >> 24)) as u64) << 52);
     (f64::from((value << 8) >> 8) * power) as f32
 }
 
-/// Red, green, blue, alpha, up to `max_value`. The highest set bit of `alpha` gives the number of bits of all four.
+/// Decodes red, green, blue and alpha, up to `max_value`. The highest set bit of `alpha` determines the bit depth.
 fn color(y: i32, [orange, green]: [i32; 2], alpha: u32, max_value: f32) -> [f32; 4] {
     let mask = (1_u32 << (32 - alpha.leading_zeros())) - 1;
     let opacity = alpha & (mask >> 1);

@@ -1,8 +1,8 @@
-//! Compressed buffer views: `EXT_meshopt_compression` and `KHR_meshopt_compression`.
+//! Decodes buffer views of `EXT_meshopt_compression` and `KHR_meshopt_compression`.
 //!
-//! A view is compressed as a whole, with the size of its content in the JSON. `attributes` decodes elements of bytes,
-//! `triangles` and `sequence` indices; `filters` changes decoded attributes in place. `accessors` reads the buffers and
-//! limits sizes. Source:
+//! A view is compressed as a whole, and the JSON has its decoded size. `attributes` decodes vertex data, `triangles`
+//! and `sequence` decode indices; `filters` converts decoded attributes. Nothing is read here: `accessors` reads the
+//! buffers and limits sizes. Source:
 //! <https://github.com/KhronosGroup/glTF/blob/main/extensions/2.0/Khronos/KHR_meshopt_compression/README.md>.
 
 mod attributes;
@@ -18,10 +18,10 @@ use polyhaul_model::names;
 use polyhaul_pipeline::arrays::zeroed;
 use serde::Deserialize;
 
-/// The names of the extension; the content is the same for both.
+/// Names of the extension; its content is the same under both.
 pub(crate) const NAMES: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
-/// The content of the extension.
+/// Content of the extension.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct MeshoptExtension {
@@ -34,7 +34,7 @@ struct MeshoptExtension {
     filter: Option<String>,
 }
 
-/// How elements are encoded.
+/// Encoding of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MeshoptMode {
     Attributes,
@@ -42,10 +42,10 @@ enum MeshoptMode {
     Indices,
 }
 
-/// A compressed view, checked.
+/// A validated compressed view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeshoptView {
-    /// The buffer with the compressed bytes, and their offset and size in it.
+    /// Buffer with the compressed bytes; their offset and size in it follow.
     pub(crate) buffer: usize,
     pub(crate) offset: u64,
     pub(crate) len: u64,
@@ -56,7 +56,7 @@ pub(crate) struct MeshoptView {
 }
 
 impl MeshoptView {
-    /// The compressed content of `bufferViews[index]`; `None` if it is not compressed.
+    /// Returns the compressed content of `bufferViews[index]`; `None` if the view is not compressed.
     pub(crate) fn from_view(view: &BufferView, index: usize) -> Result<Option<MeshoptView>> {
         let path = format!("bufferViews[{index}]");
         for name in NAMES {
@@ -67,7 +67,7 @@ impl MeshoptView {
         Ok(None)
     }
 
-    /// The size of the content.
+    /// Returns the decoded size in bytes.
     pub(crate) fn content_bytes(&self) -> usize {
         self.stride * self.count
     }
@@ -89,7 +89,7 @@ impl MeshoptView {
 }
 
 impl MeshoptExtension {
-    /// Returns the view, if its numbers are consistent.
+    /// Returns the view if its numbers are consistent.
     fn check(&self, view: &BufferView, path: &str) -> Result<MeshoptView> {
         let mode = match &*self.mode {
             "ATTRIBUTES" => MeshoptMode::Attributes,
@@ -113,6 +113,7 @@ impl MeshoptExtension {
         if mode == MeshoptMode::Triangles && !self.count.is_multiple_of(3) {
             return Err(malformed(format!("{path}: {} indices are not triangles", self.count)));
         }
+        // In 128 bits, since both numbers are arbitrary.
         if u128::from(stride) * u128::from(self.count) != u128::from(view.byte_length) {
             let sizes = format!("{} bytes for {} elements of {stride} bytes", view.byte_length, self.count);
             return Err(malformed(format!("{path}: byteLength of the view is {sizes}")));
@@ -133,16 +134,16 @@ impl MeshoptExtension {
     }
 }
 
-/// An error in compressed data.
+/// Error message for compressed data.
 type MeshoptFault = &'static str;
 
-/// The result of decoding.
+/// Result of decoding.
 type MeshoptResult<T> = std::result::Result<T, MeshoptFault>;
 
-/// The data ends before its last element.
+/// Data that ends before the last element.
 const CUT: MeshoptFault = "unexpected end";
 
-/// There is data after the last element.
+/// Data after the last element.
 const EXTRA: MeshoptFault = "extra bytes";
 
 /// Takes the first `count` bytes.
@@ -150,7 +151,7 @@ fn take<'b>(bytes: &mut &'b [u8], count: usize) -> MeshoptResult<&'b [u8]> {
     bytes.split_off(..count).ok_or(CUT)
 }
 
-/// Takes a number of up to 32 bits, 7 in each byte, the lowest first.
+/// Decodes an integer of up to 32 bits, 7 per byte, lowest first.
 fn take_varint(bytes: &mut &[u8]) -> MeshoptResult<u32> {
     let mut value = 0;
     for shift in (0..35).step_by(7) {
@@ -163,7 +164,7 @@ fn take_varint(bytes: &mut &[u8]) -> MeshoptResult<u32> {
     Err("a number has more than 5 bytes")
 }
 
-/// A signed number whose lowest bit is the sign.
+/// Decodes a zigzag integer, whose lowest bit is the sign.
 fn unfolded(value: u32) -> u32 {
     if value & 1 == 0 { value >> 1 } else { !(value >> 1) }
 }

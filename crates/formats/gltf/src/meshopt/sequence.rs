@@ -1,4 +1,5 @@
-//! Decodes indices in any order: differences from one of two earlier indices. See appendix A of the extension, mode 2.
+//! Decodes index sequences: each index is a delta from one of two earlier indices. See appendix A of the extension,
+//! mode 2.
 
 use super::{CUT, EXTRA, MeshoptResult, take_varint, unfolded};
 
@@ -9,6 +10,7 @@ pub(super) fn decode<const N: usize>(
     to_bytes: impl Fn(u32) -> [u8; N],
 ) -> MeshoptResult<()> {
     let data = bytes.strip_prefix(&[0xd1]).ok_or("unknown version of indices")?;
+    // A tail of 4 bytes follows the data.
     let mut data = data.len().checked_sub(4).and_then(|end| data.get(..end)).ok_or(CUT)?;
     let mut last = [0_u32; 2];
     for out_index in out.as_chunks_mut::<N>().0 {

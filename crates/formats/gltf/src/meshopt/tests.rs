@@ -1,9 +1,9 @@
-//! Tests of compressed views: data of an encoder, and broken data.
+//! Tests of compressed views: data from meshoptimizer, and corrupt data.
 
 use super::*;
 
-/// Records made by meshoptimizer: mode, filter, stride, count and number of compressed bytes, those bytes, and the
-/// decoded ones.
+/// Records encoded by meshoptimizer: mode, filter, stride, count, number of compressed bytes, compressed bytes, decoded
+/// bytes.
 const CASES: &[u8] = include_bytes!("cases.bin");
 
 struct MeshoptCase<'c> {
@@ -12,7 +12,7 @@ struct MeshoptCase<'c> {
     decoded: &'c [u8],
 }
 
-/// The records.
+/// Parses the records.
 fn cases(mut bytes: &[u8]) -> Vec<MeshoptCase<'_>> {
     let mut cases = Vec::new();
     while !bytes.is_empty() {
@@ -47,7 +47,7 @@ fn encoded_views_are_decoded() {
     for (number, MeshoptCase { view, compressed, decoded }) in cases(CASES).into_iter().enumerate() {
         let result = view.decode(compressed, 0).unwrap_or_else(|error| panic!("{number} {view:?}: {error}"));
         match view.filter {
-            // Decoders may round differently by one.
+            // Decoders may round differently by 1.
             MeshoptFilter::Octahedral | MeshoptFilter::Quaternion | MeshoptFilter::Color => {
                 let size = if view.stride == 4 { 1 } else { 2 };
                 let number_of = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| 256 * sum + i32::from(*byte));
@@ -70,7 +70,7 @@ fn broken_data_is_an_error_or_other_values() {
         let mut broken = compressed.to_vec();
         for at in 0..broken.len() {
             broken[at] ^= 0x55;
-            // Nothing to compare with: it must end, and not panic.
+            // Corrupt data only has to terminate without a panic.
             let _ = view.decode(&broken, 7);
             broken[at] ^= 0x55;
         }
@@ -81,7 +81,7 @@ fn broken_data_is_an_error_or_other_values() {
     let failed = |view: MeshoptView, bytes: &[u8]| view.decode(bytes, 7).unwrap_err().to_string();
     let message = failed(view(MeshoptMode::Attributes, 4, 1), &[0xa2; 64]);
     assert_eq!(message, "bufferViews[7]: invalid meshopt data: unknown version of attributes");
-    // An edge before the first triangle; a number of six bytes.
+    // An edge before the first triangle; an integer of six bytes.
     let mut bytes = [0; 18];
     bytes[0] = 0xe1;
     assert!(failed(view(MeshoptMode::Triangles, 2, 3), &bytes).contains("before the first"));

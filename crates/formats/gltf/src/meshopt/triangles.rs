@@ -1,9 +1,9 @@
-//! Decodes indices of triangles: most share an edge with a recent triangle and take one byte. See appendix A of the
+//! Decodes triangle indices: most triangles share an edge with a recent one and take one byte. See appendix A of the
 //! extension, mode 1.
 
 use super::{CUT, EXTRA, MeshoptResult, take, take_varint, unfolded};
 
-/// Decodes indices of `N` bytes, three at a time, until `out` is full.
+/// Decodes triangles, with indices of `N` bytes, until `out` is full.
 pub(super) fn decode<const N: usize>(
     bytes: &[u8],
     out: &mut [u8],
@@ -20,7 +20,7 @@ pub(super) fn decode<const N: usize>(
     if decoder.data.is_empty() { Ok(()) } else { Err(EXTRA) }
 }
 
-/// The last 16 values.
+/// Ring buffer of the last 16 values.
 struct Recent<T> {
     values: [T; 16],
     count: usize,
@@ -36,7 +36,7 @@ impl<T: Copy + Default> Recent<T> {
         self.count += 1;
     }
 
-    /// The value pushed `age` values before the last one.
+    /// Returns the value pushed `age` values before the last one.
     fn get(&self, age: u8) -> MeshoptResult<T> {
         let age = usize::from(age);
         if age >= self.count {
@@ -48,11 +48,11 @@ impl<T: Copy + Default> Recent<T> {
 
 struct TriangleDecoder<'b> {
     data: &'b [u8],
-    /// Pairs of vertex codes, for the codes from 0xf0 on.
+    /// Pairs of vertex codes, for codes from 0xf0 on.
     table: &'b [u8; 16],
-    /// The next unused index.
+    /// Next unused index.
     next: u32,
-    /// The last index that was stored as a difference.
+    /// Last index that was stored as a delta.
     last: u32,
     edges: Recent<(u32, u32)>,
     vertices: Recent<u32>,
@@ -73,6 +73,7 @@ impl TriangleDecoder<'_> {
             14 => self.step(1),
             _ => self.take_index()?,
         };
+        // Recent vertices are already in the buffer.
         if !(1..=12).contains(&vertex) {
             self.vertices.push(c);
         }
@@ -81,7 +82,7 @@ impl TriangleDecoder<'_> {
         Ok([a, b, c])
     }
 
-    /// A triangle that shares no edge; `code` is an index of the table, or 14 or 15.
+    /// Decodes a triangle without a shared edge; `code` is an index into the table, or 14 or 15 for a stored pair.
     fn without_edge(&mut self, code: u8) -> MeshoptResult<[u32; 3]> {
         let is_stored = code >= 14;
         let pair = if is_stored { *self.data.split_off_first().ok_or(CUT)? } else { self.table[usize::from(code)] };
@@ -90,6 +91,7 @@ impl TriangleDecoder<'_> {
         if !is_stored && (second == 15 || third == 15) {
             return Err("invalid table");
         }
+        // A stored zero restarts the numbering of new vertices.
         if is_stored && pair == 0 {
             self.next = 0;
         }
@@ -108,7 +110,7 @@ impl TriangleDecoder<'_> {
         Ok([a, b, c])
     }
 
-    /// The next new vertex, a recent one, or a stored one.
+    /// Decodes a vertex: the next new one, a recent one, or a stored one.
     fn vertex(&mut self, kind: u8) -> MeshoptResult<u32> {
         match kind {
             0 => Ok(self.take_next()),

@@ -1,7 +1,7 @@
-//! Checks of validation: names that pbrt-v4 does not have, names without a definition, and meshes that cannot be drawn.
+//! Validates scenes: names that pbrt-v4 does not have, undefined names, and invalid meshes.
 //!
-//! Reading does not need them: scenes keep what they say. Indices are checked while a shape is parsed, in `parameters`.
-//! Nothing here changes the scene.
+//! Only validation runs these checks; reading keeps the content of scenes. Indices are checked while a shape is parsed,
+//! in `parameters`. Nothing here changes the scene.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
@@ -14,7 +14,7 @@ use polyhaul_model::names::shown;
 use polyhaul_model::render::{Entity, ParameterType, ParameterValues, Parameters, Shape};
 use std::collections::HashSet;
 
-/// Names that are used, each where it is used first.
+/// Names in use, each with its first use.
 #[derive(Default)]
 pub(super) struct NameUses {
     seen: HashSet<String>,
@@ -32,7 +32,7 @@ impl NameUses {
     }
 }
 
-/// The uses of names that are checked at the end of a scene.
+/// Uses of names that are checked at the end of a scene.
 #[derive(Default)]
 pub(super) struct PbrtChecks {
     pub(super) textures: NameUses,
@@ -41,7 +41,7 @@ pub(super) struct PbrtChecks {
     pub(super) mixed_materials: NameUses,
 }
 
-/// A fault of an entity: its kind, and its message.
+/// A fault of an entity: code and message.
 type EntityFault = (&'static str, String);
 
 impl PbrtScene<'_> {
@@ -64,6 +64,7 @@ impl PbrtScene<'_> {
         let is_named = matches!(directive, Directive::MakeNamedMaterial | Directive::MakeNamedMedium);
         if is_named && class.is_empty() {
             let message = format!("this {} has no parameter \"string type\"", kind.name());
+            // The missing type explains the empty class.
             faults.retain(|(code, _)| *code != "unknown-class");
             faults.push(("missing-parameter", message));
         }
@@ -74,7 +75,7 @@ impl PbrtScene<'_> {
         self.note_faults(faults, &textures, event.spot)
     }
 
-    /// Checks the last shape.
+    /// Checks a shape.
     pub(super) fn check_shape(&mut self, index: usize, spot: Spot) -> Result<()> {
         let Some(shape) = self.render.shape(index) else { return Ok(()) };
         let parameters = shape.parameters();
@@ -90,7 +91,7 @@ impl PbrtScene<'_> {
         faults.into_iter().try_for_each(|(code, message)| self.note(spot, code, message))
     }
 
-    /// Warns about names that are used and not defined.
+    /// Warns about names that are used but not defined.
     pub(super) fn check_names(&mut self) -> Result<()> {
         if !self.options.faults.is_thorough {
             return Ok(());
@@ -117,12 +118,12 @@ impl PbrtScene<'_> {
     }
 }
 
-/// The uses of names that are not among the defined ones.
+/// Returns the uses of names that are not defined.
 fn undefined(uses: NameUses, defined: HashSet<&str>) -> Vec<(String, SceneSpot)> {
     uses.first.into_iter().filter(|(name, _)| !defined.contains(&**name)).collect()
 }
 
-/// The materials that a mix names.
+/// Returns the materials that a mix references.
 fn mixed_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     if let Some(ParameterValues::Strings(strings)) = parameters.get("materials").map(|parameter| parameter.values) {
@@ -131,7 +132,7 @@ fn mixed_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The textures that parameters name.
+/// Returns the textures that parameters reference.
 fn texture_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for parameter in parameters.iter().filter(|parameter| parameter.kind == ParameterType::Texture) {
@@ -142,8 +143,7 @@ fn texture_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The names of a class and of parameters that pbrt-v4 does not have, and no older version either: these have warnings
-/// of their own.
+/// Finds class and parameter names that no version of pbrt has. Names of older versions have their own warnings.
 fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<EntityFault> {
     let mut faults = Vec::new();
     if !known::is_class(kind, class) && versions::of_class(kind, class).is_none() {
@@ -175,7 +175,7 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     };
     let mut faults = Vec::new();
     match parameters.get("indices").map(|indices| indices.values) {
-        // The parser checks them, because it knows the place of each.
+        // Checked by the parser, which knows the position of each index.
         Some(ParameterValues::Integers(_)) => {}
         _ if points != width => faults.push(("missing-parameter", missing_arrays(class, points))),
         _ => {}

@@ -1,4 +1,4 @@
-//! Creates shapes, instances, and everything that has a name and parameters.
+//! Creates shapes, instances, and all entities with a name and parameters.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtComplaint, PbrtEvent, PieceContent, Spot};
@@ -15,28 +15,28 @@ use polyhaul_model::render::{
 use polyhaul_model::warnings::Weight;
 use std::collections::{HashMap, HashSet};
 
-/// The entities by name.
+/// Entities by name.
 #[derive(Default)]
 pub(super) struct PbrtTables {
-    /// By name: the object's index, plus one.
+    /// Index of the object, plus one, by name.
     objects: Vec<u32>,
-    /// The first use of each object that is not defined yet.
+    /// First use of each object that is not defined yet.
     pub(super) object_uses: HashMap<u32, SceneSpot>,
     pub(super) materials: HashSet<Name>,
-    /// The first use of each material's name.
+    /// First use of each material that is not defined yet.
     pub(super) material_uses: HashMap<Name, SceneSpot>,
-    /// The names of materials in the order of their first use.
+    /// Names of these materials, in the order of their first use.
     pub(super) material_order: Vec<Name>,
     textures: HashSet<(Name, bool)>,
     media: HashSet<Name>,
     states: HashMap<ShapeState, u32>,
     plymesh: Option<Name>,
-    /// The class of the last shape.
+    /// Class of the last shape.
     last_class: Option<Name>,
 }
 
 impl PbrtScene<'_> {
-    /// A shape.
+    /// Adds a shape.
     #[inline]
     pub(super) fn shape(&mut self, event: &PbrtEvent, content: &PieceContent, segment: u32) -> Result<()> {
         let index = self.render.shapes.len();
@@ -56,6 +56,7 @@ impl PbrtScene<'_> {
         if motion.is_animated() {
             try_push(&mut self.render.moving, (index as u32, motion.end.0), "shapes")?;
         }
+        // Consecutive shapes often have the same class, so its name is checked once.
         if self.entities.last_class != Some(class) {
             self.entities.last_class = Some(class);
             let old = versions::of_class(PbrtKind::Shape, content.text(event.a)).filter(|_| !self.warned_of_version);
@@ -81,7 +82,7 @@ impl PbrtScene<'_> {
         self.limit(spot, message, &(limit_hint("elements") + " (at most 2^32 - 2)"))
     }
 
-    /// A shape that is a mesh in a file.
+    /// Records a shape whose mesh is in a file.
     #[cold]
     fn plymesh(&mut self, index: usize, spot: Spot) -> Result<()> {
         let name = self.render.shape(index).and_then(|shape| shape.parameters().string("filename"));
@@ -98,7 +99,7 @@ impl PbrtScene<'_> {
         try_push(&mut self.meshes, MeshUse { shape: index as u32, name, folder, place }, "meshes")
     }
 
-    /// The number of the current state.
+    /// Returns the index of the current shape state, which is added if it is new.
     #[cold]
     fn shape_state(&mut self) -> Result<u32> {
         let graphics = &mut self.state.graphics;
@@ -125,7 +126,7 @@ impl PbrtScene<'_> {
         Ok(number)
     }
 
-    /// The index of the object of a name, whether it is defined or not, and whether it is new.
+    /// Returns the index of a named object, defined or not, and whether it is new.
     #[inline]
     fn object(&mut self, name: Name) -> Result<(u32, bool)> {
         let at = name.0 as usize;
@@ -143,7 +144,7 @@ impl PbrtScene<'_> {
         Ok((number, true))
     }
 
-    /// An instance.
+    /// Adds an instance.
     #[inline]
     pub(super) fn instance(&mut self, name: Name, spot: Spot) -> Result<()> {
         if self.state.object.is_some() {
@@ -164,14 +165,14 @@ impl PbrtScene<'_> {
         try_push(&mut self.render.instances.objects, object, "instances")
     }
 
-    /// Places the instance at `index`: usually the next matrix of the last run.
+    /// Places the instance at `index`: usually as the next matrix of the last run, which stores nothing.
     #[inline]
     fn place_instance(&mut self, index: u32) -> Result<()> {
         let motion = self.state.graphics.motion;
         let node = (motion.start == motion.end).then(|| self.render.nodes.get(motion.start.0 as usize)).flatten();
         let runs = &self.render.instances.runs;
         let placing = match node {
-            // A matrix node is inlined into the run unless other things refer to it, because then it stays anyway.
+            // A matrix node is inlined into the run, unless it is referenced elsewhere and stays anyway.
             Some(node) if matches!(node.step, StepKind::Replace | StepKind::Concat) && !self.is_kept(motion.start) => {
                 if let Some(&InstanceRun { first, placing: Placing::Matrices { parent, step, segment, at } }) =
                     runs.last()
@@ -231,7 +232,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// Directives with parameters, and options.
+    /// Executes directives with parameters, and options.
     pub(super) fn entity(
         &mut self,
         directive: Directive,
@@ -296,7 +297,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// Notes the first class that only older versions have.
+    /// Notes the first class or parameter that only older versions have.
     fn warn_of_old_class(
         &mut self,
         directive: Directive,
@@ -336,7 +337,7 @@ impl PbrtScene<'_> {
     }
 
     fn option(&mut self, setting: Setting, spot: Spot) -> Result<()> {
-        /// The options of pbrt-v4.
+        /// Options of pbrt-v4.
         const OPTIONS: [&str; 11] = [
             "disablepixeljitter",
             "disabletexturefiltering",
@@ -351,6 +352,7 @@ impl PbrtScene<'_> {
             "wavefront",
         ];
         let text = self.render.text(setting.name);
+        // Options are compared without case, hyphens and underscores.
         let plain: String = text.chars().filter(|c| !matches!(c, '-' | '_')).collect::<String>().to_ascii_lowercase();
         if !OPTIONS.contains(&plain.as_str()) {
             let message = format!("`{}` is not a pbrt option", shown(text));
@@ -361,6 +363,7 @@ impl PbrtScene<'_> {
 
     fn camera(&mut self, entity: Entity) -> Result<()> {
         self.render.camera = Some(entity);
+        // As in pbrt, `camera` is the inverse of the camera's transform.
         let name = self.name("camera")?;
         let motion = self.inverse()?;
         self.name_system(name, motion)

@@ -1,4 +1,4 @@
-//! The end of a scene: its content, and reports of names that are used but not defined.
+//! Finishes a scene: returns its content, and reports names that are used but not defined.
 
 use super::{PbrtScene, SceneSpot};
 use crate::directive::Directive;
@@ -10,38 +10,39 @@ use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::precision::{PrecisionPass, PrecisionWatch};
 
-/// A scene that was read.
+/// A scene read from a file.
 pub struct Pbrt {
-    /// The scene, without the meshes in files.
+    /// The scene, without meshes in files.
     pub render: Render,
     /// Repaired, dropped and missing content.
     pub warnings: Warnings,
     /// Shapes with meshes in separate files.
     pub meshes: Vec<MeshUse>,
-    /// The number of occurrences of each directive, by name.
+    /// Number of uses of each directive, by name.
     pub directives: Vec<(&'static str, u64)>,
-    /// Worker threads.
+    /// Number of worker threads.
     pub threads: usize,
 }
 
-/// A shape that names a file with a mesh.
+/// A shape whose mesh is in a file.
 pub struct MeshUse {
-    /// The index of the shape.
+    /// Index of the shape.
     pub shape: u32,
-    /// The file's name.
+    /// Name of the mesh file.
     pub name: String,
-    /// The folder of the file that contains it.
+    /// Folder of the file that refers to it.
     pub folder: std::sync::Arc<str>,
-    /// The position of the shape in the scene's text.
+    /// Position of the shape in the text.
     pub place: Place,
 }
 
 impl PbrtScene<'_> {
-    /// The complete scene, read by this many threads.
+    /// Completes the scene, which was read by `threads` threads.
     pub(crate) fn finish(mut self, threads: usize) -> Result<Pbrt> {
         let mut missing: Vec<(u32, SceneSpot)> = Vec::new();
         missing.try_reserve_exact(self.entities.object_uses.len())?;
         missing.extend(self.entities.object_uses.drain());
+        // The map has no order; objects are numbered by first use.
         missing.sort_unstable_by_key(|&(object, _)| object);
         for (object, at) in missing {
             let name = self.render.objects.get(object as usize).map_or("", |object| self.render.text(object.name));
@@ -67,7 +68,7 @@ impl PbrtScene<'_> {
         Ok(Pbrt { render, warnings, meshes, directives, threads })
     }
 
-    /// Warns of what points lost as 32-bit floats.
+    /// Warns about precision that points lost as 32-bit floats.
     fn check_rounding(&mut self) -> Result<()> {
         let PointLoss { digits, bounds } = self.rounding;
         let pass = PrecisionPass { is_second: false, restart_bytes: 0, ..self.options.precision };

@@ -1,7 +1,7 @@
-//! The scene in order: processes the events of all files, tracks the graphics state, fills the model.
+//! Processes the events of all files in scene order: tracks the graphics state and fills the model.
 //!
-//! It advances as far as pieces have been read; reading and parsing happen elsewhere. Directives change [`state`] and
-//! create [`entities`].
+//! It advances as far as pieces have been read, and never reads or parses. Directives change [`state`] and create
+//! [`entities`].
 
 mod check;
 mod entities;
@@ -22,7 +22,7 @@ use state::{Graphics, Systems};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A position in the scene's files, small enough to be stored for each scope.
+/// A position in the scene's files, small enough to store one per scope.
 #[derive(Clone, Copy, Debug)]
 struct SceneSpot {
     file: u32,
@@ -30,39 +30,38 @@ struct SceneSpot {
     column: u32,
 }
 
-/// A file that the scene is in.
+/// A file being processed.
 struct PbrtFrame {
     file: usize,
-    /// The current piece, or the next one.
+    /// Index of the current or the next piece.
     piece: u64,
     content: Option<Box<PieceContent>>,
     segment: u32,
     event: usize,
-    /// The number of lines that ended before the piece.
+    /// Number of lines before the piece.
     lines: u64,
-    /// The length so far of the line in which the last piece ended.
+    /// Length so far of the line in which the last piece ended.
     column: u32,
     /// Bytes of text so far.
     bytes: u64,
-    /// The position where the file was included.
+    /// Position of the include; `None` for the scene's own file.
     named: Option<SceneSpot>,
-    /// For an Import: the state to restore after it.
+    /// State to restore after an Import.
     import: Option<Box<SavedState>>,
 }
 
-/// The amount of text of a scene: a file of a few bytes may be included many times, so text that is read repeatedly is
-/// limited too.
+/// Amount of text: a few bytes can include a file many times, so repeated text is limited as well.
 #[derive(Default)]
 struct Volume {
     /// Bytes of each finished file.
     by_file: HashMap<PathBuf, u64>,
-    /// Bytes of all files, each once.
+    /// Bytes of all files, each counted once.
     unique_bytes: u64,
-    /// Bytes of files that were read before.
+    /// Bytes of repeated files.
     repeated_bytes: u64,
 }
 
-/// The state that an Import does not change.
+/// State that an Import leaves unchanged.
 struct SavedState {
     graphics: Graphics,
     scopes: usize,
@@ -78,14 +77,14 @@ pub(super) struct PbrtScene<'a> {
     render: Render,
     warnings: Warnings,
     meshes: Vec<MeshUse>,
-    /// What points lost as 32-bit floats.
+    /// Precision that points lost as 32-bit floats.
     rounding: PointLoss,
-    /// The number of each directive.
+    /// Count of each directive.
     directives: [u64; COUNT],
     frames: Vec<PbrtFrame>,
-    /// The number of included files.
+    /// Number of included files.
     file_count: u64,
-    /// The text of all files.
+    /// Amount of text.
     volume: Volume,
     names: HashMap<Box<str>, u32>,
     state: state::PbrtState,
@@ -94,7 +93,7 @@ pub(super) struct PbrtScene<'a> {
     checks: check::PbrtChecks,
     done: bool,
     warned_of_transform_begin: bool,
-    /// Whether a class of an older version was noted.
+    /// Whether a class or parameter of an older version was noted.
     warned_of_version: bool,
 }
 
@@ -122,12 +121,12 @@ impl<'a> PbrtScene<'a> {
         }
     }
 
-    /// Whether all files are finished.
+    /// Returns whether all files are finished.
     pub(super) fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Advances through the scene as far as it was read.
+    /// Processes the scene as far as it was read.
     pub(super) fn advance(&mut self) -> Result<()> {
         while let Some(frame) = self.frames.last_mut() {
             if let Some(content) = frame.content.take() {
@@ -156,7 +155,7 @@ impl<'a> PbrtScene<'a> {
         for name in &content.names {
             names.push(self.name(name)?);
         }
-        // The events of the piece still need the names.
+        // The piece's events still need the names, so the content keeps a copy.
         let mut moved = std::mem::take(&mut content.segment);
         content.segment.names = exactly(&names)?;
         moved.names = names.into_boxed_slice();
@@ -173,8 +172,7 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// Counts text of the current file. At the start of a file that was read before, its whole size is compared with
-    /// the limit.
+    /// Counts text of the current file. At the start of a repeated file, checks its whole size against the limit.
     fn count_bytes(&mut self, bytes: u64) -> Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         frame.bytes += bytes;
@@ -184,6 +182,7 @@ impl<'a> PbrtScene<'a> {
         self.volume.repeated_bytes += file_bytes;
         let Volume { unique_bytes, repeated_bytes, .. } = self.volume;
         let limit = self.options.limits.included_bytes;
+        // Repetition may double the text, or add as much as the limit.
         if repeated_bytes <= limit.max(unique_bytes) {
             return Ok(());
         }
@@ -196,7 +195,7 @@ impl<'a> PbrtScene<'a> {
         Err(diagnostic.into_error(ErrorKind::Limit))
     }
 
-    /// Records that the scene has finished a file with this much text.
+    /// Records the size of a finished file.
     fn count_file(&mut self, file: usize, bytes: u64) -> Result<()> {
         self.volume.by_file.try_reserve(1).map_err(|_| Error::memory("files"))?;
         let identity = self.library.identity(file);
@@ -206,7 +205,7 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// The scene's name with this text, which is added if it is new.
+    /// Returns the scene's name with this text, which is added if it is new.
     fn name(&mut self, text: &str) -> Result<Name> {
         if let Some(&number) = self.names.get(text) {
             return Ok(Name(number));
@@ -219,7 +218,7 @@ impl<'a> PbrtScene<'a> {
         Ok(Name(number))
     }
 
-    /// Processes the events of a piece, up to a file that is included.
+    /// Processes the events of a piece, up to an included file.
     fn events(&mut self, content: Box<PieceContent>) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let segment = frame.segment;
@@ -263,7 +262,7 @@ impl<'a> PbrtScene<'a> {
         }
     }
 
-    /// Reports a fault at a position of the piece.
+    /// Reports an error at a position of the piece.
     #[cold]
     fn broken(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
         self.complaint(&PbrtComplaint::at(spot, Weight::Broken, code, message))
@@ -283,9 +282,9 @@ impl<'a> PbrtScene<'a> {
         self.complaint(&complaint)
     }
 
-    /// Adds the files that include this one to the message.
+    /// Adds the chain of including files to the message.
     fn add_chain(&self, diagnostic: &mut Diagnostic) {
-        /// More would not help.
+        /// Maximum number of files shown.
         const MAX_SHOWN: usize = 8;
         let mut named: Vec<_> = self.frames.iter().rev().filter_map(|frame| frame.named).collect();
         if named.is_empty() {
@@ -298,7 +297,7 @@ impl<'a> PbrtScene<'a> {
         diagnostic.message.push_str(&format!(" (included at {}{end})", shown.join(", ")));
     }
 
-    /// The position in the scene's files of a position in the piece.
+    /// Converts a position in the piece to a position in the scene's files.
     fn at(&self, spot: Spot) -> SceneSpot {
         let (file, lines) = self.frames.last().map_or((0, 0), |frame| (frame.file, frame.lines));
         let line = lines + u64::from(spot.line);
@@ -310,7 +309,7 @@ impl<'a> PbrtScene<'a> {
         place(&name, 0, Spot { line: at.line, column: at.column })
     }
 
-    /// Enters a file that an event names.
+    /// Enters a file that an event references.
     fn include(&mut self, content: &PieceContent, number: usize, event: &PbrtEvent) -> Result<()> {
         let is_import = event.what == PbrtEventKind::Directive(Directive::Import);
         if is_import && !self.state.in_world {
@@ -328,11 +327,13 @@ impl<'a> PbrtScene<'a> {
         }
         self.file_count += 1;
         let Some(frame) = self.frames.last() else { return Ok(()) };
+        // The worker that parsed the piece registered its files, unless a limit stopped it.
         let registered = content.files.binary_search_by_key(&(number as u32), |&(event, _)| event);
         let file = match registered.ok().and_then(|at| content.files.get(at)) {
             Some(&(_, file)) => file,
             None => self.library.name(frame.file, (frame.piece, number), content.text(event.a))?,
         };
+        // An Import does not see the coordinate systems of this file, nor does it define any for it.
         let import = is_import.then(|| {
             Box::new(SavedState {
                 graphics: self.state.graphics,
@@ -349,11 +350,12 @@ impl<'a> PbrtScene<'a> {
         try_push(&mut self.frames, PbrtFrame::new(file, named, import), "files")
     }
 
-    /// The file could not be opened.
+    /// Reports a file that could not be opened.
     fn refused(&mut self, error: Error) -> Result<()> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
         let Some(frame) = self.frames.pop() else { return Err(error) };
         self.restore(frame.import)?;
+        // These errors always fail; any other may be reported as a missing file.
         let is_fatal = matches!(error.kind(), Limit | Memory | Host | Cancelled);
         let Some(named) = frame.named.filter(|_| !is_fatal) else {
             return Err(error);
@@ -369,7 +371,7 @@ impl<'a> PbrtScene<'a> {
         self.warnings.broken(self.options.faults, "missing-file", diagnostic)
     }
 
-    /// The end of a file.
+    /// Leaves a file at its end.
     fn leave(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let file = frame.file;
@@ -387,7 +389,7 @@ impl<'a> PbrtScene<'a> {
         self.library.close(file, &self.options.run.cancel)
     }
 
-    /// The end of the file.
+    /// Returns the end of the current file.
     fn end_of_file(&self) -> Spot {
         Spot { line: 0, column: self.frames.last().map_or(0, |frame| frame.column) }
     }

@@ -1,4 +1,4 @@
-//! The graphics state: the settings that apply to the following entities, and the scopes that end them.
+//! Tracks the graphics state: settings for the following entities, and the scopes that end them.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
@@ -7,17 +7,17 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::render::{MaterialUse, Motion, Name, Node, StepKind, Transform};
 use std::collections::HashMap;
 
-/// No index.
+/// Marks the absence of an index.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Coordinate systems by name.
 pub(super) type Systems = HashMap<Name, Motion>;
 
-/// The state for the following entities.
+/// State for the following entities.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Graphics {
     pub(super) motion: Motion,
-    /// The transforms that directives change (at the start and at the end of the shutter's time), as bits.
+    /// Transforms that directives change, as bits: 1 for the start of the shutter interval, 2 for its end.
     pub(super) active: u8,
     pub(super) reverse: bool,
     pub(super) color_space: Option<Name>,
@@ -25,33 +25,33 @@ pub(super) struct Graphics {
     pub(super) area_light: u32,
     pub(super) inside: Option<Name>,
     pub(super) outside: Option<Name>,
-    /// The `Attribute` directives for shapes, lights, materials, media and textures.
+    /// Latest `Attribute` directive for shapes, lights, materials, media and textures.
     pub(super) attributes: [u32; 5],
-    /// Its index among the states of shapes, or `NONE` if it was not added yet.
+    /// Index of this state among the shape states; `NONE` if it was not added yet.
     pub(super) shape_state: u32,
 }
 
-/// A scope that is open.
+/// An open scope.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StateScope {
     graphics: Graphics,
     is_object: bool,
-    /// The number of transforms.
+    /// Number of transforms at its start.
     node_count: u32,
     at: SceneSpot,
 }
 
-/// The state of the scene.
+/// State of the scene.
 pub(super) struct PbrtState {
     pub(super) graphics: Graphics,
     pub(super) scopes: Vec<StateScope>,
-    /// Scopes before this one do not belong to the imported file.
+    /// Number of scopes opened outside the imported file.
     pub(super) open_from: usize,
     pub(super) systems: Systems,
     pub(super) in_world: bool,
-    /// The object that is defined.
+    /// Object being defined.
     pub(super) object: Option<usize>,
-    /// Transforms before this one are referenced, or may be.
+    /// Transforms below this index are referenced, or may be.
     used_nodes: u32,
 }
 
@@ -81,7 +81,7 @@ impl Default for PbrtState {
     }
 }
 
-/// Whether a directive is not allowed at this point: before the world, or in it.
+/// Returns whether a directive is misplaced before the world block, or inside it.
 #[inline]
 fn is_misplaced(directive: Directive, in_world: bool) -> bool {
     use Directive as D;
@@ -163,7 +163,7 @@ impl PbrtScene<'_> {
         }
     }
 
-    /// Reports a directive in the wrong one of a scene's two parts.
+    /// Reports a directive that belongs to the other part of the scene.
     #[cold]
     fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
         let side = if self.state.in_world { "before" } else { "after" };
@@ -180,7 +180,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// Directives that only change the state.
+    /// Executes directives that only change the state.
     fn set(&mut self, directive: Directive, event: &PbrtEvent, content: &PieceContent, segment: u32) -> Result<()> {
         use Directive as D;
         let named = |number: u32| (!content.text(number).is_empty()).then(|| content.name(number));
@@ -261,6 +261,7 @@ impl PbrtScene<'_> {
     /// Closes a scope.
     #[inline]
     fn close_scope(&mut self, spot: Spot, is_object: bool) -> Result<()> {
+        // An Import cannot close scopes of the file around it.
         let scope = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from);
         let Some(&StateScope { graphics, is_object: of_object, node_count, at }) = scope else {
             return self.unmatched(spot, is_object);
@@ -285,11 +286,11 @@ impl PbrtScene<'_> {
         if is_object {
             return self.broken(spot, "unmatched-end", "`ObjectEnd` without `ObjectBegin`".into());
         }
-        // As in pbrt.
+        // A note rather than an error, as in pbrt.
         self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; skipped".into())
     }
 
-    /// Checks that scopes are closed at the end of a scene or an imported file.
+    /// Reports scopes left open at the end of a scene or an imported file.
     pub(super) fn check_scopes(&mut self) -> Result<()> {
         let Some(scope) = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from) else {
             return Ok(());
@@ -304,7 +305,7 @@ impl PbrtScene<'_> {
         self.broken(self.end_of_file(), "unclosed-scope", format!("`{name}` at {place} is not closed{others}"))
     }
 
-    /// Changes the active transforms.
+    /// Applies a step to the active transforms.
     #[inline]
     fn step(&mut self, step: StepKind, segment: u32, at: u32) -> Result<()> {
         let Motion { start, end } = self.state.graphics.motion;
@@ -316,6 +317,7 @@ impl PbrtScene<'_> {
             Ok(Transform(number))
         };
         self.state.graphics.motion = match self.state.graphics.active {
+            // Both times share nodes as long as their transforms are equal.
             3 if start == end || replaces => {
                 let both = node(start)?;
                 Motion { start: both, end: both }
@@ -327,7 +329,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// The inverse of the current transforms.
+    /// Returns the inverse of the current transforms.
     pub(super) fn inverse(&mut self) -> Result<Motion> {
         let Motion { start, end } = self.state.graphics.motion;
         let mut node = |parent: Transform| -> Result<Transform> {
@@ -340,7 +342,7 @@ impl PbrtScene<'_> {
         Ok(Motion { start: first, end: if start == end { first } else { node(end)? } })
     }
 
-    /// Marks the transforms of a motion as referenced, so that they stay.
+    /// Marks the transforms of a motion as referenced, so that they are not dropped.
     #[inline]
     pub(super) fn keep(&mut self, motion: Motion) {
         for transform in [motion.start, motion.end] {
@@ -350,13 +352,13 @@ impl PbrtScene<'_> {
         }
     }
 
-    /// Whether a transform, or a later one, is referenced.
+    /// Returns whether a transform or a later one is referenced.
     #[inline]
     pub(super) fn is_kept(&self, transform: Transform) -> bool {
         transform.0 < self.state.used_nodes
     }
 
-    /// Drops the transforms from `count` on that are not referenced.
+    /// Drops transforms from index `count` on that are not referenced.
     #[inline]
     pub(super) fn drop_nodes(&mut self, count: u32) {
         self.render.nodes.truncate(count.max(self.state.used_nodes) as usize);

@@ -1,9 +1,9 @@
-//! Scenes of meshes and materials as scenes for a renderer.
+//! Converts scenes of meshes and materials to scenes for a renderer.
 //!
-//! Each object becomes a `trianglemesh` per material, with one index for positions, uvs and normals; its transform is a
-//! `ConcatTransform`. Objects that show one mesh with the same materials are instances of it. Materials are mapped as
-//! described in [`super::materials`]. A perspective camera that sees the whole scene from the front, film, and a white
-//! sky are added. The camera's x axis is flipped, since pbrt's cameras are left-handed.
+//! Each object becomes a `trianglemesh` per material, with a single index for positions, UVs and normals; its transform
+//! is a `ConcatTransform`. Objects that share a mesh and materials become instances. [`super::materials`] converts
+//! materials. A perspective camera that sees the whole scene from the front, film, and a white sky are added. The
+//! camera's x axis is flipped, since pbrt's cameras are left-handed.
 
 use super::materials;
 use super::materials::ShapeParameters;
@@ -22,7 +22,7 @@ use polyhaul_pipeline::options::RunOptions;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-/// Converts a scene whose faces are triangles and whose attributes are indexed, and counts what pbrt cannot store.
+/// Converts a scene of triangles with indexed attributes; counts what pbrt cannot store.
 pub fn from_meshes(
     scene: &Scene,
     objects: &[Object],
@@ -72,7 +72,7 @@ pub fn from_meshes(
     Ok((converter.builder.finish(), warnings))
 }
 
-/// Whether pbrt expresses a material exactly: it has only a color or an image of it.
+/// Returns whether pbrt represents a material exactly: it has only a color or color map.
 fn is_exact(material: &Material) -> bool {
     let Material { name, diffuse, maps, .. } = material.clone();
     let has_images = maps.iter().all(|map| map.kind == MapKind::Diffuse);
@@ -109,10 +109,11 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
     Ok(())
 }
 
-/// The vertices of the current group of faces.
+/// Vertex numbers in the current group of faces.
 struct PbrtScratch {
-    /// Per vertex of the mesh: the last group with this vertex, and its number there.
+    /// By vertex of the mesh: the last group that contains it, and its number there.
     seen: Vec<(u32, u32)>,
+    // Marking vertices with the group avoids clearing the list for each group.
     group: u32,
 }
 
@@ -127,20 +128,19 @@ impl PbrtScratch {
 
 struct Converter<'a> {
     builder: Builder,
-    /// By material: its use by shapes, and its effect on them.
+    /// By material: its use by shapes, and the parameters it adds to them.
     looks: Vec<(MaterialUse, ShapeParameters)>,
-    /// Names of definitions that are in use.
+    /// Names of definitions in use.
     defined: HashSet<String>,
-    /// The number of objects whose names are dropped.
-    /// The names of objects that are lost.
+    /// Names of objects that are dropped.
     nameless: LeftOut,
-    /// Normals that are dropped because other vertices of their shape have none.
+    /// Normals dropped because other vertices of their shape have none.
     normals: u64,
     run: &'a RunOptions,
 }
 
 impl Converter<'_> {
-    /// Camera, film and light.
+    /// Adds camera, film and light.
     fn settings(&mut self, scene: &Scene, objects: &[Object]) -> Result<()> {
         let builder = &mut self.builder;
         let Bounds { min, max } = bounds(scene, objects).unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] });
@@ -149,7 +149,7 @@ impl Converter<'_> {
         let radius = size.iter().map(|part| part * part).sum::<f64>().sqrt().max(1e-6);
         let forward = scene.axes.forward.direction();
         let up = scene.axes.up.direction();
-        // Half of the angle of view is 20 degrees: from this distance the whole bounding sphere is visible.
+        // The bounding sphere fits in half the field of view, 20 degrees, from this distance.
         let distance = radius / 20f64.to_radians().sin() * 1.05;
         let eye = [0, 1, 2].map(|i| center[i] - forward[i] * distance + up[i] * distance * 0.35);
         let flipped = builder.transform(Transform::IDENTITY, Step::Scale([-1.0, 1.0, 1.0]))?;
@@ -186,7 +186,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Warns about texture maps that materials of pbrt cannot use.
+    /// Warns about texture maps that pbrt materials cannot use.
     fn note_dropped(&self, warnings: &mut Warnings) {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for keyword in self.looks.iter().flat_map(|look| &look.1.dropped) {
@@ -208,6 +208,7 @@ impl Converter<'_> {
             let mut looks = materials.filter_map(|&material| self.looks.get(material));
             looks.any(|look| look.1.area_light.is_some())
         };
+        // pbrt ignores emission in instances, so emitting objects are written separately.
         let shared = match objects {
             [first, others @ ..] if !others.is_empty() && first.materials.is_some() && !emits_light(first) => others
                 .iter()
@@ -230,6 +231,7 @@ impl Converter<'_> {
         let first_shape = self.builder.render.shapes.len();
         self.object(mesh, &welded, first, Transform::IDENTITY, &mut scratch)?;
         let mut name = first.name.clone();
+        // Definitions need unique names.
         if !self.defined.insert(name.clone()) {
             name = format!("{name}-{}", first_shape + 1);
             self.defined.insert(name.clone());
@@ -242,7 +244,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// The transform of an object.
+    /// Adds the transform of an object.
     fn place(&mut self, object: &Object) -> Result<Transform> {
         let Some(rows) = object.transform.filter(|transform| *transform != IDENTITY64) else {
             return Ok(Transform::IDENTITY);
@@ -280,7 +282,7 @@ impl Converter<'_> {
         }
     }
 
-    /// The parameters of faces that have one material.
+    /// Returns the parameters for faces with the same material.
     fn arrays(
         &mut self,
         mesh: &Mesh,
@@ -307,6 +309,7 @@ impl Converter<'_> {
         let positions = gather(&vertices, &welded.vertex_positions, &mesh.positions)?;
         given.push((ParameterType::Point3, "P", GivenValues::Floats(positions.0)));
         let (normals, normal_count) = gather(&vertices, &welded.vertex_normals, &mesh.normals)?;
+        // pbrt needs a normal for every point, or none.
         if normal_count == vertices.len() && !normals.is_empty() {
             given.push((ParameterType::Normal, "N", GivenValues::Floats(normals)));
         } else {
@@ -321,7 +324,7 @@ impl Converter<'_> {
     }
 }
 
-/// The values of vertices, zeros if they have none; returns how many have one.
+/// Collects the values of vertices, zeros where missing; also returns how many exist.
 fn gather<const N: usize>(vertices: &[u32], indices: &[u32], values: &[[f32; N]]) -> Result<(Vec<f32>, usize)> {
     let mut gathered = Vec::new();
     if indices.is_empty() || values.is_empty() {
@@ -337,10 +340,10 @@ fn gather<const N: usize>(vertices: &[u32], indices: &[u32], values: &[[f32; N]]
     Ok((gathered, value_count))
 }
 
-/// A material, and the faces that have it.
+/// A material and its faces.
 type PbrtGroup = (Option<usize>, Vec<Range<usize>>);
 
-/// The faces of an object by material, in the order of their first faces.
+/// Groups the faces of an object by material, in the order of their first faces.
 fn groups(mesh: &Mesh, object: &Object) -> Result<Vec<PbrtGroup>> {
     let mut groups: Vec<PbrtGroup> = Vec::new();
     let mut number_of = std::collections::HashMap::new();
@@ -375,6 +378,7 @@ fn material_ranges(mesh: &Mesh, object: &Object, faces: Range<usize>) -> Result<
         return Ok(ranges);
     }
     let runs = &mesh.material_runs;
+    // The run in effect at the first face.
     let first = runs.partition_point(|run| run.at.faces as usize <= faces.start).saturating_sub(1);
     let mut at = faces.start;
     let mut material = None;

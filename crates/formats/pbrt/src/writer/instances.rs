@@ -1,15 +1,15 @@
-//! Instances by their index, and their placement as written.
+//! Looks up instances by index, with their placement as written, and formats their matrices.
 
 use super::text::are_plain;
 use polyhaul_model::render::{InstanceRun, Motion, Placing, Render, Step, StepKind, Transform};
 use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page};
 use std::ops::Range;
 
-/// The placement of an instance as written.
+/// Placement of an instance, as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum InstancePlacement {
     At(Motion),
-    /// By a matrix of the instance after a transform.
+    /// A matrix of the instance, applied after a transform.
     Matrix {
         parent: Transform,
         step: StepKind,
@@ -18,7 +18,7 @@ pub(super) enum InstancePlacement {
     },
 }
 
-/// Looks up instances of a scene by index. It remembers the last run, so that sequential access is fast.
+/// Looks up instances by index; caches the last run, so that sequential access is fast.
 pub(super) struct InstanceCursor<'a> {
     render: &'a Render,
     run: usize,
@@ -29,7 +29,7 @@ impl<'a> InstanceCursor<'a> {
         InstanceCursor { render, run: 0 }
     }
 
-    /// The name of the object that an instance shows.
+    /// Returns the name of the object that an instance shows.
     pub(super) fn object(&self, index: u32) -> &'a str {
         let object = self.render.instances.objects().get(index as usize);
         let object = object.and_then(|&object| self.render.objects.get(object as usize));
@@ -61,7 +61,7 @@ impl<'a> InstanceCursor<'a> {
         }
     }
 
-    /// A node that is a matrix is written as that matrix, even if others refer to it too.
+    /// Returns the placement for a node; a matrix node is written as that matrix, even if it is referenced elsewhere.
     fn of_node(&self, motion: Motion) -> InstancePlacement {
         match self.render.nodes.get(motion.start.0 as usize) {
             Some(node) if !motion.is_animated() && matches!(node.step, StepKind::Replace | StepKind::Concat) => {
@@ -78,7 +78,7 @@ impl<'a> InstanceCursor<'a> {
 }
 
 impl InstancePlacement {
-    /// The transform before a matrix, or the transform of the instance.
+    /// Returns the transform before a matrix, or the instance's transform.
     pub(super) fn base(self) -> Motion {
         match self {
             InstancePlacement::At(motion) => motion,
@@ -94,22 +94,22 @@ impl InstancePlacement {
     }
 }
 
-/// Matrices that are formatted together.
+/// Matrices formatted together.
 const BATCH: usize = 16;
-/// More bytes than the text of a matrix needs.
+/// Upper bound for the text of a matrix, in bytes.
 const MATRIX_BYTES: usize = 12 * (MAX_SHORTEST_F64 + 4) + 64;
 
-/// The numbers of instances' matrices as text, formatted several at a time in advance.
+/// Formats the numbers of instances' matrices in batches, for the vectorized formatter.
 pub(super) struct Matrices {
     left: Range<u32>,
-    /// The instances whose text exists, and the end of each text.
+    /// Instances with formatted text, and the end of each text.
     made: Range<u32>,
     ends: [usize; BATCH],
     text: [u8; BATCH * MATRIX_BYTES],
 }
 
 impl Matrices {
-    /// The matrices of these instances.
+    /// Creates the formatter for a range of instances.
     pub(super) fn new(range: Range<u32>) -> Matrices {
         let made = range.start..range.start;
         Matrices { left: range, made, ends: [0; BATCH], text: [0; BATCH * MATRIX_BYTES] }
@@ -117,6 +117,7 @@ impl Matrices {
 
     /// Formats an instance and the following ones, if they are all plain matrices.
     pub(super) fn prepare(&mut self, index: u32, render: &Render) {
+        // This batch was already tried.
         if index < self.left.start {
             return;
         }
@@ -126,6 +127,7 @@ impl Matrices {
         let mut instances = InstanceCursor::new(render);
         let mut numbers = [[0.0; 12]; BATCH];
         for (place, index) in numbers.iter_mut().zip(index..end) {
+            // A batch with other placements is written one by one.
             let InstancePlacement::Matrix { segment, at, .. } = instances.placement(index) else { return };
             *place = render.columns(segment, at);
         }
@@ -143,7 +145,7 @@ impl Matrices {
         }
     }
 
-    /// The 16 numbers of an instance, if they were formatted.
+    /// Returns the 16 numbers of an instance, if they were formatted.
     pub(super) fn text(&self, index: u32) -> Option<&[u8]> {
         let place = index.checked_sub(self.made.start).filter(|_| index < self.made.end)? as usize;
         let start = if place == 0 { 0 } else { self.ends[place - 1] + 1 };

@@ -1,19 +1,18 @@
-//! Materials of MTL as materials of pbrt-v4.
+//! Converts MTL materials to pbrt-v4 materials.
 //!
-//! - `d` below 1 together with a refractive model (`illum` 4, 6, 7 or 9; or none, and `Ni` above 1): `dielectric`, with
-//!   `Ni` as `eta` (1.5 by default) and the roughness.
-//! - Metallic (`Pm` of 0.5 or more), or a black `Kd` without a map and a `Ks` that is not black: `conductor`, whose
+//! - `d` below 1 with a refractive model (`illum` 4, 6, 7 or 9; or none, and `Ni` above 1): `dielectric`, with `Ni` as
+//!   `eta` (1.5 by default) and the roughness.
+//! - Metallic (`Pm` of at least 0.5), or a black `Kd` without a map and a `Ks` other than black: `conductor`, whose
 //!   `reflectance` is `Kd` or `Ks`.
-//! - A `Ks` that is not black, or a clearcoat: `coateddiffuse`, with `Kd`, the roughness, and `Ni` as `eta` if it is
-//!   above 1.
-//! - Everything else: `diffuse`.
+//! - A `Ks` other than black, or a clearcoat: `coateddiffuse`, with `Kd`, the roughness, and `Ni` as `eta` if above 1.
+//! - Otherwise: `diffuse`.
 //!
-//! The roughness is `Pr`, or `Pcr` for a coat; without those sqrt(2 / (`Ns` + 2)), the width of a microfacet
-//! distribution for that exponent; it is not remapped. `map_Kd` is an `imagemap` in place of the color, and `map_Pr` in
-//! place of the roughness, with `-s`, `-o`, `-clamp`, `-mm` if its base is 0 or 1, and `-colorspace`. `map_Bump` and
-//! `disp` become `displacement`, `norm` becomes `normalmap`. Colors are linear and clamped to 0 to 1; XYZ is converted
-//! to linear sRGB, a spectral curve is dropped. `Ke` makes a shape a light, and `d` and `map_d` of a material that does
-//! not refract are its `alpha`; those belong to the shapes. Other maps are dropped, with a warning.
+//! The roughness is `Pr`, or `Pcr` for a coat, or else sqrt(2 / (`Ns` + 2)), the width of a microfacet distribution for
+//! that exponent; it is not remapped. `map_Kd` becomes an `imagemap` instead of the color, and `map_Pr` one instead of
+//! the roughness, with `-s`, `-o`, `-clamp`, `-mm` if its base is 0 or 1, and `-colorspace`. `map_Bump` and `disp`
+//! become `displacement`, `norm` becomes `normalmap`. Colors are linear and clamped to 0 to 1; XYZ is converted to
+//! linear sRGB, and spectral curves are dropped. `Ke` makes shapes area lights; `d` and `map_d` of materials that do
+//! not refract become `alpha` of the shapes. Other maps are dropped, with a warning.
 
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_model::error::{Result, try_push};
@@ -21,20 +20,20 @@ use polyhaul_model::render;
 use polyhaul_model::render::ParameterType;
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
 
-/// A material's parameters for its shapes.
+/// Parameters that a material adds to its shapes.
 #[derive(Default)]
 pub(super) struct ShapeParameters {
-    /// The index of the light that they emit.
+    /// Index of their area light.
     pub(super) area_light: Option<u32>,
-    /// Their alpha, if they are not opaque.
+    /// Alpha, unless they are opaque.
     alpha: Option<f32>,
     alpha_texture: Option<String>,
-    /// The keywords of texture maps that are dropped.
+    /// MTL keywords of dropped texture maps.
     pub(super) dropped: Vec<String>,
 }
 
 impl ShapeParameters {
-    /// The parameter of a shape.
+    /// Returns the alpha parameter of a shape.
     pub(super) fn alpha(&self) -> Option<Given<'static>> {
         match (&self.alpha_texture, self.alpha) {
             (Some(name), _) => Some((ParameterType::Texture, "alpha", strings(name))),
@@ -56,7 +55,7 @@ fn rgb(name: &str, value: [f32; 3]) -> Given<'_> {
     (ParameterType::Rgb, name, GivenValues::Floats(value.to_vec()))
 }
 
-/// Red, green, blue; `None` for a curve.
+/// Converts a color to linear sRGB; `None` for spectral curves.
 fn linear(color: &Color) -> Option<[f32; 3]> {
     match *color {
         Color::Rgb(rgb) => Some(rgb),
@@ -73,7 +72,7 @@ fn color_of(color: &Option<Color>) -> Option<[f32; 3]> {
     color.as_ref().and_then(linear)
 }
 
-/// A color clamped to a valid reflectance.
+/// Clamps a color to valid reflectances.
 fn bounded(color: [f32; 3]) -> [f32; 3] {
     color.map(|part| if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) })
 }
@@ -82,7 +81,7 @@ fn is_lit(color: Option<[f32; 3]>) -> bool {
     color.is_some_and(|color| color.iter().any(|&part| part > 0.0))
 }
 
-/// Adds a material under its name, with its textures and its light.
+/// Adds a material under its name, with its textures and area light.
 pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapeParameters> {
     let map = |kind: MapKind| material.maps.iter().rfind(|map| map.kind == kind && !map.file.is_empty());
     let diffuse = color_of(&material.diffuse).map(bounded);
@@ -111,6 +110,7 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapePar
     if class != "diffuse" {
         let coat = material.clearcoat_roughness.filter(|_| class == "coateddiffuse");
         let of_exponent = material.shininess.map(|exponent| (2.0 / (exponent.max(0.0) + 2.0)).sqrt());
+        // A coat has its own roughness.
         let map = map(MapKind::Roughness).filter(|_| coat.is_none());
         if let Some(map) = map {
             let name = texture(builder, material, map, false)?;
@@ -153,7 +153,7 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapePar
     Ok(shape_parameters)
 }
 
-/// The keywords of maps that a material of this class cannot use.
+/// Returns the keywords of maps that a material of this class cannot use.
 fn dropped(material: &Material, class: &str) -> Vec<String> {
     use MapKind::{Bump, Diffuse, Displacement, Normal, Opacity, Roughness};
     let is_written = |at: usize, map: &TextureMap| {
@@ -177,13 +177,14 @@ fn dropped(material: &Material, class: &str) -> Vec<String> {
     maps.filter(|(at, map)| !is_written(*at, map)).map(|(_, map)| keyword(map)).collect()
 }
 
-/// The MTL keyword of a map.
+/// Returns the MTL keyword of a map.
 fn keyword(map: &TextureMap) -> String {
     if map.keyword.is_empty() { format!("{:?}", map.kind).to_lowercase() } else { map.keyword.clone() }
 }
 
-/// Adds an image as a texture; returns the name of the texture.
+/// Adds an image texture; returns its name.
 fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spectrum: bool) -> Result<String> {
+    // The count makes the name unique.
     let name = format!("{}:{}", material.name, builder.render.textures.len());
     let mut given = vec![(ParameterType::String, "filename", strings(&map.file))];
     for (values, names) in [(map.scale, ["uscale", "vscale"]), (map.offset, ["udelta", "vdelta"])] {
@@ -200,6 +201,7 @@ fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spec
         match base {
             0.0 => given.push(float("scale", gain)),
             1.0 => {
+                // `invert` is 1 minus the scaled value: 1 + gain * v is 1 - (-gain) * v.
                 given.push(float("scale", -gain));
                 given.push((ParameterType::Bool, "invert", GivenValues::Bools(vec![true])));
             }

@@ -1,14 +1,14 @@
-//! Selects the shapes whose arrays move to PLY files, and makes the content of these files.
+//! Selects shapes whose arrays move to PLY files, and creates the content of these files. The caller writes them.
 
 use polyhaul_model::error::{Result, try_copy, try_push};
 use polyhaul_model::render::{ParameterValues, Render, Shape};
 use polyhaul_model::{Domain, Elements, Mesh};
 
-/// The parameters that a mesh file stores.
+/// Parameters stored in a mesh file.
 pub(super) const MOVED: [&str; 4] = ["P", "N", "uv", "indices"];
 
-/// The shapes that move to separate files: triangles with at least this many vertices, without anything that pbrt
-/// cannot read from PLY files.
+/// Returns the shapes to move to separate files: triangle meshes with at least `vertices` vertices that have only
+/// arrays which pbrt reads from PLY files.
 pub fn movable(render: &Render, vertices: u64) -> Result<Vec<u32>> {
     let mut shapes = Vec::new();
     for shape in render.shapes().filter(|shape| shape.class() == "trianglemesh") {
@@ -33,7 +33,7 @@ fn has_indices(shape: &Shape<'_>, points: u64) -> bool {
     }
 }
 
-/// The mesh of such a shape.
+/// Returns the mesh of such a shape.
 pub fn mesh(shape: &Shape<'_>) -> Result<Mesh> {
     let parameters = shape.parameters();
     let mut mesh = Mesh { uv_domain: Domain::Vertex, normal_domain: Domain::Vertex, ..Mesh::default() };
@@ -55,7 +55,7 @@ pub fn mesh(shape: &Shape<'_>) -> Result<Mesh> {
     Ok(mesh)
 }
 
-/// Faces of three corners each.
+/// Creates faces with three corners each.
 pub(crate) fn triangles(corners: Vec<u32>) -> Result<Elements> {
     let mut offsets = Vec::new();
     offsets.try_reserve_exact(corners.len() / 3 + 1)?;

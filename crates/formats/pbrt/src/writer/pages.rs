@@ -1,4 +1,4 @@
-//! The text of a script, in pages that are formatted in parallel.
+//! Formats the text of a script, in pages that are formatted in parallel.
 
 use super::PbrtPlan;
 use super::instances::{InstanceCursor, InstancePlacement, Matrices};
@@ -13,26 +13,26 @@ use polyhaul_pipeline::write::Pages;
 use polyhaul_text::format::{NumberLines, Page};
 use std::ops::Range;
 
-/// Approximate bytes of a page.
+/// Approximate bytes per page.
 const PAGE_BYTES: usize = 512 << 10;
-/// Numbers on a line of a list.
+/// Numbers per line of a list.
 const ON_A_LINE: usize = 24;
-/// Lists with fewer floats are written one by one.
+/// Minimum number of floats in a list to format them together.
 const MIN_BATCH: usize = 8;
-/// Approximate bytes of text of a value, of the rest of a parameter and of the rest of a directive. They only decide
-/// where pages are cut.
+/// Approximate bytes of text per value, per parameter without values, and per directive without parameters. They only
+/// decide where pages are split.
 const VALUE_BYTES: u64 = 9;
 const PARAMETER_BYTES: u64 = 24;
 const ITEM_BYTES: u64 = 64;
 
-/// The pages of one file.
+/// Pages of one file.
 pub(super) struct PbrtPages<'a> {
     plan: &'a PbrtPlan<'a>,
     ops: &'a [PbrtOp],
     compact: bool,
-    /// The starts of pages, and the end.
+    /// Starts of pages, and the end of the last.
     cuts: Vec<PbrtCursor>,
-    /// The approximate size in bytes.
+    /// Approximate size in bytes.
     pub(super) expected: u64,
 }
 
@@ -43,13 +43,13 @@ pub(super) struct PbrtPageSlot {
     path: StepPath,
 }
 
-/// A directive with its parameters.
+/// A directive and its parameters.
 struct DirectiveBody<'a> {
     word: &'static str,
     strings: [&'a str; 3],
     string_count: usize,
     parameters: Option<Parameters<'a>>,
-    /// The file of the mesh, a parameter in place of the arrays.
+    /// Mesh file, as declaration and name of the parameter that replaces the arrays.
     mesh_file: Option<(&'static str, &'a str)>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> PbrtPages<'a> {
         try_push(&mut self.cuts, at, "the plan")
     }
 
-    /// Counts the size of an item; long lists are split.
+    /// Counts the size of an item, and splits long lists between pages.
     fn count_item(&mut self, op: &PbrtOp, at: PbrtCursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
         *filled += match &op.what {
             ScriptItem::Instances(..) => 4 * ITEM_BYTES,
@@ -94,6 +94,7 @@ impl<'a> PbrtPages<'a> {
         };
         for (number, parameter) in parameters.iter().enumerate() {
             let count = parameter.values.len() as u64;
+            // A list that does not fit is split: first the rest of this page, then whole pages.
             let room = (page_bytes.saturating_sub(*filled) / VALUE_BYTES).max(1);
             *filled += PARAMETER_BYTES;
             if count <= room || count <= 4 {
@@ -116,12 +117,12 @@ impl<'a> PbrtPages<'a> {
         self.cuts.len() as u64 - 1
     }
 
-    /// The approximate size of a slot.
+    /// Returns the approximate bytes of a slot.
     pub(super) fn slot_bytes(chunk_bytes: Option<usize>) -> usize {
         3 * chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1 << 10, 1 << 30)
     }
 
-    /// The directive of an item; `None` for a step without parameters.
+    /// Returns the directive of an item; `None` for operations without parameters.
     fn body(&self, op: &PbrtOp, item: u32) -> Option<DirectiveBody<'a>> {
         let render = self.plan.render;
         let body = |word, strings: &[&'a str], entity: &'a Entity| {
@@ -198,11 +199,11 @@ impl<'a> PbrtPages<'a> {
         Some(DirectiveBody { word, strings: [shape.class(), "", ""], string_count, parameters, mesh_file: None })
     }
 
-    /// The new file name, if it differs from the scene's.
+    /// Returns the new name of a file, if it is renamed.
     fn new_name(&self, body: &DirectiveBody<'a>, parameter: &Parameter<'a>) -> Option<&'a str> {
         let names = &self.plan.renamed.names;
         let ParameterValues::Strings(strings) = parameter.values else { return None };
-        // A film's file is written by the renderer.
+        // A film's file is output of the renderer.
         let is_file = parameter.names_file() && !(names.is_empty() || body.mesh_file.is_some() || body.word == "Film");
         let key = (body.parameters.filter(|_| is_file)?.folder(), strings.get(0)?);
         names.get(&key)?.as_deref()
@@ -222,7 +223,7 @@ impl<'a> PbrtPages<'a> {
 }
 
 impl PbrtPageSlot {
-    /// Writes text that is not split between pages; fails if a number is NaN.
+    /// Writes text that is never split between pages; fails if a number is NaN.
     fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut PbrtPen<'_, '_>) -> Result<()>) -> Result<()> {
         let mut result = Ok(());
         let mut bad = false;
@@ -235,7 +236,7 @@ impl PbrtPageSlot {
         if bad { Err(no_number()) } else { Ok(()) }
     }
 
-    /// Writes from a cursor on; returns where it stopped, at `end` at the latest.
+    /// Writes from a cursor on, at most to `end`; returns the cursor after the text.
     fn op(&mut self, pages: &PbrtPages<'_>, at: PbrtCursor, end: PbrtCursor) -> Result<PbrtCursor> {
         let Some(op) = pages.ops.get(at.op as usize) else { return Ok(end) };
         let next = PbrtCursor { op: at.op + 1, ..PbrtCursor::default() };
@@ -288,7 +289,7 @@ impl PbrtPageSlot {
         }
     }
 
-    /// A directive with parameters; `false` if the page ends in it.
+    /// Writes a directive with parameters; returns `false` if the page ends within it.
     fn item(
         &mut self,
         pages: &PbrtPages<'_>,
@@ -344,7 +345,7 @@ impl PbrtPageSlot {
         })
     }
 
-    /// Writes a range of a parameter's values, with the text before the first and after the last.
+    /// Writes a range of a parameter's values, with the text before the first and after the last value.
     fn values(&mut self, parameter: &Parameter<'_>, depth: u32, compact: bool, range: Range<usize>) -> Result<()> {
         let count = parameter.values.len();
         if count == 0 {
@@ -385,8 +386,8 @@ impl PbrtPageSlot {
         Ok(())
     }
 
-    /// Writes the instances of `page`, which are a part of the operation's `op` instances. `is_based`: the transform
-    /// before their matrices was already written.
+    /// Writes the instances of `page`, a part of the instances `op` of the operation. `is_based` is whether the
+    /// transform before their matrices was already written.
     fn instances(
         &mut self,
         pages: &PbrtPages<'_>,
@@ -397,7 +398,7 @@ impl PbrtPageSlot {
     ) -> Result<()> {
         let render = pages.plan.render;
         let mut instances = InstanceCursor::new(render);
-        // The neighbors outside of the page decide whether their scope is shared.
+        // Neighbors outside of the page decide whether a scope is shared, so the text does not depend on page breaks.
         let mut before = (page.start > op.start).then(|| instances.placement(page.start - 1));
         let mut matrices = Matrices::new(page.clone());
         let mut here = instances.placement(page.start);
@@ -434,9 +435,9 @@ impl PbrtPageSlot {
     }
 }
 
-/// The layout of a list's values.
+/// Layout of a list's values.
 struct PbrtList<'l> {
-    /// The text before the first value, before the first of another line, and after the last.
+    /// Text before the first value, before the first of another line, and after the last.
     start: &'l [u8],
     line: &'l [u8],
     end: &'l [u8],
@@ -454,7 +455,7 @@ impl<'l> PbrtList<'l> {
         PbrtList { start, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
     }
 
-    /// The text before a value; line breaks depend on its index only.
+    /// Returns the text before a value. Line breaks depend only on the index, not on page breaks.
     fn before(&self, at: usize) -> &[u8] {
         match at {
             0 => self.start,
@@ -463,7 +464,7 @@ impl<'l> PbrtList<'l> {
         }
     }
 
-    /// Writes values up to `end` while they fit; `false` if some did not.
+    /// Writes values up to `end` while they fit; returns `false` if some did not.
     fn values(&self, pen: &mut PbrtPen<'_, '_>, parameter: &Parameter<'_>, next: &mut usize, end: usize) -> bool {
         match &parameter.values {
             ParameterValues::Floats(_) if !parameter.exact.is_empty() => {
@@ -487,7 +488,7 @@ impl<'l> PbrtList<'l> {
         }
     }
 
-    /// Many numbers at a time.
+    /// Writes as many numbers as fit, formatted together.
     fn numbers<T>(
         &self,
         page: &mut Page<'_>,
@@ -497,14 +498,14 @@ impl<'l> PbrtList<'l> {
     ) -> bool {
         let before = page.len();
         page.bytes(self.before(*next));
-        // A number could fit although the text before it does not.
+        // A number may fit even if the text before it did not.
         let count = if page.overflowed() { 0 } else { write(page, *next, &values[*next..]) };
         if count == 0 {
             page.truncate(before);
             return false;
         }
         *next += count;
-        // The text after the last value belongs to the following values.
+        // The text after the last value is written with the next value.
         page.truncate(page.len() - self.lines.bytes_behind(*next - 1));
         *next == values.len()
     }
@@ -530,13 +531,13 @@ impl<'l> PbrtList<'l> {
     }
 }
 
-/// Whether all values are finite. Without a branch, so that the loop vectorizes.
+/// Returns whether all values are finite; without an early exit, so that the loop vectorizes.
 fn are_finite(values: &[f32]) -> bool {
     let largest = values.iter().fold(0, |largest, value| value.abs().to_bits().max(largest));
     largest < f32::INFINITY.to_bits()
 }
 
-/// The text before a parameter.
+/// Writes the text before a parameter.
 fn start_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
     if pen.compact {
         pen.page.byte(b' ');
@@ -546,7 +547,7 @@ fn start_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
     }
 }
 
-/// Whether a parameter of a mesh stays with its shape when its arrays move to a file.
+/// Returns whether a mesh parameter stays with its shape when the arrays move to a file.
 fn stays_with_shape(parameter: &Parameter<'_>) -> bool {
     !super::meshes::MOVED.contains(&parameter.name)
 }

@@ -1,37 +1,37 @@
-//! Writes transforms as directives: from the world's origin along the tree of transforms.
+//! Writes transforms as directives, from the world's origin along the transform tree.
 //!
-//! A deep node with descendants gets a named coordinate system, from which the descendants continue, so the text grows
-//! linearly with the tree and not quadratically. Transforms under the camera's inverse use the camera's name; other
-//! inverses, and very deep animated transforms, are one matrix.
+//! A deep node with descendants becomes a named coordinate system, from which its descendants continue, so that the
+//! text grows linearly with the tree instead of quadratically. Transforms under the camera's inverse use the camera's
+//! name; other inverses, and very deep animated transforms, become a matrix.
 
 use super::text::PbrtPen;
 use crate::places::{Places64, places64};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{Motion, Render, Step, Transform};
 
-/// Nodes at multiples of this depth may get names.
+/// Nodes at multiples of this depth may be named.
 const NAME_EVERY: u32 = 16;
-/// An animated transform deeper than this is a matrix.
+/// Maximum depth of an animated transform written as steps.
 const MAX_DEPTH: usize = 64;
-/// The prefix of the names of named nodes.
+/// Prefix of generated names.
 const PREFIX: &str = "polyhaul-";
 
-/// The transforms of a scene.
+/// Transforms of a scene.
 pub(super) struct PbrtPlaces<'a> {
     render: &'a Render,
-    /// Nodes with names, in order.
+    /// Named nodes, in ascending order.
     named: Vec<u32>,
-    /// World transforms, if something needs them.
+    /// World transforms, if any are written as matrices.
     matrices: Option<Places64>,
 }
 
-/// The steps to a transform, the last one first; reused.
+/// Steps to a transform, last one first; reused.
 #[derive(Default)]
 pub(super) struct StepPath {
     steps: Vec<Step>,
 }
 
-/// The start of a path.
+/// Start of a path.
 #[derive(Clone, Copy, PartialEq)]
 enum PlacesBase {
     Origin,
@@ -40,7 +40,7 @@ enum PlacesBase {
 }
 
 impl<'a> PbrtPlaces<'a> {
-    /// `motions` calls its argument with the transforms of everything.
+    /// Selects the nodes to name. `motions` calls its argument with all transforms in use.
     pub(super) fn new(render: &'a Render, motions: impl Fn(&mut dyn FnMut(Motion))) -> Result<PbrtPlaces<'a>> {
         let mut places = PbrtPlaces { render, named: Vec::new(), matrices: None };
         let count = render.transform_count();
@@ -53,6 +53,7 @@ impl<'a> PbrtPlaces<'a> {
             let above = render.transform_index(parent).and_then(|parent| depths.get(parent));
             let is_base = matches!(step, Step::Inverse | Step::Replace(_));
             has_inverse |= matches!(step, Step::Inverse);
+            // Inverses and replacements start a new path.
             let depth = if is_base { 1 } else { above.map_or(0, |above| *above) + 1 };
             deepest = deepest.max(depth);
             depths.push(depth);
@@ -77,6 +78,7 @@ impl<'a> PbrtPlaces<'a> {
                 used[node] = true;
             }
         });
+        // Children follow their parents, so in reverse order a node's descendants have all been marked.
         for node in (0..depths.len()).rev().filter(|&node| depths[node] > 1) {
             if !used[node] {
                 continue;
@@ -93,12 +95,12 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// The number of nodes with names.
+    /// Returns the number of named nodes.
     pub(super) fn named_count(&self) -> usize {
         self.named.len()
     }
 
-    /// Defines the named node of this number.
+    /// Defines a named node as a coordinate system.
     pub(super) fn name(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, number: u32, path: &mut StepPath) -> Result<()> {
         let Some(&node) = self.named.get(number as usize) else { return Ok(()) };
         let node = self.render.transform(node as usize);
@@ -112,7 +114,7 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// The steps down to a node; the path does not start at `except`.
+    /// Finds the steps down to a node from the nearest named node other than `except`.
     fn path(&self, to: Transform, except: Option<Transform>, path: &mut StepPath) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;
@@ -158,7 +160,7 @@ impl<'a> PbrtPlaces<'a> {
         pen.page.byte(b'\n');
     }
 
-    /// Whether the camera's name refers to these two nodes.
+    /// Returns whether the camera's coordinate system has these two transforms.
     fn is_of_camera(&self, nodes: [Transform; 2]) -> bool {
         let Some(camera) = self.render.camera else { return false };
         let parents = nodes.map(|node| self.render.step(node).map(|(parent, _)| parent));
@@ -187,6 +189,7 @@ impl<'a> PbrtPlaces<'a> {
             }
             pen.line(depth, word);
             match self.whole(node, path)? {
+                // Named coordinate systems are not animated, so deep animated transforms become matrices.
                 _ if path.steps.len() > MAX_DEPTH => {
                     self.matrix(pen, depth, node);
                     continue;
@@ -200,7 +203,7 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// The steps from the origin or an inverse, ignoring names; limited in number.
+    /// Finds the steps from the origin or an inverse, ignoring names, up to one more than [`MAX_DEPTH`].
     fn whole(&self, to: Transform, path: &mut StepPath) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;

@@ -1,10 +1,10 @@
-//! The order of a scene's text: its scopes, and where state shared by many shapes is set.
+//! Orders the text of a scene: its scopes, and where state shared by many shapes is set.
 //!
-//! An unnamed material, an area light and an `Attribute` can be written only once, so everything that needs them must
-//! be in the scope that has them. The plan computes from when to when each is needed, opens a scope before something
-//! replaces state that is needed later, and closes scopes until the required state is current. For scenes that were
-//! read from files, this reproduces an order that the scopes permit; if a program's scene has no such order, items are
-//! written twice. Transforms are not part of the plan: everything with a transform has a separate short scope.
+//! An unnamed material, an area light and an `Attribute` can each be written only once, so everything that needs them
+//! must be in the scope that has them. The planner computes when each is first and last needed, opens a scope before
+//! replacing state that is needed later, and closes scopes until the required state is in effect. For scenes read from
+//! files, this finds an order that the scopes permit; if a scene built by a program has no such order, items are
+//! written twice. Transforms are not planned: everything with a transform has its own short scope.
 
 use super::script::{ItemList, PbrtOp, ScriptItem, UniqueEntity};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -12,18 +12,17 @@ use polyhaul_model::render::{Material, MaterialUse, Motion, Name, Render, ShapeS
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The value of a slot that was not set.
+/// Value of an unset slot.
 const NONE: u32 = u32::MAX;
-/// The flag of names among the numbers of materials.
+/// Flag that distinguishes names from material indices.
 const NAMED: u32 = 1 << 31;
 
-/// The time of the first item; 0 means never.
+/// Time of the first item; 0 means never.
 const FIRST: u64 = 3;
-/// The time from one item to the next. Items have odd times; the state required before they can be written has the
-/// previous even time.
+/// Time between items. Items have odd times; state that must be in effect before an item has the preceding even time.
 const TICK: u64 = 2;
 
-/// State that can be set once.
+/// State that can be set only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlanSlot {
     Material,
@@ -38,10 +37,10 @@ enum PlanSlot {
 
 const SLOTS: usize = 8;
 
-/// The required value of a slot.
+/// A slot and its required value.
 type SlotValue = (PlanSlot, u32);
 
-/// The state in a scope.
+/// State in a scope.
 #[derive(Clone, Copy, Debug)]
 struct PlanScope {
     values: [u32; SLOTS],
@@ -51,7 +50,7 @@ struct PlanScope {
     is_object: bool,
 }
 
-/// When something is set first, and needed last; see [`Planner::touch`] for times.
+/// When a value is first set and last needed; see [`Planner::touch`].
 #[derive(Clone, Copy, Debug)]
 struct Lifetime {
     first: u64,
@@ -61,7 +60,7 @@ struct Lifetime {
 
 const NEVER: Lifetime = Lifetime { first: u64::MAX, last: 0, is_written: false };
 
-/// The last attribute that several others follow.
+/// Latest attribute that several others build on.
 struct PlanBase {
     slot: PlanSlot,
     value: Option<u32>,
@@ -74,7 +73,7 @@ impl PlanBase {
     }
 }
 
-/// The script of a scene as it grows.
+/// Builds the script of a scene.
 pub(super) struct Planner<'a> {
     render: &'a Render,
     pub(super) ops: Vec<PbrtOp>,
@@ -83,13 +82,13 @@ pub(super) struct Planner<'a> {
     materials: Vec<Lifetime>,
     area_lights: Vec<Lifetime>,
     attributes: Vec<Lifetime>,
-    /// Attributes of lights, as needed by lights of shapes, which share them.
+    /// Attributes of lights, as needed by area lights, which use the same attributes.
     of_area_lights: Vec<Lifetime>,
-    /// For values that were never set, by slot.
+    /// Lifetimes of unset values, by slot.
     nothing: [Lifetime; SLOTS],
     next_material: u32,
     next_area_light: u32,
-    /// The time of the first shape.
+    /// Time of the first shape.
     shapes_at: u64,
 }
 
@@ -115,15 +114,16 @@ impl<'a> Planner<'a> {
         Ok(planner)
     }
 
-    /// Computes when everything that can be written once is needed.
+    /// Computes when everything that can be written only once is needed.
     fn find_lives(&mut self) -> Result<()> {
         let render = self.render;
         let mut time = FIRST;
+        // In the order in which `items` and `shapes` write them.
         time = self.touch_all(PlanSlot::OfMedia, render.media.iter().map(|medium| medium.attributes), time);
         let textures = render.textures.iter().map(|texture| texture.entity.attributes);
         time = self.touch_all(PlanSlot::OfTextures, textures, time);
         time = self.touch_all(PlanSlot::OfLights, render.lights.iter().map(|light| light.attributes), time);
-        // Shapes start where attributes of lights are not in effect.
+        // At the first shape, attributes of lights must not be in effect.
         self.touch(PlanSlot::OfLights, NONE, time);
         self.shapes_at = time;
         let mut states = lives(render.states.len())?;
@@ -133,6 +133,7 @@ impl<'a> Planner<'a> {
                 life.first = life.first.min(life.last);
             }
         }
+        // By state, since many shapes share one.
         for (state, life) in render.states.iter().zip(&states).filter(|(_, life)| life.last > 0) {
             for time in [life.first, life.last] {
                 for (slot, value) in required(state) {
@@ -159,7 +160,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Touches the predecessor of an attribute, which must be in effect when the attribute is set, just before its
+    /// Touches the predecessor of an attribute, which must be in effect when the attribute is set: just before its
     /// first use.
     fn touch_before(&mut self, slot: PlanSlot, attribute: u32) {
         if let Some(&mut Lifetime { first, last, .. }) = self.life(slot, attribute)
@@ -216,7 +217,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Closes the innermost scope, unless it is an object's. Returns whether a scope was closed.
+    /// Closes the innermost scope, unless it is an object's; returns whether it did.
     pub(super) fn end_scope(&mut self) -> Result<bool> {
         if self.now.is_object {
             return Ok(false);
@@ -248,7 +249,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Whether a value is in effect, or can be written now.
+    /// Returns whether a value is in effect or can be written in the current scope.
     fn is_reachable(&mut self, slot: PlanSlot, value: u32) -> bool {
         let mut value = value;
         loop {
@@ -267,14 +268,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The attribute in effect where another is set.
+    /// Returns the attribute in effect where another is set.
     fn before(&self, attribute: u32) -> u32 {
         let before = self.render.attributes.get(attribute as usize).and_then(|attribute| attribute.before);
         before.filter(|&before| before < attribute).unwrap_or(NONE)
     }
 
-    /// Updates a base so that it precedes another attribute, too. An attribute that was set or is in effect already has
-    /// its predecessors, so that every attribute is visited once.
+    /// Moves a base back so that it precedes another attribute as well. Stops at attributes that are set or in effect,
+    /// whose predecessors are known, so each attribute is visited once.
     fn add_to(&mut self, base: &mut PlanBase, attribute: u32) -> Result<()> {
         let slot = base.slot;
         let mut at = attribute;
@@ -290,7 +291,7 @@ impl<'a> Planner<'a> {
         base.value = Some(match base.value {
             None => attribute,
             Some(NONE) => NONE,
-            // A predecessor has the lower index.
+            // Predecessors have lower indices.
             Some(value) => {
                 if at == NONE {
                     NONE
@@ -302,7 +303,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// The state required to set a value.
+    /// Returns the state required to set a value.
     fn condition(&mut self, slot: PlanSlot, value: u32) -> Option<SlotValue> {
         if value == NONE || self.life(slot, value).is_none_or(|life| life.is_written) {
             return None;
@@ -315,7 +316,7 @@ impl<'a> Planner<'a> {
         Some((attributes.0, attributes.1.unwrap_or(NONE)))
     }
 
-    /// Gives slots their values: closes scopes until that is possible, and sets the differences.
+    /// Puts values into effect: closes scopes until that is possible, then sets the differences.
     fn reach(&mut self, required: &[SlotValue], time: u64) -> Result<()> {
         if required.iter().all(|&(slot, value)| self.now.values[slot as usize] == value) {
             return Ok(());
@@ -336,7 +337,7 @@ impl<'a> Planner<'a> {
                 count += 1;
             }
         }
-        // The value that is needed longest comes first, so that its scope is the outermost.
+        // The value needed longest comes first, so that its scope is outermost.
         let changes = &mut changes[..count];
         changes.sort_by_key(|&(slot, value)| std::cmp::Reverse(self.last(slot, value)));
         changes.iter().try_for_each(|&(slot, value)| self.change(slot, value, time))
@@ -363,7 +364,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Gives a slot a value; opens a scope if the old one is needed again.
+    /// Sets the value of a slot; opens a scope first if the old value is needed again.
     fn replace(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
         let old = self.now.values[slot as usize];
         if self.last(slot, old) >= time {
@@ -392,7 +393,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Writes a material, which is then in effect unless it has a name.
+    /// Writes a material, which is then in effect unless it is named.
     fn material(&mut self, index: u32, time: u64) -> Result<()> {
         let Some(material) = self.render.materials.get(index as usize) else { return Ok(()) };
         let attributes = material.entity.attributes.unwrap_or(NONE);
@@ -404,7 +405,7 @@ impl<'a> Planner<'a> {
         self.push(ScriptItem::Material(index))
     }
 
-    /// Writes all materials before `end` that were not written.
+    /// Writes all unwritten materials before `end`.
     fn materials_before(&mut self, end: u32, time: u64) -> Result<()> {
         while self.next_material < end.min(self.render.materials.len() as u32) {
             let index = self.next_material;
@@ -413,6 +414,7 @@ impl<'a> Planner<'a> {
             if self.materials[index as usize].is_written {
                 continue;
             }
+            // An unused material is written in its own scope, so that it does not affect shapes.
             let is_unused = !material.is_named && self.materials[index as usize].last == 0;
             self.reach(&[(PlanSlot::OfMaterials, material.entity.attributes.unwrap_or(NONE))], time)?;
             if is_unused {
@@ -455,7 +457,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// The block before the world.
+    /// Adds the settings before `WorldBegin`.
     pub(super) fn settings(&mut self) -> Result<()> {
         let render = self.render;
         for index in 0..render.options.len() {
@@ -486,7 +488,7 @@ impl<'a> Planner<'a> {
         self.push(ScriptItem::World)
     }
 
-    /// Media, textures and lights.
+    /// Adds media, textures and lights.
     pub(super) fn items(&mut self) -> Result<()> {
         let render = self.render;
         let mut time = FIRST;
@@ -535,7 +537,7 @@ impl<'a> Planner<'a> {
         self.push(ScriptItem::Items(list, index..index + 1))
     }
 
-    /// Shapes and definitions of objects, with the materials and lights that they have.
+    /// Adds shapes and object definitions, with their materials and area lights.
     pub(super) fn shapes(&mut self) -> Result<()> {
         let render = self.render;
         let mut defined = Vec::new();
@@ -543,7 +545,7 @@ impl<'a> Planner<'a> {
             try_push(&mut defined, (object.shapes.start, object.shapes.end, index as u32), "the plan")?;
         }
         defined.sort_unstable();
-        // A named item that needs no scope is written before its uses.
+        // Named materials that need no scope are written before all uses.
         let is_free = |material: &&Material| material.is_named && material.entity.attributes.is_none();
         let free = render.materials.iter().take_while(is_free).count();
         self.materials_before(free as u32, self.shapes_at)?;
@@ -563,8 +565,8 @@ impl<'a> Planner<'a> {
         self.end_scopes()
     }
 
-    /// Closes scopes that must not contain the shapes of an object: open scopes cannot be closed inside the object.
-    /// Returns the last material and light of the shapes, and the attribute that precedes all of theirs.
+    /// Closes scopes that must not enclose an object, because they cannot be closed inside it. Returns the end of the
+    /// materials and of the area lights that its shapes use, and the attribute that precedes all of theirs.
     fn make_room(&mut self, shapes: Range<usize>) -> Result<(u32, u32, u32)> {
         let mut bases = [PlanSlot::OfShapes, PlanSlot::OfMaterials, PlanSlot::OfAreaLights].map(PlanBase::new);
         let mut material = 0;
@@ -599,7 +601,7 @@ impl<'a> Planner<'a> {
         let time = self.shapes_at + TICK * shapes.start as u64;
         let end = self.shapes_at + TICK * shapes.end as u64;
         let (material, light, mut base) = self.make_room(shapes.clone())?;
-        // Materials and lights that are also needed after the object are set before it.
+        // Materials and lights that are needed again after the object are set before it.
         let later = |lives: &[Lifetime], from: u32, to: u32| {
             (from..to).rev().find(|&at| lives.get(at as usize).is_some_and(|life| life.last >= end))
         };
@@ -625,7 +627,7 @@ impl<'a> Planner<'a> {
         self.push(ScriptItem::ObjectEnd)
     }
 
-    /// Writes shapes of one object, or shapes outside of objects, in runs with the same state.
+    /// Adds shapes of one object, or shapes outside of objects, in runs with the same state.
     fn runs(&mut self, shapes: Range<usize>) -> Result<()> {
         let state = |index: usize| self.render.shape(index).map(|shape| shape.state_index());
         let mut runs = Vec::new();
@@ -660,7 +662,8 @@ fn lives(count: usize) -> Result<Vec<Lifetime>> {
     Ok(lives)
 }
 
-/// Moves the first times so that each item is set no later than the items after it; unused items are set at `end`.
+/// Makes first times ascending, so that each item is set no later than the items after it; unused items are set at
+/// `end`.
 fn set_in_order(lives: &mut [Lifetime], end: u64) {
     let mut next = end;
     for life in lives.iter_mut().rev() {
@@ -669,7 +672,7 @@ fn set_in_order(lives: &mut [Lifetime], end: u64) {
     }
 }
 
-/// The state required by a shape.
+/// Returns the state required by a shape.
 fn required(state: &ShapeState) -> [SlotValue; 3] {
     let material = match state.material {
         MaterialUse::Default => NONE,
@@ -683,7 +686,7 @@ fn required(state: &ShapeState) -> [SlotValue; 3] {
     ]
 }
 
-/// The slot of an `Attribute` for this target.
+/// Returns the slot for an `Attribute` target.
 fn slot_of(target: &str) -> Option<PlanSlot> {
     Some(match target {
         "shape" => PlanSlot::OfShapes,

@@ -1,52 +1,52 @@
-//! The content of a scene file, in order: operations of constant size, which refer to the scene.
+//! Defines the script of a file: operations of constant size, in order, that refer to the scene.
 //!
-//! A page is the text between two [`PbrtCursor`]s, which may be in the middle of an array. The text of an item depends
-//! only on the script and not on the cuts.
+//! A page is the text between two [`PbrtCursor`]s, which may be inside an array. The text of an item depends only on
+//! the script, not on page breaks.
 
 use polyhaul_model::render::{Motion, Name};
 use std::ops::Range;
 
-/// A step of a script, and its depth in scopes.
+/// An operation and its depth in scopes.
 #[derive(Clone, Debug)]
 pub(super) struct PbrtOp {
     pub(super) what: ScriptItem,
     pub(super) depth: u32,
 }
 
-/// The content of a step.
+/// Content of an operation.
 #[derive(Clone, Debug)]
 pub(super) enum ScriptItem {
-    /// `Option`: an index.
+    /// `Option`, by index.
     Setting(u32),
-    /// A directive of the first block.
+    /// A directive before `WorldBegin`.
     Entity(UniqueEntity),
     TransformTimes,
     World,
     Begin,
     End,
-    /// An index of an object.
+    /// `ObjectBegin`, by index of the object.
     ObjectBegin(u32),
     ObjectEnd,
     ColorSpace(Option<Name>),
     Media([Option<Name>; 2]),
     Reverse,
     NamedMaterial(Name),
-    /// The transform of the following items.
+    /// Transform of the following items.
     Move(Motion),
-    /// Names a node: its number among the named ones.
+    /// Definition of a coordinate system, by index among the named nodes.
     System(u32),
     Attribute(u32),
     Material(u32),
     AreaLight(u32),
     /// Consecutive items with transforms.
     Items(ItemList, Range<u32>),
-    /// Instances; whether the transform before their matrices was already written.
+    /// Instances, and whether the transform before their matrices was already written.
     Instances(Range<u32>, bool),
-    /// A part of the scene in a separate file: its number.
+    /// Part of the scene in a separate file, by number.
     Import(u32),
 }
 
-/// The entities that are unique.
+/// Entities of which a scene has at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UniqueEntity {
     Sampler,
@@ -66,20 +66,20 @@ pub(super) enum ItemList {
     Shapes,
 }
 
-/// A position in a script.
+/// Position in a script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PbrtCursor {
     pub(super) op: u32,
-    /// The index of the item in the operation.
+    /// Index of the item in the operation.
     pub(super) item: u32,
-    /// The index of its parameter.
+    /// Index of the item's parameter.
     pub(super) parameter: u32,
-    /// The index of the parameter's value.
+    /// Index of the parameter's value.
     pub(super) value: u32,
 }
 
 impl ScriptItem {
-    /// The number of items in it.
+    /// Returns the number of items.
     pub(super) fn count(&self) -> u32 {
         match self {
             ScriptItem::Items(_, range) | ScriptItem::Instances(range, _) => range.end - range.start,

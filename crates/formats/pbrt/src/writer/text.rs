@@ -1,20 +1,20 @@
-//! Words, strings and numbers in pbrt's syntax, and indentation.
+//! Writes words, strings and numbers in pbrt's syntax, and indentation.
 
 use polyhaul_model::render::Step;
 use polyhaul_text::format::Page;
 
 /// Spaces per scope.
 const INDENT: usize = 4;
-/// The depth up to which lines are indented.
+/// Maximum depth of indentation.
 const MAX_DEPTH: usize = 16;
-/// The line feed and the indentation of the deepest line.
+/// Line feed and maximum indentation.
 const NEW_LINE: [u8; 1 + INDENT * MAX_DEPTH] = {
     let mut text = [b' '; 1 + INDENT * MAX_DEPTH];
     text[0] = b'\n';
     text
 };
 
-/// A line feed and the indentation after it.
+/// Returns a line feed and the indentation for a depth.
 pub(super) fn new_line(depth: u32) -> &'static [u8] {
     &NEW_LINE[..1 + INDENT * (depth as usize).min(MAX_DEPTH)]
 }
@@ -22,7 +22,7 @@ pub(super) fn new_line(depth: u32) -> &'static [u8] {
 const REPLACE: &str = "Transform";
 const CONCAT: &str = "ConcatTransform";
 
-/// Writes text to a page.
+/// Writes tokens to a page.
 pub(super) struct PbrtPen<'p, 'b> {
     pub(super) page: &'p mut Page<'b>,
     pub(super) compact: bool,
@@ -31,21 +31,21 @@ pub(super) struct PbrtPen<'p, 'b> {
 }
 
 impl PbrtPen<'_, '_> {
-    /// The space in front of a directive.
+    /// Writes the indentation of a line.
     pub(super) fn indent(&mut self, depth: u32) {
         if !self.compact {
             self.page.bytes(&new_line(depth)[1..]);
         }
     }
 
-    /// A line of one word.
+    /// Writes a line with a single word.
     pub(super) fn line(&mut self, depth: u32, word: &str) {
         self.indent(depth);
         self.page.bytes(word.as_bytes());
         self.page.byte(b'\n');
     }
 
-    /// A word, and strings.
+    /// Writes a word and strings.
     pub(super) fn head(&mut self, word: &str, strings: &[&str]) {
         self.page.bytes(word.as_bytes());
         for text in strings {
@@ -54,21 +54,21 @@ impl PbrtPen<'_, '_> {
         }
     }
 
-    /// A line of a word and strings.
+    /// Writes a line with a word and strings.
     pub(super) fn named(&mut self, depth: u32, word: &str, strings: &[&str]) {
         self.indent(depth);
         self.head(word, strings);
         self.page.byte(b'\n');
     }
 
-    /// A string in quotes.
+    /// Writes a quoted string.
     pub(super) fn string(&mut self, text: &str) {
         self.page.byte(b'"');
         self.name(text);
         self.page.byte(b'"');
     }
 
-    /// Text in quotes.
+    /// Writes text with escapes, without quotes.
     pub(super) fn name(&mut self, text: &str) {
         let mut rest = text.as_bytes();
         while let Some(at) = rest.iter().position(|&byte| escape(byte).is_some()) {
@@ -83,10 +83,11 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(rest);
     }
 
-    /// The fewest digits of an f32; infinity is a number that is too large for one.
+    /// Writes an `f32` in the minimum number of digits; infinity as a number out of range.
     #[inline]
     pub(super) fn single(&mut self, value: f32) {
         let whole = value as i32;
+        // Integers below 2^24 are exact; a negative zero keeps its sign only below.
         if whole as f32 == value && whole.unsigned_abs() < 1 << 24 && (whole != 0 || value.to_bits() == 0) {
             self.page.i32(whole);
         } else if value.is_finite() {
@@ -96,7 +97,7 @@ impl PbrtPen<'_, '_> {
         }
     }
 
-    /// The fewest digits of an f64 that reads back as the same.
+    /// Writes an `f64` in the minimum number of digits that reads back as the same value.
     #[inline]
     pub(super) fn double(&mut self, value: f64) {
         let whole = value as i32;
@@ -117,14 +118,16 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(if value < 0.0 { b"-1e999" } else { b"1e999" });
     }
 
-    /// Fewer digits would lie on one side of the midpoint between two f32s, and pbrt would read them as the f32 there.
+    /// Writes all digits of a midpoint between two `f32`s: fewer digits would be on one side of it, and pbrt would read
+    /// that `f32`.
     #[cold]
     fn all_digits(&mut self, value: f64) {
+        // Exact: a midpoint above 1e-37 is a multiple of 2^-147, so it has at most 147 decimals.
         let text = format!("{value:.180}");
         self.page.bytes(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
     }
 
-    /// A word, and numbers.
+    /// Writes a word and numbers.
     pub(super) fn numbers(&mut self, word: &str, numbers: &[f64]) {
         self.page.bytes(word.as_bytes());
         for &number in numbers {
@@ -133,7 +136,7 @@ impl PbrtPen<'_, '_> {
         }
     }
 
-    /// 16 numbers in brackets.
+    /// Writes a word and 16 numbers in brackets.
     fn matrix(&mut self, word: &str, numbers: &[f64; 16]) {
         self.brackets(word, |pen| {
             for (at, &number) in numbers.iter().enumerate() {
@@ -145,7 +148,7 @@ impl PbrtPen<'_, '_> {
         });
     }
 
-    /// A line of a matrix whose 16 numbers are text already.
+    /// Writes a line with a matrix whose 16 numbers are already formatted.
     pub(super) fn text_matrix(&mut self, depth: u32, step: &Step, numbers: &[u8]) {
         let word = if matches!(step, Step::Replace(_)) { REPLACE } else { CONCAT };
         self.indent(depth);
@@ -160,7 +163,7 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(if self.compact { b"]" } else { b" ]" });
     }
 
-    /// A line with the step of a node.
+    /// Writes a line with the step of a node.
     pub(super) fn step(&mut self, depth: u32, step: &Step) {
         self.indent(depth);
         match step {
@@ -170,14 +173,14 @@ impl PbrtPen<'_, '_> {
             Step::LookAt(numbers) => self.numbers("LookAt", numbers),
             Step::Replace(numbers) => self.matrix(REPLACE, numbers),
             Step::Concat(numbers) => self.matrix(CONCAT, numbers),
-            // Paths along the tree stop at an inverse.
+            // Paths stop at an inverse.
             Step::Inverse => {}
         }
         self.page.byte(b'\n');
     }
 }
 
-/// The character after the backslash.
+/// Returns the character after the backslash, if a byte needs an escape.
 fn escape(byte: u8) -> Option<u8> {
     Some(match byte {
         8 => b'b',
@@ -190,13 +193,15 @@ fn escape(byte: u8) -> Option<u8> {
     })
 }
 
-/// Whether a number is the midpoint between two f32s.
+/// Returns whether a number is a midpoint between two `f32`s.
 #[inline]
 fn is_between_singles(value: f64) -> bool {
+    // A double has 29 bits more than a float; at a midpoint, only the highest of them is set.
     value.to_bits() & 0x1fff_ffff == 0x1000_0000 && value.abs() < f64::from(f32::MAX) && value.abs() > 1e-37
 }
 
-/// Whether the fewest digits of all numbers are read as the same in any precision, and all numbers are finite.
+/// Returns whether all numbers are finite and no midpoints, so that their minimum digits read back the same in any
+/// precision.
 pub(super) fn are_plain(numbers: &[f64]) -> bool {
     numbers.iter().fold(true, |plain, &number| plain & number.is_finite() & !is_between_singles(number))
 }

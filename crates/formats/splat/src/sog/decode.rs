@@ -1,4 +1,4 @@
-//! Converts pixels to the values of columns, in parallel: each piece of the columns is filled independently.
+//! Decodes pixels to columns, in parallel: each piece of the columns is filled independently.
 
 use super::image::SogImage;
 use super::meta::{CENTROIDS, LABELS, MEANS, QUATS, SCALES, SH0, SogMeta};
@@ -12,10 +12,10 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The alpha of a rotation whose first component is the largest.
+/// Alpha of a rotation whose first component is the largest.
 const FIRST_LARGEST: u8 = 252;
 
-/// The invalid values of all splats.
+/// Invalid values found while decoding.
 #[derive(Default)]
 pub(super) struct SogFaults {
     rotations: FaultCount,
@@ -24,7 +24,7 @@ pub(super) struct SogFaults {
 
 struct FaultCount {
     count: AtomicU64,
-    /// The first splat.
+    /// First splat with a fault.
     first: AtomicU64,
 }
 
@@ -36,31 +36,32 @@ impl Default for FaultCount {
 
 impl FaultCount {
     fn add(&self, splat: usize) {
+        // Relaxed: the counts are read only after all threads have finished.
         self.count.fetch_add(1, Ordering::Relaxed);
         self.first.fetch_min(splat as u64, Ordering::Relaxed);
     }
 
-    /// The number of faults, and the first splat with one.
+    /// Returns the number of faults, and the first splat with one.
     fn get(&self) -> (u64, u64) {
         (self.count.load(Ordering::Relaxed), self.first.load(Ordering::Relaxed))
     }
 }
 
 impl SogFaults {
-    /// Rotations with an invalid alpha: their number, and the first.
+    /// Returns the number of rotations with an invalid alpha, and the first such splat.
     pub(super) fn rotations(&self) -> (u64, u64) {
         self.rotations.get()
     }
 
-    /// Labels without an entry: their number, and the first.
+    /// Returns the number of labels without a palette entry, and the first such splat.
     pub(super) fn labels(&self) -> (u64, u64) {
         self.labels.get()
     }
 }
 
-/// The parts of columns for some splats.
+/// Parts of columns for a range of splats.
 struct SplatPiece<'m> {
-    /// The first splat.
+    /// First splat.
     first: usize,
     positions: &'m mut [[f32; 3]],
     opacities: &'m mut [f32],
@@ -94,7 +95,7 @@ fn pieces(columns: &mut SplatColumns) -> impl Iterator<Item = SplatPiece<'_>> + 
     })
 }
 
-/// Removes the first values from a slice.
+/// Removes and returns the first values of a slice.
 fn taken<'m>(values: &mut &'m mut [f32], count: usize) -> &'m mut [f32] {
     values.split_off_mut(..count).unwrap_or_default()
 }
@@ -148,7 +149,7 @@ pub(super) fn decode(
     Ok(faults)
 }
 
-/// The pixels of some splats.
+/// Returns the pixels of some splats.
 fn part<'p>(pixels: &'p [[u8; 4]], splats: &Range<usize>) -> &'p [[u8; 4]] {
     pixels.get(splats.clone()).unwrap_or_default()
 }
@@ -159,29 +160,31 @@ fn positions(out: &mut [[f32; 3]], low: &[[u8; 4]], high: &[[u8; 4]], ranges: &[
             let [min, max] = ranges[axis];
             let part = f64::from(u16::from_le_bytes([low[axis], high[axis]])) / 65_535.0;
             let logarithm = min + (max - min) * part;
+            // The inverse of sign(x) · ln(1 + abs(x)); `exp_m1` keeps its precision near zero.
             logarithm.abs().exp_m1().copysign(logarithm) as f32
         });
     }
 }
 
-/// Red, green and blue by a table each.
+/// Decodes red, green and blue, each by its own table.
 fn by_tables(columns: [&mut [f32]; 3], pixels: &[[u8; 4]], tables: &[ByteTable; 3]) {
     for (channel, (column, table)) in columns.into_iter().zip(tables).enumerate() {
         column.iter_mut().zip(pixels).for_each(|(value, pixel)| *value = table[usize::from(pixel[channel])]);
     }
 }
 
-/// The components of rotations by byte.
+/// Returns the rotation component of each byte.
 fn part_table() -> ByteTable {
     std::array::from_fn(|byte| ((byte as f64 / 255.0 * 2.0 - 1.0) * FRAC_1_SQRT_2) as f32)
 }
 
-/// Rotations: w, x, y, z. One with an invalid alpha is reported and becomes the identity.
+/// Decodes rotations: w, x, y, z. Reports those with an invalid alpha, which become the identity.
 fn rotations(columns: [&mut [f32]; 4], pixels: &[[u8; 4]], parts: &ByteTable, mut report: impl FnMut(usize)) {
     let [w, x, y, z] = columns;
     let out = w.iter_mut().zip(x).zip(y).zip(z);
     for (at, ((((w, x), y), z), &[red, green, blue, alpha])) in out.zip(pixels).enumerate() {
         let [a, b, c] = [red, green, blue].map(|byte| parts[usize::from(byte)]);
+        // Rounding may push the sum above 1.
         let largest = (1.0 - (a * a + b * b + c * c)).max(0.0).sqrt();
         [*w, *x, *y, *z] = match alpha.checked_sub(FIRST_LARGEST) {
             Some(0) => [largest, a, b, c],
@@ -196,25 +199,25 @@ fn rotations(columns: [&mut [f32]; 4], pixels: &[[u8; 4]], parts: &ByteTable, mu
     }
 }
 
-/// Harmonics by the number of an entry.
+/// Palette of harmonics.
 struct SogPalette<'a> {
     entries: &'a [[u8; 4]],
     labels: &'a [[u8; 4]],
     table: &'a ByteTable,
-    /// Harmonics of a channel.
+    /// Harmonics per channel.
     more: usize,
-    /// How many entries there are.
+    /// Number of entries.
     count: usize,
 }
 
 impl SogPalette<'_> {
-    /// Fills the columns of some splats; harmonics without an entry stay 0, and are reported.
+    /// Fills the columns of some splats. Reports labels without an entry, whose harmonics stay 0.
     fn look_up(&self, mut columns: Vec<&mut [f32]>, splats: Range<usize>, mut report: impl FnMut(usize)) {
         let more = self.more;
         let labels = part(self.labels, &splats);
         for (at, &[low, high, ..]) in labels.iter().enumerate() {
             let label = usize::from(u16::from_le_bytes([low, high]));
-            // Rows have whole entries, so entries are consecutive across rows.
+            // Each row has a whole number of entries, so entries are consecutive across rows.
             let entry = self.entries.get(label * more..(label + 1) * more).filter(|_| label < self.count);
             let Some(entry) = entry else {
                 report(splats.start + at);

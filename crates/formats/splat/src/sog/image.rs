@@ -1,14 +1,14 @@
-//! The images of SOG: lossless WebP, as pixels of four bytes.
+//! Decodes the images of SOG: lossless WebP, to pixels of 4 bytes.
 //!
-//! The container is read here, so that sizes are checked before anything is decoded, and lossy images are rejected:
+//! The container is parsed here, so that sizes are checked before decoding and lossy images are rejected:
 //!
 //! | bytes | |
 //! |---|---|
 //! | 12 | `RIFF`, size, `WEBP` |
 //! | 8, and its size | chunks: name, size; padded to an even size |
 //!
-//! The pixels are the chunk `VP8L`: 0x2f, then 14 bits each of width and height less 1, a bit for alpha, 3 for a
-//! version. Only this module uses the crate that decodes.
+//! The chunk `VP8L` holds the pixels: 0x2f, then width - 1 and height - 1 in 14 bits each, 1 bit for alpha, 3 for the
+//! version. Only this module uses the decoder's crate.
 
 use image_webp::{DecodingError, WebPDecoder};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
@@ -21,28 +21,28 @@ use std::sync::Arc;
 
 /// Bytes before the first chunk.
 const RIFF_BYTES: usize = 12;
-/// The name and the size of a chunk.
+/// Bytes of a chunk's name and size.
 const CHUNK_BYTES: usize = 8;
-/// Bytes of a chunk of pixels up to the size of the image.
+/// Bytes of `VP8L` data through the image size.
 const SIZE_BYTES: usize = 5;
-/// The bit for alpha, in the last byte of the size.
+/// Alpha bit, in the last byte of the image size.
 const HAS_ALPHA: u8 = 1 << 4;
 
-/// An image, first encoded, later decoded.
+/// An image: encoded at first, then decoded.
 pub(super) struct SogImage {
-    /// The name of its file in messages.
+    /// File name, for messages.
     pub(super) name: Arc<str>,
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Four bytes each, row by row from the top; empty until they are decoded.
+    /// RGBA rows from the top; empty until decoded.
     pixels: Vec<u8>,
     file: Vec<u8>,
-    /// The data of the chunk of pixels.
+    /// Range of the `VP8L` data in `file`.
     chunk: Range<usize>,
 }
 
 impl SogImage {
-    /// Reads the size of an image.
+    /// Parses the size of an image.
     pub(super) fn new(name: Arc<str>, file: Vec<u8>, limits: &Limits) -> Result<SogImage> {
         let chunk = pixel_chunk(&name, &file)?;
         let data = file.get(chunk.clone()).unwrap_or_default();
@@ -59,7 +59,7 @@ impl SogImage {
         self.width * self.height
     }
 
-    /// Red, green, blue and alpha of each pixel that was decoded.
+    /// Returns the decoded RGBA pixels.
     pub(super) fn pixels(&self) -> &[[u8; 4]] {
         self.pixels.as_chunks().0
     }
@@ -68,7 +68,7 @@ impl SogImage {
         self.file.len() as u64
     }
 
-    /// Decodes the pixels, and frees the file.
+    /// Decodes the pixels and frees the encoded file.
     pub(super) fn decode(&mut self) -> Result<()> {
         let mut file = std::mem::take(&mut self.file);
         let at = self.chunk.start as u64;
@@ -83,7 +83,7 @@ impl SogImage {
     }
 }
 
-/// The range of the pixels in a file.
+/// Finds the `VP8L` data in a file.
 fn pixel_chunk(name: &Arc<str>, file: &[u8]) -> Result<Range<usize>> {
     if !(file.starts_with(b"RIFF") && file.get(8..RIFF_BYTES) == Some(b"WEBP")) {
         return Err(unsupported(name, 0, "the image is not WebP"));
@@ -98,6 +98,7 @@ fn pixel_chunk(name: &Arc<str>, file: &[u8]) -> Result<Range<usize>> {
                 return Err(unsupported(name, start as u64, "the image is lossy WebP, whose values are not exact"));
             }
             b"ANMF" => return Err(unsupported(name, start as u64, "the image is animated")),
+            // Saturates, so that a huge size ends the loop.
             _ => start = start.saturating_add(size).saturating_add(size % 2).saturating_add(CHUNK_BYTES),
         }
     }
@@ -109,8 +110,7 @@ fn unsupported(name: &Arc<str>, at: u64, message: &str) -> Error {
     error.with_hint("SOG images must be lossless WebP")
 }
 
-/// The same file without other chunks. Its alpha bit is set, so that decoders produce pixels of four bytes for all
-/// images, and none has to be copied.
+/// Removes all other chunks and sets the alpha bit, so that the decoder produces RGBA directly and nothing is copied.
 fn only_pixels<'f>(file: &'f mut [u8], chunk: &Range<usize>) -> Option<&'f [u8]> {
     let start = chunk.start.checked_sub(RIFF_BYTES + CHUNK_BYTES)?;
     *file.get_mut(chunk.start + SIZE_BYTES - 1)? |= HAS_ALPHA;

@@ -1,4 +1,4 @@
-//! Parses the JSON of SOG. Both versions become the same tables.
+//! Parses the JSON of SOG. Both versions become the same lookup tables.
 
 use crate::records::ByteTable;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
@@ -8,7 +8,7 @@ use polyhaul_model::splats::logit_of;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Images by their positions in [`SogMeta::files`].
+/// Indices of images in [`SogMeta::files`].
 pub(super) const MEANS: [usize; 2] = [0, 1];
 pub(super) const SCALES: usize = 2;
 pub(super) const QUATS: usize = 3;
@@ -16,28 +16,28 @@ pub(super) const SH0: usize = 4;
 pub(super) const CENTROIDS: usize = 5;
 pub(super) const LABELS: usize = 6;
 
-/// Maximum entries of a palette.
+/// Maximum number of palette entries: labels have 16 bits.
 const MAX_ENTRIES: u64 = 1 << 16;
-/// Minimum number of different property names in the first bytes of a file.
+/// Minimum number of known property names in the first bytes of a file.
 const KNOWN_WORDS: usize = 2;
 
-/// A value, or the message of an error.
+/// A value, or an error message.
 type Checked<T> = std::result::Result<T, String>;
 
-/// Returns whether text starts like the JSON of SOG. Its members can have any order.
+/// Returns whether text starts like the JSON of SOG, with its members in any order.
 pub fn looks_like_sog(head: &[u8]) -> bool {
     let words: [&[u8]; 6] = [b"\"means\"", b"\"mins\"", b"\"codebook\"", b"\"quats\"", b"\"sh0\"", b"\"scales\""];
     let has = |word: &&[u8]| head.windows(word.len()).any(|window| window == *word);
     head.trim_ascii_start().starts_with(b"{") && words.iter().filter(|word| has(word)).count() >= KNOWN_WORDS
 }
 
-/// The content of the JSON.
+/// Content of the JSON.
 pub(super) struct SogMeta {
     pub(super) count: usize,
     pub(super) is_antialiased: bool,
-    /// The names of the images.
+    /// Names of the images.
     pub(super) files: Vec<String>,
-    /// Minimum and maximum of the logarithmic x, y and z.
+    /// Minimum and maximum logarithm of x, y and z.
     pub(super) means: [[f64; 2]; 3],
     pub(super) scales: [ByteTable; 3],
     pub(super) colors: [ByteTable; 3],
@@ -45,11 +45,11 @@ pub(super) struct SogMeta {
     pub(super) harmonics: Option<Harmonics>,
 }
 
-/// Harmonics that are not constant.
+/// Harmonics above the constant one.
 pub(super) struct Harmonics {
-    /// The degree: 1 to 3. In version 1, it follows from the width of the palette.
+    /// Degree, 1 to 3; `None` in version 1, where the palette's width determines it.
     pub(super) bands: Option<usize>,
-    /// Entries of the palette; `None` in version 1, for as many as the image has.
+    /// Number of palette entries; `None` in version 1, where the image determines it.
     pub(super) count: Option<usize>,
     pub(super) table: ByteTable,
 }
@@ -60,7 +60,7 @@ struct SogDocument {
     count: Option<u64>,
     #[serde(default)]
     antialias: bool,
-    /// The rendering mode that the splats were trained for, in newer files, such as `antialiased`.
+    /// Rendering mode that the splats were trained for, such as `antialiased`; only in newer files.
     model: Option<serde_json::Value>,
     means: SogPart<Vec<f64>>,
     scales: SogPart<Vec<f64>>,
@@ -70,14 +70,14 @@ struct SogDocument {
     sh_n: Option<SogPart<f64>>,
 }
 
-/// A property; `R` is the type of its ranges.
+/// A property, whose ranges have type `R`.
 #[derive(Deserialize)]
 struct SogPart<R> {
-    /// The number of splats, and of values.
+    /// Number of splats, then number of values.
     shape: Option<Vec<u64>>,
     mins: Option<R>,
     maxs: Option<R>,
-    /// Some writers store null in place of the first number.
+    /// Some writers store null instead of the first number.
     codebook: Option<Vec<Option<f64>>>,
     files: Vec<String>,
     count: Option<u64>,
@@ -94,6 +94,7 @@ impl SogMeta {
             let message = format!("unsupported SOG version {version}: versions 1 and 2 can be read");
             return Err(in_file(file, message).into_error(ErrorKind::Unsupported));
         }
+        // Version 1 may have the count only in the shape of `means`.
         let shape = document.means.shape.as_ref().and_then(|shape| shape.first().copied());
         let count = document.count.or(shape.filter(|_| is_first));
         let count = count.ok_or_else(|| wrong(file, "the number of splats is missing"))?;
@@ -112,18 +113,18 @@ impl SogMeta {
     }
 }
 
-/// The error about inconsistent JSON or images.
+/// Creates the error for inconsistent JSON or images.
 pub(super) fn wrong(file: &Arc<str>, message: impl Into<String>) -> Error {
     in_file(file, message).into_error(ErrorKind::Malformed)
 }
 
-/// A message about a file as a whole.
+/// Creates a message about a whole file.
 pub(super) fn in_file(file: &Arc<str>, message: impl Into<String>) -> Diagnostic {
     let place = Place { file: file.clone(), ..Place::default() };
     Diagnostic { place, ..Diagnostic::new(message) }
 }
 
-/// The error about JSON that is not valid.
+/// Creates the error for invalid JSON.
 fn invalid(error: &serde_json::Error, file: &Arc<str>) -> Error {
     let text = error.to_string();
     let what = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
@@ -146,7 +147,7 @@ fn checked_count(count: u64, file: &Arc<str>, limits: &Limits) -> Result<usize> 
     }
 }
 
-/// The names of the images, in their order.
+/// Returns the image names, in the order of [`SogMeta::files`].
 fn files(document: SogDocument) -> Checked<Vec<String>> {
     let SogDocument { means, scales, quats, sh0, sh_n, .. } = document;
     let more = sh_n.map(|part| ("shN", part.files, 2));
@@ -162,9 +163,10 @@ fn files(document: SogDocument) -> Checked<Vec<String>> {
     Ok(files)
 }
 
-/// The ranges of x, y and z.
+/// Returns the ranges of x, y and z.
 fn means(part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
     let ranges = ranges::<3>("means", part)?;
+    // Positions become `f32`, so the ends of the ranges must fit.
     let is_finite = |value: f64| (value.abs().exp_m1() as f32).is_finite();
     match ranges.as_flattened().iter().find(|value| !is_finite(**value)) {
         Some(value) => Err(format!("a range of `means` has {value}, which is too large for a position")),
@@ -172,7 +174,7 @@ fn means(part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
     }
 }
 
-/// The minimum and maximum values of a property.
+/// Returns the minimum and maximum values of a property.
 fn ranges<const N: usize>(name: &str, part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; N]> {
     let side = |side: &Option<Vec<f64>>, which: &str| -> Checked<[f64; N]> {
         let values = side.as_deref().unwrap_or_default();
@@ -182,7 +184,7 @@ fn ranges<const N: usize>(name: &str, part: &SogPart<Vec<f64>>) -> Checked<[[f64
     Ok(std::array::from_fn(|at| [mins[at], maxs[at]]))
 }
 
-/// The values of the bytes of images.
+/// Values of image bytes.
 struct SogTables {
     scales: [ByteTable; 3],
     colors: [ByteTable; 3],
@@ -191,7 +193,7 @@ struct SogTables {
 }
 
 impl SogTables {
-    /// Version 1.
+    /// Builds the tables of version 1 from ranges.
     fn of_ranges(document: &SogDocument) -> Checked<SogTables> {
         let even = |name: &str, range: [f64; 2]| table(name, |byte| range[0] + (range[1] - range[0]) * byte / 255.0);
         let [x, y, z] = ranges::<3>("scales", &document.scales)?;
@@ -213,7 +215,7 @@ impl SogTables {
         })
     }
 
-    /// Version 2.
+    /// Builds the tables of version 2 from codebooks.
     fn of_codebooks(document: &SogDocument) -> Checked<SogTables> {
         let harmonics = match &document.sh_n {
             Some(part) => {
@@ -226,6 +228,7 @@ impl SogTables {
             None => None,
         };
         Ok(SogTables {
+            // Version 2 has one codebook for all axes or channels.
             scales: [codebook("scales", document.scales.codebook.as_deref())?; 3],
             colors: [codebook("sh0", document.sh0.codebook.as_deref())?; 3],
             opacities: std::array::from_fn(|byte| logit_of(byte as f32 / 255.0)),
@@ -234,8 +237,8 @@ impl SogTables {
     }
 }
 
-/// The numbers of a codebook. If the first is null, it is extrapolated with the mean distance of the others, as in the
-/// viewer of the format.
+/// Returns the numbers of a codebook. A null first number is extrapolated with the mean spacing of the others, as in
+/// the format's viewer.
 fn codebook(name: &str, values: Option<&[Option<f64>]>) -> Checked<ByteTable> {
     let values = values.unwrap_or_default();
     let Ok(values) = <&[Option<f64>; 256]>::try_from(values) else {
@@ -248,7 +251,7 @@ fn codebook(name: &str, values: Option<&[Option<f64>]>) -> Checked<ByteTable> {
     table(name, |byte| numbers[byte as usize])
 }
 
-/// A table of the values of all bytes.
+/// Builds a table from the value of each byte.
 fn table(name: &str, value: impl Fn(f64) -> f64) -> Checked<ByteTable> {
     let table: ByteTable = std::array::from_fn(|byte| value(byte as f64) as f32);
     match table.iter().find(|value| !value.is_finite()) {

@@ -1,9 +1,9 @@
-//! SOG ("spatially ordered gaussians"): splats as pixels of lossless WebP images, which a file of JSON describes.
+//! Reads SOG ("spatially ordered gaussians"): splats as pixels of lossless WebP images, described by a JSON file.
 //!
-//! Facts from <https://developer.playcanvas.com/user-manual/gaussian-splatting/formats/sog/> (version 2) and from its
-//! first program, <https://github.com/playcanvas/splat-transform> (version 1, which has no specification). The JSON,
-//! usually `meta.json`, has the number of splats, ranges and tables, and the names of the images, which are next to it,
-//! in a folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i; further pixels are ignored.
+//! Sources: <https://developer.playcanvas.com/user-manual/gaussian-splatting/formats/sog/> (version 2) and the first
+//! program that wrote it, <https://github.com/playcanvas/splat-transform> (version 1, which has no specification). The
+//! JSON, usually `meta.json`, has the number of splats, ranges and tables, and the names of the images next to it, in a
+//! folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i; further pixels are ignored.
 //!
 //! | image | red, green, blue | alpha |
 //! |---|---|---|
@@ -11,15 +11,14 @@
 //! | `scales` | logarithms of the standard deviations | |
 //! | `quats` | the rotation without its largest component, 0 to 255 for -√½ to √½ | 252, and the largest: w, x, y, z |
 //! | `sh0` | constant harmonics | opacity, 0 to 255 for 0 to 1 |
-//! | `shN_labels` | low and high byte of the number of a palette entry | |
-//! | `shN_centroids` | harmonics: a pixel each, 3, 8 or 15 for an entry, 64 entries in a row | |
+//! | `shN_labels` | low and high byte of the palette index | |
+//! | `shN_centroids` | harmonics, one per pixel; 3, 8 or 15 pixels per entry, 64 entries per row | |
 //!
-//! In version 2, the bytes of scales and harmonics are indices of tables of 256 numbers (`codebook`); in version 1,
-//! they are positions in ranges (`mins` to `maxs`), and so are the opacities, which are logits.
+//! In version 2, the bytes of scales and harmonics are indices into tables of 256 numbers (`codebook`); in version 1,
+//! they are positions in ranges (`mins` to `maxs`), as are the opacities, which are logits.
 //!
-//! Numbers are the same as in PLY files: axes are not converted. The caller opens the images by name. SOG is read-only.
-//!
-//! `meta`: the JSON. `image`: the images. `decode`: pixels to values.
+//! Values are the same as in PLY files: axes are not converted. SOG is never written, and the caller opens the images
+//! by name. `meta` parses the JSON, `image` decodes images, `decode` converts pixels to values.
 
 mod decode;
 mod image;
@@ -42,25 +41,25 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::read::Extent;
 use std::sync::Arc;
 
-/// Entries in a row of a palette.
+/// Palette entries per row.
 const ROW_ENTRIES: usize = 64;
-/// Columns of a splat except positions and harmonics above the constant one.
+/// Columns per splat, except positions and harmonics above the constant one.
 const PLAIN_COLUMNS: usize = 11;
 
-/// A file that SOG names.
+/// A file that SOG refers to.
 pub struct SogFile {
-    /// The name of the file, for messages.
+    /// File name, for messages.
     pub name: Arc<str>,
-    /// The whole file.
+    /// Content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Reads the splats that a JSON file describes; `open` reads the images by their names in it.
+/// Reads the splats of a JSON file; `open` reads an image by its name in the JSON.
 ///
 /// # Errors
-/// Errors of `open`; [`ErrorKind::Malformed`] for JSON and images that are invalid or inconsistent, and for invalid
-/// values, unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that
-/// are not lossless WebP; `Limit`, `Memory`, `Cancelled`.
+/// Errors of `open`; [`ErrorKind::Malformed`] for invalid or inconsistent JSON and images, and for invalid values
+/// unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that are not lossless WebP;
+/// `Limit`, `Memory`, `Cancelled`.
 pub fn read(
     bytes: &Bytes<'_>,
     options: &ParseOptions,
@@ -89,11 +88,12 @@ pub fn read(
     Ok(SplatsFound { scene, warnings, threads })
 }
 
-/// All of the JSON.
+/// Reads the whole JSON.
 fn json_text(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions) -> Result<Vec<u8>> {
     let limit = options.limits.header_bytes;
     let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut text = Vec::new();
+    // One byte beyond the limit shows that the text exceeds it.
     bytes.read_as_claimed(0, max_bytes.saturating_add(1), &mut text)?;
     if text.len() > max_bytes {
         let message = format!("the JSON of SOG is longer than the limit of {limit} bytes (header_bytes)");
@@ -118,6 +118,7 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
         (Some(harmonics), Some(palette)) => palette_degree(harmonics, palette)?,
         _ => 0,
     };
+    // Everything that decoding will allocate, against the compressed size: pixels, and the columns of all splats.
     let pixels: u64 = images.iter().map(|image| 4 * image.pixel_count() as u64).sum();
     let columns = 3 + PLAIN_COLUMNS + 3 * HARMONICS[degree];
     let plain = pixels + (columns * size_of::<f32>()) as u64 * meta.count as u64;
@@ -128,7 +129,7 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
     Ok(degree)
 }
 
-/// The degree of harmonics by the width of a palette.
+/// Determines the degree of harmonics from the width of a palette.
 fn palette_degree(harmonics: &Harmonics, palette: &SogImage) -> Result<usize> {
     let degree = (1..4).find(|degree| palette.width == ROW_ENTRIES * HARMONICS[*degree]);
     let Some(degree) = degree.filter(|degree| harmonics.bands.is_none_or(|bands| bands == *degree)) else {
@@ -146,7 +147,7 @@ fn palette_degree(harmonics: &Harmonics, palette: &SogImage) -> Result<usize> {
     Ok(degree)
 }
 
-/// Columns of zeros.
+/// Allocates columns of zeros.
 fn room(count: usize, degree: usize) -> Result<SplatColumns> {
     let mut columns = SplatColumns::default();
     columns.rest.resize_with(3 * HARMONICS[degree], Vec::new);
@@ -165,6 +166,7 @@ fn note_faults(faults: &SogFaults, images: &[SogImage], options: &ParseOptions, 
         let Some(image) = images.get(image).filter(|_| count > 0) else { continue };
         let diagnostic = in_file(&image.name, format!("invalid value for splat {}: {what}", first + 1));
         warnings.broken(options.faults, "bad-value", diagnostic)?;
+        // A single message covers them all.
         warnings.count("bad-value", count - 1);
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! The axes of SPZ files, declared by the file or given by the caller.
+//! Converts the axes of SPZ files, declared by the file or selected by the caller.
 //!
-//! Sixteen systems have numbers from 1. The first eight name the directions of x (left, right), y (down, up) and z
-//! (back, forward), in the order LDB, RDB, LUB, RUB, LDF, RDF, LUF, RUF. The others are these after a quarter turn
-//! about x, in the same order: (x, y, z) becomes (x, -z, y), so that z points down or up. Facts from the enumeration of
-//! <https://github.com/nianticlabs/spz>, and from files that declare each.
+//! Sixteen systems are numbered from 1. The first eight name the directions of x (left, right), y (down, up) and z
+//! (back, forward), in the order LDB, RDB, LUB, RUB, LDF, RDF, LUF, RUF. The other eight are these after a quarter turn
+//! about x, in the same order: (x, y, z) becomes (x, -z, y), so that z points down or up. Sources: the enumeration in
+//! <https://github.com/nianticlabs/spz>, and files that declare each system.
 
 use polyhaul_geometry::affine;
 use polyhaul_geometry::linear::Matrix4;
@@ -12,20 +12,20 @@ use polyhaul_model::error::Result;
 use polyhaul_model::options::SpzAxes;
 use polyhaul_pipeline::options::RunOptions;
 
-/// The number of systems.
+/// Number of systems.
 const SYSTEMS: u32 = 16;
-/// How many have the axes of pictures; the others are turned about x.
+/// Number of systems without the quarter turn, which come first.
 const UNTURNED: u32 = 8;
-/// The systems of SPZ and of PLY.
+/// Systems of SPZ and of PLY.
 const RUB: u32 = 4;
 const RDF: u32 = 6;
 
-/// A system of axes that splats are stored in.
+/// Axis system of stored splats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpzSystem(u32);
 
 impl SpzSystem {
-    /// Returns the system with a number, or `None` if it does not exist; 0 is the system of SPZ.
+    /// Converts a number in a file; `None` if it is invalid. 0 is the default of SPZ.
     pub(super) fn from_number(number: u32) -> Option<SpzSystem> {
         match number {
             0 => Some(SpzSystem(RUB)),
@@ -41,12 +41,12 @@ impl SpzSystem {
         }
     }
 
-    /// Its number in files.
+    /// Returns the number in files.
     pub(super) fn number(self) -> u32 {
         self.0
     }
 
-    /// Moves splats that were read as if they were in the system of SPZ.
+    /// Corrects splats that were read as if the file had SPZ's axes.
     ///
     /// # Errors
     /// As for [`affine::transform`].
@@ -54,13 +54,14 @@ impl SpzSystem {
         if self.0 == RUB { Ok(()) } else { affine::transform(mesh, &self.correction(), run) }
     }
 
-    /// The matrix that corrects splats read as if the file had SPZ's axes.
+    /// Returns the matrix for this correction.
     fn correction(self) -> Matrix4 {
         let signs = |system: u32, plain: u32| {
+            // Zero-based numbers have one bit per axis, so the axes that differ are an XOR.
             let differs = (system - 1) ^ (plain - 1);
             [0, 1, 2].map(|axis| if differs >> axis & 1 == 1 { -1.0 } else { 1.0 })
         };
-        // Back to the numbers in the file: the change between SPZ and PLY is its own inverse.
+        // Restores the stored numbers first: the conversion between SPZ and PLY is its own inverse.
         let stored = signs(RUB, RDF);
         let is_turned = self.0 > UNTURNED;
         let placed = signs(if is_turned { self.0 - UNTURNED } else { self.0 }, RDF);
@@ -90,7 +91,7 @@ mod tests {
             (4, [[1, 0, 0], [0, -1, 0], [0, 0, -1]]),
             (6, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
             (8, [[1, 0, 0], [0, -1, 0], [0, 0, 1]]),
-            // RFU: forward is y, and up is z.
+            // RFU: forward is y, up is z.
             (12, [[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
             (16, [[1, 0, 0], [0, 0, -1], [0, -1, 0]]),
         ];
@@ -98,7 +99,7 @@ mod tests {
             let system = SpzSystem::from_number(number).unwrap();
             for (axis, direction) in directions.into_iter().enumerate() {
                 let [x, y, z] = direction.map(|value| value as f32);
-                // As the reader has it.
+                // As the reader converts positions.
                 let mut mesh = Mesh { positions: vec![[x, -y, -z]].into(), ..Mesh::default() };
                 system.correct(&mut mesh, &RunOptions::default()).unwrap();
                 let mut unit = [0.0; 3];

@@ -1,28 +1,28 @@
-//! Extensions of SPZ files: records of a kind (u32), a size (u32) and that many bytes.
+//! Reads and writes extensions of SPZ files: records of a type (u32), a size (u32) and that many bytes.
 
 use super::axes::SpzSystem;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::feed::Feed;
 
-/// The kind of the record that declares the axes, a u32.
+/// Type of the record that declares the axes, as a u32.
 const AXES: u32 = 0xADBE_0003;
-/// Bytes of the kind and the size.
+/// Bytes of type and size.
 const RECORD_HEAD: usize = 8;
 
-/// The contents of a file's extensions.
+/// Content of a file's extensions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpzExtensions {
-    /// The axes that the file declares.
+    /// Axes declared by the file.
     pub(super) system: Option<SpzSystem>,
     /// Bytes of unknown and damaged records.
     pub(super) unknown_bytes: u64,
 }
 
 impl SpzExtensions {
-    /// Reads records up to the given size, or up to the end.
+    /// Reads records up to the given size, or up to the end of the source.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     pub(super) fn read(feed: &mut Feed<'_>, size: Option<u64>) -> Result<SpzExtensions> {
         let mut extensions = SpzExtensions::default();
         let mut left = size.unwrap_or(u64::MAX);
@@ -37,6 +37,7 @@ impl SpzExtensions {
             }
             let [kind, payload] =
                 [0, 4].map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
+            // A record may claim more bytes than are left.
             let payload = u64::from(payload).min(left);
             let mut value = [0; 4];
             let value_bytes = if kind == AXES && payload == 4 { feed.take(&mut value) } else { 0 };
@@ -52,7 +53,7 @@ impl SpzExtensions {
     }
 }
 
-/// Reads bytes that are not used; returns how many there are.
+/// Skips bytes; returns how many there were.
 fn skipped(feed: &mut Feed<'_>, count: u64) -> u64 {
     let mut block = [0; 4096];
     let mut read = 0;
@@ -67,7 +68,7 @@ fn skipped(feed: &mut Feed<'_>, count: u64) -> u64 {
     read
 }
 
-/// The record that declares axes.
+/// Returns the record that declares axes.
 pub(super) fn declaration(system: SpzSystem) -> [u8; RECORD_HEAD + 4] {
     let mut record = [0; RECORD_HEAD + 4];
     record[..4].copy_from_slice(&AXES.to_le_bytes());

@@ -1,9 +1,9 @@
-//! Streams of records as zstd frames: the body of version 4 of SPZ, whose table has the compressed sizes.
+//! Compresses streams of records as zstd frames: the body of SPZ version 4, whose table has the compressed sizes.
 //!
-//! A stream is split into frames of a fixed size, which any number of threads compress to the same bytes, and which
-//! readers decode as one. Everything is compressed before anything is written, because the table comes first. Frames
-//! are kept while they fit in the memory budget; the others are compressed again before they are written, so that a
-//! file of any size uses the memory of a few frames.
+//! A stream is split into frames of a fixed size, so that any number of threads produces the same bytes; readers decode
+//! consecutive frames as one. Everything is compressed before anything is written, because the table comes first.
+//! Frames are kept while they fit in the memory budget; the others are compressed again when they are written, so that
+//! files of any size need the memory of only a few frames.
 
 use crate::pages::{RecordPages, RecordSlot, RecordStream};
 use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES};
@@ -15,14 +15,14 @@ use polyhaul_pipeline::write::{Compression, Pages, encoder};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Approximate memory for making a frame: plain, compressed, and the tables of the compressor.
+/// Approximate memory to compress a frame: plain bytes, compressed bytes, and the compressor's tables.
 pub(super) const SLOT_BYTES: usize = 3 * MEMBER_BYTES;
 
-/// The compressed form of streams.
+/// Compressed streams.
 pub(super) struct SpzFrames<'a> {
     records: RecordPages<'a>,
     level: Option<i32>,
-    /// Compressed frames by number; empty if they are not kept.
+    /// Compressed frames; empty if they are not kept.
     packed: Vec<Mutex<Vec<u8>>>,
     /// Bytes left for keeping frames.
     budget: AtomicU64,
@@ -30,7 +30,7 @@ pub(super) struct SpzFrames<'a> {
     sizes: Vec<AtomicU64>,
 }
 
-/// A frame in the making.
+/// Buffers for one frame.
 #[derive(Default)]
 pub(super) struct FrameSlot {
     number: usize,
@@ -43,7 +43,7 @@ impl<'a> SpzFrames<'a> {
     /// Compresses the records of `count` splats.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) for a level that zstd does not have; `Memory`;
+    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) for a level that zstd does not support; `Memory`;
     /// `Cancelled`.
     pub(super) fn new(
         streams: &'a [RecordStream<'a>],
@@ -51,13 +51,14 @@ impl<'a> SpzFrames<'a> {
         level: Option<i32>,
         run: &RunOptions,
     ) -> Result<SpzFrames<'a>> {
-        // A level that does not exist is an error even if there are no splats.
+        // Reports an unsupported level even if there are no splats.
         encoder(Compression { codec: Codec::Zstd, level })?;
         let records = RecordPages::new(streams, count, MEMBER_BYTES);
         let pages = records.pages();
         let mut packed = Vec::new();
         packed.try_reserve_exact(pages)?;
         packed.resize_with(pages, Mutex::default);
+        // Kept frames may use half of the memory, the buffers of threads the other half.
         let budget = AtomicU64::new(run.memory_limit / 2);
         let sizes = streams.iter().map(|_| AtomicU64::new(0)).collect();
         let frames = SpzFrames { records, level, packed, budget, sizes };
@@ -70,24 +71,24 @@ impl<'a> SpzFrames<'a> {
         Ok(frames)
     }
 
-    /// Compressed and plain bytes of each stream that is not empty.
+    /// Returns the compressed and plain bytes of each stream that is not empty.
     pub(super) fn sizes(&self) -> impl Iterator<Item = [u64; 2]> {
         let plain = self.records.streams.iter().map(|stream| stream.bytes as u64 * self.records.count as u64);
         let packed = self.sizes.iter().map(|size| size.load(Ordering::Relaxed));
         packed.zip(plain).filter(|(_, plain)| *plain > 0).map(|(packed, plain)| [packed, plain])
     }
 
-    /// Number of values that were cut.
+    /// Returns the number of clamped values.
     pub(super) fn clamped(&self) -> u64 {
         self.records.clamped.load(Ordering::Relaxed)
     }
 
-    /// The number of frames.
+    /// Returns the number of frames.
     pub(super) fn count(&self) -> u64 {
         self.packed.len() as u64
     }
 
-    /// Makes the frame of a slot.
+    /// Compresses the frame of a slot.
     fn make(&self, slot: &mut FrameSlot) -> Result<()> {
         self.records.format(&mut slot.records)?;
         let _span = span(Phase::Compress);
@@ -100,12 +101,13 @@ impl<'a> SpzFrames<'a> {
         encoder.encode(plain, &mut slot.packed).map_err(|_| Error::memory("compressed data"))
     }
 
-    /// Counts the frame of a slot, and keeps it if there is room.
+    /// Counts the frame of a slot, and keeps it if the budget allows.
     fn keep(&self, slot: &FrameSlot) -> Result<()> {
         let bytes = slot.packed.len() as u64;
         if let Some(size) = self.sizes.get(slot.records.stream) {
             size.fetch_add(bytes, Ordering::Relaxed);
         }
+        // Claims memory for the frame, if enough is left.
         let left = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         if left.is_ok()
             && let Some(frame) = self.packed.get(slot.number)
@@ -133,6 +135,7 @@ impl Pages for SpzFrames<'_> {
 
     fn format(&self, slot: &mut FrameSlot) -> Result<()> {
         if let Some(frame) = self.packed.get(slot.number) {
+            // Moved out, so that a kept frame is freed once it is written.
             slot.packed = std::mem::take(&mut frame.lock().unwrap_or_else(PoisonError::into_inner));
         }
         if slot.packed.is_empty() { self.make(slot) } else { Ok(()) }

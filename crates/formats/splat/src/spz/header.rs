@@ -1,4 +1,4 @@
-//! The headers of SPZ files.
+//! Parses and writes the headers of SPZ files.
 
 use super::quantize::MAX_FRACTIONAL_BITS;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint};
@@ -7,17 +7,17 @@ use polyhaul_model::splats::HARMONICS;
 use polyhaul_pipeline::feed::Feed;
 
 const MAGIC: &[u8; 4] = b"NGSP";
-/// Bytes of the header of all versions.
+/// Bytes of the header common to all versions.
 pub(super) const HEADER_BYTES: usize = 16;
 /// Bytes of the header of version 4.
 pub(super) const LONG_HEADER_BYTES: usize = 32;
-/// Bytes of the sizes of a stream.
+/// Bytes of a stream's sizes in the table.
 pub(super) const TABLE_ROW_BYTES: usize = 16;
-/// The first version whose rotations have four bytes.
+/// First version with rotations of 4 bytes.
 pub(super) const LONG_ROTATIONS: u32 = 3;
-/// The first version whose attributes are separate streams.
+/// First version with separately compressed streams.
 pub(super) const STREAMS: u32 = 4;
-/// Flags.
+/// Flags of the header.
 pub(super) const HAS_ANTIALIASING: u8 = 1;
 pub(super) const HAS_EXTENSIONS: u8 = 2;
 
@@ -27,16 +27,16 @@ pub fn looks_like_spz(head: &[u8]) -> bool {
     head.starts_with(MAGIC) && (1..256).contains(&u32::from_le_bytes(version))
 }
 
-/// The header of a file.
+/// Header of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpzHeader {
     pub(super) version: u32,
     pub(super) count: usize,
-    /// 0 to 4.
+    /// Degree of spherical harmonics, 0 to 4.
     pub(super) degree: usize,
     pub(super) fractional_bits: u8,
     pub(super) flags: u8,
-    /// The number of streams, in version 4.
+    /// Number of streams; 0 before version 4.
     pub(super) streams: u8,
 }
 
@@ -62,6 +62,7 @@ impl SpzHeader {
         if usize::from(degree) >= HARMONICS.len() {
             return unsupported(12, format!("unsupported degree {degree} of spherical harmonics: 0 to 4 can be read"));
         }
+        // Version 1 stores halves, without fractional bits.
         if fractional_bits > MAX_FRACTIONAL_BITS && version > 1 {
             return Err(fault(
                 &name,
@@ -78,7 +79,7 @@ impl SpzHeader {
         Ok(SpzHeader { version, count: count as usize, degree: usize::from(degree), fractional_bits, flags, streams })
     }
 
-    /// The header of all versions.
+    /// Returns the header common to all versions.
     pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(MAGIC);
@@ -88,8 +89,8 @@ impl SpzHeader {
         bytes
     }
 
-    /// Everything before the streams of version 4: the header, extensions, and the table of the compressed and plain
-    /// sizes of the streams.
+    /// Returns everything before the streams of version 4: the header, extensions, and a table with the compressed and
+    /// plain size of each stream.
     pub(super) fn with_table(mut self, extensions: &[u8], sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
         let table: Vec<u8> = sizes.flatten().flat_map(u64::to_le_bytes).collect();
         self.streams = (table.len() / TABLE_ROW_BYTES) as u8;

@@ -1,7 +1,7 @@
-//! SPZ: compressed Gaussian splats, with one to three bytes for each number, by attribute.
+//! Reads and writes SPZ: Gaussian splats quantized to 1 to 3 bytes per number and compressed, attribute by attribute.
 //!
-//! Facts from <https://github.com/nianticlabs/spz>. Numbers are little-endian. Versions 1 to 3 are one gzip member; a
-//! header comes first in it:
+//! Source: <https://github.com/nianticlabs/spz>. Numbers are little-endian. Versions 1 to 3 are a single gzip member
+//! that starts with a header:
 //!
 //! | offset | bytes | |
 //! |---|---|---|
@@ -14,10 +14,10 @@
 //! | 15 | 1 | 0; in version 4, the number of streams |
 //!
 //! Version 4 is not compressed as a whole: the header continues with the offset of a table (4 bytes) and 12 zero bytes,
-//! and extensions may follow. The table has two u64s for each stream, its compressed and its plain size. After it come
-//! the streams, each compressed by zstd.
+//! and extensions may follow. The table has two u64s per stream, its compressed and its plain size. The streams follow,
+//! each compressed with zstd.
 //!
-//! The attributes, in this order:
+//! Attributes, in file order:
 //!
 //! | attribute | bytes | |
 //! |---|---|---|
@@ -25,17 +25,16 @@
 //! | opacities | 1 | 0 to 255 for 0 to 1 |
 //! | colors | 3 | constant harmonics, `(byte / 255 - 0.5) / 0.15` |
 //! | scales | 3 | logarithms, `byte / 16 - 10` |
-//! | rotations | 4 | the number of the largest part (x, y, z, w) in two bits, the others as sign and nine bits |
+//! | rotations | 4 | index of the largest component (x, y, z, w) in 2 bits; the others as sign and 9 bits |
 //! | | 3 | before version 3: x, y, z, `byte / 127.5 - 1`; w is not negative |
 //! | harmonics | 0 to 72 | red, green, blue of each harmonic, `(byte - 128) / 128` |
 //!
-//! SPZ has y up and z backward, where PLY has y down and z forward. Like other programs, polyhaul rotates splats when
-//! it reads and writes SPZ, so that splats in memory have the coordinates of PLY; that is lossless (`turn`). Files can
-//! declare other axes in an extension; some programs store the axes of PLY without that (`axes`).
+//! SPZ is Y-up with z backward, PLY is Y-down with z forward. Like other programs, polyhaul rotates splats when reading
+//! and writing SPZ, so that splats in memory have PLY's coordinates; this is lossless (`turn`). Files can declare other
+//! axes in an extension; some programs store PLY's axes without declaring them (`axes`).
 //!
-//! `axes`: the axes that files declare. `extensions`: what follows the header, or the attributes. `header`: headers.
-//! `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files. `frames`: writing the streams
-//! of version 4.
+//! `header`, `extensions` and `axes` parse and write those parts; `quantize` converts single values, `turn` the axes.
+//! `read` and `write` process whole files; `frames` compresses the streams of version 4.
 
 mod axes;
 mod extensions;

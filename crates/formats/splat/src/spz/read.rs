@@ -1,4 +1,4 @@
-//! Reads SPZ as splats.
+//! Reads SPZ files. Sizes declared by a file reserve no memory until its length confirms them.
 
 use super::axes::SpzSystem;
 use super::extensions::SpzExtensions;
@@ -20,14 +20,14 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Extent, Garbage, ask};
 use std::ops::Range;
 
-/// What is dropped of extensions.
+/// Message about dropped extensions.
 const EXTENSION_BYTES: [&str; 2] = ["byte of extensions was dropped", "bytes of extensions were dropped"];
-/// Splats to reserve memory for at first, if the size of a file is unknown.
+/// Initial number of splats to allocate for if the size of a file is unknown.
 const ROUND: usize = 1 << 16;
 /// Maximum compression ratio of gzip.
 const GZIP_RATIO: u64 = 1032;
 
-/// The attributes in the order of files.
+/// Attributes, in file order.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SpzAttribute {
     Positions,
@@ -48,7 +48,7 @@ impl SpzAttribute {
         SpzAttribute::Harmonics,
     ];
 
-    /// Bytes of a splat.
+    /// Returns the bytes per splat.
     pub(super) fn bytes(self, version: u32, degree: usize) -> usize {
         match self {
             SpzAttribute::Positions if version == 1 => 6,
@@ -73,11 +73,11 @@ impl SpzAttribute {
     }
 }
 
-/// Reads the splats of a source of uncompressed bytes.
+/// Reads splats from a source of uncompressed bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] for files that are truncated or contradict their
-/// header; `Unsupported` for other versions; `Limit`, `Memory`, `Cancelled`; errors of the source.
+/// [`ErrorKind::Malformed`] for files that are truncated or contradict their header; `Unsupported` for other versions;
+/// `Limit`, `Memory`, `Cancelled`; errors of the source.
 pub fn read(
     source: Source<'static>,
     garbage: Option<Garbage>,
@@ -108,7 +108,7 @@ pub fn read(
     Ok(SplatsFound { scene, warnings, threads })
 }
 
-/// Maximum uncompressed bytes of a source, if known.
+/// Returns the maximum number of uncompressed bytes of a source, if known.
 fn max_bytes(source: &Source<'_>) -> Option<u64> {
     match source.codec() {
         Some(Codec::Gzip) => source.compressed()?.len().map(|bytes| bytes.saturating_mul(GZIP_RATIO)),
@@ -120,7 +120,7 @@ fn max_bytes(source: &Source<'_>) -> Option<u64> {
 struct SpzReader<'o> {
     header: SpzHeader,
     columns: SplatColumns,
-    /// The axes of the file.
+    /// Axes of the file.
     system: SpzSystem,
     options: &'o ParseOptions<SplatReadOptions>,
     threads: usize,
@@ -131,11 +131,11 @@ impl SpzReader<'_> {
         attribute.bytes(self.header.version, self.header.degree)
     }
 
-    /// Reads consecutive attributes.
+    /// Reads consecutive attributes (versions 1 to 3).
     fn whole(&mut self, max_bytes: Option<u64>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let splat_bytes: usize = SpzAttribute::ALL.iter().map(|attribute| self.bytes(*attribute)).sum();
         let end = (HEADER_BYTES as u64).saturating_add(splat_bytes as u64 * self.header.count as u64);
-        // A file that is too short is read like a stream, up to its end, so that both give the same error.
+        // A file that is too short is read to its end like a stream, so that both fail with the same error.
         let is_backed = max_bytes.is_some_and(|size| size >= end);
         for attribute in SpzAttribute::ALL {
             self.attribute(attribute, is_backed, feed)?;
@@ -161,13 +161,14 @@ impl SpzReader<'_> {
         warnings: &mut Warnings,
     ) -> Result<()> {
         let SpzExtensions { system, unknown_bytes } = SpzExtensions::read(feed, size)?;
+        // A declaration in the file takes precedence over the option.
         self.system = system.unwrap_or(self.system);
         let diagnostic = Diagnostic::at(feed.name(), start, counted(unknown_bytes, EXTENSION_BYTES));
         let is_lost = u64::from(unknown_bytes > 0);
         warnings.note_dropped(self.options.faults, "left-out-extensions", is_lost, diagnostic)
     }
 
-    /// Reads attributes that are compressed separately.
+    /// Reads separately compressed attributes (version 4).
     fn streams(&mut self, source: &Source<'static>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let name = feed.name().clone();
         let mut rest = [0; LONG_HEADER_BYTES - HEADER_BYTES];
@@ -205,6 +206,7 @@ impl SpzReader<'_> {
             }
             self.stream(attribute, packed, source, feed)?;
         }
+        // Attributes without a stream still get their columns.
         for attribute in SpzAttribute::ALL.into_iter().filter(|attribute| !is_there(attribute)) {
             let mut nothing = Feed::new(Source::memory([]), None);
             self.attribute(attribute, false, &mut nothing)?;
@@ -229,6 +231,7 @@ impl SpzReader<'_> {
         let part = if feed.is_positioned() {
             let end = start.checked_add(packed).filter(|end| feed.size().is_none_or(|size| *end <= size));
             let Some(end) = end else { return Err(cut_stream(feed, feed.size().unwrap_or(start))) };
+            // The part reads the source by itself, so this feed skips its bytes.
             feed.skip(packed);
             Source::part(feed.name().to_string(), source.clone(), start..end)
         } else {
@@ -260,8 +263,8 @@ impl SpzReader<'_> {
         stream_feed.check_end(Extent::Whole, &self.options.run.cancel)
     }
 
-    /// Reads the next attribute, of all splats. Unless the size of the file confirms their number, memory grows as they
-    /// arrive: the header's claim alone reserves nothing.
+    /// Reads the next attribute of all splats. Unless the file's size confirms their number (`is_backed`), columns grow
+    /// as data arrives: the header alone reserves no memory.
     fn attribute(&mut self, attribute: SpzAttribute, is_backed: bool, feed: &mut Feed<'_>) -> Result<()> {
         let header = self.header;
         let bytes = self.bytes(attribute);
@@ -287,6 +290,7 @@ impl SpzReader<'_> {
                 return Err(diagnostic.into_error(ErrorKind::Malformed));
             }
         }
+        // The loop did not run, but the columns must exist.
         if header.count == 0 {
             targets(&mut self.columns, attribute, &header, 0..0)?;
         }
@@ -294,7 +298,7 @@ impl SpzReader<'_> {
     }
 }
 
-/// Resizes the columns of an attribute, and returns their parts for some splats at the end.
+/// Resizes the columns of an attribute; returns their parts for the splats in a range.
 fn targets<'c>(
     columns: &'c mut SplatColumns,
     attribute: SpzAttribute,
@@ -319,10 +323,10 @@ fn targets<'c>(
     Ok(attribute_columns.iter_mut().map(|column| &mut column[splats.clone()]).collect())
 }
 
-/// Converts records to the values of columns.
+/// Converts records to column values.
 type SpzDecoder = Box<dyn Fn(&[u8], &mut [&mut [f32]]) + Sync>;
 
-/// Returns the conversion of an attribute's bytes to the values of its columns.
+/// Returns the conversion for an attribute.
 fn decoder(attribute: SpzAttribute, header: &SpzHeader) -> SpzDecoder {
     let equal = |table: ByteTable, count: usize| {
         by_table(count, [table, table], (0..count).map(|column| (column, 0)).collect())
@@ -376,7 +380,7 @@ fn rotations<const N: usize>(decode: fn([u8; N]) -> [f32; 4]) -> SpzDecoder {
     })
 }
 
-/// Looks bytes up in tables. `sources` has, for each column, the offset in a record and the number of its table.
+/// Looks up bytes in tables. `sources` has, for each column, the offset in a record and the index of its table.
 fn by_table(record_bytes: usize, tables: [ByteTable; 2], sources: Vec<(usize, usize)>) -> SpzDecoder {
     Box::new(move |bytes, columns| {
         for (column, (offset, table)) in columns.iter_mut().zip(&sources) {
@@ -388,12 +392,12 @@ fn by_table(record_bytes: usize, tables: [ByteTable; 2], sources: Vec<(usize, us
     })
 }
 
-/// The error about a file that ends in a stream, at `end`.
+/// Creates the error for a file that ends within a stream, at `end`.
 fn cut_stream(feed: &Feed<'_>, end: u64) -> Error {
     fault(feed.name(), end, "unexpected end of file in a stream")
 }
 
-/// The next bytes of a stream. Memory grows as they arrive: a claim alone reserves nothing.
+/// Reads the next `count` bytes. Memory grows as they arrive: a declared size alone reserves none.
 fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
     const STEP_BYTES: usize = 1 << 20;
     let mut bytes: Vec<u8> = Vec::new();

@@ -1,4 +1,4 @@
-//! Writes splats as SPZ.
+//! Writes SPZ files: one gzip member, or separately compressed streams in version 4.
 
 use super::axes::SpzSystem;
 use super::extensions::declaration;
@@ -17,20 +17,20 @@ use polyhaul_model::{Bounds, Mesh};
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
-/// The highest degree of spherical harmonics.
+/// Maximum degree of spherical harmonics.
 const MAX_DEGREE: usize = 4;
-/// Fractional bits of positions, if these are small enough.
+/// Fractional bits of positions, if all fit.
 const FRACTIONAL_BITS: u8 = 12;
-/// Maximum coordinate of 24 bits, without fractional bits.
+/// Maximum 24-bit coordinate, without fractional bits.
 const MAX_COORDINATE: f32 = 8_388_607.0;
-/// Steps of harmonics of the first degree, and of higher ones: fewer steps compress better.
+/// Levels of harmonics of the first degree, and of higher degrees: fewer levels compress better.
 const FIRST_STEPS: u32 = 32;
 const STEPS: u32 = 16;
 
 /// Checks the version in the options.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for a version that cannot be written.
+/// [`ErrorKind::Usage`] for versions that cannot be written.
 pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
     if (2..=4).contains(&options.spz_version) {
         return Ok(());
@@ -39,7 +39,7 @@ pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("choose version 2, 3 or 4"))
 }
 
-/// Writes the splats of a scene: as one gzip member, or in version 4 as streams.
+/// Writes the splats of a scene: as one gzip member, or as streams in version 4.
 ///
 /// # Errors
 /// As for [`check_options`] and [`splats_to_write`]; errors of the output.
@@ -59,7 +59,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// Copies splats, turned so that writing them with SPZ's axes produces the requested axes.
+/// Copies splats, transformed so that writing them with SPZ's axes produces the requested axes.
 fn turned(splats: &Splats<'_>, axes: SpzAxes, job: &SplatsJob<'_>) -> Result<Mesh> {
     let columns =
         |values: &[&[f32]]| values.iter().map(|values| try_copy(values, "splats")).collect::<Result<Vec<_>>>();
@@ -85,7 +85,7 @@ fn turned(splats: &Splats<'_>, axes: SpzAxes, job: &SplatsJob<'_>) -> Result<Mes
     Ok(mesh)
 }
 
-/// The limits of the format, with this precision of numbers.
+/// Returns the limits of the format, with a description of its precision.
 pub(crate) fn target(precision: &str) -> SplatsTarget<'_> {
     SplatsTarget { format: "SPZ", max_degree: MAX_DEGREE, precision, has_antialiasing: true, has_comments: false }
 }
@@ -97,7 +97,7 @@ fn header(job: &SplatsJob<'_>, [count, degree]: [usize; 2], fractional_bits: u8)
     SpzHeader { version: u32::from(job.options.own.spz_version), count, degree, fractional_bits, flags, streams: 0 }
 }
 
-/// Writes the streams of a file, in their order; returns the number of values that were cut.
+/// Writes the streams of a file in order; returns the number of clamped values.
 fn write_all(
     streams: &[RecordStream<'_>],
     header: SpzHeader,
@@ -111,7 +111,7 @@ fn write_all(
     write_streams(streams, header.count, header.to_bytes().to_vec(), job.run, writing)
 }
 
-/// The streams of all attributes except positions, whose integers depend on the largest position.
+/// Returns the streams of all attributes except positions, whose integers depend on the largest position.
 pub(crate) fn streams_after_positions<'s>(
     version: u8,
     splats: &'s Splats<'_>,
@@ -120,13 +120,13 @@ pub(crate) fn streams_after_positions<'s>(
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| stream(attribute, &header, splats))
 }
 
-/// Bytes of a record in each of these streams.
+/// Returns the bytes per record of each of these streams.
 pub(crate) fn bytes_after_positions(version: u8, degree: usize) -> impl Iterator<Item = usize> {
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| attribute.bytes(u32::from(version), degree))
 }
 
-/// Writes splats that were packed while they were read: their positions, and the records of the streams after them.
-/// Returns the precision of numbers, and the number of values that were cut.
+/// Writes splats packed while they were read: their positions, and the records of the other streams. Returns a
+/// description of the precision, and the number of clamped values.
 pub(crate) fn write_packed(
     positions: &[[f32; 3]],
     others: Vec<RecordStream<'_>>,
@@ -145,7 +145,7 @@ pub(crate) fn write_packed(
     Ok((precision(fractional_bits, job.options.own.spz_version), clamped))
 }
 
-/// Writes streams that are compressed separately; returns the number of values that were cut.
+/// Writes separately compressed streams; returns the number of clamped values.
 fn write_frames(
     streams: &[RecordStream<'_>],
     header: SpzHeader,
@@ -158,14 +158,14 @@ fn write_frames(
     let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
     writing.announce(head.len() as u64 + packed);
     writing.set_head(head);
-    // Counted before writing, because frames that are not kept are made again.
+    // Taken before writing, because frames that were not kept are compressed, and counted, again.
     let clamped = frames.clamped();
-    // Frames use half of the memory.
+    // The kept frames use half of the memory.
     writing.pages(&frames, &mut (), frames.count(), 2 * SLOT_BYTES)?;
     Ok(clamped)
 }
 
-/// The maximum fractional bits that the positions allow.
+/// Returns the maximum number of fractional bits with which all positions fit.
 fn fractional_bits(positions: &[[f32; 3]]) -> u8 {
     let bounds = Bounds::of(positions);
     let corners = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
@@ -183,7 +183,7 @@ fn precision(fractional_bits: u8, version: u8) -> String {
     )
 }
 
-/// The records of an attribute.
+/// Returns the stream of an attribute.
 fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_>) -> RecordStream<'s> {
     let format: FormatRecords<'s> = match attribute {
         SpzAttribute::Positions => {
@@ -243,7 +243,7 @@ fn rotations<const N: usize>(
     0
 }
 
-/// A byte for each column; `pack` returns the conversion for the number of a column.
+/// Formats one byte per column; `pack` returns the conversion for a column.
 #[inline(always)]
 fn bytes<P: Fn(f32) -> (u8, u64)>(
     columns: &[&[f32]],
@@ -254,6 +254,7 @@ fn bytes<P: Fn(f32) -> (u8, u64)>(
     let mut clamped = 0;
     for (number, column) in columns.iter().enumerate() {
         let values = column.get(range.clone()).unwrap_or_default();
+        // One conversion per column, so that the inner loop has no branch on the column.
         let pack = pack(number);
         for (record, value) in out.chunks_exact_mut(columns.len()).zip(values) {
             let (byte, is_cut) = pack(*value);
