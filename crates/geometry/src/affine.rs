@@ -1,7 +1,7 @@
-//! Moves a mesh by a matrix.
+//! Transforms a mesh by an affine matrix.
 //!
-//! What else changes of Gaussian splats is in [`crate::splat_motion`]. Other axes and a scale, which need no
-//! multiplications, are in [`crate::transform`]; what writers do with the transforms of objects is in [`crate::frame`].
+//! [`crate::splat_motion`] handles the other attributes of Gaussian splats, [`crate::transform`] changes of axes and
+//! scale, which need no matrix products, and [`crate::frame`] the object transforms that writers apply.
 
 use crate::linear::{Matrix3, Matrix4, Vector, cross, dot, wide};
 use crate::splat_motion::SplatMotion;
@@ -11,16 +11,15 @@ use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
-/// Multiplies positions by a matrix from the left, and turns normals so that they stay perpendicular to their faces, in
-/// `f64`; normals are scaled to unit length unless their length is zero. A matrix that mirrors also reverses the
-/// corners of faces, so that these still show the same side. Gaussian splats (meshes with a vertex column `rot_0`) are
-/// turned and scaled, too.
+/// Transforms positions by `matrix * position` and normals by the inverse transpose, in `f64`. Normals are normalized
+/// unless their length is zero. If the matrix mirrors, the corners of faces are reversed so that their front sides
+/// stay in front. Gaussian splats (meshes with a vertex column `rot_0`) are also rotated and scaled.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1, if there is not one value per
-/// corner for an attribute per corner, or for splats that would be sheared or scaled unevenly; those of
-/// [`SplatMotion::apply`]; [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if an entry is not finite, if the last row is not 0 0 0 1, if an attribute per corner does not
+/// have one value per corner, or if splats would be sheared or scaled unevenly; the errors of [`SplatMotion::apply`];
+/// [`ErrorKind::Memory`].
 ///
 /// # Examples
 ///
@@ -45,7 +44,7 @@ pub fn transform(mesh: &mut Mesh, matrix: &Matrix4, options: &RunOptions) -> Res
     if affine.determinant < 0.0 { reverse(mesh) } else { Ok(()) }
 }
 
-/// Moves positions, in double precision where the mesh has them.
+/// Transforms positions, in double precision if the mesh has `exact_positions`.
 fn move_positions(mesh: &mut Mesh, affine: &Affine, threads: usize) -> Result<()> {
     let singles = mesh.positions.to_mut()?;
     if mesh.exact_positions.is_empty() {
@@ -63,18 +62,18 @@ fn move_positions(mesh: &mut Mesh, affine: &Affine, threads: usize) -> Result<()
     Ok(())
 }
 
-/// A matrix that moves positions and normals.
+/// An affine transform of positions and normals.
 #[derive(Clone, Copy, Debug)]
 pub struct Affine {
     rows: Matrix3,
     shift: Vector,
-    /// The inverse transposed, but for a factor.
+    /// The cofactor matrix: the inverse transpose times the determinant, which exists for singular matrices, too.
     turned: Matrix3,
     determinant: f64,
 }
 
 impl Affine {
-    /// The matrix of these rows, for column vectors to its right.
+    /// Creates the transform from row-major rows, for column vectors.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1.
@@ -91,18 +90,19 @@ impl Affine {
         Ok(Affine { rows, shift: [x[3], y[3], z[3]], turned, determinant: dot(rows[0], turned[0]) })
     }
 
-    /// The matrix without its translation.
+    /// Returns the matrix without its translation.
     pub fn linear(&self) -> &Matrix3 {
         &self.rows
     }
 
-    /// Where a position goes.
+    /// Transforms a position.
     pub fn position(&self, position: Vector) -> Vector {
         std::array::from_fn(|axis| dot(self.rows[axis], position) + self.shift[axis])
     }
 
-    /// Where a normal points, of unit length unless it has none.
+    /// Transforms a normal; the result has unit length unless it is zero.
     pub fn normal(&self, normal: Vector) -> Vector {
+        // Only the sign of the determinant matters, since the result is normalized.
         let sign = if self.determinant < 0.0 { -1.0 } else { 1.0 };
         let turned = self.turned.map(|row| sign * dot(row, normal));
         let length = dot(turned, turned).sqrt();
@@ -110,7 +110,7 @@ impl Affine {
     }
 }
 
-/// Replaces each vector.
+/// Applies `change` to each vector, in parallel.
 fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn(Vector) -> [f32; 3] + Sync) {
     for_each_item(
         threads,
@@ -120,7 +120,7 @@ fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn(Vector) -> [f3
     );
 }
 
-/// Reverses the corners of every face, and what belongs to them. The first corner stays the first.
+/// Reverses the corners of every face and their attributes; the first corner stays first.
 fn reverse(mesh: &mut Mesh) -> Result<()> {
     let count = mesh.faces.corner_positions.len();
     for (domain, values) in [(mesh.uv_domain, mesh.uvs.len()), (mesh.normal_domain, mesh.normals.len())] {
@@ -142,7 +142,7 @@ fn reverse(mesh: &mut Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Reverses the values of each face's corners, apart from the first.
+/// Reverses the values of each face's corners except the first.
 fn reverse_each<T>(faces: &Elements, values: &mut [T]) {
     for face in 0..faces.len() {
         if let Some([_, rest @ ..]) = values.get_mut(faces.corners(face)) {

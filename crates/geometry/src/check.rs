@@ -1,6 +1,6 @@
-//! Validates a scene that a caller made, before anything relies on the model's rules.
+//! Validates a scene built by a caller, before anything relies on the invariants of the model.
 //!
-//! Scenes from our own readers are valid by construction and are not checked. Nothing is repaired.
+//! It never repairs a scene. Our own readers produce valid scenes by construction and skip the check.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Domain, Elements, Mesh, NONE, Run, Scene, Table, names};
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Indices per parallel step.
 const PIECE: usize = 1 << 16;
 
-/// Checks everything that writing relies on.
+/// Checks all invariants that writers rely on.
 pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
-    // Many meshes side by side, or one mesh in pieces.
+    // Parallel over meshes, or within the only mesh.
     let threads = options.worker_threads();
     let inner_threads = if scene.meshes.len() > 1 { 1 } else { threads };
     let meshes = scene.meshes.iter().enumerate();
@@ -44,7 +44,7 @@ pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
     Ok(())
 }
 
-/// Returns the fault of a mesh.
+/// Returns the first invariant that a mesh breaks, `None` if it is valid.
 fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions) -> Result<Option<String>> {
     let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
     if what.is_some() {
@@ -69,7 +69,7 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
     Ok((!points).then(|| "a point has an index out of range".into()))
 }
 
-/// The arrays that go by domain, face or edge fit the mesh.
+/// Checks that arrays with a value per corner, position, face or edge fit the mesh.
 fn domains(mesh: &Mesh) -> Option<String> {
     let positions = mesh.positions.len();
     let faces = mesh.faces.len();
@@ -113,7 +113,7 @@ fn domain_name(domain: Domain) -> &'static str {
     }
 }
 
-/// The arrays that go with each other have the same size, and none is too large.
+/// Checks that arrays of the same elements have the same length, and that none is too long for 32-bit indices.
 fn sizes(mesh: &Mesh) -> Option<String> {
     let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len(), mesh.points.len()];
     if counts.iter().any(|&count| count >= NONE as usize) {
@@ -131,7 +131,7 @@ fn sizes(mesh: &Mesh) -> Option<String> {
     (!fits(mesh.uv_depths.len(), uvs)).then(|| "expected one depth per uv".into())
 }
 
-/// Offsets go up from 0 to the number of corners, and the streams are as long.
+/// Checks that offsets ascend from 0 to the number of corners, and that all streams have that length.
 fn offsets(
     kind: &str,
     elements: &Elements,
@@ -148,7 +148,7 @@ fn offsets(
     if !whole {
         return Ok(Some(format!("the {kind} offsets must go from 0 to the number of corners")));
     }
-    // Subtraction wraps where offsets go down, and is too large then.
+    // The difference wraps if offsets decrease, which the first comparison rejects.
     let right = |pair: (&u32, &u32)| (pair.0 <= pair.1) & (pair.1.wrapping_sub(*pair.0) >= min_corners);
     let pieces = elements.offsets.chunks(PIECE).zip((0..).step_by(PIECE));
     let sorted = all(pieces, threads, cancel, |(piece, start): (&[u32], usize)| {
@@ -165,7 +165,7 @@ fn offsets(
 
 /// Returns whether all indices are below `count`, or [`NONE`] if `may_miss`.
 fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cancel: &Cancel) -> Result<bool> {
-    // `sizes` has checked that no count is above this. Comparing 32 bits takes half as many steps as 64.
+    // `sizes` has checked that counts fit. Comparing 32 bits instead of 64 halves the number of vector instructions.
     let count = u32::try_from(count).unwrap_or(NONE);
     let right = |&index: &u32| index < count || may_miss && index == NONE;
     all(indices.chunks(PIECE), threads, cancel, |piece| {
@@ -173,7 +173,7 @@ fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cance
     })
 }
 
-/// Whether something holds for all pieces, which are looked at side by side.
+/// Returns whether `holds` is true for all pieces, checked in parallel.
 fn all<P: Send>(
     pieces: impl Iterator<Item = P> + Send,
     threads: usize,

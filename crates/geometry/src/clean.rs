@@ -1,4 +1,4 @@
-//! Whether a mesh has faces that most programs reject.
+//! Detects faces that most programs reject: duplicate faces, and faces that repeat a position.
 
 use polyhaul_model::Mesh;
 use polyhaul_model::error::Result;
@@ -7,11 +7,11 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Faces that a thread takes at a time.
+/// Faces per parallel step.
 const TURN: usize = 16 << 10;
 
-/// Whether no face has a position twice, and no two faces have the same positions, in whatever order. Faces are
-/// compared by hashes of 64 bits: a mesh may be said not to be clean that is, but not the other way around.
+/// Returns whether no face repeats a position and no two faces have the same positions, in any order. Faces are
+/// compared by 64-bit hashes: a collision can report a clean mesh as not clean, never the reverse.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
     let mut hashes: Vec<u64> = zeroed(mesh.faces.len(), "hashes of faces")?;
     let is_clean = AtomicBool::new(true);
     let threads = options.worker_threads();
-    // Slices: an array that is shared is looked up at each access.
+    // Slices: a shared `Array` is resolved at each access.
     let offsets = &mesh.faces.offsets[..];
     let corner_positions = &mesh.faces.corner_positions[..];
     for_each_item(threads, hashes.chunks_mut(TURN).enumerate(), Vec::new, |sorted: &mut Vec<u32>, (turn, hashes)| {
@@ -61,7 +61,7 @@ pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
     Ok(hashes.windows(2).all(|pair| pair[0] != pair[1]))
 }
 
-/// A number in which every bit depends on every bit of `value`: the step of SplitMix64 (Steele, Lea and Flood, 2014).
+/// Mixes a value so that every bit depends on every input bit: the step of SplitMix64 (Steele, Lea and Flood, 2014).
 pub fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

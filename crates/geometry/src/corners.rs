@@ -1,4 +1,4 @@
-//! The value of an attribute at every corner of the faces, whatever its domain.
+//! Expands an attribute of any domain to one value per corner of the faces.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
 use polyhaul_model::{Domain, Elements, Mesh, NONE};
@@ -11,7 +11,7 @@ use std::ops::Range;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if there is not one value for each element of the domain or an index is out of range;
+/// [`ErrorKind::Usage`] if the number of values does not fit the domain or an index is out of range;
 /// [`ErrorKind::Memory`].
 ///
 /// # Examples
@@ -54,13 +54,13 @@ pub fn corner_colors(mesh: &Mesh, options: &RunOptions) -> Result<Option<Vec<[f3
     colors.at_corners(&mesh.faces, 0..mesh.faces.len(), [f32::NAN; 4], options.worker_threads())
 }
 
-/// Returns the uv of every corner of some faces, as [`corner_uvs`] does.
+/// Same as [`corner_uvs`], for a range of faces.
 pub fn uvs_of(mesh: &Mesh, faces: Range<usize>, missing: [f32; 2], threads: usize) -> Result<Option<Vec<[f32; 2]>>> {
     let uvs = CornerValues { values: &mesh.uvs, domain: mesh.uv_domain, stream: &mesh.faces.corner_uvs };
     uvs.at_corners(&mesh.faces, faces, missing, threads)
 }
 
-/// Returns the normal of every corner of some faces, as [`corner_normals`] does.
+/// Same as [`corner_normals`], for a range of faces.
 pub fn normals_of(
     mesh: &Mesh,
     faces: Range<usize>,
@@ -72,7 +72,7 @@ pub fn normals_of(
     normals.at_corners(&mesh.faces, faces, missing, threads)
 }
 
-/// Returns the face of every corner.
+/// Returns the index of each corner's face.
 pub fn face_of_corners(faces: &Elements) -> Result<Vec<u32>> {
     let mut of_corner = Vec::new();
     of_corner.try_reserve_exact(faces.corner_positions.len())?;
@@ -82,16 +82,16 @@ pub fn face_of_corners(faces: &Elements) -> Result<Vec<u32>> {
     Ok(of_corner)
 }
 
-/// An attribute of a mesh.
+/// An attribute and its domain.
 struct CornerValues<'a, const N: usize> {
     values: &'a [[f32; N]],
     domain: Domain,
-    /// The indices of corners, if any.
+    /// Index per corner, for [`Domain::Indexed`].
     stream: &'a [u32],
 }
 
 impl<const N: usize> CornerValues<'_, N> {
-    /// The values at the corners of some faces.
+    /// Returns the values at the corners of the faces in `range`.
     fn at_corners(
         &self,
         faces: &Elements,
@@ -128,7 +128,7 @@ impl<const N: usize> CornerValues<'_, N> {
     }
 }
 
-/// The value of each corner's face.
+/// Repeats the value of each face for its corners.
 fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
     let first = offsets.first().copied().unwrap_or(0);
     let last = offsets.last().copied().unwrap_or(0);
@@ -154,13 +154,13 @@ fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize
     Ok(of_corners)
 }
 
-/// A part of some values, which offsets of faces may not have.
+/// Returns `values[range]`, or an error: face offsets may be out of range.
 fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
     let message = || format!("the faces have no values from {} to {}", range.start, range.end);
     values.get(range.clone()).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
 }
 
-/// Fails unless the offsets of faces go from 0 to the number of corners. Those between are not looked at.
+/// Fails unless face offsets start at 0 and end at the number of corners; those between are not checked.
 pub fn check_offsets(faces: &Elements) -> Result<()> {
     let first = faces.offsets.first().copied().unwrap_or(0);
     let last = faces.offsets.last().copied().unwrap_or(0);

@@ -6,16 +6,16 @@ use polyhaul_model::{Array, Domain, Elements, Mesh};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
-/// Adds an index stream per corner to uvs and normals of another domain (one per corner, per position, per face), so
-/// that [`Domain::Indexed`] holds for both. Corners with equal values receive the index of the first, so that
-/// [`crate::weld`] makes them one vertex; 0 equals -0, and NaN equals nothing. Values are not copied.
+/// Adds an index stream to uvs and normals of other domains (per corner, per position, per face), so that both become
+/// [`Domain::Indexed`]. Corners with equal values receive the index of the first, so that [`crate::weld`] merges them
+/// into one vertex; 0 equals -0, and NaN is unequal to everything. Values are not copied.
 ///
-/// Values are not compared if no two corners share a position: such corners stay apart anyway.
+/// Values are not compared if no two corners share a position, since such corners are never merged.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if there is not one value for each element of the domain, or if face offsets do not fit the
-/// corners; [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
+/// [`ErrorKind::Usage`] if the number of values does not fit the domain, or if face offsets do not fit the corners;
+/// [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
 ///
 /// # Examples
 ///
@@ -46,8 +46,8 @@ pub fn index_attributes(mesh: &mut Mesh, run: &RunOptions) -> Result<()> {
     index_unless(mesh, |_| false, Some(run))
 }
 
-/// Same as [`index_attributes`], only for attributes per corner or face, since cutting faces affects those. Without
-/// `merging`, equal values keep their own indices.
+/// Same as [`index_attributes`], only for attributes per corner or per face: the ones that cutting faces affects.
+/// Without `merging`, equal values keep their own indices.
 pub(super) fn index_cut_attributes(mesh: &mut Mesh, merging: Option<&RunOptions>) -> Result<()> {
     index_unless(mesh, |domain| domain == Domain::Vertex, merging)
 }
@@ -73,7 +73,7 @@ fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool, merging: Option
     Ok(())
 }
 
-/// An attribute of a mesh.
+/// An attribute and its domain.
 struct DomainValues<'a, const N: usize> {
     values: &'a [[f32; N]],
     domain: Domain,
@@ -81,7 +81,7 @@ struct DomainValues<'a, const N: usize> {
 }
 
 impl<const N: usize> DomainValues<'_, N> {
-    /// Returns the stream; `None` if there is one already.
+    /// Returns the index stream of the attribute; `None` if it has one already.
     fn stream(&self, faces: &Elements, positions: usize, merging: Option<&RunOptions>) -> Result<Option<Array<u32>>> {
         let corners = faces.corner_positions.len();
         let count = self.values.len();
@@ -112,14 +112,14 @@ impl<const N: usize> DomainValues<'_, N> {
         Ok(Some(stream.into()))
     }
 
-    /// Returns for each value its index, or the index of the first equal one.
+    /// Returns per value its index, or the index of the first equal value.
     fn indices(&self, faces: &Elements, positions: usize, merging: Option<&RunOptions>) -> Result<Vec<u32>> {
         let Some(run) = merging.filter(|_| !is_soup(&faces.corner_positions)) else {
             let mut indices = zeroed(self.values.len(), "an index stream")?;
             indices.iter_mut().zip(0..).for_each(|(place, index)| *place = index);
             return Ok(indices);
         };
-        // Equal values of corners are mostly at the same position.
+        // Corners with equal values mostly share a position.
         let hints = (self.domain == Domain::Corner).then_some((&faces.corner_positions[..], positions));
         let unique = number_rows(self.values, hints, run.worker_threads(), &run.cancel)?;
         let mut indices = unique.of_item;
@@ -131,7 +131,7 @@ impl<const N: usize> DomainValues<'_, N> {
     }
 }
 
-/// Whether each corner has a position of its own, as in STL files.
+/// Returns whether every corner has its own position, as in STL files.
 fn is_soup(corner_positions: &[u32]) -> bool {
     corner_positions.iter().zip(0..).all(|(&position, corner)| position == corner)
 }
@@ -160,7 +160,7 @@ mod tests {
     fn equal_values_share_the_first_index() {
         let uvs = [[0.0, 1.0], [f32::NAN, 1.0], [-0.0, 1.0], [f32::NAN, 1.0], [2.0, 1.0]];
         assert_eq!(indexed(&uvs, &[0, 1, 0, 1, 0]).faces.corner_uvs, [0, 1, 0, 3, 4]);
-        // Here no two corners can be one vertex, so that nothing is compared.
+        // No two corners can be merged here, so nothing is compared.
         assert_eq!(indexed(&uvs, &[0, 1, 2, 3, 4]).faces.corner_uvs, [0, 1, 2, 3, 4]);
         assert!(indexed(&[], &[]).faces.corner_uvs.is_empty());
     }

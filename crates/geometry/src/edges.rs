@@ -1,4 +1,4 @@
-//! The edges of a mesh, each once, however many faces share it.
+//! The unique edges of a mesh.
 
 use crate::corners::check_offsets;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -6,21 +6,21 @@ use polyhaul_model::{Elements, Mesh, NONE};
 use polyhaul_pipeline::arrays::zeroed;
 use std::collections::HashMap;
 
-/// The number of edges per position that are searched linearly. Further ones go into a hash map, so that a fan around
-/// one position does not take quadratic time.
+/// Edges per position that are searched linearly. Further ones go into a hash map, so that a fan around one position
+/// does not take quadratic time.
 const LONGEST: usize = 24;
 
-/// The edges of a mesh, and which of them each corner begins.
+/// The edges of a mesh, and the edge that starts at each corner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// The positions of each edge, the lower one first: those of lines, then those of faces, in the order of their
+    /// The two positions of each edge, the lower index first: edges of lines, then of faces, in the order of their
     /// first corners.
     pub positions: Vec<[u32; 2]>,
-    /// The edge from each corner of the faces to the next corner of its face; [`NONE`] if both have the same position.
+    /// Per face corner: the edge to the next corner of its face, [`NONE`] if both have the same position.
     pub corner_edges: Vec<u32>,
 }
 
-/// Returns the edges of lines and faces. An edge with the same position twice is left out.
+/// Returns the unique edges of lines and faces. Degenerate edges (twice the same position) are left out.
 ///
 /// # Errors
 ///
@@ -67,7 +67,7 @@ pub fn edges(mesh: &Mesh) -> Result<Edges> {
 
 /// The positions of each element.
 fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
-    // A slice: an array that is shared is looked up at each access.
+    // A slice: a shared `Array` is resolved at each access.
     let corner_positions = &elements.corner_positions[..];
     elements.offsets.windows(2).map(|ends| {
         let polygon = corner_positions.get(ends[0] as usize..ends[1] as usize);
@@ -75,16 +75,16 @@ fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
     })
 }
 
-/// The edges found so far, in one list per position: that of the edge's lower position. Faces that follow each other
-/// share positions in most meshes, so a list is in the cache, where a hash table of all edges would not be (beside
-/// Blender's: tools/bench/python/inside.py).
+/// The edges found so far, in one linked list per lower position. Consecutive faces share positions in most meshes, so
+/// these lists stay in the cache, unlike a hash table of all edges (compared with Blender in
+/// tools/bench/python/inside.py).
 struct EdgeTable {
     edges: Vec<[u32; 2]>,
-    /// The last edge of each position.
+    /// Per position: the latest edge in its list.
     last: Vec<u32>,
-    /// The one before each edge.
+    /// Per edge: the previous edge in its list.
     before: Vec<u32>,
-    /// The edges after the first [`LONGEST`] of a position.
+    /// Edges beyond the first [`LONGEST`] of a position.
     more: HashMap<[u32; 2], u32>,
 }
 
@@ -98,7 +98,7 @@ impl EdgeTable {
         Ok(table)
     }
 
-    /// The number of an edge.
+    /// Returns the index of an edge, adding it if it is new; [`NONE`] if it is degenerate.
     fn edge(&mut self, a: u32, b: u32) -> Result<u32> {
         let edge = [a.min(b), a.max(b)];
         if edge[1] as usize >= self.last.len() {

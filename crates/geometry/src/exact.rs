@@ -1,7 +1,7 @@
 //! Scenes with positions or transforms in double precision.
 //!
-//! Writers store such positions as they are. So whatever moves them is applied here before, in double precision: axes,
-//! scale, the transforms of objects, an origin. Scenes in single precision are left to [`crate::frame`].
+//! Writers store such positions unchanged, so everything that moves them is applied here first, in double precision:
+//! axes, scale, object transforms, an origin. [`crate::frame`] handles scenes in single precision.
 
 use crate::affine;
 use crate::linear::{IDENTITY64, Matrix4, Vector};
@@ -15,21 +15,21 @@ use polyhaul_pipeline::parallel::for_each_item;
 use polyhaul_text::parse::positions::DigitLoss;
 use std::sync::{Mutex, PoisonError};
 
-/// The matrix in 32-bit floats, if these are its values.
+/// Converts a matrix to 32-bit floats; `None` if that rounds an entry.
 pub fn single(matrix: &Matrix4) -> Option<Matrix4<f32>> {
     let is_single = |value: &f64| f64::from(*value as f32) == *value || value.is_nan();
     matrix.as_flattened().iter().all(is_single).then(|| rounded(matrix))
 }
 
-/// The matrix rounded to 32-bit floats.
+/// Rounds a matrix to 32-bit floats.
 pub fn rounded(matrix: &Matrix4) -> Matrix4<f32> {
     matrix.map(|row| row.map(|value| value as f32))
 }
 
-/// Whether positions or transforms of a scene need double precision.
+/// Returns whether positions or transforms of a scene need double precision.
 ///
 /// # Errors
-/// If there is no memory.
+/// If out of memory.
 pub fn is_exact(scene: &Scene) -> Result<bool> {
     let has_doubles = scene.meshes.iter().any(Mesh::is_exact) || scene.objects.iter().any(has_double_transform);
     Ok(has_doubles || is_far(scene)?)
@@ -39,17 +39,17 @@ fn has_double_transform(object: &Object) -> bool {
     object.transform.is_some_and(|transform| single(&transform).is_none())
 }
 
-/// Whether all meshes of a scene have doubles, and are where its objects are.
+/// Returns whether all meshes of a scene have doubles, in world space.
 pub fn is_placed(scene: &Scene) -> bool {
     let is_moved = |object: &Object| object.transform.is_some_and(|transform| transform != IDENTITY64);
     scene.meshes.iter().all(Mesh::is_exact) && !scene.objects.iter().any(is_moved)
 }
 
-/// Positions of a mesh that estimate its size.
+/// Approximate number of positions per mesh that estimate its bounds.
 const SAMPLES: usize = 64;
 
-/// Whether transforms move objects so far that 32-bit floats are too coarse there. A few positions of each mesh tell
-/// nearly always that they do not: all are looked at only if it is possible.
+/// Returns whether transforms move objects so far that 32-bit floats become too coarse. A sample of positions rules
+/// that out in nearly all scenes; only if it does not are all positions read.
 fn is_far(scene: &Scene) -> Result<bool> {
     if !scene.objects.iter().any(|object| object.transform.is_some_and(|matrix| matrix != IDENTITY64)) {
         return Ok(false);
@@ -58,15 +58,15 @@ fn is_far(scene: &Scene) -> Result<bool> {
         && is_coarse(bounds_of(scene, &boxes(scene, Mesh::exact_bounds)?)?))
 }
 
-/// Whether floats are too coarse for a scene with this box; never for a single point, which has no size to compare
-/// with, nor beyond the range of floats.
+/// Returns whether floats are too coarse for a scene with these bounds; never for a single point, which has no size to
+/// compare with, nor beyond the range of floats.
 fn is_coarse(bounds: Option<Bounds<f64>>) -> bool {
     let is_in_range =
         |bounds: &Bounds<f64>| bounds.min.iter().chain(&bounds.max).all(|value| value.abs() <= f64::from(f32::MAX));
     bounds.filter(is_in_range).is_some_and(|bounds| bounds.longest_side() > 0.0 && bounds.is_coarse())
 }
 
-/// The boxes of the meshes of a scene.
+/// Returns the bounds of each mesh.
 fn boxes(scene: &Scene, of: impl Fn(&Mesh) -> Option<Bounds<f64>>) -> Result<Vec<Option<Bounds<f64>>>> {
     let mut boxes = Vec::new();
     boxes.try_reserve_exact(scene.meshes.len())?;
@@ -74,18 +74,18 @@ fn boxes(scene: &Scene, of: impl Fn(&Mesh) -> Option<Bounds<f64>>) -> Result<Vec
     Ok(boxes)
 }
 
-/// The box of a few positions of a mesh.
+/// Returns the bounds of a sample of the positions of a mesh.
 fn sampled_bounds(mesh: &Mesh) -> Option<Bounds<f64>> {
     let step = mesh.positions.len() / SAMPLES + 1;
     let points = mesh.positions.iter().step_by(step).filter_map(|position| Bounds::of(std::slice::from_ref(position)));
     points.reduce(Bounds::union).map(Bounds::widened)
 }
 
-/// Rounds the transforms of objects to 32-bit floats, unless these are too coarse for the scene, as a few positions of
-/// each mesh tell.
+/// Rounds the transforms of objects to 32-bit floats, unless these are too coarse for the scene, estimated from a
+/// sample of positions.
 ///
 /// # Errors
-/// If there is no memory.
+/// If out of memory.
 pub fn settle_transforms(scene: &mut Scene) -> Result<()> {
     if !scene.objects.iter().any(has_double_transform) || is_coarse(bounds_of(scene, &boxes(scene, sampled_bounds)?)?) {
         return Ok(());
@@ -96,7 +96,7 @@ pub fn settle_transforms(scene: &mut Scene) -> Result<()> {
     Ok(())
 }
 
-/// The box around a box that was moved.
+/// Returns the bounds of a transformed box.
 pub fn moved_bounds(bounds: Bounds<f64>, matrix: &Matrix4) -> Bounds<f64> {
     let corner = |number: usize| {
         let from = [bounds.min, bounds.max];
@@ -109,15 +109,15 @@ pub fn moved_bounds(bounds: Bounds<f64>, matrix: &Matrix4) -> Bounds<f64> {
     (1..8).map(corner).fold(corner(0), Bounds::union)
 }
 
-/// The box around a scene, transforms of objects included; `None` if there are no finite positions.
+/// Returns the bounds of a scene in world space; `None` if it has no finite positions.
 ///
 /// # Errors
-/// If there is no memory.
+/// If out of memory.
 pub fn scene_bounds(scene: &Scene) -> Result<Option<Bounds<f64>>> {
     bounds_of(scene, &boxes(scene, Mesh::exact_bounds)?)
 }
 
-/// The box around a scene whose meshes have these boxes.
+/// Returns the bounds of a scene from the bounds of its meshes.
 fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bounds<f64>>> {
     let mut is_placed = Vec::new();
     is_placed.try_reserve_exact(bounds.len())?;
@@ -131,17 +131,18 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
         let bounds = bounds.get(object.mesh).copied().flatten()?;
         Some(object.transform.map_or(bounds, |transform| moved_bounds(bounds, &transform)))
     });
+    // Meshes without an object count untransformed.
     let others = bounds.iter().zip(is_placed).filter(|(_, is_placed)| !is_placed).filter_map(|(bounds, _)| *bounds);
     Ok(placed.chain(others).reduce(Bounds::union))
 }
 
-/// Turns a scene to other axes, scales it, and moves meshes in double precision by the transforms of their objects,
-/// which then have the identity. Unless `keeps_transforms`, that is also done for all others if a mesh has double
-/// precision or transforms move objects far away, and for those whose objects have transforms in double precision.
-/// Objects that shared a mesh get one each.
+/// Converts a scene to other axes, scales it, and applies the transforms of objects to meshes in double precision;
+/// these objects then have the identity. Unless `keeps_transforms`, applies the transforms of all other objects, too,
+/// if any mesh has double precision or any transform moves objects far away, and transforms in double precision in any
+/// case. Objects that shared a moved mesh get a copy each.
 ///
 /// # Errors
-/// As for [`transform_axes`] and [`affine::transform`].
+/// See [`transform_axes`] and [`affine::transform`].
 pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, run: &RunOptions) -> Result<()> {
     transform_axes(scene, axes, scale, run)?;
     let is_far = !keeps_transforms && is_far(scene)?;
@@ -162,6 +163,7 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
         let Some(matrix) = is_moved(scene, object) else { continue };
         let mesh = object.mesh;
         users[mesh] -= 1;
+        // The last object that uses a mesh transforms it in place; others get a copy.
         let mut moved =
             if users[mesh] == 0 { std::mem::take(&mut scene.meshes[mesh]) } else { scene.meshes[mesh].clone() };
         make_exact(&mut moved)?;
@@ -175,17 +177,17 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
             try_push(&mut scene.meshes, moved, "the scene")?;
         }
     }
-    // Formats without transforms have one type of positions.
+    // A format without transforms stores all positions in one type.
     if !keeps_transforms && scene.meshes.iter().any(Mesh::is_exact) {
         scene.meshes.iter_mut().try_for_each(make_exact)?;
     }
     Ok(())
 }
 
-/// Adds positions in double precision to a mesh that has none.
+/// Adds positions in double precision to a mesh that lacks them.
 ///
 /// # Errors
-/// If there is no memory.
+/// If out of memory.
 pub fn make_exact(mesh: &mut Mesh) -> Result<()> {
     if !mesh.is_exact() {
         let mut exact = Vec::new();
@@ -196,12 +198,11 @@ pub fn make_exact(mesh: &mut Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Moves a scene so that `origin` becomes 0, and rounds positions to 32-bit floats unless `keeps_doubles`; returns what
-/// that loses. Meshes whose objects all are where the mesh is move by their positions, others by the transforms of
-/// their objects.
+/// Moves a scene so that `origin` becomes 0, and rounds positions to 32-bit floats unless `keeps_doubles`; returns the
+/// loss of the rounding. Moves the positions of meshes whose objects have no transform, else the transforms.
 ///
 /// # Errors
-/// If an object refers to a mesh that does not exist; if there is no memory.
+/// If an object refers to a mesh that does not exist; if out of memory.
 pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &RunOptions) -> Result<PositionLoss> {
     let mut is_placed = Vec::new();
     is_placed.try_reserve_exact(scene.meshes.len())?;
@@ -240,7 +241,7 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
     Ok(loss)
 }
 
-/// Moves the positions of a mesh; returns what they would lose as 32-bit floats.
+/// Subtracts `origin` from the positions of a mesh; returns the loss of storing them as 32-bit floats.
 fn shift_mesh(mesh: &mut Mesh, origin: [f64; 3], run: &RunOptions) -> Result<PositionLoss> {
     let loss = Mutex::new(PositionLoss::default());
     let exact = mesh.exact_positions.to_mut()?;
@@ -264,12 +265,12 @@ fn shift_mesh(mesh: &mut Mesh, origin: [f64; 3], run: &RunOptions) -> Result<Pos
     Ok(loss.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What the positions of a scene lose when they become 32-bit floats.
+/// Loss of rounding the positions of a scene to 32-bit floats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PositionLoss {
-    /// Coordinates that move.
+    /// Number of coordinates that change.
     pub moved: u64,
-    /// The largest move of a coordinate.
+    /// The largest change of a coordinate.
     pub largest: f64,
     digits: DigitLoss,
 }
@@ -279,14 +280,14 @@ impl PositionLoss {
         if error > 0.0 && value.is_finite() {
             self.moved += 1;
             self.largest = self.largest.max(error);
-            // One short number is enough.
+            // `is_loss` only checks whether there is one short number.
             if self.digits.short == 0 {
                 self.digits.add_moved(value, error, places);
             }
         }
     }
 
-    /// Adds the rounding of an object's transform, by the corners of its mesh's box.
+    /// Adds the rounding of an object's transform, measured at the bounds of its mesh.
     fn add_transform(&mut self, matrix: &Matrix4, bounds: Option<Bounds<f64>>) {
         let single = rounded(matrix).map(|row| row.map(f64::from));
         let Some(bounds) = bounds.filter(|_| single != *matrix) else { return };
@@ -304,8 +305,8 @@ impl PositionLoss {
         self.digits.extend(other.digits);
     }
 
-    /// Whether that matters in a scene with this box: a number of few digits moves by more than half its last one, or
-    /// any by more than [`MAX_MOVE`] of the box.
+    /// Returns whether the loss matters in a scene with these bounds: a number with few digits changes by more than
+    /// half of its last digit, or any number by more than [`MAX_MOVE`] times the longest side.
     pub fn is_loss(&self, bounds: Option<Bounds<f64>>) -> bool {
         self.digits.short > 0 || self.largest > MAX_MOVE * bounds.map_or(0.0, |bounds| bounds.longest_side())
     }

@@ -1,4 +1,4 @@
-//! Sections of a mesh as other programs keep meshes: uvs and normals per corner, materials and smoothing per face.
+//! Sections of a mesh as most programs store meshes: uvs and normals per corner, materials and smoothing per face.
 //!
 //! Positions and indices of sections are in [`crate::section`], values per corner in [`crate::corners`], edges in
 //! [`crate::edges`].
@@ -18,11 +18,11 @@ polyhaul_model::options! {
     /// Options for [`flat_sections`].
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct FlatOptions {
-        /// The uv of corners that have none (0).
+        /// The uv of corners without one (0).
         pub missing_uv: f32 = 0.0, with_missing_uv;
-        /// Whether normals are wanted.
+        /// Whether to compute normals (true).
         pub normals: bool = true, with_normals;
-        /// Which positions sections have (the used ones).
+        /// The positions that sections contain (the used ones).
         pub positions: SectionPositions = SectionPositions::Used, with_positions;
     }
 }
@@ -30,24 +30,24 @@ polyhaul_model::options! {
 /// A section whose uvs and normals are per corner, and whose materials and smoothing are per face.
 #[derive(Clone, Debug, Default)]
 pub struct FlatSection {
-    /// The section, with the positions that the options ask for. `face_materials` are indices into `materials`, -1 for
-    /// none; `face_smooth` is empty if the mesh does not say anything about smoothing.
+    /// The section. `face_materials` are indices into `materials`, -1 for none; `face_smooth` is empty if the mesh does
+    /// not define smoothing.
     pub mesh: Mesh,
-    /// The materials of its faces, each once, in the order of their first faces: indices into the scene's materials,
-    /// or slots of an object.
+    /// The materials of its faces, unique, in the order of their first faces: indices into the scene's materials, or
+    /// slots of an object.
     pub materials: Vec<u32>,
     /// Whether every corner of its faces has a finite normal other than zero.
     pub has_all_normals: bool,
-    /// Whether these normals have a length of 1, up to the rounding of a file with three decimals.
+    /// Whether all normals have unit length, up to the rounding of a file with three decimals.
     pub has_unit_normals: bool,
 }
 
-/// Returns some sections of a mesh, each from its first counts up to its second. Corners without a normal get NaN.
-/// Groups stay, as in [`section`]; third uv coordinates and the uvs of polylines are left out.
+/// Returns sections of a mesh, each between a pair of counts. Corners without a normal get NaN. Groups stay, as in
+/// [`section`]; third uv coordinates and the uvs of polylines are dropped.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if the mesh has no such section or an index is out of range; [`ErrorKind::Memory`];
+/// [`ErrorKind::Usage`] if a section extends past the mesh or an index is out of range; [`ErrorKind::Memory`];
 /// [`ErrorKind::Cancelled`].
 ///
 /// # Examples
@@ -89,7 +89,7 @@ pub fn flat_sections(
     let mut sections = Vec::new();
     sections.try_reserve_exact(cuts.len())?;
     sections.resize_with(cuts.len(), FlatSection::default);
-    // Many sections share the threads; one has all of them.
+    // Parallel over sections, or within the only section.
     let threads = options.worker_threads();
     let own_threads = if cuts.len() > 1 { 1 } else { threads };
     let work = |(): &mut (), (made, cut): (&mut FlatSection, &(Counts, Counts))| {
@@ -100,12 +100,12 @@ pub fn flat_sections(
     Ok(sections)
 }
 
-/// How the faces of a mesh are connected.
+/// Connectivity of the faces of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Its edges.
+    /// The unique edges.
     pub edges: Edges,
-    /// Whether [`has_clean_faces`].
+    /// The result of [`has_clean_faces`].
     pub has_clean_faces: bool,
 }
 
@@ -113,7 +113,7 @@ pub struct Topology {
 ///
 /// # Errors
 ///
-/// As for [`edges`], and [`ErrorKind::Cancelled`].
+/// See [`edges`]; [`ErrorKind::Cancelled`].
 ///
 /// # Examples
 ///
@@ -150,8 +150,8 @@ pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology
     Ok(topologies)
 }
 
-/// The mesh without what is per corner or per face in sections, and without groups, of which a file may have a hundred
-/// thousand.
+/// Copies a mesh without the attributes that sections store per corner or per face, and without groups: files can have
+/// a hundred thousand.
 fn bare(mesh: &Mesh) -> Result<Mesh> {
     let elements = |elements: &Elements| -> Result<Elements> {
         let offsets = elements.offsets.try_clone()?;
@@ -176,7 +176,7 @@ fn bare(mesh: &Mesh) -> Result<Mesh> {
     })
 }
 
-/// Counts without uvs and normals.
+/// Returns counts with uvs and normals set to 0.
 fn without_values(counts: Counts) -> Counts {
     Counts { uvs: 0, normals: 0, ..counts }
 }
@@ -190,7 +190,7 @@ fn flat_section(
 ) -> Result<FlatSection> {
     let (start, end) = cut;
     let (mut group_runs, groups) = groups(mesh, start, end)?;
-    // A section has other positions, uvs and normals than its range of the mesh.
+    // The section numbers its positions, uvs and normals differently than the mesh.
     group_runs.iter_mut().for_each(|run| run.at = Counts { positions: 0, ..without_values(run.at) });
     let section = section(bare, without_values(start), without_values(end), options.positions)?;
     let faces = start.faces as usize..end.faces as usize;
@@ -212,13 +212,13 @@ fn flat_section(
     Ok(FlatSection { mesh: flat, materials, has_all_normals, has_unit_normals })
 }
 
-/// Whether there are normals and all are finite and not zero, and whether all have a length of 1.
+/// Returns whether there are normals and all are finite and nonzero, and whether all have unit length.
 fn lengths(normals: &[[f32; 3]]) -> (bool, bool) {
     let mut are_normals = !normals.is_empty();
     let mut are_unit = are_normals;
     for normal in normals {
         let [x, y, z] = normal.map(f64::from);
-        // Infinite and NaN parts make it infinite or NaN, which no comparison below accepts.
+        // Infinite and NaN parts make the square infinite or NaN, which fails both comparisons below.
         let square = x * x + y * y + z * z;
         are_unit &= (square - 1.0).abs() <= 2e-3;
         are_normals &= square < f64::INFINITY && *normal != [0.0; 3];
@@ -226,7 +226,7 @@ fn lengths(normals: &[[f32; 3]]) -> (bool, bool) {
     (are_normals, are_unit)
 }
 
-/// The material of each face as an index into those that are used, and these.
+/// Returns the material of each face as an index into the used materials, and these materials.
 fn slots(mesh: &Mesh, faces: Range<usize>) -> Result<(Vec<i32>, Vec<u32>)> {
     let mut slots = Vec::new();
     let mut used = Vec::new();
@@ -236,6 +236,7 @@ fn slots(mesh: &Mesh, faces: Range<usize>) -> Result<(Vec<i32>, Vec<u32>)> {
     slots.try_reserve_exact(faces.len())?;
     let mut numbers: HashMap<u32, i32> = HashMap::new();
     let mut number = |material: u32| -> Result<i32> {
+        // [`NONE`] and negative slots mean no material.
         if i32::try_from(material).is_err() {
             return Ok(-1);
         }
@@ -261,7 +262,7 @@ fn slots(mesh: &Mesh, faces: Range<usize>) -> Result<(Vec<i32>, Vec<u32>)> {
     Ok((slots, used))
 }
 
-/// Whether each face is smooth; nothing if the mesh does not say.
+/// Returns a flag per face, 1 for smooth; empty if the mesh does not define smoothing.
 fn smooth(mesh: &Mesh, faces: Range<usize>) -> Result<Vec<u8>> {
     let mut flags = Vec::new();
     if mesh.face_smooth.is_empty() && mesh.smoothing_runs.is_empty() {
@@ -282,8 +283,8 @@ fn too_few() -> Error {
     Error::new(ErrorKind::Usage, "the mesh has more faces than values for them")
 }
 
-/// Returns the values of runs for some faces, and for how many of them each holds. Before the first run that is
-/// [`NONE`].
+/// Returns the value of runs in a range of faces, and the number of faces that have it. Before the first run, the value
+/// is [`NONE`].
 pub fn spans(runs: &[Run], faces: Range<usize>) -> impl Iterator<Item = (u32, usize)> {
     let first = runs.partition_point(|run| run.at.faces as usize <= faces.start);
     let before = first.checked_sub(1).map_or(NONE, |last| runs[last].value);

@@ -1,8 +1,8 @@
-//! Transforms positions and normals from an object's own space to the file's.
+//! Transforms positions and normals from an object's local space to the space of the file.
 //!
-//! The order of every operation is part of Blender's dialect: `f32` throughout, no fused
-//! multiply-add, and the scale applied to the matrix in OBJ, to positions in PLY and STL. In `f64` one line in twelve
-//! of a large scene differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
+//! The order of every operation is part of Blender's dialect: `f32` throughout, no fused multiply-add, and the scale
+//! applied to the matrix in OBJ, to positions in PLY and STL. In `f64`, one line in twelve of a large scene differs in
+//! its last digit. The rules are in `testdata/obj/blender/README.md`.
 
 use crate::dedup::BATCH;
 use crate::exact::rounded;
@@ -12,27 +12,27 @@ use polyhaul_model::error::Result;
 use polyhaul_model::options::{Dialect, Placement};
 use polyhaul_model::{Axes, Object};
 
-/// Vectors that are worked on side by side: all x, all y, all z.
+/// A batch of vectors as structure of arrays: all x, all y, all z.
 pub type FrameLanes = [[f32; BATCH]; 3];
 
-/// An object's transform, the file's axes and the scale in one.
+/// An object's transform, the conversion to the file's axes and the scale, combined.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Rotation and scale; in the common dialect, the scale of the file, too.
+    /// Rotation and scale; in the common dialect, including the scale of the file.
     rows: Matrix3<f32>,
     shift: [f32; 3],
-    /// Multiplies positions last; 1 if `rows` includes it.
+    /// Factor applied to positions last; 1 if `rows` includes it.
     scale: f32,
-    /// Whether normals are multiplied by the reciprocal of their length, and not divided by it.
+    /// Whether normals are multiplied by the reciprocal of their length instead of divided by it.
     has_reciprocals: bool,
-    /// The transposed inverse of the object's own part of `rows`.
+    /// Inverse transpose of `rows`, without the scale of the file.
     normal_rows: Matrix3<f32>,
-    /// Whether the corners of a face must be turned around.
+    /// Whether the transform mirrors, so that the corners of faces must be reversed.
     pub is_mirrored: bool,
 }
 
 impl Frame {
-    /// From `object`, in a scene with these axes, to a file.
+    /// Creates the frame of `object`, in a scene with these axes.
     pub fn new(object: &Object, axes: Axes, placement: &Placement) -> Result<Frame> {
         let turn = axes_matrix(axes, placement.axes.unwrap_or(axes))?;
         let [x, y, z, _] = object.transform.as_ref().map_or(IDENTITY32, rounded);
@@ -52,20 +52,20 @@ impl Frame {
         Ok(Frame { rows, shift, scale: 1.0, has_reciprocals: false, normal_rows, is_mirrored })
     }
 
-    /// A position of the object in the file.
+    /// Transforms a position to the space of the file.
     #[inline]
     pub fn position(&self, position: [f32; 3]) -> [f32; 3] {
         let turned = times(&self.rows, position);
         [0, 1, 2].map(|i| (turned[i] + self.shift[i]) * self.scale)
     }
 
-    /// A normal of the object in the file, of any length.
+    /// Transforms a normal to the space of the file, without normalizing it.
     #[inline]
     pub fn direction(&self, normal: [f32; 3]) -> [f32; 3] {
         times(&self.normal_rows, normal)
     }
 
-    /// The matrix that [`Frame::position`] multiplies by; rows.
+    /// Returns [`Frame::position`] as a row-major matrix.
     pub fn matrix(&self) -> Matrix4<f32> {
         let row = |row: usize| {
             let [a, b, c] = self.rows[row];
@@ -74,13 +74,13 @@ impl Frame {
         [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
     }
 
-    /// Whether no entry that normals meet is larger.
+    /// Returns whether all entries of the normal matrix are below `limit` in magnitude.
     #[inline]
     pub fn is_within(&self, limit: f32) -> bool {
         self.normal_rows.as_flattened().iter().all(|entry| entry.abs() < limit)
     }
 
-    /// Normals of the object in the file, before they are rounded: of unit length or zero.
+    /// Transforms a batch of normals to the space of the file, before rounding: unit length or zero.
     #[inline]
     pub fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut FrameLanes) {
         let [xs, ys, zs] = lanes;
@@ -92,7 +92,7 @@ impl Frame {
         }
     }
 
-    /// A normal of the object in the file, as [`Frame::normals`] has it.
+    /// Transforms one normal, like [`Frame::normals`].
     #[inline]
     pub fn normal(&self, normal: [f32; 3]) -> [f32; 3] {
         let [x, y, z] = times(&self.normal_rows, normal);
@@ -110,7 +110,8 @@ fn times(rows: &Matrix3<f32>, [x, y, z]: [f32; 3]) -> [f32; 3] {
     rows.map(|[a, b, c]| (x * a + y * b) + z * c)
 }
 
-/// The transpose of the inverse, and the determinant.
+/// Returns the inverse transpose and the determinant, which each dialect expands in its own order: the common one along
+/// the first column, Blender along the first row.
 fn inverse_transposed(rows: &Matrix3<f32>, dialect: Dialect) -> (Matrix3<f32>, f32) {
     let minor = |i: usize, j: usize| {
         let a = (i + 1) % 3;

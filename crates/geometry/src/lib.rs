@@ -1,6 +1,6 @@
-//! Operations on meshes and scenes: welding, triangulation, transforms, parts, edges, and the values at corners.
+//! Operations on meshes and scenes: welding, triangulation, transforms, sections, edges, and values per corner.
 //!
-//! No format is read or written here, and no file is opened. Formats (`crates/formats`) and the facade call it.
+//! It neither reads nor writes formats and opens no files. Called by the formats (`crates/formats`) and the facade.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

@@ -1,8 +1,8 @@
-//! Vectors, matrices and quaternions, for geometry, formats and pictures.
+//! Vectors, matrices and quaternions, for geometry, formats and images.
 //!
-//! Matrices are arrays of rows and multiply column vectors from the left. Written bytes depend on the order of every
-//! operation here: the terms of a sum are added from the first to the last, and no addition is fused with a product.
-//! Orders prescribed by other programs are elsewhere: Blender's in [`crate::frame`], pbrt's in its crate.
+//! Matrices are row-major and multiply column vectors from the left. Output bytes depend on the order of operations
+//! here: sums are added from the first term to the last, and additions are never fused with products. Orders that
+//! other programs prescribe are elsewhere: Blender's in [`crate::frame`], pbrt's in its crate.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -10,13 +10,13 @@ use std::ops::{Add, Mul, Sub};
 pub type Vector<T = f64> = [T; 3];
 /// Three rows.
 pub type Matrix3<T = f64> = [[T; 3]; 3];
-/// Four rows; the last is 0 0 0 1 if the matrix moves positions.
+/// Four rows; the last is 0 0 0 1 for affine transforms.
 pub type Matrix4<T = f64> = [[T; 4]; 4];
 
-/// The identity, with the precision of the model.
+/// The identity in single precision.
 pub const IDENTITY32: Matrix4<f32> =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-/// The identity.
+/// The identity in double precision.
 pub const IDENTITY64: Matrix4 =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
@@ -26,62 +26,63 @@ pub trait Coordinate: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Outpu
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 
-/// The sum of vectors.
+/// Adds vectors.
 #[inline]
 pub fn add<T: Coordinate, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
     std::array::from_fn(|axis| a[axis] + b[axis])
 }
 
-/// The vector from `b` to `a`.
+/// Returns `a - b`, the vector from `b` to `a`.
 #[inline]
 pub fn subtract<T: Coordinate, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
     std::array::from_fn(|axis| a[axis] - b[axis])
 }
 
-/// The product of a vector and a factor.
+/// Multiplies a vector by a factor.
 #[inline]
 pub fn scale<T: Coordinate, const N: usize>(vector: [T; N], factor: T) -> [T; N] {
     vector.map(|part| part * factor)
 }
 
-/// The inner product.
+/// Returns the inner product.
 #[inline]
 pub fn dot<T: Coordinate, const N: usize>(a: [T; N], b: [T; N]) -> T {
+    // Starts with a product: 0 would lose the sign of -0.
     (1..N).fold(a[0] * b[0], |sum, axis| sum + a[axis] * b[axis])
 }
 
-/// The cross product.
+/// Returns the cross product.
 #[inline]
 pub fn cross<T: Coordinate>(a: Vector<T>, b: Vector<T>) -> Vector<T> {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The vector of length 1 in the same direction, with one division; the vector itself if its length is 0 or NaN.
+/// Normalizes a vector with a single division; returns it unchanged if its length is 0 or NaN.
 #[inline]
 pub fn unit(vector: Vector) -> Vector {
     let length = dot(vector, vector).sqrt();
     if length > 0.0 { scale(vector, 1.0 / length) } else { vector }
 }
 
-/// The same values in double precision.
+/// Converts to double precision.
 #[inline]
 pub fn wide<const N: usize>(vector: [f32; N]) -> [f64; N] {
     vector.map(f64::from)
 }
 
-/// The determinant of a matrix; negative if it mirrors.
+/// Returns the determinant of a matrix; negative if it mirrors.
 #[inline]
 pub fn determinant([x, y, z]: Matrix3) -> f64 {
     dot(x, cross(y, z))
 }
 
-/// The product `a · b`: applies `b` first.
+/// Returns the product `a · b`, which applies `b` first.
 #[inline]
 pub fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
     std::array::from_fn(|row| std::array::from_fn(|column| (0..4).map(|at| a[row][at] * b[at][column]).sum()))
 }
 
-/// The inverse by elimination, with the largest pivot of each column; NaN if there is none.
+/// Returns the inverse, by Gauss-Jordan elimination with partial pivoting; NaN if a pivot is 0.
 pub fn inverse(mut matrix: Matrix4) -> Matrix4 {
     let mut inverse = IDENTITY64;
     for column in 0..4 {
@@ -108,7 +109,7 @@ pub fn inverse(mut matrix: Matrix4) -> Matrix4 {
     inverse
 }
 
-/// The rotation matrix of a unit quaternion x, y, z, w.
+/// Returns the rotation matrix of a unit quaternion x, y, z, w.
 #[inline]
 pub fn rotation([x, y, z, w]: [f64; 4]) -> Matrix3 {
     [
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn sums_start_with_their_first_term() {
-        // A sum that started with 0 would lose the sign.
+        // A sum that starts with 0 would lose the sign.
         assert!(dot([-0.0_f64, -0.0, 0.0], [1.0, 1.0, -1.0]).is_sign_negative());
         let terms = [1e16, 1.0, -1e16];
         assert_eq!(dot(terms, [1.0; 3]), 0.0);

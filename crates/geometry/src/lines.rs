@@ -1,6 +1,6 @@
-//! The edges of polylines, in order: a line with n corners has n - 1.
+//! The edges of polylines, in order: a line with n corners has n - 1 edges.
 //!
-//! Lines are given by their offsets among the corners: one more offset than there are lines.
+//! Lines are passed as offsets into the corners, one more than there are lines.
 
 use polyhaul_pipeline::arrays::partition_point;
 use std::ops::Range;
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn edges_start_at_all_corners_but_the_last_of_each_line() {
-        // The second line has a single corner, thus no edge.
+        // The second line has a single corner, and thus no edge.
         let offsets = [10, 13, 14, 18];
         let starts = [10, 11, 14, 15, 16];
         assert_eq!(edge_count(&offsets), starts.len());

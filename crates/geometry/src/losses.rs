@@ -1,6 +1,6 @@
-//! Warnings about what a format cannot store, or stores changed: one form for all writers.
+//! Warnings about data that a format drops or changes, worded the same for all writers.
 //!
-//! A warning names what was lost, as far as it has names, up to a limit.
+//! A warning lists the names of the data, up to a limit.
 
 use polyhaul_model::error::{Diagnostic, Place};
 use polyhaul_model::names::{MAX_LISTED, listed_of};
@@ -9,30 +9,30 @@ use polyhaul_model::warnings::{Warnings, counted};
 /// Data of one kind that a format cannot store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The kind of warning.
+    /// Warning code.
     pub code: &'static str,
-    /// What the format cannot store, such as `materials`.
+    /// Plural noun for messages, such as `materials`.
     pub what: &'static str,
-    /// How many are dropped; 0 for no warning.
+    /// Number of dropped items; 0 for no warning.
     pub count: u64,
-    /// The names of the first few.
+    /// Names of the first few items.
     pub names: Vec<String>,
 }
 
 impl LeftOut {
-    /// Data without names.
+    /// Creates an entry for data without names.
     pub fn new(code: &'static str, what: &'static str, count: u64) -> LeftOut {
         LeftOut { code, what, count, names: Vec::new() }
     }
 
-    /// Data with these names; those that are empty are counted only.
+    /// Creates an entry for data with these names; empty names are only counted.
     pub fn named<'n>(code: &'static str, what: &'static str, names: impl IntoIterator<Item = &'n str>) -> LeftOut {
         let mut left_out = LeftOut::new(code, what, 0);
         names.into_iter().for_each(|name| left_out.add(name));
         left_out
     }
 
-    /// Adds one; an empty name is counted only.
+    /// Adds an item; an empty name is only counted.
     pub fn add(&mut self, name: &str) {
         self.count += 1;
         if self.names.len() < MAX_LISTED && !name.is_empty() {
@@ -40,7 +40,7 @@ impl LeftOut {
         }
     }
 
-    /// The names as the end of a message; empty if there are none.
+    /// Returns the names as the end of a message; empty if there are none.
     pub fn listed(&self) -> String {
         if self.names.is_empty() { String::new() } else { format!(": {}", listed_of(&self.names, self.count)) }
     }
@@ -74,7 +74,7 @@ pub fn note_left_out(
     }
 }
 
-/// Warns about data that is changed: a code, what happened to one and to several, a count, and a hint.
+/// Warns about changed data: a code, the message for one and for several, a count, and a hint.
 pub fn note_changed<'w>(
     kinds: impl IntoIterator<Item = (&'static str, [&'w str; 2], u64, Option<&'static str>)>,
     output: &str,
@@ -87,13 +87,13 @@ pub fn note_changed<'w>(
     }
 }
 
-/// Warns with a message that covers `count` warnings of a kind.
+/// Adds a warning whose message covers `count` items.
 pub fn note(output: &str, code: &'static str, count: u64, message: String, warnings: &mut Warnings) {
     let place = Place { file: output.into(), ..Place::default() };
     warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
-/// The message about polygons that became triangles.
+/// Returns the message about triangulated polygons.
 pub fn triangulated(format: &str, count: u64) -> String {
     let what = counted(count, ["polygon was", "polygons were"]);
     format!("{format} stores only triangles: {what} triangulated")

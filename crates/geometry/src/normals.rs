@@ -1,4 +1,4 @@
-//! Normals computed from faces: one per position, or one per face.
+//! Computes normals from faces: one per position, or one per face.
 
 use crate::corners::check_offsets;
 use crate::linear::{Vector, add, cross, dot, scale, subtract, unit, wide};
@@ -9,11 +9,11 @@ use polyhaul_pipeline::arrays::{PIECE, gather, out_of_range, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Returns a smooth normal for each position: the mean of the normals of its faces, weighted by their angles at the
-/// position, of unit length. Of a position without faces with an area it is (0, 0, 0).
+/// Returns the smooth normal of each position: the normalized mean of the normals of its faces, weighted by their
+/// angles at the position. It is (0, 0, 0) if none of these faces has an area.
 ///
 /// With [`SurfacePositions::Merged`], equal positions have the same normal, so that the surface is smooth across seams,
-/// and across edges that a file made sharp by repeating positions.
+/// and across edges that a file made sharp by duplicating positions.
 ///
 /// # Errors
 ///
@@ -39,8 +39,8 @@ pub fn position_normals(mesh: &Mesh, which: SurfacePositions, run: &RunOptions) 
     let places = SurfacePlaces::new(mesh, 0..mesh.positions.len(), which, run)?;
     let threads = run.worker_threads();
     let mut sums: Vec<[f64; 3]> = zeroed(places.count(), "normals")?;
-    // Each thread has a range of the positions, and looks at all faces for those that use it: the normals of a position
-    // are added in the order of its faces, so that sums do not depend on threads.
+    // Each thread owns a range of positions and scans all faces for it: the normals at a position are added in the
+    // order of its faces, so sums do not depend on the number of threads.
     let range = places.count().div_ceil(threads).max(1);
     let ranges = sums.chunks_mut(range).zip((0..).step_by(range));
     try_for_each_item(
@@ -72,11 +72,11 @@ pub fn position_normals(mesh: &Mesh, which: SurfacePositions, run: &RunOptions) 
     }
 }
 
-/// Returns the normal of each face, of unit length; (0, 0, 0) for faces without an area.
+/// Returns the unit normal of each face; (0, 0, 0) for faces without area.
 ///
 /// # Errors
 ///
-/// As for [`position_normals`].
+/// See [`position_normals`].
 pub fn face_normals(mesh: &Mesh, run: &RunOptions) -> Result<Vec<[f32; 3]>> {
     check(mesh)?;
     let mut normals: Vec<[f32; 3]> = zeroed(mesh.faces.len(), "normals")?;
@@ -107,12 +107,13 @@ fn check(mesh: &Mesh) -> Result<()> {
     }
 }
 
-/// Adds the weighted normals of faces to the places from `first` on.
+/// Adds the weighted normals of faces to the places in `sums`, which starts at place `first`.
 fn add_normals(mesh: &Mesh, places: &SurfacePlaces, first: usize, sums: &mut [[f64; 3]]) {
     let position = position(mesh);
     let numbers = places.numbers();
     let place = |corner: u32| numbers.map_or(corner, |numbers| numbers[corner as usize]) as usize;
     let count = sums.len();
+    // The difference wraps for places before `first`, so one comparison checks both ends.
     let is_inside = |corner: u32| place(corner).wrapping_sub(first) < count;
     let touching = (0..mesh.faces.len()).map(|face| corners(mesh, face));
     for corners in touching.filter(|corners| corners.iter().any(|&corner| is_inside(corner))) {
@@ -140,14 +141,14 @@ fn position(mesh: &Mesh) -> impl Fn(u32) -> Vector + Sync {
     move |corner| exact.get(corner as usize).copied().unwrap_or_else(|| wide(single[corner as usize]))
 }
 
-/// The unit normal of a polygon; zero if it has none.
+/// Returns the unit normal of a polygon; zero if it has no area or is not finite.
 fn face_normal(corners: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
     let sign = if planted("normals-flipped") { -1.0 } else { 1.0 };
     let normal = scale(unit(crate::surface::area_vector(corners, position)), sign);
     if normal.iter().all(|value| value.is_finite()) { normal } else { [0.0; 3] }
 }
 
-/// The angle between two vectors.
+/// Returns the angle between two vectors. `atan2` is accurate for small angles, unlike the arccosine.
 fn angle(a: Vector, b: Vector) -> f64 {
     let across = cross(a, b);
     dot(across, across).sqrt().atan2(dot(a, b))
@@ -159,7 +160,7 @@ mod tests {
     use polyhaul_model::Elements;
     use polyhaul_model::error::ErrorKind;
 
-    /// A cube; each side has its own positions unless `is_shared`.
+    /// A cube; sides have separate positions unless `is_shared`.
     fn cube(is_shared: bool) -> Mesh {
         let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         let position = |at: u32| std::array::from_fn(|axis| (at >> axis & 1) as f32 * 2.0 - 1.0);

@@ -1,7 +1,7 @@
-//! A scene for formats without objects: parts of meshes, one after another.
+//! Flattens a scene into a sequence of mesh parts, for formats without objects.
 //!
-//! Objects as read from a file are sections of a mesh, whose positions are written once, with the first of them. An
-//! object from a host program contributes its whole mesh, with its transform. Nothing is copied.
+//! Objects read from a file are sections of one mesh, whose positions are written once, with the first section. An
+//! object from a host program contributes its whole mesh, transformed. No geometry is copied.
 
 use crate::flat::spans;
 use crate::frame::Frame;
@@ -18,47 +18,46 @@ use polyhaul_pipeline::parallel::for_each_item;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-/// The input of a writer, and the destination of warnings.
+/// The input of a writer and its warning settings.
 pub struct PartsJob<'a, O> {
     /// The scene that the parts belong to.
     pub scene: &'a Scene,
-    /// The parts in their order.
+    /// The parts, in output order.
     pub parts: &'a [Part<'a>],
     /// The scene's comments.
     pub comments: &'a [String],
-    /// The materials; of these, PLY writes the textures, other formats nothing.
+    /// The materials; PLY writes their textures, other formats ignore them.
     pub materials: &'a [Material],
-    /// The output's name in messages.
+    /// Name of the output in messages.
     pub output: &'a str,
-    /// The options of scenes, and the format's own.
+    /// The scene options and the options of the format.
     pub options: FormatOptions<'a, O>,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Which losses are errors; these come before the first byte.
+    /// Losses that are errors; they are reported before the first byte is written.
     pub strict: Strictness,
 }
 
-/// Faces and lines of a mesh, and their transform.
+/// A range of faces and lines of a mesh, with a transform.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    /// The mesh with its arrays.
+    /// The mesh.
     pub mesh: &'a Mesh,
-    /// Which mesh of the scene it is.
+    /// Index of the mesh in the scene.
     pub number: usize,
-    /// The object that the part is.
+    /// The object of the part.
     pub object: &'a Object,
     /// The transform; `None` if it has no effect.
     pub frame: Option<Frame>,
-    /// Which faces of the mesh.
+    /// Range of faces of the mesh.
     pub faces: Range<usize>,
-    /// Which lines of the mesh.
+    /// Range of lines of the mesh.
     pub lines: Range<usize>,
-    /// The part that has its positions: itself, or an earlier one.
+    /// Index of the part that writes the positions: this part or an earlier one.
     pub home: usize,
 }
 
-/// Returns the parts of a scene that was prepared for writing; `evaluated` is, for each mesh, whether its objects have
-/// frames.
+/// Returns the parts of a scene that was prepared for writing. `evaluated` holds, per mesh, whether it is transformed.
 pub fn parts<'a>(
     scene: &'a Scene,
     objects: &'a [Object],
@@ -97,8 +96,8 @@ pub fn parts<'a>(
     Ok(parts)
 }
 
-/// Calls `see` with the material of each run of faces of a part, and their number: an index into the scene's materials,
-/// `None` for faces without one.
+/// Calls `see` for each run of faces of a part with the same material, with an index into the scene's materials
+/// (`None` for no material) and the length of the run.
 pub fn each_material(part: &Part<'_>, faces: Range<usize>, mut see: impl FnMut(Option<usize>, usize)) {
     let Some(slots) = &part.object.materials else {
         return spans(&part.mesh.material_runs, faces).for_each(|(material, count)| {
@@ -110,11 +109,12 @@ pub fn each_material(part: &Part<'_>, faces: Range<usize>, mut see: impl FnMut(O
         Some(numbers) if !part.mesh.face_materials.is_empty() => {
             numbers.chunk_by(|a, b| a == b).for_each(|same| see(material(same[0]), same.len()));
         }
+        // Without materials per face, all faces use the first slot.
         _ => see(material(0), faces.len()),
     }
 }
 
-/// Returns for each of `count` materials whether a face has it.
+/// Returns for each of `count` materials whether a face uses it.
 pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
     let mut used = Vec::new();
     used.try_reserve_exact(count)?;
@@ -129,7 +129,7 @@ pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
     Ok(used)
 }
 
-/// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
+/// Returns the frame of an object; `None` if it changes nothing, so that such values keep their bits.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
     let stays = object.transform.is_none_or(|transform| transform == IDENTITY64);
     // Blender applies identity transforms, too, which normalizes normals.
@@ -144,12 +144,12 @@ fn wrong(object: &Object, what: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("object `{}` {what}", object.name))
 }
 
-/// Returns how many vertices belong to no face.
+/// Returns the number of vertices outside of all faces.
 pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
     unused_vertices(mesh, &[&mesh.faces.corner_positions], threads)
 }
 
-/// Returns how many vertices are in none of some lists of them.
+/// Returns the number of vertices that none of `lists` refers to.
 pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<u64> {
     let mut used: Vec<u32> = zeroed(mesh.positions.len().div_ceil(32), "the plan")?;
     let bits = as_atomics(&mut used);
@@ -157,7 +157,7 @@ pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<
         for &corner in corners {
             let word = bits.get(corner as usize / 32);
             let bit = 1 << (corner % 32);
-            // Most bits are set already, and a load is cheaper than an atomic write.
+            // Most bits are already set, and a load is cheaper than an atomic write.
             if let Some(word) = word.filter(|word| word.load(Ordering::Relaxed) & bit == 0) {
                 word.fetch_or(bit, Ordering::Relaxed);
             }
@@ -168,7 +168,7 @@ pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<
     Ok((mesh.positions.len() as u64).saturating_sub(count))
 }
 
-/// Returns the losses that PLY, STL and tables share.
+/// Returns the losses common to PLY, STL and tables.
 pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
     let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
     let names = materials.iter().map(|material| material.name.as_str());
@@ -187,13 +187,13 @@ pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
     ]
 }
 
-/// Returns the names of objects as a loss.
+/// Returns the object names as a loss.
 pub fn named(parts: &[Part<'_>]) -> LeftOut {
     let names = parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty());
     LeftOut::named("left-out-names", "object names", names)
 }
 
-/// Returns the vertex and face columns of meshes, except for those that are kept, as a loss.
+/// Returns the vertex and face columns of meshes as a loss, except those with `is_kept`.
 pub fn columns<'m>(meshes: impl Iterator<Item = &'m Mesh>, is_kept: impl Fn(&Column) -> bool) -> LeftOut {
     let columns = meshes.flat_map(|mesh| mesh.vertex_columns.iter().chain(&mesh.face_columns));
     let names = columns.filter(|column| !is_kept(column)).map(|column| column.name.as_str());
@@ -205,10 +205,10 @@ pub fn tables(scene: &Scene) -> LeftOut {
     LeftOut::named("left-out-tables", "tables", scene.tables.iter().map(|table| table.name.as_str()))
 }
 
-/// Returns the parts that have positions of their own.
+/// Returns the parts that write positions.
 pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> + Clone {
     let is_home = |(place, part): &(usize, &Part<'_>)| {
-        // A pass over a million objects touches more than memory may hold.
+        // A pass over a million objects can touch more memory than allowed.
         if place.is_multiple_of(PARTS_PER_CHECK) {
             polyhaul_spill::relieve();
         }
@@ -217,10 +217,10 @@ pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>
     parts.iter().enumerate().filter(is_home).map(|(_, part)| part)
 }
 
-/// With their meshes and objects, they take about a megabyte.
+/// Parts between spills: with their meshes and objects, they take about a megabyte.
 const PARTS_PER_CHECK: usize = 512;
 
-/// Returns whether a color value from 0 to 1 is so far from a byte that it must have been more precise.
+/// Returns whether a color value from 0 to 1 is too far from a byte value to originate from one.
 pub fn is_between_bytes(value: f32) -> bool {
     let scaled = value * 255.0;
     (0.0..=255.0).contains(&scaled) && (scaled - scaled.round()).abs() > 0.05

@@ -1,7 +1,7 @@
-//! A section of a mesh as a mesh of its own.
+//! Extracts a section of a mesh as a separate mesh.
 //!
-//! Readers keep one mesh per file, and objects are sections of it: ranges of every kind of element. See
-//! [`crate::parts`] for writing sections where they are.
+//! Readers produce one mesh per file; objects are sections of it: a range of each kind of element. [`crate::parts`]
+//! writes sections without copying them.
 
 use polyhaul_model::copy::{self, pick};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -10,25 +10,25 @@ use polyhaul_pipeline::arrays::zeroed;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Which positions a section has.
+/// The positions that a section contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SectionPositions {
-    /// Those of its own range, in order, followed by those of other sections that its elements refer to.
+    /// The positions of its own range, in order, followed by other positions that its elements refer to.
     #[default]
     Own,
-    /// Those that its elements refer to, in order; all of its own if it has no elements.
+    /// The positions that its elements refer to, in order; its own range if it has no elements.
     Used,
 }
 
 /// Returns the section from `start` up to `end`, with indices from 0.
 ///
-/// It has the uvs and normals of its own ranges, in order, followed by those of other sections that its elements refer
-/// to; `which` says so for positions. Materials, groups and smoothing that were in effect at `start` apply from its
-/// first element on. A section that is the whole mesh shares the arrays with it.
+/// It contains the uvs and normals of its own ranges, in order, followed by others that its elements refer to; `which`
+/// selects the positions. Materials, groups and smoothing in effect at `start` apply from its first element on. A
+/// section that covers the whole mesh shares its arrays.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if the mesh has no such section or an index out of range; [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if the section extends past the mesh or an index is out of range; [`ErrorKind::Memory`].
 ///
 /// # Examples
 ///
@@ -121,12 +121,12 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     Ok(section)
 }
 
-/// The values of a kind that a section has.
+/// The elements of one kind that a section contains.
 struct Picked {
     range: Range<usize>,
-    /// Those of other sections, in order.
+    /// Elements outside of the range, ascending.
     others: Vec<u32>,
-    /// The new number of each old one, from the second value on, if these are many.
+    /// New numbers by old number, minus the first used one; only if a sparse set of elements is used.
     numbers: Option<(Vec<u32>, usize)>,
 }
 
@@ -135,7 +135,7 @@ impl Picked {
         let mut others: Vec<u32> = Vec::new();
         let is_other = |index: u32| index != NONE && !range.contains(&(index as usize));
         for stream in streams {
-            // One look at the ends of a stream that stays inside, which is the usual case.
+            // One test per stream suffices in the usual case that no index leaves the section.
             if stream.iter().any(|&index| is_other(index)) {
                 for &index in stream.iter().filter(|&&index| is_other(index)) {
                     try_push(&mut others, index, "a section")?;
@@ -151,14 +151,14 @@ impl Picked {
         Ok(Picked { range, others, numbers: None })
     }
 
-    /// The values that some streams use; all of its own if they use none.
+    /// Selects the elements that the streams use; the section's own range if they use none.
     fn used(
         range: Range<usize>,
         count: usize,
         streams: &[&[u32]],
         more: impl Iterator<Item = u32> + Clone,
     ) -> Result<Picked> {
-        // Stream by stream, so that the compiler makes vector loops.
+        // One stream at a time, so that the loops are vectorized.
         let last = streams.iter().filter_map(|stream| stream.iter().copied().max()).chain(more.clone()).max();
         let first = streams.iter().filter_map(|stream| stream.iter().copied().min()).chain(more.clone()).min();
         let Some((first, last)) = first.zip(last) else {
@@ -183,7 +183,7 @@ impl Picked {
         Ok(Picked { range: 0..0, others, numbers: Some((numbers, first)) })
     }
 
-    /// The new numbers in place of the old ones.
+    /// Replaces old numbers with new ones.
     fn renumber(&self, indices: &mut [u32]) {
         let start = self.range.start as u32;
         if let Some((numbers, first)) = &self.numbers {
@@ -205,7 +205,7 @@ impl Picked {
         }
     }
 
-    /// The old numbers in their new order.
+    /// Returns the old numbers in their new order.
     fn all(&self) -> impl Iterator<Item = usize> + Clone {
         self.range.clone().chain(self.others.iter().map(|&index| index as usize))
     }
@@ -218,7 +218,7 @@ fn check(index: u32, count: usize) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, format!("index {index} is out of range: there are {count} elements")))
 }
 
-/// What a section has of each domain.
+/// The elements of a section, per domain.
 struct SectionPicks<'a> {
     positions: &'a Picked,
     faces: Range<usize>,
@@ -226,7 +226,7 @@ struct SectionPicks<'a> {
 }
 
 impl SectionPicks<'_> {
-    /// The values of an attribute of a domain; `indexed` are those of an index stream.
+    /// Copies the section's values of an attribute; `indexed` selects those of an index stream.
     fn attribute<T: Copy>(&self, values: &Array<T>, domain: Domain, indexed: &Picked) -> Result<Array<T>> {
         match domain {
             Domain::Indexed => pick(values, indexed.all()),
@@ -236,7 +236,7 @@ impl SectionPicks<'_> {
         }
     }
 
-    /// Everything that belongs to positions or faces; the other fields are empty.
+    /// Copies all attributes per position and per face; the other fields are empty.
     fn rest(&self, mesh: &Mesh) -> Result<Mesh> {
         let mut rest = Mesh {
             positions: pick(&mesh.positions, self.positions.all())?,
@@ -261,7 +261,7 @@ impl SectionPicks<'_> {
         Ok(rest)
     }
 
-    /// The sharp edges between positions of the section.
+    /// Returns the sharp edges between positions of the section.
     fn sharp_edges(&self, edges: &[[u32; 2]]) -> Result<Array<[u32; 2]>> {
         let has = |index: u32| {
             self.positions.range.contains(&(index as usize)) || self.positions.others.binary_search(&index).is_ok()
@@ -275,18 +275,18 @@ impl SectionPicks<'_> {
     }
 }
 
-/// Some elements, if there are any, and their corners.
+/// Returns a range of elements and the range of their corners.
 fn elements(elements: &Elements, range: Range<usize>) -> (Range<usize>, Range<usize>) {
     let at = |index: usize| elements.offsets.get(index).map_or(0, |&offset| offset as usize);
     (range.clone(), at(range.start)..at(range.end))
 }
 
-/// A part of a stream; nothing if it is not there.
+/// Returns a range of a stream; empty if out of range.
 fn part<'a>(stream: &'a [u32], range: &Range<usize>) -> &'a [u32] {
     stream.get(range.clone()).unwrap_or_default()
 }
 
-/// Some elements with the indices that they have.
+/// Copies a range of elements with their original indices.
 fn copied(elements: &Elements, range: Range<usize>, corners: &Range<usize>) -> Result<Elements> {
     if range.is_empty() {
         return Ok(Elements::default());
@@ -309,7 +309,7 @@ fn curves(mesh: &Mesh, start: Counts, end: Counts) -> Result<Vec<Curve>> {
     Ok(curves)
 }
 
-/// The runs that begin in a section, after the one that is in effect where it begins.
+/// Returns the runs that start in a section, preceded by the run in effect at its start.
 fn runs(runs: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
     let first = runs.partition_point(|run| run.at.precedes(start));
     let mut taken = Vec::new();
@@ -322,7 +322,8 @@ fn runs(runs: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
     Ok(taken)
 }
 
-/// The groups of a section, of which a file may have a hundred thousand: the runs, and the names that they count in.
+/// Returns the group runs of a section and the names they refer to. Only used names are copied: a file can have a
+/// hundred thousand.
 pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
     let mut runs_of_section = runs(&mesh.group_runs, start, end)?;
     let mut names = Vec::new();
@@ -339,7 +340,7 @@ pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<
     Ok((runs_of_section, names))
 }
 
-/// Counts from a section's start on.
+/// Returns counts relative to the start of a section.
 fn since(counts: Counts, start: Counts) -> Counts {
     let counts = counts.to_array();
     let start = start.to_array();

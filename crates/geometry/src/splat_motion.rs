@@ -1,16 +1,16 @@
-//! Moves Gaussian splats by a matrix: what has to change besides their positions.
+//! Transforms the rotations, scales and harmonics of Gaussian splats by a matrix.
 //!
-//! A matrix that turns, mirrors or scales evenly moves splats exactly: logarithms of scales grow by that of the factor,
-//! quaternions are multiplied, and spherical harmonics are turned, degree by degree, by a matrix that is the same for
-//! all splats. No harmonics describe what a matrix that shears or scales unevenly does to colors, so that is an error.
+//! Matrices that rotate, mirror or scale uniformly transform splats exactly: the logarithm of the factor is added to
+//! log scales, quaternions are multiplied, and spherical harmonics are rotated, degree by degree, by a matrix common
+//! to all splats. Shear and nonuniform scale are errors, since harmonics cannot represent the resulting colors.
 //!
-//! The matrices of harmonics are those of J. Ivanic and K. Ruedenberg, "Rotation Matrices for Real Spherical Harmonics.
+//! The matrices for harmonics follow J. Ivanic and K. Ruedenberg, "Rotation Matrices for Real Spherical Harmonics.
 //! Direct Determination by Recursion", J. Phys. Chem. 1996, 100, 6342, with the corrections of 1998, 102, 9099: each
-//! degree follows from the one before and from the first, which is the rotation itself. Nothing in it needs a rotation
-//! rather than a reflection, so mirrored splats are no special case. The harmonics of splats have the Condon-Shortley
-//! phase, and so a sign for each odd order.
+//! degree is computed from the previous one and the first, which is the rotation itself. The recursion also holds for
+//! reflections, so mirrored splats need no special case. The harmonics of splats use the Condon-Shortley phase, which
+//! flips the sign of odd orders.
 //!
-//! The columns are described in [`polyhaul_model::splats`]. Positions move in [`crate::affine`].
+//! The columns are described in [`polyhaul_model::splats`]. [`crate::affine`] transforms positions.
 
 use crate::affine;
 use crate::linear::{IDENTITY64, Matrix3, determinant, dot};
@@ -21,22 +21,22 @@ use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
-/// Whether a mesh has splats, even ones that cannot be moved: without elements, and with the columns of
+/// Returns whether a mesh has splats, including ones that cannot be transformed: no elements, and the columns of
 /// [`splats::are_splats`].
 pub fn has_splats(mesh: &Mesh) -> bool {
     mesh.faces.is_empty() && mesh.lines.is_empty() && splats::are_splats(&mesh.vertex_columns)
 }
 
-/// Whether an object places splats elsewhere than they are.
+/// Returns whether an object transforms splats.
 pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
     let is_moved = object.transform.is_some_and(|transform| transform != IDENTITY64);
     is_moved && scene.meshes.get(object.mesh).is_some_and(has_splats)
 }
 
-/// Moves the splats of the objects that `settles` by the transforms of these, which then change nothing.
+/// Applies the transforms of objects selected by `settles` to their splats, and resets them to the identity.
 ///
 /// # Errors
-/// Those of [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects place the same splats.
+/// See [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects share the same splats.
 pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: &RunOptions) -> Result<()> {
     let mut uses: Vec<u32> = zeroed(scene.meshes.len(), "the objects of meshes")?;
     for object in &scene.objects {
@@ -60,63 +60,62 @@ pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: 
     Ok(())
 }
 
-/// The columns of splats that change, in this order here: four parts of a quaternion, three scales, harmonics.
+/// The columns of splats that change, in the order used here: four quaternion components, three scales, harmonics.
 const ROTATIONS: usize = 4;
 const SCALES: usize = 3;
 const MAX_DEGREE: usize = HARMONICS.len() - 1;
 const COLUMNS: usize = ROTATIONS + SCALES + 3 * HARMONICS[MAX_DEGREE];
 
-/// The most harmonics of a degree.
+/// Largest number of harmonics per degree.
 const WIDTH: usize = 2 * MAX_DEGREE + 1;
 
-/// By how much columns may differ in length, and from right angles, relative to their length.
+/// Tolerance for unequal lengths and nonorthogonality of matrix columns, relative to their length.
 const EVEN: f64 = 1e-5;
 
-/// What is this close to an integer is meant to be one.
+/// Distance below which a value is rounded to the nearest integer.
 const EXACT: f64 = 1e-12;
 
-/// The matrix of a degree: how much of each old harmonic (column) a new one (row) has.
+/// The matrix of a degree: the weight of each old harmonic (column) in each new one (row).
 type HarmonicMatrix = [[f64; WIDTH]; WIDTH];
 
-/// How splats change besides their positions.
+/// The linear part of a transform of splats.
 #[derive(Clone, Debug)]
 pub struct SplatMotion {
-    /// Added to logarithms of scales.
+    /// Added to log scales.
     growth: f64,
     turn: SplatTurn,
 }
 
 #[derive(Clone, Debug)]
 enum SplatTurn {
-    /// Signs alone change, so that doing it again gives the same bits.
+    /// Only signs change; exact, so that applying it twice restores the bits.
     Signs { rotation: [f32; 4], harmonics: [f32; HARMONICS[MAX_DEGREE]] },
-    /// A quaternion that multiplies from the left, and the matrices of the degrees from 1 on.
+    /// A quaternion to multiply from the left, and the matrices of degrees 1 and up.
     Rotation { rotation: [f64; 4], harmonics: Box<[HarmonicMatrix; MAX_DEGREE]> },
 }
 
 impl SplatMotion {
-    /// The motion of those splats among `columns` by the linear part of a matrix; `None` if there are none, or if it
-    /// leaves them as they are.
+    /// Creates the motion by the linear part of a matrix; `None` if `columns` are not splats or it is the identity.
     ///
     /// # Errors
-    /// As for [`SplatMotion::new`].
+    /// See [`SplatMotion::new`].
     pub fn of(columns: &[Column], linear: &Matrix3) -> Result<Option<SplatMotion>> {
         let is_moved = *linear != [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         if is_moved && splats::are_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
     }
 
-    /// The motion of a mesh's splats, if it has any.
+    /// Creates the motion of a mesh's splats; `None` if it has none.
     ///
     /// # Errors
-    /// As for [`SplatMotion::new`].
+    /// See [`SplatMotion::new`].
     pub fn of_mesh(mesh: &Mesh, linear: &Matrix3) -> Result<Option<SplatMotion>> {
         if has_splats(mesh) { SplatMotion::of(&mesh.vertex_columns, linear) } else { Ok(None) }
     }
 
-    /// The motion by the linear part of a matrix (rows; it multiplies column vectors from the left).
+    /// Creates the motion by the linear part of a matrix (row-major, for column vectors).
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if it shears or scales unevenly, or makes everything flat.
+    /// [`ErrorKind::Usage`] if it shears, scales nonuniformly or is singular.
     pub fn new(linear: &Matrix3) -> Result<SplatMotion> {
         let column = |at: usize| [0, 1, 2].map(|row| linear[row][at]);
         let square = [0, 1, 2].map(|at| dot(column(at), column(at))).iter().sum::<f64>() / 3.0;
@@ -134,20 +133,20 @@ impl SplatMotion {
         Ok(SplatMotion { growth: exact(factor).ln(), turn: SplatTurn::new(&turn) })
     }
 
-    /// Changes the columns of splats among `columns`. If there is an error, none has changed.
+    /// Transforms the splat columns among `columns`. On error, none has changed.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if a part of the rotations is missing, if a column is not of 32-bit floats, or if
-    /// there are more or fewer harmonics than a degree has; [`ErrorKind::Memory`].
+    /// [`ErrorKind::Unsupported`] if a rotation column is missing, if a column does not hold 32-bit floats, or if the
+    /// number of harmonics does not match a degree; [`ErrorKind::Memory`].
     pub fn apply(&self, columns: &mut [Column], run: &RunOptions) -> Result<()> {
         self.prepare(columns)?.apply(run);
         Ok(())
     }
 
-    /// Finds the columns that change; nothing can fail after that.
+    /// Finds the columns to transform; no step after it can fail.
     ///
     /// # Errors
-    /// As for [`SplatMotion::apply`].
+    /// See [`SplatMotion::apply`].
     pub fn prepare<'c>(&self, columns: &'c mut [Column]) -> Result<MovingSplats<'c>> {
         let mut moved: [Option<&mut [f32]>; COLUMNS] = [const { None }; COLUMNS];
         for column in columns {
@@ -169,7 +168,7 @@ impl SplatMotion {
         Ok(MovingSplats { motion: self.clone(), pieces: pieces(moved)?, degree })
     }
 
-    /// Changes some rows of all columns; those that are missing are empty.
+    /// Transforms a range of rows of all columns; missing columns are empty.
     fn piece(&self, columns: &mut [&mut [f32]], degree: usize) {
         let Some((rotations, others)) = columns.split_first_chunk_mut::<ROTATIONS>() else { return };
         let Some((scales, harmonics)) = others.split_first_chunk_mut::<SCALES>() else { return };
@@ -199,7 +198,7 @@ impl SplatMotion {
     }
 }
 
-/// Splats that are about to be moved.
+/// Splats ready to be transformed.
 pub struct MovingSplats<'c> {
     motion: SplatMotion,
     pieces: Vec<Vec<&'c mut [f32]>>,
@@ -207,7 +206,7 @@ pub struct MovingSplats<'c> {
 }
 
 impl MovingSplats<'_> {
-    /// Moves them.
+    /// Transforms the splats.
     pub fn apply(self, run: &RunOptions) {
         let MovingSplats { motion, pieces, degree } = self;
         let items = pieces.into_iter();
@@ -216,7 +215,7 @@ impl MovingSplats<'_> {
 }
 
 impl SplatTurn {
-    /// From a matrix whose inverse is its transpose.
+    /// Creates the turn from an orthogonal matrix.
     fn new(turn: &Matrix3) -> SplatTurn {
         let matrices = harmonic_matrices(turn);
         let is_diagonal = (0..9).all(|entry| entry / 3 == entry % 3 || turn[entry / 3][entry % 3] == 0.0);
@@ -229,29 +228,29 @@ impl SplatTurn {
                 .iter_mut()
                 .zip(diagonals)
                 .for_each(|(place, entry)| *place = if entry < 0.0 { -1.0 } else { 1.0 });
-            // The axes of a splat have no direction, so its own may be mirrored along with space.
+            // The axes of a splat have no direction, so its local axes can be mirrored along with space.
             let [x, y, z] = [0, 1, 2].map(|axis| (sign * turn[axis][axis]) as f32);
             return SplatTurn::Signs { rotation: [1.0, x, y, z], harmonics };
         }
-        // An ellipsoid is the same when it is mirrored at its center.
+        // An ellipsoid is unchanged by a reflection through its center.
         let rotation = quaternion(&turn.map(|row| row.map(|entry| sign * entry)));
         SplatTurn::Rotation { rotation, harmonics: Box::new(matrices) }
     }
 }
 
-/// Which of the columns that change this is.
+/// Returns the index of a column among those that change.
 fn place_of(name: &str) -> Option<usize> {
     let number = |prefix: &str, count: usize| {
         let digits = name.strip_prefix(prefix)?;
         let number = digits.parse().ok().filter(|number| *number < count)?;
-        // Neither a sign nor zeros come first.
+        // Rejects a leading sign and leading zeros.
         (digits.len() == 1 || number >= 10).then_some(number)
     };
     let rest = || number("f_rest_", 3 * HARMONICS[MAX_DEGREE]).map(|at| ROTATIONS + SCALES + at);
     number("rot_", ROTATIONS).or_else(|| number("scale_", SCALES).map(|at| ROTATIONS + at)).or_else(rest)
 }
 
-/// The same rows of all columns, some at a time; columns that are missing are empty.
+/// Splits all columns into pieces of the same rows; missing columns are empty.
 fn pieces(columns: [Option<&mut [f32]>; COLUMNS]) -> Result<Vec<Vec<&mut [f32]>>> {
     let rows = columns.iter().flatten().map(|column| column.len()).min().unwrap_or(0);
     let mut left = columns.map(Option::unwrap_or_default);
@@ -279,7 +278,7 @@ fn exact(value: f64) -> f64 {
     if (value - value.round()).abs() <= EXACT { value.round() } else { value }
 }
 
-/// Multiplies quaternions (w, x, y, z) by another from the left.
+/// Multiplies quaternions (w, x, y, z) by another one from the left.
 fn turn_quaternions(columns: &mut [&mut [f32]; ROTATIONS], [a, b, c, d]: [f64; 4]) {
     let [ws, xs, ys, zs] = columns;
     for (((w, x), y), z) in ws.iter_mut().zip(&mut **xs).zip(&mut **ys).zip(&mut **zs) {
@@ -291,7 +290,7 @@ fn turn_quaternions(columns: &mut [&mut [f32]; ROTATIONS], [a, b, c, d]: [f64; 4
     }
 }
 
-/// Turns the harmonics of a degree and a channel.
+/// Rotates the harmonics of one degree and channel.
 fn turn_harmonics(columns: &mut [&mut [f32]], matrix: &HarmonicMatrix) {
     let rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
     let width = columns.len();
@@ -304,7 +303,7 @@ fn turn_harmonics(columns: &mut [&mut [f32]], matrix: &HarmonicMatrix) {
     }
 }
 
-/// The quaternion (w, x, y, z) of a rotation: by way of its largest part, which is never near zero.
+/// Returns the quaternion (w, x, y, z) of a rotation, computed via its largest component, which is never near zero.
 fn quaternion(rows: &Matrix3) -> [f64; 4] {
     let [[a, b, c], [d, e, f], [g, h, i]] = *rows;
     let traces = [a + e + i, a - e - i, e - a - i, i - a - e];
@@ -320,7 +319,7 @@ fn quaternion(rows: &Matrix3) -> [f64; 4] {
     parts.map(|part| part / length)
 }
 
-/// The matrices of harmonics of the degrees from 1 on.
+/// Returns the matrices for harmonics of degrees 1 and up.
 fn harmonic_matrices(turn: &Matrix3) -> [HarmonicMatrix; MAX_DEGREE] {
     // Orders -1, 0 and 1 are y, z and x.
     const AXES: [usize; 3] = [1, 2, 0];
@@ -341,7 +340,8 @@ fn harmonic_matrices(turn: &Matrix3) -> [HarmonicMatrix; MAX_DEGREE] {
     }
     for (matrix, degree) in matrices.iter_mut().zip(1..) {
         for (place, entry) in matrix.as_flattened_mut().iter_mut().enumerate() {
-            // Orders are odd or even like their distance.
+            // The Condon-Shortley phase flips entries between odd and even orders, whose indices differ by an odd
+            // number.
             let is_odd = (place / WIDTH + place % WIDTH) % 2 == 1;
             *entry = exact(if is_odd && place / WIDTH <= 2 * degree { -*entry } else { *entry });
         }
@@ -349,7 +349,7 @@ fn harmonic_matrices(turn: &Matrix3) -> [HarmonicMatrix; MAX_DEGREE] {
     matrices
 }
 
-/// A degree in the making.
+/// State for computing the matrix of one degree.
 struct HarmonicStep<'m> {
     degree: i32,
     first: &'m HarmonicMatrix,
@@ -357,7 +357,7 @@ struct HarmonicStep<'m> {
 }
 
 impl HarmonicStep<'_> {
-    /// The entry of orders `m` and `n`: `u U + v V + w W` of the paper, whose table 1 has the factors.
+    /// Returns the entry of orders `m` and `n`: `u U + v V + w W` in the paper, with the factors of table 1.
     fn entry(&self, m: i32, n: i32) -> f64 {
         let l = self.degree;
         let below = if n.abs() < l { (l + n) * (l - n) } else { 2 * l * (2 * l - 1) };
@@ -367,7 +367,7 @@ impl HarmonicStep<'_> {
         let u = root((l + m) * (l - m));
         let v = 0.5 * root((1 + i32::from(is_zero)) * (l + size - 1) * (l + size)) * if is_zero { -1.0 } else { 1.0 };
         let w = if is_zero { 0.0 } else { -0.5 * root((l - size - 1) * (l - size)) };
-        // A factor of zero belongs to orders that do not exist.
+        // Terms with a factor of zero refer to orders that do not exist.
         let term = |factor: f64, value: &dyn Fn() -> f64| if factor == 0.0 { 0.0 } else { factor * value() };
         term(u, &|| self.product(0, m, n)) + term(v, &|| self.v(m, n)) + term(w, &|| self.w(m, n))
     }
@@ -393,7 +393,7 @@ impl HarmonicStep<'_> {
         }
     }
 
-    /// P of table 2: entries of the first degree and of the one before, multiplied.
+    /// P of table 2: products of entries of the first degree and the previous one.
     fn product(&self, i: i32, m: i32, n: i32) -> f64 {
         let l = self.degree;
         let at = |matrix: &HarmonicMatrix, degree: i32, row: i32, column: i32| {

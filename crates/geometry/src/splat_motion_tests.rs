@@ -1,4 +1,4 @@
-//! Tests of moved splats: colors and shapes in turned directions are those of the originals.
+//! Tests of transformed splats: colors and shapes in rotated directions equal the original ones.
 
 use super::*;
 use polyhaul_model::Mesh;
@@ -8,7 +8,7 @@ type Rows = [[f64; 3]; 3];
 
 const QUARTER: Rows = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// Numbers from -1 to 1.
+/// Pseudorandom numbers from -1 to 1.
 fn numbers(seed: u32) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
@@ -51,7 +51,7 @@ fn transposed(rows: &Rows) -> Rows {
     [0, 1, 2].map(|row| [0, 1, 2].map(|at| rows[at][row]))
 }
 
-/// The rotation of a quaternion of any length.
+/// The rotation matrix of a quaternion of any length.
 fn rotation([w, x, y, z]: [f64; 4]) -> Rows {
     let s = 2.0 / (w * w + x * x + y * y + z * z);
     [
@@ -61,8 +61,8 @@ fn rotation([w, x, y, z]: [f64; 4]) -> Rows {
     ]
 }
 
-/// The harmonics from degree 1 on, as splats are shown with them: the constants of "3D Gaussian Splatting for Real-Time
-/// Radiance Field Rendering" up to degree 3, and those of its successors for degree 4.
+/// The harmonics from degree 1 on, as renderers evaluate them: the constants of "3D Gaussian Splatting for Real-Time
+/// Radiance Field Rendering" up to degree 3, and of its successors for degree 4.
 fn basis([x, y, z]: [f64; 3]) -> [f64; 24] {
     let xx = x * x;
     let yy = y * y;
@@ -103,7 +103,7 @@ fn color(splats: &Splats<'_>, at: usize, channel: usize, direction: [f64; 3]) ->
         .sum()
 }
 
-/// The covariance of a splat.
+/// The covariance matrix of a splat.
 fn covariance(splats: &Splats<'_>, at: usize) -> Rows {
     let turned = rotation(splats.rotation(at).map(f64::from));
     let sizes = splats.scales.map(|scale| f64::from(scale[at]).exp());
@@ -111,7 +111,7 @@ fn covariance(splats: &Splats<'_>, at: usize) -> Rows {
     product(&scaled, &transposed(&scaled))
 }
 
-/// Matrices that turn, mirror and scale.
+/// Matrices that rotate, mirror and scale uniformly.
 fn similarities() -> Vec<Rows> {
     let mut next = numbers(3);
     let mut matrices = vec![
@@ -165,7 +165,7 @@ fn four_quarter_turns_are_none() {
     let back = moved(&three, &QUARTER);
     for (old, new) in mesh.vertex_columns.iter().zip(&back.vertex_columns) {
         let [Values::F32(a), Values::F32(b)] = [&old.values, &new.values] else { panic!() };
-        // A full turn changes the sign of quaternions, which are the same rotations.
+        // A full turn changes the sign of quaternions, which represent the same rotation.
         let sign = if old.name.starts_with("rot_") { -1.0 } else { 1.0 };
         assert!(a.iter().zip(b.iter()).all(|(a, b)| (a - sign * b).abs() < 1e-6), "{}", old.name);
     }
@@ -227,7 +227,7 @@ fn uneven_matrices_and_incomplete_splats_are_errors() {
     }
     let error = motion.apply(&mut mesh.vertex_columns, &RunOptions::default()).unwrap_err();
     assert!(error.to_string().contains("`f_rest_1` is not of 32-bit floats"), "{error}");
-    // Other points have nothing to turn, nor have meshes with faces.
+    // Plain points have nothing to rotate, nor do meshes with faces.
     let mut mesh = splats(3, 0);
     assert!(SplatMotion::of_mesh(&mesh, &QUARTER).unwrap().is_some());
     mesh.faces.offsets = vec![0, 3].into();

@@ -1,5 +1,5 @@
-//! Converts scenes with splats to the axes and scale of a format. The whole scene is transformed before it is
-//! written, so that writers need not transform the columns of splats.
+//! Converts scenes with splats to the axes and scale of a format. Transforms the whole scene before writing, so that
+//! writers need not transform the columns of splats.
 
 use crate::splat_motion::{has_splats, moves_splats, settle_splats};
 use crate::transform::{is_mirrored, transform_axes};
@@ -15,12 +15,12 @@ use std::borrow::Cow;
 pub struct SplatPlacement<'a> {
     /// The requested axes and scale.
     pub placement: &'a Placement,
-    /// Whether the format stores transforms of splats, with y up.
+    /// Whether the format stores transforms of splats and is y-up.
     pub is_upright: bool,
 }
 
 impl SplatPlacement<'_> {
-    /// Whether the splats of a scene must be transformed before it is written.
+    /// Returns whether the splats of a scene must be transformed before writing.
     pub fn changes(&self, scene: &Scene) -> bool {
         let placement = self.placement;
         let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
@@ -29,8 +29,8 @@ impl SplatPlacement<'_> {
         is_any && scene.meshes.iter().any(has_splats)
     }
 
-    /// Transforms a scene, including the columns of splats, not only their positions; copies it if it is borrowed.
-    /// Returns the scene with its remaining placement.
+    /// Transforms a scene, including the columns of splats; copies it if it is borrowed. Returns the scene and the
+    /// placement left to apply.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`](polyhaul_model::error::ErrorKind::Memory),
@@ -42,7 +42,7 @@ impl SplatPlacement<'_> {
         };
         let placement = self.placement;
         let axes = placement.axes.unwrap_or(scene.axes);
-        // Renderers cannot mirror splats.
+        // Renderers cannot mirror splats, so mirroring transforms are applied to the splats themselves.
         let settles = |object: &Object| !self.is_upright || object.transform.as_ref().is_some_and(is_mirrored);
         settle_splats(&mut scene, settles, run)?;
         if self.is_upright {

@@ -1,8 +1,7 @@
-//! Splats as formats of splats store them: all columns, of 32-bit floats, with finite values.
+//! Completes and checks splats for splat formats, which store all columns as finite 32-bit floats.
 //!
-//! 2D Gaussian splats have no `scale_2`, some programs write doubles, and columns of a table whose values are all whole
-//! have integers. The columns are described in
-//! [`polyhaul_model::splats`]; what other tools do with such files was the reason for each rule here.
+//! 2D Gaussian splats lack `scale_2`, some programs write doubles, and tables store columns of whole numbers as
+//! integers. [`polyhaul_model::splats`] describes the columns. Each rule follows from how other tools treat such files.
 
 use crate::splat_motion::has_splats;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push, try_string};
@@ -17,26 +16,26 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// The largest logarithm whose scale is a finite 32-bit float.
+/// Largest logarithm of a scale that is finite as a 32-bit float.
 const MAX_LOG: f32 = 88.72;
 
-/// A splat with a value that no format stores.
+/// A splat with a value that splat formats cannot store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenSplat {
-    /// The number of the splat in its mesh.
+    /// Index of the splat in its mesh.
     pub splat: usize,
-    /// The first column with such a value.
+    /// First column with such a value.
     pub column: String,
 }
 
-/// Which values a column of splats can have.
+/// Valid values of a splat column.
 #[derive(Clone, Copy)]
 enum SplatRule {
-    /// Finite ones.
+    /// Finite values.
     Finite,
-    /// All but NaN: infinite logits are opacities of 0 and 1.
+    /// All values except NaN: infinite logits are opacities of 0 and 1.
     NotNan,
-    /// Logarithms of finite scales: that of 0 is infinite.
+    /// Logarithms of finite scales: a scale of 0 has an infinite logarithm.
     Logarithm,
 }
 
@@ -58,15 +57,15 @@ impl SplatRule {
     }
 }
 
-/// Whether all values are allowed: one pass that does not stop early, so that it uses vector registers.
+/// Returns whether all values are valid. Does not stop early, so that the loop is vectorized.
 fn are_fine(values: &[f32], is_fine: impl Fn(f32) -> bool) -> bool {
     values.iter().fold(true, |are_fine, &value| are_fine & is_fine(value))
 }
 
-/// Adds the third scale of 2D Gaussian splats, and rounds doubles and integers to 32-bit floats, with counted warnings.
+/// Adds the third scale of 2D Gaussian splats and rounds doubles and integers to 32-bit floats, with counted warnings.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for harmonics that are not those of a degree; [`ErrorKind::Memory`].
+/// [`ErrorKind::Unsupported`] for harmonics that do not match a degree; [`ErrorKind::Memory`].
 pub fn complete<'a>(scene: Cow<'a, Scene>, file: &str, warnings: &mut Warnings) -> Result<Cow<'a, Scene>> {
     for mesh in scene.meshes.iter().filter(|mesh| has_splats(mesh)) {
         if let Some(fault) = splats::harmonics_fault(&mesh.vertex_columns) {
@@ -100,19 +99,19 @@ fn has_column(mesh: &Mesh, name: &str) -> bool {
     mesh.vertex_columns.iter().any(|column| column.name == name)
 }
 
-/// Whether a mesh has splats in other columns than formats of splats have.
+/// Returns whether the splats of a mesh lack `scale_2` or have columns that are not 32-bit floats.
 fn is_unusual(mesh: &Mesh) -> bool {
     let has_others = || mesh.vertex_columns.iter().any(is_other);
     has_splats(mesh) && (!has_column(mesh, "scale_2") || has_others())
 }
 
-/// Whether a column of splats has numbers other than 32-bit floats.
+/// Returns whether a splat column holds numbers other than 32-bit floats.
 fn is_other(column: &Column) -> bool {
     let is_of_splats = COLUMNS.contains(&&*column.name) || column.name.starts_with("f_rest_");
     is_of_splats && column.offsets.is_none() && !matches!(column.values, Values::F32(_))
 }
 
-/// Rounds the other numbers among the columns of splats; returns how many values changed.
+/// Converts the other splat columns to 32-bit floats; returns the number of changed values.
 #[expect(clippy::unnecessary_cast, reason = "the macro has the code for all types")]
 fn round_columns(columns: &mut [Column]) -> Result<u64> {
     let mut rounded = 0;
@@ -130,7 +129,7 @@ fn round_columns(columns: &mut [Column]) -> Result<u64> {
     Ok(rounded)
 }
 
-/// Adds `scale_2` behind `scale_1`; returns the number of splats.
+/// Adds `scale_2` after `scale_1`; returns the number of splats.
 fn thicken(mesh: &mut Mesh) -> Result<u64> {
     let count = mesh.positions.len();
     let mut scales: Vec<f32> = zeroed(count, "splats")?;
@@ -142,7 +141,7 @@ fn thicken(mesh: &mut Mesh) -> Result<u64> {
     Ok(count as u64)
 }
 
-/// The columns of splats with harmonics up to a degree, except positions, with their rules.
+/// Returns the splat columns except positions, with their rules.
 fn columns<'s>(splats: &Splats<'s>) -> Vec<(String, &'s [f32], SplatRule)> {
     let mut columns = vec![("opacity".to_owned(), splats.opacities, SplatRule::NotNan)];
     let scales = splats.scales.iter().enumerate();
@@ -161,7 +160,7 @@ fn columns<'s>(splats: &Splats<'s>) -> Vec<(String, &'s [f32], SplatRule)> {
     columns
 }
 
-/// Whether formats of splats store all values of `splats`, in a single thread.
+/// Returns whether splat formats can store all values of `splats`. Single-threaded.
 pub fn are_finite(splats: &Splats<'_>) -> bool {
     let Splats { positions, opacities, scales, rotations, harmonics } = splats;
     SplatRule::Finite.allows_all(positions.as_flattened())
@@ -170,7 +169,7 @@ pub fn are_finite(splats: &Splats<'_>) -> bool {
         && rotations.iter().chain(harmonics.iter().flatten()).all(|values| SplatRule::Finite.allows_all(values))
 }
 
-/// The splats of a mesh, in their order, that formats of splats do not store, with harmonics up to `degree`.
+/// Returns the splats of a mesh that splat formats cannot store, in order, checking harmonics up to `degree`.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`].
@@ -181,7 +180,7 @@ pub fn broken(mesh: &Mesh, degree: usize, run: &RunOptions) -> Result<Vec<Broken
     let columns = columns(&splats);
     let places: Mutex<Vec<[usize; 2]>> = Mutex::new(Vec::new());
     let note = |splat: usize, column: usize| {
-        // A file with more of them than there is memory for is reported by the first ones.
+        // If memory runs out, the splats found so far are reported.
         let _kept = try_push(&mut places.lock().unwrap_or_else(PoisonError::into_inner), [splat, column], "splats");
     };
     let starts = (0..splats.len()).step_by(PIECE);
@@ -214,14 +213,14 @@ pub fn broken(mesh: &Mesh, degree: usize, run: &RunOptions) -> Result<Vec<Broken
     Ok(broken.collect())
 }
 
-/// The name of a column of harmonics in a mesh of a higher degree.
+/// Returns the name that a harmonics column has in a mesh of a higher degree.
 fn full_name(name: &str, degree: usize, full_degree: usize) -> String {
     let [few, many] = [degree, full_degree].map(|degree| splats::HARMONICS[degree]);
     let number = name.strip_prefix("f_rest_").and_then(|number| number.parse::<usize>().ok());
     number.map_or_else(|| name.to_owned(), |number| splats::rest_name(number / few * many + number % few))
 }
 
-/// The error, or the warning that splats are left out; `count` is their number, and `first` the first of them.
+/// Returns the error or adds the warning about skipped splats; `count` is their number, `first` the first one.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] unless faults are skipped.

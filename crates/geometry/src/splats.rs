@@ -1,6 +1,6 @@
-//! Scenes for formats of Gaussian splats: the splats of a scene, and a warning for all else.
+//! Prepares scenes for formats of Gaussian splats: extracts the splats and warns about everything else.
 //!
-//! How splats are stored in a mesh is in [`polyhaul_model::splats`]; nothing here packs them.
+//! It does not encode splats. [`polyhaul_model::splats`] describes how a mesh stores them.
 
 use crate::losses::{LeftOut, note, note_left_out};
 use crate::parts::{PartsJob, homeless, homes, named, tables};
@@ -13,26 +13,26 @@ use polyhaul_model::warnings::{Warnings, counted};
 /// A scene to write as splats.
 pub type SplatsJob<'a> = PartsJob<'a, SplatWriteOptions>;
 
-/// What a format stores of splats.
+/// Capabilities of a splat format.
 pub struct SplatsTarget<'a> {
-    /// The format's name in messages.
+    /// Name of the format in messages.
     pub format: &'a str,
-    /// The highest degree of spherical harmonics.
+    /// Highest supported degree of spherical harmonics.
     pub max_degree: usize,
-    /// How precise its numbers are.
+    /// Description of the precision of its numbers, for messages.
     pub precision: &'a str,
-    /// Whether it stores that splats were trained for antialiased rendering.
+    /// Whether it stores the flag for splats trained with antialiased rendering.
     pub has_antialiasing: bool,
     /// Whether it stores comments.
     pub has_comments: bool,
 }
 
-/// Returns the splats of a scene that consists of one object with splats; warns about everything that
-/// the file will lack, and about the rounding of its numbers.
+/// Returns the splats of a scene that consists of one object with splats. Warns about everything that the file drops,
+/// and about the rounding of its numbers.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for other scenes, and for objects with a transform; [`ErrorKind::Usage`] for a degree
-/// above 4; losses if they are refused.
+/// [`ErrorKind::Unsupported`] for other scenes and for objects with a transform; [`ErrorKind::Usage`] for a degree
+/// above 4; losses that `job.strict` refuses.
 pub fn splats_to_write<'a>(
     job: &SplatsJob<'a>,
     target: &SplatsTarget<'_>,
@@ -72,12 +72,12 @@ pub fn splats_to_write<'a>(
     Ok(stored)
 }
 
-/// Whether the remarks of a scene say that its splats were trained for antialiased rendering.
+/// Returns whether a remark in the scene marks its splats as trained for antialiased rendering.
 pub fn are_antialiased(job: &SplatsJob<'_>) -> bool {
     job.scene.infos.iter().chain(&job.scene.comments).any(|remark| says_antialiased(remark))
 }
 
-/// The error about a scene without splats.
+/// Creates the error for a scene without splats.
 fn no_splats(format: &str, mesh: Option<&Mesh>) -> Error {
     let mut message = format!("{format} stores Gaussian splats, but the scene has none");
     if let Some(fault) = mesh.and_then(|mesh| column_fault(&mesh.vertex_columns)) {
@@ -88,20 +88,20 @@ fn no_splats(format: &str, mesh: Option<&Mesh>) -> Error {
     Error::new(ErrorKind::Unsupported, message).with_hint(hint)
 }
 
-/// Numbers of things for the warnings about splats.
+/// Counts for the warnings about splats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SplatsLeft {
-    /// Splats.
+    /// Nonzero normals.
     pub count: u64,
     /// Normals that are not zero.
     pub normals: u64,
-    /// Columns of harmonics above the degree that is written.
+    /// Columns of harmonics above the written degree.
     pub harmonics: u64,
-    /// Columns that are not of splats.
+    /// Columns that do not belong to splats.
     pub columns: u64,
 }
 
-/// How many normals say something: training software writes zeros.
+/// Returns the number of nonzero normals: training software writes zeros as a placeholder.
 pub fn used_normals(normals: &[[f32; 3]]) -> u64 {
     normals.iter().filter(|normal| **normal != [0.0; 3]).count() as u64
 }
@@ -110,7 +110,7 @@ fn column_count(mesh: &Mesh) -> u64 {
     (mesh.vertex_columns.len() + mesh.face_columns.len()) as u64
 }
 
-/// Warns about everything that a file of splats lacks, and about the rounding of its numbers.
+/// Warns about everything that a splat file drops, and about the rounding of its numbers.
 pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsLeft, warnings: &mut Warnings) {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let remarks = job.scene.infos.iter().chain(&job.scene.comments);
@@ -132,7 +132,7 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
     note(job.output, "changed-numbers", left.count, message, warnings);
 }
 
-/// Warns that numbers were outside of what a format stores, and were set to the closest that it does.
+/// Warns about values that were clamped to the range of the format.
 pub fn note_clamped(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, count: u64, warnings: &mut Warnings) {
     let what = counted(count, ["splat value was", "splat values were"]);
     let message = format!("{what} outside the range of {} and clamped to it", target.format);

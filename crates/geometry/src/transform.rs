@@ -1,4 +1,4 @@
-//! Other axes and another scale.
+//! Converts scenes to other axes and another scale.
 
 use crate::exact::single;
 use crate::linear::{Coordinate, Matrix3, Matrix4, determinant, wide};
@@ -10,22 +10,22 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use std::iter::Sum;
 
-/// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are only turned.
-/// Transforms of objects change with their meshes: every object is where it was, in the new coordinates. Gaussian
-/// splats (meshes with a vertex column `rot_0`) are turned and scaled with their rotations, scales and harmonics.
+/// Rotates a scene from its axes to the axes `to`, and multiplies positions by `scale`; normals are only rotated. The
+/// transforms of objects are adapted, so that each object keeps its place in the new coordinates. The rotations, scales
+/// and harmonics of Gaussian splats (meshes with a vertex column `rot_0`) are transformed, too.
 ///
-/// The direction of the old forward axis becomes that of the new one, and likewise for up: a rotation, as in Blender's
-/// importer and exporter. OBJ files have forward -Z and up Y by default, Blender's own axes are Y and Z. A turn
-/// permutes components, flips signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is
-/// one multiplication in `f32`.
+/// The old forward axis is mapped to the new one, and likewise up: a rotation, as in Blender's importer and exporter.
+/// OBJ files have forward -Z and up Y by default; Blender's own axes are Y and Z. A rotation permutes components, flips
+/// signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is one multiplication in
+/// `f32`.
 ///
-/// Turning meshes there and back gives the same bits, but for harmonics and rotations of splats, which are rounded.
-/// Cancellation is not possible midway: either all of the scene is changed, or nothing.
+/// Rotating a mesh there and back restores its bits, except harmonics and rotations of splats, which are rounded. The
+/// change cannot be cancelled midway: it applies to the whole scene, or on error to none of it.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] where forward and up lie along the same axis, or `scale` is not a positive
-/// finite number; those of [`SplatMotion::apply`].
+/// [`ErrorKind::Usage`] if forward and up lie along the same axis, or if `scale` is not a positive finite number; the
+/// errors of [`SplatMotion::apply`].
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOpti
     let turn = axes_matrix(scene.axes, to)?;
     transform_meshes(scene, to, scale, options)?;
     for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
-        // Single precision stays so, with the same roundings as ever.
+        // A transform in single precision stays in single precision, so that output does not change in the last digits.
         match single(transform) {
             Some(singles) => {
                 let turned = turn_transform(&singles, &turn, scale as f32);
@@ -55,24 +55,24 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOpti
     Ok(())
 }
 
-/// An object's transform in turned and scaled coordinates.
+/// Converts an object's transform to rotated and scaled coordinates.
 fn turn_transform<T: Coordinate + Sum>(transform: &Matrix4<T>, turn: &Matrix3<T>, scale: T) -> Matrix4<T> {
     let [rows @ .., _] = transform;
     let mut result = *transform;
     for (row, turned_row) in result.iter_mut().zip(turn) {
         let turned = [0, 1, 2, 3].map(|column| (0..3).map(|at| turned_row[at] * rows[at][column]).sum::<T>());
-        // Columns move like rows: the inverse of a rotation is its transpose.
+        // Columns are rotated like rows: the inverse of a rotation is its transpose.
         let part = |axis: usize| (0..3).map(|at| turned[at] * turn[axis][at]).sum::<T>();
         *row = [part(0), part(1), part(2), turned[3] * scale];
     }
     result
 }
 
-/// The same for the arrays of meshes alone: for a writer that turns the transforms of objects itself.
+/// Same as [`transform_axes`], without the transforms of objects: for writers that convert these themselves.
 ///
 /// # Errors
 ///
-/// As for [`transform_axes`].
+/// See [`transform_axes`].
 pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOptions) -> Result<()> {
     let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
     check_scale(scale)?;
@@ -129,17 +129,17 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOp
     Ok(())
 }
 
-/// Whether a transform mirrors what it moves.
+/// Returns whether a transform mirrors.
 pub fn is_mirrored(transform: &Matrix4) -> bool {
     let [x, y, z, _] = transform.map(|row| [row[0], row[1], row[2]]);
     determinant([x, y, z]) < 0.0
 }
 
-/// Fails unless positions can be multiplied by `scale`.
+/// Checks that positions can be multiplied by `scale`.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] unless it is a positive finite number.
+/// [`ErrorKind::Usage`] unless `scale` is a positive finite number.
 pub fn check_scale(scale: f64) -> Result<()> {
     if scale > 0.0 && scale.is_finite() {
         return Ok(());
@@ -148,11 +148,11 @@ pub fn check_scale(scale: f64) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message))
 }
 
-/// The matrix (rows) that turns vectors between axes: entries are 0, 1 and -1.
+/// Returns the row-major rotation matrix between axes, with entries 0, 1 and -1.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] where forward and up lie along the same axis.
+/// [`ErrorKind::Usage`] if forward and up lie along the same axis.
 pub fn axes_matrix(from: Axes, to: Axes) -> Result<Matrix3<f32>> {
     let turn = TransformTurn::new(frame(from)?, frame(to)?);
     let mut rows = [[0.0; 3]; 3];
@@ -162,7 +162,7 @@ pub fn axes_matrix(from: Axes, to: Axes) -> Result<Matrix3<f32>> {
     Ok(rows)
 }
 
-/// An axis and whether it is followed against its direction.
+/// An axis, and whether the direction is negative.
 type TransformDirection = (usize, bool);
 
 /// Forward, up, and forward x up.
@@ -192,9 +192,9 @@ fn frame(Axes { forward, up }: Axes) -> Result<TransformFrame> {
     Ok([f, u, (3 - f.0 - u.0, f.1 ^ u.1 ^ against_cycle)])
 }
 
-/// A rotation that only moves components and flips their signs.
+/// A rotation that permutes components and flips their signs.
 struct TransformTurn {
-    /// The source of each component of the result.
+    /// Per component of the result: the source component.
     sources: [usize; 3],
     /// Per component of the result: the sign bit to flip.
     flips: [u32; 3],

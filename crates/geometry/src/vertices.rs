@@ -1,8 +1,8 @@
-//! Vertices of positions: one for each, and more if the corners of a position differ in other attributes.
+//! Splits positions into vertices: one per position, and more if its corners differ in other attributes.
 //!
-//! Nearly all corners equal the first one at their position, so that one is found first, and the others are compared
-//! with it: two passes over chunks of corners. Only those that differ go through deduplication. The result does not
-//! depend on the number of threads. For a vertex per combination, numbered by corners, see `crate::weld`.
+//! Nearly all corners equal the first one at their position, so that one is found first and the others are compared
+//! with it, in two passes over chunks of corners. Only corners that differ are deduplicated. The result does not depend
+//! on the number of threads. For one vertex per combination, numbered by corners, see `crate::weld`.
 
 use crate::dedup::{Unique, number_joined, prefetch};
 use polyhaul_model::NONE;
@@ -11,41 +11,41 @@ use polyhaul_pipeline::arrays::{out_of_range, split, zeroed};
 use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Corners that a thread looks at in one go.
+/// Corners per parallel step.
 const CHUNK: usize = 1 << 16;
-/// How many corners ahead memory is prefetched.
+/// Prefetch distance in corners.
 const AHEAD: usize = 32;
 
-/// The data of corners besides positions. Values are compared as numbers: 0 is -0, and NaN equals nothing.
+/// Corner data besides positions. Values are compared as numbers: 0 equals -0, and NaN is unequal to everything.
 #[derive(Clone, Copy)]
 pub enum VerticesStream<'a> {
-    /// All have the same.
+    /// No data: all corners are equal.
     Nothing,
-    /// An index each.
+    /// One index per corner.
     Listed(&'a [u32]),
-    /// Two numbers each.
+    /// Two floats per corner.
     Pairs(&'a [[f32; 2]]),
-    /// Three numbers each.
+    /// Three floats per corner.
     Triples(&'a [[f32; 3]]),
 }
 
-/// Vertices: first those of the positions, each at its position's place, then those that corners add.
+/// Vertices: first one per position, with the same index, then the ones added for corners that differ.
 #[derive(Debug, Default, PartialEq)]
 pub struct Vertices {
-    /// Per vertex: the first corner that has it, [`NONE`] for a position without corners.
+    /// Per vertex: its first corner, [`NONE`] for a position without corners.
     pub first: Vec<u32>,
-    /// The position of each vertex past the positions.
+    /// Per added vertex: its position.
     pub more: Vec<u32>,
     /// Per corner: its vertex.
     pub of_corner: Vec<u32>,
 }
 
 impl Vertices {
-    /// The vertices of corners that refer to `positions` positions; each stream has a value for every corner.
+    /// Computes the vertices of corners that refer to `positions` positions; each stream has a value per corner.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a position out of range, [`ErrorKind::Limit`] where vertices are more than indices can
-    /// name, [`ErrorKind::Memory`], [`ErrorKind::Cancelled`].
+    /// [`ErrorKind::Usage`] for a position out of range, [`ErrorKind::Limit`] for more vertices than 32-bit indices can
+    /// address, [`ErrorKind::Memory`], [`ErrorKind::Cancelled`].
     pub fn from_corners(
         corners: &[u32],
         positions: usize,
@@ -98,7 +98,7 @@ impl VerticesStream<'_> {
         }
     }
 
-    /// The number of parts of a value.
+    /// Returns the number of components per value.
     fn parts(self) -> usize {
         match self {
             VerticesStream::Nothing => 0,
@@ -108,7 +108,7 @@ impl VerticesStream<'_> {
         }
     }
 
-    /// A part of a corner's value as bits; `None` if it equals nothing.
+    /// Returns a component of a corner's value as bits; `None` if it is unequal to everything.
     #[inline]
     fn part(self, corner: usize, part: usize) -> Option<u32> {
         let value = match self {
@@ -117,7 +117,7 @@ impl VerticesStream<'_> {
             VerticesStream::Pairs(values) => values[corner][part],
             VerticesStream::Triples(values) => values[corner][part],
         };
-        // Adding 0 makes minus zero zero.
+        // Adding 0 turns -0 into 0.
         if value.is_nan() { None } else { Some((value + 0.0).to_bits()) }
     }
 }
@@ -131,8 +131,8 @@ struct VerticesJob<'a> {
 }
 
 impl VerticesJob<'_> {
-    /// The first corner at each position: the last that is stored, from the end on. One thread is
-    /// enough: two need atomic maxima.
+    /// Returns the first corner at each position, storing in reverse order so that the first one wins. Single-threaded,
+    /// since more threads would need atomic minima.
     fn firsts(&self) -> Result<Vec<u32>> {
         let mut firsts: Vec<u32> = zeroed(self.positions, "vertices")?;
         firsts.fill(NONE);
@@ -145,8 +145,8 @@ impl VerticesJob<'_> {
         Ok(firsts)
     }
 
-    /// For each corner its position, if it equals the first corner there, and otherwise [`NONE`]; and the number of the
-    /// others in each chunk.
+    /// Returns per corner its position if it equals the first corner there, otherwise [`NONE`]; and the number of
+    /// [`NONE`] per chunk.
     fn compare(&self, firsts: &[u32]) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut of_corner = zeroed(self.corners.len(), "corners")?;
         let mut odd_counts = zeroed(self.corners.len().div_ceil(CHUNK), "corners")?;
@@ -155,6 +155,7 @@ impl VerticesJob<'_> {
             let start = index * CHUNK;
             let [uvs, normals] = self.streams;
             for (offset, (vertex, &position)) in of_corner.iter_mut().zip(chunk).enumerate() {
+                // Prefetches the index of the first corner, and later its values.
                 if let Some(&ahead) = chunk.get(offset + 2 * AHEAD) {
                     prefetch(firsts, ahead as usize);
                 }
@@ -175,7 +176,7 @@ impl VerticesJob<'_> {
         Ok((of_corner, odd_counts))
     }
 
-    /// The corners that differ from the first one at their position.
+    /// Lists the corners that differ from the first one at their position.
     fn list(&self, of_corner: &[u32], odd_counts: &[u32]) -> Result<Vec<u32>> {
         let mut odd = zeroed(odd_counts.iter().map(|&count| count as usize).sum(), "vertices")?;
         let lists = split(&mut odd, odd_counts.iter().map(|&count| count as usize));
@@ -193,7 +194,7 @@ impl VerticesJob<'_> {
         Ok(odd)
     }
 
-    /// The distinct vertices among corners that differ from the first one at their position.
+    /// Deduplicates the corners that differ from the first one at their position.
     fn tell_apart(&self, odd: &[u32]) -> Result<Unique> {
         let mut unique = Unique { first: Vec::new(), of_item: zeroed(odd.len(), "vertices")? };
         self.for_each(unique.of_item.chunks_mut(CHUNK).zip(odd.chunks(CHUNK)), |(places, odd)| {
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(error.diagnostic().message, "corner 1 has position 7, but the mesh has 3 positions");
     }
 
-    /// The same with a map, one corner after the other.
+    /// A naive implementation with a map, one corner at a time.
     fn naive(corners: &[u32], positions: usize, uvs: &[[f32; 2]], normals: &[[f32; 3]]) -> Vertices {
         let mut vertices = Vertices { first: vec![NONE; positions], ..Vertices::default() };
         let mut numbers = HashMap::new();

@@ -1,14 +1,14 @@
-//! One index per corner in place of three: vertices are the distinct combinations of position, uv
-//! and normal that the corners of faces use.
+//! Welding: replaces the three index streams of face corners with a single one. Vertices are the distinct combinations
+//! of position, uv and normal.
 //!
-//! Corners are cut into chunks. Each chunk finds corners like recent ones at once, and sorts the others into shards by
-//! ranges of positions. A shard belongs to one thread at a time: it walks its corners in order, with a short chain of
-//! the (uv, normal) pairs seen at each position, and notes for each corner the first one like it. Counting the first
-//! ones then numbers the vertices in corner order, so the result does not depend on threads. No value is compared, only
-//! indices: equal positions under two indices stay two.
+//! Corners are split into chunks. Each chunk matches corners with recent ones directly, and sorts the others into
+//! shards by ranges of positions. Each shard is processed by one thread, which walks its corners in order, with a short
+//! chain of the (uv, normal) pairs seen at each position, and stores for each corner the first equal one. Counting the
+//! first ones then numbers the vertices in corner order, so the result does not depend on the number of threads. Only
+//! indices are compared, never values: equal positions with two indices stay two.
 //!
-//! The invariant between the steps: an entry of `firsts` is the corner itself, or an earlier corner that is equal. The
-//! earlier one may still lead to the first of all, so that numbering follows at most two links.
+//! Invariant between the steps: an entry of `firsts` is the corner itself, or an earlier equal corner. The latter may
+//! in turn refer to the first of all, so numbering follows at most two links.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, planted};
 use polyhaul_model::{Elements, Mesh, NONE};
@@ -18,47 +18,44 @@ use polyhaul_pipeline::parallel::{for_each_item, try_for_each_item};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Corners of a chunk: as many as 16 bits can tell apart, so that each shard has a good part of them.
+/// Corners per chunk: as many as 16-bit offsets allow, so that each shard receives a good share of them.
 const CHUNK_CORNERS: usize = 1 << 16;
-/// Corners and positions that a shard is meant for: enough shards for many threads, and few enough
-/// that a mesh in random order does not load each cache line once per shard (4 million such corners
-/// took 250 ms in 256 shards, and take 180 ms in 64).
+/// Target number of corners or positions per shard: enough shards for many threads, but few enough that a mesh in
+/// random order does not load each cache line once per shard (4 million such corners take 250 ms in 256 shards, 180 ms
+/// in 64).
 const SHARD_CORNERS: usize = 1 << 16;
 const MAX_SHARDS: usize = 256;
-/// Recent corners that a chunk remembers, by the low bits of their positions: 16 KiB, which
-/// stay in the L1 cache.
+/// Slots for recent corners, by the low bits of their positions: 16 KiB, to stay in the L1 cache.
 const RECENT: usize = 1 << 13;
-/// Pairs at one position that are compared one after another. Those beyond go into a hash map, so
-/// that a position with a million corners takes linear time too.
+/// Longest chain of pairs at one position. Further pairs go into a hash map, so that a position with a million corners
+/// takes linear time, too.
 const CHAIN: usize = 12;
 
-/// What [`weld`] gives: a vertex buffer, as indices into the arrays of the mesh, and an index buffer.
+/// Result of [`weld`]: a vertex buffer, as indices into the arrays of the mesh, and an index buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Welded {
     /// Per vertex: the index of its position.
     pub vertex_positions: Vec<u32>,
-    /// Per vertex: the index of its uv, [`NONE`] for none. Empty where no corner of the mesh has one.
+    /// Per vertex: the index of its uv, [`NONE`] for none. Empty if no corner of the mesh has a uv.
     pub vertex_uvs: Vec<u32>,
-    /// Per vertex: the index of its normal, [`NONE`] for none. Empty where no corner of the mesh has one.
+    /// Per vertex: the index of its normal, [`NONE`] for none. Empty if no corner of the mesh has a normal.
     pub vertex_normals: Vec<u32>,
-    /// Per corner of the faces: its vertex.
+    /// Per face corner: its vertex.
     pub corner_vertices: Vec<u32>,
 }
 
-/// Turns the separate index streams of the faces into a vertex buffer with a single index.
+/// Welds the separate index streams of the faces into a vertex buffer with a single index.
 ///
-/// Vertices are numbered by the first corner that uses them. [`NONE`] as a uv or a normal is a value
-/// like any other.
+/// Vertices are numbered by the first corner that uses them. [`NONE`] as a uv or normal is a value like any other.
 ///
-/// Time is linear in corners and positions, whatever the number of corners at one position. Beyond
-/// the result, memory is needed for 2.1 bytes per corner, and per thread for a shard, a 256th part of
-/// a large mesh: 4 bytes per position and 16 per vertex, 60 for a vertex that is not among the first
-/// 12 at its position.
+/// Time is linear in corners and positions, whatever the number of corners per position. Beyond the result, memory use
+/// is 2.1 bytes per corner and, per thread, one shard, which is 1/256 of a large mesh: 4 bytes per position and 16 per
+/// vertex, 60 for a vertex beyond the first 12 at its position.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] for an index out of range or streams of different lengths,
-/// [`ErrorKind::Memory`], [`ErrorKind::Cancelled`].
+/// [`ErrorKind::Usage`] for an index out of range or streams of different lengths, [`ErrorKind::Memory`],
+/// [`ErrorKind::Cancelled`].
 ///
 /// # Examples
 ///
@@ -97,53 +94,53 @@ pub fn weld(mesh: &Mesh, options: &RunOptions) -> Result<Welded> {
 }
 
 impl Welded {
-    /// How many vertices there are.
+    /// Returns the number of vertices.
     pub fn vertex_count(&self) -> usize {
         self.vertex_positions.len()
     }
 
-    /// The position of each vertex.
+    /// Returns the position of each vertex.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Usage`] where `mesh` is not the mesh that was welded, [`ErrorKind::Memory`].
+    /// [`ErrorKind::Usage`] if `mesh` is not the mesh that was welded, [`ErrorKind::Memory`].
     pub fn positions(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f32; 3]>> {
         gather(options.worker_threads(), &mesh.positions, &self.vertex_positions, [f32::NAN; 3])
     }
 
-    /// The position of each vertex in double precision; empty if the mesh has no such positions.
+    /// Returns the position of each vertex in double precision; empty if the mesh has none.
     ///
     /// # Errors
     ///
-    /// Like [`Welded::positions`].
+    /// See [`Welded::positions`].
     pub fn exact_positions(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f64; 3]>> {
         let numbers = if mesh.is_exact() { &self.vertex_positions[..] } else { &[] };
         gather(options.worker_threads(), &mesh.exact_positions, numbers, [f64::NAN; 3])
     }
 
-    /// The uv of each vertex, `missing` where it has none. Empty where no corner of the mesh has one.
+    /// Returns the uv of each vertex, `missing` for vertices without one. Empty if no corner of the mesh has a uv.
     ///
     /// # Errors
     ///
-    /// Like [`Welded::positions`].
+    /// See [`Welded::positions`].
     pub fn uvs(&self, mesh: &Mesh, missing: [f32; 2], options: &RunOptions) -> Result<Vec<[f32; 2]>> {
         gather(options.worker_threads(), &mesh.uvs, &self.vertex_uvs, missing)
     }
 
-    /// The normal of each vertex, `missing` where it has none. Empty where no corner of the mesh has one.
+    /// Returns the normal of each vertex, `missing` for vertices without one. Empty if no corner has a normal.
     ///
     /// # Errors
     ///
-    /// Like [`Welded::positions`].
+    /// See [`Welded::positions`].
     pub fn normals(&self, mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> Result<Vec<[f32; 3]>> {
         gather(options.worker_threads(), &mesh.normals, &self.vertex_normals, missing)
     }
 
-    /// The colour of each vertex. Empty where the mesh has none.
+    /// Returns the color of each vertex. Empty if the mesh has no colors.
     ///
     /// # Errors
     ///
-    /// Like [`Welded::positions`].
+    /// See [`Welded::positions`].
     pub fn colors(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f32; 4]>> {
         if mesh.colors.is_empty() {
             return Ok(Vec::new());
@@ -152,7 +149,7 @@ impl Welded {
     }
 }
 
-/// The index streams, and how far their indices may go.
+/// The index streams and the lengths of the arrays they refer to.
 struct WeldCorners<'a> {
     counts: [usize; 3],
     positions: &'a [u32],
@@ -172,7 +169,7 @@ impl<'a> WeldCorners<'a> {
         self.positions.len()
     }
 
-    /// The uv and the normal of a corner.
+    /// Returns the uv and normal indices of a corner.
     fn pair(&self, corner: usize) -> (u32, u32) {
         let at = |stream: &[u32]| stream.get(corner).copied().unwrap_or(NONE);
         (at(self.uvs), if planted("weld-normals") { NONE } else { at(self.normals) })
@@ -184,8 +181,8 @@ impl<'a> WeldCorners<'a> {
         let named = streams.into_iter().zip(self.counts).zip(["position", "uv", "normal"]);
         for ((stream, count), what) in named {
             let part = stream.get(chunk.clone()).unwrap_or(&[]);
-            // NONE, where it is allowed, becomes 0 and all others one more, so that one maximum checks all. No branch:
-            // vectorized.
+            // The shift wraps NONE, where it is allowed, to 0 and increments all others, so that one maximum checks
+            // all. Branch-free, to be vectorized.
             let shift = u32::from(what != "position");
             let worst = part.iter().fold(0, |worst, index| index.wrapping_add(shift).max(worst));
             let limit = count + shift as usize;
@@ -199,12 +196,12 @@ impl<'a> WeldCorners<'a> {
     }
 }
 
-/// How the work is cut. The result does not depend on it.
+/// Partition of the work into chunks and shards. It does not affect the result.
 struct WeldCut<'a> {
     threads: usize,
     cancel: &'a Cancel,
     chunk_shift: u32,
-    /// A position's shard is its index shifted right by this.
+    /// Right shift from a position to its shard.
     shard_shift: u32,
     shards: usize,
 }
@@ -236,16 +233,16 @@ impl<'a> WeldCut<'a> {
     }
 }
 
-/// The corners of each chunk that are not like a recent one, sorted by shard and then by corner.
+/// The corners of each chunk without a recent match, sorted by shard, then by corner.
 struct Sorted {
-    /// Offsets within the chunk; at the end of a chunk some are left over.
+    /// Offsets within the chunk; the end of a chunk is unused.
     offsets: Vec<u16>,
-    /// Where in the chunk each shard's corners end: `shards` entries per chunk.
+    /// End of each shard's corners in the chunk: `shards` entries per chunk.
     ends: Vec<u32>,
 }
 
 impl Sorted {
-    /// `firsts` gets, for corners like a recent one, that one.
+    /// Sorts all chunks; sets `firsts` for corners with a recent match.
     fn new(corners: &WeldCorners, cut: &WeldCut, firsts: &mut [u32]) -> Result<Sorted> {
         let count = corners.count();
         let mut offsets = zeroed(count, "sorted corners")?;
@@ -268,7 +265,7 @@ impl Sorted {
         Ok(Sorted { offsets, ends })
     }
 
-    /// The corners of a shard, in order.
+    /// Returns the corners of a shard, in order.
     fn shard(&self, shard: usize, cut: &WeldCut) -> impl Iterator<Item = usize> {
         let ends = self.ends.chunks(cut.shards);
         let chunks = self.offsets.chunks(cut.chunk_corners()).zip(ends).enumerate();
@@ -285,12 +282,11 @@ impl Sorted {
     }
 }
 
-/// Looks for each corner of a chunk among the recent ones, and collects the others in `new`.
+/// Matches each corner of a chunk with recent ones, and collects the others in `new`.
 ///
-/// Three of four corners of a usual mesh are found here: 44 ms in place of 61 for 4 million corners.
+/// Three of four corners of a typical mesh match here: 44 ms instead of 61 ms for 4 million corners.
 fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: &mut [u16], new: &mut Vec<u16>) {
-    // Entries that were never set mean the first corner of the chunk. That does no harm: every recent corner is
-    // compared before it is used.
+    // Unset slots refer to the first corner of the chunk, which is harmless: candidates are compared before use.
     recent.fill(0);
     new.clear();
     for (offset, first) in firsts.iter_mut().enumerate() {
@@ -307,7 +303,7 @@ fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: 
     }
 }
 
-/// A counting sort that keeps the order within a shard.
+/// Sorts by shard with a stable counting sort.
 fn sort_chunk(positions: &[u32], new: &[u16], shard_shift: u32, sorted: &mut [u16], ends: &mut [u32]) {
     let shard = |offset: u16| (positions[usize::from(offset)] >> shard_shift) as usize;
     for &offset in new {
@@ -339,13 +335,13 @@ fn find_first_corners(corners: &WeldCorners, cut: &WeldCut, sorted: &Sorted, fir
     })
 }
 
-/// What was seen at each position of a shard.
+/// The pairs seen at each position of a shard.
 #[derive(Default)]
 struct Shard {
     /// Per position: the newest link of its chain, [`NONE`] for none.
     heads: Vec<u32>,
     links: Vec<Link>,
-    /// What did not fit the chains: the first corner by position and pair.
+    /// Pairs beyond the chains: the first corner by position and pair.
     overflow: HashMap<(u32, u32, u32), u32>,
 }
 
@@ -370,7 +366,7 @@ impl Shard {
         Ok(())
     }
 
-    /// The first corner with this pair at this position.
+    /// Returns the first corner with this pair at this position.
     #[inline]
     fn first(&mut self, position: usize, pair: (u32, u32), corner: u32) -> Result<u32> {
         let head = self.heads[position];
@@ -396,17 +392,17 @@ impl Shard {
     }
 }
 
-/// The number of each first corner among all first corners.
+/// Prefix sums that number the first corners.
 struct WeldNumbers {
-    /// Per corner: the first corners before it in its chunk.
+    /// Per corner: number of first corners before it in its chunk.
     in_chunk: Vec<u16>,
-    /// Per chunk: the first corners before it, and at last all of them.
+    /// Per chunk: number of first corners before it; the last entry is their total.
     chunks: Vec<u32>,
     chunk_shift: u32,
 }
 
 impl WeldNumbers {
-    /// `in_chunk` is room for a number per corner.
+    /// Counts the first corners. `in_chunk` provides memory for one number per corner.
     fn new(firsts: &[u32], mut in_chunk: Vec<u16>, cut: &WeldCut) -> Result<WeldNumbers> {
         let mut chunks = zeroed(firsts.len().div_ceil(cut.chunk_corners()) + 1, "vertex numbers")?;
         let items = firsts.chunks(cut.chunk_corners()).zip(in_chunk.chunks_mut(cut.chunk_corners()));
@@ -432,12 +428,12 @@ impl WeldNumbers {
         Ok(WeldNumbers { in_chunk, chunks, chunk_shift: cut.chunk_shift })
     }
 
-    /// The vertex of a first corner.
+    /// Returns the vertex of a first corner.
     fn vertex_of(&self, corner: usize) -> u32 {
         self.chunks[corner >> self.chunk_shift] + u32::from(self.in_chunk[corner])
     }
 
-    /// Turns first corners into vertices, and collects the indices of each vertex.
+    /// Replaces first corners with vertices, and collects the indices of each vertex.
     fn finish(&self, mut firsts: Vec<u32>, corners: &WeldCorners, cut: &WeldCut) -> Result<Welded> {
         let count = self.chunks.last().map_or(0, |&count| count as usize);
         let stream = |from: &[u32]| zeroed(if from.is_empty() { 0 } else { count }, "vertices");
@@ -460,7 +456,7 @@ impl WeldNumbers {
                     let corner = start + offset;
                     let first = chunk[offset] as usize;
                     chunk[offset] = match first.checked_sub(start) {
-                        // An earlier corner of this chunk has its vertex already.
+                        // An earlier corner of this chunk already has its vertex.
                         Some(first) if first < offset => chunk[first],
                         _ => self.vertex_of(first),
                     };
@@ -482,7 +478,7 @@ impl WeldNumbers {
 mod tests {
     use super::*;
 
-    /// A generator of numbers that looks random enough.
+    /// A pseudorandom number generator.
     fn random(state: &mut u64) -> u64 {
         *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         *state >> 33
@@ -504,7 +500,7 @@ mod tests {
         }
     }
 
-    /// Corners that go up through the positions with some disorder, as in real meshes.
+    /// Corners that ascend through the positions with some disorder, as in real meshes.
     fn disordered(corners: usize, counts: [usize; 3], spread: u64) -> Mesh {
         let mut state = 7;
         let mut stream = |count: usize, none: bool| -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! A mesh with one index per corner: what [`crate::weld`] found, as a mesh.
+//! Converts a mesh to one index per corner: the result of [`crate::weld`] as a mesh.
 
 use crate::domains::index_attributes;
 use crate::weld::{Welded, weld};
@@ -7,10 +7,10 @@ use polyhaul_model::error::Result;
 use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
 use polyhaul_pipeline::options::RunOptions;
 
-/// Returns the mesh with its uvs and normals per vertex: a position is repeated for each different pair of a uv and a
-/// normal at it. Values per corner or face are compared; others are compared by their indices. Vertices are in the
-/// order of the first corners that use them, followed by positions that no face uses. Corners without a uv have (0, 0),
-/// those without a normal (0, 0, 0), if others have one.
+/// Returns the mesh with uvs and normals per vertex: a position is repeated for each distinct pair of uv and normal at
+/// it. Attributes per corner or per face are compared by value, others by index. Vertices are in the order of the first
+/// corners that use them, followed by positions that no face uses. Missing uvs become (0, 0) and missing normals
+/// (0, 0, 0), if other corners have them.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     welded.faces.corner_positions = weld.corner_vertices.into();
     welded.faces.corner_uvs = Vec::new().into();
     welded.faces.corner_normals = Vec::new().into();
-    // Lines have the uvs of their vertices now.
+    // The uvs of lines are now the uvs of their vertices.
     welded.lines.corner_uvs = Vec::new().into();
     let renumber = |indices: &mut [u32]| {
         indices.iter_mut().for_each(|index| *index = vertices.get(*index as usize).copied().unwrap_or(*index));
@@ -78,11 +78,12 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     Ok(welded)
 }
 
-/// Adds the positions that no face uses, and returns the first vertex of each position.
+/// Appends the positions that no face uses, and returns the first vertex of each position.
 fn add_unused(mesh: &Mesh, weld: &mut Welded) -> Result<Vec<u32>> {
     let mut vertices = Vec::new();
     vertices.try_reserve_exact(mesh.positions.len())?;
     vertices.resize(mesh.positions.len(), NONE);
+    // In reverse, so that the first vertex of each position is stored last.
     for (vertex, &position) in weld.vertex_positions.iter().enumerate().rev() {
         vertices[position as usize] = vertex as u32;
     }
@@ -100,7 +101,7 @@ fn add_unused(mesh: &Mesh, weld: &mut Welded) -> Result<Vec<u32>> {
     Ok(vertices)
 }
 
-/// The third coordinate of each vertex's uv, 0 where it has none.
+/// Returns the third coordinate of each vertex's uv, 0 for vertices without a uv.
 fn depths(depths: &[f32], vertex_uvs: &[u32]) -> Result<Vec<f32>> {
     let mut filled = Vec::new();
     if !depths.is_empty() {

@@ -1,7 +1,7 @@
-//! Color descriptions: detects ICC profiles that are sRGB, and keeps the others with the image.
+//! Color profiles: detects ICC profiles equal to sRGB, and keeps others with the image.
 //!
-//! Samples are read as they are stored. A description that is sRGB, or linear light, is part of the model
-//! (`ColorSpace`); any other one stays beside the samples for formats that store it.
+//! Samples are never converted. sRGB and linear light are part of the model (`ColorSpace`); any other profile is kept
+//! next to the samples for formats that can store it.
 
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::FaultPolicy;
@@ -9,29 +9,29 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorProfile, Image};
 use std::sync::Arc;
 
-/// Bytes of the header of a profile, of an entry of its table, and of the start of a tag (ICC.1:2022, 7).
+/// Sizes of the profile header and of an entry of the tag table (ICC.1:2022, 7).
 const HEADER_BYTES: usize = 128;
 const ENTRY_BYTES: usize = 12;
-/// The offset of the color space of the data.
+/// Offset of the data color space.
 const SPACE_AT: usize = 16;
 
-/// The colors of red, green and blue of sRGB under D50 (IEC 61966-2-1, adapted by Bradford's method).
+/// The primaries of sRGB adapted to D50 (IEC 61966-2-1, with Bradford's method).
 const PRIMARIES: [(&[u8; 4], [f64; 3]); 3] =
     [(b"rXYZ", [0.4361, 0.2225, 0.0139]), (b"gXYZ", [0.3851, 0.7169, 0.0971]), (b"bXYZ", [0.1431, 0.0606, 0.7141])];
 
-/// Tolerance of profile values: programs round them differently.
+/// Tolerance for profile values, which programs round differently.
 const TOLERANCE: f64 = 0.003;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
-/// A number with 16 fractional bits.
+/// Reads a fixed-point number with 16 fractional bits (s15Fixed16Number).
 fn fixed(bytes: &[u8], at: usize) -> Option<f64> {
     word(bytes, at).map(|word| f64::from(word.cast_signed()) / 65_536.0)
 }
 
-/// The data of a tag.
+/// Returns the data of a tag.
 fn tag<'a>(profile: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
     let count = word(profile, HEADER_BYTES)? as usize;
     let entries = profile.get(HEADER_BYTES + 4..)?.chunks_exact(ENTRY_BYTES);
@@ -39,17 +39,19 @@ fn tag<'a>(profile: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
     profile.get(word(entry, 4)? as usize..)?.get(..word(entry, 8)? as usize)
 }
 
-/// The light for a sample of half the maximum.
+/// Evaluates a transfer curve at half the maximum.
 fn middle(curve: &[u8]) -> Option<f64> {
     match curve.get(..4)? {
         b"curv" => match word(curve, 8)? as usize {
             0 => Some(0.5),
+            // An empty curve is the identity; a single entry is a gamma with 8 fractional bits.
             1 => Some(0.5_f64.powf(f64::from(word(curve, 12)? >> 16) / 256.0)),
             count => {
                 let value = |index: usize| {
                     let bytes = curve.get(12 + 2 * index..)?.first_chunk()?;
                     Some(f64::from(u16::from_be_bytes(*bytes)) / 65_535.0)
                 };
+                // The mean of two entries if the middle is between them.
                 let last = count - 1;
                 Some((value(last / 2)? + value(last.div_ceil(2))?) / 2.0)
             }
@@ -59,6 +61,7 @@ fn middle(curve: &[u8]) -> Option<f64> {
             let gamma = number(0)?;
             match word(curve, 8)? >> 16 {
                 0 => Some(0.5_f64.powf(gamma)),
+                // For sRGB, 0.5 is above the linear segment of types 3 and 4.
                 1..=4 => Some((number(1)? * 0.5 + number(2)?).max(0.0).powf(gamma)),
                 _ => None,
             }
@@ -67,10 +70,10 @@ fn middle(curve: &[u8]) -> Option<f64> {
     }
 }
 
-/// Whether an ICC profile describes sRGB, or gray with sRGB's transfer function.
+/// Returns whether an ICC profile describes sRGB, or gray with the transfer function of sRGB.
 pub(crate) fn is_srgb(profile: &[u8]) -> bool {
     let is_curve = |name: &[u8; 4]| {
-        // The light of half an sRGB sample.
+        // The linear light of an sRGB sample of 0.5.
         tag(profile, name).and_then(middle).is_some_and(|light| (light - 0.2140).abs() < TOLERANCE)
     };
     match profile.get(SPACE_AT..SPACE_AT + 4) {
@@ -88,12 +91,12 @@ pub(crate) fn is_srgb(profile: &[u8]) -> bool {
     }
 }
 
-/// Whether a profile is for inks, which are not among the samples of an image.
+/// Returns whether a profile describes inks, which decoded images do not store.
 fn is_for_inks(profile: &[u8]) -> bool {
     profile.get(SPACE_AT..SPACE_AT + 4) == Some(b"CMYK")
 }
 
-/// Keeps a description with its image, and warns that samples are not converted.
+/// Keeps a profile with its image, and warns that samples are not converted.
 pub(crate) fn keep(
     image: &mut Image,
     mut profile: ColorProfile,
@@ -105,6 +108,7 @@ pub(crate) fn keep(
     if profile.is_empty() {
         return Ok(());
     }
+    // Inks were converted to RGB, which their profile does not describe.
     let misfit = profile.icc.take_if(|icc| is_for_inks(icc));
     let dropped = if misfit.is_some() { vec!["an ICC profile of inks"] } else { Vec::new() };
     let unused = if faults.target.is_empty() { profile.names() } else { Vec::new() };
@@ -121,7 +125,7 @@ pub(crate) fn keep(
 mod tests {
     use super::*;
 
-    /// A profile with these colors and one curve.
+    /// Builds a profile with these primaries and one curve for all colors.
     fn profile(colors: [[f64; 3]; 3], curve: &[u8]) -> Vec<u8> {
         let mut profile = vec![0; HEADER_BYTES];
         profile[SPACE_AT..SPACE_AT + 4].copy_from_slice(b"RGB ");

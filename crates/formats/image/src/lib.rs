@@ -1,6 +1,6 @@
-//! Formats of images and textures, and operations on images.
+//! Image and texture formats, and operations on images.
 //!
-//! A folder per format. They do not depend on each other, open files or start threads.
+//! One folder per format. Formats do not depend on each other, open files or start threads.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![cfg_attr(

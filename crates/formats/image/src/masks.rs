@@ -1,28 +1,28 @@
-//! Pixels whose channels are bits of a number, located by masks, as in DDS and BMP.
+//! Pixels with channels packed into an integer and located by masks, as in DDS and BMP.
 //!
-//! File headers are read elsewhere.
+//! Does not read file headers.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Encoding, Texel};
 
-/// The channels of a pixel: red, green, blue and alpha. A mask of 0 is a channel that is not stored: colors are then 0,
-/// and alpha is opaque.
+/// The masks of red, green, blue and alpha. A mask of 0 means that the channel is not stored: missing colors are 0, and
+/// missing alpha is opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChannelMasks {
-    /// Bytes of a pixel: 1 to 4, the lowest first.
+    /// Bytes per pixel, 1 to 4, little-endian.
     bytes: usize,
     channels: [ChannelMask; 4],
 }
 
-/// A channel: a number from 0 to `max`, shifted by `shift` bits.
+/// A channel: an integer from 0 to `max`, shifted left by `shift` bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ChannelMask {
     mask: u32,
     shift: u32,
     max: u32,
-    /// The value without a mask, in 8 bits.
+    /// The 8-bit value without a mask.
     missing: u8,
-    /// Every number as 8 bits, if it has no more than that.
+    /// The 8-bit value of each integer, for channels of at most 8 bits.
     table: Option<Box<[u8; 256]>>,
 }
 
@@ -44,6 +44,7 @@ impl ChannelMask {
     fn narrow(&self, pixel: u32) -> u8 {
         let number = (pixel & self.mask) >> self.shift;
         match &self.table {
+            // `& 255` removes the bounds check.
             Some(table) => table[number as usize & 255],
             None if self.mask == 0 => self.missing,
             None => scaled(number, self.max, 255) as u8,
@@ -58,7 +59,7 @@ impl ChannelMask {
     }
 }
 
-/// A number from 0 to `from` as one from 0 to `to`, rounded to the nearest.
+/// Scales an integer from the range 0 to `from` to the range 0 to `to`, rounded to the nearest.
 fn scaled(number: u32, from: u32, to: u32) -> u32 {
     let number = u64::from(number);
     let from = u64::from(from);
@@ -67,7 +68,7 @@ fn scaled(number: u32, from: u32, to: u32) -> u32 {
 }
 
 impl ChannelMasks {
-    /// Pixels of `bytes` bytes, 1 to 4, with masks of red, green, blue and alpha.
+    /// Creates masks of red, green, blue and alpha for pixels of 1 to 4 bytes.
     pub(crate) fn new(bytes: usize, [red, green, blue, alpha]: [u32; 4]) -> ChannelMasks {
         let channels = [
             ChannelMask::new(red, 0),
@@ -78,47 +79,47 @@ impl ChannelMasks {
         ChannelMasks { bytes: bytes.clamp(1, 4), channels }
     }
 
-    /// Bytes of a stored pixel.
+    /// Returns the bytes per pixel.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether alpha is stored.
+    /// Returns whether alpha is stored.
     pub(crate) fn has_alpha(&self) -> bool {
         self.channels[3].mask != 0
     }
 
-    /// An encoding that holds all the information of the pixels: samples of 16 bits if a channel has more than 8.
+    /// Returns the encoding without loss: 16-bit samples if a channel has more than 8 bits, otherwise 8-bit samples.
     pub(crate) fn encoding(&self) -> Encoding {
         Encoding::Plain { channels: 4, texel: if self.is_wide() { Texel::U16 } else { Texel::U8 } }
     }
 
-    /// The pixel that is stored in `bytes`.
+    /// Reads a pixel as an integer.
     #[inline]
     fn pixel(bytes: &[u8]) -> u32 {
         bytes.iter().rev().fold(0, |pixel, byte| pixel << 8 | u32::from(*byte))
     }
 
-    /// Red, green, blue and alpha of a stored pixel, in 8 bits.
+    /// Decodes a pixel to 8-bit red, green, blue and alpha.
     #[inline]
     pub(crate) fn narrow(&self, bytes: &[u8]) -> [u8; 4] {
         let pixel = ChannelMasks::pixel(bytes);
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].narrow(pixel))
     }
 
-    /// Whether a channel has more than 8 bits.
+    /// Returns whether a channel has more than 8 bits.
     pub(crate) fn is_wide(&self) -> bool {
         self.channels.iter().any(|channel| channel.max > 255)
     }
 
-    /// Red, green, blue and alpha of a stored pixel, in 16 bits.
+    /// Decodes a pixel to 16-bit red, green, blue and alpha.
     #[inline]
     pub(crate) fn wide(&self, bytes: &[u8]) -> [u16; 4] {
         let pixel = ChannelMasks::pixel(bytes);
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].wide(pixel))
     }
 
-    /// Converts stored pixels to [`ChannelMasks::encoding`].
+    /// Decodes pixels to [`ChannelMasks::encoding`].
     pub(crate) fn expand(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let encoding = self.encoding();
         let pixels = stored.chunks_exact(self.bytes);

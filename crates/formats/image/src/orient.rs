@@ -1,4 +1,4 @@
-//! Pictures that are stored rotated or mirrored: the orientation in EXIF data (CIPA DC-008, tag 274) and in KTX 2.
+//! Orientation of images stored rotated or mirrored: the EXIF tag (CIPA DC-008, tag 274) and KTX 2.
 
 use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_model::limits::FaultPolicy;
@@ -7,20 +7,20 @@ use polyhaul_model::{Image, Samples};
 use polyhaul_pipeline::arrays::zeroed;
 use std::sync::Arc;
 
-/// How a stored picture becomes the one to show: rows and columns are exchanged first, then mirrored.
+/// Transform from a stored image to the displayed one: transposed first, then mirrored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Orientation {
     /// Whether rows become columns.
     pub(crate) is_transposed: bool,
-    /// Whether the picture is mirrored from left to right, and from top to bottom.
+    /// Whether to mirror horizontally, and vertically.
     pub(crate) is_mirrored: bool,
     pub(crate) is_flipped: bool,
 }
 
 impl Orientation {
-    /// The orientation with a number of EXIF, 1 to 8; any other number means that the picture is stored as it is.
+    /// Returns the orientation for an EXIF value, 1 to 8; the identity for any other value.
     pub(crate) fn from_number(number: u16) -> Orientation {
-        // The side at which the first row is, and the one at which the first column is.
+        // EXIF defines the values by the sides at which the first row and the first column are displayed.
         let (is_transposed, is_mirrored, is_flipped) = match number {
             2 => (false, true, false),
             3 => (false, true, true),
@@ -38,14 +38,14 @@ impl Orientation {
         self == Orientation::default()
     }
 
-    /// Maps a pixel of the shown picture to its position in the stored one.
+    /// Maps a pixel of the displayed image to its position in the stored one.
     fn stored(self, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> [usize; 2] {
         let x = if self.is_mirrored { width - 1 - x } else { x };
         let y = if self.is_flipped { height - 1 - y } else { y };
         if self.is_transposed { [y, x] } else { [x, y] }
     }
 
-    /// Turns an image.
+    /// Applies the orientation to an image.
     pub(crate) fn apply(self, image: &mut Image) -> Result<()> {
         if self.is_plain() {
             return Ok(());
@@ -62,7 +62,7 @@ impl Orientation {
         Ok(())
     }
 
-    /// The elements of a picture with `count` for each pixel, in the order of the shown one.
+    /// Reorders elements, `count` per pixel, from stored to displayed order.
     pub(crate) fn turned<T: Copy + polyhaul_pipeline::arrays::Zero>(
         self,
         samples: &[T],
@@ -85,7 +85,7 @@ impl Orientation {
     }
 }
 
-/// The number of the orientation in EXIF data, which start with the byte order; 1 if there is none.
+/// Returns the orientation in EXIF data, which starts with the byte order mark; 1 if there is none.
 pub(crate) fn of_exif(data: &[u8]) -> u16 {
     find(data).unwrap_or(1)
 }
@@ -106,13 +106,14 @@ fn find(data: &[u8]) -> Option<u16> {
         let bytes = *data.get(at..)?.first_chunk()?;
         Some(if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     };
+    // An IFD has a count (2) and entries of 12 bytes: tag (2), type (2), count (4), value (4).
     let start = word(4)? as usize;
     let count = usize::from(short(start)?);
     let entry = (0..count).map(|index| start + 2 + 12 * index).find(|at| short(*at) == Some(ORIENTATION))?;
     if short(entry + 2)? == SHORT { short(entry + 8) } else { None }
 }
 
-/// Applies the orientation of an image if requested; otherwise warns.
+/// Applies the orientation of an image if requested; otherwise warns if it is not the identity.
 pub(crate) fn settle(
     image: &mut Image,
     number: u16,
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
     use polyhaul_model::Channels;
 
-    /// Each orientation of a picture of 3 x 2 pixels, as the tables of EXIF describe it.
+    /// All orientations of an image of 3 x 2 pixels, as listed in the EXIF specification.
     #[test]
     fn each_orientation_by_hand() {
         let expected: [(u16, [usize; 2], [u8; 6]); 8] = [

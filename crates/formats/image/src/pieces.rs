@@ -1,7 +1,7 @@
-//! Pieces of a file whose offsets and sizes are known in advance, such as the images of a texture.
+//! Reads and writes parts of a file with known offsets and sizes, such as the images of a texture.
 //!
-//! `Pieces` reads them in file order, without trusting their sizes when allocating; [`write`] writes separate slices as
-//! one. Neither depends on their content.
+//! `Pieces` reads them in file order, without trusting their sizes when allocating; [`write`] concatenates slices.
+//! Neither depends on their content.
 
 use polyhaul_model::error::{Error, Result, fault};
 use polyhaul_pipeline::bytes::Bytes;
@@ -11,12 +11,12 @@ use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many bytes are read at a time: between reads memory is allocated and cancellation is checked.
+/// Bytes per read: memory is allocated and cancellation checked in between.
 const STEP_BYTES: usize = 1 << 20;
-/// Approximate bytes of a page that is written.
+/// Approximate size of an output page in bytes.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// The bytes of a file, read from start to end.
+/// A file read from start to end.
 pub(crate) struct Pieces<'a> {
     bytes: Bytes<'a>,
     pub(crate) file: Arc<str>,
@@ -24,23 +24,23 @@ pub(crate) struct Pieces<'a> {
     at: u64,
     options: &'a ParseOptions,
     reported: u64,
-    /// A byte that was read ahead.
+    /// A byte read ahead by [`Pieces::is_at_end`].
     next: Option<u8>,
 }
 
 impl<'a> Pieces<'a> {
-    /// The bytes of a source from which nothing was read.
+    /// Starts at the beginning of a source.
     pub(crate) fn new(bytes: Bytes<'a>, options: &'a ParseOptions) -> Pieces<'a> {
         let file = bytes.name().into();
         Pieces { bytes, file, at: 0, options, reported: 0, next: None }
     }
 
-    /// The current offset.
+    /// Returns the current offset.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The bytes, for callers that continue reading on their own and then report their position: [`Pieces::moved_to`].
+    /// Returns the source, for callers that read on themselves and then call [`Pieces::moved_to`].
     pub(crate) fn bytes(&self) -> &Bytes<'a> {
         &self.bytes
     }
@@ -50,22 +50,22 @@ impl<'a> Pieces<'a> {
         self.at = at;
     }
 
-    /// How many bytes certainly exist; 0 if unknown.
+    /// Returns the number of bytes that certainly exist; 0 if unknown.
     pub(crate) fn backed(&self) -> u64 {
         self.bytes.len().filter(|_| self.is_backed()).unwrap_or(0)
     }
 
-    /// Fails if the caller cancelled.
+    /// Fails if the job was cancelled.
     pub(crate) fn check_cancel(&self) -> Result<()> {
         self.options.run.cancel.check()
     }
 
-    /// Whether the source's size is certain rather than a claim of compressed data.
+    /// Returns whether the size of the source is certain rather than declared by compressed data.
     pub(crate) fn is_backed(&self) -> bool {
         self.bytes.is_backed()
     }
 
-    /// Fills a part of a header; `what` names it in errors.
+    /// Reads a fixed-size part of a header; `what` names it in errors.
     pub(crate) fn head<const SIZE: usize>(&mut self, what: &str) -> Result<[u8; SIZE]> {
         let mut head = [0; SIZE];
         if self.read(&mut head)? < SIZE {
@@ -74,7 +74,7 @@ impl<'a> Pieces<'a> {
         Ok(head)
     }
 
-    /// Skips to `offset`, which lies ahead.
+    /// Skips to `offset`, which must not be behind.
     pub(crate) fn skip_to(&mut self, offset: u64) -> Result<()> {
         let mut scratch = [0; 4096];
         while self.bytes.in_order() && self.at < offset {
@@ -84,7 +84,7 @@ impl<'a> Pieces<'a> {
                 return Ok(());
             }
         }
-        // There is nothing after the end: searching there finds that the file ended.
+        // Seeking past the end stops at the end, where the next read fails.
         self.at = self.at.max(offset.min(self.bytes.len().unwrap_or(offset)));
         Ok(())
     }
@@ -95,7 +95,7 @@ impl<'a> Pieces<'a> {
         if self.at < offset { Err(self.cut(self.at, what)) } else { Ok(()) }
     }
 
-    /// An error if it is known that fewer than `count` bytes are left; `what` names them.
+    /// Fails if fewer than `count` bytes are known to be left; `what` names them.
     pub(crate) fn check_left(&self, count: u64, what: &str) -> Result<()> {
         match self.bytes.len() {
             Some(len) if len.saturating_sub(self.at) < count => Err(self.cut(len.max(self.at), what)),
@@ -103,9 +103,10 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Appends the next `count` bytes; `what` names them in errors.
+    /// Appends the next `count` bytes to `to`; `what` names them in errors.
     pub(crate) fn append(&mut self, count: usize, to: &mut Vec<u8>, what: &str) -> Result<()> {
         let end = to.len().checked_add(count).ok_or_else(|| Error::memory(what))?;
+        // A certain size allows a single allocation; otherwise memory grows with the bytes read.
         if self.is_backed() {
             self.check_left(count as u64, what)?;
             to.try_reserve_exact(count).map_err(|_| Error::memory(what))?;
@@ -124,14 +125,14 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// The next `count` bytes; `what` names them in errors.
+    /// Reads the next `count` bytes; `what` names them in errors.
     pub(crate) fn take(&mut self, count: usize, what: &str) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.append(count, &mut bytes, what)?;
         Ok(bytes)
     }
 
-    /// Reads a stream to its end, since damage of compressed data is found only there.
+    /// Reads a stream to its end, since damage of compressed data is detected only there.
     pub(crate) fn finish(mut self) -> Result<()> {
         if self.bytes.in_order() {
             self.skip_to(u64::MAX)?;
@@ -139,7 +140,7 @@ impl<'a> Pieces<'a> {
         self.bytes.check_end(Extent::Whole, &self.options.run.cancel)
     }
 
-    /// Whether nothing is left. Otherwise a byte is read, which the next read returns again.
+    /// Returns whether the file ends here. Otherwise a byte is read ahead, which the next read returns.
     pub(crate) fn is_at_end(&mut self) -> Result<bool> {
         if self.next.is_none() {
             let mut byte = [0];
@@ -178,7 +179,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Writes the concatenation of pieces, in pages of about the same size.
+/// Writes concatenated pieces, in pages of equal size.
 pub(crate) fn write(pieces: Vec<&[u8]>, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let mut ends = Vec::new();
     ends.try_reserve_exact(pieces.len()).map_err(|_| Error::memory("a page"))?;
@@ -194,12 +195,12 @@ pub(crate) fn write(pieces: Vec<&[u8]>, options: &RunOptions, writing: &mut Writ
 
 struct PiecesJoined<'a> {
     pieces: Vec<&'a [u8]>,
-    /// The end of each piece in their concatenation.
+    /// The end of each piece in the concatenation.
     ends: Vec<u64>,
     page_bytes: usize,
 }
 
-/// A page: a part of one piece, or a copy if it spans several.
+/// A page: part of one piece, or a copy if it spans several.
 #[derive(Default)]
 struct PiecesPage {
     piece: usize,
@@ -208,7 +209,7 @@ struct PiecesPage {
 }
 
 impl PiecesJoined<'_> {
-    /// The part of a piece that starts at `at` of their concatenation, of at most `max_bytes` bytes.
+    /// Returns the part of a piece that starts at `at` in the concatenation, at most `max_bytes` long.
     fn part(&self, at: u64, max_bytes: usize) -> Option<(usize, Range<usize>)> {
         let piece = self.ends.partition_point(|end| *end <= at);
         let bytes = self.pieces.get(piece)?;
@@ -230,6 +231,7 @@ impl Pages for PiecesJoined<'_> {
         let mut at = number.saturating_mul(self.page_bytes as u64);
         let Some((piece, part)) = self.part(at, self.page_bytes) else { return Ok(false) };
         let is_last = self.ends.last() == self.ends.get(piece);
+        // The page spans several pieces, so they are joined in a copy.
         if part.len() < self.page_bytes && !is_last {
             page.copy.try_reserve_exact(self.page_bytes).map_err(|_| Error::memory("a page"))?;
             while let Some((piece, part)) = self.part(at, self.page_bytes - page.copy.len())

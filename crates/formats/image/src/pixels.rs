@@ -1,30 +1,30 @@
-//! Stored pixels to pixels of the model: other orders of channels, fewer bits.
+//! Converts stored pixels with other channel orders or fewer bits to pixels of the model.
 //!
-//! One row, or any run of pixels, at a time. File headers and the order of rows are in the folders of the formats.
+//! Works on rows or any other runs of pixels. The format modules handle file headers and the order of rows.
 
 use polyhaul_model::Channels;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
-/// A stored pixel, each channel of which becomes a byte.
+/// A stored pixel layout that converts to 8-bit channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PixelsStored {
-    /// A byte of brightness.
+    /// 8-bit gray.
     Gray8,
-    /// A byte of brightness, a byte of alpha.
+    /// 8-bit gray and alpha.
     GrayAlpha8,
     /// Blue, green, red.
     Bgr8,
     /// Blue, green, red, alpha.
     Bgra8,
-    /// 16 bits, low byte first: five each for blue, green and red, and an unused one.
+    /// 16 bits, little-endian: five bits each for blue, green and red, lowest first, and an unused bit.
     Bgr5,
-    /// Like `Bgr5`, with alpha as the last bit.
+    /// Like `Bgr5`, with alpha in the highest bit.
     Bgr5A1,
 }
 
 impl PixelsStored {
-    /// Bytes of a stored pixel.
+    /// Returns the bytes per stored pixel.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             PixelsStored::Gray8 => 1,
@@ -34,7 +34,7 @@ impl PixelsStored {
         }
     }
 
-    /// The channels of the pixel in the model.
+    /// Returns the channels after conversion.
     pub(crate) const fn channels(self) -> Channels {
         match self {
             PixelsStored::Gray8 => Channels::Gray,
@@ -44,7 +44,7 @@ impl PixelsStored {
         }
     }
 
-    /// Converts stored pixels to pixels of bytes: as many as both slices hold. All levels give the same result.
+    /// Converts as many pixels as both slices hold. The result is the same for every level.
     pub(crate) fn expand(self, level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
         match self {
             PixelsStored::Gray8 | PixelsStored::GrayAlpha8 => each(from, to, |byte: [u8; 1]| byte),
@@ -53,6 +53,7 @@ impl PixelsStored {
             PixelsStored::Bgr5 => each(from, to, five_bits),
             PixelsStored::Bgr5A1 => each(from, to, |pixel| {
                 let [r, g, b] = five_bits(pixel);
+                // Negation turns 0 and 1 into 0 and 255.
                 let alpha = pixel[1] >> 7;
                 [r, g, b, alpha.wrapping_neg()]
             }),
@@ -60,7 +61,7 @@ impl PixelsStored {
     }
 }
 
-/// Appends pixels of bytes in file order, for files that store blue first; `to` has room for them.
+/// Appends pixels in BGR order for files that store blue first; `to` must have enough capacity.
 pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
     let stored = match channels {
         Channels::Gray => PixelsStored::Gray8,
@@ -69,14 +70,14 @@ pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
         Channels::Rgba => PixelsStored::Bgra8,
     };
     let count = from.len().min(to.capacity() - to.len());
-    // Swapping the channels is its own inverse.
+    // Swapping channels is its own inverse.
     stored.expand(Level::best(), &from[..count], &mut to.spare_capacity_mut()[..count]);
-    // SAFETY: the capacity has room for `count` more bytes, and `expand` wrote all whole pixels of these: stored pixels
-    // and the model's have the same size for these four.
+    // SAFETY: the capacity has room for `count` more bytes, and `expand` wrote all whole pixels of these: for these
+    // four layouts, stored pixels have the same size as the model's.
     unsafe { to.set_len(to.len() + count / stored.bytes() * stored.bytes()) };
 }
 
-/// Pixels one by one.
+/// Converts pixels one by one.
 #[inline]
 fn each<const FROM: usize, const TO: usize>(
     from: &[u8],
@@ -90,16 +91,16 @@ fn each<const FROM: usize, const TO: usize>(
     }
 }
 
-/// Five bits become eight, rounded to the nearest: 31 becomes 255.
+/// Expands three 5-bit channels to 8 bits, rounded to the nearest.
 fn five_bits([low, high]: [u8; 2]) -> [u8; 3] {
     let pixel = u16::from_le_bytes([low, high]);
     [10, 5, 0].map(|shift| {
-        // 527 / 64 is a little more than 255 / 31, and close enough for all 32.
+        // 527 / 64 is slightly more than 255 / 31, and exact after rounding for all 32 values.
         (((pixel >> shift & 31) * 527 + 23) >> 6) as u8
     })
 }
 
-/// Blue, green, red to red, green, blue.
+/// Swaps BGR to RGB.
 fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
     #[cfg(target_arch = "x86_64")]
     let converted = crate::pixels_x86::swap_three(level, from, to);
@@ -117,7 +118,7 @@ mod tests {
     fn expanded(stored: PixelsStored, level: Level, from: &[u8]) -> Vec<u8> {
         let mut to = vec![MaybeUninit::new(0xAA); from.len() / stored.bytes() * stored.channels().count()];
         stored.expand(level, from, &mut to);
-        // SAFETY: all elements were initialized when the vector was made.
+        // SAFETY: all elements were initialized by the constructor of the vector.
         to.iter().map(|byte| unsafe { byte.assume_init() }).collect()
     }
 
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(expanded(PixelsStored::Bgra8, level, &[1, 2, 3, 4]), [3, 2, 1, 4]);
         assert_eq!(expanded(PixelsStored::Gray8, level, &[9, 8]), [9, 8]);
         assert_eq!(expanded(PixelsStored::GrayAlpha8, level, &[9, 8]), [9, 8]);
-        // Red 31, green 1, blue 16, and the bit of alpha set.
+        // Red 31, green 1, blue 16, and the alpha bit set.
         let pixel = (0x8000_u16 | 31 << 10 | 1 << 5 | 16).to_le_bytes();
         assert_eq!(expanded(PixelsStored::Bgr5, level, &pixel), [255, 8, 132]);
         assert_eq!(expanded(PixelsStored::Bgr5A1, level, &pixel), [255, 8, 132, 255]);

@@ -1,4 +1,4 @@
-//! Reverses the order of three bytes, for many pixels at once. The portable loop converts the last few of a row.
+//! Swaps BGR to RGB with SIMD instructions. The portable loop converts the last pixels of a row.
 
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
@@ -8,25 +8,24 @@ use std::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-/// How far ahead memory that will be written is prefetched: fresh pages have left the nearest caches after the system
-/// has cleared them.
+/// Prefetch distance for writes, in bytes: pages zeroed by the kernel have already left the nearest caches.
 const AHEAD: usize = 1024;
 
-/// Converts whole pixels and returns the number of their bytes: all but the last few of both slices.
+/// Converts all pixels except the last few; returns the number of converted bytes.
 pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let count = from.len().min(to.len());
     let from = &from[..count];
     let to = &mut to[..count];
     match level.min(Level::best()) {
         Level::Portable | Level::Vector => 0,
-        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; both slices were cut to `count`.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; both slices have `count` elements.
         Level::Avx2 => unsafe { swap_avx2(from, to) },
-        // SAFETY: `Level::best()` bounds the level, and AVX-512 here includes VBMI; both slices were cut to `count`.
+        // SAFETY: `Level::best()` bounds the level, and AVX-512 here includes VBMI; both slices have `count` elements.
         Level::Avx512 => unsafe { swap_avx512(from, to) },
     }
 }
 
-/// Eight pixels a step.
+/// Converts 8 pixels per step.
 ///
 /// # Safety
 /// The CPU has AVX2, and `to` is at least as long as `from`.
@@ -37,9 +36,9 @@ unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
         2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1, 2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1,
     );
     let mut converted = 0;
-    // The last four bytes of each half are overwritten by the next.
+    // The last four bytes of each store are overwritten by the next one.
     while converted + 28 <= from.len() {
-        // SAFETY: `converted + 28 <= from.len()`, and `to` is as long: the loads and the stores take 16 bytes at
+        // SAFETY: `converted + 28 <= from.len()`, and `to` has that length: loads and stores access 16 bytes at
         // `converted` and at `converted + 12`.
         unsafe {
             let low = from.as_ptr().add(converted);
@@ -55,7 +54,7 @@ unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     converted
 }
 
-/// 21 pixels a step.
+/// Converts 21 pixels per step.
 ///
 /// # Safety
 /// The CPU has AVX-512 F and VBMI, and `to` is at least as long as `from`.
@@ -68,10 +67,10 @@ unsafe fn swap_avx512(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     // SAFETY: `order` is an array of 64 bytes, as many as the load reads.
     let order: __m512i = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
     let mut converted = 0;
-    // The last byte is overwritten by the next step.
+    // The last byte of each store is overwritten by the next step.
     while converted + 64 <= from.len() {
-        // SAFETY: `converted + 64 <= from.len()`, and `to` is as long: load and store take 64 bytes at `converted`. A
-        // prefetch never faults, and `wrapping_add` may leave the slice.
+        // SAFETY: `converted + 64 <= from.len()`, and `to` has that length: load and store access 64 bytes at
+        // `converted`. A prefetch never faults, and `wrapping_add` may leave the slice.
         unsafe {
             let turned = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(from.as_ptr().add(converted).cast()));
             let target = to.as_mut_ptr().add(converted);

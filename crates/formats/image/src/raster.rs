@@ -1,43 +1,42 @@
-//! The samples of an image while it is read: rows in file order, which may be bottom-up.
+//! The samples of an image while it is read, in file order, which may be bottom-up.
 //!
-//! If the file is large enough to hold the rows that it claims, they are written directly to their final positions.
-//! Otherwise memory grows as rows arrive, and they are flipped at the end if necessary. Pixel formats are converted
-//! elsewhere.
+//! If the file is large enough for the rows that it claims, they are written directly to their final positions.
+//! Otherwise memory grows as rows arrive, and bottom-up rows are flipped at the end. Does not convert pixels.
 
 use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_pipeline::column::Column;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// An image of up to this many bytes, plus this many times the bytes of its file, is allocated at once.
+/// Images up to this size, plus a multiple of the file size, are allocated at once.
 const BELIEVED_BYTES: u64 = 64 << 20;
 const BELIEVED_RATIO: u64 = 4;
 
-/// Whether a file of `backed` bytes may produce an image of this size.
+/// Returns whether an image of this size is plausible for a file of `backed` bytes.
 pub(crate) fn is_believed(bytes: u64, backed: u64) -> bool {
     planted("image-claimed") || bytes <= BELIEVED_BYTES.saturating_add(backed.saturating_mul(BELIEVED_RATIO))
 }
 
-/// An image that is being read.
+/// An image while it is read.
 pub(crate) struct Raster<T> {
     samples: Column<T>,
-    /// Samples of a row.
+    /// Samples per row.
     row: usize,
     height: usize,
-    /// Whether the first row of the file is the bottom one.
+    /// Whether the bottom row is first in the file.
     is_upward: bool,
-    /// Whether all rows were allocated at once, so that each is written at its final position.
+    /// Whether all rows were allocated at once, so that each is written to its final position.
     is_placed: bool,
 }
 
 impl<T: Copy + Send> Raster<T> {
-    /// Room for `height` rows of `row` samples from a file of `backed` bytes, or 0 if unknown.
+    /// Creates an image with `height` rows of `row` samples, for a file of `backed` bytes, or 0 if unknown.
     pub(crate) fn new(row: usize, height: usize, is_upward: bool, backed: u64) -> Result<Raster<T>> {
         let bytes = (row as u64).saturating_mul(height as u64).saturating_mul(size_of::<T>() as u64);
         Ok(Raster { is_upward, ..Raster::placed(row, height, is_believed(bytes, backed))? })
     }
 
-    /// Room for `height` rows of `row` samples from the top, allocated in one piece if `is_placed`.
+    /// Creates a top-down image with `height` rows of `row` samples, allocated at once if `is_placed`.
     pub(crate) fn placed(row: usize, height: usize, is_placed: bool) -> Result<Raster<T>> {
         let total = row.checked_mul(height).ok_or_else(|| Error::memory("an image"))?;
         let samples = Column::new("an image");
@@ -47,26 +46,27 @@ impl<T: Copy + Send> Raster<T> {
         Ok(Raster { samples, row, height, is_upward: false, is_placed })
     }
 
-    /// Rows of the image.
+    /// Returns the number of rows.
     pub(crate) fn height(&self) -> usize {
         self.height
     }
 
-    /// Makes room for the first `count` rows, all of which the file has.
+    /// Allocates the first `count` rows, which the file must have.
     pub(crate) fn reserve(&self, count: usize) -> Result<()> {
         if self.is_placed { Ok(()) } else { self.samples.reserve(self.row * count.min(self.height)) }
     }
 
-    /// Calls `fill` with the samples of row `number` of the file, which must be reserved. It fills all of them.
+    /// Calls `fill` with the samples of row `number` in file order, all of which it must write. The row must be
+    /// reserved.
     ///
     /// # Safety
     /// No other thread uses row `number` while this runs.
     pub(crate) unsafe fn row(&self, number: usize, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
-        // SAFETY: a part that is the whole row: `part` has this function's condition.
+        // SAFETY: the part is the whole row, so the caller upholds the condition of `part`.
         unsafe { self.part(number, 0..self.row, fill) }
     }
 
-    /// Like [`Raster::row`], for the samples `part` of it only; `part` is within the row.
+    /// Same as [`Raster::row`], for the samples `part` within the row.
     ///
     /// # Safety
     /// No other thread uses `part` of row `number` while this runs.
@@ -78,24 +78,26 @@ impl<T: Copy + Send> Raster<T> {
     ) -> Result<()> {
         let place = if self.is_placed && self.is_upward { self.height - 1 - number } else { number };
         let start = place * self.row;
-        // SAFETY: different rows have different positions, and `part` of this row is the caller's alone, this
-        // function's condition. `Column::write` checks the end of the range against the capacity.
+        // SAFETY: different rows have different positions, and by this function's condition, only the caller uses
+        // `part` of this row. `Column::write` checks the end of the range against the capacity.
         unsafe { self.samples.write(start + part.start..start + part.end, fill) }
     }
 
-    /// The samples, from the top left. `mirrored` is the number of samples per pixel if rows start at the right.
+    /// Returns the samples, starting at the top left. `mirrored` is the number of samples per pixel if rows are stored
+    /// from right to left.
     ///
     /// # Safety
-    /// All `height` rows were filled as a whole.
+    /// All `height` rows must have been filled completely.
     pub(crate) unsafe fn finish(self, mirrored: Option<usize>) -> Vec<T> {
         let Raster { samples, row, height, is_upward, is_placed } = self;
-        // SAFETY: all `row * height` samples were written, this function's condition.
+        // SAFETY: all `row * height` samples were written, by this function's condition.
         let mut samples = unsafe { samples.finish(row * height) };
         if is_upward && !is_placed && !planted("image-upward") {
             reverse_rows(&mut samples, row);
         }
         if let Some(size) = mirrored.filter(|_| row > 0) {
             samples.chunks_exact_mut(row).for_each(|row| {
+                // Reversing the row also reverses the samples of each pixel, which are then restored.
                 row.reverse();
                 row.chunks_exact_mut(size).for_each(<[T]>::reverse);
             });
@@ -104,7 +106,7 @@ impl<T: Copy + Send> Raster<T> {
     }
 }
 
-/// The samples of page `number`, where all pages except the last have `page` samples; empty after that.
+/// Returns the samples of page `number`, where all pages except the last have `page` samples; empty past the end.
 pub(crate) fn page_of(number: u64, page: usize, total: usize) -> Range<usize> {
     let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page).min(total);
     start..total.min(start.saturating_add(page))
@@ -129,7 +131,7 @@ mod tests {
         let raster = Raster { is_placed, ..raster };
         for number in 0..3 {
             raster.reserve(number + 1).unwrap();
-            // SAFETY: there is one thread.
+            // SAFETY: there is only one thread.
             unsafe {
                 raster.row(number, |row| {
                     row.iter_mut().zip(0..).for_each(|(to, x)| *to = MaybeUninit::new(10 * number as u8 + x));
@@ -137,7 +139,7 @@ mod tests {
             }
             .unwrap();
         }
-        // SAFETY: three rows were filled.
+        // SAFETY: all three rows were filled.
         unsafe { raster.finish(mirrored) }
     }
 

@@ -1,6 +1,6 @@
-//! Consecutive rows of equal size in a file: read by offset and converted in parallel.
+//! Reads consecutive rows of equal size by offset and converts them in parallel.
 //!
-//! The format converts a row; `raster` decides where rows go.
+//! The format converts a row; `raster` determines its position.
 
 use crate::raster::Raster;
 use polyhaul_model::error::{Error, Result};
@@ -12,11 +12,10 @@ use polyhaul_pipeline::run::{Crew, run};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Approximate bytes that are read at a time: this much stays in the nearest caches.
+/// Approximate bytes per read: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Converts the bytes of a row, without padding, which start at an offset of the file, to its samples. It fills all of
-/// them.
+/// Converts the bytes of a row, without padding, and their offset in the file to samples. Must write all of them.
 pub(crate) trait RowsTurn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
 
 impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> RowsTurn<T> for F {}
@@ -24,23 +23,23 @@ impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> RowsTurn<
 /// The rows of a file.
 pub(crate) struct ImageRows<'a> {
     pub(crate) bytes: &'a Bytes<'a>,
-    /// The offset of the first row.
+    /// Offset of the first row.
     pub(crate) body: u64,
-    /// Bytes of a row, its padding included.
+    /// Bytes per row, including padding.
     pub(crate) stride: usize,
-    /// Bytes of a row without padding, which the last row may lack.
+    /// Bytes per row without padding, which the last row may lack.
     pub(crate) used: usize,
-    /// The error if the file ends before its rows do.
+    /// Creates the error for a file that ends before its rows, at an offset.
     pub(crate) cut: &'a (dyn Fn(u64) -> Error + Sync),
 }
 
 impl ImageRows<'_> {
-    /// The end of the last row without its padding.
+    /// Returns the end of the last row without its padding.
     pub(crate) fn end(&self, height: usize) -> u64 {
         self.body + self.stride as u64 * height.saturating_sub(1) as u64 + self.used as u64
     }
 
-    /// Reads all rows; returns how many threads worked.
+    /// Reads all rows; returns the number of threads used.
     pub(crate) fn read<T: Copy + Send>(
         &self,
         raster: &Raster<T>,
@@ -59,7 +58,7 @@ impl ImageRows<'_> {
     }
 }
 
-/// Some rows at a time.
+/// Reads rows in chunks.
 struct RowsJob<'a, T, F> {
     rows: &'a ImageRows<'a>,
     raster: &'a Raster<T>,
@@ -76,7 +75,7 @@ struct ImageRowsSlot {
 
 impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
     type Slot = ImageRowsSlot;
-    /// Bytes of the rows so far.
+    /// Number of bytes read so far.
     type State = u64;
     const PHASE: Phase = Phase::Decode;
 
@@ -97,7 +96,7 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
         slot.rows = first..height.min(first + self.chunk_rows);
         let ImageRows { bytes, stride, used, .. } = *self.rows;
         bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
-        // Only rows that the file has get memory. Rows of previous chunks are reserved by these.
+        // Allocates only rows that exist in the file. This includes the rows of previous chunks.
         let whole = (slot.bytes.len() + stride - used) / stride.max(1);
         if whole > 0 {
             self.raster.reserve(slot.rows.end.min(first + whole))?;
@@ -114,7 +113,7 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
                 return Err((self.rows.cut)(self.rows.place(slot.rows.start) + slot.bytes.len() as u64));
             };
             let mut result = Ok(());
-            // SAFETY: a row is in one chunk (`take` cuts them by number), and a chunk is parsed by one thread.
+            // SAFETY: each row is in one chunk (`take` splits them by number), and a chunk is parsed by one thread.
             unsafe {
                 self.raster.row(number, |to| result = (self.turn)(self.rows.place(number), from, to))?;
             }

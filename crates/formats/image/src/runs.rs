@@ -1,34 +1,35 @@
-//! Packets of runs and of literals, as in many formats: a byte gives the number of items that follow, or how often the
-//! next item is repeated.
+//! Unpacks packets of runs and literals, as in many formats: a byte holds the number of literal items that follow, or
+//! the repeat count of the next item.
 //!
-//! Packets are a few items long in most images, so the cost per packet decides. Every packet writes a fixed number of
-//! bytes at once, also past its end, where the next packet overwrites them: one such write completes most packets. The
-//! format decides the meaning of the first byte, and handles invalid packets and the last one before an end of memory.
+//! Packets are a few items long in most images, so the cost per packet dominates. Each packet writes a fixed number of
+//! bytes, even past its end, where the next packet overwrites them: one such write completes most packets. The format
+//! defines the first byte, and handles invalid packets and packets near the ends of the slices.
 
 use polyhaul_text::cpu::Level;
 
-/// The meaning of a packet's first byte.
+/// Decodes the first byte of a packet.
 pub(crate) trait RunCode {
-    /// The number of items that the packet produces, and whether they repeat one item. 0 items are an error, which the
-    /// caller reports.
+    /// Returns the number of items that the packet produces, and whether it repeats one item. 0 items are an error,
+    /// which the caller reports.
     fn decode(head: u8) -> (usize, bool);
 }
 
-/// Progress of unpacking: bytes consumed and bytes produced.
+/// Progress of unpacking: bytes consumed and produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunsProgress {
     pub(crate) used: usize,
     pub(crate) made: usize,
 }
 
-/// Bytes after the last one produced that may be overwritten.
+/// Number of bytes after the output that may be overwritten.
 pub(crate) const SLACK: usize = 64;
 
-/// How many bytes the portable loop writes at once: whole items of one to four bytes.
+/// Bytes per write of the portable loop: a multiple of all item sizes from one to four.
 const STEP: usize = 24;
 
-/// Unpacks whole packets of items of `SIZE` bytes, one to four, starting at `progress`. Stops before a packet that does
-/// not end [`SLACK`] bytes before the ends of both slices, and before a packet of 0 items. Every level gives the same.
+/// Unpacks whole packets with items of `SIZE` bytes, one to four, starting at `progress`. Stops before a packet that
+/// ends less than [`SLACK`] bytes before the end of either slice, and before a packet of 0 items. The result is the
+/// same for every level.
 pub(crate) fn unpack<C: RunCode, const SIZE: usize>(
     level: Level,
     from: &[u8],
@@ -64,7 +65,7 @@ fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], progress:
         if is_run && let Some(item) = item {
             step.as_chunks_mut().0.fill(*item);
         }
-        // Two steps for every packet, however short: a loop with an unpredictable end costs more.
+        // At least two writes for every packet: a loop with an unpredictable end costs more.
         for at in (0..size.max(2 * STEP)).step_by(STEP) {
             let next = source.get(at..).and_then(<[u8]>::first_chunk);
             if !is_run && let Some(next) = next {
@@ -92,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Packets of all lengths, and their content, byte by byte.
+    /// Packets of all lengths, and their content, unpacked byte by byte.
     fn sample(size: usize) -> (Vec<u8>, Vec<u8>) {
         let mut packed = Vec::new();
         let mut plain = Vec::new();
@@ -120,7 +121,7 @@ mod tests {
 
     fn packets_come_out_whole<const SIZE: usize>() {
         let (packed, plain) = sample(SIZE);
-        // The last boundary between packets with enough room: it must stop there.
+        // The last packet boundary with enough space: unpacking must stop there.
         let borders = |room: usize, input: usize| {
             let mut end = RunsProgress::default();
             while let Some(head) = packed.get(end.used) {

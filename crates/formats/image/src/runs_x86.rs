@@ -1,5 +1,5 @@
-//! Packets of runs and of literals, 64 bytes at once: one shuffle repeats an item, another copies, and a packet only
-//! chooses between them. Only the end of a long packet depends on branch prediction.
+//! Unpacks packets of runs and literals with up to 64 bytes per step: one shuffle repeats an item, another copies, and
+//! a packet only selects between them. Only the end of a long packet depends on branch prediction.
 
 use crate::runs::{RunCode, RunsProgress, SLACK};
 use polyhaul_text::cpu::Level;
@@ -8,8 +8,8 @@ use std::arch::x86_64::{
     _mm512_storeu_si512,
 };
 
-/// Like [`crate::runs::unpack`]; `false` if the level has no loop here. There is room for [`SLACK`] bytes at `progress`
-/// in `to`, and in `from`.
+/// Does the work of [`crate::runs::unpack`]; returns `false` if the level has no loop here. [`SLACK`] bytes must follow
+/// `progress` in `to` and in `from`.
 pub(super) fn unpack<C: RunCode, const SIZE: usize>(
     level: Level,
     from: &[u8],
@@ -18,8 +18,8 @@ pub(super) fn unpack<C: RunCode, const SIZE: usize>(
 ) -> bool {
     match level.min(Level::best()) {
         Level::Portable | Level::Vector => return false,
-        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; `runs::unpack` checked `done.made + SLACK <=
-        // to.len()`.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; `runs::unpack` checked `progress.made + SLACK
+        // <= to.len()`.
         Level::Avx2 => unsafe { unpack_avx2::<C, SIZE>(from, to, progress) },
         // SAFETY: `Level::best()` bounds the level, and AVX-512 here includes VBMI; `runs::unpack` checked the room.
         Level::Avx512 => unsafe { unpack_avx512::<C, SIZE>(from, to, progress) },
@@ -27,7 +27,7 @@ pub(super) fn unpack<C: RunCode, const SIZE: usize>(
     true
 }
 
-/// A packet that ends early enough before the ends of both slices.
+/// A packet that ends far enough before the ends of both slices.
 struct RunsPacket {
     is_run: bool,
     /// Bytes after the first one.
@@ -36,19 +36,19 @@ struct RunsPacket {
     size: usize,
 }
 
-/// The packet at `progress`, if it can be unpacked here.
+/// Decodes the packet at `progress`; `None` if it is too close to the end of either slice.
 #[inline(always)]
 fn packet<C: RunCode, const SIZE: usize>(from: &[u8], to: &[u8], progress: RunsProgress) -> Option<RunsPacket> {
     let (count, is_run) = C::decode(*from.get(progress.used)?);
     let size = count * SIZE;
-    // Without a branch: the kind of the next packet is unpredictable.
+    // Branch-free: the kind of the next packet is unpredictable.
     let stored = SIZE.wrapping_add(size.wrapping_sub(SIZE) & usize::from(is_run).wrapping_sub(1));
-    // A size of 0 wraps around and has no room either.
+    // A size of 0 wraps around and is rejected, too.
     let has_room = size.wrapping_sub(1) < to.len() - SLACK - progress.made;
     (has_room && progress.used + 1 + stored + SLACK <= from.len()).then_some(RunsPacket { is_run, stored, size })
 }
 
-/// The source of each of `COUNT` bytes: for literals the same byte, for runs the bytes of the first item repeatedly.
+/// Shuffle orders for `COUNT` bytes: the identity for literals, and the first item repeated for runs.
 const fn orders<const SIZE: usize, const COUNT: usize>() -> [[u8; COUNT]; 2] {
     let mut orders = [[0; COUNT]; 2];
     let mut at = 0;
@@ -64,7 +64,7 @@ const fn orders<const SIZE: usize, const COUNT: usize>() -> [[u8; COUNT]; 2] {
 /// The CPU has AVX-512 F and VBMI, and `end.made + SLACK <= to.len()`.
 #[target_feature(enable = "avx512f,avx512vbmi")]
 unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsProgress) {
-    // Whole items.
+    // Whole items per step.
     let step = 64 - 64 % SIZE;
     // SAFETY: an order is an array of 64 bytes, as many as the load reads.
     let orders: [__m512i; 2] = orders::<SIZE, 64>().map(|order| unsafe { _mm512_loadu_si512(order.as_ptr().cast()) });
@@ -74,8 +74,8 @@ unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8
         let mut at = 0;
         loop {
             // SAFETY: `packet` checked `made + size + SLACK <= to.len()` and `used + 1 + stored + SLACK <= from.len()`,
-            // and `SLACK` is 64. Here `at < size`, and at the source `at < stored` or 0, so that load and store of 64
-            // bytes stay inside.
+            // and `SLACK` is 64. Here `at < size`, and the source offset is less than `stored` or 0, so load and store
+            // of 64 bytes stay in bounds.
             unsafe {
                 let source = from.as_ptr().add(progress.used + 1 + (at & usize::from(is_run).wrapping_sub(1)));
                 let bytes = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(source.cast()));
@@ -95,7 +95,7 @@ unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8
 /// The CPU has AVX2, and `end.made + SLACK <= to.len()`.
 #[target_feature(enable = "avx2")]
 unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsProgress) {
-    // Whole items.
+    // Whole items per part.
     let step = 16 - 16 % SIZE;
     // SAFETY: an order is an array of 16 bytes, as many as the load reads.
     let orders: [__m128i; 2] = orders::<SIZE, 16>().map(|order| unsafe { _mm_loadu_si128(order.as_ptr().cast()) });
@@ -107,8 +107,8 @@ unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8],
         loop {
             for part in [0, step, 2 * step, 3 * step] {
                 // SAFETY: `packet` checked `made + size + SLACK <= to.len()` and `used + 1 + stored + SLACK <=
-                // from.len()`, and `SLACK` is 64. Here `at < size`, a part is at most 48 and a vector 16 bytes: 64 from
-                // `at`, at the target and at the source.
+                // from.len()`, and `SLACK` is 64. Here `at < size`, and a part is at most 48 with a vector of 16 bytes,
+                // so at most 64 bytes from `at` are accessed in the target and in the source.
                 unsafe {
                     let source = from.as_ptr().add(progress.used + 1 + ((at + part) & moved));
                     let bytes = _mm_shuffle_epi8(_mm_loadu_si128(source.cast()), order);

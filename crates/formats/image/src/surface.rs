@@ -1,6 +1,6 @@
-//! The sizes that the header of a texture file declares, and the number of bytes that follow from them.
+//! The dimensions declared by the header of a texture file, and the sizes derived from them.
 //!
-//! Everything in a header is checked here before memory is allocated. Headers are parsed by the formats.
+//! Validates all of them before memory is allocated. The formats parse the headers.
 
 use crate::pieces::Pieces;
 use crate::texels::Texels;
@@ -12,14 +12,14 @@ use polyhaul_model::{Array, ColorSpace, Texture};
 use polyhaul_pipeline::options::ParseOptions;
 use std::sync::Arc;
 
-/// The declarations of a header.
+/// Declarations of a header.
 #[derive(Clone, Debug)]
 pub(crate) struct TextureSurface {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) depth: usize,
     pub(crate) layers: usize,
-    /// 6 or 1.
+    /// 1, or 6 for cube maps.
     pub(crate) faces: usize,
     pub(crate) levels: usize,
     pub(crate) texels: Texels,
@@ -27,7 +27,7 @@ pub(crate) struct TextureSurface {
     pub(crate) premultiplied: bool,
 }
 
-/// The pictures of a file that ends early.
+/// The images of a file that is shorter than declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FewerPictures {
     pub(crate) layers: usize,
@@ -35,7 +35,7 @@ pub(crate) struct FewerPictures {
 }
 
 impl TextureSurface {
-    /// The texture, without its levels.
+    /// Returns the texture without levels.
     pub(crate) fn texture(&self) -> Texture {
         let TextureSurface { width, height, depth, layers, faces, color_space, premultiplied, .. } = *self;
         let encoding = self.texels.encoding();
@@ -43,7 +43,7 @@ impl TextureSurface {
         Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, levels }
     }
 
-    /// Fails, at `offset` of the file, if the sizes are invalid, or the texture has more pixels than the limit.
+    /// Fails if the dimensions are invalid or exceed the limits; errors refer to `offset`.
     pub(crate) fn check(&self, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
         let TextureSurface { width, height, depth, layers, faces, levels, .. } = *self;
         let counts = [width, height, depth, layers, faces];
@@ -79,20 +79,20 @@ impl TextureSurface {
         Ok(())
     }
 
-    /// Bytes of one image of a level in the file, all slices of a volume included; `None` on overflow.
+    /// Returns the stored size of one image of a level, with all slices of a volume; `None` on overflow.
     pub(crate) fn image_bytes(&self, level: usize) -> Option<usize> {
         let [width, height, depth] = self.texture().level_size(level);
         self.texels.stored_bytes(width, height)?.checked_mul(depth)
     }
 
-    /// Bytes of a level in the file; an error on overflow.
+    /// Returns the stored size of a level; fails on overflow.
     pub(crate) fn level_bytes(&self, level: usize) -> Result<usize> {
         let images = self.layers.checked_mul(self.faces);
         let bytes = self.image_bytes(level).zip(images).and_then(|(bytes, images)| bytes.checked_mul(images));
         bytes.ok_or_else(|| Error::memory("pixels"))
     }
 
-    /// The texture, with its levels as they are stored.
+    /// Returns the texture with levels converted from the stored bytes.
     pub(crate) fn with_levels(&self, stored: Vec<Vec<u8>>) -> Result<Texture> {
         let mut texture = self.texture();
         texture.levels.try_reserve_exact(stored.len())?;
@@ -102,8 +102,8 @@ impl TextureSurface {
         Ok(texture)
     }
 
-    /// Reads levels that follow one another for each layer and face, as in DDS.
-    /// With `fewer`, a file that ends after so many pictures has only these.
+    /// Reads all levels of each layer and face in turn, as in DDS. If the file ends after the images in `fewer`, the
+    /// texture has only those.
     pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>, fewer: Option<FewerPictures>) -> Result<Texture> {
         let images = self.layers * self.faces;
         let min_images = fewer.map_or(images, |fewer| fewer.layers * fewer.faces);
@@ -116,7 +116,7 @@ impl TextureSurface {
         }
         let mut stored = vec![Vec::new(); self.levels];
         for (number, level) in stored.iter_mut().enumerate() {
-            // `check_left` has shown that a backed file has all of these bytes.
+            // `check_left` has verified that a backed file contains all of these bytes.
             if pieces.is_backed() {
                 level.try_reserve_exact(self.level_bytes(number)? / images * min_images)?;
             }
@@ -138,7 +138,7 @@ impl TextureSurface {
     }
 }
 
-/// Warns about everything in a texture except for the one picture that is read.
+/// Warns about everything in a texture except the one image that is read.
 pub(crate) fn note_other_pictures(
     texture: &Texture,
     file: &Arc<str>,

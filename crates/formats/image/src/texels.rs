@@ -1,4 +1,4 @@
-//! The pixel formats of texture files, and the conversion of those for which the model has no encoding.
+//! Pixel formats of texture files, and the conversion of those without an encoding in the model.
 
 use crate::masks::ChannelMasks;
 use polyhaul_model::error::{Error, Result};
@@ -7,37 +7,37 @@ use polyhaul_model::{Encoding, Texel};
 /// The layout of pixels in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Texels {
-    /// As in the model.
+    /// An encoding of the model.
     Same(Encoding),
-    /// Red, green and blue of this kind, which get an opaque alpha.
+    /// Red, green and blue of this type; opaque alpha is added.
     Three(Texel),
-    /// Bits of a number.
+    /// Channels packed into an integer.
     Masked(ChannelMasks),
-    /// Indices of palette colors: red, green, blue and alpha.
+    /// Indices of palette colors, as red, green, blue and alpha.
     Mapped(Box<[[u8; 4]; 256]>),
-    /// Red and green with 5 bits of exponent and 6 of mantissa, from the lowest bit, and blue with 5 and 5.
+    /// Unsigned floats with 5 exponent bits: red and green with 6 mantissa bits, blue with 5; lowest bits first.
     ThreeFloats,
-    /// Red, green and blue with 9 bits each, from the lowest bit, and 5 bits of an exponent for all.
+    /// Red, green and blue mantissas of 9 bits, and a shared exponent of 5 bits; lowest bits first.
     SharedExponent,
-    /// Channels of one or two bytes that go from -1 to 1, 1, 2 or 4 of them.
+    /// 1, 2 or 4 channels of one or two bytes that represent -1 to 1.
     Signed { channels: u8, bytes: u8 },
 }
 
 impl Texels {
-    /// The encoding after conversion.
+    /// Returns the encoding after conversion.
     pub(crate) fn encoding(&self) -> Encoding {
         match self {
             Texels::Same(encoding) => *encoding,
             Texels::Three(texel) => Encoding::Plain { channels: 4, texel: *texel },
             Texels::Masked(masks) => masks.encoding(),
             Texels::Mapped(_) => Encoding::default(),
-            // All their values are floats of 16 bits.
+            // Half floats represent all their values exactly.
             Texels::ThreeFloats | Texels::SharedExponent => Encoding::Plain { channels: 4, texel: Texel::F16 },
             Texels::Signed { channels, .. } => Encoding::Plain { channels: *channels, texel: Texel::F32 },
         }
     }
 
-    /// Bytes of an image of this size in the file; `None` on overflow.
+    /// Returns the stored size of an image; `None` on overflow.
     pub(crate) fn stored_bytes(&self, width: usize, height: usize) -> Option<usize> {
         let bytes = match self {
             Texels::Same(encoding) => return encoding.image_bytes(width, height),
@@ -50,7 +50,7 @@ impl Texels {
         width.checked_mul(height)?.checked_mul(bytes)
     }
 
-    /// Converts whole images of the file to the model's layout.
+    /// Converts whole stored images to the encoding.
     pub(crate) fn expand(&self, stored: Vec<u8>) -> Result<Vec<u8>> {
         match self {
             Texels::Same(_) => Ok(stored),
@@ -58,6 +58,7 @@ impl Texels {
             Texels::Mapped(colors) => expanded(&stored, |[number]: [u8; 1]| colors[usize::from(number)]),
             Texels::ThreeFloats => expanded(&stored, |bytes| {
                 let bits = u32::from_le_bytes(bytes);
+                // Aligns the exponents with that of a half, whose mantissa has 4 bits more than red, 5 more than blue.
                 let [red, green, blue] = [bits << 4 & 0x7FF0, bits >> 7 & 0x7FF0, bits >> 17 & 0x7FE0];
                 halves([red as u16, green as u16, blue as u16])
             }),
@@ -84,7 +85,7 @@ impl Texels {
     }
 }
 
-/// The bytes that each `FROM` bytes become.
+/// Converts each `FROM` bytes to `TO` bytes.
 fn expanded<const FROM: usize, const TO: usize>(
     stored: &[u8],
     expand: impl Fn([u8; FROM]) -> [u8; TO],
@@ -96,7 +97,7 @@ fn expanded<const FROM: usize, const TO: usize>(
     Ok(to)
 }
 
-/// Three floats of 16 bits, and an opaque alpha.
+/// Returns three half floats with opaque alpha.
 fn halves([red, green, blue]: [u16; 3]) -> [u8; 8] {
     let mut bytes = [0, 0, 0, 0, 0, 0, 0, 0x3C];
     for (to, half) in bytes.chunks_exact_mut(2).zip([red, green, blue]) {
@@ -105,23 +106,23 @@ fn halves([red, green, blue]: [u16; 3]) -> [u8; 8] {
     bytes
 }
 
-/// `number`, of 9 bits, times 2^(`exponent` - 24), as the bits of a float of 16 bits.
+/// Returns `number`, which has 9 bits, times 2^(`exponent` - 24), as the bits of a half float.
 fn scaled_half(number: u32, exponent: u32) -> u16 {
-    // The number of bits that a mantissa of 11 bits has more than the number.
+    // Left shift that moves the leading bit of `number` to bit 10, the implicit bit of a half.
     let Some(shift) = (number.leading_zeros()).checked_sub(21).filter(|_| number > 0) else { return 0 };
-    // Numbers below 2^-14 have no leading bit.
+    // Below 2^-14, the result is subnormal, without an implicit bit.
     let moved = shift.min(exponent);
     let mantissa = number << moved;
     let biased = if mantissa < 1 << 10 { 0 } else { exponent - moved + 1 };
     (biased << 10 | mantissa & 0x3FF) as u16
 }
 
-/// A number divided by the largest one, at least -1: the smallest number would be below.
+/// Divides an integer by the largest one. The smallest integer would be below -1 and is clamped.
 fn signed(number: f32, largest: f32) -> [u8; 4] {
     (number / largest).max(-1.0).to_le_bytes()
 }
 
-/// A full alpha.
+/// Returns the bytes of opaque alpha.
 fn opaque(texel: Texel) -> &'static [u8] {
     match texel {
         Texel::U8 => &[255],
@@ -144,7 +145,7 @@ mod tests {
                 assert_eq!(f64::from(of_half(scaled_half(number, exponent))), expected, "{number} {exponent}");
             }
         }
-        // 1, .5 and 2.
+        // 1, 0.5 and 2.
         let bits: u32 = 15 << 6 | 14 << 17 | 16 << 27;
         let halves = Texels::ThreeFloats.expand(bits.to_le_bytes().to_vec()).unwrap();
         assert_eq!(halves, [0, 0x3C, 0, 0x38, 0, 0x40, 0, 0x3C]);

@@ -1,43 +1,43 @@
-//! One chunk of items: finds items equal to recent ones, and sorts the keys of the others.
+//! First pass of deduplication, over one chunk of items: finds items equal to recent ones and sorts the other keys.
 //!
-//! Nothing here depends on other chunks. `super::part` processes the keys.
+//! Chunks are independent of each other. `super::part` processes the keys.
 
 use super::{AHEAD, BATCH, DedupKey, Items, prefetch};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Error, Result};
 
-/// Items of a chunk: as many as 16 bits can number.
+/// Items per chunk: 16-bit offsets.
 pub(super) const CHUNK: usize = 1 << 16;
-/// Recent items that a chunk remembers by their hints: 16 KiB.
+/// Slots for recent items, by hint: 16 KiB.
 const RECENT: usize = 1 << 13;
-/// Recent keys that a chunk remembers: 16 KiB, for the few values of a flat or single-colored mesh.
+/// Slots for recent keys: 16 KiB, enough for the few values of a flat or single-colored mesh.
 const SEEN: usize = 1 << 10;
 
-/// The keys of a chunk that are not like recent ones, sorted by part, then by item.
+/// The keys of a chunk without recent duplicates, sorted by part, then by item.
 #[derive(Default)]
 pub(super) struct Chunk {
     pub keys: Vec<u64>,
-    /// Per key: its item, from the start of the chunk on.
+    /// Per key: its item, relative to the start of the chunk.
     pub offsets: Vec<u16>,
-    /// Per part: where its keys end.
+    /// Per part: the end of its keys.
     pub ends: Vec<u32>,
 }
 
-/// A thread's memory for a chunk.
+/// Scratch memory for one chunk, reused by a thread.
 #[derive(Default)]
 pub(super) struct DedupFinder {
-    /// By hint: the newest item, from the start of the chunk on.
+    /// By hint: the latest item, relative to the start of the chunk.
     recent: Vec<u16>,
-    /// Items that are not like recent ones.
+    /// Items without a recent duplicate.
     new: Vec<u16>,
-    /// By hash, a key and the first item that has it.
+    /// By hash: a key and the first item with it.
     seen: Vec<(u64, u32)>,
     pub(super) keys: Vec<u64>,
     pub(super) offsets: Vec<u16>,
 }
 
 impl DedupFinder {
-    /// Finds keys, marks their items, and notes for the other items of the chunk one like them.
+    /// Sets each item of the chunk to an equal earlier item or to itself, and collects the keys of the latter.
     pub(super) fn find(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
         resize(&mut self.new, of_item.len())?;
         if items.hint_count() == 0 {
@@ -49,16 +49,15 @@ impl DedupFinder {
         self.find_keys(items, start, of_item)
     }
 
-    /// Searches the most recent items by hint for each item; `self.new` receives the others.
+    /// Compares each item with the latest one of the same hint; `self.new` receives those that differ.
     ///
-    /// No branch depends on the outcome, which cannot be predicted.
+    /// The loop is branch-free: whether items are equal cannot be predicted.
     fn find_recent(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
         resize(&mut self.recent, RECENT)?;
-        // Entries that were never set mean the first item of the chunk. That does no harm: every recent item is
-        // compared before it is used.
+        // Unset slots refer to the first item of the chunk, which is harmless: candidates are compared before use.
         self.recent.fill(0);
         let Some(recent) = self.recent.first_chunk_mut::<RECENT>() else { return Ok(()) };
-        // The first item is new: it alone would be compared with itself.
+        // The first item is always new: the loop would compare it with itself.
         of_item[0] = start as u32;
         self.new[0] = 0;
         let mut new = 1;
@@ -80,7 +79,7 @@ impl DedupFinder {
         Ok(())
     }
 
-    /// Collects the keys of new items that are not like keys seen just before.
+    /// Collects the keys of new items, except keys that are still in `seen`.
     fn find_keys(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
         resize(&mut self.seen, SEEN)?;
         self.seen.fill((0, NONE));
@@ -116,7 +115,7 @@ impl DedupFinder {
         Ok(())
     }
 
-    /// A counting sort of the keys that keeps the order within a part.
+    /// Sorts the keys by part with a stable counting sort.
     pub(super) fn sort_into(&self, chunk: &mut Chunk, parts: usize) -> Result<()> {
         resize(&mut chunk.keys, self.keys.len())?;
         resize(&mut chunk.offsets, self.keys.len())?;
@@ -140,19 +139,19 @@ impl DedupFinder {
     }
 }
 
-/// A bijection of 64 bits that looks random, so that equal results mean equal keys, and keys need not be kept.
+/// Mixes a key. It is a bijection, so equal results mean equal keys, and the original keys can be discarded.
 pub(super) fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let key = (key ^ (key >> 29)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     key ^ (key >> 32)
 }
 
-/// The part of a mixed key: its upper bits.
+/// Returns the part of a mixed key: its uppermost bits.
 fn part_of(key: u64, parts: usize) -> usize {
     (key >> 32) as usize >> (32 - parts.trailing_zeros())
 }
 
-/// Resizes a list; its contents are arbitrary.
+/// Resizes a list, leaving arbitrary contents.
 fn resize<T: Default>(list: &mut Vec<T>, count: usize) -> Result<()> {
     let more = count.saturating_sub(list.len());
     list.try_reserve_exact(more).map_err(|_| Error::memory("keys of values"))?;

@@ -1,11 +1,11 @@
-//! Equal values once: distinct values are numbered by the first item that has them.
+//! Deduplication: numbers distinct values by the first item that has them.
 //!
-//! Items are cut into chunks. Each chunk finds items equal to recent ones directly, and sorts the keys of the others
-//! into parts by their hashes (`chunk`). One thread at a time processes a part, and finds equal keys with a small table
-//! (`part`). The remaining items, each the first with its value, are marked in a bit set, and counting its bits numbers
-//! them. The result therefore does not depend on threads.
+//! Items are split into chunks. Each chunk finds items equal to recent ones directly, and sorts the keys of the others
+//! into parts by hash (`chunk`). Each part is processed by one thread, which finds equal keys in a small hash table
+//! (`part`). The remaining items, each the first with its value, are marked in a bit set, and prefix sums of its bits
+//! number them. The result therefore does not depend on the number of threads.
 //!
-//! It is independent of the type of the values: see `Items`. `weld` combines indices without comparing values.
+//! It is generic over values (see `Items`). `weld` combines indices without comparing values.
 
 mod chunk;
 mod part;
@@ -24,20 +24,20 @@ pub use rows::{number_joined, number_rows};
 
 /// Items per word of marks.
 const WORD: usize = u32::BITS as usize;
-/// Items whose keys are asked for at a time, so that they are made with vectors.
+/// Items per call of [`Items::keys`], so that computing keys can be vectorized.
 pub const BATCH: usize = 64;
 const MAX_ITEMS: usize = (1 << 31) - 1;
-/// Prefetch distance in items: with it, finding recent uvs takes 2.2 ns each instead of 3.4.
+/// Prefetch distance in items: finding recent uvs takes 2.2 ns each instead of 3.4 ns without it.
 const AHEAD: usize = 128;
 
 /// The key of an item.
 #[derive(Clone, Copy, Debug)]
 pub enum DedupKey {
-    /// Not an item: its number is [`NONE`].
+    /// Not an item; it is numbered [`NONE`].
     Skip,
     /// Unequal to everything, including itself (a NaN).
     Alone,
-    /// Equal keys are equal values.
+    /// A value: equal keys mean equal values.
     Value(u64),
 }
 
@@ -48,49 +48,48 @@ pub trait Items: Sync {
     fn len(&self) -> usize;
     /// Computes the keys of items `start + offsets[i]`, one per offset, at most [`BATCH`].
     fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]);
-    /// A place whose items are often equal, as the vertex of a corner.
+    /// Returns a slot below `hint_count` that equal items tend to share, such as the position of a corner.
     fn hint(&self, item: usize) -> usize;
     /// Returns the number of hint slots; 0 for no hints.
     fn hint_count(&self) -> usize;
-    /// A cheap test: whether both have the same key for sure, and are not [`DedupKey::Alone`].
+    /// Returns whether both items certainly have the same key, other than [`DedupKey::Alone`]. Must be cheap; may miss.
     fn surely_same(&self, a: usize, b: usize) -> bool;
-    /// Called some time before an item is used, which may not exist: the place for a [`prefetch`].
+    /// Prefetches an item that will be used soon, with [`prefetch`]. The item may not exist.
     fn prefetch(&self, _item: usize) {}
 }
 
-/// Distinct values, and which items have them.
+/// Distinct values, and the value of each item.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Unique {
-    /// For each distinct value the first item that has it, ascending.
+    /// Per distinct value: the first item that has it, ascending.
     pub first: Vec<u32>,
-    /// Per item: the number of its value, [`NONE`] for `Key::Skip`.
+    /// Per item: the number of its value, [`NONE`] for [`DedupKey::Skip`].
     pub of_item: Vec<u32>,
 }
 
-/// Finds equal values. Memory for runs of one chunk, up to 2.6 MiB, is kept for the next one.
+/// Finds equal values. Keeps up to 2.6 MiB of scratch memory for the next run after runs of a single chunk.
 ///
-/// A run takes, beyond the result, a quarter of a byte per item and 10 bytes per key that is not found
-/// among recent ones, and up to 1.2 MiB per thread. Keys made to fall into one part take up to 44 bytes more.
-/// Time is linear, whatever the values are.
+/// Beyond the result, a run uses a quarter of a byte per item, 10 bytes per key without a recent duplicate, and up to
+/// 1.2 MiB per thread. Keys crafted to fall into one part use up to 44 bytes more each. Time is linear for any input.
 #[derive(Default)]
 pub struct Dedup {
     marks: DedupMarks,
-    /// For values of a single chunk.
+    /// For inputs of a single chunk.
     finder: DedupFinder,
     part: DedupPart,
 }
 
-/// Which items are the first with their value.
+/// Bit set of the items that are the first with their value.
 #[derive(Default)]
 struct DedupMarks {
-    /// A bit per item.
+    /// One bit per item.
     words: Vec<u32>,
-    /// Per word: how many bits are set in the words before it.
+    /// Per word: number of bits set in the words before it.
     before: Vec<u32>,
 }
 
 impl Dedup {
-    /// Without memory as yet.
+    /// Creates a deduplicator without allocating.
     pub fn new() -> Self {
         Dedup::default()
     }
@@ -120,7 +119,7 @@ impl Dedup {
         result
     }
 
-    /// Same as [`Dedup::find`], for a single chunk, on this thread and in reused memory.
+    /// Same as [`Dedup::find`], for a single chunk: on this thread and in reused memory.
     fn find_in_one(&mut self, items: &impl Items, cancel: &Cancel, out: &mut Unique) -> Result<()> {
         cancel.check()?;
         if out.of_item.is_empty() {
@@ -133,7 +132,7 @@ impl Dedup {
         Ok(())
     }
 
-    /// Marks the first item of each value. The others receive an equal item: an earlier one in their chunk, or the
+    /// Marks the first item of each value. All others are set to an equal item: an earlier one in their chunk, or the
     /// first of all.
     fn find(&mut self, items: &impl Items, threads: usize, cancel: &Cancel, out: &mut Unique) -> Result<()> {
         let mut chunks = Vec::new();
@@ -150,8 +149,8 @@ impl Dedup {
         self.settle(chunks, parts, threads, cancel, &mut out.of_item)
     }
 
-    /// Same as [`Dedup::find`], once the keys of all chunks are sorted into parts: compiled once for all kinds of
-    /// items.
+    /// Second half of [`Dedup::find`], once the keys of all chunks are sorted by part. Not generic, so that it is
+    /// compiled only once.
     fn settle(
         &mut self,
         chunks: Vec<Chunk>,
@@ -179,7 +178,7 @@ impl Dedup {
         )
     }
 
-    /// Turns items that are like others into numbers.
+    /// Replaces references to equal items with value numbers.
     fn number(&mut self, threads: usize, cancel: &Cancel, out: &mut Unique) -> Result<()> {
         let count = self.marks.count();
         room(&mut out.first, count as usize, "distinct values")?;
@@ -201,7 +200,7 @@ impl Dedup {
     }
 }
 
-/// Marks the items of the chunk that begins at `start` which are like themselves.
+/// Marks the items that refer to themselves, in the chunk that starts at `start`.
 fn mark(words: &mut [u32], start: usize, of_item: &[u32]) {
     for ((word, of_items), offset) in words.iter_mut().zip(of_item.chunks(WORD)).zip((0..).step_by(WORD)) {
         prefetch(of_item, offset + AHEAD);
@@ -219,7 +218,7 @@ fn mark(words: &mut [u32], start: usize, of_item: &[u32]) {
 }
 
 impl DedupMarks {
-    /// Counts the bits.
+    /// Computes the prefix sums and returns the number of bits set.
     fn count(&mut self) -> u32 {
         let mut count = 0;
         for (before, word) in self.before.iter_mut().zip(&self.words) {
@@ -242,7 +241,7 @@ impl DedupMarks {
         }
     }
 
-    /// Numbers the items of the chunk that begins at `start`; the first mark in it has `number`.
+    /// Numbers the items of the chunk that starts at `start`; its first marked item is numbered `number`.
     fn number(&self, start: usize, mut number: u32, of_item: &mut [u32]) {
         let words = &self.words[start / WORD..];
         for (index, &word) in words.iter().enumerate().take(of_item.len().div_ceil(WORD)) {
@@ -257,7 +256,7 @@ impl DedupMarks {
                     None if like == NONE => NONE,
                     None => self.number_of(like as usize),
                 };
-                // A selection without a branch: which items are first cannot be predicted.
+                // Selects without a branch: which items are first cannot be predicted.
                 let is_first = rest & 1;
                 of_item[offset] = of_like ^ (of_like ^ number) & is_first.wrapping_neg();
                 number += is_first;
@@ -266,14 +265,14 @@ impl DedupMarks {
         }
     }
 
-    /// The number of a marked item.
+    /// Returns the number of a marked item outside the chunk.
     fn number_of(&self, item: usize) -> u32 {
         let below = (1 << (item % WORD)) - 1;
         self.before[item / WORD] + (self.words[item / WORD] & below).count_ones()
     }
 }
 
-/// Into how many parts keys are sorted: no more than it takes, for an item per place.
+/// Returns the number of parts: a power of two with about [`part::KEYS`] keys each, if there is one key per hint slot.
 fn parts(items: &impl Items) -> usize {
     let places = match items.hint_count() {
         0 => items.len(),
@@ -282,7 +281,7 @@ fn parts(items: &impl Items) -> usize {
     (places / part::KEYS).clamp(1, part::MAX_PARTS).next_power_of_two()
 }
 
-/// Resizes an array; its contents are arbitrary.
+/// Resizes an array, leaving arbitrary contents.
 fn room(array: &mut Vec<u32>, count: usize, what: &str) -> Result<()> {
     if array.capacity() < count {
         *array = Vec::new();
@@ -292,7 +291,7 @@ fn room(array: &mut Vec<u32>, count: usize, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prefetches `values[index]`; has no effect if it does not exist.
+/// Prefetches `values[index]`; does nothing if the index is out of range.
 #[inline]
 pub fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -1,28 +1,28 @@
-//! The keys of all chunks whose hashes begin alike: equal ones are found with a table.
+//! Second pass of deduplication: finds equal keys among those with the same upper hash bits, in a small hash table.
 
 use super::chunk::{CHUNK, Chunk, DedupFinder};
 use super::prefetch;
 use polyhaul_model::error::{Error, Result};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Keys that a part is meant for: with its table it takes 224 KiB and stays in the L2 cache.
+/// Target number of keys per part: with its table, a part takes 224 KiB and fits in the L2 cache.
 pub(super) const KEYS: usize = 1 << 13;
 pub(super) const MAX_PARTS: usize = 1 << 10;
-/// Slots of the table per key.
+/// Table slots per key.
 const SLOTS: usize = 4;
 
-/// The keys of a part, in the order of items.
+/// The keys of a part, in item order.
 #[derive(Default)]
 pub(super) struct DedupPart {
     keys: Vec<u64>,
     items: Vec<u32>,
-    /// Open addressing with linear probing. 0 is free; other values are 1 + the index of a key, with some bits of the
-    /// key above it, so that most mismatches are found without reading `keys`.
+    /// Open addressing with linear probing. 0 is free; other entries are 1 + the index of a key, tagged with key bits
+    /// above the index, so that most mismatches are found without reading `keys`.
     table: Vec<u32>,
 }
 
 impl DedupPart {
-    /// Collects the keys of part `part` from all chunks.
+    /// Collects the keys of `part` from all chunks.
     pub(super) fn gather(&mut self, chunks: &[Chunk], part: usize) -> Result<()> {
         let range = |chunk: &Chunk| {
             let start = part.checked_sub(1).map_or(0, |before| chunk.ends[before]);
@@ -40,7 +40,7 @@ impl DedupPart {
         Ok(())
     }
 
-    /// Takes all keys found in the only chunk.
+    /// Takes all keys of the only chunk.
     pub(super) fn take(&mut self, finder: &mut DedupFinder) -> Result<()> {
         std::mem::swap(&mut self.keys, &mut finder.keys);
         self.items.clear();
@@ -49,7 +49,7 @@ impl DedupPart {
         Ok(())
     }
 
-    /// Stores the first item with the same key for all items but the first ones.
+    /// Sets each item except the first with its key to that first item.
     pub(super) fn merge(&mut self, parts: usize, of_item: &[AtomicU32]) -> Result<()> {
         let slots = (SLOTS * self.keys.len()).next_power_of_two();
         self.table.clear();
@@ -59,11 +59,12 @@ impl DedupPart {
         let used_bits = parts.trailing_zeros();
         let shift = 32 - slots.trailing_zeros().min(32);
         let mut stores = Stores { of_item, waiting: [(0, 0); WAITING], count: 0 };
-        // The bound on steps makes the time linear for any input: keys that collide too often are sorted instead. Usual
-        // keys take a sixth of a step each.
+        // Bounds the number of probes, so that time is linear for any input: keys that collide too often are sorted
+        // instead. Typical keys take a sixth of a probe each.
         let mut steps = 2 * self.keys.len();
         for (index, &key) in self.keys.iter().enumerate() {
             let tag = key as u32 & !index_mask;
+            // Skips the bits that all keys of the part share.
             let mut slot = (key << used_bits >> 32) as usize >> shift;
             loop {
                 let entry = self.table[slot];
@@ -105,11 +106,11 @@ impl DedupPart {
     }
 }
 
-/// How many stores are buffered.
+/// Number of buffered stores.
 const WAITING: usize = 32;
 
-/// Stores all over an array: each waits while its memory comes. Without that 6 million of them, in a
-/// mesh in random order, take 80 ms more.
+/// Buffers scattered stores while their cache lines are prefetched. Without it, 6 million stores for a mesh in random
+/// order take 80 ms longer.
 struct Stores<'a> {
     of_item: &'a [AtomicU32],
     waiting: [(u32, u32); WAITING],

@@ -1,14 +1,13 @@
-//! Equal rows of floats, compared by their bits, except that zero and minus zero are equal. NaN is unequal to
-//! everything.
+//! Deduplicates rows of floats by their bits, except that 0 equals -0 and NaN is unequal to everything.
 //!
-//! A key has 64 bits, so three floats take two rounds: the numbers of the first two are numbered together with
-//! the third.
+//! A key has 64 bits, so rows of three floats take two rounds: the first numbers pairs of the first two floats, the
+//! second pairs of that number and the third float.
 
 use super::{BATCH, Dedup, DedupKey, Items, Unique};
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::Cancel;
 
-/// The places where equal rows often meet: one per row, and how many places there are.
+/// Slots that equal rows tend to share: one per row, and the number of slots.
 pub type Hints<'a> = Option<(&'a [u32], usize)>;
 
 /// Numbers the distinct rows by their first appearance.
@@ -25,7 +24,7 @@ pub fn number_rows<const N: usize>(
     let mut unique = Unique::default();
     Dedup::new().run(&Pairs { rows, hints }, threads, cancel, &mut unique)?;
     (2..N).try_fold(unique, |unique, part| {
-        // Rows that differ already cannot become equal.
+        // Rows that all differ stay distinct.
         if unique.first.len() == rows.len() {
             return Ok(unique);
         }
@@ -34,8 +33,8 @@ pub fn number_rows<const N: usize>(
     })
 }
 
-/// Numbers items that already have a number below `count`, and an additional part: items are equal if both the number
-/// and the bits of the part are. A part of `None` is unequal to everything.
+/// Numbers items by both an existing number below `count` and an additional part, compared by its bits. A part of
+/// `None` is unequal to everything.
 ///
 /// # Errors
 /// As for `Dedup::run`.
@@ -54,7 +53,7 @@ pub fn number_joined(
 /// Returns the bits to compare; `None` if the value is unequal to everything.
 #[inline]
 fn bits(part: f32) -> Option<u32> {
-    // Adding 0 makes minus zero zero.
+    // Adding 0 turns -0 into 0.
     if part.is_nan() { None } else { Some((part + 0.0).to_bits()) }
 }
 
@@ -65,7 +64,7 @@ fn key(first: Option<u32>, second: Option<u32>) -> DedupKey {
     }
 }
 
-/// Rows by their first two parts.
+/// Rows keyed by their first two floats.
 struct Pairs<'a, const N: usize> {
     rows: &'a [[f32; N]],
     hints: Hints<'a>,
@@ -101,7 +100,7 @@ impl<const N: usize> Items for Pairs<'_, N> {
     }
 }
 
-/// Items by a number and a part.
+/// Items keyed by a number and a part.
 struct DedupJoined<'a, F> {
     numbers: &'a [u32],
     count: usize,

@@ -1,4 +1,4 @@
-//! Deduplication against the simplest way to do it, for values made to be slow or to be confused.
+//! Compares deduplication with a naive implementation, for values designed to be slow or to collide.
 
 use super::chunk::{CHUNK, mix};
 use super::*;
@@ -11,7 +11,7 @@ fn random(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-/// The given keys; `hints` is empty or as long.
+/// A list of keys; `hints` is empty or has the same length.
 #[derive(Default)]
 struct Given {
     keys: Vec<DedupKey>,
@@ -124,7 +124,7 @@ fn small_counts_and_borders() {
     check("alone, hints", &Given::new(CHUNK + 5, |_| DedupKey::Alone).hinted(|item| item / 4));
 }
 
-/// The key that [`mix`] turns into this.
+/// The inverse of [`mix`].
 fn unmix(mixed: u64) -> u64 {
     let inverse = |factor: u64| (0..6).fold(factor, |x, _| x.wrapping_mul(2u64.wrapping_sub(factor.wrapping_mul(x))));
     let key = (mixed ^ (mixed >> 32)).wrapping_mul(inverse(0xd6e8_feb8_6659_fd93));
@@ -136,7 +136,7 @@ fn unmix(mixed: u64) -> u64 {
 fn keys_made_to_collide_take_linear_time() {
     (0..1000).for_each(|i| assert_eq!(mix(unmix(i * 0x1234_5678_9abc)), i * 0x1234_5678_9abc));
     let count = 200_000;
-    // One slot after another would be 10^10 steps.
+    // Probing one slot after another would take 10^10 steps.
     check("one slot", &Given::values(count, |item| unmix(item % 150_000)));
     check("one tag", &Given::values(count, |item| unmix((item % 150_000) << 20)));
     check("one part", &Given::values(count, |item| unmix(mix(item % 150_000) >> 20)));
@@ -157,7 +157,7 @@ fn regular_keys_are_spread() {
     }
 }
 
-/// Values of corners, as an exporter sees them.
+/// Uvs of corners, as passed by an exporter.
 struct Uvs<'a> {
     uvs: &'a [[f32; 2]],
     vertices: &'a [u32],
@@ -170,7 +170,7 @@ impl Items for Uvs<'_> {
 
     fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]) {
         for (&offset, key) in offsets.iter().zip(keys) {
-            // A zero of either sign plus 0 is 0.
+            // Adding 0 turns -0 into 0.
             let uv = self.uvs[start + usize::from(offset)];
             *key = match uv.map(|x| (!x.is_nan()).then_some(u64::from((x + 0.0).to_bits()))) {
                 [Some(u), Some(v)] => DedupKey::Value(u << 32 | v),

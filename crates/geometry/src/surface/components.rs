@@ -1,8 +1,7 @@
-//! Which positions are connected, by a forest that several threads join without locks.
+//! Connected components of positions: a union-find forest that threads join without locks.
 //!
-//! Roots are only ever joined to lower roots, so the root of a component is its lowest position in the end, in
-//! whatever order faces come. A step that shortens a path may replace a parent by an older one of its ancestors, which
-//! is still an ancestor.
+//! Roots are only joined to lower roots, so the final root of a component is its lowest position, whatever the order of
+//! faces. Path halving may replace a parent with a stale ancestor, which is still an ancestor.
 
 use polyhaul_pipeline::arrays::as_atomics;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +13,7 @@ pub(super) struct Components<'a> {
 }
 
 impl Components<'_> {
-    /// Of positions that are not used as yet, all zero.
+    /// Creates a forest of unused positions; `parents` must be zero.
     pub(super) fn new(parents: &mut [u32]) -> Components<'_> {
         Components { parents: as_atomics(parents) }
     }
@@ -23,13 +22,13 @@ impl Components<'_> {
     #[inline]
     pub(super) fn mark(&self, position: u32) {
         let parent = &self.parents[position as usize];
-        // Most are marked already, and a load is cheaper than a store that other threads see.
+        // Most are already marked, and a load is cheaper than a shared store.
         if parent.load(Ordering::Relaxed) == 0 {
             parent.store(position + 1, Ordering::Relaxed);
         }
     }
 
-    /// Joins the components of two used positions, and returns a position near the common root.
+    /// Joins the components of two used positions; returns a position near the common root.
     #[inline]
     pub(super) fn join(&self, a: u32, b: u32) -> u32 {
         let mut a = self.root(a);
@@ -68,7 +67,7 @@ impl Components<'_> {
         }
     }
 
-    /// How many positions are used, and how many components they form.
+    /// Returns the number of used positions and of components.
     pub(super) fn counts(&self) -> [u64; 2] {
         let mut counts = [0; 2];
         for (parent, position) in self.parents.iter().zip(0..) {

@@ -1,4 +1,4 @@
-//! The edges of a shard, from its sides.
+//! Groups the sides of a shard into edges and finds the faulty ones.
 
 use super::components::Components;
 use super::sides::{SideCounts, SortedSide, SortedSides, SurfaceCut, SurfaceFaces};
@@ -6,13 +6,13 @@ use polyhaul_model::error::{Result, planted, try_push};
 use polyhaul_pipeline::arrays::grow_exact;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Sides at a position that are sorted by insertion.
+/// Largest number of sides at a position for insertion sort.
 const FEW: usize = 16;
-/// In the tag of a side: whether it is the key of its face, and whether it goes from the higher to the lower place.
+/// Flags in the tag of a side: it is the key of its face; it goes from the higher to the lower place.
 const IS_KEY: u64 = 2;
 const IS_BACKWARD: u64 = 1;
 
-/// What is found in a shard. Edges are pairs of places.
+/// The findings in a shard. Edges are pairs of places.
 #[derive(Clone, Default)]
 pub(super) struct EdgeFindings {
     pub(super) edges: u64,
@@ -22,7 +22,7 @@ pub(super) struct EdgeFindings {
     pub(super) duplicates: Vec<u32>,
 }
 
-/// Finds the edges of all shards, and joins the components that they connect.
+/// Finds the edges of all shards and joins the components that they connect.
 pub(super) fn find_edges(
     faces: &SurfaceFaces<'_>,
     cut: &SurfaceCut<'_>,
@@ -45,17 +45,17 @@ pub(super) fn find_edges(
     Ok(findings)
 }
 
-/// A thread's memory for the sides of a shard, sorted by lower place.
+/// Scratch memory of a thread for the sides of a shard, sorted by lower place.
 #[derive(Default)]
 struct ShardScratch {
-    /// Per place of the shard: where its sides end.
+    /// Per place of the shard: end of its sides.
     ends: Vec<u32>,
-    /// The higher place, then the tag.
+    /// The higher place in the upper half, the tag in the lower half.
     sides: Vec<u64>,
 }
 
 impl ShardScratch {
-    /// A counting sort.
+    /// Sorts the sides by lower place with a counting sort.
     fn sort<'s>(
         &mut self,
         first: u32,
@@ -80,7 +80,7 @@ impl ShardScratch {
         Ok(())
     }
 
-    /// Calls `see` with each place that has sides, and these, sorted.
+    /// Calls `see` with each place that has sides, and its sorted sides.
     fn each_position(&mut self, first: u32, mut see: impl FnMut(u32, &[u64]) -> Result<()>) -> Result<()> {
         let mut rest = &mut self.sides[..];
         let mut start = 0;
@@ -96,7 +96,7 @@ impl ShardScratch {
     }
 }
 
-/// Sorts the sides at a place: six of them in a usual mesh.
+/// Sorts the sides at a place: typically six.
 #[inline]
 fn sort(sides: &mut [u64]) {
     if sides.len() > FEW {
@@ -114,7 +114,7 @@ fn sort(sides: &mut [u64]) {
 }
 
 impl EdgeFindings {
-    /// Adds the edges from a place to higher ones.
+    /// Adds the edges from a place to higher places.
     #[inline]
     fn add_position(
         &mut self,
@@ -131,6 +131,7 @@ impl EdgeFindings {
             let directed = if edge[0] & IS_BACKWARD == 0 { [place, other] } else { [other, place] };
             match edge {
                 [_] => try_push(&mut self.open, directed, "open edges")?,
+                // Used once in each direction: a regular edge.
                 [a, b] if (a ^ b) & IS_BACKWARD != 0 => {}
                 [_, _] => try_push(&mut self.flipped, directed, "flipped edges")?,
                 _ if planted("edge-manifold") => {}
@@ -143,7 +144,7 @@ impl EdgeFindings {
         Ok(())
     }
 
-    /// Compares the faces that have an edge as their key.
+    /// Compares the faces whose key is this edge.
     #[cold]
     fn add_duplicates(&mut self, edge: &[u64], faces: &SurfaceFaces<'_>) -> Result<()> {
         let mut candidates = Vec::new();

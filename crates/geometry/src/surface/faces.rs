@@ -1,4 +1,4 @@
-//! What is added up over faces: areas, volumes, and how many sides each shard has.
+//! Sums over faces: areas, volumes, and the number of sides per shard.
 
 use super::components::Components;
 use super::sides::{FaceScratch, PlaceUses, Side, SideCounts, SurfaceCut, SurfaceFaces};
@@ -8,22 +8,22 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::cmp::Ordering;
 
-/// The sums of a chunk of faces.
+/// Sums over a chunk of faces.
 #[derive(Clone, Default)]
 pub(super) struct FaceSums {
     pub(super) area: f64,
-    /// Six times the volume of the cones to the center.
+    /// Six times the volume of the cones from the center.
     pub(super) volume: f64,
-    /// The sum of the normals whose lengths are areas.
+    /// Sum of the face normals, each as long as the area of its face.
     pub(super) vector: Vector,
-    /// Whether a face was left out of the sums, because they would be infinite or NaN.
+    /// Whether a face was left out because its area is infinite or NaN.
     pub(super) is_partial: bool,
-    /// How many faces have three distinct places or more.
+    /// Number of faces with at least three distinct places.
     pub(super) covering: u64,
     pub(super) degenerate: Vec<u32>,
 }
 
-/// Adds up the faces of each chunk, marks used places, and counts the sides of each shard.
+/// Sums up the faces of each chunk, marks used places, and counts the sides per shard.
 pub(super) fn add_up(
     mesh: &Mesh,
     center: Vector,
@@ -67,7 +67,7 @@ pub(super) fn add_up(
 }
 
 impl FaceSums {
-    /// Adds a face. Returns whether it has no area, or one that is not finite.
+    /// Adds a face. Returns whether its area is zero, infinite or NaN.
     #[inline]
     fn add(&mut self, corners: &[u32], center: Vector, position: impl Fn(u32) -> Vector) -> bool {
         let Some(&first) = corners.first() else { return true };
@@ -81,12 +81,13 @@ impl FaceSums {
         } else {
             self.is_partial = true;
         }
+        // Also true for NaN.
         area.partial_cmp(&0.0) != Some(Ordering::Greater) || area.is_infinite()
     }
 }
 
-/// The normal of a polygon with twice its area as length: the sum of those of the triangles between its first corner
-/// and its sides. Differences and products of 32-bit floats are exact, so the area of corners on a line is 0.
+/// Returns the normal of a polygon, twice as long as its area: the sum over the triangles between its first corner and
+/// its sides. Differences and products of 32-bit floats are exact, so collinear corners have an area of exactly 0.
 #[inline]
 pub(crate) fn area_vector(corners: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
     let mut positions = corners.iter().map(|&corner| position(corner));

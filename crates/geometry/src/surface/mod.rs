@@ -1,10 +1,10 @@
-//! What is wrong with the surface that the faces of a mesh form, and how large it is.
+//! Finds defects of the surface that the faces of a mesh form, and measures it.
 //!
-//! Positions are numbered by place first (`places`). A pass over chunks of faces adds up areas and volumes and counts
-//! sides by ranges of positions, called shards (`faces`); further passes sort the sides into the shards, a few shards
-//! at a time, so that memory is bounded (`sides`). One thread at a time groups the sides of a shard into edges
-//! (`edges`), and joins components without locks (`components`). Chunks and shards depend only on the mesh, and their
-//! results are added in order, so that neither lists nor sums depend on threads.
+//! Positions are first numbered by place (`places`). A pass over chunks of faces sums up areas and volumes and counts
+//! sides per range of places, called a shard (`faces`). Further passes sort the sides by shard, a few shards at a time
+//! to bound memory (`sides`). Each shard is processed by one thread, which groups its sides into edges (`edges`) and
+//! joins components without locks (`components`). Chunks and shards depend only on the mesh, and their results are
+//! added in order, so neither lists nor sums depend on the number of threads.
 
 mod components;
 mod edges;
@@ -27,65 +27,65 @@ use polyhaul_pipeline::options::RunOptions;
 use sides::{SideCounts, SurfaceCut, SurfaceFaces};
 use std::ops::Range;
 
-/// Faces that can be checked at a time: their numbers are packed with two flags.
+/// Limit on faces per check: face numbers are packed with two flags.
 const MAX_FACES: usize = 1 << 30;
-/// A section whose indices span more than this many positions per corner is renumbered first.
+/// Maximum index span, in positions per corner; a section that exceeds it is renumbered first.
 const MAX_SPAN: usize = 8;
 
-/// Which positions of a mesh are one position of its surface.
+/// Which positions of a mesh count as the same position of its surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SurfacePositions {
-    /// Equal positions are one, as if the mesh were welded: files repeat positions at seams of uvs and normals, where
-    /// the surface is not open. NaN is unequal to everything.
+    /// Equal positions are merged, as if the mesh were welded: files duplicate positions at seams of uvs and normals,
+    /// where the surface is not open. NaN is unequal to everything.
     #[default]
     Merged,
-    /// Each position is its own, as stored.
+    /// Positions are distinct, as stored.
     Stored,
 }
 
-/// What [`check_surface`] finds.
+/// The result of [`check_surface`].
 ///
-/// Edges are pairs of positions, in ascending order of their lower, then of their higher positions. Of equal positions
-/// the first is listed, from the lowest index that the faces use on. Faces are listed in ascending order.
+/// Edges are pairs of positions, sorted by their lower, then by their higher position. Of equal positions, the first in
+/// the index range of the faces is listed. Faces are listed in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
     /// The number of faces.
     pub faces: u64,
-    /// The number of distinct positions that faces with three distinct positions or more use.
+    /// The number of distinct positions used by faces with at least three distinct positions.
     pub positions: u64,
     /// The number of distinct edges of these faces.
     pub edges: u64,
-    /// The number of connected components of these faces: sets that share no position.
+    /// The number of connected components of these faces. Components share no position.
     pub components: u64,
-    /// The edges of a single face, in its direction.
+    /// Edges used by one face, in its direction.
     pub open_edges: Vec<[u32; 2]>,
-    /// The edges that are used more than twice, the lower position first.
+    /// Edges used more than twice, the lower position first.
     pub non_manifold_edges: Vec<[u32; 2]>,
-    /// The edges that two faces use in the same direction, which is this one: one of the faces is flipped.
+    /// Edges that two faces use in the same direction, which is the listed one: one of the faces is flipped.
     pub flipped_edges: Vec<[u32; 2]>,
-    /// The faces that have the same positions in the same or the opposite order as an earlier face.
+    /// Faces with the same positions as an earlier face, in the same or opposite order.
     pub duplicate_faces: Vec<u32>,
-    /// The faces that use a position more than once, or whose area is zero, infinite or NaN.
+    /// Faces that use a position more than once, or whose area is zero, infinite or NaN.
     pub degenerate_faces: Vec<u32>,
-    /// The sum of the areas of faces. The area of a polygon is that of its projection along its mean normal.
+    /// The total area of the faces. The area of a polygon is the area of its projection along its mean normal.
     pub area: f64,
-    /// The volume that the faces enclose; negative if they face inward. If the surface is not closed, this is the
-    /// volume of the cones from the faces to the origin.
+    /// The enclosed volume; negative if faces are oriented inward. If the surface is not closed, the volume of the
+    /// cones from the origin to the faces.
     pub volume: f64,
-    /// Positions minus edges plus faces, of those that have three distinct positions or more.
+    /// Positions minus edges plus faces, counting only faces with at least three distinct positions.
     pub euler_number: i64,
-    /// The box around the finite positions; `None` if there are none.
+    /// The bounding box of the finite positions; `None` if there are none.
     pub bounds: Option<Bounds<f64>>,
 }
 
-/// Checks the surface that the faces of a mesh form: its open and non-manifold edges, flipped, duplicate and degenerate
-/// faces; and measures it.
+/// Checks the surface that the faces of a mesh form for open and non-manifold edges and for flipped, duplicate and
+/// degenerate faces, and measures it.
 ///
-/// Faces with fewer than three distinct positions cover nothing. They are listed as degenerate, and otherwise ignored:
-/// the faces on both sides of a collapsed triangle are neighbors.
+/// Faces with fewer than three distinct positions are listed as degenerate and otherwise ignored: the faces on both
+/// sides of a collapsed triangle are neighbors.
 ///
-/// Time is linear in corners and positions for usual meshes. Beyond the result, memory is needed for 8 bytes per
-/// position, the numbering of places ([`crate::dedup::Dedup`]), and 3 to 12 bytes per corner.
+/// Time is linear in corners and positions for typical meshes. Beyond the result, memory use is 8 bytes per position,
+/// the numbering of places ([`crate::dedup::Dedup`]), and 3 to 12 bytes per corner.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub fn check_surface(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions, 
     Ok(surface)
 }
 
-/// Checks faces whose positions are in `span`.
+/// Checks faces whose positions lie in `span`.
 fn check(
     mesh: &Mesh,
     range: Range<usize>,
@@ -154,7 +154,7 @@ fn check(
     Ok(surface)
 }
 
-/// Fails unless the faces exist and their offsets ascend within the corners.
+/// Fails unless the faces exist and their offsets ascend and are within the corners.
 fn check_range(faces: &Elements, range: &Range<usize>) -> Result<()> {
     if range.len() >= MAX_FACES {
         return Err(Error::new(ErrorKind::Limit, "a surface can have at most 2^30 - 1 faces"));
@@ -172,7 +172,7 @@ fn check_range(faces: &Elements, range: &Range<usize>) -> Result<()> {
     }
 }
 
-/// The range of the indices of some faces; `None` without corners.
+/// Returns the index range of the corners of `faces`; `None` without corners.
 fn index_span(mesh: &Mesh, faces: &Range<usize>) -> Result<Option<Range<usize>>> {
     let offsets = &mesh.faces.offsets[..];
     if faces.is_empty() {
@@ -190,7 +190,7 @@ fn index_span(mesh: &Mesh, faces: &Range<usize>) -> Result<Option<Range<usize>>>
     Ok(Some(low as usize..high as usize + 1))
 }
 
-/// Some faces as a mesh with only the positions that they use, and where these are in `mesh`.
+/// Copies faces into a mesh with only the positions that they use; returns it with the indices of these in `mesh`.
 fn compacted(mesh: &Mesh, faces: &Range<usize>) -> Result<(Mesh, Vec<u32>)> {
     let offsets = &mesh.faces.offsets[faces.start..=faces.end];
     let first = offsets[0];
@@ -214,22 +214,22 @@ fn compacted(mesh: &Mesh, faces: &Range<usize>) -> Result<(Mesh, Vec<u32>)> {
 }
 
 impl Surface {
-    /// Whether the surface is closed: it has edges, and each of them is used exactly twice.
+    /// Returns whether the surface is closed: it has edges, and each of them is used exactly twice.
     pub fn is_watertight(&self) -> bool {
         self.edges > 0 && self.open_edges.is_empty() && self.non_manifold_edges.is_empty()
     }
 
-    /// Whether the two faces at an edge always have the same orientation.
+    /// Returns whether the two faces at each edge have the same orientation.
     pub fn is_consistent(&self) -> bool {
         self.flipped_edges.is_empty()
     }
 
-    /// Whether the surface encloses a volume: it is watertight and consistent.
+    /// Returns whether the surface encloses a volume: it is watertight and consistent.
     pub fn is_solid(&self) -> bool {
         self.is_watertight() && self.is_consistent()
     }
 
-    /// Whether nothing is listed.
+    /// Returns whether no defects are listed.
     pub fn is_clean(&self) -> bool {
         let edges = [&self.open_edges, &self.non_manifold_edges, &self.flipped_edges];
         let faces = [&self.duplicate_faces, &self.degenerate_faces];
@@ -265,8 +265,8 @@ impl Surface {
         }
         self.euler_number = self.positions as i64 - self.edges as i64 + covering as i64;
         self.volume /= 6.0;
-        // Volumes of chunks are about the center. The vectors of a closed surface cancel out, so that this would add
-        // only rounding.
+        // Chunk volumes are relative to the center. The area vectors of a closed surface cancel, so for those the term
+        // would add only rounding errors.
         if !is_closed {
             self.volume += dot(vector, center) / 3.0;
         }

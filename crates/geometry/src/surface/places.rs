@@ -1,4 +1,4 @@
-//! Positions numbered by place: equal positions have one number.
+//! Numbers positions by place: equal positions have the same number.
 
 use super::SurfacePositions;
 use crate::clean::mixed;
@@ -10,14 +10,14 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use std::ops::Range;
 
-/// The numbers of a range of positions, in the order of the first position at each place.
+/// Place numbers of a range of positions, in the order of the first position at each place.
 pub(crate) struct SurfacePlaces {
-    /// The first position of the range.
+    /// First position of the range.
     start: u32,
-    /// Numbers, and the first position of each, from the start on; without elements if all places are distinct.
+    /// Place numbers and the first position of each place, relative to the start; `None` if all positions are distinct.
     unique: Option<Unique>,
     count: usize,
-    /// The box around finite positions.
+    /// Bounding box of the finite positions.
     pub(super) bounds: Option<Bounds<f64>>,
 }
 
@@ -36,7 +36,7 @@ impl SurfacePlaces {
             Some(exact) => Bounds::of_exact(exact),
             None => Bounds::of(single).map(Bounds::widened),
         };
-        // No minus zero: -0 + 0 = 0.
+        // Turns -0 into 0.
         let bounds = bounds.map(|bounds| Bounds { min: add(bounds.min, [0.0; 3]), max: add(bounds.max, [0.0; 3]) });
         let unique = match (which, exact) {
             (SurfacePositions::Stored, _) => None,
@@ -47,43 +47,43 @@ impl SurfacePlaces {
         Ok(SurfacePlaces { start, unique, count, bounds })
     }
 
-    /// The number of places.
+    /// Returns the number of places.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The number of each position's place, from the first position on; `None` if it is the position itself.
+    /// Returns the place of each position, relative to the start; `None` if places are positions.
     pub(crate) fn numbers(&self) -> Option<&[u32]> {
         self.unique.as_ref().map(|unique| &unique.of_item[..])
     }
 
-    /// The first position of the range.
+    /// Returns the first position of the range.
     pub(super) fn start(&self) -> u32 {
         self.start
     }
 
-    /// The first position at a place.
+    /// Returns the first position at a place.
     pub(super) fn position(&self, place: u32) -> u32 {
         self.start + self.unique.as_ref().map_or(place, |unique| unique.first[place as usize])
     }
 
-    /// The middle of the box; the origin if there is none.
+    /// Returns the center of the bounding box; the origin if it is `None`.
     pub(super) fn center(&self) -> Vector {
         let center = self.bounds.map(|bounds| add(scale(bounds.min, 0.5), scale(bounds.max, 0.5)));
         center.unwrap_or_default()
     }
 }
 
-/// A row of coordinates, compared by bits.
+/// A position compared by bits.
 pub(super) trait PlaceCoordinates: Copy + Sync {
-    /// Bits that are equal if the coordinate is; `None` for NaN. Zero and minus zero are equal.
+    /// Returns the bits of a coordinate; `None` for NaN. 0 and -0 have the same bits.
     fn bits(self, axis: usize) -> Option<u64>;
 }
 
 impl PlaceCoordinates for [f32; 3] {
     #[inline]
     fn bits(self, axis: usize) -> Option<u64> {
-        // Adding 0 makes minus zero zero.
+        // Adding 0 turns -0 into 0.
         (!self[axis].is_nan()).then(|| u64::from((self[axis] + 0.0).to_bits()))
     }
 }
@@ -95,7 +95,7 @@ impl PlaceCoordinates for [f64; 3] {
     }
 }
 
-/// Positions by a hash of their coordinates.
+/// Positions keyed by a hash of their coordinates.
 struct Hashed<'a, T>(&'a [T]);
 
 impl<T: PlaceCoordinates> Items for Hashed<'_, T> {
@@ -127,10 +127,10 @@ impl<T: PlaceCoordinates> Items for Hashed<'_, T> {
     }
 }
 
-/// Numbers equal rows; `None` if all are distinct.
+/// Numbers equal positions; `None` if all are distinct.
 ///
-/// Rows are compared by hashes, in one round, and then with the first row of the same hash. Only if that differs, which
-/// takes two rows in 2^64 or malice, are they compared exactly, in a round per 32 bits.
+/// Positions are numbered by a 64-bit hash in one round, then compared with the first position of the same hash. Only
+/// on a mismatch, a collision by chance (1 in 2^64) or by malice, are they numbered exactly, in one round per 32 bits.
 fn numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Option<Unique>> {
     let mut unique = Unique::default();
     Dedup::new().run(&Hashed(rows), run.worker_threads(), &run.cancel, &mut unique)?;

@@ -1,7 +1,7 @@
-//! The sides of faces, sorted by the lower of their two positions.
+//! Collects the sides of faces, sorted by shard of the lower position.
 //!
-//! Positions are cut into ranges, called shards, and faces into chunks. A chunk's sides are counted first, so that
-//! sorting them is a counting sort into an array that all chunks share.
+//! Positions are split into ranges, called shards, and faces into chunks. The sides of each chunk are counted first, so
+//! that a counting sort can write all of them into one shared array.
 
 use super::places::SurfacePlaces;
 use polyhaul_model::Elements;
@@ -11,28 +11,28 @@ use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
-/// Faces of a chunk: their sides fit in the L2 cache. Tests have many chunks, shards and rounds.
+/// Faces per chunk: their sides fit in the L2 cache. Small in tests, to get many chunks, shards and rounds.
 const CHUNK_FACES: usize = if cfg!(test) { 1 << 4 } else { 1 << 14 };
-/// Positions of a shard: its edges fit in the L2 cache.
+/// Minimum number of positions per shard: its edges fit in the L2 cache.
 const SHARD_POSITIONS: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 const MAX_SHARDS: usize = 256;
-/// Sides that are sorted at a time, unless the surface has more than [`MAX_ROUNDS`] times as many: 24 MiB.
+/// Sides sorted per round, 24 MiB; more if the surface would need more than about [`MAX_ROUNDS`] rounds.
 const ROUND_SIDES: usize = if cfg!(test) { 1 << 5 } else { 1 << 21 };
 const MAX_ROUNDS: usize = 4;
 
 /// A side of a face.
 #[derive(Clone, Copy)]
 pub(super) struct Side {
-    /// The position where it starts.
+    /// Start position.
     pub(super) from: u32,
-    /// The position where it ends.
+    /// End position.
     pub(super) to: u32,
-    /// Whether it stands for the face in the search for duplicates: it is the same side for all faces with the same
-    /// positions in the same or the opposite order.
+    /// Whether it is the key of its face in the search for duplicates: faces with the same positions, in the same or
+    /// opposite order, have the same key.
     pub(super) is_key: bool,
 }
 
-/// A side as it is sorted: its lower position, its higher position, and a tag of its face and direction.
+/// A side in sorted form: lower position, higher position, and a tag with its face and flags.
 pub(super) type SortedSide = [u32; 3];
 
 impl Side {
@@ -53,21 +53,21 @@ impl Side {
     }
 }
 
-/// Faces whose corners are places.
+/// Faces with corners resolved to places.
 pub(super) struct SurfaceFaces<'a> {
     pub(super) offsets: &'a [u32],
     corners: &'a [u32],
     numbers: Option<&'a [u32]>,
     start: u32,
-    /// The number of places.
+    /// Number of places.
     pub(super) places: usize,
-    /// The first face.
+    /// Index of the first face.
     pub(super) first: u32,
 }
 
 impl<'a> SurfaceFaces<'a> {
     pub(super) fn new(faces: &'a Elements, range: Range<usize>, places: &'a SurfacePlaces) -> SurfaceFaces<'a> {
-        // Slices: an array that is shared is looked up at each access.
+        // Slices: a shared `Array` is resolved at each access.
         let offsets = &faces.offsets[range.start..=range.end];
         SurfaceFaces {
             offsets,
@@ -83,7 +83,7 @@ impl<'a> SurfaceFaces<'a> {
         self.offsets.len() - 1
     }
 
-    /// The positions of a face, as stored.
+    /// Returns the positions of a face, as stored.
     #[inline]
     pub(super) fn corners(&self, face: usize) -> &'a [u32] {
         &self.corners[self.offsets[face] as usize..self.offsets[face + 1] as usize]
@@ -95,7 +95,7 @@ impl<'a> SurfaceFaces<'a> {
         self.numbers.map_or(at, |numbers| numbers[at as usize])
     }
 
-    /// Calls `see` with each side of a face that has three distinct places or more; sides without length are left out.
+    /// Calls `see` with each side of a face with at least three distinct places, except sides of zero length.
     #[inline]
     pub(super) fn each_side(&self, face: usize, scratch: &mut FaceScratch, mut see: impl FnMut(Side)) -> PlaceUses {
         match *self.corners(face) {
@@ -104,7 +104,7 @@ impl<'a> SurfaceFaces<'a> {
                 if a == b || b == c || a == c {
                     return PlaceUses::Few;
                 }
-                // Of the three sides, the one without the highest place is between the two lowest.
+                // The key runs between the two lowest places: it is the side without the highest one.
                 see(Side { from: a, to: b, is_key: c > a && c > b });
                 see(Side { from: b, to: c, is_key: a > b && a > c });
                 see(Side { from: c, to: a, is_key: b > c && b > a });
@@ -129,8 +129,8 @@ impl<'a> SurfaceFaces<'a> {
         }
     }
 
-    /// The places of a face that uses each once, from the lowest one on, toward the lower one of its neighbors: equal
-    /// for faces with the same places in the same or the opposite order.
+    /// Returns the places of a face that uses each once, in canonical order: from the lowest one toward its lower
+    /// neighbor. Equal for faces with the same places in the same or opposite order.
     pub(super) fn cycle(&self, face: usize) -> impl Iterator<Item = u32> {
         let corners = self.corners(face);
         let count = corners.len();
@@ -141,7 +141,7 @@ impl<'a> SurfaceFaces<'a> {
     }
 }
 
-/// The side from the lowest place to the lower one of its neighbors.
+/// Returns the side between the lowest place and its lower neighbor.
 #[inline]
 fn key_side(places: &[u32]) -> usize {
     let last = places.len() - 1;
@@ -162,15 +162,15 @@ fn each_side_between(places: &[u32], key_side: usize, see: &mut impl FnMut(Side)
 /// How a face uses its places.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceUses {
-    /// Fewer than three are distinct.
+    /// Fewer than three distinct places.
     Few,
-    /// Each once.
+    /// Each place once.
     Once,
-    /// Three or more, and some of them more than once.
+    /// At least three distinct places, some of them more than once.
     Repeated,
 }
 
-/// A thread's memory for the places of a face.
+/// Scratch memory of a thread for the places of a face.
 #[derive(Default)]
 pub(super) struct FaceScratch {
     places: Vec<u32>,
@@ -178,7 +178,7 @@ pub(super) struct FaceScratch {
 }
 
 impl FaceScratch {
-    /// The sides of a face of any size.
+    /// Calls `see` with the sides of a face of any size; returns how it uses its places.
     fn each_side(&mut self, places: &[u32], mut see: impl FnMut(Side)) -> PlaceUses {
         let distinct = &mut self.distinct;
         distinct.clear();
@@ -202,12 +202,12 @@ impl FaceScratch {
     }
 }
 
-/// How the work is cut. The result does not depend on it.
+/// Partition of the work into chunks and shards. It does not affect the result.
 pub(super) struct SurfaceCut<'a> {
     pub(super) threads: usize,
     pub(super) cancel: &'a Cancel,
     faces: usize,
-    /// A place's shard is its number shifted right by this.
+    /// Right shift from a place to its shard.
     pub(super) shard_shift: u32,
     pub(super) shards: usize,
 }
@@ -224,7 +224,7 @@ impl<'a> SurfaceCut<'a> {
         }
     }
 
-    /// Chunks of faces.
+    /// Returns the ranges of faces that form chunks.
     pub(super) fn chunks(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Send + use<> {
         let faces = self.faces;
         (0..faces.div_ceil(CHUNK_FACES)).map(move |chunk| {
@@ -234,7 +234,7 @@ impl<'a> SurfaceCut<'a> {
     }
 }
 
-/// Where in its chunk the sides of each shard end: a row per chunk, with a 0 before the shards.
+/// Per chunk, a row with the end of each shard's sides, preceded by a 0.
 pub(super) struct SideCounts {
     ends: Vec<u32>,
     width: usize,
@@ -246,7 +246,7 @@ impl SideCounts {
         Ok(SideCounts { ends: zeroed(cut.chunks().len() * width, "counts of sides")?, width })
     }
 
-    /// The rows, to be filled with counts.
+    /// Returns the rows, to be filled with counts.
     pub(super) fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u32]> + Send {
         self.ends.chunks_mut(self.width)
     }
@@ -255,7 +255,7 @@ impl SideCounts {
         self.ends.chunks(self.width)
     }
 
-    /// Ranges of shards that are sorted at a time.
+    /// Returns the ranges of shards to sort per round.
     pub(super) fn rounds(&self) -> Vec<Range<usize>> {
         let shards = self.width - 1;
         let count = |shard: usize| -> usize { self.rows().map(|row| (row[shard + 1] - row[shard]) as usize).sum() };
@@ -278,7 +278,7 @@ impl SideCounts {
     }
 }
 
-/// The sides of some shards, by chunk, then by shard.
+/// The sides of a range of shards, by chunk, then by shard.
 pub(super) struct SortedSides<'a> {
     counts: &'a SideCounts,
     shards: Range<usize>,
@@ -290,7 +290,7 @@ impl<'a> SortedSides<'a> {
         SortedSides { counts, shards: 0..0, sides: Vec::new() }
     }
 
-    /// Sorts the sides of these shards, in place of others.
+    /// Sorts the sides of a range of shards, replacing the previous ones.
     pub(super) fn sort(&mut self, faces: &SurfaceFaces<'_>, cut: &SurfaceCut<'_>, shards: Range<usize>) -> Result<()> {
         let lengths = self.counts.rows().map(|row| (row[shards.end] - row[shards.start]) as usize);
         let count = lengths.clone().sum();
@@ -300,7 +300,7 @@ impl<'a> SortedSides<'a> {
         }
         let places = split(&mut self.sides, lengths).zip(self.counts.rows()).zip(cut.chunks());
         let scratch = <(Vec<u32>, FaceScratch)>::default;
-        // Faces that follow each other share positions in most meshes: a round looks at few of the chunks.
+        // Consecutive faces share positions in most meshes, so most chunks have no sides in a round.
         let places = places.filter(|((sides, _), _)| !sides.is_empty());
         try_for_each_item(cut.threads, cut.cancel, places, scratch, |scratch, ((sides, row), chunk)| {
             let (next, scratch) = scratch;
@@ -320,7 +320,7 @@ impl<'a> SortedSides<'a> {
         Ok(())
     }
 
-    /// The sides of one of the shards, in pieces.
+    /// Returns the sides of a shard, in one piece per chunk.
     pub(super) fn of_shard(&self, shard: usize) -> impl Iterator<Item = &[SortedSide]> + Clone {
         let first = self.shards.start;
         let end = self.shards.end;

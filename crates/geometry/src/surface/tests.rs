@@ -1,11 +1,11 @@
-//! Surfaces beside the simplest way to check them, and what that does not show: hostile meshes, precision, errors.
+//! Compares surfaces with a naive check, and tests cases that it does not cover: hostile meshes, precision, errors.
 
 use super::*;
 use crate::linear::{cross, subtract};
 use polyhaul_model::NONE;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// A generator of random numbers: a linear congruence (Knuth's MMIX).
+/// A linear congruential generator (Knuth's MMIX).
 struct Random(u64);
 
 impl Random {
@@ -23,7 +23,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// A torus of quads, of which some become triangles, and some pairs hexagons.
+    /// A torus of quads, with some quads split into triangles and some pairs merged into hexagons.
     fn torus(random: &mut Random, columns: usize, rows: usize) -> Draft {
         let mut draft = Draft::default();
         for at in 0..columns * rows {
@@ -52,7 +52,7 @@ impl Draft {
         draft
     }
 
-    /// Random faces over a few positions, of which some are equal.
+    /// Random faces over a few positions, some of which are equal.
     fn soup(random: &mut Random) -> Draft {
         let mut draft = Draft::default();
         for _ in 0..4 + random.below(20) {
@@ -91,12 +91,12 @@ impl Draft {
             // A corner used twice.
             4 => self.faces[face][0] = corners[1],
             5 => self.faces.push(vec![corners[0], corners[0], corners[1]]),
-            // Corners on a line.
+            // Collinear corners.
             6 => {
                 self.positions.extend([[5.0, 0.0, 0.0], [6.0, 1.0, 0.5], [7.0, 2.0, 1.0]]);
                 self.faces.push(vec![count, count + 1, count + 2]);
             }
-            // A seam: the face has its own copies of positions.
+            // A seam: the face has its own copies of the positions.
             7 | 8 => {
                 for corner in &mut self.faces[face] {
                     self.positions.push(self.positions[*corner as usize]);
@@ -132,7 +132,7 @@ fn position(mesh: &Mesh, at: u32) -> [f64; 3] {
     mesh.exact_positions.get(at as usize).copied().unwrap_or(single)
 }
 
-/// The first position equal to each position, from the lowest one that faces use on.
+/// The first position equal to each position, in the index range of the faces.
 fn firsts(mesh: &Mesh, lowest: u32, which: SurfacePositions) -> Vec<u32> {
     let mut seen = HashMap::new();
     let mut first = |at: u32| {
@@ -145,21 +145,21 @@ fn firsts(mesh: &Mesh, lowest: u32, which: SurfacePositions) -> Vec<u32> {
     (0..mesh.positions.len() as u32).map(|at| if at < lowest { at } else { first(at) }).collect()
 }
 
-/// The same cycle for all rotations and both directions.
+/// Canonical cycle: the same for all rotations and both directions.
 fn normal_cycle(corners: &[u32]) -> Vec<u32> {
     let count = corners.len();
     let rotated = |from: usize, step: usize| (0..count).map(|at| corners[(from + at * step) % count]).collect();
     (0..count).flat_map(|from| [rotated(from, 1), rotated(from, count - 1)]).min().unwrap()
 }
 
-/// Twice the area vector of a polygon, by the positions of its sides: Newell's way.
+/// Twice the area vector of a polygon, by Newell's method.
 fn newell(mesh: &Mesh, corners: &[u32]) -> [f64; 3] {
     let origin = position(mesh, corners[0]);
     let relative = |at: usize| subtract(position(mesh, corners[at % corners.len()]), origin);
     (0..corners.len()).fold([0.0; 3], |sum, at| add(sum, cross(relative(at), relative(at + 1))))
 }
 
-/// The simplest way to find the same.
+/// The naive check.
 fn naive(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions) -> Surface {
     let used =
         faces.clone().flat_map(|face| mesh.faces.corners(face)).map(|corner| mesh.faces.corner_positions[corner]);
@@ -216,7 +216,7 @@ fn naive(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions) -> Surface {
     surface
 }
 
-/// Compares everything: lists and counts exactly, sums but for rounding.
+/// Compares everything: lists and counts exactly, sums up to rounding.
 fn compare(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions, name: &str) -> Surface {
     let run = |threads: usize| RunOptions::default().with_threads(Some(threads));
     let surface = check_surface(mesh, faces.clone(), which, &run(1)).unwrap();
@@ -265,7 +265,7 @@ fn planted_faults_are_found_as_one_by_one() {
         let third = mesh.faces.len() / 3;
         compare(&mesh, third..mesh.faces.len() - third, SurfacePositions::Merged, &name);
     }
-    // Each kind is in many of the meshes, and some have none.
+    // Each defect occurs in many of the meshes, and some meshes have none.
     assert!(meshes_with.iter().all(|&count| count > 50) && clean > 20, "{meshes_with:?} {clean}");
 }
 
@@ -306,7 +306,7 @@ fn volumes_far_from_the_origin_are_precise() {
         assert_eq!((surface.area, surface.volume, surface.euler_number), (6.0, 1.0, 2));
         assert!(surface.is_solid() && surface.is_clean());
     }
-    // Without one face, cones to the origin count.
+    // With one face missing, the volume is that of cones to the origin.
     let open = check_surface(&cube(2.0), 0..5, SurfacePositions::Merged, &RunOptions::default()).unwrap();
     assert!((open.volume - (1.0 - 3.0 / 3.0)).abs() < 1e-12 && !open.is_watertight() && open.is_consistent());
 }

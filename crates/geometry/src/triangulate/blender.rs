@@ -1,37 +1,38 @@
 //! Triangles in the order and along the diagonals of Blender's exporters.
 //!
 //! Derived from `testdata/obj/blender/opt_triangulated*.npz` and the files next to them. For a quad with the corners c0
-//! to c3, the diagonal c0-c2 gives (c0, c2, c3) in the quad's place and (c0, c1, c2) at the end of the mesh; c1-c3
-//! gives (c1, c3, c0) and (c1, c2, c3). For a larger polygon one triangle stays in place; its corners are our ear
-//! clipper's choice, not Blender's. Nothing here moves or merges values: normals remain those of the original mesh.
+//! to c3, the diagonal c0-c2 results in (c0, c2, c3) in the slot of the quad and (c0, c1, c2) at the end of the mesh;
+//! c1-c3 results in (c1, c3, c0) and (c1, c2, c3). For a larger polygon, one triangle stays in its slot; its corners
+//! are the choice of our ear clipper, not of Blender. Values are not moved or merged: normals remain those of the
+//! original mesh.
 
 use super::{Point, TriangleMap};
 use crate::linear::{cross, dot, subtract};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::{Mesh, Object};
 
-/// Shapes that differ by less are equal, so that a grid of rectangles is cut the same way everywhere.
+/// Relative difference below which shapes are equal, so that a grid of rectangles is cut the same way everywhere.
 const NOISE: f64 = 1e-6;
 
-/// The corners of a quad's triangles, numbered within the face.
+/// Returns the corners of a quad's triangles, numbered within the face.
 pub(super) fn quad_triangles(quad: &[Point<3>; 4]) -> [u32; 6] {
     if is_cut_at_second(quad) { [1, 3, 0, 1, 2, 3] } else { [0, 2, 3, 0, 1, 2] }
 }
 
-/// Returns whether a quad is shown, and exported to STL, as (c0, c1, c3) and (c1, c2, c3): c1 and c3 are on the same
-/// side of the diagonal c0-c2. In f32, this explains all random quads that `surfaces/blender/tests` exports from
-/// Blender.
+/// Returns whether Blender displays a quad, and exports it to STL, as (c0, c1, c3) and (c1, c2, c3): c1 and c3 are on
+/// the same side of the diagonal c0-c2. In f32, this explains all random quads that `surfaces/blender/tests` exports
+/// from Blender.
 pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
     let diagonal = subtract(c, a);
     dot(cross(subtract(b, a), diagonal), cross(subtract(d, a), diagonal)) > 0.0
 }
 
-/// Returns whether the diagonal is c1-c3. It is the one whose triangles, seen across both diagonals, have the larger
-/// sum of area divided by perimeter, and c1-c3 if both are equal; a diagonal along which the triangles turn away from
-/// each other is not taken, except c0-c2 where both are such, or where the diagonals are parallel.
+/// Returns whether the diagonal is c1-c3: the one whose two triangles, projected onto the plane parallel to both
+/// diagonals, have the larger sum of area divided by perimeter, and c1-c3 on a tie. A diagonal along which the
+/// triangles face away from each other is rejected. If both are, or if the diagonals are parallel, it is c0-c2.
 ///
-/// This explains 304 of the 305 quads of the test files, whose other one has diagonals of the same length except for
-/// rounding, and all random quads that `surfaces/blender/tests` exports from Blender, flat and bent.
+/// This explains 304 of the 305 quads of the test files (the diagonals of the last one have the same length up to
+/// rounding), and all random quads that `surfaces/blender/tests` exports from Blender, flat and bent.
 fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
     let normal = cross(subtract(a, c), subtract(b, d));
     let square = dot(normal, normal);
@@ -57,12 +58,12 @@ fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
     }
 }
 
-/// The faces at which a section of a mesh begins or ends: triangles are not moved across them, since
-/// objects and statements are ranges of faces.
+/// Returns the faces at which a section of a mesh starts or ends. Triangles are not moved across them, since objects
+/// and statements are ranges of faces.
 pub(super) fn sections(mesh: &Mesh, objects: &mut dyn Iterator<Item = &Object>) -> Result<Vec<u32>> {
     let mut borders = Vec::new();
     let count = mesh.faces.len() as u32;
-    // Sections that the mesh does not have are refused later, by the writer.
+    // The writer rejects sections beyond the mesh later.
     for object in objects {
         try_push(&mut borders, object.start.faces.min(count), "sections")?;
         try_push(&mut borders, object.end.faces.min(count), "sections")?;
@@ -77,10 +78,10 @@ pub(super) fn sections(mesh: &Mesh, objects: &mut dyn Iterator<Item = &Object>) 
     Ok(borders)
 }
 
-/// Returns the triangles of a mesh in Blender's order: one of each face in its place, and the others after the last
-/// face of its section.
+/// Returns the triangles of a mesh in Blender's order: one of each face in its slot, the others after the last face of
+/// its section.
 ///
-/// The triangle that stays is a quad's first and a larger polygon's last, which remains when all ears are cut.
+/// The triangle in the slot is the first of a quad, and the last of a larger polygon: the one left after all ears.
 pub(super) fn order(map: &TriangleMap, sections: &[u32], triangles: usize) -> Result<Vec<u32>> {
     let mut order = Vec::new();
     order.try_reserve_exact(triangles).map_err(|_| Error::memory("triangles"))?;

@@ -1,8 +1,8 @@
-//! Cuts a polygon of five corners or more into triangles, ear by ear.
+//! Ear clipping of polygons with five or more corners.
 //!
 //! An ear is a convex corner whose triangle contains no other part of the polygon (G. H. Meisters, 1975: a simple
-//! polygon has two). Good ears are cut first; slivers wait, and if no ear is left (the polygon intersects itself)
-//! convex corners are cut regardless. Every corner is examined a bounded number of times, and [`super::nearby`] finds
+//! polygon has two). Good ears are cut first and slivers later; if no ear is left (the polygon intersects itself),
+//! convex corners are cut regardless. Each corner is examined a bounded number of times, and [`super::nearby`] finds
 //! blocking corners, so large polygons do not take quadratic time.
 
 use super::Point;
@@ -12,31 +12,31 @@ use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_pipeline::options::Cancel;
 use std::collections::VecDeque;
 
-/// A triangle is a sliver if its doubled area divided by the sum of squared sides is below this. Half of a square has
+/// A triangle is a sliver if twice its area, divided by the sum of its squared sides, is below this. Half a square has
 /// 0.25; a straight line rounded to `f32` is below.
 const SLIVER: f64 = 1e-5;
-/// Up to this many corners, the blocking ones are bits of one number.
+/// Up to this many corners, blocking ones are tracked in a 64-bit mask.
 const FEW: usize = 64;
-/// How often other corners may be examined, per corner of the polygon.
+/// Budget of corner examinations, per corner of the polygon.
 pub(super) const LOOKS_PER_CORNER: u64 = 1000;
-/// The memory of polygons with more corners is not kept.
+/// Memory is freed after polygons with more corners.
 const KEPT_CORNERS: usize = 1 << 16;
 
-/// Cuts polygons, and keeps its memory from one to the next.
+/// Cuts polygons; reuses its memory.
 #[derive(Default)]
 pub(super) struct Clipper {
-    /// The corners in the plane; counterclockwise is positive.
+    /// The projected corners; counterclockwise is positive.
     points: Vec<Point<2>>,
     ring: Vec<EarNode>,
-    /// Corners to look at: as good ears, as ears of any kind, and as the least bad choice.
+    /// Queues of corners to examine: as good ears, as any ears, and as the least bad choice.
     tiers: [VecDeque<WaitingEars>; 3],
-    /// The blocking corners, if there are few.
+    /// Mask of blocking corners of a small polygon.
     few: u64,
     nearby: Nearby,
     looks_left: u64,
-    /// The limit for each corner, if small polygons have one too.
+    /// Examinations per corner, for polygons of any size; by default only large ones are limited.
     max_looks: Option<u64>,
-    /// The number of polygons that reached the limit.
+    /// Number of polygons that reached the limit.
     pub(super) unfinished: u64,
 }
 
@@ -44,9 +44,9 @@ pub(super) struct Clipper {
 struct EarNode {
     previous: u32,
     next: u32,
-    /// Increases with each change of the neighbors; [`GONE`] for a corner that was cut off.
+    /// Incremented when a neighbor changes; [`GONE`] for a corner that was cut off.
     changes: u32,
-    /// Whether it can block ears: every corner that is not strictly convex.
+    /// Whether it can block ears: true for all corners that are not strictly convex.
     blocks: bool,
 }
 
@@ -61,16 +61,16 @@ struct WaitingEars {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EarShape {
     Convex,
-    /// Convex, and so thin that its ear would be a poor triangle.
+    /// Convex, but its triangle would be a sliver.
     Sliver,
-    /// There and back on one line, or at the same position as a neighbor: nothing is lost by cutting it.
+    /// Folded back on one line, or at the position of a neighbor: cutting it loses nothing.
     Flat,
     /// Straight or reflex.
     Hollow,
 }
 
 impl Clipper {
-    /// A clipper that examines at most so many corners per corner, of any polygon.
+    /// Creates a clipper with a limit of examinations per corner, for polygons of any size.
     pub(super) fn limited(max_looks: Option<u64>) -> Clipper {
         Clipper { max_looks, ..Clipper::default() }
     }
@@ -152,7 +152,7 @@ impl Clipper {
             let tier = self.tiers.iter().position(|tier| !tier.is_empty())?;
             let waiting = self.tiers[tier].pop_front()?;
             let corner = waiting.corner;
-            // A corner whose neighbors changed since it was queued has another place in the queues.
+            // Stale entry: a corner is queued again when its neighbors change.
             if waiting.changes != self.ring[corner as usize].changes {
                 continue;
             }
@@ -166,7 +166,7 @@ impl Clipper {
     }
 
     /// Removes a corner from the ring. Its neighbors go to the end of the queue, so that cutting proceeds around the
-    /// polygon and does not make a fan of slivers.
+    /// polygon instead of making a fan of slivers.
     fn cut_off(&mut self, tip: u32) {
         let EarNode { previous, next, .. } = self.ring[tip as usize];
         self.set_blocks(tip, false);
@@ -249,10 +249,10 @@ impl Clipper {
     }
 }
 
-/// Whether an ear cannot be cut off because of a corner at `point` between two `neighbors`.
+/// Returns whether a corner at `point` with two `neighbors` blocks an ear.
 ///
-/// A point inside the triangle or on the cut blocks it. One on the polygon's own edges and corners does so only if one
-/// of its edges leads inside: holes joined by a bridge touch corners without harm.
+/// A point inside the triangle or on the cut blocks it. A point on the other two edges or on a corner blocks it only if
+/// one of its own edges leads inside: holes joined by a bridge touch corners harmlessly.
 fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> bool {
     let side = |edge: usize, point| turn(ear[edge], ear[(edge + 1) % 3], point);
     let sides = [side(0, point), side(1, point), side(2, point)];
@@ -266,14 +266,14 @@ fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> 
     neighbors.into_iter().any(leads_inside)
 }
 
-/// Returns twice the area of a triangle in the plane: positive if it turns left.
+/// Returns twice the signed area of a triangle in the plane: positive if counterclockwise.
 pub(super) fn turn(a: Point<2>, b: Point<2>, c: Point<2>) -> f64 {
     let ab = subtract(b, a);
     let ac = subtract(c, a);
     ab[0] * ac[1] - ab[1] * ac[0]
 }
 
-/// Makes all triangles from the first corner, for polygons without a plane.
+/// Writes a triangle fan around the first corner, for degenerate polygons without a plane.
 fn fan(triangles: &mut [u32]) {
     for (place, second) in triangles.chunks_exact_mut(3).zip(1..) {
         place.copy_from_slice(&[0, second, second + 1]);
@@ -282,15 +282,15 @@ fn fan(triangles: &mut [u32]) {
 
 /// Projects a polygon onto its best-fit plane; returns `false` if it has none.
 ///
-/// The projection drops the largest axis of the normal, which shears the plane: ears stay ears, and if the plane is
-/// perpendicular to an axis the coordinates are unchanged.
+/// Drops the coordinate of the largest normal component, which shears the plane: ears stay ears, and coordinates are
+/// unchanged if the plane is perpendicular to an axis.
 fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Point<2>>) -> bool {
     let origin = corner(0);
     let at = |i: usize| subtract(corner(i), origin);
     let spans = || (1..count - 1).map(|i| cross(at(i), at(i + 1)));
     let sum = spans().fold([0.0; 3], add);
     let longest = || spans().fold([0.0; 3], |a, b| if dot(b, b) > dot(a, a) { b } else { a });
-    // A bow tie's halves cancel out; any plane that contains it will do.
+    // The halves of a bow tie cancel out; any plane that contains it works.
     let Some(normal) = unit(sum).or_else(|| unit(longest())) else {
         return false;
     };
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_polygon_over_its_budget_is_cut_to_the_end_and_counted() {
-        // Two rows of teeth, between which every ear has to be looked for.
+        // Two rows of teeth, between which every ear must be searched for.
         let corner = |index: usize| {
             let x = if index < 500 { index } else { 999 - index } as f64;
             let is_lower = index < 500;

@@ -1,7 +1,7 @@
-//! Polygons become triangles, and everything that counts faces follows.
+//! Triangulates polygons and updates everything that refers to faces.
 //!
-//! A face with n corners becomes n - 2 triangles in its place, in the order of the faces: no corner is lost, however
-//! degenerate the face. Quads are cut here; polygons with more corners go to `ears`, which works in the best-fit plane.
+//! A face with n corners is replaced with n - 2 triangles, in face order: no corner is lost, however degenerate the
+//! face. Quads are cut here, larger polygons in `ears`, which projects them onto their best-fit plane.
 
 mod blender;
 mod ears;
@@ -18,31 +18,31 @@ use polyhaul_pipeline::parallel::{for_each_item, try_for_each_item};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Faces that a thread takes at a time.
+/// Faces per parallel step.
 const CHUNK_FACES: usize = 1 << 12;
-/// A mesh with fewer corners is one thread's work: its arrays fit the L2 cache.
+/// Meshes with fewer corners are triangulated by a single thread: their arrays fit in the L2 cache.
 const SMALL_CORNERS: usize = 1 << 16;
 
-/// The triangles that [`triangulate`] made from each face.
+/// Maps the faces passed to [`triangulate`] to their triangles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriangleMap {
-    /// The offsets of the faces before: a face of n corners has n - 2 triangles, so these are enough.
+    /// Offsets of the original faces. They suffice, since a face with n corners has n - 2 triangles.
     face_offsets: Vec<u32>,
 }
 
 impl TriangleMap {
-    /// Returns the triangles of a face; empty if there was no such face.
+    /// Returns the triangles of a face; empty if the face is out of range.
     pub fn triangles(&self, face: u32) -> Range<u32> {
         self.first_triangle(face)..self.first_triangle(face.saturating_add(1))
     }
 
-    /// Returns the first triangle of a face, or the number of triangles if there was no such face.
+    /// Returns the first triangle of a face, or the number of triangles if the face is out of range.
     pub fn first_triangle(&self, face: u32) -> u32 {
         let face = (face as usize).min(self.face_offsets.len().saturating_sub(1));
         self.face_offsets.get(face).map_or(0, |&offset| offset - 2 * face as u32)
     }
 
-    /// Returns the face that a triangle belongs to; `None` if there is no such triangle.
+    /// Returns the face of a triangle; `None` if the triangle is out of range.
     pub fn face(&self, triangle: u32) -> Option<u32> {
         let faces = self.face_offsets.len().saturating_sub(1) as u32;
         if triangle >= self.first_triangle(faces) {
@@ -56,23 +56,23 @@ impl TriangleMap {
         counts.faces = self.first_triangle(counts.faces);
     }
 
-    /// The face of each triangle, in the order of the triangles.
+    /// Iterates over the face of each triangle, in triangle order.
     fn faces(&self) -> impl Iterator<Item = usize> {
         let corners = self.face_offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
         corners.enumerate().flat_map(|(face, corners)| std::iter::repeat_n(face, corners - 2))
     }
 }
 
-/// The triangles that faces became, in the order in which they are stored.
+/// The triangles of a mesh in storage order.
 struct Triangles<'a> {
     map: &'a TriangleMap,
-    /// The triangle of the map at each place; empty if they are in its order.
+    /// Indices of triangles in the map, in storage order; empty if both orders are the same.
     order: &'a [u32],
     count: usize,
 }
 
 impl Triangles<'_> {
-    /// The face of each triangle.
+    /// Iterates over the face of each triangle, in storage order.
     fn faces(&self) -> Result<Box<dyn Iterator<Item = usize> + '_>> {
         if self.order.is_empty() {
             return Ok(Box::new(self.map.faces()));
@@ -83,7 +83,7 @@ impl Triangles<'_> {
         Ok(Box::new(self.order.iter().map(move |&triangle| faces[triangle as usize] as usize)))
     }
 
-    /// Returns for each triangle the value of its face; empty if there is not one value per face.
+    /// Repeats the value of each face for its triangles; empty if there is not one value per face.
     fn per_triangle<T: Copy>(&self, per_face: &[T]) -> Result<Array<T>> {
         let mut result = Vec::new();
         if per_face.len() + 1 == self.map.face_offsets.len() {
@@ -93,7 +93,7 @@ impl Triangles<'_> {
         Ok(result.into())
     }
 
-    /// Gives each triangle the row of its face.
+    /// Repeats the row of each face for its triangles.
     fn repeat_rows(&self, columns: &mut Vec<Column>) -> Result<()> {
         let mut repeated = Vec::new();
         for column in columns.iter() {
@@ -140,52 +140,52 @@ impl Triangles<'_> {
     }
 }
 
-/// What becomes of equal uvs and equal normals of corners and faces.
+/// Handling of equal uvs and equal normals of corners and faces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CornerValues {
-    /// They receive one index.
+    /// They share an index.
     Merged,
-    /// They keep separate indices, which takes less time.
+    /// They keep separate indices, which is faster.
     Separate,
 }
 
-/// How faces are cut, and where their triangles go.
+/// How faces are cut and where their triangles are stored.
 #[derive(Clone, Copy)]
 enum TriangulateStyle<'a> {
     /// All triangles of a face in its place.
     InPlace(CornerValues),
-    /// As Blender's OBJ and PLY exporters do, with the boundaries of sections: see [`blender`].
+    /// Like Blender's OBJ and PLY exporters, with the boundaries of sections: see [`blender`].
     Blender(&'a [u32]),
-    /// In place, with the quads as Blender shows them and exports them to STL.
+    /// In place, with quads cut as Blender displays them and exports them to STL.
     Shown,
-    /// In place, within a budget of work.
+    /// In place, within a work budget.
     Bounded(&'a BoundedWork),
 }
 
-/// The work that all polygons of a scene may take together.
+/// Work budget of all polygons of a scene.
 struct BoundedWork {
-    /// How often other corners may be examined, per corner of a polygon.
+    /// Limit of examinations, per corner of a polygon.
     max_looks: u64,
-    /// The number of polygons that reached this.
+    /// Number of polygons that reached the limit.
     unfinished: AtomicU64,
 }
 
-/// Cuts the faces of a mesh into triangles; runs and curves of the mesh keep their places.
+/// Triangulates the faces of a mesh in place; its runs and curves are adapted.
 ///
-/// Quads are cut along the shorter diagonal, or along the only one that lies inside. Polygons with more corners are cut
-/// ear by ear in their best-fit plane, which handles concave polygons, including those with holes joined by a bridge. A
-/// polygon that intersects itself still gives n - 2 triangles, some of which then overlap or face backwards. The
-/// triangles of a face keep its winding; the first corner of a triangle need not be the face's first.
+/// Quads are cut along the shorter diagonal, or along the only one inside the quad. Larger polygons are ear-clipped in
+/// their best-fit plane, which handles concave polygons, including ones with holes joined by a bridge. A polygon that
+/// intersects itself still results in n - 2 triangles, some of which overlap or face backward. Triangles keep the
+/// winding of their face; the first corner of a triangle need not be the first of the face.
 ///
-/// Uvs and normals per corner or face become indexed, as by [`crate::domains::index_attributes`].
+/// Uvs and normals per corner or per face become indexed, as by [`crate::domains::index_attributes`].
 ///
-/// Time is linear for faces of usual sizes and about n log n for a large polygon. The work on a polygon is capped, so
+/// Time is linear for faces of typical sizes and about n log n for a large polygon. The work per polygon is capped, so
 /// that a malicious one takes about a microsecond per corner for each thousand examined corners; past the cap,
-/// triangles can overlap. In addition to the result, memory is needed for the original face arrays, and per thread 150
-/// bytes for each corner of the largest face.
+/// triangles can overlap. Beyond the result, memory use is a copy of the original face arrays and, per thread, 150
+/// bytes per corner of the largest face.
 ///
-/// On an error the mesh is as it was. Objects of a scene count faces too: use [`triangulate_scene`]
-/// for a mesh in a scene, or move them with the map that is returned.
+/// On error, the mesh is unchanged. Objects of a scene also refer to faces: for a mesh in a scene, use
+/// [`triangulate_scene`], or adapt the objects with the returned map.
 ///
 /// # Errors
 ///
@@ -247,7 +247,7 @@ fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOpt
     triangles.repeat_rows(&mut mesh.face_columns)?;
     mesh.face_materials = face_materials;
     mesh.face_smooth = face_smooth;
-    // The cut has one entry per new corner: in place it becomes the stream of positions.
+    // The cut has one entry per new corner, so it is reused for the positions.
     let mut corner_positions = cut;
     let old = &mesh.faces.corner_positions;
     for_each_item(
@@ -261,7 +261,7 @@ fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOpt
     Ok(map)
 }
 
-/// `N` values for each of `items`, by all threads.
+/// Computes `N` values per item, in parallel.
 fn gathered<const N: usize>(
     items: &[u32],
     options: &RunOptions,
@@ -297,11 +297,11 @@ fn triangle_offsets(count: usize, threads: usize) -> Result<Array<u32>> {
     Ok(offsets.into())
 }
 
-/// Runs [`triangulate`] on all meshes of a scene; objects, runs and curves keep their places.
+/// Runs [`triangulate`] on all meshes of a scene; objects, runs and curves are adapted.
 ///
 /// # Errors
 ///
-/// As for [`triangulate`]. Some meshes may be done by then; the scene is consistent nevertheless.
+/// See [`triangulate`]. Some meshes may already be triangulated; the scene is consistent nevertheless.
 pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     triangulate_meshes(scene, |_| TriangulateStyle::InPlace(CornerValues::Merged), options)
 }
@@ -310,18 +310,18 @@ pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> 
 ///
 /// # Errors
 ///
-/// As for [`triangulate_scene`].
+/// See [`triangulate_scene`].
 pub fn triangulate_scene_positions(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     triangulate_meshes(scene, |_| TriangulateStyle::InPlace(CornerValues::Separate), options)
 }
 
-/// Runs [`triangulate_scene_positions`] within a budget of work, for pictures: the corners of all polygons with more
-/// than four corners together take about 64 steps each, and 32 million more. Returns the number of polygons that
-/// reached the limit: their triangles can overlap.
+/// Runs [`triangulate_scene_positions`] within a work budget, for rendering: for all polygons with more than four
+/// corners together, about 64 steps per corner and 32 million more. Returns the number of polygons that reached the
+/// limit: their triangles can overlap.
 ///
 /// # Errors
 ///
-/// As for [`triangulate_scene`].
+/// See [`triangulate_scene`].
 pub fn triangulate_scene_bounded(scene: &mut Scene, options: &RunOptions) -> Result<u64> {
     const PER_CORNER: u64 = 64;
     const SHARED: u64 = 32_000_000;
@@ -332,25 +332,25 @@ pub fn triangulate_scene_bounded(scene: &mut Scene, options: &RunOptions) -> Res
     Ok(bounded.unfinished.into_inner())
 }
 
-/// The number of corners of faces with more than four.
+/// Returns the number of corners of faces with more than four corners.
 fn polygon_corners(faces: &Elements) -> u64 {
     let counts = faces.offsets.windows(2).map(|pair| u64::from(pair[1].saturating_sub(pair[0])));
     counts.filter(|&count| count > 4).sum()
 }
 
-/// Runs [`triangulate_scene`] with the quads cut as Blender shows them and exports them to STL: from the first corner,
-/// unless the others are on one side of that diagonal.
+/// Runs [`triangulate_scene`] with quads cut as Blender displays them and exports them to STL: from the first corner,
+/// unless the second and fourth are on the same side of that diagonal.
 ///
 /// # Errors
 ///
-/// As for [`triangulate_scene`].
+/// See [`triangulate_scene`].
 pub fn triangulate_scene_as_shown(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     triangulate_meshes(scene, |_| TriangulateStyle::Shown, options)
 }
 
 /// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ and PLY exporters, as far as these
-/// are known: one triangle of each face stays in its place, the others follow the last face of the object, or of the
-/// faces that share its statements.
+/// are known: one triangle of each face stays in its slot, the others follow the last face of the object, or of the
+/// faces with the same statements.
 pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     let mut objects: Vec<Vec<&Object>> = vec![Vec::new(); scene.meshes.len()];
     for object in &scene.objects {
@@ -365,7 +365,7 @@ pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> 
     triangulate_meshes(scene, |mesh| TriangulateStyle::Blender(&sections[mesh]), options)
 }
 
-/// Triangulates all meshes, each in its style.
+/// Triangulates all meshes, each in its own style: small ones in parallel, then each large one with all threads.
 fn triangulate_meshes<'a>(
     scene: &mut Scene,
     style: impl Fn(usize) -> TriangulateStyle<'a> + Sync,
@@ -406,7 +406,7 @@ fn remap_mesh(mesh: &mut Mesh, map: &TriangleMap) {
     mesh.curves.iter_mut().for_each(|curve| map.remap(&mut curve.at));
 }
 
-/// Fails if the faces could not be walked without bounds checks.
+/// Checks offsets and indices, so that faces can be walked safely.
 fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
     let faces = &mesh.faces;
     check_streams(faces)?;
@@ -459,7 +459,7 @@ fn triangle_count(faces: &Elements) -> Result<usize> {
     Ok(triangles)
 }
 
-/// The old corner of each new one.
+/// Returns the old corner for each new one.
 fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<Vec<u32>> {
     let threads = options.worker_threads();
     let positions = mesh.local_positions()?;
@@ -494,7 +494,7 @@ fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options
     Ok(cut)
 }
 
-/// Writes the corners of the triangles, numbered within the face.
+/// Writes the corners of a face's triangles, numbered within the face.
 fn cut_face(
     positions: &[[f32; 3]],
     indices: &[u32],
@@ -524,24 +524,24 @@ fn cut_face(
     Ok(())
 }
 
-/// A point or a direction, or the same in a plane.
+/// A point or vector in space or in a plane.
 type Point<const N: usize> = [f64; N];
 
-/// Whether a quad is better cut from its second to its fourth corner than from the first to the third.
+/// Returns whether a quad is better cut along its second diagonal (second to fourth corner) than along its first.
 fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
-    /// The part of a quad that a triangle must have to count as more than a rounding error.
+    /// Minimum area of a triangle, relative to the quad, to count as more than a rounding error.
     const MIN_PART: f64 = 1e-6;
     let [a, b, c, d] = *quad;
     let first = subtract(c, a);
     let second = subtract(d, b);
-    // Its length is twice the area; a triangle that faces the other way is outside the quad.
+    // Twice as long as the area; a triangle that faces the other way is outside the quad.
     let normal = cross(first, second);
     let area = |a, b, c| dot(cross(subtract(b, a), subtract(c, a)), normal);
     let at_first = area(a, b, c).min(area(a, c, d));
     let at_second = area(a, b, d).min(area(b, c, d));
     let min_area = MIN_PART * dot(normal, normal);
     match (at_first > min_area, at_second > min_area) {
-        // Not by a rounding error, so that a grid of rectangles is cut the same way everywhere.
+        // The tolerance lets a grid of rectangles be cut the same way everywhere, despite rounding errors.
         (true, true) => dot(second, second) < dot(first, first) * (1.0 - MIN_PART),
         _ => at_second > at_first,
     }

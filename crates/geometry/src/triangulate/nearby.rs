@@ -1,18 +1,17 @@
-//! Finds corners of a large polygon in a triangle: a tree of boxes around corners that lie together.
+//! Finds corners of a large polygon inside a triangle, with a bounding volume hierarchy over the corners.
 //!
-//! The tree is built once. Corners are switched on and off, and a box without active corners is
-//! passed by.
+//! The tree is built once. Corners are activated and deactivated, and boxes without active corners are skipped.
 
 use super::Point;
 use super::ears::turn;
 use polyhaul_model::error::{Error, Result};
 
 const LEAF_CORNERS: usize = 8;
-/// 2^32 corners have fewer levels.
+/// Deep enough for 2^32 corners.
 const MAX_LEVELS: usize = 40;
 
-/// The tree, in one array: a node's first child follows it, the second child follows all descendants of the first. With
-/// n leaves a branch has 2n - 1 nodes, so indices of children need no storage.
+/// The tree in depth-first order: the first child follows its node, the second child follows all descendants of the
+/// first. A branch with n leaves has 2n - 1 nodes, so child indices need no storage.
 #[derive(Default)]
 pub(super) struct Nearby {
     /// Corners, grouped by leaf.
@@ -29,7 +28,7 @@ struct NearbyNode {
     active: u32,
 }
 
-/// A node and the leaves below it.
+/// A node and its leaves.
 #[derive(Clone, Copy)]
 struct Branch {
     node: usize,
@@ -55,7 +54,7 @@ impl Branch {
 }
 
 impl Nearby {
-    /// Builds the tree, with all corners off.
+    /// Builds the tree with all corners inactive.
     pub(super) fn build(&mut self, points: &[Point<2>]) -> Result<()> {
         let memory = |_| Error::memory("a polygon");
         let leaves = points.len().div_ceil(LEAF_CORNERS);
@@ -76,7 +75,7 @@ impl Nearby {
         Branch { node: 0, first_leaf: 0, leaves: self.order.len().div_ceil(LEAF_CORNERS) }
     }
 
-    /// Splits at the middle of the longer side; the depth is logarithmic in the number of corners.
+    /// Splits at the median along the longer side, so the depth is logarithmic in the number of corners.
     fn build_branch(&mut self, points: &[Point<2>], branch: Branch) {
         let order = &mut self.order[branch.corners(points.len())];
         let mut low = [f64::INFINITY; 2];
@@ -101,7 +100,7 @@ impl Nearby {
         children.into_iter().for_each(|child| self.build_branch(points, child));
     }
 
-    /// Switches a corner on or off; it must be in the other state.
+    /// Activates or deactivates a corner, whose state must change.
     pub(super) fn set_active(&mut self, corner: u32, active: bool) {
         let leaf = self.leaves[corner as usize] as usize;
         let mut branch = self.root();
@@ -116,8 +115,8 @@ impl Nearby {
         }
     }
 
-    /// Returns whether a corner near the triangle `hits`. Each examined node and corner counts against `looks_left`;
-    /// once that is 0 the answer is no.
+    /// Returns whether `hits` is true for a corner near the triangle. Each examined node and corner counts against
+    /// `looks_left`; returns `false` once that is 0.
     pub(super) fn any_in(&self, triangle: &[Point<2>; 3], looks_left: &mut u64, hits: impl Fn(u32) -> bool) -> bool {
         let mut stack = [self.root(); MAX_LEVELS];
         let mut height = 1;
@@ -149,7 +148,7 @@ impl Nearby {
     }
 }
 
-/// Whether a box lies outside of a side of the triangle, or of the box around it.
+/// Returns whether a box lies outside of a side of the triangle, or outside of its bounding box.
 fn is_apart(triangle: &[Point<2>; 3], node: &NearbyNode) -> bool {
     let [a, b, c] = *triangle;
     let beside = |axis: usize| {
@@ -157,7 +156,7 @@ fn is_apart(triangle: &[Point<2>; 3], node: &NearbyNode) -> bool {
         let high = a[axis].max(b[axis]).max(c[axis]);
         node.high[axis] < low || node.low[axis] > high
     };
-    // The corner of the box that is farthest to the left of a side.
+    // Tests the box corner farthest to the left of the side.
     let outside = |from: Point<2>, to: Point<2>| {
         let x = if to[1] >= from[1] { node.low[0] } else { node.high[0] };
         let y = if to[0] >= from[0] { node.high[1] } else { node.low[1] };

@@ -1,7 +1,7 @@
-//! Images to a texture: rows of blocks in parallel, of all mip levels.
+//! Compresses images to textures, in parallel over rows of blocks of all mip levels.
 //!
-//! Pixels are converted for the encoder four rows at a time, and only if they are not in its layout already. Sides that
-//! are not multiples of 4 are padded with the last pixel and the last row. Files are read and written elsewhere.
+//! Pixels are converted four rows at a time, and only if they are not already in the encoder's layout. Sizes that are
+//! not multiples of 4 are padded by repeating the last pixel and the last row. Does not read or write files.
 
 use super::encode;
 use super::encode::Strip;
@@ -28,15 +28,16 @@ polyhaul_model::choices! {
     }
 }
 
-/// Approximate number of pixels that a thread encodes at a time.
+/// Approximate number of pixels per parallel step.
 const PIECE_PIXELS: usize = 1 << 14;
 
-/// Compresses an image and its mip levels, the largest first, to a texture.
+/// Compresses an image and its mip levels, largest first, to a texture.
 ///
 /// BC1, BC3, BC4, BC5, BC6H and BC7 are encoded by Intel's ISPC texture compressor, on x86-64 and AArch64 with Linux
-/// (GNU), macOS and Windows (MSVC). BC1 has no alpha. A texture of one channel takes the first of the image; one of two
-/// takes red and green, or brightness and alpha. Samples of 8 bits are the nearest ones; BC6H and plain floats are
-/// linear light, whatever the image is. The result is the same for any number of threads.
+/// (GNU), macOS and Windows (MSVC). BC1 is written without alpha. A texture with one channel stores the first channel
+/// of the image; with two channels, red and green, or gray and alpha. Samples are rounded to the nearest 8-bit value;
+/// BC6H and plain floats store linear light, whatever the color space of the image. The result does not depend on the
+/// number of threads.
 ///
 /// ```
 /// use polyhaul_model::{Channels, Encoding, Image, Samples};
@@ -51,9 +52,9 @@ const PIECE_PIXELS: usize = 1 << 14;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there is no level, or one does not have half the size of the previous one;
-/// [`ErrorKind::Unsupported`] for BC2 and signed blocks, and for any blocks on other systems; cancellation; lack of
-/// memory.
+/// [`ErrorKind::Usage`] if there are no levels, or if a level does not have half the size of the previous one;
+/// [`ErrorKind::Unsupported`] for BC2 and signed blocks, and for all blocks on other systems;
+/// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
 pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, run: &RunOptions) -> Result<Texture> {
     let Some(first) = levels.first() else {
         return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
@@ -67,6 +68,7 @@ pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, ru
         faces: 1,
         encoding,
         color_space: if layout.is_light { ColorSpace::Linear } else { first.color_space },
+        // The flag has no meaning without alpha.
         premultiplied: first.premultiplied && layout.channels == 4,
         levels: Vec::new(),
     };
@@ -105,7 +107,7 @@ pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, ru
     Ok(texture)
 }
 
-/// An image of the right size for its level, with pixels.
+/// Checks that an image is valid, not empty, and has the size of its mip level.
 fn check_level(texture: &Texture, number: usize, image: &Image) -> Result<()> {
     check_image(image)?;
     let [width, height, _] = texture.level_size(number);
@@ -120,16 +122,16 @@ fn check_level(texture: &Texture, number: usize, image: &Image) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message))
 }
 
-/// The input of an encoder.
+/// The layout of pixels that an encoder expects.
 #[derive(Clone, Copy)]
 struct BlockLayout {
     encoding: Encoding,
     is_plain: bool,
-    /// Rows of pixels in a row of blocks.
+    /// Rows of pixels per row of blocks.
     rows: usize,
     channels: usize,
     texel: Texel,
-    /// Whether samples are light.
+    /// Whether samples are linear light.
     is_light: bool,
 }
 
@@ -154,13 +156,13 @@ impl BlockLayout {
         Ok(BlockLayout { encoding, is_plain: false, rows: 4, channels, texel, is_light: bytes == 2 })
     }
 
-    /// Bytes of a row of blocks, or of pixels.
+    /// Returns the size of a row of blocks or plain pixels in bytes.
     fn row_bytes(self, width: usize) -> usize {
         width.div_ceil(self.encoding.side()) * self.encoding.bytes()
     }
 }
 
-/// Memory of one thread.
+/// Scratch memory of one thread.
 #[derive(Default)]
 struct BlockScratch {
     pixels: Vec<u8>,
@@ -169,7 +171,7 @@ struct BlockScratch {
 }
 
 impl BlockScratch {
-    /// A row of blocks.
+    /// Compresses a row of blocks.
     fn blocks(
         &mut self,
         image: &Image,
@@ -185,11 +187,12 @@ impl BlockScratch {
         let width = image.width.next_multiple_of(4);
         let pixel_bytes = layout.channels * layout.texel.bytes();
         let stride_bytes = width * pixel_bytes;
+        // Moved out, since `self.row` borrows `self`.
         let mut pixels = std::mem::take(&mut self.pixels);
         let size = 4 * stride_bytes + encode::ALIGNED;
         pixels.try_reserve_exact(size.saturating_sub(pixels.len())).map_err(|_| Error::memory("a row of blocks"))?;
         pixels.resize(size, 0);
-        // A `Vec<u8>` may start anywhere; `size` has room to skip to the next aligned byte.
+        // A `Vec<u8>` has no alignment; `size` includes padding to skip to the next aligned byte.
         let start = pixels.as_ptr().align_offset(encode::ALIGNED).min(encode::ALIGNED);
         let strip = &mut pixels[start..][..4 * stride_bytes];
         for (line, bytes) in strip.chunks_exact_mut(stride_bytes).enumerate() {
@@ -206,12 +209,12 @@ impl BlockScratch {
         result
     }
 
-    /// A row of plain pixels.
+    /// Converts a row of plain pixels.
     fn plain_row(&mut self, image: &Image, layout: BlockLayout, row: usize, to: &mut [u8]) -> Result<()> {
         self.row(image, layout, row, to)
     }
 
-    /// The pixels of a row in the encoder's layout, little-endian.
+    /// Converts a row of pixels to the encoder's layout, little-endian.
     fn row(&mut self, image: &Image, layout: BlockLayout, row: usize, to: &mut [u8]) -> Result<()> {
         let size = image.channels.count();
         let start = row * image.width * size;
@@ -232,7 +235,7 @@ impl BlockScratch {
             None => pick(loaded, size, mapped, layout.channels),
         }
         if !layout.is_plain {
-            // Unsigned blocks hold nothing below 0. NaN becomes 0 too.
+            // Unsigned blocks cannot store negative values. `max` also turns NaN into 0.
             mapped.iter_mut().for_each(|value| *value = value.max(0.0));
         }
         store(mapped, layout.texel, to);
@@ -241,7 +244,7 @@ impl BlockScratch {
 }
 
 impl BlockLayout {
-    /// The channels to convert pixels to; `None` if the first ones are picked.
+    /// Returns the channels to convert pixels to; `None` to pick the first channels.
     fn target(self, from: Channels) -> Option<Channels> {
         match self.channels {
             4 => Some(Channels::Rgba),
@@ -251,7 +254,7 @@ impl BlockLayout {
     }
 }
 
-/// The strip in the image itself, if its layout is the encoder's.
+/// Borrows the strip from the image if its layout is the encoder's, to avoid a copy.
 fn direct(image: &Image, layout: BlockLayout, first: usize) -> Option<Strip<'_>> {
     let Samples::U8(samples) = &image.samples else { return None };
     let is_same = layout.texel == Texel::U8 && image.channels.count() == layout.channels;
@@ -263,18 +266,18 @@ fn direct(image: &Image, layout: BlockLayout, first: usize) -> Option<Strip<'_>>
     if bytes.as_ptr().align_offset(encode::ALIGNED) != 0 {
         return None;
     }
-    // Only the settings of BC7 depend on it, and looking at all pixels takes time.
+    // Only the settings for BC7 depend on opacity, and checking all pixels takes time.
     let is_opaque = layout.encoding == Encoding::Bc7 && is_opaque(image, bytes);
     Some(Strip { bytes, width: image.width, stride_bytes, is_opaque })
 }
 
-/// Whether the alpha of pixels of four bytes is the highest everywhere.
+/// Returns whether all alpha values of 4-byte pixels are 255, without a branch per pixel.
 fn is_opaque(image: &Image, pixels: &[u8]) -> bool {
     !image.channels.has_alpha()
         || pixels.as_chunks::<4>().0.iter().fold(255, |common_bits, pixel| common_bits & pixel[3]) == 255
 }
 
-/// The first samples of each pixel; if there are fewer, the last one is repeated.
+/// Copies the first samples of each pixel; missing ones repeat the last sample.
 fn pick<T: Copy>(from: &[T], size: usize, to: &mut [T], count: usize) {
     for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
         for (number, to) in to.iter_mut().enumerate() {
@@ -283,7 +286,7 @@ fn pick<T: Copy>(from: &[T], size: usize, to: &mut [T], count: usize) {
     }
 }
 
-/// [`pick`] and [`remap`] for bytes.
+/// Does the work of [`pick`] and [`remap`] for bytes.
 fn pick_bytes(channels: Channels, from: &[u8], picks: bool, count: usize, to: &mut [u8]) {
     if channels.count() == count {
         to.copy_from_slice(from);
@@ -304,7 +307,7 @@ fn pick_bytes(channels: Channels, from: &[u8], picks: bool, count: usize, to: &m
     }
 }
 
-/// Three bytes to four. Four pixels at a time are three words: fewer steps than byte by byte.
+/// Expands 3-byte pixels to 4 bytes. Processes four pixels as three words, with fewer operations than byte by byte.
 fn add_alpha(from: &[u8], to: &mut [[u8; 4]]) {
     let (fours, rest) = from.as_chunks::<12>();
     let (to_fours, to_rest) = to.as_chunks_mut::<4>();
@@ -317,8 +320,9 @@ fn add_alpha(from: &[u8], to: &mut [[u8; 4]]) {
     rest.as_chunks().0.iter().zip(to_rest).for_each(|(&[r, g, b], to)| *to = [r, g, b, 255]);
 }
 
-/// Floats as samples of a texture.
+/// Stores floats as texture samples.
 fn store(values: &[f32], texel: Texel, to: &mut [u8]) {
+    // `as` truncates, so adding 0.5 rounds; it also saturates and turns NaN into 0.
     match texel {
         Texel::U8 => values.iter().zip(to).for_each(|(&v, to)| *to = (f64::from(v) * 255.0 + 0.5) as u8),
         Texel::U16 => values.iter().zip(to.as_chunks_mut().0).for_each(|(&v, to)| {

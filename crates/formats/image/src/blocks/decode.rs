@@ -1,7 +1,7 @@
-//! The pictures of a texture as images: blocks are decoded in parallel, some rows of them at a time.
+//! Decodes textures to images, in parallel over rows of blocks.
 //!
-//! Only this module uses the decoding library, `bcdec_rs`, which is safe Rust. It gets whole blocks and room for 4 x 4
-//! pixels, nothing else.
+//! Only this module uses the decoding library, `bcdec_rs`, which is safe Rust. It is only called with whole blocks and
+//! space for 4 x 4 pixels.
 
 use crate::samples::half::of_half;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -12,19 +12,17 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
 use std::mem::MaybeUninit;
 
-/// Pixels along the side of a block.
+/// Side of a block in pixels.
 const SIDE: usize = 4;
-/// About how many pixels a thread decodes at a time.
+/// Approximate number of pixels per parallel step.
 const SHARE_PIXELS: usize = 64 << 10;
 
-/// Decodes a picture of a texture: number `image` in mip level `level`, in storage order (by layer, face and slice; 0
-/// is the first).
+/// Decodes an image of a texture: index `image` in mip level `level`, in storage order (by layer, face and slice).
 ///
-/// - BC1, BC2, BC3, BC7 and plain pixels of four channels become red, green, blue and alpha; BC4 and plain pixels of
-///   one channel become gray; BC5 and plain pixels of two channels red and green, with a blue of 0; BC6H red, green,
-///   blue.
-/// - Samples have 8 bits, or 16 if plain ones do; floats of any kind become floats, and so do signed values: from -1 to
-///   1.
+/// - BC1, BC2, BC3, BC7 and plain pixels with four channels become RGBA; BC4 and plain pixels with one channel, gray;
+///   BC5 and plain pixels with two channels, red and green with a blue of 0; BC6H, RGB.
+/// - Samples have 8 bits, or 16 bits for plain ones with 16 bits. Floats of any size and signed values become floats;
+///   the latter from -1 to 1.
 ///
 /// ```
 /// use polyhaul_model::{Encoding, Samples, Texture};
@@ -40,7 +38,7 @@ const SHARE_PIXELS: usize = 64 << 10;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if the texture has no such picture, or its encoding is not one for textures.
+/// [`ErrorKind::Usage`] if the texture has no such image, or an encoding with an invalid number of channels.
 pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOptions) -> Result<Image> {
     let [width, height, _] = texture.level_size(level);
     let bytes = texture.encoding.image_bytes(width, height).and_then(|size| {
@@ -97,18 +95,17 @@ fn blocks(bytes: &[u8], encoding: Encoding, size: [usize; 2], options: &RunOptio
     })
 }
 
-/// The blocks of a picture.
+/// The blocks of one image.
 struct BlockGrid<'a> {
     bytes: &'a [u8],
-    /// Pixels in a row, and rows.
+    /// Width and height in pixels.
     size: [usize; 2],
     block_bytes: usize,
     options: &'a RunOptions,
 }
 
 impl BlockGrid<'_> {
-    /// Decodes everything. A pixel of a block has `from` samples and one of the picture `to`: the additional ones are
-    /// 0.
+    /// Decodes all blocks. Decoded pixels have `from` samples, pixels of the image `to`; additional ones are 0.
     fn decode<T: Copy + Default + Send>(
         &self,
         from: usize,
@@ -128,7 +125,7 @@ impl BlockGrid<'_> {
             let _span = span(Phase::Decode);
             let first = number * share_rows * SIDE;
             let end = height.min(first + share_rows * SIDE);
-            // SAFETY: share `number` writes rows `first..end`, which no other share has.
+            // SAFETY: share `number` writes rows `first..end`, which no other share writes.
             unsafe {
                 samples.write(first * row..end * row, |slots| {
                     let pixels = cleared(slots);
@@ -139,8 +136,8 @@ impl BlockGrid<'_> {
                 })
             }
         })?;
-        // SAFETY: `bytes` has a block for each 4 x 4 pixels, so that the shares cover all rows, and each share clears
-        // its rows before it decodes.
+        // SAFETY: `bytes` has a block for each 4 x 4 pixels, so the shares cover all rows, and each share clears its
+        // rows before it decodes.
         Ok(unsafe { samples.finish(row * height) })
     }
 
@@ -155,7 +152,7 @@ impl BlockGrid<'_> {
     ) {
         for (number, block) in blocks.chunks_exact(self.block_bytes).enumerate() {
             let start = number * SIDE * to;
-            // Only a block that has all its pixels in the picture can be decoded in place: the decoder writes 4 x 4.
+            // The decoder writes 4 x 4 pixels, so only blocks entirely inside the image can be decoded in place.
             let is_whole = from == to && start + SIDE * to <= row && rows.len() == SIDE * row;
             if is_whole {
                 decode(block, &mut rows[start..], row);
@@ -171,7 +168,7 @@ impl BlockGrid<'_> {
     }
 }
 
-/// Initialized memory.
+/// Initializes memory.
 fn cleared<T: Copy + Default>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
     slots.fill(MaybeUninit::new(T::default()));
     // SAFETY: `fill` has just written every element, and `MaybeUninit<T>` has the layout of `T`.
@@ -181,6 +178,7 @@ fn cleared<T: Copy + Default>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
 fn plain(bytes: &[u8], channels: u8, texel: Texel) -> Result<(Channels, Samples)> {
     let (kind, count) = match channels {
         1 => (Channels::Gray, 1),
+        // The model has no two-channel colors, so blue is added as 0.
         2 => (Channels::Rgb, 2),
         _ => (Channels::Rgba, 4),
     };
@@ -194,7 +192,7 @@ fn plain(bytes: &[u8], channels: u8, texel: Texel) -> Result<(Channels, Samples)
     Ok((kind, samples))
 }
 
-/// Converts pixels of `from` samples to pixels of `to` samples: the additional ones are 0.
+/// Converts pixels of `from` samples to pixels of `to` samples; additional ones are 0.
 fn widened<const SIZE: usize, T: Copy + Default>(
     bytes: &[u8],
     [from, to]: [usize; 2],
@@ -254,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Bits, since floats may be NaN.
+    /// Returns the bits of samples, to compare NaN, too.
     fn bits(image: Image) -> Vec<u32> {
         match image.samples {
             Samples::U8(samples) => samples.iter().map(|sample| u32::from(*sample)).collect(),

@@ -1,31 +1,31 @@
-//! Rows of blocks out of pixels, by Intel's ISPC texture compressor.
+//! Encodes rows of blocks with Intel's ISPC texture compressor.
 //!
-//! Only this file uses the library. Its kernels are called directly, without its wrappers, which depend on C++ code
-//! that would need the C++ runtime. A row of blocks is compressed at a time, and a block depends only on its pixels.
-//! The kernels choose their instructions by the CPU: AVX2 and AVX-512 give the same bytes; a CPU with neither rounds a
-//! few blocks in a hundred differently. `compress` prepares the pixels.
+//! Only this file uses the library. It calls the kernels directly, without the library's wrappers, whose C++ code needs
+//! the C++ runtime. Each call compresses one row of blocks; a block depends only on its own pixels. The kernels
+//! dispatch on the CPU: AVX2 and AVX-512 produce the same bytes, CPUs without them round a few percent of blocks
+//! differently. `compress` prepares the pixels.
 
 use super::compress::BlockQuality;
 use polyhaul_model::Encoding;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 
-/// Pixels of a row of blocks: four rows of samples, as many pixels wide as all blocks are.
+/// The pixels for a row of blocks: four rows of samples.
 #[derive(Clone, Copy)]
 pub(super) struct Strip<'a> {
     pub(super) bytes: &'a [u8],
-    /// Pixels in a row, a multiple of 4.
+    /// Pixels per row, a multiple of 4.
     pub(super) width: usize,
-    /// From one row to the next.
+    /// Distance between rows in bytes.
     pub(super) stride_bytes: usize,
-    /// Whether alpha is the highest everywhere.
+    /// Whether all alpha values are 255.
     #[cfg_attr(all(windows, target_env = "gnu"), expect(dead_code, reason = "for kernels that are not there"))]
     pub(super) is_opaque: bool,
 }
 
-/// The alignment of pixels: the kernels read them as integers of this many bytes.
+/// Alignment of pixels in bytes: the kernels read them as 32-bit integers.
 pub(super) const ALIGNED: usize = 4;
 
-/// The kernels' input for a pixel: samples, and bytes of each. `None` for encodings that are not compressed here.
+/// Returns the kernel's samples per pixel and bytes per sample; `None` for encodings without a kernel.
 pub(super) fn kernel_input(encoding: Encoding) -> Option<(usize, usize)> {
     match encoding {
         Encoding::Bc1 | Encoding::Bc3 | Encoding::Bc7 => Some((4, 1)),
@@ -36,7 +36,7 @@ pub(super) fn kernel_input(encoding: Encoding) -> Option<(usize, usize)> {
     }
 }
 
-/// Compresses a row of blocks to `blocks`, whose size matches exactly.
+/// Compresses a row of blocks to `blocks`, which must have the exact size.
 pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
     let fits = || {
         let (samples, bytes) = kernel_input(encoding)?;
@@ -64,18 +64,18 @@ mod kernels {
     use polyhaul_model::Encoding;
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
-    // The library's archive has an unused object of C++, whose `__gxx_personality_v0` is undefined without the C++
-    // runtime. In builds without optimization, Rust's linker (rust-lld, the default on this target) pulls it in, and
-    // dependents of this crate would not link. As needed, so a program that does not use the object does not depend on
-    // the runtime. Release builds never pull it in. See https://github.com/rust-lang/rust/issues/135257.
+    // The library's archive contains an unused C++ object that needs `__gxx_personality_v0` from the C++ runtime. In
+    // unoptimized builds, Rust's linker (rust-lld, the default on this target) pulls it in, and dependents of this
+    // crate would fail to link. The runtime is linked as needed, so programs that do not use the object do not depend
+    // on it. Release builds never pull it in. See https://github.com/rust-lang/rust/issues/135257.
     #[cfg(all(debug_assertions, target_os = "linux", target_arch = "x86_64"))]
     #[link(name = "libstdc++.so.6", kind = "dylib", modifiers = "+verbatim")]
     unsafe extern "C" {}
 
-    /// The caller has checked that the strip has the pixels and `blocks` the room.
+    /// Calls the kernel. The caller has checked the sizes of the strip and of `blocks`.
     pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
         let mut surface = kernel::rgba_surface {
-            // The kernels only read it.
+            // The kernels do not write to it.
             ptr: strip.bytes.as_ptr().cast_mut(),
             width: strip.width as i32,
             height: 4,
@@ -84,8 +84,8 @@ mod kernels {
         let from = &raw mut surface;
         let to = blocks.as_mut_ptr();
         // SAFETY: `super::encode`, the only caller, checked that `bytes` holds 4 rows of `width` pixels of the kernel's
-        // kind, `stride` apart and aligned, and that `blocks` holds just the blocks of these. The kernels only read the
-        // pixels, and keep no pointer.
+        // type, `stride` apart and aligned, and that `blocks` has exactly the size of their blocks. The kernels only
+        // read the pixels and keep no pointer.
         unsafe {
             match encoding {
                 Encoding::Bc1 => kernel::CompressBlocksBC1_ispc(from, to),
@@ -140,7 +140,7 @@ mod kernels {
     }
 }
 
-/// Systems without kernels in the library.
+/// Stub for systems without kernels in the library.
 #[cfg(not(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", all(windows, target_env = "msvc"))

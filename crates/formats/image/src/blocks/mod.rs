@@ -1,7 +1,7 @@
-//! Textures to images and back: blocks of 4 x 4 pixels, as graphics cards read them, and plain pixels.
+//! Converts between textures (blocks of 4 x 4 pixels as GPUs read them, or plain pixels) and images.
 //!
-//! `compress` makes textures from images, `decode` images from textures. Each library for blocks is used in one module:
-//! the compressor in `encode`, the decoder in `decode`. Files are read and written elsewhere.
+//! `compress` converts images to textures, `decode` textures to images. Each block library is used in one module only:
+//! the compressor in `encode`, the decoder in `decode`. Does not read or write files.
 
 mod compress;
 mod decode;

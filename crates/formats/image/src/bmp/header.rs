@@ -1,21 +1,20 @@
-//! The headers of a BMP file: two headers, masks, and the palette.
+//! Parses the headers of a BMP file: two headers, masks, and the palette.
 //!
 //! | offset | bytes | |
 //! |---|---|---|
 //! | 0 | 2 | `BM` |
-//! | 10 | 4 | where the pixels start |
-//! | 14 | 4 | bytes of the second header, which identify its kind |
-//! | 18, 22 | 4 each | width; height, which is negative if the top row comes first |
-//! | 28 | 2 | bits of a pixel |
+//! | 10 | 4 | offset of the pixels |
+//! | 14 | 4 | size of the second header, which identifies its version |
+//! | 18, 22 | 4 each | width; height, negative if the top row is first |
+//! | 28 | 2 | bits per pixel |
 //! | 30 | 4 | compression |
-//! | 46 | 4 | colors in the palette; 0 means all that the bits can number |
+//! | 46 | 4 | number of colors in the palette; 0 for the maximum of the bit depth |
 //! | 54 | 4 each | masks of red, green, blue and, in headers of 56 bytes or more, alpha |
-//!
 //! | 70 | 4 | color space; `MBED` for a profile in the file (`DEBM` in its bytes) |
 //! | 126, 130 | 4 each | in headers of 124 bytes, the offset of the profile from the second header, and its size |
 //!
-//! The oldest second header (12 bytes) has a width and height of 2 bytes, at 18 and 20, and the bits at 24.
-//! Numbers are little-endian.
+//! The oldest second header (12 bytes) has a 2-byte width and height at 18 and 20, and bits per pixel at 24. Numbers
+//! are little-endian.
 
 use crate::masks::ChannelMasks;
 use crate::pieces::Pieces;
@@ -25,15 +24,15 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::pixels::check_size;
 
-/// Bytes of the file header.
+/// Size of the file header.
 const FILE_BYTES: usize = 14;
-/// Bytes of the oldest second header, and of the first one with every field that is read.
+/// Size of the oldest second header, and of the first one with all required fields.
 const CORE_BYTES: usize = 12;
 const INFO_BYTES: usize = 40;
-/// Bytes of the second header of OS/2 2, which may be cut anywhere after the bits per pixel.
+/// Size of the OS/2 2 header, which may be truncated anywhere after the bits per pixel.
 const OS2_BYTES: usize = 64;
 const OS2_MIN_BYTES: usize = 16;
-/// Maximum bytes of a second header.
+/// Maximum size of a second header.
 const MAX_BYTES: usize = 124;
 
 /// Offsets of the fields of the second header, from the start of the file.
@@ -46,23 +45,23 @@ const MASKS: usize = 54;
 const SPACE: usize = 70;
 const PROFILE: usize = 126;
 
-/// A file's declarations about its pixels.
+/// The parsed headers.
 #[derive(Debug)]
 pub(super) struct BmpHeader {
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Whether the first row is the bottom one.
+    /// Whether the bottom row is first.
     pub(super) is_upward: bool,
     pub(super) pixels: BmpPixels,
-    /// Whether pixels are stored in runs.
+    /// Whether pixels are run-length encoded.
     pub(super) has_runs: bool,
     /// The offset of the pixels.
     pub(super) body: u64,
-    /// The offset and the size of an ICC profile.
+    /// Offset and size of an ICC profile.
     pub(super) profile: Option<(u64, usize)>,
 }
 
-/// How pixels are stored.
+/// Storage of pixels.
 #[derive(Debug)]
 pub(super) enum BmpPixels {
     Stored(PixelsStored),
@@ -70,11 +69,11 @@ pub(super) enum BmpPixels {
     Mapped(BmpPalette),
 }
 
-/// Colors, and the bits of an index.
+/// A palette, and the bits per index.
 #[derive(Debug)]
 pub(super) struct BmpPalette {
     pub(super) bits: usize,
-    /// Red, green, blue.
+    /// Red, green, blue of each color.
     pub(super) colors: Vec<[u8; 3]>,
 }
 
@@ -96,9 +95,9 @@ impl BmpPixels {
     }
 }
 
-/// Both headers as bytes, and the file for error messages.
+/// Both headers as bytes, and the input.
 struct BmpRaw<'p, 'a> {
-    /// Zeros if the second header is shorter.
+    /// Zero-padded if the second header is shorter.
     bytes: [u8; FILE_BYTES + MAX_BYTES],
     size: usize,
     pieces: &'p mut Pieces<'a>,
@@ -117,7 +116,7 @@ impl BmpRaw<'_, '_> {
         self.size == CORE_BYTES
     }
 
-    /// Whether compression methods have the numbers of OS/2 2.
+    /// Returns whether compression numbers have their OS/2 2 meaning.
     fn is_os2(&self) -> bool {
         self.size == OS2_BYTES || (OS2_MIN_BYTES..INFO_BYTES).contains(&self.size)
     }
@@ -130,7 +129,7 @@ impl BmpRaw<'_, '_> {
         Diagnostic::at(&self.pieces.file, at as u64, message).into_error(ErrorKind::Unsupported)
     }
 
-    /// Width, height, and whether the first row is the bottom one.
+    /// Returns width, height, and whether the bottom row is first.
     fn extent(&self) -> Result<(usize, usize, bool)> {
         let (width, height) = if self.is_core() {
             (i32::from(self.short(WIDTH)), i32::from(self.short(WIDTH + 2)))
@@ -143,7 +142,7 @@ impl BmpRaw<'_, '_> {
         Ok((width as usize, height.unsigned_abs() as usize, height > 0))
     }
 
-    /// Bits of a pixel and the kind of compression.
+    /// Returns bits per pixel and the compression method.
     fn kind(&self) -> (usize, u32) {
         if self.is_core() {
             (usize::from(self.short(WIDTH + 6)), 0)
@@ -152,13 +151,14 @@ impl BmpRaw<'_, '_> {
         }
     }
 
-    /// Masks, which are in the second header or after it; `count` of them if after it.
+    /// Reads the masks, which are part of the second header or follow it; in the latter case there are `count`.
     fn masks(&mut self, bits: usize, count: usize) -> Result<BmpPixels> {
         if self.size == INFO_BYTES {
             let masks = self.pieces.take(4 * count, "masks")?;
             self.bytes[MASKS..MASKS + masks.len()].copy_from_slice(&masks);
         }
         let mut masks = [0, 4, 8, 12].map(|at| self.word(MASKS + at));
+        // The fourth word is not a mask after BITMAPINFOHEADER with three masks, nor in headers shorter than 56 bytes.
         if self.size == INFO_BYTES && count == 3 || self.size < 56 && self.size > INFO_BYTES {
             masks[3] = 0;
         }
@@ -172,7 +172,7 @@ impl BmpRaw<'_, '_> {
         })
     }
 
-    /// The location of the ICC profile in the longest second header: its offset from that header, and its size.
+    /// Returns the location of the ICC profile in BITMAPV5HEADER: its offset in the file, and its size.
     fn profile(&self) -> Option<(u64, usize)> {
         const MAX_PROFILE_BYTES: usize = 4 << 20;
         let is_embedded = self.size == MAX_BYTES && self.word(SPACE) == u32::from_be_bytes(*b"MBED");
@@ -181,13 +181,13 @@ impl BmpRaw<'_, '_> {
         (is_embedded && size <= MAX_PROFILE_BYTES).then_some((offset, size))
     }
 
-    /// The palette, which is directly before the pixels or before the gap in front of them.
+    /// Reads the palette, which is followed by the pixels or by a gap before them.
     fn palette(&mut self, bits: usize, body: u64) -> Result<BmpPixels> {
         let (entry, declared) = if self.is_core() { (3, 0) } else { (4, self.word(COLORS)) };
         let max_count = 1_u32 << bits;
         let room = body.saturating_sub(self.pieces.at()) / entry;
         let count = match declared {
-            // OS/2 palettes fill the room before the pixels.
+            // OS/2 palettes fill the space before the pixels.
             0 if self.is_core() => max_count.min(u32::try_from(room).unwrap_or(max_count)),
             0 => max_count,
             declared => declared,
@@ -195,6 +195,7 @@ impl BmpRaw<'_, '_> {
         if u64::from(count) > room {
             return Err(self.fault(COLORS, format!("the palette of {count} colors overlaps the pixels")));
         }
+        // Colors that no index can address are skipped with the gap before the pixels.
         let bytes = self.pieces.take(count.min(max_count) as usize * entry as usize, "colors")?;
         let colors = bytes.chunks_exact(entry as usize).map(|color| [color[2], color[1], color[0]]);
         Ok(BmpPixels::Mapped(BmpPalette { bits, colors: colors.collect() }))
@@ -229,7 +230,7 @@ impl BmpRaw<'_, '_> {
     }
 }
 
-/// Reads everything before the pixels.
+/// Reads everything before the pixels, and the masks and palette.
 pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<BmpHeader> {
     let head: [u8; FILE_BYTES + 4] = pieces.head("header")?;
     let mut raw = BmpRaw { bytes: [0; FILE_BYTES + MAX_BYTES], size: 0, pieces };
@@ -241,6 +242,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<BmpHeader> {
     if raw.size != CORE_BYTES && !(OS2_MIN_BYTES..=MAX_BYTES).contains(&raw.size) {
         return Err(raw.unsupported(FILE_BYTES, format!("headers of {} bytes are not supported", raw.size)));
     }
+    // The size itself was read with the file header.
     let rest = raw.pieces.take(raw.size - 4, "header")?;
     raw.bytes[head.len()..head.len() + rest.len()].copy_from_slice(&rest);
     let (width, height, is_upward) = raw.extent()?;

@@ -1,16 +1,16 @@
-//! BMP: bitmaps of Windows and OS/2.
+//! BMP: bitmaps from Windows and OS/2.
 //!
-//! How polyhaul interprets BMP files where programs differ:
+//! Choices where programs interpret BMP files differently:
 //!
-//! - Pixels of 32 bits have alpha if a header of at least 56 bytes has a mask for it and declares that there are masks;
+//! - 32-bit pixels have alpha if a header of at least 56 bytes contains a mask for it and declares that masks are used;
 //!   otherwise their last byte is ignored.
-//! - Channels of any bits become 8 bits, rounded to the nearest.
-//! - Pixels that runs skip (RLE) have the first color, or are black if there is no palette. A run that exceeds the end
-//!   of its row is cut there, as every common reader does (`cut-run`). A move outside of the image is an error, and so
-//!   is a color that the palette does not have.
-//! - With the header of OS/2 2 (16 to 39 or 64 bytes) compression 4 is RLE of 24 bits.
-//! - Pixels start at the offset in the file header; color profiles are skipped.
-//! - Embedded JPEG and PNG and Huffman codes are not supported.
+//! - Samples have 8 bits, or 16 bits if a channel mask has more than 8, rounded to the nearest.
+//! - Pixels skipped by runs (RLE) have the first color of the palette, or are black without a palette. A run that
+//!   exceeds its row is cut, as in all common readers (`cut-run`). A move outside of the image and an index outside of
+//!   the palette are errors.
+//! - With the OS/2 2 header (16 to 39 or 64 bytes), compression 4 is RLE with 24 bits.
+//! - Pixels start at the offset in the file header. An embedded ICC profile is kept; other color spaces are ignored.
+//! - Embedded JPEG and PNG and Huffman coding are not supported.
 //!
 //! `header`: everything before the pixels. `reader`: rows. `runs`: RLE. Sources: Microsoft's `BITMAPFILEHEADER`,
 //! `BITMAPINFOHEADER`, `BITMAPV4HEADER`, `BITMAPV5HEADER`, `BITMAPCOREHEADER` and "Bitmap Compression".
@@ -21,10 +21,9 @@ mod runs;
 
 pub use reader::read;
 
-/// Whether a file starts like a BMP file.
+/// Returns whether a file starts like a BMP file.
 pub fn looks_like_bmp(bytes: &[u8]) -> bool {
-    // Two letters are not enough to identify a format; the size of the next header, after the file header, is a small
-    // number.
+    // Two letters do not identify a format, so the size of the second header is also checked.
     let size = bytes.get(14..).and_then(|rest| rest.first_chunk()).map(|size| u32::from_le_bytes(*size));
     bytes.starts_with(b"BM") && size.is_none_or(|size| matches!(size, 12 | 16..=124))
 }

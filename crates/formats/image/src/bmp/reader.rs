@@ -1,4 +1,4 @@
-//! The pixels of a BMP file to an image.
+//! Decodes the pixels of a BMP file to an image.
 
 use super::header;
 use super::header::{BmpHeader, BmpPalette, BmpPixels};
@@ -15,7 +15,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
-/// Reads a BMP file; also returns how many threads worked.
+/// Reads a BMP file; also returns the number of threads used.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
@@ -35,7 +35,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
                 Ok(())
             })?;
             profile = end(pieces, &header)?;
-            // SAFETY: `read_rows` returned no error, and its job fills every row or fails.
+            // SAFETY: `read_rows` succeeded, and its job fills every row or fails.
             (Samples::U16(unsafe { raster.finish(None) }.into()), threads)
         }
         _ => {
@@ -47,8 +47,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
                 read_bytes(pieces, &header, &raster, options)?
             };
             profile = end(pieces, &header)?;
-            // SAFETY: both ways of reading returned no error, and fill every row or fail: `read_rows` in its job,
-            // `Runs::read` by `end_row`.
+            // SAFETY: both functions succeeded, and fill every row or fail: `read_rows` in its job, `Runs::read` in
+            // `end_row`.
             (Samples::U8(unsafe { raster.finish(None) }.into()), threads)
         }
     };
@@ -57,7 +57,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok((image, threads))
 }
 
-/// Reads the profile after the pixels, and finishes the file. A profile elsewhere, or a truncated one, is ignored.
+/// Reads the profile after the pixels, and finishes the input. A profile elsewhere or a truncated one is ignored.
 fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
     let mut profile = ColorProfile::default();
     if let Some((offset, size)) = header.profile
@@ -73,7 +73,7 @@ fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
     Ok(profile)
 }
 
-/// Reads uncompressed rows of bytes.
+/// Reads uncompressed rows with 8-bit samples.
 fn read_bytes<'a>(
     pieces: Pieces<'a>,
     header: &BmpHeader,
@@ -101,7 +101,7 @@ fn read_bytes<'a>(
     })
 }
 
-/// Reads plain rows, each of which is padded to whole words.
+/// Reads uncompressed rows, which are padded to 32-bit words.
 fn read_rows<'a, T: Copy + Send>(
     mut pieces: Pieces<'a>,
     header: &BmpHeader,
@@ -114,6 +114,7 @@ fn read_rows<'a, T: Copy + Send>(
     let cut = |offset: u64| {
         fault(&file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
     };
+    // `skip_to` stops at the end of the file.
     if pieces.at() < *body {
         return Err(cut(pieces.at()));
     }
@@ -122,8 +123,7 @@ fn read_rows<'a, T: Copy + Send>(
     let stride = row_bits.div_ceil(32) * 4;
     let rows = ImageRows { bytes: pieces.bytes(), body: *body, stride, used, cut: &cut };
     let end = rows.end(*height);
-    // Indices are checked while rows are read, so that an invalid one is reported before the missing end, as for
-    // streams.
+    // Indices are checked while rows are read, so that an invalid one is reported first, as for streams.
     if !matches!(pixels, BmpPixels::Mapped(_))
         && let Some(len) = rows.bytes.len()
         && len < end
@@ -131,15 +131,15 @@ fn read_rows<'a, T: Copy + Send>(
         return Err(cut(len));
     }
     let threads = rows.read(raster, &options.run, turn)?;
-    // The padding of the last row was read too, if it is there; a profile follows only then.
+    // The padding of the last row may be missing; a profile can follow only if it is present.
     let padded = rows.body + stride as u64 * *height as u64;
     pieces.moved_to(if header.profile.is_some() { padded } else { end });
     Ok((threads, pieces))
 }
 
 impl BmpPalette {
-    /// Converts indices, the highest bits of a byte first, to colors. The error is the position of the first byte with
-    /// an index outside the palette.
+    /// Expands packed indices, most significant bits first, to colors. On error, returns the position of the first byte
+    /// with an index outside the palette.
     fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
         let per_byte = 8 / self.bits;
         let mask = (1_u32 << self.bits) - 1;
@@ -154,7 +154,7 @@ impl BmpPalette {
         Ok(())
     }
 
-    /// The error for an index outside the palette.
+    /// Creates the error for an index outside the palette.
     pub(super) fn unmapped(&self, file: &std::sync::Arc<str>, offset: u64) -> Error {
         let count = self.colors.len();
         fault(file, offset, format!("this pixel refers to a color outside the palette, which has {count}"))

@@ -1,12 +1,12 @@
-//! Runs of equal pixels, and pixels as they are (RLE8 and RLE4 of numbers, RLE24 of colors), to rows.
+//! Decodes run-length encoded rows: RLE8 and RLE4 with indices, RLE24 with colors.
 //!
 //! | bytes | (Microsoft, "Bitmap Compression") |
 //! |---|---|
-//! | 0, 0 | the row ends |
-//! | 0, 1 | the image ends |
-//! | 0, 2, right, up | skip pixels, which keep the first color |
-//! | 0, n | n pixels as they are, padded to whole words of 2 bytes |
-//! | n, color | n pixels of this color, or in RLE4 of two in turn |
+//! | 0, 0 | end of row |
+//! | 0, 1 | end of image |
+//! | 0, 2, right, up | skipped pixels, which keep the first color |
+//! | 0, n | n literal pixels, padded to 2 bytes |
+//! | n, color | n pixels of this color; in RLE4, of two alternating colors |
 
 use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use crate::pieces::Pieces;
@@ -17,32 +17,32 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::window::SourceWindow;
 use std::mem::MaybeUninit;
 
-/// About how many bytes are read at a time.
+/// Approximate bytes per read.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How many bytes of pixels may be skipped, and how many times the bytes that were read in addition. No real picture
-/// skips more, only a header that claims a large image. The indices of a row, and an array that moves, come on top.
+/// Limit on skipped pixels in bytes: a constant, plus a multiple of the bytes read. Real images skip far less; only a
+/// header that claims a large image exceeds it. The indices of a row and a moving array add to it.
 const PASSED_BYTES: u64 = 32 << 20;
 const PASSED_RATIO: u64 = 4;
 
-/// A file in runs.
+/// State of decoding a run-length encoded image.
 pub(super) struct Runs<'h, 'a> {
     pieces: Pieces<'a>,
     window: SourceWindow,
     header: &'h BmpHeader,
-    /// If pixels are indices; the others are blue, green and red.
+    /// The palette, if pixels are indices; otherwise they are blue, green and red.
     palette: Option<&'h BmpPalette>,
-    /// The pixels of the current row so far, as stored: one byte each, or three.
+    /// The pixels of the current row so far, as stored: one or three bytes each.
     row: Vec<u8>,
-    /// Finished rows.
+    /// Number of finished rows.
     done: usize,
-    /// Bytes of skipped pixels.
+    /// Size of the skipped pixels in bytes.
     passed: u64,
-    /// The offset of the first run that extends past the end of its row, and the number of such runs.
+    /// Offset of the first run that exceeds its row, and the number of such runs.
     cut_runs: Option<(u64, u64)>,
 }
 
 impl<'h, 'a> Runs<'h, 'a> {
-    /// Runs that start at the position of `pieces`.
+    /// Starts at the position of `pieces`.
     pub(super) fn new(pieces: Pieces<'a>, header: &'h BmpHeader) -> Result<Runs<'h, 'a>> {
         let window = SourceWindow::new(pieces.at(), CHUNK_BYTES)?;
         let palette = match &header.pixels {
@@ -52,17 +52,17 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(Runs { pieces, window, header, palette, row: Vec::new(), done: 0, passed: 0, cut_runs: None })
     }
 
-    /// Bytes of a pixel in a row.
+    /// Returns the bytes per pixel of a row.
     fn size(&self) -> usize {
         if self.palette.is_some() { 1 } else { 3 }
     }
 
-    /// The number of pixels of the row so far.
+    /// Returns the number of pixels of the row so far.
     fn column(&self) -> usize {
         self.row.len() / self.size()
     }
 
-    /// Fills all rows; returns the file.
+    /// Decodes all rows; returns the input.
     pub fn read(mut self, raster: &Raster<u8>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Pieces<'a>> {
         self.read_rows(raster)?;
         if let Some((at, count)) = self.cut_runs {
@@ -76,7 +76,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     fn read_rows(&mut self, raster: &Raster<u8>) -> Result<()> {
         while self.done < self.header.height {
             self.pieces.check_cancel()?;
-            // The last row needs no end.
+            // The last row needs no end marker.
             if self.done + 1 == self.header.height && self.column() == self.header.width {
                 self.end_row(raster)?;
                 break;
@@ -116,7 +116,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(pair)
     }
 
-    /// Makes room for `count` more pixels in the row, or for as many as it still has; returns how many.
+    /// Reserves `count` more pixels in the row, or as many as fit; returns their number.
     fn make_room(&mut self, at: u64, count: usize) -> Result<usize> {
         let left = self.header.width - self.column();
         if count > left {
@@ -127,7 +127,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(count)
     }
 
-    /// A pixel, or two of 4 bits, that repeat. For a color, `first` is its blue.
+    /// Repeats a pixel, or two alternating 4-bit pixels. With colors, `first` is blue.
     fn run(&mut self, at: u64, count: usize, first: u8) -> Result<()> {
         let count = self.make_room(at, count)?;
         match self.palette.map(|palette| palette.bits) {
@@ -141,13 +141,13 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(())
     }
 
-    /// Pixels as they are, padded to two bytes.
+    /// Copies literal pixels, padded to two bytes.
     fn plain(&mut self, at: u64, stored: usize) -> Result<()> {
         let count = self.make_room(at, stored)?;
         let bits = self.palette.map_or(24, |palette| palette.bits);
         let used = (stored * bits).div_ceil(8);
         let padded = used.next_multiple_of(2);
-        // The padding may be missing at the end.
+        // The padding may be missing at the end of the file.
         let Some(bytes) = self.window.ensure(padded, self.pieces.bytes())?.get(..used) else { return Err(self.cut()) };
         match bits {
             4 => self.row.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(count)),
@@ -157,7 +157,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(())
     }
 
-    /// Moves to the right and to later rows.
+    /// Skips pixels to the right and to later rows.
     fn move_on(&mut self, at: u64, [right, later]: [usize; 2], raster: &Raster<u8>) -> Result<()> {
         let column = self.column() + right;
         if column > self.header.width || later >= self.header.height - self.done {
@@ -169,8 +169,9 @@ impl<'h, 'a> Runs<'h, 'a> {
         self.pass(column - self.column())
     }
 
-    /// Passes over pixels of the row.
+    /// Skips pixels of the row.
     fn pass(&mut self, count: usize) -> Result<()> {
+        // Counted in output bytes: three per pixel.
         self.passed += 3 * count as u64;
         if self.passed > PASSED_BYTES.saturating_add(self.window.offset().saturating_mul(PASSED_RATIO)) {
             let message = "the runs skip more pixels than plausible for a file of this size";
@@ -182,14 +183,14 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(())
     }
 
-    /// The rest of the row has the first color, or is black.
+    /// Fills the rest of the row with the first color, or black, and stores the row.
     fn end_row(&mut self, raster: &Raster<u8>) -> Result<()> {
         self.pass(self.header.width - self.column())?;
         raster.reserve(self.done + 1)?;
         let palette = self.palette;
         let row = &self.row;
         let mut is_mapped = true;
-        // SAFETY: rows with runs are decoded by this one thread.
+        // SAFETY: rows with runs are decoded by this thread only.
         unsafe {
             raster.row(self.done, |to| {
                 let to = to.as_chunks_mut::<3>().0.iter_mut();

@@ -1,4 +1,4 @@
-//! The formats of pixels by their numbers in `DXGI_FORMAT`.
+//! The `DXGI_FORMAT` numbers of pixel formats.
 
 use crate::masks::ChannelMasks;
 use crate::texels::Texels;
@@ -6,7 +6,7 @@ use polyhaul_model::{ColorSpace, Encoding, Texel};
 
 use ColorSpace::{Linear, Srgb};
 
-/// Formats that are read unchanged, and written: number first. Of those with the same meaning the first is written.
+/// Formats read unchanged, and written, by number. Of formats with the same meaning, the first is written.
 const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (2, plain(4, Texel::F32), Linear),
     (10, plain(4, Texel::F16), Linear),
@@ -54,7 +54,7 @@ const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (97, Encoding::Bc7, Linear),
 ];
 
-/// Formats that are converted when they are read: the number, the bytes of a pixel, and the masks of its channels.
+/// Formats converted on reading: number, bytes per pixel, and channel masks.
 const MASKED: &[(u32, usize, [u32; 4], ColorSpace)] = &[
     (24, 4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], Linear),
     (65, 1, [0, 0, 0, 0xFF], Linear),
@@ -64,7 +64,7 @@ const MASKED: &[(u32, usize, [u32; 4], ColorSpace)] = &[
     (88, 4, BGRX, Linear),
     (91, 4, BGRA, Srgb),
     (93, 4, BGRX, Srgb),
-    // Typeless ones.
+    // Typeless formats.
     (23, 4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], Linear),
     (90, 4, BGRA, Linear),
     (92, 4, BGRX, Linear),
@@ -79,13 +79,13 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
     Encoding::Plain { channels, texel }
 }
 
-/// The pixels of format `number`.
+/// Returns the pixel format of a number.
 pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     let signed = |channels, bytes| Some((Texels::Signed { channels, bytes }, Linear));
     match number {
         26 => return Some((Texels::ThreeFloats, Linear)),
         67 => return Some((Texels::SharedExponent, Linear)),
-        // Red, green and blue, a float each.
+        // RGB as 32-bit floats.
         6 => return Some((Texels::Three(Texel::F32), Linear)),
         13 => return signed(4, 2),
         31 => return signed(4, 1),
@@ -102,7 +102,7 @@ pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     })
 }
 
-/// The number of a format, if it has one.
+/// Returns the number of a format; `None` if DXGI does not define one.
 pub(super) fn number(encoding: Encoding, color_space: ColorSpace) -> Option<u32> {
     SAME.iter().find(|row| (row.1, row.2) == (encoding, color_space)).map(|row| row.0)
 }

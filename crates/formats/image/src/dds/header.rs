@@ -1,16 +1,16 @@
-//! Reads both headers of a DDS file (Microsoft, `DDS_HEADER` and `DDS_HEADER_DXT10`).
+//! Parses both headers of a DDS file (Microsoft, `DDS_HEADER` and `DDS_HEADER_DXT10`).
 //!
 //! | offset | bytes | |
 //! |---|---|---|
 //! | 0 | 4 | `DDS ` |
-//! | 4 | 4 | 124, the bytes of the header |
+//! | 4 | 4 | 124, the size of the header |
 //! | 12, 16, 24 | 4 each | height, width, depth |
-//! | 28 | 4 | mip levels |
-//! | 76 | 4 | 32, the bytes of the pixel format, which follows |
-//! | 80, 84, 88 | 4 each | its flags, its four letters, the bits of a pixel |
+//! | 28 | 4 | number of mip levels |
+//! | 76 | 4 | 32, the size of the pixel format, which follows |
+//! | 80, 84, 88 | 4 each | flags, FourCC, bits per pixel |
 //! | 92 | 16 | masks of red, green, blue, alpha |
-//! | 112 | 4 | whether it is a cube map or a volume |
-//! | 128 | 20 | only with the letters `DX10`: DXGI format, dimension, flags, array size, kind of alpha; 4 bytes each |
+//! | 112 | 4 | flags for cube maps and volumes |
+//! | 128 | 20 | only with the FourCC `DX10`: DXGI format, dimension, flags, array size, alpha mode; 4 bytes each |
 //!
 //! Numbers are little-endian.
 
@@ -35,10 +35,10 @@ const FOURCC: usize = 84;
 const BITS: usize = 88;
 const MASKS: usize = 92;
 const CAPS2: usize = 112;
-/// The offset of the array size in the newer header.
+/// Offset of the array size in the `DX10` header.
 pub(super) const ARRAY_SIZE: usize = HEADER_BYTES + 12;
 
-/// Flags of a format of pixels.
+/// Flags of the pixel format (`DDPF_*`).
 const HAS_ALPHA: u32 = 1;
 const IS_ALPHA: u32 = 2;
 const HAS_FOURCC: u32 = 4;
@@ -47,24 +47,24 @@ const IS_RGB: u32 = 0x40;
 const IS_LUMINANCE: u32 = 0x2_0000;
 const IS_SIGNED: u32 = 0x8_0000;
 
-/// Bytes of a palette.
+/// Size of a palette.
 const PALETTE_BYTES: usize = 4 * 256;
 
-/// Flags for the kind of file.
+/// Flags for cube maps and volumes (`DDSCAPS2_*`).
 const IS_CUBE: u32 = 0x200;
 const ALL_FACES: u32 = 0xFC00;
 const IS_VOLUME: u32 = 0x20_0000;
 
-/// Everything before the pixels.
+/// The parsed headers.
 pub(super) struct DdsHeader {
     pub(super) surface: TextureSurface,
-    /// Whether the red of BC3 is stored as alpha.
+    /// Whether BC3 alpha stores red.
     pub(super) has_red_as_alpha: bool,
-    /// The alternative interpretation of ambiguous headers, used if the file ends early.
+    /// The alternative interpretation of an ambiguous header, used if the file is too short.
     pub(super) fewer: Option<FewerPictures>,
 }
 
-/// How pixels of a format are stored, and their meaning.
+/// Storage and meaning of pixels.
 struct PixelFormat {
     texels: Texels,
     color_space: ColorSpace,
@@ -94,7 +94,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         return Err(fault(&pieces.file, 0, "not a DDS file: invalid signature"));
     }
     for (at, expected, what) in [(4, 124, "header"), (76, 32, "pixel format")] {
-        // The sizes are constants, but some programs write 24 or nothing.
+        // The sizes are constants, but some programs write 24 or 0.
         let is_known = word(at) == 24 || at == 76 && word(at) == 0;
         if !is_known && word(at) != expected {
             let message = format!("invalid {what} size: {} bytes; expected {expected}", word(at));
@@ -131,7 +131,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         color_space,
         premultiplied,
     };
-    // Only squares are faces of a cube.
+    // The faces of a cube are square.
     let is_square = surface.width == surface.height;
     let surface = match fewer {
         Some(fewer) if !is_square && fewer.faces == 1 => TextureSurface { layers: fewer.layers, faces: 1, ..surface },
@@ -172,23 +172,26 @@ fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(Pi
     let Some((texels, color_space)) = dxgi::texels(number) else {
         return Err(unsupported(pieces, HEADER_BYTES, format!("DXGI_FORMAT {number} is not supported")));
     };
-    // 2 is a row, 3 a picture, 4 a volume. Some programs leave it 0.
+    // 2 is 1D, 3 is 2D, 4 is 3D. Some programs leave it 0.
     if dimension > 4 {
         let message = format!("invalid resource dimension {dimension}; expected 2, 3 or 4 (1D, 2D or 3D)");
         return Err(fault(&pieces.file, HEADER_BYTES as u64 + 4, message));
     }
+    // DDS_ALPHA_MODE_PREMULTIPLIED; the upper bits are reserved.
     let premultiplied = word(more, 16) & 7 == 2;
+    // If the dimension is missing, the older header decides.
     let is_volume = dimension == 4 || dimension < 2 && caps2 & IS_VOLUME != 0;
+    // DDS_RESOURCE_MISC_TEXTURECUBE.
     let is_cube = word(more, 8) & 4 != 0;
     let is_older_cube = caps2 & IS_CUBE != 0 && caps2 & ALL_FACES == ALL_FACES && !is_volume;
     let counts_faces = layers > 0 && layers.is_multiple_of(6);
     let shape = match (is_cube, is_older_cube) {
-        // The size of an array counts cubes, but some programs count faces.
+        // The array size counts cubes, but some programs count faces.
         (true, _) => {
             let fewer = counts_faces.then_some(FewerPictures { layers: layers / 6, faces: 6 });
             DdsShape { layers, faces: 6, is_volume, fewer }
         }
-        // Only the older header says that it is a cube.
+        // Only the older header declares a cube map.
         (false, true) if counts_faces => DdsShape { layers: layers / 6, faces: 6, is_volume, fewer: None },
         (false, true) => DdsShape { layers, faces: 6, is_volume, fewer: Some(FewerPictures { layers, faces: 1 }) },
         (false, false) => DdsShape { layers, faces: 1, is_volume, fewer: None },
@@ -221,21 +224,21 @@ fn older(header: &[u8; HEADER_BYTES], pieces: &mut Pieces<'_>) -> Result<PixelFo
     Ok(by_masks(bits as usize / 8, masks, is_brightness(flags, masks)))
 }
 
-/// Whether a single channel is a brightness. Some programs also set the flag for colors.
+/// Returns whether a single channel is luminance. Some programs also set the flag for colors.
 fn is_brightness(flags: u32, [red, green, blue, _]: [u32; 4]) -> bool {
     flags & IS_LUMINANCE != 0 && (green | blue == 0 || red == green && red == blue)
 }
 
-/// Bits of a pixel, and the masks of red, green, blue and alpha.
+/// Returns bits per pixel, and the masks of red, green, blue and alpha.
 fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result<(u32, [u32; 4])> {
     let bits = word(header, BITS);
     let [red, green, blue, alpha] = [0, 4, 8, 12].map(|at| word(header, MASKS + at));
     let alpha = if flags & (HAS_ALPHA | IS_ALPHA) != 0 { alpha } else { 0 };
     if is_brightness(flags, [red, green, blue, 0]) {
-        // Masks may be omitted, and some programs count only the bits of the brightness.
+        // Masks may be omitted, and some programs count only the luminance bits.
         let alpha_mask = word(header, MASKS + 12);
         let bits = if bits == 8 && red == 0xFF && alpha_mask == 0xFF00 { 16 } else { bits };
-        // Pillow writes masks for other depths.
+        // Pillow writes masks that exceed the bit depth.
         let red = if u64::from(red).checked_shr(bits).unwrap_or(0) != 0 { 0 } else { red };
         let is_beyond = u64::from(alpha_mask).checked_shr(bits).unwrap_or(0) != 0;
         let alpha_mask = if is_beyond && bits == 16 && red == 0xFF { 0xFF00 } else { alpha_mask };
@@ -243,7 +246,7 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
             (16, 0, 0, true) => [0xFF, 0xFF00],
             (8, 0, 0, false) => [0xFF, 0],
             (16, 0, 0, false) => [0xFFFF, 0],
-            // The other half of the bits would have no meaning.
+            // Without alpha, the upper byte would be unused.
             (16, 0xFF, 0xFF00, _) => [0xFF, 0xFF00],
             _ => [red, alpha],
         };
@@ -262,8 +265,8 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
     Err(unsupported(pieces, FLAGS, format!("pixel format flags {flags:#x} are not supported")))
 }
 
-/// Indices of the 256 colors after the header: red, green, blue, and a byte that is alpha if the flags declare it, or
-/// if it is not 0 for all.
+/// Reads the 256 colors after the header: red, green, blue, and a byte that is alpha if the flags declare it, or if it
+/// is nonzero for any color.
 fn mapped(flags: u32, pieces: &mut Pieces<'_>) -> Result<PixelFormat> {
     let bytes = pieces.take(PALETTE_BYTES, "palette")?;
     let mut colors = Box::new([[0; 4]; 256]);
@@ -274,7 +277,7 @@ fn mapped(flags: u32, pieces: &mut Pieces<'_>) -> Result<PixelFormat> {
     Ok(PixelFormat::new(Texels::Mapped(colors), Srgb))
 }
 
-/// A format of the model, if there is one.
+/// Returns the format for masks: one of the model if possible, otherwise converted.
 fn by_masks(bytes: usize, masks: [u32; 4], is_brightness: bool) -> PixelFormat {
     match (bytes, masks) {
         (1, [0xFF, 0xFF, 0xFF, 0]) if is_brightness => PixelFormat::plain(1, Texel::U8, Srgb),
@@ -292,7 +295,7 @@ fn by_masks(bytes: usize, masks: [u32; 4], is_brightness: bool) -> PixelFormat {
     }
 }
 
-/// Signed channels, for normals and offsets, of whole bytes in the order of their masks.
+/// Returns the format for signed channels, used for normals and offsets: whole bytes in the order of their masks.
 fn by_signed_masks(bytes: usize, masks: [u32; 4]) -> Option<PixelFormat> {
     let (channels, channel_bytes) = match (bytes, masks) {
         (2, [0xFF, 0xFF00, 0, 0]) => (2, 1),
@@ -303,7 +306,7 @@ fn by_signed_masks(bytes: usize, masks: [u32; 4]) -> Option<PixelFormat> {
     Some(PixelFormat::new(Texels::Signed { channels, bytes: channel_bytes }, Linear))
 }
 
-/// The meaning of a FourCC, or of the number in its place.
+/// Returns the format for a FourCC, or for a D3DFORMAT number in its place.
 fn four_letters(code: &[u8]) -> Option<PixelFormat> {
     let premultiplied = |encoding| PixelFormat { premultiplied: true, ..PixelFormat::same(encoding, Srgb) };
     Some(match code {
@@ -312,7 +315,7 @@ fn four_letters(code: &[u8]) -> Option<PixelFormat> {
         b"DXT3" => PixelFormat::same(Encoding::Bc2, Srgb),
         b"DXT4" => premultiplied(Encoding::Bc3),
         b"DXT5" => PixelFormat::same(Encoding::Bc3, Srgb),
-        // Normals whose first channel is in alpha, which is coded better.
+        // Normal maps with the first channel in alpha, which BC3 encodes more precisely.
         b"RXGB" => PixelFormat { has_red_as_alpha: true, ..PixelFormat::same(Encoding::Bc3, Linear) },
         b"ATI1" | b"BC4U" => PixelFormat::same(Encoding::Bc4 { signed: false }, Linear),
         b"BC4S" => PixelFormat::same(Encoding::Bc4 { signed: true }, Linear),

@@ -1,4 +1,4 @@
-//! DDS files to textures and images.
+//! Reads DDS files as textures and images.
 
 use super::header;
 use super::header::{ARRAY_SIZE, DdsHeader};
@@ -12,7 +12,7 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};
 use std::sync::Arc;
 
-/// Reads the largest picture, of the first layer, face and slice.
+/// Reads the first layer, face and slice in full size.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let texture = texture(bytes, options, warnings)?;
@@ -20,7 +20,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     decode(&texture, 0, 0, &options.run)
 }
 
-/// Reads all levels of all pictures.
+/// Reads all levels of all images.
 pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
     let DdsHeader { surface, has_red_as_alpha, fewer } = header::read(&mut pieces, options, warnings)?;
@@ -38,7 +38,7 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings
     if has_red_as_alpha { with_red_in_place(texture, &options.run) } else { Ok(texture) }
 }
 
-/// A texture of plain pixels, whose red is the alpha of the blocks. Alpha is full.
+/// Decodes a texture to plain pixels, moving alpha to red. The new alpha is 255.
 fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Texture> {
     let images = texture.layers * texture.faces;
     let plain = Texture { encoding: Encoding::default(), levels: Vec::new(), ..texture.clone() };
@@ -54,7 +54,7 @@ fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Textu
                 pixels.extend_from_slice(&[*red, *green, *blue, u8::MAX]);
             }
         }
-        // Later levels are still blocks; this one is not used again.
+        // Later levels are still blocks; this one is not decoded again.
         texture.levels[number] = pixels.into();
     }
     Ok(Texture { levels: texture.levels, ..plain })

@@ -1,4 +1,4 @@
-//! Textures to DDS files, with the newer header.
+//! Writes textures as DDS files, with the newer header.
 
 use super::{HEADER_BYTES, MORE_BYTES, dxgi};
 use crate::pieces;
@@ -31,23 +31,26 @@ pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, 
     pieces::write(slices, options, writing)
 }
 
-/// Both headers.
+/// Builds both headers.
 fn header(texture: &Texture, number: u32) -> Result<Vec<u8>> {
     let count = |count: usize| count as u32;
     let is_plain = matches!(texture.encoding, Encoding::Plain { .. });
     let is_volume = texture.depth > 1;
     let is_cube = texture.faces == 6;
     let has_levels = texture.levels.len() > 1;
-    // Bytes of a row for plain pixels, of the largest level for blocks.
+    // Pitch: bytes per row for plain pixels, bytes of the largest level for blocks.
     let rows = if is_plain { 1 } else { texture.height };
     let pitch = texture.encoding.image_bytes(texture.width, rows).and_then(|pitch| u32::try_from(pitch).ok());
+    // DDSD_CAPS, HEIGHT, WIDTH and PIXELFORMAT; then PITCH or LINEARSIZE, MIPMAPCOUNT, DEPTH.
     let flags = 0x1007
         | if is_plain { 8 } else { 0x8_0000 }
         | if has_levels { 0x2_0000 } else { 0 }
         | if is_volume { 0x80_0000 } else { 0 };
+    // DDSCAPS_TEXTURE; then MIPMAP, COMPLEX.
     let caps = 0x1000
         | if has_levels { 0x40_0000 } else { 0 }
         | if has_levels || is_volume || is_cube || texture.layers > 1 { 8 } else { 0 };
+    // DDSCAPS2_CUBEMAP with all six faces; VOLUME.
     let caps2 = if is_cube { 0xFE00 } else { 0 } | if is_volume { 0x20_0000 } else { 0 };
     let mut words = [0_u32; (HEADER_BYTES + MORE_BYTES) / 4];
     words[..8].copy_from_slice(&[
@@ -60,8 +63,10 @@ fn header(texture: &Texture, number: u32) -> Result<Vec<u8>> {
         if is_volume { count(texture.depth) } else { 0 },
         count(texture.levels.len()),
     ]);
+    // The pixel format: its size, DDPF_FOURCC, and the code of the newer header.
     words[19..22].copy_from_slice(&[32, 4, u32::from_le_bytes(*b"DX10")]);
     words[27..29].copy_from_slice(&[caps, caps2]);
+    // Dimension 3 is 2D, 4 is 3D; flag 4 is a cube map; alpha mode 1 is straight, 2 premultiplied.
     words[32..].copy_from_slice(&[
         number,
         if is_volume { 4 } else { 3 },

@@ -1,18 +1,18 @@
-//! B44 and B44A: blocks of 4 x 4 halves in 14 bytes, or in 3 if all are equal.
+//! Decodes B44 and B44A: blocks of 4 x 4 half floats in 14 bytes, or in 3 bytes if all are equal.
 //!
-//! Decoded here and not by the library for the other compressions: its decoder overflows on damaged blocks, and does
-//! not support channels with fewer samples than pixels. The format is described in "Technical Introduction to OpenEXR".
-//! The bytes come out as the rows of an uncompressed block, in the byte order of this machine.
+//! Not decoded by the library used for the other compressions: its decoder overflows on damaged blocks, and does not
+//! support subsampled channels. The format is described in "Technical Introduction to OpenEXR". The output has the
+//! layout of an uncompressed block, in native byte order.
 //!
-//! A block of 14 bytes is 112 bits, the highest first:
+//! A block of 14 bytes is 112 bits, most significant first:
 //!
 //! | bits | |
 //! |---|---|
 //! | 16 | the first sample |
-//! | 6 | how far differences are shifted |
+//! | 6 | left shift of the differences |
 //! | 15 times 6 | differences, plus 32, in the order of `ORDER` |
 //!
-//! A shift of 13 or more cannot occur; it marks a block of 3 bytes, whose samples all equal the first.
+//! A shift of 13 or more marks a block of 3 bytes, in which all samples equal the first.
 
 use super::header::ExrChannel;
 use super::unpack::{ExrRows, samples_of};
@@ -21,8 +21,8 @@ use exr::prelude::f16;
 use polyhaul_model::ChannelType;
 use polyhaul_model::error::{Error, Result};
 
-/// The reference of each sample in a block: the one above it in its column, and in the first row the one to its left.
-/// The differences are stored in this order, as are the resulting samples.
+/// Pairs of reference and sample: the reference is the sample above, or in the first row the one to the left.
+/// Differences are stored in this order, and each reference is decoded before it is used.
 const ORDER: [(usize, usize); 15] = [
     (0, 4),
     (4, 8),
@@ -41,10 +41,10 @@ const ORDER: [(usize, usize); 15] = [
     (14, 15),
 ];
 
-/// The third byte of a block of equal samples is at least this: its upper six bits are the shift, of at most 12.
+/// Minimum third byte of a block of equal samples; its upper six bits are the shift, otherwise at most 12.
 const FLAT: u8 = 13 << 2;
 
-/// Unpacks a block; `None` if it has too few or too many bytes.
+/// Unpacks a block; `None` if its size is wrong.
 pub(super) fn unpack(channels: &[ExrChannel], packed: &[u8], rows: &ExrRows) -> Result<Option<Vec<u8>>> {
     let mut planes = Vec::with_capacity(channels.len());
     let mut rest = packed;
@@ -72,7 +72,7 @@ pub(super) fn unpack(channels: &[ExrChannel], packed: &[u8], rows: &ExrRows) -> 
     Ok(rest.is_empty().then_some(out))
 }
 
-/// Samples of 4 bytes, which are not packed.
+/// Copies uncompressed 4-byte samples.
 fn plain(rest: &mut &[u8], [width, height]: [usize; 2]) -> Result<Option<Vec<u8>>> {
     let Some((plain, behind)) = rest.split_at_checked(4 * width * height) else { return Ok(None) };
     *rest = behind;
@@ -82,7 +82,7 @@ fn plain(rest: &mut &[u8], [width, height]: [usize; 2]) -> Result<Option<Vec<u8>
     Ok(Some(samples))
 }
 
-/// Samples of a channel of halves.
+/// Decodes the samples of a channel of halves.
 fn halves(rest: &mut &[u8], [width, height]: [usize; 2], is_linear: bool) -> Result<Option<Vec<u8>>> {
     let mut out = Vec::new();
     out.try_reserve_exact(2 * width * height).map_err(|_| Error::memory("a block"))?;
@@ -90,6 +90,7 @@ fn halves(rest: &mut &[u8], [width, height]: [usize; 2], is_linear: bool) -> Res
     for top in (0..height).step_by(4) {
         for left in (0..width).step_by(4) {
             let Some(block) = block(rest) else { return Ok(None) };
+            // Blocks at the edges are padded; only the samples inside are kept.
             for (row, samples) in block.as_chunks::<4>().0.iter().enumerate().take(height - top) {
                 let start = 2 * ((top + row) * width + left);
                 let count = 2 * (width - left).min(4);
@@ -103,7 +104,7 @@ fn halves(rest: &mut &[u8], [width, height]: [usize; 2], is_linear: bool) -> Res
     Ok(Some(out))
 }
 
-/// The 16 samples of the next block.
+/// Decodes the 16 samples of the next block.
 fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
     let first = u16::from_be_bytes([*rest.first()?, *rest.get(1)?]);
     let mut samples = [first; 16];
@@ -116,17 +117,16 @@ fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
         let shift = (bits >> 90 & 0x3F) as u32;
         for (number, (from, to)) in ORDER.into_iter().enumerate() {
             let step = (bits >> (84 - 6 * number) & 0x3F) as u32;
-            // The format counts modulo 2^16: 0x20 is the bias of the differences.
+            // Arithmetic is modulo 2^16; 0x20 is the bias of the differences.
             let by = (step << shift).wrapping_sub(0x20 << shift);
             samples[to] = u32::from(samples[from]).wrapping_add(by) as u16;
         }
     }
-    // Samples are stored so that they sort like numbers: negative ones have all bits flipped, the others the highest
-    // one.
+    // Stored samples sort like numbers: negative ones have all bits inverted, others the sign bit.
     Some(samples.map(|sample| if sample & 0x8000 == 0 { !sample } else { sample & 0x7FFF }))
 }
 
-/// The value of a perceptually linear channel (`pLinear`): 8 times its natural logarithm, and 0 if that does not exist.
+/// Returns the value of a perceptually linear channel (`pLinear`): 8 times its natural logarithm; 0 if undefined.
 fn logarithm(bits: u16) -> u16 {
     let value = of_half(bits);
     if !value.is_finite() || value < 0.0 {
@@ -144,12 +144,12 @@ mod tests {
         let mut flat: &[u8] = &[0xBC, 0x00, 0xFC, 7];
         assert_eq!(block(&mut flat), Some([0x3C00; 16]));
         assert_eq!(flat, [7]);
-        // All differences are 0 with a bias of 32 and no shift.
+        // All differences are 0: a bias of 32 and no shift.
         let mut bits = 0xBC00_u128 << 96;
         (0..15).for_each(|number| bits |= 0x20 << (84 - 6 * number));
         let bytes = bits.to_be_bytes();
         assert_eq!(block(&mut &bytes[2..]), Some([0x3C00; 16]));
-        // One step up from the first sample to the one below it, which those below and beside it inherit.
+        // One step up from the first sample to the one below it, which the samples below and next to that one inherit.
         let bytes = (bits + (1 << 84)).to_be_bytes();
         let samples = block(&mut &bytes[2..]).unwrap();
         assert_eq!(samples[..8], [0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C01, 0x3C01, 0x3C01, 0x3C01]);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn logarithms_match_the_reference_implementation() {
-        // Values of its table.
+        // Values of the lookup table of OpenEXR.
         for (bits, expected) in [(0, 0xFC00), (1, 0xD829), (0x3C00, 0), (0x7C00, 0), (0x8000, 0xFC00), (0xBC00, 0)] {
             assert_eq!(logarithm(bits), expected, "{bits:x}");
         }

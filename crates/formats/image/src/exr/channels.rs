@@ -1,4 +1,4 @@
-//! The content of an image's EXR file: its channels in the order of their names, and the header before them.
+//! The written channels of an image, sorted by name, and the header before them.
 
 use super::header::{ExrWindow, MAX_NAME_BYTES, STORAGE};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -7,12 +7,12 @@ use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{ChannelSamples, ChannelType, Channels, Image, ImageAttribute};
 use std::collections::BTreeMap;
 
-/// Names of more bytes than this need a flag.
+/// Longest name without the flag for long names.
 const SHORT_NAME_BYTES: usize = 31;
-/// ZIP, in blocks of 16 rows.
+/// ZIP compression in blocks of 16 rows.
 const ZIP: u8 = 3;
 
-/// A channel that is written.
+/// A channel to write.
 pub(super) struct OutChannel<'a> {
     pub(super) name: &'a str,
     pub(super) kind: ChannelType,
@@ -23,11 +23,11 @@ pub(super) struct OutChannel<'a> {
 pub(super) enum ChannelSource<'a> {
     /// This sample of each pixel.
     Color(usize),
-    /// A plane.
+    /// A separate plane.
     Plane(&'a ChannelSamples),
 }
 
-/// The names of a pixel's samples.
+/// Returns the default channel names of a pixel's samples.
 pub(super) fn standard_names(channels: Channels) -> &'static [&'static str] {
     match channels {
         Channels::Gray => &["Y"],
@@ -37,7 +37,7 @@ pub(super) fn standard_names(channels: Channels) -> &'static [&'static str] {
     }
 }
 
-/// The type of a sample of each pixel in the file.
+/// Returns the type in the file of one of a pixel's samples.
 fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> ChannelType {
     match image.stored.get(place).map(|stored| stored.kind) {
         Some(ChannelType::F32 | ChannelType::U32) => ChannelType::F32,
@@ -46,8 +46,8 @@ fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> Channel
     }
 }
 
-/// The name and index of each sample of a pixel that is written: all but the ones that the original file lacked, and
-/// the ones whose exact values are in a channel.
+/// Returns the name and index of each written sample of a pixel: all except ones missing from the original file, and
+/// ones whose exact values are in an extra channel.
 fn colors(image: &Image) -> Vec<(&str, usize)> {
     let standard = || standard_names(image.channels).iter().copied().zip(0..).collect();
     if image.stored.is_empty() {
@@ -59,19 +59,20 @@ fn colors(image: &Image) -> Vec<(&str, usize)> {
     if written.is_empty() && image.extra.is_empty() { standard() } else { written }
 }
 
-/// The samples of a pixel that become halves.
+/// Returns the samples of a pixel that are written as halves.
 pub(super) fn halves(image: &Image, style: &ImageWriteOptions) -> Vec<usize> {
     let is_half = |place: &usize| color_kind(image, *place, style) == ChannelType::F16;
     colors(image).into_iter().map(|(_, place)| place).filter(is_half).collect()
 }
 
-/// Whether colors must be premultiplied when they are written.
+/// Returns whether colors must be premultiplied for writing.
 pub(super) fn multiplies(image: &Image) -> bool {
     image.channels.has_alpha() && !image.premultiplied
 }
 
-/// The channels of an image in the order of their names.
+/// Returns the channels of an image, sorted by name.
 pub(super) fn channels<'a>(image: &'a Image, style: &ImageWriteOptions) -> Result<Vec<OutChannel<'a>>> {
+    // The format requires channels sorted by the bytes of their names.
     let mut by_name = BTreeMap::new();
     let colors = colors(image).into_iter().map(|(name, place)| OutChannel {
         name,
@@ -81,6 +82,7 @@ pub(super) fn channels<'a>(image: &'a Image, style: &ImageWriteOptions) -> Resul
     let planes = image.extra.iter().map(|channel| OutChannel {
         name: &channel.name,
         kind: match channel.samples.kind() {
+            // EXR has no 8-bit and 16-bit integers. Halves distinguish all 8-bit values, floats all 16-bit ones.
             ChannelType::U8 | ChannelType::F16 => ChannelType::F16,
             ChannelType::U16 | ChannelType::F32 => ChannelType::F32,
             ChannelType::U32 => ChannelType::U32,
@@ -108,7 +110,7 @@ fn check_name(name: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// The data window of an image: the one of its original file, or one at the origin.
+/// Returns the data window of an image: from its original file, or at the origin.
 pub(super) fn window(image: &Image) -> Result<ExrWindow> {
     let size = [image.width, image.height].map(|side| i32::try_from(side).unwrap_or(i32::MAX));
     let window = declared(image, "dataWindow")?.unwrap_or(ExrWindow { min: [0, 0], max: size.map(|side| side - 1) });
@@ -127,7 +129,7 @@ fn declared(image: &Image, name: &str) -> Result<Option<ExrWindow>> {
     attribute.map(|attribute| ExrWindow::from_value(&attribute.value).ok_or_else(invalid)).transpose()
 }
 
-/// Everything before the table of blocks.
+/// Builds everything before the offset table.
 pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u8>> {
     let data = window(image)?;
     let display = declared(image, "displayWindow")?.unwrap_or(data);
@@ -153,6 +155,7 @@ pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u
     }
     let names = by_name.values().flat_map(|attribute| [attribute.name.as_str(), attribute.kind.as_str()]);
     let is_long = names.chain(channels.iter().map(|channel| channel.name)).any(|name| name.len() > SHORT_NAME_BYTES);
+    // Magic, version 2, and the flag for long names (bit 10).
     let mut bytes = vec![0x76, 0x2F, 0x31, 0x01, 2, if is_long { 4 } else { 0 }, 0, 0];
     for ImageAttribute { name, kind, value } in by_name.into_values() {
         let size = i32::try_from(value.len()).map_err(|_| usage(format!("the attribute `{name}` is too large")))?;
@@ -178,6 +181,7 @@ fn list(channels: &[OutChannel<'_>]) -> Vec<u8> {
         };
         list.extend_from_slice(channel.name.as_bytes());
         list.push(0);
+        // Type; pLinear and reserved bytes; sampling in x and y.
         for number in [kind, 0, 1, 1] {
             list.extend_from_slice(&number.to_le_bytes());
         }

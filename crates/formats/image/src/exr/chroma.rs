@@ -1,12 +1,12 @@
-//! Luminance and chroma to red, green and blue.
+//! Converts luminance and chroma to red, green and blue.
 //!
-//! A file may hold `Y`, the luminance, with `RY` = (R - Y) / Y and `BY` = (B - Y) / Y, often with a sample for every
-//! second column and row only. The chromaticities of the file determine how much each color adds to the luminance; a
-//! file without any uses Rec. ITU-R BT.709 ("Technical Introduction to OpenEXR").
+//! A file may store `Y`, the luminance, with `RY` = (R - Y) / Y and `BY` = (B - Y) / Y, often subsampled by 2 in both
+//! directions. The chromaticities of the file determine the luminance weights of the colors; the default is Rec. ITU-R
+//! BT.709 ("Technical Introduction to OpenEXR").
 //!
-//! Between samples, chroma is interpolated by a windowed sinc of 27 taps, every second of which is 0: the filter of the
-//! reference implementation (ImfRgbaYca.h), extended at the edges by the nearest sample. That implementation then
-//! desaturates colors that are more saturated than their neighbors; this is not done here.
+//! Chroma is upsampled with a windowed sinc of 27 taps, every second of which is 0: the filter of the reference
+//! implementation (ImfRgbaYca.h), with edge samples repeated. That implementation then desaturates colors that are more
+//! saturated than their neighbors; this one does not.
 
 use super::header::{ExrChannel, ExrWindow};
 use super::plane::Plane;
@@ -16,18 +16,17 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// The filter on one side of a pixel between two samples, the nearest sample first.
+/// One half of the symmetric filter for a pixel between two samples, nearest sample first.
 const TAPS: [f64; 7] = [0.627_123, -0.186_077, 0.087_929, -0.043_159, 0.019_597, -0.007_540, 0.002_128];
 
-/// Chromaticities of red, green, blue and white of Rec. ITU-R BT.709.
+/// Chromaticities of red, green, blue and white in Rec. ITU-R BT.709.
 pub(super) const REC_709: [f32; 8] = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06, 0.3127, 0.329];
 
-/// The contributions of red, green and blue to the luminance, for these chromaticities; `None` if they span no color
-/// space.
+/// Returns the luminance weights of red, green and blue for chromaticities; `None` if they do not span a color space.
 pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
     let [red, green, blue, white] = [0, 2, 4, 6].map(|at| [0, 1].map(|axis| f64::from(chromaticities[at + axis])));
-    // The columns are the primaries as (x, y, z). Their weighted sum is white with a luminance of 1: Cramer's rule
-    // gives the weights, and a weight times y is the contribution of a color.
+    // Solves for the multiples of the primaries (as xyz columns) whose sum is white with a luminance of 1, by Cramer's
+    // rule. A multiple times y is the luminance weight of the color.
     let full = |[x, y]: [f64; 2]| [x, y, 1.0 - x - y];
     let [r, g, b] = [red, green, blue].map(full);
     let white = full(white).map(|part| part / white[1]);
@@ -42,19 +41,19 @@ pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
     (weights.iter().all(|weight| weight.is_finite()) && weights[1] != 0.0).then_some(weights)
 }
 
-/// A channel of chroma.
+/// A chroma channel.
 pub(super) struct Chroma {
     samples: ChannelSamples,
     /// Columns and rows of samples.
     size: [usize; 2],
-    /// The distance of samples in columns and rows: 1 or 2.
+    /// Subsampling of columns and rows: 1 or 2.
     sampling: [usize; 2],
-    /// The pixel of the first sample.
+    /// Column and row of the pixel of the first sample.
     first: [usize; 2],
 }
 
 impl Chroma {
-    /// The samples of a channel in a window.
+    /// Wraps the samples of a channel in a window.
     pub(super) fn new(channel: &ExrChannel, samples: ChannelSamples, data: ExrWindow) -> Chroma {
         let first = |axis: usize| (-i64::from(data.min[axis])).rem_euclid(channel.sampling[axis] as i64) as usize;
         let size = Plane::area(channel, data);
@@ -70,7 +69,7 @@ impl Chroma {
         }
     }
 
-    /// A row of pixels; `column` is memory for a row of samples.
+    /// Upsamples a row; `column` is scratch memory for a row of samples.
     fn row(&self, y: usize, column: &mut [f64], out: &mut [f64]) {
         let [width, height] = self.size;
         for (x, value) in column.iter_mut().enumerate() {
@@ -83,14 +82,14 @@ impl Chroma {
     }
 }
 
-/// The value at a pixel, out of `count` samples along a line.
+/// Interpolates the value at a pixel from `count` samples along a line.
 fn interpolated(pixel: usize, step: usize, first: usize, count: usize, sample: impl Fn(usize) -> f64) -> f64 {
     if count == 0 {
         return 0.0;
     }
     let at = pixel as i64 - first as i64;
     let clamped = |index: i64| sample(index.clamp(0, count as i64 - 1) as usize);
-    // A pixel that has a sample keeps it: the filter is 1 there and 0 at all other samples.
+    // A pixel with a sample keeps it: the filter is 1 there and 0 at all other samples.
     if at.rem_euclid(step as i64) == 0 {
         return clamped(at.div_euclid(step as i64));
     }
@@ -99,7 +98,7 @@ fn interpolated(pixel: usize, step: usize, first: usize, count: usize, sample: i
     (0..).zip(TAPS).map(pair).sum()
 }
 
-/// Converts pixels whose second sample is the luminance to colors. `size` is the number of samples per pixel, 3 or 4.
+/// Converts pixels whose second sample is the luminance to RGB. `size` is the number of samples per pixel, 3 or 4.
 pub(super) fn convert(
     samples: &mut [f32],
     [width, size]: [usize; 2],
@@ -133,7 +132,7 @@ pub(super) fn convert(
 
 fn colors(luminance: f32, red: f64, blue: f64, weights: [f64; 3]) -> [f32; 3] {
     if red == 0.0 && blue == 0.0 {
-        // A pixel without chroma stays exactly the same.
+        // Keeps pixels without chroma exact.
         return [luminance; 3];
     }
     let y = f64::from(luminance);
@@ -154,7 +153,7 @@ mod tests {
             assert!(weights.iter().zip(expected).all(is_near), "{weights:?}");
         };
         check(luminance_weights(REC_709), [0.2126, 0.7152, 0.0722]);
-        // SMPTE RP 431-2 with the white of D65, known as Display P3.
+        // SMPTE RP 431-2 with white point D65 (Display P3).
         check(luminance_weights([0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329]), [0.2290, 0.6917, 0.0793]);
         assert_eq!(luminance_weights([0.3; 8]), None);
         assert_eq!(luminance_weights([f32::NAN; 8]), None);

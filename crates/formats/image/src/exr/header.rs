@@ -1,14 +1,14 @@
-//! The header of an EXR file: its parts, each with its channels, windows and attributes.
+//! Parses the header of an EXR file: its parts, each with channels, windows and attributes.
 //!
-//! Attributes are kept as the bytes of the file, except those that describe how pixels are stored. `layer`
-//! decides which channels make up the picture. The layout follows "OpenEXR File Layout":
+//! Attributes are kept as raw bytes, except those about pixel storage. `layer` selects the channels of the image. The
+//! layout follows "OpenEXR File Layout":
 //!
 //! | bytes | |
 //! |---|---|
 //! | 4 | magic 76 2F 31 01 |
-//! | 4 | version 2 in the lowest byte; above it flags: tiles (bit 9), long names (10), deep (11), several parts (12) |
-//! | | attributes: name and type, each ending with a 0, size of the value (4), value |
-//! | 1 | 0 ends the header; of several parts, an empty header ends all |
+//! | 4 | version 2 in the lowest byte; flags above: tiles (bit 9), long names (10), deep (11), multipart (12) |
+//! | | attributes: zero-terminated name, zero-terminated type, size of the value (4), value |
+//! | 1 | 0 ends the header; in multipart files, an empty header follows the last one |
 //!
 //! Numbers are little-endian.
 
@@ -24,12 +24,12 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
 use std::sync::Arc;
 
-/// The longest name of an attribute, a type or a channel.
+/// Longest name of an attribute, a type or a channel.
 pub(super) const MAX_NAME_BYTES: usize = 255;
-/// Largest magnitude of a window's coordinate, so that sizes of windows fit into 32 bits.
+/// Largest magnitude of a window coordinate, so that window sizes fit into 32 bits.
 pub(super) const MAX_COORDINATE: i32 = i32::MAX / 2;
 
-/// Attributes that describe how pixels are stored, or that every file has: they are not kept.
+/// Attributes about pixel storage, or required in every file; not kept.
 pub(super) const STORAGE: [&str; 9] = [
     "channels",
     "compression",
@@ -42,22 +42,22 @@ pub(super) const STORAGE: [&str; 9] = [
     "dwaCompressionLevel",
 ];
 
-/// A part of a file: a separate image.
+/// A part of a file: an independent image.
 #[derive(Debug)]
 pub(super) struct ExrPart {
-    /// Its name, if it has one.
+    /// Name; empty if missing.
     pub(super) name: String,
-    /// Its view, if it belongs to one.
+    /// View (stereo); empty if missing.
     pub(super) view: String,
     pub(super) channels: Vec<ExrChannel>,
     pub(super) compression: Compression,
-    /// How pixels are divided into blocks; `None` means blocks of rows.
+    /// Tiling; `None` for blocks of rows.
     pub(super) tiles: Option<TileDescription>,
-    /// Whether pixels have many samples.
+    /// Whether pixels have a variable number of samples.
     pub(super) is_deep: bool,
-    /// Its data window.
+    /// Data window.
     pub(super) data: ExrWindow,
-    /// Its other attributes.
+    /// All other attributes.
     pub(super) attributes: Vec<ImageAttribute>,
 }
 
@@ -66,13 +66,13 @@ pub(super) struct ExrPart {
 pub(super) struct ExrChannel {
     pub(super) name: String,
     pub(super) kind: ChannelType,
-    /// Whether lossy compression rounds by steps that do not grow with the value.
+    /// Whether lossy compression should quantize linearly: with steps that do not grow with the value.
     pub(super) is_linear: bool,
-    /// The distance of samples in columns and rows.
+    /// Subsampling of columns and rows.
     pub(super) sampling: [usize; 2],
 }
 
-/// A rectangle of pixels, first and last included.
+/// A rectangle of pixels with inclusive bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ExrWindow {
     pub(super) min: [i32; 2],
@@ -80,12 +80,12 @@ pub(super) struct ExrWindow {
 }
 
 impl ExrWindow {
-    /// Columns and rows. The window is checked.
+    /// Returns the number of columns and rows of a validated window.
     pub(super) fn size(self) -> [usize; 2] {
         [0, 1].map(|axis| (self.max[axis] - self.min[axis] + 1) as usize)
     }
 
-    /// Its bytes in a file.
+    /// Encodes the window as an attribute value.
     pub(super) fn bytes(self) -> Vec<u8> {
         [self.min, self.max].as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect()
     }
@@ -102,14 +102,14 @@ impl ExrWindow {
     }
 }
 
-/// 4 numbers of 4 bytes.
+/// Decodes four 32-bit integers.
 fn numbers(value: &[u8]) -> Option<[i32; 4]> {
     let (numbers, []) = value.as_chunks() else { return None };
     <[[u8; 4]; 4]>::try_from(numbers).ok().map(|numbers| numbers.map(i32::from_le_bytes))
 }
 
 impl ExrPart {
-    /// Its name in messages.
+    /// Returns the name for messages.
     pub(super) fn label(&self, number: usize) -> String {
         match (self.name.as_str(), self.view.as_str()) {
             ("", "") => format!("part {number}"),
@@ -119,30 +119,31 @@ impl ExrPart {
         }
     }
 
-    /// The value of an attribute, if it has this type.
+    /// Returns the value of an attribute; `None` if it is missing or has another type.
     pub(super) fn attribute(&self, name: &str, kind: &str) -> Option<&[u8]> {
         let matches = |attribute: &&ImageAttribute| attribute.name == name && attribute.kind == kind;
         self.attributes.iter().find(matches).map(|attribute| attribute.value.as_slice())
     }
 
-    /// Rows of a block of rows.
+    /// Returns the rows per block of rows.
     pub(super) fn block_rows(&self) -> usize {
         self.compression.scan_lines_per_block()
     }
 
-    /// The number of levels other than the largest one.
+    /// Returns the number of levels except the largest one.
     pub(super) fn small_levels(&self) -> u64 {
         self.levels().len() as u64 - 1
     }
 
-    /// The sizes of all levels, the largest first.
+    /// Returns the sizes of all levels, largest first.
     fn levels(&self) -> Vec<[usize; 2]> {
         let size = self.data.size();
         let Some(tiles) = self.tiles else { return vec![size] };
+        // Sides are halved down to 1; the rounding mode determines how often.
         let is_up = tiles.rounding_mode == RoundingMode::Up;
         let count =
             |side: usize| if is_up { side.next_power_of_two().ilog2() as usize + 1 } else { side.ilog2() as usize + 1 };
-        // Sides have less than 2^31 pixels, so there are at most 32 levels along each.
+        // Sides are shorter than 2^31 pixels, so there are at most 32 levels per axis.
         let level = |side: usize, number: usize| {
             if is_up { side.div_ceil(1 << number).max(1) } else { (side >> number).max(1) }
         };
@@ -160,7 +161,7 @@ impl ExrPart {
         }
     }
 
-    /// The number of blocks of all levels.
+    /// Returns the number of blocks in all levels.
     pub(super) fn block_count(&self) -> u64 {
         let Some(tiles) = self.tiles else { return self.data.size()[1].div_ceil(self.block_rows()) as u64 };
         let Vec2(width, height) = tiles.tile_size;
@@ -169,7 +170,7 @@ impl ExrPart {
     }
 }
 
-/// The parts of a file, and whether its blocks name theirs.
+/// The parts of a file, and whether blocks start with a part number.
 pub(super) struct FileHeader {
     pub(super) parts: Vec<ExrPart>,
     pub(super) is_multipart: bool,
@@ -225,7 +226,7 @@ impl HeaderReader<'_, '_> {
         Diagnostic::at(self.file, self.reader.offset(), message).into_error(ErrorKind::Unsupported)
     }
 
-    /// The next `count` bytes.
+    /// Takes the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<Vec<u8>> {
         let limit = self.options.limits.header_bytes;
         if self.reader.offset() + count as u64 > limit {
@@ -246,7 +247,7 @@ impl HeaderReader<'_, '_> {
         Ok(taken)
     }
 
-    /// The next name, which ends with a zero.
+    /// Takes a zero-terminated name.
     fn name(&mut self) -> Result<String> {
         let available = self.reader.ensure(MAX_NAME_BYTES + 1)?;
         let available = &available[..available.len().min(MAX_NAME_BYTES + 1)];
@@ -264,7 +265,7 @@ impl HeaderReader<'_, '_> {
         self.checked(name)
     }
 
-    /// Fails for a name that is too long: replacing bytes that are not UTF-8 makes it longer than in the file.
+    /// Fails for names that are too long: replacing bytes that are not UTF-8 can lengthen them.
     fn checked(&self, name: String) -> Result<String> {
         if name.len() > MAX_NAME_BYTES {
             Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR")))
@@ -278,7 +279,7 @@ impl HeaderReader<'_, '_> {
         Ok(decode(bytes, &place, self.options.faults, self.warnings)?.into_owned())
     }
 
-    /// The attributes of a part, in the order of the file; names may repeat.
+    /// Reads the attributes of a part, in file order; names may repeat.
     fn attributes(&mut self) -> Result<Vec<ImageAttribute>> {
         let mut attributes: Vec<ImageAttribute> = Vec::new();
         loop {
@@ -301,7 +302,7 @@ impl HeaderReader<'_, '_> {
     }
 
     fn part(&mut self, mut attributes: Vec<ImageAttribute>, is_tiled: bool, is_deep: bool) -> Result<ExrPart> {
-        // Of equal names the last one is used, as in other readers.
+        // The last of equal names wins, as in other readers: reversed, it is first after the stable sort.
         attributes.reverse();
         attributes.sort_by(|a, b| a.name.cmp(&b.name));
         attributes.dedup_by(|a, b| a.name == b.name);
@@ -317,6 +318,7 @@ impl HeaderReader<'_, '_> {
         let compression = value("compression").and_then(|value| value.first().copied());
         let compression = compression.ok_or_else(|| missing("compression"))?;
         let channels = value("channels").ok_or_else(|| missing("channels"))?.to_vec();
+        // In multipart files the flags do not describe the parts, but each part has a type.
         let (is_tiled, is_deep) = match value("type").map(|kind| kind.strip_suffix(b"\0").unwrap_or(kind)) {
             Some(b"scanlineimage") => (false, false),
             Some(b"tiledimage") => (true, false),
@@ -332,6 +334,7 @@ impl HeaderReader<'_, '_> {
         let name = self.text(&name)?;
         let view = self.text(&view)?;
         attributes.retain(|attribute| !STORAGE.contains(&attribute.name.as_str()) && !is_default(attribute, data));
+        // A data window that only repeats the size is not kept.
         let is_origin = data.min == [0, 0];
         let shows_all = !attributes.iter().any(|attribute| attribute.name == "displayWindow");
         if is_origin && shows_all {
@@ -340,7 +343,7 @@ impl HeaderReader<'_, '_> {
         Ok(ExrPart { name, view, channels, compression, tiles, is_deep, data, attributes })
     }
 
-    /// A list of channels: each has a name, a type, a flag with three unused bytes, and its sampling.
+    /// Parses a channel list; each channel has a name, a type, a flag with three unused bytes, and its sampling.
     fn channels(&mut self, mut value: &[u8]) -> Result<Vec<ExrChannel>> {
         let mut channels: Vec<ExrChannel> = Vec::new();
         let broken = |header: &Self| header.fault("the list of channels is invalid");
@@ -373,7 +376,7 @@ impl HeaderReader<'_, '_> {
     }
 }
 
-/// Whether an attribute states the default.
+/// Returns whether an attribute has its default value.
 fn is_default(attribute: &ImageAttribute, data: ExrWindow) -> bool {
     let floats: &[f32] = match attribute.name.as_str() {
         "displayWindow" => return ExrWindow::from_value(&attribute.value) == Some(data) && data.min == [0, 0],
@@ -405,6 +408,7 @@ fn compression_of(number: u8) -> Option<Compression> {
 fn tiles(value: &[u8]) -> Option<TileDescription> {
     let (&[width, height], &[mode]) = value.as_chunks() else { return None };
     let side = |bytes| usize::try_from(i32::from_le_bytes(bytes)).ok().filter(|side| *side > 0);
+    // The lower four bits are the level mode, the upper ones the rounding mode.
     let level_mode = match mode & 0xF {
         0 => LevelMode::Singular,
         1 => LevelMode::MipMap,

@@ -1,9 +1,9 @@
-//! Selects the part and the channels of an EXR file that make up the picture.
+//! Selects the part and the channels of an EXR file that form the image.
 //!
-//! A channel's name ends with its kind, after the names of its view and its layer: `left.diffuse.R`. Channels of one
-//! layer make up a picture: red, green and blue; a luminance with or without chroma; or, if no layer of any part has
-//! these, some of the colors, the others being 0; or the first channel, which is shown as gray. All other channels of
-//! the part are kept under their names.
+//! Channel names are prefixed with their view and layer: `left.diffuse.R`. Candidates, in order of preference, are the
+//! channels of one layer: red, green and blue, or luminance with or without chroma; otherwise an incomplete set of
+//! colors, with the missing ones set to 0; otherwise the first channel, as gray. All other channels of the part are
+//! kept under their names.
 
 use super::channels::standard_names;
 use super::header::{ExrChannel, ExrPart};
@@ -14,33 +14,33 @@ use polyhaul_model::{ChannelType, Channels, ColorChannel};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How many names a message lists.
+/// Maximum number of names listed in a message.
 const MAX_NAMES: usize = 8;
 
-/// The picture of a file.
+/// The selected image of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ExrPicture {
-    /// The number of the part.
+    /// Index of the part.
     pub(super) part: usize,
     pub(super) colors: ExrColors,
-    /// Whether each channel of the part is read.
+    /// Whether to read each channel of the part.
     pub(super) is_read: Vec<bool>,
 }
 
-/// The channels of a picture.
+/// The color channels of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExrColors {
     pub(super) channels: Channels,
-    /// For each sample of a pixel the index of its channel; `None` for a missing color.
+    /// Per sample of a pixel: the index of its channel; `None` for a missing color.
     pub(super) samples: Vec<Option<usize>>,
-    /// `RY` and `BY`; then the second sample is the luminance, and the first and third are computed from all three.
+    /// `RY` and `BY`, if present. Then the second sample is the luminance, and RGB is computed from the three.
     pub(super) chroma: Option<[usize; 2]>,
-    /// The prefix of the channels' names, with its dot.
+    /// Prefix of the channel names, including the dot.
     prefix: String,
 }
 
 impl ExrColors {
-    /// The order of preference, the best first: whole pictures before incomplete ones.
+    /// Returns the rank, best first: complete images before incomplete ones.
     fn rank(&self) -> usize {
         match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
             (Some(_), ..) | (None, true, _) => 0,
@@ -48,7 +48,7 @@ impl ExrColors {
         }
     }
 
-    /// The names and types of a pixel's samples in the file; empty for the names and types that are written by default.
+    /// Returns the stored names and types of a pixel's samples; empty if they are the defaults for writing.
     pub(super) fn stored(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         let stored = self.named(channels);
         let is_usual = |(stored, name): (&ColorChannel, &&str)| stored.name == *name && stored.kind == ChannelType::F16;
@@ -57,7 +57,7 @@ impl ExrColors {
 
     fn named(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         if self.chroma.is_some() {
-            // Halves would round the result.
+            // Converted to RGB, which halves would round.
             let color = |name| ColorChannel { name: format!("{}{name}", self.prefix), kind: ChannelType::F32 };
             let mut stored: Vec<_> = ["R", "G", "B"].map(color).into();
             stored.extend(self.samples.get(3).map(|alpha| color_channel(channels, *alpha)));
@@ -74,12 +74,12 @@ fn color_channel(channels: &[ExrChannel], number: Option<usize>) -> ColorChannel
     })
 }
 
-/// The layer of a channel and its own name.
+/// Splits a channel name into its layer and its own name.
 fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
-/// The layers of a part, unnamed ones first.
+/// Returns the layers of a part, the unnamed one first.
 pub(super) fn layers(part: &ExrPart) -> Vec<String> {
     let mut layers: Vec<String> = part.channels.iter().map(|channel| split(&channel.name).0.to_owned()).collect();
     layers.sort();
@@ -87,14 +87,14 @@ pub(super) fn layers(part: &ExrPart) -> Vec<String> {
     layers
 }
 
-/// Whether a channel belongs to a layer, or to a layer in it.
+/// Returns whether a channel belongs to a layer or to one of its sublayers.
 fn is_in(channel: &ExrChannel, layer: &str) -> bool {
     let channel_layer = split(&channel.name).0;
     channel_layer == layer || channel_layer.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
 }
 
 impl ExrPicture {
-    /// The requested picture, or the first one.
+    /// Selects the requested image, or the first one.
     pub(super) fn choose(parts: &[ExrPart], requested: &ImageReadOptions, file: &Arc<str>) -> Result<ExrPicture> {
         let chosen = requested.part.as_ref().map(|name| find_part(parts, name, file)).transpose()?;
         let numbers = || (0..parts.len()).filter(|number| chosen.is_none_or(|chosen| chosen == *number));
@@ -114,7 +114,7 @@ impl ExrPicture {
     }
 }
 
-/// The first picture of these parts: a whole one before one that is not.
+/// Returns the first image of these parts; complete ones are preferred.
 fn first(
     parts: &[ExrPart],
     numbers: impl Iterator<Item = usize> + Clone,
@@ -146,12 +146,12 @@ fn first(
     })
 }
 
-/// The pictures of all layers, unnamed layers first.
+/// Returns the images of all layers, the unnamed one first.
 fn pictures(channels: &[ExrChannel], is_read: &[bool]) -> Vec<ExrColors> {
     let mut layers: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for (number, channel) in channels.iter().enumerate().filter(|(number, _)| is_read[*number]) {
         let (layer, name) = split(&channel.name);
-        // `R` comes before `red`.
+        // On duplicates `R` wins over `red`: channels are sorted, uppercase first.
         layers.entry(layer).or_default().entry(color_name(name)).or_insert(number);
     }
     let colors = |(layer, names): (&str, BTreeMap<&str, usize>)| {
@@ -161,7 +161,7 @@ fn pictures(channels: &[ExrChannel], is_read: &[bool]) -> Vec<ExrColors> {
     layers.into_iter().filter_map(colors).collect()
 }
 
-/// Colors may be written as words.
+/// Normalizes color names, which may be lowercase or words.
 fn color_name(name: &str) -> &str {
     const WORDS: [(&str, [&str; 2]); 4] =
         [("R", ["r", "red"]), ("G", ["g", "green"]), ("B", ["b", "blue"]), ("A", ["a", "alpha"])];
@@ -171,7 +171,7 @@ fn color_name(name: &str) -> &str {
 
 type ExrLayerColors = (Channels, Vec<Option<usize>>, Option<[usize; 2]>);
 
-/// The picture of channels by their names in a layer.
+/// Returns the image formed by the channels of a layer, given their names.
 fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<ExrLayerColors> {
     let index_of = |name| names.get(name).copied();
     let alpha = index_of("A");
@@ -182,7 +182,7 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<E
     if colors.iter().all(Option::is_some) {
         return Some((rgb, samples(&colors), None));
     }
-    // Next to X, Y is a coordinate.
+    // `Y` next to `X` is a coordinate.
     if let Some(luminance) = index_of("Y")
         && index_of("X").is_none()
     {
@@ -191,7 +191,7 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<E
             *kind != ChannelType::U32 && sampling.iter().all(|step| *step <= 2)
         };
         let chroma = index_of("RY").filter(is_chroma).zip(index_of("BY").filter(is_chroma));
-        // Existing colors keep their names.
+        // Existing color channels keep their names, so chroma is not converted next to them.
         let chroma = chroma.filter(|_| colors.iter().all(Option::is_none));
         return match chroma.filter(|_| channels[luminance].kind != ChannelType::U32) {
             Some((red, blue)) => Some((rgb, samples(&[None, Some(luminance), None]), Some([red, blue]))),
@@ -201,11 +201,12 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<E
     colors.iter().any(Option::is_some).then(|| (rgb, samples(&colors), None))
 }
 
-/// A part by its name, its number or its view.
+/// Finds a part by name, number or view.
 fn find_part(parts: &[ExrPart], requested: &str, file: &Arc<str>) -> Result<usize> {
     let by_number = || requested.parse().ok().filter(|number| *number < parts.len());
     let by_view = || parts.iter().position(|part| !part.view.is_empty() && part.view == requested);
     let by_name = parts.iter().position(|part| !part.name.is_empty() && part.name == requested);
+    // A name may look like a number, so names come first.
     by_name.or_else(by_number).or_else(by_view).ok_or_else(|| {
         let labels = listed(parts.iter().enumerate().map(|(number, part)| part.label(number)));
         let message = format!("the file has no part `{}`; it has {labels}", shown(requested));
@@ -227,14 +228,14 @@ fn no_layer(parts: &[ExrPart], numbers: impl Iterator<Item = usize>, requested: 
     about(file, message).into_error(ErrorKind::Usage)
 }
 
-/// A diagnostic about the file as a whole.
+/// Creates a diagnostic about the file as a whole.
 pub(super) fn about(file: &Arc<str>, message: impl Into<String>) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(message);
     diagnostic.place.file = file.clone();
     diagnostic
 }
 
-/// The first few names, and the number of the others.
+/// Lists the first few names, and the number of the others.
 pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     let (first, rest) = names.split_at(names.len().min(MAX_NAMES));

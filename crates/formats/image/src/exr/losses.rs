@@ -1,4 +1,4 @@
-//! The losses of colors in an EXR file: halves round, and premultiplying by an alpha of 0 hides colors.
+//! Counts the losses of colors in EXR files: rounding to half floats, and premultiplying by an alpha of 0.
 
 use super::channels::{halves, multiplies};
 use polyhaul_model::error::Result;
@@ -9,26 +9,26 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::lock;
 use std::sync::Mutex;
 
-/// The smallest float whose nearest half is infinite.
+/// The smallest float that rounds to an infinite half.
 const MIN_INFINITE: f32 = 65520.0;
-/// The smallest normal half: smaller ones have steps of 2^-24.
+/// The smallest normal half; below it, halves are multiples of 2^-24.
 const MIN_NORMAL: f32 = 1.0 / (1 << 14) as f32;
-/// Pixels of a piece.
+/// Pixels per parallel step.
 const PIECE_PIXELS: usize = 1 << 14;
 
-/// Samples and pixels that change when they are written.
+/// Numbers of samples and pixels that writing changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExrLosses {
     /// Samples that become infinite.
     pub infinite: u64,
-    /// Other samples that become the nearest half.
+    /// Other samples that are rounded to the nearest half.
     pub rounded: u64,
     /// Pixels with alpha 0 whose colors become 0.
     pub hidden: u64,
 }
 
-/// The losses of an image of linear floats converted from samples of the type `from`. Half floats distinguish all 8-bit
-/// samples.
+/// Counts the losses for an image of linear floats that was converted from samples of type `from`. Rounding of 8-bit
+/// samples is not counted, since halves distinguish all of them.
 pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<ExrLosses> {
     let Samples::F32(samples) = &image.samples else { return Ok(ExrLosses::default()) };
     let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };
@@ -55,7 +55,7 @@ pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &
     Ok(sum)
 }
 
-/// The losses of some pixels, where these samples become halves.
+/// Counts the losses in a range of pixels, of which the samples in `halves` are written as half floats.
 fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     let size = image.channels.count();
     let multiplies = multiplies(image);
@@ -63,6 +63,7 @@ fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     for pixel in samples.chunks_exact(size) {
         let (colors, alpha) = pixel.split_at(image.channels.colors());
         let alpha = if multiplies { alpha.first().copied().unwrap_or(1.0) } else { 1.0 };
+        // Multiplied by 0: colors are lost rather than rounded.
         if alpha == 0.0 {
             losses.hidden += u64::from(colors.iter().any(|color| *color != 0.0));
             continue;
@@ -77,7 +78,7 @@ fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     losses
 }
 
-/// Whether a half holds exactly this value; infinities and NaN are kept.
+/// Returns whether a half represents the value exactly; infinities and NaN are kept.
 #[inline]
 fn is_half(value: f32) -> bool {
     let size = value.abs();
@@ -85,6 +86,7 @@ fn is_half(value: f32) -> bool {
         let steps = size * (1 << 24) as f32;
         return steps == (steps as u32) as f32;
     }
+    // A half has 13 mantissa bits less than a float.
     value.is_nan() || size.to_bits() & 0x1FFF == 0
 }
 

@@ -1,4 +1,4 @@
-//! The samples of one channel while a file is read: a plane, in the type of the file.
+//! A plane with the samples of one channel, in the type of the file, filled while reading.
 
 use super::header::{ExrChannel, ExrWindow};
 use super::unpack::{multiples, samples_of};
@@ -9,7 +9,7 @@ use polyhaul_model::{Array, ChannelSamples, ChannelType};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// A plane that is being filled.
+/// A partially filled plane.
 pub(super) enum Plane {
     F16(Raster<u16>),
     U32(Raster<u32>),
@@ -17,7 +17,7 @@ pub(super) enum Plane {
 }
 
 impl Plane {
-    /// Columns and rows of samples that a channel has in a window.
+    /// Returns the columns and rows of samples of a channel in a window.
     pub(super) fn area(channel: &ExrChannel, data: ExrWindow) -> [usize; 2] {
         [0, 1].map(|axis| multiples(channel.sampling[axis], data.min[axis], data.max[axis]))
     }
@@ -30,7 +30,7 @@ impl Plane {
         })
     }
 
-    /// Makes room for the first `count` rows.
+    /// Allocates the first `count` rows.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
         match self {
             Plane::F16(raster) => raster.reserve(count),
@@ -39,14 +39,15 @@ impl Plane {
         }
     }
 
-    /// Puts the samples of a line into `part` of a row.
+    /// Stores the samples of a line into `part` of a row.
     ///
     /// # Safety
     /// No other thread uses `part` of the row while this runs.
     pub(super) unsafe fn put(&self, row: usize, part: Range<usize>, line: &[u8], is_little: bool) -> Result<()> {
+        // Blocks stored uncompressed are little-endian, decompressed ones in native order.
         let half = |bytes| if is_little { u16::from_le_bytes(bytes) } else { u16::from_ne_bytes(bytes) };
         let word = |bytes| if is_little { u32::from_le_bytes(bytes) } else { u32::from_ne_bytes(bytes) };
-        // SAFETY: `Raster::part` has this function's condition.
+        // SAFETY: the caller upholds the condition of `Raster::part`, which is this function's own.
         unsafe {
             match self {
                 Plane::F16(raster) => raster.part(row, part, |to| copy(to, samples_of(line).map(half))),
@@ -58,12 +59,12 @@ impl Plane {
         }
     }
 
-    /// The samples.
+    /// Returns the samples.
     ///
     /// # Safety
-    /// All rows were put as a whole.
+    /// All rows must have been stored completely.
     pub(super) unsafe fn finish(self) -> ChannelSamples {
-        // SAFETY: `Raster::finish` has this function's condition.
+        // SAFETY: the caller upholds the condition of `Raster::finish`, which is this function's own.
         unsafe {
             match self {
                 Plane::F16(raster) => ChannelSamples::F16(raster.finish(None).into()),
@@ -78,7 +79,7 @@ fn copy<T>(to: &mut [MaybeUninit<T>], samples: impl Iterator<Item = T>) {
     to.iter_mut().zip(samples).for_each(|(to, sample)| *to = MaybeUninit::new(sample));
 }
 
-/// The samples of a line as floats.
+/// Stores the samples of a line as floats.
 pub(super) fn fill<'a>(
     kind: ChannelType,
     line: &[u8],
@@ -95,7 +96,7 @@ pub(super) fn fill<'a>(
     }
 }
 
-/// A plane with a sample for each pixel: the nearest one before it, or the first.
+/// Upsamples a plane to one sample per pixel: the nearest one before it, or the first.
 pub(super) fn enlarged(plane: ChannelSamples, channel: &ExrChannel, data: ExrWindow) -> Result<ChannelSamples> {
     Ok(match plane {
         ChannelSamples::F16(samples) => ChannelSamples::F16(repeated(&samples, channel, data)?),

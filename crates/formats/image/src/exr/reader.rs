@@ -1,7 +1,7 @@
-//! The blocks of an EXR file to an image: read sequentially, unpacked in parallel.
+//! Reads EXR blocks sequentially and decodes them to an image in parallel.
 //!
-//! Colors become floats, pixel by pixel; all other channels are planes in the types of the file. Blocks of other parts
-//! and smaller levels are skipped.
+//! Colors become interleaved floats; all other channels become planes in their stored types. Blocks of other parts and
+//! smaller levels are skipped.
 
 use super::chroma;
 use super::chroma::Chroma;
@@ -28,19 +28,19 @@ use std::io::{Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much of a block is read at once, so that a false size does not allocate memory.
+/// Bytes read at a time, so that a false block size does not allocate memory.
 const STEP_BYTES: usize = 256 << 10;
 
-/// An image that was read.
+/// A decoded image.
 pub struct ExrFound {
     pub image: Image,
     /// All parts of the file.
     pub parts: Vec<ImagePart>,
-    /// How many threads worked.
+    /// Number of threads used.
     pub threads: usize,
 }
 
-/// Reads a file. Parts of it that the image cannot hold are reported in `warnings`.
+/// Reads a file. Warns about data that the image cannot hold.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<ExrFound> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
@@ -68,8 +68,9 @@ fn decode(
     check_file(&mut reader, image_bytes(part, &picture), options, file)?;
     note_losses(&parts, &picture, options, file, warnings)?;
     let blocks = parts.iter().map(ExrPart::block_count).fold(0, u64::saturating_add);
+    // Blocks are read in file order, so the offset table is not needed.
     skip(&mut reader, blocks.saturating_mul(8), file, decoding)?;
-    // The file holds 8 bytes for each block, which were just skipped: the count is real, and memory for it is allowed.
+    // The 8 bytes skipped per block exist, so the number of blocks is plausible for allocating memory.
     let grid = ExrGrid::new(part);
     let mut seen = Vec::new();
     seen.try_reserve_exact(grid.count()).map_err(|_| Error::memory("the blocks of an image"))?;
@@ -81,13 +82,13 @@ fn decode(
     let job = ExrJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, remaining };
     let crew = Crew::for_chunks(job.grid.count() as u64, slot_bytes, &options.run);
     run(&job, &mut (), crew, &options.run.cancel)?;
-    // SAFETY: `run` returned no error, so that every block of the grid was taken once (`seen`, `missing`) and put;
-    // together they cover the image.
+    // SAFETY: `run` succeeded, so every block of the grid was taken once (`seen`, `missing`) and stored; together they
+    // cover the image.
     let image = unsafe { job.canvas.finish(part, &picture, options, file) }?;
     Ok(ExrFound { image, parts: summaries(&parts, picture.part), threads: crew.threads })
 }
 
-/// An error if the picture exceeds the limits.
+/// Checks the image against the limits and the supported features.
 fn check_part(
     part: &ExrPart,
     picture: &ExrPicture,
@@ -102,9 +103,10 @@ fn check_part(
         picture.is_read[*number] && !is_color && !is_chroma
     };
     let extra = part.channels.iter().enumerate().filter(is_extra).count();
-    // A picture has up to four samples per pixel.
+    // The limit counts pixels of up to four samples, so extra channels count in fours.
     let pictures = (picture.colors.channels.count() + extra).div_ceil(4);
     check_pixels([width, height, pictures], &options.limits, file, at)?;
+    // The format does not allow subsampled channels in tiled images.
     if part.tiles.is_some() && part.channels.iter().any(|channel| channel.sampling != [1, 1]) {
         return Err(fault(file, at, "a tiled image has channels with fewer samples than pixels"));
     }
@@ -121,14 +123,14 @@ fn check_part(
     Err(error.with_hint(limit_hint("memory_limit")))
 }
 
-/// Whether a channel has a separate plane: all that are read, except for colors that floats hold exactly.
+/// Returns whether a channel is read into a separate plane: all except colors that floats represent exactly.
 fn has_plane(part: &ExrPart, picture: &ExrPicture, number: usize) -> bool {
     let ExrChannel { kind, sampling, .. } = &part.channels[number];
     let is_color = picture.colors.samples.contains(&Some(number)) && *sampling == [1, 1];
     picture.is_read[number] && !(is_color && *kind != ChannelType::U32)
 }
 
-/// Bytes that an image takes in memory while it is read.
+/// Returns the memory that an image needs while it is read.
 fn image_bytes(part: &ExrPart, picture: &ExrPicture) -> u64 {
     let bytes = |[width, height]: [usize; 2], sample: usize| {
         (width as u64).saturating_mul(height as u64).saturating_mul(sample as u64)
@@ -141,7 +143,7 @@ fn image_bytes(part: &ExrPart, picture: &ExrPicture) -> u64 {
     planes.map(plane).fold(bytes(part.data.size(), 4 * picture.colors.channels.count()), u64::saturating_add)
 }
 
-/// An error if the file is too small for a large image.
+/// Fails if the file is implausibly small for the image.
 fn check_file(
     reader: &mut BlockReader<'_>,
     image_bytes: u64,
@@ -155,7 +157,7 @@ fn check_file(
     check_ratio(image_bytes, at + available as u64, &options.limits, file, at)
 }
 
-/// Bytes of an unpacked block, if they can be counted.
+/// Returns the size of an unpacked block; `None` on overflow.
 fn block_bytes(part: &ExrPart) -> Option<usize> {
     let (width, height) = match part.tiles {
         Some(tiles) => (tiles.tile_size.width(), tiles.tile_size.height()),
@@ -200,7 +202,7 @@ fn note_losses(
     note("changed-channels", enlarged().count() as u64, message)
 }
 
-/// A summary of each part.
+/// Summarizes each part.
 fn summaries(parts: &[ExrPart], chosen: usize) -> Vec<ImagePart> {
     let summary = |(number, part): (usize, &ExrPart)| {
         let [width, height] = part.data.size();
@@ -224,7 +226,7 @@ fn summaries(parts: &[ExrPart], chosen: usize) -> Vec<ImagePart> {
     parts.iter().enumerate().map(summary).collect()
 }
 
-/// Skips bytes of a file, all of which must exist.
+/// Skips bytes of the file; fails if they do not exist.
 fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &Decoding<'_>) -> Result<()> {
     let end = reader.offset().saturating_add(count);
     let position = reader.seek(SeekFrom::Current(i64::try_from(count).unwrap_or(i64::MAX)));
@@ -234,7 +236,7 @@ fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &De
     }
 }
 
-/// The next bytes of a file.
+/// Reads the next `N` bytes.
 fn exact<const N: usize>(reader: &mut BlockReader<'_>, file: &Arc<str>) -> Result<[u8; N]> {
     let available = reader.ensure(N)?;
     let Some(bytes) = available.first_chunk().copied() else {
@@ -246,9 +248,9 @@ fn exact<const N: usize>(reader: &mut BlockReader<'_>, file: &Arc<str>) -> Resul
     Ok(bytes)
 }
 
-/// The numbering of blocks of the largest level: row after row.
+/// The blocks of the largest level, numbered in row-major order.
 struct ExrGrid {
-    /// Pixels of a block.
+    /// Block size in pixels.
     size: [usize; 2],
     columns: usize,
     rows: usize,
@@ -268,7 +270,7 @@ impl ExrGrid {
         self.columns * self.rows
     }
 
-    /// The number and the pixels of the block in this column and row.
+    /// Returns the number and the pixels of the block at this column and row.
     fn place(&self, part: &ExrPart, [column, row]: [usize; 2]) -> Option<(usize, ExrRows)> {
         if column >= self.columns || row >= self.rows {
             return None;
@@ -279,17 +281,17 @@ impl ExrGrid {
     }
 }
 
-/// The samples of an image that is being read.
+/// The samples of an image while it is read.
 struct ExrCanvas {
-    /// Colors, pixel by pixel.
+    /// Interleaved colors.
     colors: Raster<f32>,
-    /// Samples of a pixel.
+    /// Samples per pixel.
     size: usize,
-    /// For each channel of the part, its index among the samples of a pixel.
+    /// Per channel of the part: its index among the samples of a pixel.
     places: Vec<Option<usize>>,
-    /// Samples of a pixel that no channel fills.
+    /// Samples of a pixel without a channel.
     empty: Vec<usize>,
-    /// For each channel of the part, its plane.
+    /// Per channel of the part: its plane.
     planes: Vec<Option<Plane>>,
 }
 
@@ -313,7 +315,7 @@ impl ExrCanvas {
         Ok(ExrCanvas { colors, size, places, empty, planes })
     }
 
-    /// Makes room for the pixels of a block.
+    /// Allocates the rows of a block.
     fn reserve(&self, part: &ExrPart, rows: &ExrRows) -> Result<()> {
         self.colors.reserve(multiples(1, part.data.min[1], rows.max[1]))?;
         for (channel, plane) in part.channels.iter().zip(&self.planes) {
@@ -326,8 +328,8 @@ impl ExrCanvas {
     /// Stores the samples of a block.
     ///
     /// # Safety
-    /// No other thread puts a block with the same pixels. `block` has the bytes of `rows` for all channels: [`unpack`]
-    /// checks that.
+    /// No other thread stores a block with the same pixels. `block` has the bytes of `rows` for all channels, as
+    /// checked by [`unpack`].
     unsafe fn put(&self, part: &ExrPart, rows: &ExrRows, block: &Unpacked) -> Result<()> {
         let mut rest = block.bytes.as_slice();
         let left = (rows.min[0] - part.data.min[0]) as usize;
@@ -339,7 +341,7 @@ impl ExrCanvas {
                 let clear = |to: &mut [MaybeUninit<f32>]| {
                     to.iter_mut().skip(*place).step_by(self.size).for_each(|to| *to = MaybeUninit::new(0.0));
                 };
-                // SAFETY: the pixels of this block are this thread's alone, this function's condition.
+                // SAFETY: only this thread uses the pixels of this block, by this function's condition.
                 unsafe { self.colors.part(top, pixels.clone(), clear)? };
             }
             for (number, channel) in part.channels.iter().enumerate().filter(|(_, channel)| rows.has_row(channel, row))
@@ -351,14 +353,15 @@ impl ExrCanvas {
                     let fill = |to: &mut [MaybeUninit<f32>]| {
                         fill(channel.kind, line, block.is_little, to.iter_mut().skip(place).step_by(self.size));
                     };
-                    // SAFETY: the pixels of this block are this thread's alone, this function's condition.
+                    // SAFETY: only this thread uses the pixels of this block, by this function's condition.
                     unsafe { self.colors.part(top, pixels.clone(), fill)? };
                 }
                 if let Some(plane) = &self.planes[number] {
                     let [across, down] = channel.sampling;
                     let top = multiples(down, part.data.min[1], row) - 1;
+                    // The number of samples to the left of the block.
                     let left = multiples(across, part.data.min[0], rows.min[0] - 1);
-                    // SAFETY: the samples of this block in a plane are this thread's alone, as its pixels are.
+                    // SAFETY: only this thread uses the samples of this block in a plane, as for its pixels.
                     unsafe { plane.put(top, left..left + count, line, block.is_little)? };
                 }
             }
@@ -366,10 +369,10 @@ impl ExrCanvas {
         Ok(())
     }
 
-    /// The image.
+    /// Assembles the image.
     ///
     /// # Safety
-    /// Every block of the image was put.
+    /// Every block of the image must have been stored.
     unsafe fn finish(
         self,
         part: &ExrPart,
@@ -379,12 +382,12 @@ impl ExrCanvas {
     ) -> Result<Image> {
         let [width, height] = part.data.size();
         let size = self.size;
-        // SAFETY: every block was put, this function's condition, and a block fills all colors of its pixels: those
-        // that no channel has are cleared.
+        // SAFETY: every block was stored, by this function's condition, and each fills all colors of its pixels: colors
+        // without a channel are cleared.
         let mut samples = unsafe { self.colors.finish(None) };
         let mut planes = Vec::new();
         for plane in self.planes {
-            // SAFETY: every block was put, this function's condition, and with it all samples of the plane.
+            // SAFETY: every block was stored, by this function's condition, and with it all samples of the plane.
             planes.push(plane.map(|plane| unsafe { plane.finish() }));
         }
         if let Some(chroma) = picture.colors.chroma {
@@ -424,10 +427,10 @@ impl ExrCanvas {
     }
 }
 
-/// The contributions of red, green and blue of a part to its luminance.
+/// Returns the luminance weights of red, green and blue for a part.
 fn weights(part: &ExrPart, file: &Arc<str>) -> Result<[f64; 3]> {
     let Some(value) = part.attribute("chromaticities", "chromaticities") else {
-        // Cannot be invalid: a constant.
+        // Never the fallback: the constant is valid.
         return Ok(chroma::luminance_weights(chroma::REC_709).unwrap_or([1.0; 3]));
     };
     let numbers = value.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
@@ -436,7 +439,7 @@ fn weights(part: &ExrPart, file: &Arc<str>) -> Result<[f64; 3]> {
     weights.ok_or_else(|| fault(file, 0, "the attribute `chromaticities` is invalid"))
 }
 
-/// The blocks that were not read yet.
+/// The blocks left to read.
 struct RemainingBlocks<'a> {
     reader: BlockReader<'a>,
     left: u64,
@@ -448,7 +451,7 @@ struct ExrJob<'a> {
     decoding: &'a Decoding<'a>,
     file: &'a Arc<str>,
     parts: &'a [ExrPart],
-    /// The part that is read.
+    /// Index of the part to read.
     number: usize,
     is_multipart: bool,
     canvas: ExrCanvas,
@@ -456,11 +459,11 @@ struct ExrJob<'a> {
     remaining: Mutex<RemainingBlocks<'a>>,
 }
 
-/// A block as stored.
+/// A compressed block.
 struct PackedBlock {
     bytes: Vec<u8>,
     rows: ExrRows,
-    /// Its end in the file.
+    /// Offset of its end in the file.
     at: u64,
 }
 
@@ -469,7 +472,7 @@ impl ExrJob<'_> {
         &self.parts[self.number]
     }
 
-    /// The next block of the picture; `None` if the file has no more.
+    /// Reads the next block of the image; `None` at the end of the file.
     fn next(&self, remaining: &mut RemainingBlocks<'_>) -> Result<Option<PackedBlock>> {
         while remaining.left > 0 {
             remaining.left -= 1;
@@ -491,7 +494,7 @@ impl ExrJob<'_> {
         }
     }
 
-    /// The next block in file order, if it belongs to the picture; others are skipped.
+    /// Reads the next block in file order; `None` if it is not part of the image and was skipped.
     fn block(
         &self,
         remaining: &mut RemainingBlocks<'_>,
@@ -507,12 +510,14 @@ impl ExrJob<'_> {
             None => vec![i32::from_le_bytes(exact(reader, file)?)],
         };
         if part.is_deep {
+            // Sizes of the sample counts and of the samples; the third is the unpacked size of the latter.
             let sizes: [u8; 24] = exact(reader, file)?;
             let sizes = sizes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
             skip(reader, sizes.take(2).fold(0, u64::saturating_add), file, self.decoding)?;
             return Ok(None);
         }
         let size = i32::from_le_bytes(exact(reader, file)?);
+        // Tiles have a column, a row, and two level numbers.
         let is_small = place.get(2..).is_some_and(|levels| levels.iter().any(|level| *level != 0));
         let size =
             usize::try_from(size).ok().filter(|size| block_bytes(part).is_none_or(|max_bytes| *size <= max_bytes));
@@ -536,11 +541,12 @@ impl ExrJob<'_> {
         Ok(Some(PackedBlock { bytes, rows, at: reader.offset() }))
     }
 
-    /// The number and the pixels of the block at this position: a row, or the column and row of a tile.
+    /// Returns the number and the pixels of the block at a position: a row, or the column and row of a tile.
     fn placed(&self, place: &[i32]) -> Option<(usize, ExrRows)> {
         let part = self.part();
         let at = match *place {
             [row] => {
+                // Blocks of rows start at multiples of their height, counted from the top of the data window.
                 let row = usize::try_from(i64::from(row) - i64::from(part.data.min[1])).ok()?;
                 [0, row.is_multiple_of(self.grid.size[1]).then(|| row / self.grid.size[1])?]
             }
@@ -551,7 +557,7 @@ impl ExrJob<'_> {
     }
 }
 
-/// The bytes of a block.
+/// Reads the bytes of a block.
 fn packed(reader: &mut BlockReader<'_>, size: usize, file: &Arc<str>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while bytes.len() < size {
@@ -587,8 +593,8 @@ impl ChunkJob for ExrJob<'_> {
     fn parse(&self, slot: &mut Self::Slot) -> Result<()> {
         let Some(PackedBlock { bytes, rows, at }) = slot.take() else { return Ok(()) };
         let block = unpack(self.part(), bytes, &rows, BlockPlace { file: self.file, at })?;
-        // SAFETY: `next` hands out each block of the grid once, so that no two slots have the same pixels; `unpack`
-        // returned all bytes of the block.
+        // SAFETY: `next` returns each block of the grid once, so no two slots have the same pixels; `unpack` returned
+        // all bytes of the block.
         unsafe { self.canvas.put(self.part(), &rows, &block) }
     }
 

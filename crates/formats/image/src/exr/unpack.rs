@@ -1,11 +1,10 @@
-//! Blocks as they are stored to rows of samples.
+//! Decompresses blocks to rows of samples.
 //!
-//! An uncompressed block has, for each row of pixels, the samples of each channel, one channel after another in
-//! alphabetical order; rows and columns at which a channel is not sampled are left out. This module decides who unpacks
-//! a block: `b44`, or the library for all other compressions. The library does not support subsampled channels, so it
-//! is given a description of a block with the same number of bytes.
+//! An unpacked block stores, for each row of pixels, the samples of each channel in alphabetical order; rows and
+//! columns that a channel does not sample are omitted. `b44` decompresses B44, a library all other compressions. The
+//! library does not support subsampled channels, so it receives the description of a block of the same size.
 //!
-//! Every block that is returned has exactly the bytes of its rows: `reader` relies on that to fill all pixels.
+//! Every returned block has exactly the bytes of its rows: `reader` relies on that to fill all pixels.
 
 use super::b44;
 use super::header::{ExrChannel, ExrPart};
@@ -20,36 +19,34 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How much a section of a DWA block may exceed its pixels: names of channels, and sides that are rounded up to 8.
+/// How much a section of a DWA block may exceed its pixels: channel names, and sides rounded up to 8.
 const DWA_BYTES: usize = 64 << 10;
 
-/// More bytes than a compressed byte can stand for: deflate reaches 1032, PXR24 stores three bytes of four with it, and
-/// RLE reaches 64.
+/// Upper bound of the compression ratio: deflate reaches 1032, PXR24 deflates three bytes of four, and RLE reaches 64.
 const MAX_RATIO: usize = 2 * 1032;
 
-/// The pixels of a block: columns and rows of the space that windows lie in, first and last included.
+/// The pixels of a block: inclusive bounds in window coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExrRows {
     pub(super) min: [i32; 2],
     pub(super) max: [i32; 2],
 }
 
-/// The place of a block in the file.
+/// Position of a block in the file, for errors.
 #[derive(Clone, Copy)]
 pub(super) struct BlockPlace<'a> {
     pub(super) file: &'a Arc<str>,
     pub(super) at: u64,
 }
 
-/// A block that was unpacked.
+/// A decompressed block.
 pub(super) struct Unpacked {
     pub(super) bytes: Vec<u8>,
-    /// Whether samples are little-endian; otherwise they are in the order of this machine.
+    /// Whether samples are little-endian; otherwise they are in native byte order.
     pub(super) is_little: bool,
 }
 
-/// How many multiples of `step` are from `first` to `last`: the samples of a channel, which are at multiples of its
-/// sampling.
+/// Counts the multiples of `step` from `first` to `last`, inclusive, which are the positions of samples.
 pub(super) fn multiples(step: usize, first: i32, last: i32) -> usize {
     let step = step as i64;
     let first = i64::from(first);
@@ -57,7 +54,7 @@ pub(super) fn multiples(step: usize, first: i32, last: i32) -> usize {
     (last.div_euclid(step) - (first - 1).div_euclid(step)) as usize
 }
 
-/// The samples of a line.
+/// Iterates over the samples of a line.
 pub(super) fn samples_of<const N: usize>(line: &[u8]) -> impl Iterator<Item = [u8; N]> {
     line.as_chunks().0.iter().copied()
 }
@@ -67,17 +64,17 @@ impl ExrRows {
         self.min[1]..=self.max[1]
     }
 
-    /// Columns and rows of samples that a channel has.
+    /// Returns the columns and rows of samples of a channel.
     pub(super) fn size(&self, channel: &ExrChannel) -> [usize; 2] {
         [0, 1].map(|axis| multiples(channel.sampling[axis], self.min[axis], self.max[axis]))
     }
 
-    /// Whether a channel has samples in a row.
+    /// Returns whether a channel has samples in a row.
     pub(super) fn has_row(&self, channel: &ExrChannel, row: i32) -> bool {
         i64::from(row).rem_euclid(channel.sampling[1] as i64) == 0
     }
 
-    /// Bytes of the block when it is unpacked. The block is checked not to be too large.
+    /// Returns the size of the unpacked block in bytes, which was checked to be in bounds.
     pub(super) fn bytes(&self, channels: &[ExrChannel]) -> usize {
         let bytes = |channel: &ExrChannel| self.size(channel).iter().product::<usize>() * channel.kind.bytes();
         channels.iter().map(bytes).sum()
@@ -89,14 +86,14 @@ impl ExrRows {
 }
 
 impl ExrPart {
-    /// Whether any channel has fewer samples than pixels.
+    /// Returns whether any channel is subsampled.
     fn is_subsampled(&self) -> bool {
         self.channels.iter().any(|channel| channel.sampling != [1, 1])
     }
 }
 
-/// Whether `packed_bytes` can hold the rows of a block, as far as the compression bounds it. Called before memory for
-/// the pixels is reserved.
+/// Returns whether `packed_bytes` can encode the rows of a block, for compressions with a bounded ratio. Called before
+/// memory for the pixels is allocated.
 pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> bool {
     match part.compression {
         Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24 => {
@@ -106,9 +103,10 @@ pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> 
     }
 }
 
-/// Unpacks a block of a part.
+/// Decompresses a block of a part.
 pub(super) fn unpack(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockPlace<'_>) -> Result<Unpacked> {
     let bytes = rows.bytes(&part.channels);
+    // Blocks that compression would not shrink are stored uncompressed.
     if packed.len() == bytes {
         return Ok(Unpacked { bytes: packed, is_little: true });
     }
@@ -122,18 +120,19 @@ pub(super) fn unpack(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: Blo
         _ if part.is_subsampled() => Some(unpack_sampled(part, packed, rows, place)?),
         _ => Some(Unpacked { bytes: decoded(&header(part, rows), packed, place)?, is_little: false }),
     };
+    // `reader` relies on the exact size.
     let broken = || fault(place.file, place.at, "the data of a block is invalid");
     unpacked.filter(|unpacked| unpacked.bytes.len() == bytes).ok_or_else(broken)
 }
 
-/// Unpacks a block in which channels have fewer samples than there are pixels.
+/// Decompresses a block with subsampled channels.
 fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockPlace<'_>) -> Result<Unpacked> {
     let bytes = rows.bytes(&part.channels);
     if bytes == 0 {
         return Ok(Unpacked { bytes: Vec::new(), is_little: true });
     }
     if let Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16 = part.compression {
-        // These compress bytes of any meaning, so the block is declared as one row of halves.
+        // These compress plain bytes, so the block is declared as one row of halves.
         let channel = ChannelDescription::new("Y", SampleType::F16, false);
         let header = Header::new(Text::from(""), (bytes / 2, 1), [channel].into_iter().collect()).with_encoding(
             part.compression,
@@ -141,6 +140,7 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
             LineOrder::Increasing,
         );
         let mut bytes = decoded(&header, packed, place)?;
+        // The library returned the bytes as halves in native order.
         bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|pair| *pair = u16::from_ne_bytes(*pair).to_le_bytes());
         return Ok(Unpacked { bytes, is_little: true });
     }
@@ -157,12 +157,12 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
         return Err(Diagnostic::at(place.file, place.at, message).into_error(ErrorKind::Unsupported));
     }
     let mut header = header(part, rows);
-    // The library derives the size of a block from this field only.
+    // The library computes the block size from this field only.
     header.channels.bytes_per_pixel = bytes / (width * height);
     Ok(Unpacked { bytes: decoded(&header, packed, place)?, is_little: false })
 }
 
-/// The block in the library's terms: an image.
+/// Describes the block as an image, as the library expects.
 fn header(part: &ExrPart, rows: &ExrRows) -> Header {
     let list = part.channels.iter().map(|channel| ChannelDescription {
         name: Text::from_bytes_unchecked(channel.name.bytes().collect()),
@@ -183,7 +183,7 @@ fn header(part: &ExrPart, rows: &ExrRows) -> Header {
     Header { compression: part.compression, blocks, channels: ChannelList::new(header.channels.list), ..header }
 }
 
-/// Calls the library. A panic of the library becomes an ordinary error.
+/// Calls the library. Converts its panics to errors.
 fn decoded(header: &Header, packed: Vec<u8>, place: BlockPlace<'_>) -> Result<Vec<u8>> {
     let bounds = IntegerBounds::new((0, 0), header.layer_size);
     let call = || header.compression.decompress_image_section_from_le(header, packed, bounds, false);
@@ -197,13 +197,13 @@ fn of_decoder(error: exr::error::Error, BlockPlace { file, at }: BlockPlace<'_>)
             Diagnostic::at(file, at, format!("this kind of EXR is not supported: {what}"))
                 .into_error(ErrorKind::Unsupported)
         }
-        // The library's words are about its own steps.
+        // The library's messages refer to its internals.
         _ => fault(file, at, "the compressed pixels of a block are damaged"),
     }
 }
 
-/// Whether a DWA block declares a section of more than `max` bytes. The decoder allocates the declared sizes: a
-/// version, nine sizes and counts, and the compression of one section, in 8 bytes each.
+/// Returns whether a DWA block declares a section larger than `max`, since the decoder allocates the declared sizes.
+/// The header has a version, nine sizes and counts, and the compression of one section, in 8 bytes each.
 fn claims_much(packed: &[u8], max: usize) -> bool {
     let numbers = packed.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
     numbers.skip(1).take(9).any(|size| size > max as u64)
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn subsampled_channels_are_unpacked_for_every_compression() {
         let file = "x".into();
-        // Compressions that depend on the channels.
+        // Compressions that interpret the channels.
         for compression in [Compression::PIZ, Compression::DWAA(None)] {
             let part = part(compression, 32);
             let (rows, bytes) = block(&part);
@@ -260,7 +260,7 @@ mod tests {
             let is_same = unpacked.bytes == bytes || compression.may_loose_data();
             assert!(is_same && unpacked.bytes.len() == bytes.len(), "{compression}");
         }
-        // Compressions of bytes.
+        // Compressions of plain bytes.
         for (compression, height) in
             [(Compression::ZIP16, 16), (Compression::ZIP16, 7), (Compression::ZIP1, 1), (Compression::RLE, 1)]
         {
@@ -281,7 +281,7 @@ mod tests {
     fn blocks_of_b44_have_as_many_samples_as_their_channels() {
         let part = part(Compression::B44, 32);
         let (rows, bytes) = block(&part);
-        // 10 x 16 samples of chroma are 3 x 4 blocks, here of equal samples; the luminance is not compressed.
+        // 10 x 16 chroma samples are 3 x 4 blocks of equal samples; the luminance is not compressed.
         let chroma = [0xBC, 0x00, 0xFC].repeat(3 * 4);
         let luminance = vec![9; 4 * 20 * 32];
         let file = "x".into();

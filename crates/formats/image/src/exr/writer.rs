@@ -1,7 +1,7 @@
-//! Images to EXR: blocks of rows, compressed in parallel, after a table of their offsets.
+//! Writes EXR files: blocks of rows, compressed in parallel, after an offset table.
 //!
-//! The table has the offset of each block (8 bytes); a block has its first row and its size (4 bytes each), then the
-//! packed samples. The offsets are known only after all blocks are packed, so these wait in memory.
+//! The table has 8 bytes per block; a block has its first row and its size (4 bytes each), then the compressed samples.
+//! Offsets are known only after all blocks are compressed, so the blocks are kept in memory.
 
 use super::channels::{ChannelSource, OutChannel, channels, header, multiplies, window};
 use super::header::MAX_COORDINATE;
@@ -20,10 +20,10 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// Rows of a block, as the format fixes them for ZIP compression.
+/// Rows per block, fixed by the format for ZIP compression.
 const BLOCK_ROWS: usize = 16;
 
-/// Blocks of a page of the file.
+/// Blocks per output page.
 const PAGE_BLOCKS: usize = 16;
 
 /// Writes an image.
@@ -40,6 +40,7 @@ pub fn write(
             return Err(error.with_hint("convert the samples to linear floats first, as `polyhaul convert` does"));
         }
     };
+    // Windows have 32-bit coordinates.
     let sides = 1..=MAX_COORDINATE as usize;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let Image { width, height, .. } = image;
@@ -62,6 +63,7 @@ pub fn write(
 /// Appends the offset of each block to the header.
 fn table(start: &mut Vec<u8>, blocks: &[Vec<u8>]) -> Result<()> {
     start.try_reserve_exact(8 * blocks.len())?;
+    // The first block follows the table.
     let mut place = (start.len() + 8 * blocks.len()) as u64;
     for block in blocks {
         start.extend_from_slice(&place.to_le_bytes());
@@ -74,12 +76,12 @@ struct ExrPacker<'a> {
     image: &'a Image,
     samples: &'a [f32],
     channels: &'a [OutChannel<'a>],
-    /// The number of the first row.
+    /// Coordinate of the first row.
     top: i32,
 }
 
 impl ExrPacker<'_> {
-    /// All blocks as they are stored.
+    /// Compresses all blocks.
     fn pack_all(&self, options: &RunOptions) -> Result<Vec<Vec<u8>>> {
         let count = self.image.height.div_ceil(BLOCK_ROWS);
         let mut blocks = Vec::new();
@@ -99,7 +101,7 @@ impl ExrPacker<'_> {
         Ok(blocks)
     }
 
-    /// A block as stored: its first row, its size, and its packed samples.
+    /// Builds a block as stored: its first row, its size, and its compressed samples.
     fn block(&self, number: usize) -> Result<Vec<u8>> {
         let rows = page_of(number as u64, BLOCK_ROWS, self.image.height);
         let pixel: usize = self.channels.iter().map(|channel| channel.kind.bytes()).sum();
@@ -111,6 +113,7 @@ impl ExrPacker<'_> {
         }
         let failed = |error: exr::error::Error| Error::new(ErrorKind::Internal, error.to_string());
         let bounds = IntegerBounds::new((0, 0), (self.image.width, rows.len()));
+        // Takes samples in native byte order, and stores them little-endian.
         let packed = Compression::ZIP16.compress_image_section_to_le(&self.layout(rows.len()), data, bounds);
         let packed = packed.map_err(failed)?;
         let too_large = |_| Error::new(ErrorKind::Usage, "the rows of the image are too long for EXR");
@@ -123,7 +126,7 @@ impl ExrPacker<'_> {
         Ok(bytes)
     }
 
-    /// The block in the library's terms: an image.
+    /// Describes the block as an image, as the library expects.
     fn layout(&self, rows: usize) -> Header {
         let channel = |channel: &OutChannel<'_>| {
             let kind = match channel.kind {
@@ -137,7 +140,7 @@ impl ExrPacker<'_> {
             .with_encoding(Compression::ZIP16, BlockDescription::ScanLines, LineOrder::Increasing)
     }
 
-    /// Adds the samples of a channel at these pixels.
+    /// Appends the samples of a channel at these pixels.
     fn line(&self, channel: &OutChannel<'_>, pixels: Range<usize>, data: &mut Vec<u8>) {
         match channel.source {
             ChannelSource::Color(place) => self.colors(place, channel.kind, pixels, data),
@@ -174,7 +177,7 @@ impl ExrPacker<'_> {
     }
 }
 
-/// Blocks that are packed already, some to a page.
+/// Compressed blocks, grouped into pages.
 struct ExrPages<'a> {
     blocks: &'a [Vec<u8>],
 }

@@ -1,4 +1,4 @@
-//! The lines before the pixels of an HDR file.
+//! Parses the header lines of an HDR file.
 
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
@@ -8,34 +8,34 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::window::SourceWindow;
 use std::sync::Arc;
 
-/// Maximum bytes of all lines.
+/// Maximum size of the header in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Bytes of a line that are passed to a message, which shortens them to 200 and dots.
+/// Bytes of a line passed to a message, which shortens them to 200.
 const MAX_SHOWN_BYTES: usize = 300;
 
-/// Maximum rows, and pixels of a row: memory for a row is allocated before its bytes are read.
+/// Maximum rows and columns: memory for a row is allocated before its bytes are read.
 const MAX_SIDE: usize = 1 << 20;
 
-/// A file's declarations about its pixels.
+/// The parsed header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HdrHeader {
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Whether the first row is the bottom one.
+    /// Whether the bottom row is first.
     pub(super) is_upward: bool,
-    /// Whether the first pixel of a row is its last one.
+    /// Whether rows are stored from right to left.
     pub(super) is_mirrored: bool,
-    /// Other declarations about the pixels.
+    /// Other lines about the pixels, as attributes.
     pub(super) attributes: Vec<ImageAttribute>,
 }
 
-/// Whether a file starts like an HDR file.
+/// Returns whether a file starts like an HDR file.
 pub fn looks_like_hdr(head: &[u8]) -> bool {
     head.starts_with(b"#?RADIANCE") || head.starts_with(b"#?RGBE")
 }
 
-/// Reads the lines, and moves the window past them.
+/// Parses the header, and moves the window past it.
 pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<HdrHeader> {
     let mut lines = HdrLines { window, bytes, file, used: 0 };
     let mut is_known = false;
@@ -71,16 +71,16 @@ pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limit
     Ok(header)
 }
 
-/// Header lines about the meaning of pixels. Repeated lines of a kind accumulate.
+/// Header lines about the meaning of pixels. Repeated factors are multiplied; the last primaries win.
 #[derive(Default)]
 struct HdrDeclarations {
-    /// The factor that light was multiplied by.
+    /// Factor already applied to all samples.
     exposure: Option<f32>,
-    /// The factors that red, green and blue were multiplied by.
+    /// Factors already applied to red, green and blue.
     correction: Option<[f32; 3]>,
-    /// The width of a pixel divided by its height.
+    /// Pixel aspect ratio: width divided by height.
     aspect: Option<f32>,
-    /// x and y of red, green, blue and white.
+    /// xy chromaticities of red, green, blue and white.
     primaries: Option<[f32; 8]>,
 }
 
@@ -100,7 +100,7 @@ impl HdrDeclarations {
         }
     }
 
-    /// The lines as attributes, which EXR and HDR store, without those that change nothing.
+    /// Converts the lines to attributes that EXR and HDR store, without neutral values.
     fn attributes(self) -> Vec<ImageAttribute> {
         let lists = [
             ("EXPOSURE", "float", self.exposure.filter(|by| *by != 1.0).map(|by| vec![by])),
@@ -116,7 +116,7 @@ impl HdrDeclarations {
     }
 }
 
-/// The lines of an attribute that HDR stores.
+/// Returns the header line for an attribute; `None` if HDR cannot store it.
 pub(super) fn line_of(attribute: &ImageAttribute) -> Option<String> {
     let name = match (attribute.name.as_str(), attribute.kind.as_str()) {
         (name @ ("EXPOSURE" | "PIXASPECT"), "float") => name,
@@ -128,25 +128,26 @@ pub(super) fn line_of(attribute: &ImageAttribute) -> Option<String> {
     Some(format!("{name}={}\n", numbers.collect::<Vec<_>>().join(" ")))
 }
 
-/// Whether HDR stores an attribute.
+/// Returns whether HDR can store an attribute.
 pub fn stores(attribute: &ImageAttribute) -> bool {
     line_of(attribute).is_some()
 }
 
-/// The lines of the header, in order.
+/// The lines of the header, read sequentially.
 struct HdrLines<'a> {
     window: &'a mut SourceWindow,
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
-    /// The bytes of the last line.
+    /// Size of the last line.
     used: usize,
 }
 
 impl HdrLines<'_> {
-    /// The next line without blanks at its end.
+    /// Reads the next line, without trailing whitespace.
     fn next(&mut self) -> Result<&[u8]> {
         self.window.consume(std::mem::take(&mut self.used));
         let start = self.window.offset();
+        // Bytes before `searched` contain no newline, so refills do not search them again.
         let mut searched = 0;
         let end = loop {
             let end = self.window.rest()[searched..].iter().position(|byte| *byte == b'\n').map(|size| searched + size);
@@ -164,7 +165,7 @@ impl HdrLines<'_> {
         Ok(self.window.rest()[..end].trim_ascii_end())
     }
 
-    /// The offset of the next line.
+    /// Returns the offset of the next line.
     fn offset(&self) -> u64 {
         self.window.offset() + self.used as u64
     }
@@ -175,16 +176,17 @@ impl HdrLines<'_> {
     }
 }
 
-/// The start of a line, for messages.
+/// Returns the start of a line for messages.
 fn shown(line: &[u8]) -> String {
     names::shown(&String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN_BYTES)])).to_string()
 }
 
-/// The line of the size: `-Y 480 +X 640`.
+/// Parses the line with the size: `-Y 480 +X 640`.
 fn size(line: &[u8]) -> std::result::Result<HdrHeader, String> {
     let shown = shown(line);
-    // Anything but text is not a size either.
+    // A line that is not UTF-8 is not a valid size either.
     let text = std::str::from_utf8(line).unwrap_or_default();
+    // One word more than expected, to detect longer lines.
     let words: Vec<&str> = text.split_ascii_whitespace().take(5).collect();
     let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MAX_SIDE);
     match words[..] {

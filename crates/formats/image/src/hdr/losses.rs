@@ -1,4 +1,4 @@
-//! The losses of an image in an HDR file.
+//! Counts the samples and pixels that an HDR file cannot store exactly.
 
 use super::row::{LARGEST, is_exact};
 use crate::samples::Cut;
@@ -9,11 +9,11 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::lock;
 use std::sync::Mutex;
 
-/// Pixels of a piece.
+/// Pixels per parallel step.
 const PIECE_PIXELS: usize = 1 << 14;
 
-/// The losses of an image of red, green and blue floats. "Above" counts samples above the range of HDR; "rounded"
-/// counts pixels rather than samples: those without a clamped sample.
+/// Counts the losses of an image of RGB floats. `above` counts samples above the range of HDR; `rounded` counts pixels
+/// without an out-of-range sample, rather than samples.
 pub fn losses(image: &Image, run: &RunOptions) -> Result<Cut> {
     let Samples::F32(samples) = &image.samples else { return Ok(Cut::default()) };
     let sum = Mutex::new(Cut::default());

@@ -1,16 +1,15 @@
-//! Radiance HDR: pictures of light, three mantissas of 8 bits and one exponent for each pixel.
+//! Radiance HDR: linear-light images with three 8-bit mantissas and one shared exponent per pixel (RGBE).
 //!
-//! How polyhaul interprets HDR files where programs differ:
+//! Choices where programs interpret HDR files differently:
 //!
-//! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and black if `e` is 0. Exposure, correction of
-//!   colors, aspect and primaries in the header are kept as attributes and not applied, as in most programs; HDR and
-//!   EXR store them, other formats drop them with a warning (`left-out-attributes`).
-//! - Rows may start at the top or at the bottom, at the left or at the right; column order is not supported.
-//! - Rows are in runs by channel, in runs by pixel (as before 1991) or plain, which is detected for each row.
+//! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and 0 if `e` is 0. Exposure, color correction, aspect
+//!   ratio and primaries in the header are kept as attributes and not applied, as in most programs; HDR and EXR store
+//!   them, other formats drop them with a warning (`left-out-attributes`).
+//! - Rows may start at the top or bottom, and at the left or right; column-major order is not supported.
+//! - Rows may be run-length encoded by channel or by pixel (before 1991), or uncompressed, detected per row.
 //!
-//! `header`: the lines before the pixels. `row`: bytes to pixels of a row, and back. `reader`, `writer`: files.
-//! `losses`: pixels that cannot be stored exactly. Format: Greg Ward, "Real Pixels", Graphics Gems II; the Radiance
-//! file formats document.
+//! `header`: the lines before the pixels. `row`: decoding and encoding of a row. `reader`, `writer`: files. `losses`:
+//! pixels that cannot be stored exactly. Sources: Greg Ward, "Real Pixels", Graphics Gems II; "Radiance File Formats".
 
 mod header;
 mod losses;

@@ -1,7 +1,7 @@
-//! The pixels of an HDR file to an image.
+//! Decodes the pixels of an HDR file to an image.
 //!
-//! Rows are unpacked sequentially into bytes by channel; these are converted to numbers in parallel. Runs and
-//! numbers are in `row`, the order of rows in `raster`.
+//! Rows are unpacked sequentially into one plane per channel; these are converted to floats in parallel. `row` decodes
+//! runs and floats, `raster` handles the order of rows.
 
 use super::header;
 use super::header::HdrHeader;
@@ -22,11 +22,10 @@ use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that are read at a time, and that a chunk has by channel, approximately: this much stays in the nearest
-/// caches.
+/// Approximate bytes per read, and planes per chunk: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Reads an HDR file; also returns how many threads worked.
+/// Reads an HDR file; also returns the number of threads used.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let mut window = SourceWindow::new(0, CHUNK_BYTES)?;
@@ -43,20 +42,20 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     run(&job, &mut (), crew, &options.run.cancel)?;
     let HdrJob { rows, raster, .. } = job;
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Damage of compressed data is found only at the end of a stream.
+    // A damaged compressed stream is detected only at its end.
     while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
         options.run.cancel.check()?;
         rows.window.consume(rows.window.rest().len());
     }
     rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
-    // SAFETY: `run` returned no error, so every row was taken, and `of_planes` filled it.
+    // SAFETY: `run` succeeded, so every row was taken, and `of_planes` filled it.
     let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
     let image =
         Image { width, height, channels, samples, color_space: ColorSpace::Linear, attributes, ..Image::default() };
     Ok((image, crew.threads))
 }
 
-/// Rows, some at a time.
+/// Decodes the rows of an image in chunks.
 struct HdrJob<'a> {
     rows: Mutex<HdrRows<'a>>,
     raster: Raster<f32>,
@@ -68,9 +67,9 @@ struct HdrJob<'a> {
 #[derive(Default)]
 struct HdrSlot {
     rows: Range<usize>,
-    /// Each row by channels, followed by padding.
+    /// The planes of each row, followed by padding.
     planes: Vec<u8>,
-    /// The end of the rows in the file, and the file's size.
+    /// Offset of the end of the rows, and the size of the file.
     done: (u64, Option<u64>),
 }
 
@@ -106,7 +105,7 @@ impl ChunkJob for HdrJob<'_> {
         let level = Level::best();
         let rows = slot.rows.clone().zip(slot.planes.chunks_exact(row::plane_bytes(self.width)));
         for (number, planes) in rows {
-            // SAFETY: `take` gives each row to one chunk, and a chunk is parsed by one thread.
+            // SAFETY: `take` assigns each row to one chunk, and a chunk is parsed by one thread.
             unsafe { self.raster.row(number, |to| row::of_planes(level, planes, to))? };
         }
         Ok(())
@@ -120,7 +119,7 @@ impl ChunkJob for HdrJob<'_> {
     }
 }
 
-/// The rows of a file, in order.
+/// The rows of a file, read sequentially.
 struct HdrRows<'a> {
     bytes: Bytes<'a>,
     file: Arc<str>,
@@ -132,7 +131,7 @@ struct HdrRows<'a> {
 #[derive(Default)]
 struct HdrRepeat {
     pixel: Option<row::HdrStored>,
-    /// Bits that the next count is moved by.
+    /// Left shift of the next count: consecutive runs are digits of one count, lowest first.
     shift: u32,
 }
 
@@ -163,7 +162,7 @@ impl HdrRows<'_> {
         }
     }
 
-    /// Unpacks plain pixels; one whose mantissas are all 1 repeats the previous one as often as its exponent states.
+    /// Unpacks pixels; one whose mantissas are all 1 repeats the previous pixel, with its exponent as the count.
     fn by_pixel(&mut self, planes: &mut [u8]) -> Result<()> {
         let mut repeat = HdrRepeat::default();
         let mut made = 0;
@@ -175,6 +174,7 @@ impl HdrRows<'_> {
                 ([1, 1, 1, count], Some(pixel)) => {
                     let count = match (count, repeat.shift) {
                         (0, _) => 0,
+                        // A count that overflows exceeds any row.
                         (count, shift) => usize::from(count).checked_shl(shift).unwrap_or(usize::MAX),
                     };
                     repeat.shift = repeat.shift.saturating_add(8).min(64);

@@ -1,10 +1,10 @@
-//! A row of an HDR file to pixels, and pixels to a row.
+//! Decodes and encodes a row of an HDR file.
 //!
-//! This module converts bytes to numbers; files and their order are up to `reader` and `writer`.
+//! Converts between bytes and floats only; `reader` and `writer` handle files and the order of rows.
 //!
-//! A row in runs by channel starts with 2, 2 and its width in 2 bytes, big-endian. Then come red, green, blue and
-//! exponents, each in packets: a byte above 128 repeats the next byte that many times less 128, any other is followed
-//! by as many bytes.
+//! A row with runs by channel starts with 2, 2 and its width in 2 bytes, big-endian. Red, green, blue and exponents
+//! follow, each in packets: a byte above 128 repeats the next byte that many times minus 128; any other count is
+//! followed by as many literal bytes.
 
 use crate::runs;
 use crate::runs::{RunCode, RunsProgress, SLACK};
@@ -14,12 +14,12 @@ use std::mem::MaybeUninit;
 /// A stored pixel: red, green, blue, and the exponent.
 pub(super) type HdrStored = [u8; 4];
 
-/// The factor of a mantissa, by the exponent.
+/// Scale of a mantissa, by exponent.
 static SCALES: [f32; 256] = {
     let mut scales = [0.0; 256];
     let mut exponent = 1;
     while exponent < 256 {
-        // 2^(exponent - 136); the first nine are below the normal f32s, and have a single bit of the fraction.
+        // 2^(exponent - 136); the first nine are subnormal, with a single mantissa bit set.
         let bits = if exponent < 10 { 1 << (exponent + 13) } else { (exponent - 9) << 23 };
         scales[exponent as usize] = f32::from_bits(bits);
         exponent += 1;
@@ -27,36 +27,36 @@ static SCALES: [f32; 256] = {
     scales
 };
 
-/// The largest number of a pixel: 255 · 2^(255 - 136).
+/// The largest sample: 255 · 2^(255 - 136).
 pub(super) const LARGEST: f32 = f32::from_bits(0x7EFF_0000);
 
-/// The widths for rows in runs by channel: the width has 15 bits, and shorter rows would look like old ones.
+/// Widths of rows with runs by channel: the width has 15 bits, and the format does not allow shorter rows.
 pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 
-/// Why a row is invalid, and where in its bytes.
+/// The reason why a row is invalid, and its offset in the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HdrFault {
-    /// The bytes end before the row does.
+    /// The bytes end before the row.
     Cut,
     At(usize, &'static str),
 }
 
-/// Whether a row of this width starts like a row in runs by channel.
+/// Returns whether a row of this width starts like a row with runs by channel.
 pub(super) fn is_by_channel(width: usize, bytes: &[u8]) -> bool {
     WIDTHS.contains(&width) && matches!(bytes, [2, 2, high, ..] if *high < 0x80)
 }
 
-/// Maximum bytes of a row in runs by channel.
+/// Returns the maximum size of a row with runs by channel.
 pub(super) const fn max_bytes(width: usize) -> usize {
     4 + 8 * width
 }
 
-/// Bytes of a row by channel: a plane each of red, green, blue and exponents.
+/// Returns the size of the planes of a row: red, green, blue and exponents.
 pub(super) const fn plane_bytes(width: usize) -> usize {
     4 * width
 }
 
-/// The meaning of a packet's first byte.
+/// Decodes the first byte of a packet.
 struct HdrHeads;
 
 impl RunCode for HdrHeads {
@@ -67,7 +67,7 @@ impl RunCode for HdrHeads {
     }
 }
 
-/// Unpacks a row in runs by channel into four planes; returns its size in bytes. The planes are followed by [`SLACK`]
+/// Unpacks a row with runs by channel into four planes; returns its size in bytes. The planes are followed by [`SLACK`]
 /// bytes, which may be overwritten.
 pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, HdrFault> {
     let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(HdrFault::Cut) };
@@ -89,7 +89,7 @@ pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]
     Ok(used)
 }
 
-/// Unpacks a packet near the end of either slice.
+/// Unpacks a packet near the end of either slice, where [`runs::unpack`] stops.
 fn packet(bytes: &[u8], plane: &mut [u8], RunsProgress { used, made }: &mut RunsProgress) -> Result<(), HdrFault> {
     let (count, is_run) = match *bytes.get(*used).ok_or(HdrFault::Cut)? {
         0 => return Err(HdrFault::At(*used, "a run has no pixels")),
@@ -109,7 +109,7 @@ fn packet(bytes: &[u8], plane: &mut [u8], RunsProgress { used, made }: &mut Runs
     Ok(())
 }
 
-/// Four planes to pixels. Every level gives the same.
+/// Converts four planes to pixels. The result is the same for every level.
 pub(super) fn of_planes(level: Level, planes: &[u8], to: &mut [MaybeUninit<f32>]) {
     let width = planes.len() / 4;
     let (red, rest) = planes.split_at(width);
@@ -128,20 +128,20 @@ pub(super) fn of_planes(level: Level, planes: &[u8], to: &mut [MaybeUninit<f32>]
     }
 }
 
-/// The numbers of a pixel.
+/// Decodes a pixel.
 #[inline]
 pub(super) fn pixel([red, green, blue, exponent]: HdrStored) -> [f32; 3] {
     let scale = SCALES[usize::from(exponent)];
     [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
 }
 
-/// The nearest pixel that can be stored: negative numbers and NaN become 0, numbers that are too large the largest.
-/// Three mantissas of 1 would be a run in a plain row; only the darkest pixel has them, and becomes black.
+/// Encodes the nearest pixel: negative samples and NaN become 0, samples that are too large the largest one. Three
+/// mantissas of 1 would be a run in a row without runs by channel; only the darkest pixel has them, and becomes black.
 pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
     let largest = pixel.iter().fold(0.0_f64, |largest, value| largest.max(*value));
-    // The largest mantissa is 128 to 255: its exponent equals the number's, plus one if it rounds up to 256. Below
-    // the smallest exponent mantissas are smaller.
+    // The largest mantissa is 128 to 255, so the exponent is that of the largest sample, plus one if it rounds to 256.
+    // At the smallest exponent, mantissas are smaller.
     let mut power = ((largest.to_bits() >> 52) as i32 - 1023).max(-128);
     let scaled = |exponent: i32| pixel.map(|value| (value * 2_f64.powi(7 - exponent)).round());
     let mut mantissas = scaled(power);
@@ -153,6 +153,7 @@ pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
         let [red, green, blue] = mantissas.map(|mantissa| mantissa.min(255.0) as u8);
         [red, green, blue, exponent]
     };
+    // Mantissas were scaled by 2^(7 - power), and a stored exponent e stands for 2^(e - 136).
     match u8::try_from(power + 129) {
         Ok(_) if mantissas == [0.0; 3] || mantissas == [1.0; 3] => [0; 4],
         Ok(exponent) => bytes(mantissas, exponent),
@@ -160,16 +161,16 @@ pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     }
 }
 
-/// Whether a pixel of numbers from 0 to [`LARGEST`] is stored exactly.
+/// Returns whether a pixel with samples from 0 to [`LARGEST`] is stored exactly.
 #[inline]
 pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
     let [red, green, blue] = numbers;
     let exponent = red.max(green).max(blue).to_bits() >> 23;
-    // Black, and exponents for which the scale below is not a normal float.
+    // Slow path for black, and for exponents for which the scale below is not a normal float.
     if !(30..250).contains(&exponent) {
         return pixel(stored(numbers)) == numbers;
     }
-    // The mantissa of the largest becomes 128 to 255 and a fraction.
+    // Scales the largest sample to 128 up to 256.
     let scale = f32::from_bits((261 - exponent) << 23);
     numbers.into_iter().all(|number| {
         let mantissa = number * scale;
@@ -177,9 +178,11 @@ pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
     })
 }
 
-/// Appends a plane in packets: runs of at least three equal bytes, and literals. `out` has room for it.
+/// Appends a plane as packets: runs of at least three equal bytes, and literals. `out` must have enough capacity.
 pub(super) fn pack(mut plane: &[u8], out: &mut Vec<u8>) {
+    // The first byte of a run is 128 plus its length.
     const RUN: usize = 127;
+    // A shorter run saves nothing, since it interrupts literals.
     const WORTH: usize = 3;
     let run_of =
         |plane: &[u8], max_count: usize| plane.iter().take(max_count).take_while(|byte| **byte == plane[0]).count();
@@ -248,7 +251,7 @@ mod tests {
         assert_eq!(stored([f32::INFINITY, 0.0, 0.0])[3], 255);
         assert_eq!(stored([1e-42; 3]), [0; 4]);
         assert_eq!(stored(pixel([0, 3, 64, 1])), [0, 3, 64, 1]);
-        // 255.6 of 256 rounds up to the next exponent.
+        // 255.6 / 256 rounds up to the next exponent.
         assert_eq!(stored([255.6 / 256.0, 0.0, 0.0]), [128, 0, 0, 129]);
     }
 
@@ -279,8 +282,7 @@ mod tests {
 
     #[test]
     fn invalid_packets_are_found_at_every_level() {
-        // Without pixels, a run past the end of a plane, and literals past it: far from the end of the input and near
-        // it.
+        // No pixels, a run past the end of a plane, and literals past it: far from the end of the input and near it.
         for (wrong, message) in [
             (&[0, 9][..], "a run has no pixels"),
             (&[128 + 5, 9], "a run extends past the end of its row"),
@@ -309,7 +311,7 @@ mod tests {
                 for level in Level::all() {
                     let mut floats = vec![MaybeUninit::new(-1.0); 3 * stored.len() + 3];
                     of_planes(level, &planes, &mut floats[..3 * stored.len()]);
-                    // SAFETY: all elements were initialized when the vector was made.
+                    // SAFETY: all elements were initialized by the constructor of the vector.
                     let floats: Vec<f32> = floats.iter().map(|value| unsafe { value.assume_init() }).collect();
                     assert!(
                         floats[..expected.len()] == expected && floats[expected.len()..] == [-1.0; 3],

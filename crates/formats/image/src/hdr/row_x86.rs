@@ -1,4 +1,4 @@
-//! Planes of bytes to pixels of numbers, many at once. The portable loop converts the last few of a row.
+//! Converts planes to pixels with SIMD instructions. The portable loop converts the last pixels of a row.
 
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
@@ -12,35 +12,34 @@ use std::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-/// How far ahead memory that will be written is prefetched, in numbers: fresh pages have left the nearest caches after
-/// the system has cleared them.
+/// Prefetch distance for writes, in floats: pages zeroed by the kernel have already left the nearest caches.
 const AHEAD: usize = 512;
 
-/// The numbers of a pixel.
+/// The samples of a pixel.
 type Pixel = [MaybeUninit<f32>; 3];
 
-/// Converts the pixels that every plane and `to` have, except the last few; returns how many.
+/// Converts all pixels except the last few; returns their number.
 pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let count = planes.iter().map(|plane| plane.len()).fold(to.len(), usize::min);
     let planes = planes.map(|plane| &plane[..count]);
     let to = &mut to[..count];
     match level.min(Level::best()) {
         Level::Portable | Level::Vector => 0,
-        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; planes and `to` were cut to `count`.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; planes and `to` have `count` elements.
         Level::Avx2 => unsafe { of_planes_avx2(planes, to) },
-        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX-512 F; planes and `to` were cut to `count`.
+        // SAFETY: `Level::best()` bounds the level, so the CPU has AVX-512 F; planes and `to` have `count` elements.
         Level::Avx512 => unsafe { of_planes_avx512(planes, to) },
     }
 }
 
-/// Sixteen pixels a step.
+/// Converts 16 pixels per step.
 ///
 /// # Safety
 /// The CPU has AVX-512 F, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx512f")]
 unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
-    // The sources of the 48 numbers of a step: one permute takes red and green from two registers (`two`), and another
-    // replaces the numbers whose bits are set in `is_blue`.
+    // Source lanes of the 48 samples of a step: one permute selects red and green from two registers (`two`), a second
+    // one overwrites the lanes in `is_blue`.
     let mut two = [[0_u32; 16]; 3];
     let mut blue = [[0_u32; 16]; 3];
     let mut is_blue = [0_u16; 3];
@@ -57,7 +56,8 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let mut converted = 0;
     while converted + 16 <= to.len() {
         let [red, green, blues, exponent]: [__m512; 4] = planes.map(|plane| {
-            // SAFETY: `converted + 16 <= to.len()`, and each plane is as long: 16 bytes are left at `converted`.
+            // SAFETY: `converted + 16 <= to.len()`, and each plane has that length, so 16 bytes are left at
+            // `converted`.
             let bytes = unsafe { _mm_loadu_si128(plane.as_ptr().add(converted).cast()) };
             _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))
         });
@@ -67,7 +67,7 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
         for part in 0..3 {
             let numbers = _mm512_permutex2var_ps(red, two[part], green);
             let numbers = _mm512_mask_permutexvar_ps(numbers, is_blue[part], blue[part], blues);
-            // SAFETY: `converted + 16 <= to.len()`: from `converted` on are 48 numbers, of which part 0 to 2 has 16. A
+            // SAFETY: `converted + 16 <= to.len()`, so 48 floats follow `converted`, 16 of them per part 0 to 2. A
             // prefetch never faults, and `wrapping_add` may leave the slice.
             unsafe {
                 let target = to.as_mut_ptr().add(converted).cast::<f32>().add(16 * part);
@@ -80,7 +80,7 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     converted
 }
 
-/// The factors of mantissas, as in [`super::row`].
+/// Computes the scales of mantissas, as in [`super::row`].
 #[target_feature(enable = "avx2")]
 fn scales(exponents: __m256i) -> __m256i {
     let number = |number| _mm256_set1_epi32(number);
@@ -90,13 +90,13 @@ fn scales(exponents: __m256i) -> __m256i {
     _mm256_blendv_epi8(whole, small, _mm256_cmpgt_epi32(number(10), exponents))
 }
 
-/// Eight pixels a step.
+/// Converts 8 pixels per step.
 ///
 /// # Safety
 /// The CPU has AVX2, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx2")]
 unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
-    // The pixel of each of the 24 numbers of a step.
+    // The pixel of each of the 24 samples of a step.
     let orders = [
         _mm256_setr_epi32(0, 0, 0, 1, 1, 1, 2, 2),
         _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5),
@@ -105,7 +105,8 @@ unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let mut converted = 0;
     while converted + 8 <= to.len() {
         let [red, green, blue, exponent] = planes.map(|plane| {
-            // SAFETY: `converted + 8 <= to.len()`, and each plane is as long: eight bytes are left at `converted`.
+            // SAFETY: `converted + 8 <= to.len()`, and each plane has that length, so eight bytes are left at
+            // `converted`.
             _mm256_cvtepu8_epi32(unsafe { _mm_loadl_epi64(plane.as_ptr().add(converted).cast()) })
         });
         let scale = _mm256_castsi256_ps(scales(exponent));
@@ -119,7 +120,7 @@ unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
             _mm256_blend_ps::<0x92>(_mm256_blend_ps::<0x49>(red[2], green[2]), blue[2]),
         ];
         for (place, part) in parts.into_iter().enumerate() {
-            // SAFETY: `converted + 8 <= to.len()`: from `converted` on are 24 numbers, of which place 0 to 2 has 8.
+            // SAFETY: `converted + 8 <= to.len()`, so 24 floats follow `converted`, 8 of them per place 0 to 2.
             unsafe { _mm256_storeu_ps(to.as_mut_ptr().add(converted).cast::<f32>().add(8 * place), part) };
         }
         converted += 8;

@@ -1,4 +1,4 @@
-//! Images to HDR: rows from the top, in runs by channel if their width allows it. Rows are encoded in parallel.
+//! Writes HDR files: rows from top to bottom, with runs by channel if the width allows it, encoded in parallel.
 
 use super::header::line_of;
 use super::row;
@@ -11,7 +11,7 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// Approximate bytes of a page.
+/// Approximate size of a page in bytes.
 const PAGE_BYTES: usize = 256 << 10;
 
 /// Writes an image.
@@ -56,10 +56,11 @@ struct HdrPageSlot {
 }
 
 impl HdrPageSlot {
-    /// Makes a row.
+    /// Encodes a row.
     fn row(&mut self, pixels: &[[f32; 3]]) {
         self.stored.clear();
         self.stored.extend(pixels.iter().map(|pixel| row::stored(*pixel)));
+        // Too narrow or too wide for runs by channel.
         if !row::WIDTHS.contains(&pixels.len()) {
             self.bytes.extend_from_slice(self.stored.as_flattened());
             return;

@@ -2,10 +2,10 @@
 
 use super::huffman::{JpegBits, JpegCodes, JpegDamage};
 
-/// The coefficients of 8 x 8 samples, row by row.
+/// The coefficients of 8 x 8 samples, in row-major order.
 pub(super) type Block = [i16; 64];
 
-/// The zigzag order: the position in a block of each coefficient in the file (T.81, figure A.6).
+/// The zigzag order: the index in a block of each coefficient in the file (T.81, figure A.6).
 #[rustfmt::skip]
 pub(super) const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
@@ -13,25 +13,25 @@ pub(super) const ZIGZAG: [u8; 64] = [
     62, 63,
 ];
 
-/// The range of coefficients and bits in a scan (T.81, B.2.3).
+/// The range of coefficients and bits of a scan (T.81, B.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Band {
-    /// The first coefficient and the last one, in the order of the file.
+    /// The first and last coefficient, in zigzag order.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The lowest bit of earlier scans, or 0.
+    /// The lowest bit of earlier scans (Ah), or 0.
     pub(super) high: u32,
-    /// The lowest bit of this scan.
+    /// The lowest bit of this scan (Al).
     pub(super) low: u32,
 }
 
-/// The position of coefficient `index` in the block.
+/// Returns the index in the block of a coefficient in zigzag order.
 #[inline(always)]
 fn place(index: usize) -> Result<usize, JpegDamage> {
     ZIGZAG.get(index).map(|place| usize::from(*place)).ok_or(JpegDamage::Block)
 }
 
-/// Reads a block of a sequential scan into zeroed coefficients. Returns the index of the last nonzero one.
+/// Decodes a block of a sequential scan into zeroed coefficients. Returns the zigzag index of the last nonzero one.
 #[inline(always)]
 pub(super) fn sequential(
     bits: &mut JpegBits<'_>,
@@ -47,6 +47,7 @@ pub(super) fn sequential(
     while index < 64 {
         let next = bits.coefficient(details)?;
         if next.value == 0 {
+            // 15 zeros without a value are ZRL, 16 zeros in all; others end the block (EOB).
             if next.zeros != 15 {
                 break;
             }
@@ -61,7 +62,7 @@ pub(super) fn sequential(
     if index > 64 { Err(JpegDamage::Block) } else { Ok(last) }
 }
 
-/// Reads the DC coefficient of a progressive block: its upper bits, or one more bit.
+/// Decodes the DC coefficient of a progressive block: its upper bits, or one more bit.
 #[inline(always)]
 pub(super) fn progressive_mean(
     bits: &mut JpegBits<'_>,
@@ -75,14 +76,15 @@ pub(super) fn progressive_mean(
             *mean = mean.wrapping_add(bits.difference(means)?);
             block[0] = mean.wrapping_shl(band.low) as i16;
         }
+        // Without a table, the scan refines by one bit.
         None if bits.bit() => block[0] |= 1 << band.low,
         None => {}
     }
     Ok(())
 }
 
-/// Reads the upper bits of AC coefficients in a progressive file. `blocks` counts the blocks, including this one,
-/// Reads the upper bits of AC coefficients in a progressive file. /// without any.
+/// Decodes the upper bits of the AC coefficients of a progressive block. `blocks` counts the remaining blocks,
+/// including this one, without any.
 #[inline(always)]
 pub(super) fn progressive_first(
     bits: &mut JpegBits<'_>,
@@ -101,6 +103,7 @@ pub(super) fn progressive_first(
         let zeros = u32::from(symbol >> 4);
         let size = u32::from(symbol & 15);
         if size == 0 && zeros < 15 {
+            // EOBn: this block and the following ones end here.
             *blocks = (1 << zeros) - 1 + bits.number(zeros);
             return Ok(());
         }
@@ -116,7 +119,7 @@ pub(super) fn progressive_first(
     if index > band.end + 1 { Err(JpegDamage::Block) } else { Ok(()) }
 }
 
-/// Reads one more bit of the AC coefficients in a progressive file.
+/// Decodes one more bit of the AC coefficients of a progressive block.
 pub(super) fn progressive_next(
     bits: &mut JpegBits<'_>,
     details: &JpegCodes,
@@ -139,7 +142,7 @@ pub(super) fn progressive_next(
             1 => -step,
             _ => return Err(JpegDamage::Block),
         };
-        // The zeros are those coefficients that are 0 so far; the others get their bit on the way.
+        // Only coefficients that are still 0 count as zeros; the others are refined on the way.
         loop {
             let Some(coefficient) = (index <= band.end).then(|| place(index)).transpose()? else {
                 return if value == 0 { Ok(()) } else { Err(JpegDamage::Block) };
@@ -167,7 +170,7 @@ pub(super) fn progressive_next(
     Ok(())
 }
 
-/// Adds the next bit of a nonzero coefficient.
+/// Decodes the next bit of a nonzero coefficient.
 #[inline(always)]
 fn refine(bits: &mut JpegBits<'_>, coefficient: &mut i16, step: i16) {
     if bits.bit() && *coefficient & step == 0 {

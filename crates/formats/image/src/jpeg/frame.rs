@@ -2,10 +2,10 @@
 
 use super::blocks::Band;
 
-/// Maximum components.
+/// Maximum number of components.
 pub(super) const MAX_COMPONENTS: usize = 4;
 
-/// Maximum number of blocks in an interleaved MCU (T.81, B.2.3).
+/// Maximum number of blocks in an MCU (T.81, B.2.3).
 pub(super) const MAX_UNIT_BLOCKS: usize = 10;
 
 /// The color model of the components.
@@ -17,18 +17,18 @@ pub(super) enum ColorModel {
     Ycc,
     /// Inks.
     Cmyk,
-    /// Inks (CMYK), with the colored ones stored like `Ycc`.
+    /// Inks (CMYK) with the colored ones converted like `Ycc`.
     Ycck,
 }
 
-/// The frame header.
+/// A frame header.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) is_progressive: bool,
     pub(super) components: Vec<JpegComponent>,
-    /// Maximum sampling factors of components.
+    /// Maximum sampling factors over all components.
     pub(super) max_across: usize,
     pub(super) max_down: usize,
     pub(super) colors: ColorModel,
@@ -38,12 +38,12 @@ pub(super) struct Frame {
 #[derive(Clone, Debug)]
 pub(super) struct JpegComponent {
     pub(super) id: u8,
-    /// The sampling factors: the number of blocks per MCU.
+    /// Sampling factors: blocks per MCU in each direction.
     pub(super) across: usize,
     pub(super) down: usize,
-    /// The quantization table number.
+    /// Number of the quantization table.
     pub(super) table: usize,
-    /// The quantization table at the start of the first scan, row by row.
+    /// The quantization table as of the component's first scan, in row-major order.
     pub(super) quantization: Option<[u16; 64]>,
     /// Samples per row and per column.
     pub(super) width: usize,
@@ -54,11 +54,11 @@ pub(super) struct JpegComponent {
 }
 
 impl Frame {
-    /// Computes the sizes of components from their sampling factors.
+    /// Computes the sizes of the components from their sampling factors.
     pub(super) fn new(size: [usize; 2], is_progressive: bool, mut components: Vec<JpegComponent>) -> Frame {
         let [width, height] = size;
         if let [only] = &mut components[..] {
-            // Its blocks are in rows, whatever its factors are.
+            // A single component is not interleaved: its blocks are in raster order (T.81, A.2.2).
             only.across = 1;
             only.down = 1;
         }
@@ -87,6 +87,7 @@ impl Frame {
 
     /// Bytes per pixel of the image.
     pub(super) fn pixel_bytes(&self) -> usize {
+        // All color models are converted to RGB.
         if self.components.len() == 1 { 1 } else { 3 }
     }
 
@@ -105,14 +106,14 @@ pub(super) struct Scan {
 /// A component of a scan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScanPart {
-    /// The index of the component in the frame.
+    /// Index of the component in the frame.
     pub(super) component: usize,
-    /// The Huffman table numbers for DC and AC coefficients.
+    /// Numbers of the Huffman tables for DC and AC coefficients.
     pub(super) means: usize,
     pub(super) details: usize,
 }
 
-/// The units of a scan.
+/// The numbers of MCUs in a scan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     pub(super) across: usize,
@@ -120,8 +121,8 @@ pub(super) struct Units {
 }
 
 impl Scan {
-    /// The MCUs of a scan: single blocks if it has one component, otherwise the blocks of all components at the same
-    /// The MCUs of a scan: single blocks if it has one component, /// pixels.
+    /// Returns the MCUs of a scan: single blocks if it has one component, otherwise the blocks of all components that
+    /// cover the same pixels.
     pub(super) fn units(&self, frame: &Frame) -> Units {
         match &self.parts[..] {
             [part] => {
@@ -132,7 +133,7 @@ impl Scan {
         }
     }
 
-    /// The number of blocks of a component in an MCU, per row and per column.
+    /// Returns the number of blocks of a component in an MCU, per row and per column.
     pub(super) fn blocks_of(&self, frame: &Frame, part: &ScanPart) -> [usize; 2] {
         let component = &frame.components[part.component];
         if self.parts.len() == 1 { [1, 1] } else { [component.across, component.down] }

@@ -1,29 +1,30 @@
-//! Huffman decoding (T.81, Annexes C and F). Frequent codes are decoded to whole coefficients with one lookup.
+//! Huffman decoding (T.81, Annexes C and F). Frequent codes are decoded to whole coefficients in one lookup.
 
-/// The number of bits in a table lookup. Codes have up to 16 bits, but longer ones than this are rare.
+/// Bits per table lookup. Codes have up to 16 bits, but longer ones than this are rare.
 const LOOKUP_BITS: u32 = 10;
 
-/// Maximum code length in bits.
+/// Maximum length of a code in bits.
 const MAX_CODE_BITS: usize = 16;
 
 /// A Huffman table.
 #[derive(Clone)]
 pub(super) struct JpegCodes {
-    /// For the next [`LOOKUP_BITS`] bits, the length of the code in the high byte and the symbol in the low one; 0 if
-    /// the code is longer.
+    /// By the next [`LOOKUP_BITS`] bits: the length of the code in the upper byte and its symbol in the lower one; 0
+    /// for longer codes.
     lookup: Box<[u16; 1 << LOOKUP_BITS]>,
-    /// For the next [`LOOKUP_BITS`] bits, a whole coefficient: its value in the upper 16 bits, the zeros before it in
-    /// the next 8, and the bits of code and value in the lowest; 0 if they are longer, or for codes without a value.
+    /// By the next [`LOOKUP_BITS`] bits: a whole coefficient, with its value in the upper 16 bits, the number of zeros
+    /// before it in the next 8, and the length of code and value in the lowest 8; 0 if they are longer, or for codes
+    /// without a value.
     coefficients: Box<[i32; 1 << LOOKUP_BITS]>,
-    /// For each length, the end of its codes, left-aligned in 16 bits, or 0.
+    /// By length: the end of its codes, left-aligned in 16 bits, or 0.
     ends: [u32; MAX_CODE_BITS + 1],
-    /// For each length, the offset from a code to the index of its symbol.
+    /// By length: the offset from a code to the index of its symbol.
     offsets: [i32; MAX_CODE_BITS + 1],
     symbols: [u8; 256],
 }
 
 impl JpegCodes {
-    /// Creates a table from the number of codes of each length and their symbols; `None` if there are too many codes.
+    /// Builds the tables from the number of codes per length and their symbols; `None` if there are too many codes.
     pub(super) fn new(counts: &[u8; MAX_CODE_BITS], symbols: &[u8]) -> Option<JpegCodes> {
         let mut table = JpegCodes {
             lookup: Box::new([0; 1 << LOOKUP_BITS]),
@@ -33,6 +34,7 @@ impl JpegCodes {
             symbols: [0; 256],
         };
         table.symbols.get_mut(..symbols.len())?.copy_from_slice(symbols);
+        // Canonical codes: the codes of each length continue those of the previous one (T.81, C.2).
         let mut code = 0_u32;
         let mut place = 0_usize;
         for (bits, count) in (1..).zip(counts) {
@@ -52,7 +54,7 @@ impl JpegCodes {
         Some(table)
     }
 
-    /// Enters a code into the tables of the next bits.
+    /// Adds a code to the lookup tables.
     fn fill(&mut self, code: u32, bits: u32, symbol: u8) {
         if bits > LOOKUP_BITS {
             return;
@@ -60,6 +62,7 @@ impl JpegCodes {
         let spare = LOOKUP_BITS - bits;
         let zeros = i32::from(symbol >> 4);
         let size = u32::from(symbol & 15);
+        // Every continuation of the code has the same entry, apart from the bits of a value.
         for rest in 0..1_u32 << spare {
             let index = (code << spare | rest) as usize;
             self.lookup[index] = (bits << 8) as u16 | u16::from(symbol);
@@ -71,14 +74,14 @@ impl JpegCodes {
     }
 }
 
-/// The value of `size` bits: the upper half of the range is positive, the lower half negative (T.81, F.2.2.1).
+/// Decodes a value of `size` bits: the upper half of the range is positive, the lower half negative (T.81, F.2.2.1).
 #[inline(always)]
 fn extend(bits: u64, size: u32) -> i32 {
     let value = bits as i32;
     if size > 0 && value >> (size - 1) == 0 { value - ((1_i32 << size) - 1) } else { value }
 }
 
-/// Damage of compressed data.
+/// Damage of the compressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JpegDamage {
     /// Bits that are not a code of the table.
@@ -89,25 +92,25 @@ pub(super) enum JpegDamage {
     End,
 }
 
-/// Buffered bits, kept between two pieces of data.
+/// The bit buffer, kept across calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BitState {
     /// The next bits, left-aligned. Bits after `count` are 0 or equal to those that follow in the data.
     bits: u64,
     /// The number of valid bits.
     count: u32,
-    /// How many of them are zeros past the end of the data.
+    /// Number of valid bits that are zeros past the end of the data.
     padding: u32,
 }
 
 impl BitState {
-    /// The number of unused bits; negative if more bits were used than the data has.
+    /// Returns the number of unused bits; negative if more bits were used than the data has.
     pub(super) fn left(self) -> i32 {
         self.count as i32 - self.padding as i32
     }
 }
 
-/// A reader of compressed bits, which end at a marker.
+/// Reads bits up to a marker.
 pub(super) struct JpegBits<'a> {
     data: &'a [u8],
     at: usize,
@@ -119,7 +122,7 @@ impl<'a> JpegBits<'a> {
         JpegBits { data, at: 0, state }
     }
 
-    /// The number of bytes that were read.
+    /// Returns the number of bytes read.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -128,14 +131,15 @@ impl<'a> JpegBits<'a> {
         self.state
     }
 
-    /// Makes at least 56 bits available; after the end of the data they are zeros.
+    /// Refills the buffer to at least 56 bits; past the end of the data, with zeros.
     #[inline(always)]
     fn fill(&mut self) {
         if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
             let word = u64::from_be_bytes(*bytes);
-            // Whether any byte is FF, which starts a marker or is stuffed.
+            // Is any byte FF, which starts a marker or is stuffed? Tests the complement for a zero byte.
             const LOW: u64 = u64::MAX / 255;
             if (!word).wrapping_sub(LOW) & word & (LOW << 7) == 0 {
+                // Loads as many whole bytes as fit, so the count becomes 56 to 63. The bits past it are loaded again.
                 self.state.bits |= word >> self.state.count;
                 self.at += ((63 - self.state.count) >> 3) as usize;
                 self.state.count |= 56;
@@ -145,7 +149,7 @@ impl<'a> JpegBits<'a> {
         self.fill_slowly();
     }
 
-    /// Refills byte by byte: at stuffed bytes and near the end.
+    /// Refills the buffer byte by byte: at stuffed bytes and near the end.
     #[cold]
     #[inline(never)]
     fn fill_slowly(&mut self) {
@@ -182,15 +186,16 @@ impl<'a> JpegBits<'a> {
         self.state.count -= count;
     }
 
-    /// Peeks at up to 16 bits, which must be available.
+    /// Removes and returns up to 16 bits, which must be available.
     #[inline(always)]
     fn take(&mut self, count: u32) -> u64 {
+        // Two shifts, since a shift by 64 for `count` 0 would overflow.
         let value = self.state.bits >> 1 >> (63 - count);
         self.pass(count);
         value
     }
 
-    /// A bit.
+    /// Reads a bit.
     #[inline(always)]
     pub(super) fn bit(&mut self) -> bool {
         self.need(1);
@@ -204,7 +209,7 @@ impl<'a> JpegBits<'a> {
         self.take(count) as u32
     }
 
-    /// Reads a symbol. At least 16 bits must be available.
+    /// Decodes a symbol. At least 16 bits must be available.
     #[inline(always)]
     fn symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
         let entry = table.lookup[(self.state.bits >> (64 - LOOKUP_BITS)) as usize];
@@ -227,19 +232,19 @@ impl<'a> JpegBits<'a> {
         table.symbols.get(place).copied().ok_or(self.damage())
     }
 
-    /// Reports invalid bits past the end of the data as its end.
+    /// Returns the kind of damage for an invalid code: the end of the data if the code includes padding.
     fn damage(&self) -> JpegDamage {
         if self.state.padding > 0 { JpegDamage::End } else { JpegDamage::Code }
     }
 
-    /// Reads a symbol of a progressive scan.
+    /// Decodes a symbol of a progressive scan.
     #[inline(always)]
     pub(super) fn next_symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
         self.need(32);
         self.symbol(table)
     }
 
-    /// Reads a signed value of up to 16 bits.
+    /// Decodes a signed value of up to 16 bits.
     #[inline(always)]
     pub(super) fn value(&mut self, size: u32) -> i32 {
         self.need(16);
@@ -247,7 +252,7 @@ impl<'a> JpegBits<'a> {
         extend(bits, size)
     }
 
-    /// Reads the difference between the DC coefficients of this block and the previous one.
+    /// Decodes the difference of the DC coefficient to the previous block's.
     #[inline(always)]
     pub(super) fn difference(&mut self, table: &JpegCodes) -> Result<i32, JpegDamage> {
         self.need(32);
@@ -259,11 +264,12 @@ impl<'a> JpegBits<'a> {
         Ok(extend(bits, size))
     }
 
-    /// Reads the next AC coefficient of a sequential block: the zeros before it and its value; a value of 0 ends the
-    /// block, unless 15 zeros precede it.
+    /// Decodes the next AC coefficient of a sequential block: the number of zeros before it and its value. A value of 0
+    /// ends the block, unless 15 zeros precede it.
     #[inline(always)]
     pub(super) fn coefficient(&mut self, table: &JpegCodes) -> Result<Coefficient, JpegDamage> {
         self.need(32);
+        // 32 bits cover the longest code and value, of 16 bits each.
         let entry = table.coefficients[(self.state.bits >> (64 - LOOKUP_BITS)) as usize];
         if entry != 0 {
             self.pass((entry & 0xFF) as u32);

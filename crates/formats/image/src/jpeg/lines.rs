@@ -1,21 +1,21 @@
-//! Converts rows of component samples to rows of pixels: upsamples subsampled components and converts colors.
+//! Converts rows of component samples to rows of pixels: upsampling and color conversion.
 //!
-//! In each direction that is halved, a value is three quarters of the nearer sample and one quarter of the farther one.
-//! Nothing is interpolated across the edge of the image, or in rows of one or two samples. Other ratios repeat samples.
-//! libjpeg does the same, so pixels are equal.
+//! Where a component has half the resolution, a value is three quarters of the nearer sample and one quarter of the
+//! farther one. Nothing is interpolated across image edges, or in rows of one or two samples. Other ratios repeat
+//! samples. libjpeg does the same, so pixels are equal.
 
 use super::frame::{ColorModel, Frame};
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_text::cpu::Level;
 
-/// The samples of a component: two rows of MCUs, which are overwritten alternately.
+/// The samples of a component for two rows of MCUs, used as a ring buffer.
 #[derive(Default)]
 pub(super) struct Strip {
     pub(super) samples: Vec<u8>,
     /// Bytes per row.
     pub(super) stride: usize,
-    /// Rows of samples in both rows of MCUs.
+    /// Rows of samples in both MCU rows.
     rows: usize,
 }
 
@@ -25,7 +25,7 @@ impl Strip {
         Ok(Strip { samples: zeroed(stride * rows, "a part of an image")?, stride, rows })
     }
 
-    /// The start of a row, counted from the top of the image.
+    /// Returns the start of a row, counted from the top of the image.
     pub(super) fn start_of(&self, row: usize) -> usize {
         row % self.rows * self.stride
     }
@@ -35,36 +35,36 @@ impl Strip {
     }
 }
 
-/// The upsampling of a component.
+/// The upsampling mode of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sampling {
     /// One sample per pixel.
     Full,
-    /// Half the samples per row, interpolated.
+    /// Half the width, interpolated.
     HalfWidth,
-    /// Half the samples per column, interpolated.
+    /// Half the height, interpolated.
     HalfHeight,
-    /// Both.
+    /// Half the width and height, interpolated.
     Half,
-    /// Any ratio, repeating the sample at or before the pixel.
+    /// Any other ratio: repeats the sample at or before the pixel.
     Repeated,
 }
 
-/// The size of the pieces in which a row of pixels is converted.
+/// The two rows of samples that a row of pixels is interpolated from.
 struct SampleRows<'a> {
-    /// The sample rows at and next to the pixels.
+    /// The nearest sample row, and the one on the other side of the pixels.
     near: &'a [u8],
     far: &'a [u8],
     /// Whether `far` is above `near`.
     is_above: bool,
 }
 
-/// Converts rows.
+/// Converts rows, with reused memory.
 pub(super) struct PixelLines {
     level: Level,
-    /// A row of pixels for each component.
+    /// An upsampled row per component.
     wide: Vec<Vec<u8>>,
-    /// A row of sums.
+    /// A row of vertical sums.
     sums: Vec<u16>,
 }
 
@@ -77,24 +77,24 @@ impl PixelLines {
         Ok(PixelLines { level: Level::best(), wide, sums: zeroed(frame.width + 2, "a row of an image")? })
     }
 
-    /// Whether rows of pixels need the row of samples below them.
+    /// Returns whether a row of pixels may need the row of samples below it.
     pub(super) fn needs_next(frame: &Frame) -> bool {
         (0..frame.components.len())
             .any(|index| matches!(sampling_of(frame, index), Sampling::HalfHeight | Sampling::Half))
     }
 
-    /// Writes the row `y` of pixels.
+    /// Converts row `y` of the image.
     pub(super) fn write(&mut self, frame: &Frame, strips: &[Strip], y: usize, pixels: &mut [u8]) {
         #[cfg(target_arch = "x86_64")]
         if self.level >= Level::Avx2 {
-            // SAFETY: the level is that of this CPU, so it has AVX2.
+            // SAFETY: `Level::best()` chose the level, so the CPU has AVX2.
             return unsafe { write_avx2(self, frame, strips, y, pixels) };
         }
         write_row(self, frame, strips, y, pixels);
     }
 }
 
-/// The same code, compiled for this set of instructions.
+/// Same as [`write_row`], compiled for AVX2.
 ///
 /// # Safety
 /// The CPU has AVX2.
@@ -108,6 +108,7 @@ fn sampling_of(frame: &Frame, index: usize) -> Sampling {
     let component = &frame.components[index];
     let has_width = |times: usize| component.across * times == frame.max_across;
     let has_height = |times: usize| component.down * times == frame.max_down;
+    // libjpeg repeats samples in rows of one or two.
     let is_wide = component.width > 2;
     match (has_width(1), has_width(2), has_height(1), has_height(2)) {
         (true, _, true, _) => Sampling::Full,
@@ -155,6 +156,7 @@ fn widen(frame: &Frame, index: usize, strip: &Strip, y: usize, sums: &mut [u16],
     let sampling = sampling_of(frame, index);
     let near = y * component.down / frame.max_down;
     let last = component.height - 1;
+    // Even rows lie above the center of their sample, so the farther sample is above them.
     let is_above = y.is_multiple_of(2);
     let far = if is_above { near.saturating_sub(1) } else { (near + 1).min(last) };
     let width = component.width;
@@ -178,7 +180,7 @@ fn widen(frame: &Frame, index: usize, strip: &Strip, y: usize, sums: &mut [u16],
     }
 }
 
-/// Doubles the samples of a row.
+/// Doubles the width of a row. The rounding biases alternate, as in libjpeg.
 #[inline(always)]
 fn widen_row(narrow: &[u8], wide: &mut [u8]) {
     let wide = wide.as_chunks_mut::<2>().0;
@@ -195,7 +197,7 @@ fn widen_row(narrow: &[u8], wide: &mut [u8]) {
     wide[last] = [last_left as u8, narrow[last]];
 }
 
-/// Doubles the samples of a row whose values are multiplied by 4.
+/// Doubles the width of a row of values multiplied by 4. The rounding biases alternate, as in libjpeg.
 #[inline(always)]
 fn widen_sums(narrow: &[u16], wide: &mut [u8]) {
     let wide = wide.as_chunks_mut::<2>().0;
@@ -212,7 +214,7 @@ fn widen_sums(narrow: &[u16], wide: &mut [u8]) {
     wide[last] = [last_left as u8, ((4 * narrow[last] + 7) >> 4) as u8];
 }
 
-/// Interpolates a row between two rows. Ties are rounded down above the nearer row, and up below it.
+/// Interpolates vertically. Ties are rounded down if the farther row is above, and up if it is below.
 #[inline(always)]
 fn mix_rows(row: &SampleRows<'_>, wide: &mut [u8]) {
     let half = if row.is_above { 1 } else { 2 };
@@ -221,7 +223,7 @@ fn mix_rows(row: &SampleRows<'_>, wide: &mut [u8]) {
     }
 }
 
-/// Converts YCbCr (JFIF) to RGB. The factors have 16 fractional bits.
+/// Converts YCbCr to RGB (JFIF), with factors of 16 fractional bits.
 #[inline(always)]
 fn write_colors(luma: &[u8], blues: &[u8], reds: &[u8], pixels: &mut [u8]) {
     let pixels = pixels.as_chunks_mut::<3>().0;
@@ -234,14 +236,15 @@ fn write_colors(luma: &[u8], blues: &[u8], reds: &[u8], pixels: &mut [u8]) {
     }
 }
 
-/// The rounded product of two values from 0 to 255 that stand for 0 to 1.
+/// Returns the rounded product of two values from 0 to 255 that represent 0 to 1.
 #[inline(always)]
 fn product(first: u8, second: u8) -> u8 {
+    // Divides by 255 with a shift: x / 255 is (x + x / 256) / 256, exact for these products.
     let product = u16::from(first) * u16::from(second) + 128;
     ((product + (product >> 8)) >> 8) as u8
 }
 
-/// Converts inks to RGB; they are stored inverted.
+/// Converts CMYK, which is stored inverted, to RGB.
 #[inline(always)]
 fn write_inks(cyan: &[u8], magenta: &[u8], yellow: &[u8], black: &[u8], pixels: &mut [u8]) {
     let pixels = pixels.as_chunks_mut::<3>().0;

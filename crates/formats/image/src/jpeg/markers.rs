@@ -1,23 +1,23 @@
-//! Application segments: the color transform, ICC profiles, the orientation, further pictures.
+//! Parses application segments: color transform, ICC profile, orientation, and further images.
 //!
-//! JFIF (ITU-T T.871), Adobe's segment (Technical Note 5116), EXIF (CIPA DC-008), profiles (ICC.1:2022, Annex B.4), and
-//! the list of pictures (CIPA DC-007).
+//! JFIF (ITU-T T.871), the Adobe segment (Technical Note 5116), EXIF (CIPA DC-008), ICC profiles (ICC.1:2022, Annex
+//! B.4), and the list of images (CIPA DC-007).
 
 use super::frame::{ColorModel, Frame};
 use crate::orient;
 use polyhaul_model::error::{Result, try_push};
 
-/// The contents of application segments.
+/// The relevant contents of application segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Markers {
     is_jfif: bool,
-    /// The color transform in Adobe's segment.
+    /// The color transform of the Adobe segment.
     adobe: Option<u8>,
     /// The EXIF orientation; 0 if there is none.
     pub(super) orientation: u16,
-    /// The number of pictures in the file, excluding smaller copies; 0 if it is not declared.
+    /// The number of images in the file, excluding thumbnails; 0 if not declared.
     pub(super) pictures: u64,
-    /// The parts of an ICC profile with their numbers, and the declared number of parts.
+    /// The numbered parts of an ICC profile, and the declared number of parts.
     parts: Vec<(u8, Vec<u8>)>,
     part_count: usize,
 }
@@ -27,6 +27,7 @@ impl Markers {
         match mark {
             0xE0 if content.starts_with(b"JFIF\0") => self.is_jfif = true,
             0xE1 if self.orientation == 0 => {
+                // A second zero byte pads the identifier.
                 if let Some(data) = content.strip_prefix(b"Exif\0").and_then(|data| data.get(1..)) {
                     self.orientation = orient::of_exif(data);
                 }
@@ -45,7 +46,7 @@ impl Markers {
         Ok(())
     }
 
-    /// The ICC profile, if all its parts are present.
+    /// Returns the ICC profile; `None` if parts are missing.
     pub(super) fn profile(&mut self) -> Option<Vec<u8>> {
         self.parts.sort_by_key(|(number, _)| *number);
         let is_whole = self.parts.iter().zip(1..).all(|((number, _), expected)| *number == expected);
@@ -53,7 +54,7 @@ impl Markers {
         is_whole.then(|| self.parts.iter().flat_map(|(_, part)| part).copied().collect())
     }
 
-    /// The color model: decided by JFIF's segment, then Adobe's, then the component numbers.
+    /// Returns the color model, by the JFIF segment, the Adobe segment, or the component numbers, in this order.
     pub(super) fn colors(&self, frame: &Frame) -> ColorModel {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {
@@ -69,7 +70,7 @@ impl Markers {
     }
 }
 
-/// The number of pictures in a list, except smaller copies of the first one.
+/// Counts the images in a list, except thumbnails of the first one.
 fn pictures(list: &[u8]) -> Option<u64> {
     const ENTRIES: u16 = 0xB002;
     const ENTRY_BYTES: usize = 16;
@@ -87,7 +88,7 @@ fn pictures(list: &[u8]) -> Option<u64> {
     let field = (0..count).map(|index| start + 2 + 12 * index).find(|at| short(*at) == Some(ENTRIES))?;
     let entries = word(field + 4)? as usize / ENTRY_BYTES;
     let first = word(field + 8)? as usize;
-    // The lower 24 bits are the kind of a picture: 01 00 01 and 01 00 02 are smaller copies.
+    // The lower 24 bits are the image type: 01 00 01 and 01 00 02 are thumbnails.
     let kinds = (0..entries).map_while(|index| word(first + ENTRY_BYTES * index));
     Some(kinds.filter(|kind| kind >> 16 & 0xFF != 1).count() as u64)
 }

@@ -1,7 +1,7 @@
-//! The pixels of a JPEG file to an image.
+//! Decodes a JPEG file to an image.
 //!
-//! An image in one sequential scan is decoded one row of MCUs at a time. Other files are decoded when all scans have
-//! been read, which takes memory for all coefficients.
+//! An image with one sequential scan is decoded one row of MCUs at a time. Other files are converted after all scans
+//! have been read, which takes memory for all coefficients.
 
 use super::blocks::Block;
 use super::frame::{Frame, Scan};
@@ -21,13 +21,13 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::{BlockReader, Decoding};
 use polyhaul_text::cpu::Level;
 
-/// The offset of errors about the size: the offset of the frame is not known any more.
+/// Offset for errors about the size, when the offset of the frame is no longer known.
 const SIZE_AT: u64 = 0;
 
-/// Maximum pixels that a byte can hold: one bit for a block of 8 x 8. Files that claim more are truncated.
+/// Maximum number of pixels that a byte can encode: one bit per block of 8 x 8. Files that claim more are truncated.
 const MAX_PIXELS_PER_BYTE: usize = 8 * 64;
 
-/// Maximum scans of a progressive file. Each visits all pixels, however few bytes it has.
+/// Maximum number of scans in a file. Each scan visits all pixels, however few bytes it has.
 const MAX_SCANS: usize = 100;
 
 /// Reads a file.
@@ -64,12 +64,12 @@ struct JpegDecoder<'a, 'r> {
     markers: Markers,
 }
 
-/// The pixels of a frame, and the progress.
+/// The pixels decoded so far.
 struct JpegPixels {
     samples: Vec<u8>,
     strips: Vec<Strip>,
     lines: PixelLines,
-    /// Rows that are complete.
+    /// Number of finished rows.
     rows: usize,
 }
 
@@ -84,7 +84,7 @@ impl JpegDecoder<'_, '_> {
             let at = self.segments.reader.offset();
             let mark = match self.segments.next() {
                 Err(_) if scans > 0 && planted("jpg-end") => 0xD9,
-                // All pixels are there.
+                // All components were read, so only the end marker may be missing.
                 Err(error) if scans > 0 && error.kind() == ErrorKind::Malformed && is_whole(&frame) => {
                     self.warnings.broken(self.options.faults, "truncated", error.diagnostic().clone())?;
                     0xD9
@@ -123,7 +123,7 @@ impl JpegDecoder<'_, '_> {
         Ok(image)
     }
 
-    /// The contents of application segments.
+    /// Applies the contents of application segments to the image.
     fn describe(&mut self, image: &mut Image) -> Result<()> {
         let file = &self.segments.file;
         let faults = self.options.faults;
@@ -136,11 +136,12 @@ impl JpegDecoder<'_, '_> {
         self.warnings.note_dropped(faults, "left-out-frames", others, first)
     }
 
-    /// Reads up to and including the frame header.
+    /// Reads up to the frame header, inclusive.
     fn frame(&mut self) -> Result<Frame> {
         loop {
             let at = self.segments.reader.offset();
             match self.segments.next()? {
+                // Frame headers (SOF), without DHT, JPG and DAC.
                 mark @ 0xC0..=0xCF if !matches!(mark, 0xC4 | 0xC8 | 0xCC) => {
                     return self.segments.frame(mark, at, self.options);
                 }
@@ -158,12 +159,12 @@ impl JpegDecoder<'_, '_> {
         }
     }
 
-    /// Reads any other segment.
+    /// Reads any segment other than frames and scans.
     fn segment(&mut self, mark: u8, at: u64, frame: Option<&Frame>) -> Result<()> {
         let file = self.segments.file.clone();
         let broken = |message: &'static str| fault(&file, at, message);
         match mark {
-            // Marks without a length.
+            // Markers without a length.
             0x01 | 0xD0..=0xD7 => {}
             0xD8 => return Err(broken("a second image starts before the first ends")),
             0xC0..=0xC3 | 0xC5..=0xC7 | 0xC9..=0xCB | 0xCD..=0xCF if frame.is_some() => {
@@ -184,7 +185,7 @@ impl JpegDecoder<'_, '_> {
         Ok(())
     }
 
-    /// Reads a scan header, and captures the quantization tables of its components.
+    /// Reads a scan header, and stores the current quantization tables of its components.
     fn scan(&mut self, frame: &mut Frame, at: u64, scans: usize) -> Result<Scan> {
         let file = self.segments.file.clone();
         let broken = |message: String| fault(&file, at, message);
@@ -215,7 +216,7 @@ impl JpegDecoder<'_, '_> {
         Ok(scan)
     }
 
-    /// Warns about stray bytes.
+    /// Warns about skipped bytes.
     fn note_stray(&mut self) -> Result<()> {
         let Some((at, count)) = self.segments.stray else { return Ok(()) };
         let bytes = if count == 1 { "byte" } else { "bytes" };
@@ -224,7 +225,7 @@ impl JpegDecoder<'_, '_> {
         self.warnings.note_many(self.options.faults, "stray-bytes", count, first)
     }
 
-    /// Returns an error if the file is too small for the pixels that it declares.
+    /// Fails if the file is too small for the pixels that it declares.
     fn check_backed(&mut self, frame: &Frame) -> Result<()> {
         let Frame { width, height, .. } = *frame;
         let file = &self.segments.file;
@@ -247,7 +248,7 @@ impl JpegDecoder<'_, '_> {
         check_ratio(samples, size, &self.options.limits, file, SIZE_AT)
     }
 
-    /// Reads and converts all pixels of an image with one scan.
+    /// Decodes an image with one scan.
     fn stream(&mut self, frame: &Frame, scan: &Scan) -> Result<JpegPixels> {
         let mut pixels = JpegPixels::new(frame)?;
         let mut reader = ScanReader::new(&mut self.segments, frame, scan, &self.tables)?;
@@ -288,7 +289,7 @@ impl JpegDecoder<'_, '_> {
         reader.finish()
     }
 
-    /// Converts the coefficients of all scans.
+    /// Converts the coefficients of all scans to pixels.
     fn assemble(&self, frame: &Frame, coefficients: &[Coefficients]) -> Result<JpegPixels> {
         if !is_whole(frame) {
             return Err(self.segments.fault("the image ends before its last component: the file is truncated"));
@@ -302,6 +303,7 @@ impl JpegDecoder<'_, '_> {
                     let start = strip.start_of(8 * y);
                     let line = &blocks[y * component.blocks_across..][..component.blocks_across];
                     for (x, block) in line.iter().enumerate() {
+                        // 1 suffices to select the full transform.
                         let last = usize::from(block[1..].iter().any(|coefficient| *coefficient != 0));
                         let samples = &mut strip.samples[start + 8 * x..];
                         write_block(level, block, last, quantization, samples, strip.stride);
@@ -314,7 +316,7 @@ impl JpegDecoder<'_, '_> {
     }
 }
 
-/// Whether each component has a scan.
+/// Returns whether every component has a scan.
 fn is_whole(frame: &Frame) -> bool {
     frame.components.iter().all(|component| component.quantization.is_some())
 }
@@ -329,7 +331,7 @@ impl JpegPixels {
         Ok(JpegPixels { samples, strips, lines: PixelLines::new(frame)?, rows: 0 })
     }
 
-    /// Converts the rows of pixels that this row of MCUs completes. The last one may need the next row.
+    /// Converts the pixel rows that an MCU row completes. The last one may need the next MCU row for interpolation.
     fn write_rows(&mut self, frame: &Frame, row: usize) {
         let below = (row + 1) * 8 * frame.max_down;
         let end = if below >= frame.height { frame.height } else { below - usize::from(PixelLines::needs_next(frame)) };

@@ -1,4 +1,4 @@
-//! Scans: the compressed data of some components, MCU by MCU, with restarts (T.81, B.1.1 and F.2).
+//! Reads scans: the compressed data of some components, one MCU at a time, with restarts (T.81, B.1.1 and F.2).
 
 use super::blocks::{self, Band, Block};
 use super::frame::{Frame, MAX_UNIT_BLOCKS, Scan, ScanPart};
@@ -6,15 +6,15 @@ use super::huffman::{BitState, JpegBits, JpegCodes, JpegDamage};
 use super::segments::{Segments, Tables};
 use polyhaul_model::error::{Error, Result, fault};
 
-/// An upper bound of the bytes in an MCU: 10 blocks of 64 codes and values of 31 bits, with every byte stuffed.
+/// Upper bound of the size of an MCU: 10 blocks of 64 codes with values of up to 31 bits, with every byte stuffed.
 const MAX_UNIT_BYTES: usize = 8192;
 
-/// The coefficients of all blocks of a component, row by row.
+/// The coefficients of all blocks of a component, in row-major order.
 pub(super) type Coefficients = Vec<Block>;
 
 type JpegDamageResult = std::result::Result<(), JpegDamage>;
 
-/// A component of a scan, with its tables.
+/// A component of a scan with its tables.
 struct Decoded<'a> {
     part: ScanPart,
     blocks: [usize; 2],
@@ -22,22 +22,22 @@ struct Decoded<'a> {
     details: Option<&'a JpegCodes>,
 }
 
-/// A scan that is being read.
+/// State of reading a scan.
 pub(super) struct ScanReader<'a, 'r> {
     segments: &'a mut Segments<'r>,
     scan: &'a Scan,
     parts: Vec<Decoded<'a>>,
     interval: usize,
     bits: BitState,
-    /// The last DC coefficient of each component.
+    /// The previous DC coefficient of each component.
     means: [i32; 4],
-    /// Remaining blocks without coefficients.
+    /// Remaining blocks without AC coefficients in this band (EOBRUN).
     empty: u32,
-    /// The number of MCUs read.
+    /// Number of MCUs read.
     done: usize,
 }
 
-/// A block of an MCU, and the index of its last coefficient.
+/// A block of an MCU, and the index of its last nonzero coefficient.
 #[derive(Clone, Copy)]
 pub(super) struct UnitBlock {
     pub(super) block: Block,
@@ -80,7 +80,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         })
     }
 
-    /// Reads `count` MCUs with `read`.
+    /// Reads `count` MCUs by calling `read`.
     #[inline(always)]
     fn units(
         &mut self,
@@ -92,13 +92,14 @@ impl<'a, 'r> ScanReader<'a, 'r> {
             if self.interval > 0 && self.done > 0 && self.done.is_multiple_of(self.interval) {
                 self.restart()?;
             }
-            // Units up to the next restart.
+            // MCUs up to the next restart.
             let rest = if self.interval == 0 { count } else { self.interval - self.done % self.interval };
             let end = count.min(next + rest);
             let data = self.segments.reader.ensure(MAX_UNIT_BYTES)?;
             let mut bits = JpegBits::new(data, self.bits);
             let start = next;
             let mut result = Ok(());
+            // At least one MCU per pass, and more while a whole one is certainly buffered.
             while result.is_ok() && next < end && (next == start || bits.at() + MAX_UNIT_BYTES <= data.len()) {
                 result = read(&mut bits, &self.parts, &mut self.means, &mut self.empty, next);
                 if bits.state().left() < 0 {
@@ -115,8 +116,8 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         Ok(())
     }
 
-    /// Reads MCUs of a sequential scan: calls `block` with the component, the MCU, the column and row of
-    /// the block in the MCU, and the block.
+    /// Reads MCUs of a sequential scan. Calls `write` with the component, the MCU, the column and row of the block in
+    /// the MCU, and the block.
     pub(super) fn sequential(
         &mut self,
         count: usize,
@@ -138,7 +139,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         })
     }
 
-    /// Reads a row of MCUs into the coefficients of all blocks.
+    /// Reads an MCU row into the coefficients of all blocks.
     pub(super) fn row(&mut self, frame: &Frame, row: usize, coefficients: &mut [Coefficients]) -> Result<()> {
         let band = self.scan.band;
         let across = self.scan.units(frame).across;
@@ -161,6 +162,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
 
     /// Ends a restart interval: reads the restart marker and resets the predictions.
     fn restart(&mut self) -> Result<()> {
+        // Restart markers count from 0 to 7, cyclically.
         let number = (self.done / self.interval - 1) % 8;
         let expected = 0xD0 + number as u8;
         let at = self.segments.reader.offset();
@@ -191,7 +193,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         left >= 8
     }
 
-    /// Ends the scan.
+    /// Ends the scan; counts unused bytes as stray.
     pub(super) fn finish(mut self) -> Result<()> {
         let at = self.segments.reader.offset();
         let left = (self.bits.left() / 8).max(0) as u64;
@@ -212,7 +214,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
     }
 }
 
-/// Reads the coefficients of a block that a scan contains.
+/// Reads the coefficients that a scan contains of a block.
 #[inline(always)]
 fn read_block(
     bits: &mut JpegBits<'_>,

@@ -1,6 +1,6 @@
-//! Markers and segments of a JPEG file (T.81, Annex B).
+//! Parses the markers and segments of a JPEG file (T.81, Annex B).
 //!
-//! A segment is FF, a marker, and for most markers a big-endian length of 2 bytes, which includes itself.
+//! A segment is FF, a marker, and for most markers a big-endian 2-byte length, which includes itself.
 
 use super::blocks::{Band, ZIGZAG};
 use super::frame::{Frame, JpegComponent, MAX_COMPONENTS, MAX_UNIT_BLOCKS, Scan, ScanPart};
@@ -11,21 +11,21 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
 use std::sync::Arc;
 
-/// Maximum bytes of consecutive segments, and of stray bytes: a stream may be endless.
+/// Maximum size of consecutive segments and stray bytes, since a stream may be endless.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The markers of a file, in order.
+/// The markers of a file, read sequentially.
 pub(super) struct Segments<'r> {
     pub(super) reader: BlockReader<'r>,
     pub(super) file: Arc<str>,
-    /// The offset of the first byte outside of segments, and the number of such bytes.
+    /// Offset of the first stray byte, and the number of stray bytes.
     pub(super) stray: Option<(u64, u64)>,
-    /// The end of the last pixels.
+    /// End of the last compressed pixels.
     pub(super) pixels_end: u64,
 }
 
 impl Segments<'_> {
-    /// A fault here.
+    /// Creates an error at the current offset.
     pub(super) fn fault(&self, message: impl Into<String>) -> Error {
         fault(&self.file, self.reader.offset(), message)
     }
@@ -56,7 +56,7 @@ impl Segments<'_> {
         Ok(byte)
     }
 
-    /// Reads the first marker of an image.
+    /// Reads the start marker of an image.
     pub(super) fn start(&mut self) -> Result<()> {
         if self.take()? != 0xFF || self.take()? != 0xD8 {
             return Err(fault(&self.file, 0, "not a JPEG file: it does not start with FF D8"));
@@ -64,8 +64,7 @@ impl Segments<'_> {
         Ok(())
     }
 
-    /// Skips to the next marker and returns it. FF bytes may pad the space before a marker; all others are
-    /// stray.
+    /// Skips to the next marker and returns it. FF bytes may pad the space before a marker; all other bytes are stray.
     pub(super) fn next(&mut self) -> Result<u8> {
         let start = self.reader.offset();
         let mut stray = 0;
@@ -73,6 +72,7 @@ impl Segments<'_> {
         loop {
             match self.take()? {
                 0xFF => fill += 1,
+                // FF 00 is a stuffed byte, not a marker.
                 mark if fill > 0 && mark != 0 => {
                     self.add_stray(start, stray);
                     return Ok(mark);
@@ -92,7 +92,7 @@ impl Segments<'_> {
         }
     }
 
-    /// Reads the content of a segment whose marker was read.
+    /// Reads the content of the segment after a marker.
     pub(super) fn content(&mut self) -> Result<Vec<u8>> {
         let at = self.reader.offset();
         let length = match self.bytes(2)? {
@@ -104,8 +104,9 @@ impl Segments<'_> {
         Ok(content)
     }
 
-    /// Reads a frame header whose marker is at `at`.
+    /// Parses a frame header whose marker is at `at`.
     pub(super) fn frame(&mut self, mark: u8, at: u64, options: &ParseOptions) -> Result<Frame> {
+        // SOF0 to SOF2 are baseline, extended sequential and progressive.
         let how = match mark {
             0xC0..=0xC2 => None,
             0xC3 => Some("lossless"),
@@ -173,7 +174,7 @@ impl Segments<'_> {
         Ok(components)
     }
 
-    /// Reads a scan header whose marker is at `at`.
+    /// Parses a scan header whose marker is at `at`.
     pub(super) fn scan(&mut self, frame: &Frame, at: u64) -> Result<Scan> {
         let content = self.content()?;
         let broken = |message: &str| fault(&self.file, at, message);
@@ -202,7 +203,9 @@ impl Segments<'_> {
         let band = if frame.is_progressive {
             let band =
                 Band { start: start.into(), end: end.into(), high: u32::from(bits >> 4), low: u32::from(bits & 15) };
+            // Al is at most 13 (T.81, table B.3).
             let is_whole = band.start <= band.end && band.end < 64 && band.low <= 13;
+            // A scan has either DC coefficients, or AC coefficients of one component (T.81, G.1).
             let is_mean = band.start == 0 && band.end == 0 || band.start > 0 && count == 1;
             if !is_whole || !is_mean || band.high > 0 && band.high != band.low + 1 {
                 return Err(broken("invalid coefficient range in a progressive scan"));
@@ -220,18 +223,18 @@ impl Segments<'_> {
     }
 }
 
-/// The tables of a file, which later segments may replace.
+/// The current tables of a file; later segments may replace them.
 #[derive(Default)]
 pub(super) struct Tables {
     pub(super) quantization: [Option<[u16; 64]>; 4],
     pub(super) means: [Option<JpegCodes>; 4],
     pub(super) details: [Option<JpegCodes>; 4],
-    /// MCUs between two restarts, or 0.
+    /// MCUs between restarts; 0 for no restarts.
     pub(super) interval: usize,
 }
 
 impl Tables {
-    /// Reads a segment of quantization tables: for each, a byte with its precision and number, and 64 values.
+    /// Parses a segment of quantization tables: per table, a byte with its precision and number, and 64 values.
     pub(super) fn add_quantization(&mut self, mut content: &[u8]) -> std::result::Result<(), &'static str> {
         const SHORT: &str = "a quantization table is too short";
         while let Some((&first, rest)) = content.split_first() {
@@ -263,7 +266,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Reads a segment of Huffman tables: for each, a byte with its class and number, 16 counts, and the symbols.
+    /// Parses a segment of Huffman tables: per table, a byte with its class and number, 16 counts, and the symbols.
     pub(super) fn add_huffman(&mut self, mut content: &[u8]) -> std::result::Result<(), &'static str> {
         const SHORT: &str = "a Huffman table is too short";
         while let Some((&first, rest)) = content.split_first() {
@@ -271,6 +274,7 @@ impl Tables {
             let count: usize = counts.iter().map(|count| usize::from(*count)).sum();
             let (symbols, rest) = rest.split_at_checked(count).ok_or(SHORT)?;
             content = rest;
+            // Class 0 is DC, class 1 AC.
             let tables = match first >> 4 {
                 0 => &mut self.means,
                 1 => &mut self.details,
@@ -282,7 +286,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Reads the restart interval.
+    /// Parses the restart interval.
     pub(super) fn set_interval(&mut self, content: &[u8]) -> std::result::Result<(), &'static str> {
         let bytes = content.first_chunk().ok_or("the restart interval segment is too short")?;
         self.interval = usize::from(u16::from_be_bytes(*bytes));

@@ -1,11 +1,11 @@
-//! Converts the coefficients of a block to samples: the inverse cosine transform (T.81, A.3.3) in integers.
+//! Converts the coefficients of a block to samples: the inverse DCT (T.81, A.3.3) in integers.
 //!
-//! The method is that of C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11
-//! multiplications" (ICASSP 1989), with 13 bits of fraction for the factors and 2 for samples between the two passes.
-//! libjpeg rounds in the same way, so its samples are equal: see `tools/testkit/make_jpegs.py`.
+//! The algorithm is C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11
+//! multiplications" (ICASSP 1989), with 13 fractional bits for factors and 2 for samples between the passes. libjpeg
+//! rounds identically, so samples are equal: see `tools/testkit/make_jpegs.py`.
 //!
-//! Coefficients and intermediate values have 16 bits, so that SIMD instructions can multiply and add pairs of them.
-//! Only damaged files have larger ones, which wrap or are clamped identically with every instruction set.
+//! Coefficients and intermediate values have 16 bits, so that SIMD instructions can multiply and add pairs. Only
+//! damaged files have larger ones, which wrap or are clamped identically for every instruction set.
 
 use super::blocks::Block;
 use polyhaul_text::cpu::Level;
@@ -19,12 +19,12 @@ const FACTOR_BITS: u32 = 13;
 /// Fractional bits of a sample after the first pass.
 const BETWEEN_BITS: u32 = 2;
 
-/// Bits that are rounded away by each pass: those of the factors and, in the end, of samples, which are 8 times as
-/// large.
+/// Bits rounded off by each pass: the fractional bits of the factors and, in the second pass, also of the samples,
+/// which the transform scales by 8.
 const FIRST_BITS: u32 = FACTOR_BITS - BETWEEN_BITS;
 const SECOND_BITS: u32 = FACTOR_BITS + BETWEEN_BITS + 3;
 
-/// A factor as an integer.
+/// Returns a factor as a fixed-point number.
 const fn factor(value: f64) -> i32 {
     (value * (1 << FACTOR_BITS) as f64 + 0.5) as i32
 }
@@ -38,13 +38,13 @@ fn zip(first: Lanes, second: Lanes, with: impl Fn(i32, i32) -> i32) -> Lanes {
     result
 }
 
-/// The wrapping 16-bit sum of two 16-bit numbers.
+/// Adds two 16-bit numbers with wrapping.
 #[inline(always)]
 fn add_narrow(first: Lanes, second: Lanes) -> Lanes {
     zip(first, second, |first, second| i32::from(first.wrapping_add(second) as i16))
 }
 
-/// Damaged files have coefficients of any size, so products may wrap.
+/// Adds with wrapping: damaged files have coefficients of any size.
 #[inline(always)]
 fn add(first: Lanes, second: Lanes) -> Lanes {
     zip(first, second, i32::wrapping_add)
@@ -60,9 +60,10 @@ fn times(lanes: Lanes, factor: i32) -> Lanes {
     lanes.map(|lane| lane.wrapping_mul(factor))
 }
 
-/// One pass: eight transforms of eight numbers. The results have `bits` bits fewer, rounded.
+/// Computes eight 1-D transforms of eight numbers. Rounds off `bits` bits of the results.
 #[inline(always)]
 fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
+    // Even part: inputs 0, 2, 4 and 6.
     let turned = times(add(input[2], input[6]), factor(0.541_196_100));
     let even_2 = add(turned, times(input[6], -factor(1.847_759_065)));
     let even_3 = add(turned, times(input[2], factor(0.765_366_865)));
@@ -70,6 +71,7 @@ fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
     let even_1 = subtract(input[0], input[4]).map(|lane| lane << FACTOR_BITS);
     let even = [add(even_0, even_3), add(even_1, even_2), subtract(even_1, even_2), subtract(even_0, even_3)];
 
+    // Odd part: inputs 1, 3, 5 and 7.
     let sum_71 = times(add(input[7], input[1]), -factor(0.899_976_223));
     let sum_53 = times(add(input[5], input[3]), -factor(2.562_915_447));
     let sum_73 = add_narrow(input[7], input[3]);
@@ -93,7 +95,7 @@ fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
     output
 }
 
-/// Rows to columns.
+/// Transposes a block.
 #[inline(always)]
 fn transposed(input: [Lanes; 8]) -> [Lanes; 8] {
     let mut output = [[0; 8]; 8];
@@ -105,7 +107,7 @@ fn transposed(input: [Lanes; 8]) -> [Lanes; 8] {
     output
 }
 
-/// Writes the samples of a block to rows that are `stride` bytes apart, the first one at the start of `samples`.
+/// Writes the samples of a block to rows `stride` bytes apart; the first row is at the start of `samples`.
 fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], stride: usize) {
     let mut input = [[0; 8]; 8];
     for ((value, coefficient), step) in input.as_flattened_mut().iter_mut().zip(block).zip(quantization) {
@@ -121,7 +123,7 @@ fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], strid
     }
 }
 
-/// Writes the samples of a block with only a DC coefficient.
+/// Writes the samples of a block with only a DC coefficient, which is 8 times their value.
 fn flat(mean: i16, samples: &mut [u8], stride: usize) {
     let value = ((i32::from(mean) + 4) >> 3).saturating_add(128).clamp(0, 255) as u8;
     for row in samples.chunks_mut(stride).take(8) {
@@ -129,8 +131,8 @@ fn flat(mean: i16, samples: &mut [u8], stride: usize) {
     }
 }
 
-/// Writes the samples of a block to rows that are `stride` bytes apart, the first one at the start of `samples`; `last`
-/// is the index of the last coefficient that is not 0, or more.
+/// Writes the samples of a block to rows `stride` bytes apart; the first row is at the start of `samples`. `last` is
+/// the index of the last nonzero coefficient, or larger.
 pub(super) fn write_block(
     level: Level,
     block: &Block,
@@ -139,7 +141,7 @@ pub(super) fn write_block(
     samples: &mut [u8],
     stride: usize,
 ) {
-    // The end of the last row needs no further one.
+    // The last row may end before a full stride.
     let samples = &mut samples[..7 * stride + 8];
     if last == 0 {
         return flat(block[0].wrapping_mul(quantization[0] as i16), samples, stride);
@@ -158,7 +160,7 @@ mod x86 {
     use super::{Block, FACTOR_BITS, FIRST_BITS, SECOND_BITS, factor};
     use std::arch::x86_64::*;
 
-    /// Two factors for the halves of each lane.
+    /// Returns two factors for the 16-bit halves of each lane.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn factors(first: i32, second: i32) -> __m256i {
@@ -172,7 +174,7 @@ mod x86 {
         _mm256_set_m128i(_mm_unpackhi_epi16(first, second), _mm_unpacklo_epi16(first, second))
     }
 
-    /// The same as `super::pass`, with products grouped by the multiplied number.
+    /// Same as `super::pass`, with products regrouped by input: each `madd` computes two products and their sum.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn pass<const BITS: i32>(input: [__m128i; 8]) -> [__m256i; 8] {
@@ -219,13 +221,13 @@ mod x86 {
         output
     }
 
-    /// Rows of 16 bits, clamped.
+    /// Narrows rows to 16 bits, clamped.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn narrowed(wide: [__m256i; 8]) -> [__m128i; 8] {
         let mut rows = [_mm_setzero_si128(); 8];
         for index in [0, 2, 4, 6] {
-            // Vectors are packed by halves, so that the middle quarters stand in each other's place.
+            // Packing interleaves 128-bit halves, so the middle quarters must be swapped.
             let packed = _mm256_packs_epi32(wide[index], wide[index + 1]);
             let both = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
             rows[index] = _mm256_castsi256_si128(both);
@@ -257,7 +259,7 @@ mod x86 {
         columns
     }
 
-    /// Columns of samples to rows of bytes, two to a vector. Samples are clamped, and 0 becomes 128.
+    /// Converts columns of samples to rows of bytes, two per vector. Samples are clamped, and 0 becomes 128.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn bytes(columns: [__m128i; 8]) -> [__m128i; 4] {
@@ -279,7 +281,7 @@ mod x86 {
         rows.map(|row| _mm_xor_si128(row, _mm_set1_epi8(i8::MIN)))
     }
 
-    /// The same as `super::samples_of`, with two products and their sum in one instruction.
+    /// Same as `super::samples_of`, with two products and their sum per instruction.
     #[target_feature(enable = "avx2")]
     pub(super) fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], stride: usize) {
         let mut input = [_mm_setzero_si128(); 8];
@@ -322,7 +324,7 @@ mod tests {
         })
     }
 
-    /// The transform in floating point, from its definition.
+    /// The inverse DCT in floating point, by its definition.
     fn exact(block: &Block) -> [f64; 64] {
         let factor = |index: usize| if index == 0 { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
         let wave = |index: usize, at: usize| ((2 * at + 1) as f64 * index as f64 * std::f64::consts::PI / 16.0).cos();

@@ -1,9 +1,9 @@
-//! Images to JPEG: bands of rows that are encoded in parallel and joined in one scan.
+//! Writes JPEG files: bands of rows are encoded in parallel and joined into one scan.
 //!
-//! Bands are separated by a restart marker (T.81, B.1.1.3), after which a decoder starts anew: predictions are reset
-//! and bits start at a byte, so no band needs the previous one. The size of a band depends only on the width, so the
-//! bytes do not depend on the number of threads. Only this module uses the library that encodes, `jpeg-encoder`: it
-//! gets a band as a separate image, whose header and markers are removed.
+//! Bands are separated by restart markers (T.81, B.1.1.3), at which predictions are reset and bits are byte-aligned, so
+//! bands are independent. The size of a band depends only on the width, so the output does not depend on the number of
+//! threads. Only this module uses the encoder library, `jpeg-encoder`: it encodes each band as a separate image, whose
+//! header and markers are removed.
 
 use crate::raster::page_of;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, JfifWrite, SamplingFactor};
@@ -14,7 +14,7 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::{Range, RangeInclusive};
 
-/// Approximate bytes of the pixels of a band. The bytes of the file depend on it.
+/// Approximate size of the pixels of a band. The output depends on it.
 const BAND_BYTES: usize = 512 << 10;
 
 /// Maximum rows and columns.
@@ -23,24 +23,24 @@ const MAX_SIDE: usize = u16::MAX as usize;
 /// Valid qualities.
 const QUALITIES: RangeInclusive<u8> = 1..=100;
 
-/// From this quality on, colors are stored for every pixel (4:4:4), below it for every fourth one (4:2:0).
+/// Minimum quality for full chroma resolution (4:4:4); below it, chroma is subsampled (4:2:0).
 const MIN_FULL_QUALITY: u8 = 90;
 
-/// The markers that end an image (EOI) and a band (RST0 to RST7, in turn).
+/// The end marker (EOI), and the first of the cyclic restart markers (RST0 to RST7) between bands.
 const END: [u8; 2] = [0xFF, 0xD9];
 const RESTART: u8 = 0xD0;
 
-/// The start of a segment with a part of a profile (ICC.1:2022, Annex B.4), and the largest such part.
+/// The prefix of a profile segment (ICC.1:2022, Annex B.4), and the maximum size of its part of the profile.
 const PROFILE_NAME: &[u8] = b"ICC_PROFILE\0";
 const PROFILE_BYTES: usize = 65_535 - 2 - PROFILE_NAME.len() - 2;
 
-/// The place of the image's height in a frame: after the marker, the length and the bits per sample.
+/// Offset of the image height in a frame segment: after the marker, the length and the sample precision.
 const HEIGHT_AT: usize = 5;
 
-/// Writes an image of bytes without alpha.
+/// Writes an 8-bit image without alpha.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for other samples and channels, a size that JPEG cannot store, and an invalid quality.
+/// [`ErrorKind::Usage`] for other samples and channels, unsupported sizes, and an invalid quality.
 pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
     let samples = match &image.samples {
@@ -68,29 +68,29 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     writing.pages(&bands, &mut (), count, 2 * bands.rows * bands.row_bytes)
 }
 
-/// Rows that are encoded together.
+/// Splits an image into bands.
 struct JpegPages<'a> {
     image: &'a Image,
     samples: &'a [u8],
     row_bytes: usize,
-    /// Rows of a band.
+    /// Rows per band.
     rows: usize,
-    /// Blocks of a band: the restart interval of the decoder.
+    /// MCUs per band: the restart interval.
     interval: u16,
     quality: u8,
 }
 
-/// A band as a separate file.
+/// A band, encoded as a separate file.
 #[derive(Default)]
 struct Band {
     number: u64,
     rows: Range<usize>,
     file: Encoded,
-    /// The range of its pixels.
+    /// The range of its compressed pixels in the file.
     pixels: Range<usize>,
 }
 
-/// The output of an encoder.
+/// The output buffer of the encoder.
 #[derive(Default)]
 struct Encoded(Vec<u8>);
 
@@ -105,16 +105,16 @@ impl JfifWrite for &mut Encoded {
 impl<'a> JpegPages<'a> {
     fn new(image: &'a Image, samples: &'a [u8], quality: u8) -> JpegPages<'a> {
         let row_bytes = image.width * image.channels.count();
-        // The side of the unit of restart intervals (an MCU): a block of 8 x 8, or four of them if colors are halved.
+        // Side of an MCU: a block of 8 x 8 pixels, or four blocks with subsampled chroma.
         let side = if image.channels == Channels::Gray || quality >= MIN_FULL_QUALITY { 8 } else { 16 };
         let across = image.width.div_ceil(side);
-        // An interval is a number of 16 bits.
+        // A restart interval has 16 bits.
         let max_down = usize::from(u16::MAX) / across;
         let down = (BAND_BYTES / (row_bytes * side)).clamp(1, max_down);
         JpegPages { image, samples, row_bytes, rows: down * side, interval: (down * across) as u16, quality }
     }
 
-    /// Encodes a band, and locates its pixels.
+    /// Encodes a band, and locates its compressed pixels.
     fn encode(&self, band: &mut Band) -> Result<()> {
         band.file.0.clear();
         let mut encoder = Encoder::new(&mut band.file, self.quality);
@@ -138,14 +138,15 @@ impl<'a> JpegPages<'a> {
     }
 }
 
-/// The error for an output of the encoder that is not an image.
+/// Creates the error for invalid output of the encoder.
 fn broken() -> Error {
     Error::new(ErrorKind::Internal, "the encoder wrote no image")
 }
 
-/// Marks with their segments, up to the first scan.
+/// Iterates over markers and the ranges of their segments, up to the first scan header.
 fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
     const SCAN: u8 = 0xDA;
+    // The start marker has no length.
     let mut next = Some(2);
     std::iter::from_fn(move || {
         let start = next?;
@@ -156,19 +157,20 @@ fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
     })
 }
 
-/// Everything before the pixels of the whole image: the header of a band with another height.
+/// Builds the header of the whole image: the header of a band with the full height and the profile.
 fn header(band: &Band, image: &Image) -> Result<Vec<u8>> {
     let mut header = Vec::new();
     let profile = image.profile.icc.as_deref().unwrap_or_default();
-    // More parts have no numbers.
+    // A profile has at most 255 parts.
     let profile = if profile.len() > 255 * PROFILE_BYTES { &[] } else { profile };
     header.try_reserve_exact(band.pixels.start + profile.len() + 32 * profile.len().div_ceil(PROFILE_BYTES))?;
     header.extend_from_slice(&band.file.0[..band.pixels.start]);
+    // SOF0: the encoder writes baseline JPEG.
     const FRAME: u8 = 0xC0;
     let frame = segments(&header).find(|(mark, _)| *mark == FRAME).ok_or_else(broken)?.1.start;
     let place = header.get_mut(frame + HEIGHT_AT..frame + HEIGHT_AT + 2).ok_or_else(broken)?;
     place.copy_from_slice(&(image.height as u16).to_be_bytes());
-    // The profile follows the first segment, which is that of JFIF.
+    // The profile follows the JFIF segment, which is the first. Inserted in reverse, so that parts end up in order.
     let first = segments(&header).next().ok_or_else(broken)?.1.end;
     let count = profile.len().div_ceil(PROFILE_BYTES);
     for (index, part) in profile.chunks(PROFILE_BYTES).enumerate().rev() {
@@ -200,7 +202,7 @@ impl Pages for JpegPages<'_> {
 
     fn format(&self, band: &mut Band) -> Result<()> {
         self.encode(band)?;
-        // The end marker of a band becomes a restart marker, unless it is the last one.
+        // Replaces the end marker of a band with a restart marker, except in the last band.
         if band.rows.end < self.image.height {
             let mark = band.pixels.end + 1;
             band.file.0[mark] = RESTART + (band.number % 8) as u8;

@@ -1,13 +1,13 @@
-//! The data format descriptor: the bits of a block or a pixel, and the meaning of colors.
+//! The data format descriptor: the bit layout of a block or pixel, and the meaning of colors.
 //!
-//! Numbers follow the Khronos Data Format Specification 1.3, "Basic descriptor block".
+//! Numbers follow the basic descriptor block of the Khronos Data Format Specification 1.3.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{ColorSpace, Encoding, Texel, Texture};
 
-/// Bytes of the descriptor without its samples, its own size included.
+/// Size of the descriptor without samples, including its size field.
 const FIXED_BYTES: usize = 28;
-/// Bytes of a sample.
+/// Size of a sample description.
 const SAMPLE_BYTES: usize = 16;
 
 const IS_LINEAR: u8 = 0x10;
@@ -15,11 +15,11 @@ const IS_SIGNED: u8 = 0x40;
 const IS_FLOAT: u8 = 0x80;
 
 const ALPHA: u8 = 15;
-/// 1 and -1 as floats.
+/// The bits of 1.0 and -1.0.
 const ONE: u32 = 0x3F80_0000;
 const MINUS_ONE: u32 = 0xBF80_0000;
 
-/// The bits of a channel in a block or a pixel.
+/// The bit range of a channel in a block or pixel.
 struct Ktx2Sample {
     start: u16,
     bits: u8,
@@ -34,19 +34,19 @@ impl Ktx2Sample {
         Ktx2Sample { start, bits, channel, lower: 0, upper }
     }
 
-    /// From -1 to 1 in whole numbers.
+    /// Makes the sample a signed integer that represents -1 to 1.
     fn signed(self) -> Ktx2Sample {
         Ktx2Sample { channel: self.channel | IS_SIGNED, lower: 0x8000_0000, upper: 0x7FFF_FFFF, ..self }
     }
 
-    /// A float, with or without a sign.
+    /// Makes the sample a float.
     fn float(self, signed: bool) -> Ktx2Sample {
         let (channel, lower) = if signed { (IS_FLOAT | IS_SIGNED, MINUS_ONE) } else { (IS_FLOAT, 0) };
         Ktx2Sample { channel: self.channel | channel, lower, upper: ONE, ..self }
     }
 }
 
-/// The number of the color model.
+/// Returns the number of the color model.
 fn model(encoding: Encoding) -> u8 {
     match encoding {
         Encoding::Plain { .. } => 1,
@@ -62,7 +62,7 @@ fn model(encoding: Encoding) -> u8 {
 
 fn samples(encoding: Encoding) -> Vec<Ktx2Sample> {
     match encoding {
-        // Channel 1 of BC1 means colors with punch-through alpha.
+        // Channel 1 of BC1 declares punch-through alpha.
         Encoding::Bc1 => vec![Ktx2Sample::new(0, 64, 1)],
         Encoding::Bc2 | Encoding::Bc3 => vec![Ktx2Sample::new(0, 64, ALPHA), Ktx2Sample::new(64, 64, 0)],
         Encoding::Bc4 { signed: false } => vec![Ktx2Sample::new(0, 64, 0)],
@@ -83,7 +83,7 @@ fn samples(encoding: Encoding) -> Vec<Ktx2Sample> {
     }
 }
 
-/// The descriptor of a texture.
+/// Builds the descriptor of a texture.
 pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     let samples = samples(texture.encoding);
     let total = FIXED_BYTES + samples.len() * SAMPLE_BYTES;
@@ -92,11 +92,11 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(total).map_err(|_| Error::memory("a header"))?;
     bytes.extend_from_slice(&(total as u32).to_le_bytes());
-    // A basic descriptor of Khronos.
+    // Vendor 0 (Khronos), type 0 (basic descriptor).
     bytes.extend_from_slice(&[0; 4]);
     bytes.extend_from_slice(&2_u16.to_le_bytes());
     bytes.extend_from_slice(&(total as u16 - 4).to_le_bytes());
-    // The primaries of BT.709, which sRGB shares.
+    // Primaries 1 is BT.709, shared by sRGB.
     bytes.extend_from_slice(&[model(texture.encoding), 1, if is_srgb { 2 } else { 1 }, texture.premultiplied.into()]);
     bytes.extend_from_slice(&[side, side, 0, 0]);
     bytes.extend_from_slice(&[texture.encoding.bytes() as u8, 0, 0, 0, 0, 0, 0, 0]);
@@ -111,7 +111,7 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The color space in a descriptor, and whether colors are premultiplied. `None` if the descriptor is invalid.
+/// Returns the color space, and whether colors are premultiplied; `None` if the descriptor is invalid.
 pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
     let kind = descriptor.get(4..8)?;
     let transfer = *descriptor.get(14)?;
@@ -119,10 +119,11 @@ pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
     if kind != [0; 4] {
         return None;
     }
+    // KHR_DF_TRANSFER_SRGB and KHR_DF_FLAG_ALPHA_PREMULTIPLIED.
     Some((if transfer == 2 { ColorSpace::Srgb } else { ColorSpace::Linear }, flags & 1 == 1))
 }
 
-/// The color model of a descriptor.
+/// Returns the color model of a descriptor.
 pub(super) fn model_of(descriptor: &[u8]) -> Option<u8> {
     descriptor.get(12).copied()
 }

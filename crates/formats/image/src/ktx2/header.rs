@@ -1,15 +1,15 @@
-//! Reads the header of a KTX 2 file and its level index (Khronos KTX File Format Specification 2.0).
+//! Parses the header and the level index of a KTX 2 file (Khronos KTX File Format Specification 2.0).
 //!
 //! | offset | bytes | |
 //! |---|---|---|
 //! | 0 | 12 | magic |
 //! | 12 | 4 | `VkFormat` |
-//! | 20, 24, 28 | 4 each | width, height, depth; the last two are 0 where they do not apply |
+//! | 20, 24, 28 | 4 each | width, height, depth; the latter two are 0 if unused |
 //! | 32, 36, 40 | 4 each | layers (0 unless it is an array), faces, levels |
 //! | 44 | 4 | supercompression |
-//! | 48, 52 | 4 each | data format descriptor: offset, bytes |
-//! | 56, 60 | 4 each | keys and values: offset, bytes |
-//! | 80 | 24 each | level index, the largest level first: offset, bytes, bytes when decompressed; 8 bytes each |
+//! | 48, 52 | 4 each | data format descriptor: offset, size |
+//! | 56, 60 | 4 each | key/value data: offset, size |
+//! | 80 | 24 each | level index, largest level first: offset, size, uncompressed size; 8 bytes each |
 //!
 //! Numbers are little-endian.
 
@@ -33,16 +33,16 @@ const LEVELS: usize = 40;
 const SCHEME: usize = 44;
 const DESCRIPTOR: usize = 48;
 const KEYS: usize = 56;
-/// Maximum bytes of the key/value data; more is skipped.
+/// Maximum size of the key/value data; larger data is skipped.
 const MAX_KEY_BYTES: usize = 1 << 20;
-/// Maximum bytes of a descriptor.
+/// Maximum size of a descriptor.
 const MAX_DESCRIPTOR_BYTES: usize = 64 << 10;
 
-/// A file's declarations before its levels.
+/// The parsed header.
 pub(super) struct Ktx2Header {
     pub(super) surface: TextureSurface,
     pub(super) packing: Option<Packing>,
-    /// Each level, the largest first.
+    /// The level index, largest level first.
     pub(super) entries: Vec<Ktx2Entry>,
     pub(super) view: Ktx2View,
 }
@@ -50,7 +50,7 @@ pub(super) struct Ktx2Header {
 /// An entry of the level index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ktx2Entry {
-    /// The offset of this entry in the file.
+    /// Offset of this entry in the file.
     pub(super) declared_at: u64,
     pub(super) offset: u64,
     pub(super) bytes: u64,
@@ -91,7 +91,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
         layers: count(LAYERS).max(1),
         faces: count(FACES),
         levels: count(LEVELS).max(1),
-        // Enough for the checks; the descriptor may change it.
+        // Placeholder, sufficient for the checks.
         texels: Texels::Same(Default::default()),
         color_space: ColorSpace::Linear,
         premultiplied: false,
@@ -139,6 +139,7 @@ fn packing(header: &[u8; HEADER_BYTES], pieces: &Pieces<'_>) -> Result<Option<Pa
 
 fn no_format(pieces: &Pieces<'_>, number: u32, descriptor: &[u8]) -> Error {
     match (number, dfd::model_of(descriptor)) {
+        // VK_FORMAT_UNDEFINED with KHR_DF_MODEL_UASTC.
         (0, Some(166)) => unsupported(pieces, FORMAT, "Basis textures (UASTC) are not supported")
             .with_hint("convert it to BC7 with `ktx transcode` first"),
         _ => unsupported(pieces, FORMAT, format!("VkFormat {number} is not supported")),
@@ -157,7 +158,7 @@ fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Ktx2Entry>> {
     Ok(index.chunks_exact(ENTRY_BYTES).enumerate().map(entry).collect())
 }
 
-/// The descriptor, which directly follows the level index.
+/// Reads the descriptor, which follows the level index.
 fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Vec<u8>> {
     let offset = u64::from(word(header, DESCRIPTOR));
     let bytes = word(header, DESCRIPTOR + 4) as usize;
@@ -169,8 +170,7 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
     pieces.take(bytes, "data format descriptor")
 }
 
-/// The keys and values that define how to show the pixels. Damaged and misplaced ones are
-/// skipped.
+/// Reads the keys and values about the display of pixels. Damaged and misplaced ones are ignored.
 fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Entry]) -> Result<Ktx2View> {
     let offset = u64::from(word(header, KEYS));
     let bytes = word(header, KEYS + 4) as usize;
@@ -183,7 +183,7 @@ fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Ent
     Ok(Ktx2View::from_keys(&content))
 }
 
-/// Checks that every level has the bytes for its size, and that none overlaps another or the header.
+/// Checks that levels have the size implied by their dimensions, and overlap neither each other nor the header.
 fn check_entries(
     entries: &[Ktx2Entry],
     surface: &TextureSurface,
@@ -209,11 +209,11 @@ fn check_entries(
             .checked_add(entry.bytes)
             .ok_or_else(|| fault(&pieces.file, entry.declared_at, "the end of this mip level exceeds 64 bits"))?;
     }
-    // Compressed levels may be damaged before the end of the file, and that is reported first.
+    // Not for compressed levels: damage in one before the end of the file is reported first.
     if packing.is_none() { pieces.check_left(end - pieces.at(), "levels") } else { Ok(()) }
 }
 
-/// The entries in the order of the file.
+/// Returns the entries in file order.
 pub(super) fn in_order(entries: &[Ktx2Entry]) -> Vec<Ktx2Entry> {
     let mut sorted = entries.to_vec();
     sorted.sort_by_key(|entry| entry.offset);

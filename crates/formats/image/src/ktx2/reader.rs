@@ -1,4 +1,4 @@
-//! KTX 2 files to textures and images.
+//! Reads KTX 2 files as textures and images.
 
 use super::header;
 use super::header::{Ktx2Header, in_order};
@@ -14,7 +14,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::packed::unpack;
 use std::sync::Arc;
 
-/// Reads the largest picture, of the first layer, face and slice.
+/// Reads the first layer, face and slice in full size.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let (texture, view) = stored(bytes, options)?;
@@ -24,7 +24,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok(image)
 }
 
-/// Reads all levels of all pictures.
+/// Reads all levels of all images.
 pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
     let file: Arc<str> = bytes.name().into();
     let (mut texture, view) = stored(bytes, options)?;
@@ -32,7 +32,7 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings
     Ok(texture)
 }
 
-/// A texture as it is stored, and how to show it.
+/// Reads a texture as stored, and its orientation and swizzle.
 fn stored(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Texture, Ktx2View)> {
     let mut pieces = Pieces::new(bytes, options);
     let Ktx2Header { surface, packing, entries, view } = header::read(&mut pieces, &options.limits)?;
@@ -41,6 +41,7 @@ fn stored(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Texture, Ktx2View
         pieces.skip_to(entry.offset)?;
         let count = usize::try_from(entry.bytes).map_err(|_| Error::memory("levels"))?;
         let level = pieces.take(count, "levels")?;
+        // Levels are read in file order, and stored in the order of the index.
         let place = (entry.declared_at - entries[0].declared_at) as usize / super::ENTRY_BYTES;
         stored[place] = match packing {
             None => level,

@@ -1,6 +1,6 @@
 //! The orientation and channel order of a KTX 2 file: the keys `KTXorientation` and `KTXswizzle`.
 //!
-//! An entry is the length of key and value (4 bytes), the key, a zero byte, the value, and padding to 4 bytes.
+//! An entry is the size of key and value (4 bytes), the key, a zero byte, the value, and padding to 4 bytes.
 
 use crate::orient::Orientation;
 use polyhaul_model::error::{Diagnostic, Error, Result};
@@ -9,20 +9,20 @@ use polyhaul_model::{Channels, Encoding, Image, Samples, Texture};
 use polyhaul_pipeline::options::ParseOptions;
 use std::sync::Arc;
 
-/// How to show pixels.
+/// Orientation and swizzle of pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ktx2View {
     orientation: Orientation,
-    /// Whether the slices of a volume are in reverse order.
+    /// Whether the slices of a volume are reversed.
     is_reversed: bool,
-    /// The sources of red, green, blue and alpha, if the channels are swizzled.
+    /// Sources of red, green, blue and alpha, if the channels are swizzled.
     swizzle: Option<[SwizzleSource; 4]>,
 }
 
 /// The source of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SwizzleSource {
-    /// A channel by its number.
+    /// A channel by index.
     Channel(usize),
     Zero,
     One,
@@ -44,7 +44,7 @@ impl SwizzleSource {
         })
     }
 
-    /// The sample of a pixel; missing color channels are 0, and missing alpha is the maximum.
+    /// Returns the sample of a pixel; missing colors are 0, and missing alpha is the maximum.
     fn of<T: Copy>(self, pixel: &[T], channels: Channels, full: T, zero: T) -> T {
         let place = match (self, channels) {
             (SwizzleSource::Zero, _) => return zero,
@@ -79,6 +79,7 @@ impl Ktx2View {
     }
 
     fn set_orientation(&mut self, value: &[u8]) {
+        // The defaults are `r`, `d` and `i`: right, down, and into the screen.
         self.orientation.is_mirrored = value.first() == Some(&b'l');
         self.orientation.is_flipped = value.get(1) == Some(&b'u');
         self.is_reversed = value.get(2) == Some(&b'o');
@@ -92,7 +93,7 @@ impl Ktx2View {
         }
     }
 
-    /// Applies the orientation and swizzle to a decoded picture.
+    /// Applies swizzle and orientation to a decoded image.
     pub(super) fn apply(self, image: &mut Image) -> Result<()> {
         if let Some(swizzle) = self.swizzle {
             swizzled(image, swizzle)?;
@@ -100,7 +101,7 @@ impl Ktx2View {
         self.orientation.apply(image)
     }
 
-    /// Applies both to uncompressed pixels, and warns about everything that the texture keeps as stored.
+    /// Applies both to uncompressed pixels, and warns if they cannot be applied.
     pub(super) fn apply_to_texture(
         self,
         texture: &mut Texture,
@@ -123,6 +124,7 @@ impl Ktx2View {
         let Some(swizzle) = self.swizzle else { return Ok(()) };
         match texture.encoding {
             Encoding::Plain { channels: 4, texel } if !matches!(swizzle, [_, _, _, SwizzleSource::Zero]) => {
+                // The bytes of the maximum, which is 1 for floats.
                 let full = match texel {
                     polyhaul_model::Texel::U8 => &[0xFF][..],
                     polyhaul_model::Texel::U16 => &[0xFF; 2],
@@ -136,7 +138,7 @@ impl Ktx2View {
     }
 }
 
-/// Reorients every picture of an uncompressed texture.
+/// Reorients every image of an uncompressed texture.
 fn turn(texture: &mut Texture, orientation: Orientation) -> Result<()> {
     if orientation.is_plain() {
         return Ok(());
@@ -155,7 +157,7 @@ fn turn(texture: &mut Texture, orientation: Orientation) -> Result<()> {
     Ok(())
 }
 
-/// Swizzles the channels of uncompressed pixels, whose maximum value is `full`.
+/// Swizzles the channels of uncompressed pixels, with `full` as the bytes of their maximum.
 fn swizzle_texels(texture: &mut Texture, swizzle: [SwizzleSource; 4], full: &[u8]) -> Result<()> {
     let size = full.len();
     for level in &mut texture.levels {

@@ -1,4 +1,4 @@
-//! The formats of pixels by their numbers in `VkFormat`.
+//! The `VkFormat` numbers of pixel formats.
 
 use crate::masks::ChannelMasks;
 use crate::texels::Texels;
@@ -6,8 +6,8 @@ use polyhaul_model::{ColorSpace, Encoding, Texel};
 
 use ColorSpace::{Linear, Srgb};
 
-/// Formats that are read unchanged, and written: number first. The first of several with the same meaning is written. A
-/// format without a number for sRGB uses the linear number, and the descriptor declares the color space.
+/// Formats read unchanged, and written, by number. Of formats with the same meaning, the first is written. Formats
+/// without an sRGB number use the linear one; the descriptor declares the color space.
 const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (9, plain(1, Texel::U8), Linear),
     (15, plain(1, Texel::U8), Srgb),
@@ -42,8 +42,8 @@ const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (132, Encoding::Bc1, Srgb),
 ];
 
-/// Formats whose channels are bits of a number: the number of the format, the bytes of a pixel, and the masks. Names of
-/// these formats start with the highest bits.
+/// Formats with packed channels: number, bytes per pixel, and channel masks. The names of these formats list the
+/// highest bits first.
 const PACKED: &[(u32, usize, [u32; 4])] = &[
     (2, 2, [0xF000, 0x0F00, 0x00F0, 0x000F]),
     (3, 2, [0x00F0, 0x0F00, 0xF000, 0x000F]),
@@ -64,7 +64,7 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
     Encoding::Plain { channels, texel }
 }
 
-/// The pixels of format `number`.
+/// Returns the pixel format of a number.
 pub(super) fn texels(number: u32) -> Option<Texels> {
     Some(match number {
         23 | 29 => Texels::Three(Texel::U8),
@@ -81,7 +81,7 @@ pub(super) fn texels(number: u32) -> Option<Texels> {
         71 => Texels::Signed { channels: 1, bytes: 2 },
         78 => Texels::Signed { channels: 2, bytes: 2 },
         92 => Texels::Signed { channels: 4, bytes: 2 },
-        // Red in the lowest byte: the order of the model.
+        // ABGR packed into 32 bits stores red in the lowest byte: the RGBA order of the model.
         51 | 57 => Texels::Same(plain(4, Texel::U8)),
         _ if PACKED.iter().any(|row| row.0 == number) => {
             let (_, bytes, masks) = *PACKED.iter().find(|row| row.0 == number)?;
@@ -91,7 +91,7 @@ pub(super) fn texels(number: u32) -> Option<Texels> {
     })
 }
 
-/// The number of a format.
+/// Returns the number of a format; `None` if Vulkan does not define one.
 pub(super) fn number(encoding: Encoding, color_space: ColorSpace) -> Option<u32> {
     let find = |space| SAME.iter().find(|row| (row.1, row.2) == (encoding, space)).map(|row| row.0);
     find(color_space).or_else(|| find(Linear))

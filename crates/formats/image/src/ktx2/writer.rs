@@ -1,4 +1,4 @@
-//! Textures to KTX 2 files, the smallest level first.
+//! Writes textures as KTX 2 files, smallest level first.
 
 use super::{ENTRY_BYTES, HEADER_BYTES, MAGIC, PLAIN, ZSTD, dfd, vk};
 use crate::pieces;
@@ -10,13 +10,13 @@ use polyhaul_pipeline::packed::pack;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::write::Writing;
 
-/// The only key and its value, padded to whole words.
+/// The only key and its value, padded to 4 bytes.
 const WRITER: &[u8] = b"\x13\0\0\0KTXwriter\0polyhaul\0\0";
 
 /// Writes a texture.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for a level that zstd does not have.
+/// [`ErrorKind::Usage`] for an unsupported zstd level.
 pub fn write(
     texture: &Texture,
     style: &ImageWriteOptions,
@@ -32,8 +32,10 @@ pub fn write(
     let descriptor = dfd::descriptor(texture)?;
     let descriptor_at = HEADER_BYTES + count * ENTRY_BYTES;
     let writer_at = descriptor_at + descriptor.len();
+    // Only uncompressed levels are aligned.
     let align = if packed.is_empty() { alignment(texture.encoding) } else { 1 };
     let mut head = header(texture, !packed.is_empty())?;
+    // The last four words are the offset and size of global supercompression data, which is not used.
     push_words(&mut head, &[descriptor_at, descriptor.len(), writer_at, WRITER.len(), 0, 0, 0, 0]);
     let mut end = (writer_at + WRITER.len()) as u64;
     let mut offsets = vec![0; count];
@@ -60,12 +62,12 @@ pub fn write(
     pieces::write(slices, options, writing)
 }
 
-/// The alignment of uncompressed levels: whole blocks and whole words.
+/// Returns the alignment of uncompressed levels: a multiple of the block size and of 4 bytes.
 fn alignment(encoding: Encoding) -> u64 {
     (encoding.bytes() as u64).max(4)
 }
 
-/// Every level as a frame of zstd, compressed in parallel.
+/// Compresses each level as a zstd frame, in parallel.
 fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec<u8>>> {
     let mut packed = vec![Vec::new(); texture.levels.len()];
     let items = texture.levels.iter().zip(&mut packed);
@@ -82,15 +84,17 @@ fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec
     Ok(packed)
 }
 
-/// The header up to the offsets.
+/// Builds the header up to the offsets.
 fn header(texture: &Texture, is_packed: bool) -> Result<Vec<u8>> {
     let number = vk::number(texture.encoding, texture.color_space);
     let number = number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 cannot store these pixels"))?;
+    // 1 for compressed blocks, which are not affected by byte order.
     let type_bytes = match texture.encoding {
         Encoding::Plain { texel, .. } => texel.bytes(),
         _ => 1,
     };
     let Texture { width, height, depth, layers, faces, .. } = *texture;
+    // KTX 2 stores 0 for a missing dimension, and for textures that are not arrays.
     let unless_one = |count: usize| if count == 1 { 0 } else { count };
     let scheme = if is_packed { ZSTD } else { PLAIN };
     let mut head = Vec::new();

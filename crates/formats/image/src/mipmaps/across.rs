@@ -1,8 +1,8 @@
-//! Shortens a row.
+//! Filters rows horizontally.
 //!
-//! Pixels beyond the edges are written out. If all pixels share their weights, the row is stored as one part per pixel
-//! of the step between neighbors: each part has the pixels of one tap consecutively, whatever their channels, so that
-//! the result is a weighted sum of whole parts, which vectorizes. `kernel` computes the weights, `mix` the sums.
+//! Rows are extended beyond the edges. If all output pixels share their weights, a row is stored deinterleaved by the
+//! step between output pixels: each part has consecutive pixels for one tap, whatever their channels, so that the
+//! result is a weighted sum of whole parts, which vectorizes. `kernel` computes the weights, `mix` the sums.
 
 use super::kernel::MipmapKernel;
 use super::mix::mix;
@@ -10,22 +10,22 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_text::cpu::Level;
 use std::ops::Range;
 
-/// Shortens the rows of an image.
+/// Filter for the rows of an image.
 pub(super) struct MipmapAcross {
     kernel: MipmapKernel,
-    /// Samples of a pixel.
+    /// Samples per pixel.
     size: usize,
-    /// The pixels that have a weight, including pixels beyond the edges.
+    /// Pixels that contribute to the result, including pixels beyond the edges.
     reach: Range<isize>,
     /// Pixel `n` of the reach is pixel `n / step` of part `n % step`; each part has `length` pixels.
     step: usize,
     length: usize,
-    /// Where the samples of each tap start, if all pixels share their weights.
+    /// Start of the samples of each tap, if all output pixels share their weights; otherwise empty.
     starts: Vec<usize>,
 }
 
 impl MipmapAcross {
-    /// For rows of `count` pixels after filtering, with `size` samples each.
+    /// Creates a filter for rows with `count` output pixels of `size` samples each.
     pub(super) fn new(kernel: MipmapKernel, count: usize, size: usize) -> Result<MipmapAcross> {
         let reach = kernel.reach(0..count);
         let step = kernel.common_step().unwrap_or(1);
@@ -39,12 +39,12 @@ impl MipmapAcross {
         Ok(MipmapAcross { kernel, size, reach, step, length, starts })
     }
 
-    /// Samples of the memory for a row.
+    /// Returns the number of samples of the buffer for a row.
     pub(super) fn room(&self) -> usize {
         self.step * self.length * self.size
     }
 
-    /// Puts pixels of an image's row, from `start` on, into this memory.
+    /// Stores pixels of an image row, from pixel `start` on, in the row buffer.
     pub(super) fn put(&self, start: usize, pixels: &[f32], row: &mut [f32]) {
         match self.size {
             1 => self.put_with::<1, 1, _>(start, pixels, row, |pixel| pixel),
@@ -54,7 +54,7 @@ impl MipmapAcross {
         }
     }
 
-    /// Like [`MipmapAcross::put`], with pixels converted by `make`; `SIZE` is the number of samples of a pixel.
+    /// Same as [`MipmapAcross::put`], with pixels converted by `make`; `SIZE` is the number of samples per pixel.
     #[inline(always)]
     pub(super) fn put_with<const FROM: usize, const SIZE: usize, T: Copy>(
         &self,
@@ -65,19 +65,20 @@ impl MipmapAcross {
     ) {
         let pixels = pixels.as_chunks::<FROM>().0;
         let row = row.as_chunks_mut::<SIZE>().0;
+        // One part at a time, so that writes are consecutive.
         for first in 0..self.step.min(pixels.len()) {
             let to = &mut row[self.place((start + first) as isize)..];
             pixels[first..].iter().step_by(self.step).zip(to).for_each(|(pixel, to)| *to = make(*pixel));
         }
     }
 
-    /// The index of a pixel in the memory, in pixels.
+    /// Returns the index of a pixel in the row buffer, in pixels.
     fn place(&self, at: isize) -> usize {
         let number = (at - self.reach.start) as usize;
         number % self.step * self.length + number / self.step
     }
 
-    /// Writes the pixels beyond the edges, after all others.
+    /// Fills in the pixels beyond the edges; all others must already be stored.
     pub(super) fn close(&self, row: &mut [f32]) {
         let beyond = (self.reach.start..0).chain(self.kernel.from() as isize..self.reach.end);
         for at in beyond {
@@ -86,7 +87,7 @@ impl MipmapAcross {
         }
     }
 
-    /// The shorter row.
+    /// Computes the filtered row.
     pub(super) fn mix(&self, level: Level, row: &[f32], to: &mut [f32]) {
         match self.size {
             _ if !self.starts.is_empty() => mix(level, row, &self.starts, self.kernel.taps(0).1, to),
@@ -97,7 +98,7 @@ impl MipmapAcross {
         }
     }
 
-    /// Mixes pixels of which each has different weights.
+    /// Filters with different weights per output pixel.
     fn mix_pixels<const SIZE: usize>(&self, row: &[f32], to: &mut [f32]) {
         let row = row.as_chunks::<SIZE>().0;
         let to = to.as_chunks_mut::<SIZE>().0;

@@ -1,12 +1,12 @@
-//! Alpha of mip levels such that as many pixels pass a test as in the image.
+//! Scales the alpha of mip levels so that the share of pixels that pass the alpha test stays the same.
 //!
-//! Counting finds the alpha that as many pixels of a level have or exceed, and alpha is scaled so that it becomes the
-//! cutoff: the result of Castaño's search, without searching.
+//! A histogram yields the alpha value that the same share of a level's pixels reach, and alpha is scaled to map it to
+//! the cutoff: the result of Castaño's search, without searching.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Samples};
 
-/// The resolution of alpha.
+/// Histogram bins.
 const STEPS: usize = 1 << 16;
 
 /// Scales the alpha of `levels`.
@@ -14,6 +14,7 @@ pub(super) fn keep(image: &Image, levels: &mut [Image], cutoff: f32) -> Result<(
     if !(0.0..=1.0).contains(&cutoff) {
         return Err(Error::new(ErrorKind::Usage, format!("invalid alpha cutoff {cutoff}; expected 0 to 1")));
     }
+    // All pixels pass a cutoff of 0.
     if !image.channels.has_alpha() || cutoff == 0.0 {
         return Ok(());
     }
@@ -33,7 +34,7 @@ fn step(alpha: f32) -> usize {
     ((f64::from(alpha) * (STEPS - 1) as f64 + 0.5) as usize).min(STEPS - 1)
 }
 
-/// The number of pixels with each alpha.
+/// Computes the histogram of alpha.
 fn counts(image: &Image) -> Result<Vec<u64>> {
     let mut counts = Vec::new();
     counts.try_reserve_exact(STEPS)?;
@@ -42,6 +43,7 @@ fn counts(image: &Image) -> Result<Vec<u64>> {
     let place = size - 1;
     match &image.samples {
         Samples::U8(samples) => {
+            // 257 maps 255 to 65,535.
             samples.chunks_exact(size).for_each(|pixel| counts[usize::from(pixel[place]) * 257] += 1);
         }
         Samples::U16(samples) => samples.chunks_exact(size).for_each(|pixel| counts[usize::from(pixel[place])] += 1),
@@ -50,13 +52,13 @@ fn counts(image: &Image) -> Result<Vec<u64>> {
     Ok(counts)
 }
 
-/// The share of pixels from `step` on.
+/// Returns the share of pixels from bin `step` on.
 fn share(counts: &[u64], step: usize) -> f64 {
     let total: u64 = counts.iter().sum();
     counts[step..].iter().sum::<u64>() as f64 / total.max(1) as f64
 }
 
-/// The alpha for which the share of pixels at or above it is the nearest to `target`; never 0.
+/// Returns the bin, never 0, for which the share of pixels at or above it is closest to `target`.
 fn border(counts: &[u64], target: f64) -> Option<usize> {
     let total = counts.iter().sum::<u64>().max(1) as f64;
     let mut above = 0;
@@ -73,7 +75,8 @@ fn border(counts: &[u64], target: f64) -> Option<usize> {
     best.map(|(_, step)| step)
 }
 
-/// Scales alpha such that the border becomes the cutoff, and does not round to a value below it.
+/// Scales alpha so that the border becomes the cutoff. Integers use the cutoff rounded up, so that the border does not
+/// round to a value below it.
 fn scale(image: &mut Image, border: usize, cutoff: f64) -> Result<()> {
     let size = image.channels.count();
     let scaled = |alpha: f64, by: f64, max: f64| (alpha * by).clamp(0.0, max);
@@ -91,7 +94,7 @@ fn scale(image: &mut Image, border: usize, cutoff: f64) -> Result<()> {
             });
         }
         Samples::F32(samples) => {
-            // The smallest alpha that counts as the border.
+            // The smallest alpha in the bin of the border.
             let by = cutoff / ((border as f64 - 0.5) / (STEPS - 1) as f64);
             samples.to_mut()?.chunks_exact_mut(size).for_each(|pixel| {
                 pixel[size - 1] = scaled(f64::from(pixel[size - 1]), by, 1.0) as f32;

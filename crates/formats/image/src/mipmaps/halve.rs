@@ -1,4 +1,4 @@
-//! The common case: a box over bytes, where both sides are even. Four pixels become one.
+//! Fast path for the common case: a box filter over bytes with even sides, which averages blocks of 2 x 2 pixels.
 
 use super::lights::LIGHTS;
 use crate::samples::{BYTES, SrgbBytes};
@@ -7,10 +7,10 @@ use polyhaul_model::{Channels, Image};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Approximate number of pixels of the smaller image that a thread computes at a time.
+/// Approximate number of output pixels per parallel step.
 const PIECE_PIXELS: usize = 1 << 15;
 
-/// Halves an image of bytes. `is_bent`: colors are sRGB; `weighs`: colors are weighted by alpha.
+/// Halves an image of bytes. `is_bent`: colors are sRGB. `weighs`: colors are weighted by alpha.
 pub(super) fn halve(
     samples: &[u8],
     image: &Image,
@@ -56,7 +56,7 @@ fn halve_row(channels: Channels, is_bent: bool, weighs: bool, rows: [&[u8]; 2], 
     }
 }
 
-/// Each four pixels and the one that they become.
+/// Iterates over blocks of four pixels and their output pixel.
 #[inline(always)]
 fn quads<'a, const SIZE: usize>(
     rows: [&'a [u8]; 2],
@@ -84,7 +84,7 @@ fn bent<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u8])
     }
 }
 
-/// The mean of four pixels whose colors have the same weight.
+/// Averages four pixels with equal weights.
 #[inline(always)]
 fn pixel<const SIZE: usize, const COLORS: usize>(tables: &SrgbBytes, four: [&[u8; SIZE]; 4]) -> [u8; SIZE] {
     std::array::from_fn(|at| {
@@ -97,7 +97,7 @@ fn pixel<const SIZE: usize, const COLORS: usize>(tables: &SrgbBytes, four: [&[u8
     })
 }
 
-/// The light of a color's byte.
+/// The transfer function of 8-bit colors.
 trait MipmapCurve: Copy {
     fn light(self, code: u8) -> f32;
     fn code(self, light: f32) -> u8;
@@ -119,7 +119,7 @@ impl MipmapCurve for MipmapLight {
     }
 }
 
-/// In proportion.
+/// Identity.
 #[derive(Clone, Copy)]
 struct MipmapPlain;
 
@@ -139,7 +139,7 @@ fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u
     for (four, to) in quads::<SIZE>(rows, to) {
         let alphas = four.map(|pixel| pixel[SIZE - 1]);
         let [a, b, c, d] = alphas;
-        // Most pixels have the same alpha as their neighbors. If it is 0, all of them count equally.
+        // Most pixels have the same alpha as their neighbors. This also covers an alpha of 0, with equal weights.
         let is_even = a == b && b == c && c == d;
         let weights = if is_even { [0.25; 4] } else { alphas.map(f32::from) };
         let by = if is_even { 1.0 } else { 1.0 / alphas.map(f32::from).iter().sum::<f32>() };
@@ -153,8 +153,8 @@ fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u
     }
 }
 
-/// [`weighed`] for sRGB with alpha, the most common pixels, as vectors: first the means of some pixels, then their
-/// codes.
+/// Specializes [`weighed`] for sRGB with alpha, the most common pixels, with vectors: first the averages of a batch of
+/// pixels, then their codes.
 fn weighed_lights(rows: [&[u8]; 2], to: &mut [u8]) {
     const TOGETHER: usize = 32;
     let codes = &*BYTES;
@@ -185,7 +185,7 @@ mod tests {
             let rows: [Vec<u8>; 2] = std::array::from_fn(|_| {
                 let mut byte = |_| {
                     noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    // Some of the alphas are 0, and many are equal.
+                    // Some alpha values are 0, and many are equal.
                     let [a, b, c, d] = noise.to_le_bytes();
                     [a, b, c, [0, 255, 255, d][usize::from(c % 4)]]
                 };

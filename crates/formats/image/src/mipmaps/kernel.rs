@@ -1,36 +1,36 @@
-//! The weights of pixels when a row becomes shorter.
+//! Filter weights for downsampling in one direction.
 //!
 //! The window and its parameters follow the NVIDIA Texture Tools (`KaiserFilter`: width 3, alpha 4, stretch 1),
-//! computed from James F. Kaiser's formula; weights are means over the width of a pixel.
+//! computed with James F. Kaiser's formula; weights are averaged over the width of a pixel.
 
 use super::{MipmapEdges, MipmapFilter};
 use polyhaul_model::error::{Error, Result, try_push};
 use std::f64::consts::PI;
 use std::ops::Range;
 
-/// To each side, in pixels of the smaller image.
+/// Radius of the filter, in output pixels.
 const KAISER_WIDTH: f64 = 3.0;
 const KAISER_ALPHA: f64 = 4.0;
-/// Samples per pixel for its mean weight.
+/// Samples per pixel for averaging its weight.
 const MEAN_OF: usize = 32;
 
 /// The weights of a filter in one direction.
 pub(super) struct MipmapKernel {
-    /// Pixels before.
+    /// Number of input pixels.
     from: usize,
     edges: MipmapEdges,
-    /// For each output pixel of the first ones: the first input pixel that contributes, which may be before the edge.
+    /// Per distinct output pixel: the first contributing input pixel, which may be beyond the edge.
     starts: Vec<isize>,
-    /// Room for `taps` weights for each of these, and how many of them count: the first and the last are not zero.
+    /// `taps` weights per distinct output pixel, and the number of used ones, without leading and trailing zeros.
     weights: Vec<f32>,
     counts: Vec<usize>,
     taps: usize,
-    /// By how many input pixels the first ones are repeated.
+    /// Input pixels after which the weights repeat.
     step: isize,
 }
 
 impl MipmapKernel {
-    /// From `from` pixels to `to`.
+    /// Computes the weights for downsampling `from` pixels to `to`.
     pub(super) fn new(from: usize, to: usize, filter: MipmapFilter, edges: MipmapEdges) -> Result<MipmapKernel> {
         let is_kaiser = filter == MipmapFilter::Kaiser && from > to;
         let scale = from as f64 / to.max(1) as f64;
@@ -45,7 +45,7 @@ impl MipmapKernel {
                 }
             }
         };
-        // Pixels n and n + to / common have the same weights: halving an even size needs one set of them.
+        // Pixels n and n + to / common have the same weights: halving an even size needs only one set.
         let common = common_divisor(from, to).max(1);
         let distinct = to / common;
         let step = (from / common) as isize;
@@ -67,7 +67,7 @@ impl MipmapKernel {
         Ok(kernel)
     }
 
-    /// The first pixel that counts for pixel `number`, and the weights from there on.
+    /// Returns the first contributing input pixel of an output pixel, and the weights from there on.
     pub(super) fn taps(&self, number: usize) -> (isize, &[f32]) {
         let first = number % self.starts.len();
         (self.start(number), &self.weights[first * self.taps..][..self.counts[first]])
@@ -77,7 +77,7 @@ impl MipmapKernel {
         self.starts[number % self.starts.len()] + (number / self.starts.len()) as isize * self.step
     }
 
-    /// All pixels that contribute to these, including pixels beyond the edges.
+    /// Returns the range of input pixels that contribute to these output pixels, including pixels beyond the edges.
     pub(super) fn reach(&self, numbers: Range<usize>) -> Range<isize> {
         match numbers.end.checked_sub(1) {
             Some(last) if last >= numbers.start => self.start(numbers.start)..self.start(last) + self.taps as isize,
@@ -85,22 +85,22 @@ impl MipmapKernel {
         }
     }
 
-    /// The step from each pixel to the next, if all of them have the same weights.
+    /// Returns the step between output pixels, if all of them share their weights.
     pub(super) fn common_step(&self) -> Option<usize> {
         (self.starts.len() == 1).then_some(self.step as usize)
     }
 
-    /// Maximum weights of a pixel.
+    /// Returns the maximum number of weights per output pixel.
     pub(super) fn max_taps(&self) -> usize {
         self.taps
     }
 
-    /// Pixels before.
+    /// Returns the number of input pixels.
     pub(super) fn from(&self) -> usize {
         self.from
     }
 
-    /// The pixel used for one that may be beyond the edges.
+    /// Maps an input pixel beyond the edges to one inside.
     pub(super) fn place(&self, at: isize) -> usize {
         match self.edges {
             MipmapEdges::Clamp => at.clamp(0, self.from as isize - 1) as usize,
@@ -109,9 +109,9 @@ impl MipmapKernel {
     }
 }
 
-/// The share that each pixel has in an area, exactly: `number` of `to` equal parts of `from` pixels.
+/// Returns the exact coverage of input pixels by output pixel `number` (box filter).
 fn mean(number: usize, from: usize, to: usize, taps: usize) -> (isize, Vec<f32>) {
-    // In units of which an input pixel has `to`.
+    // Integer units of 1 / `to` input pixels, so that shares are exact.
     let start = number as u128 * from as u128;
     let end = (number as u128 + 1) * from as u128;
     let first = (start / to as u128) as usize;
@@ -132,11 +132,12 @@ fn kaiser(number: usize, scale: f64, taps: usize) -> (isize, Vec<f32>) {
         (0..MEAN_OF).map(|sample| windowed(at(sample), peak)).sum()
     };
     let weights: Vec<f64> = (start..start + taps as isize).map(weight).collect();
+    // Normalized, so that constant areas stay constant.
     let sum: f64 = weights.iter().sum();
     (start, weights.into_iter().map(|weight| (weight / sum) as f32).collect())
 }
 
-/// The sinc under its window, of pixels of the smaller image; `peak` is the function of the window at its middle.
+/// Evaluates the windowed sinc at `x` output pixels; `peak` is the Bessel function at the center of the window.
 fn windowed(x: f64, peak: f64) -> f64 {
     let part = x / KAISER_WIDTH;
     let rest = 1.0 - part * part;
@@ -147,7 +148,7 @@ fn windowed(x: f64, peak: f64) -> f64 {
     sinc * bessel(KAISER_ALPHA * rest.sqrt()) / peak
 }
 
-/// The modified Bessel function of the first kind and order 0, by its series.
+/// Evaluates the modified Bessel function of the first kind of order 0 with its power series.
 fn bessel(x: f64) -> f64 {
     let quarter = x * x / 4.0;
     let mut sum = 1.0;
@@ -224,7 +225,7 @@ mod tests {
         let windowed = |x| windowed(x, bessel(KAISER_ALPHA));
         assert!((windowed(0.0) - 1.0).abs() < 1e-12);
         assert!(windowed(1.0).abs() < 1e-12 && windowed(3.01) == 0.0);
-        // I0(4) and I0(2), by tables of the function.
+        // I0(4) and I0(2), from tables of the function.
         assert!((bessel(4.0) - 11.301_921_952_136_33).abs() < 1e-9);
         assert!((bessel(2.0) - 2.279_585_302_336_067).abs() < 1e-12);
         for (_, weights) in weights(16, 8, MipmapFilter::Kaiser) {

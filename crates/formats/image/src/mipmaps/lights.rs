@@ -1,24 +1,24 @@
-//! Pixels of four bytes in sRGB as vectors of light, each by a few loads of whole vectors.
+//! Converts 8-bit sRGB pixels with alpha to vectors of linear light with a few vector loads.
 //!
-//! The values equal the ones of `samples`, to the last bit.
+//! The values equal those of `samples`, bit for bit.
 
 use crate::samples::BYTES;
 use std::sync::LazyLock;
 
-/// Tables of vectors. The three colors share one: loading a vector that starts `n` elements earlier moves its value `n`
-/// elements later.
+/// Lookup tables of vectors. The three colors share one table: loading `n` elements earlier moves the value `n` lanes
+/// to the right.
 pub(super) struct MipmapLights {
-    /// The bits of a color's light after three zeros, and zeros.
+    /// Three zeros, the bits of a color's light, and zeros.
     colors: [[u32; 8]; 256],
     /// Three zeros, and the bits of alpha from 0 to 1.
     alphas: [[u32; 4]; 256],
-    /// The factors of a pixel that is weighted by its alpha.
+    /// Factors for weighting a pixel by its alpha.
     weights: [[f32; 4]; 256],
-    /// Each number four times.
+    /// Each byte as a float in all four lanes.
     shares: [[f32; 4]; 256],
 }
 
-/// Made on first use.
+/// Built on first use.
 pub(super) static LIGHTS: LazyLock<MipmapLights> = LazyLock::new(|| {
     let mut tables = MipmapLights {
         colors: [[0; 8]; 256],
@@ -35,14 +35,14 @@ pub(super) static LIGHTS: LazyLock<MipmapLights> = LazyLock::new(|| {
 });
 
 impl MipmapLights {
-    /// The bits of the light of the colors, and of nothing.
+    /// Returns the bits of the light of the colors; the last lane is 0.
     #[inline(always)]
     fn light(&self, [r, g, b, _]: [u8; 4]) -> [u32; 4] {
         let [r, g, b] = [r, g, b].map(|code| &self.colors[usize::from(code)]);
         std::array::from_fn(|at| r[3 + at] | g[2 + at] | b[1 + at])
     }
 
-    /// Light of the colors, and alpha.
+    /// Converts a pixel: light of the colors, and alpha.
     #[inline(always)]
     pub(super) fn pixel(&self, pixel: [u8; 4]) -> [f32; 4] {
         let light = self.light(pixel);
@@ -50,12 +50,12 @@ impl MipmapLights {
         std::array::from_fn(|at| f32::from_bits(light[at] | alpha[at]))
     }
 
-    /// The mean of the light of four pixels, weighted by their alpha.
+    /// Averages the light of four pixels, weighted by alpha.
     #[inline(always)]
     pub(super) fn mean(&self, four: [&[u8; 4]; 4]) -> [f32; 4] {
         let alphas = four.map(|pixel| pixel[3]);
         let [a, b, c, d] = four.map(|pixel| self.light(*pixel).map(f32::from_bits));
-        // Most pixels have the same alpha as their neighbors. If it is 0, all of them count equally.
+        // Most pixels have the same alpha as their neighbors. This also covers an alpha of 0, with equal weights.
         if alphas == [alphas[0]; 4] {
             return std::array::from_fn(|at| ((a[at] + b[at]) + (c[at] + d[at])) * 0.25);
         }
@@ -66,7 +66,7 @@ impl MipmapLights {
         })
     }
 
-    /// The same with colors weighted by alpha.
+    /// Converts a pixel, with colors weighted by alpha.
     #[inline(always)]
     pub(super) fn weighted(&self, pixel: [u8; 4]) -> [f32; 4] {
         let light = self.pixel(pixel);

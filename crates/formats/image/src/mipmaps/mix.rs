@@ -1,16 +1,16 @@
 //! Weighted sums of rows, for both directions of a filter.
 //!
-//! Additions follow the order of the weights, and products are not fused with their sums, so that every instruction
-//! set yields the same floats. It does not depend on pixels or edges.
+//! Terms are added in the order of the weights, and products are not fused with additions, so every instruction set
+//! produces the same floats. Independent of pixels and edges.
 
 use polyhaul_text::cpu::Level;
 
-/// Samples that are summed up together, in 8 registers: fewer sums would wait for each other.
+/// Samples summed up together, in 8 registers: with fewer, each addition would wait for the previous one.
 const TILE: usize = 32;
 #[cfg(target_arch = "x86_64")]
 const TILE_AVX2: usize = 64;
 
-/// Sets `sum` to the weighted sum of as many rows as there are weights; row `n` is in `from` from `starts[n]` on.
+/// Sets `sum` to the weighted sum of one row per weight; row `n` starts at `starts[n]` in `from`.
 pub(super) fn mix(level: Level, from: &[f32], starts: &[usize], weights: &[f32], sum: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if level.min(Level::best()) >= Level::Avx2 {
@@ -21,7 +21,7 @@ pub(super) fn mix(level: Level, from: &[f32], starts: &[usize], weights: &[f32],
     mix_tiles::<TILE>(from, starts, weights, sum);
 }
 
-/// The same loops in registers of 8 floats.
+/// Same as [`mix_tiles`], compiled for registers of 8 floats.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn mix_avx2(from: &[f32], starts: &[usize], weights: &[f32], sum: &mut [f32]) {

@@ -1,8 +1,8 @@
-//! An image at half, a quarter and so on of its size, down to one pixel.
+//! Computes mip levels: an image at half, a quarter and so on of its size, down to one pixel.
 //!
-//! Each level is computed from the stored previous one: its rounding error is halved in the next. Colors are mixed as
-//! light. `kernel` has the weights of the filters, `across` shortens rows and `mix` sums them up; `halve` is the
-//! common case: a box over bytes.
+//! Each level is computed from the previous one as stored: its rounding error is halved in the next. Colors are
+//! averaged as linear light. `kernel` computes filter weights, `across` filters rows, and `mix` sums them up; `halve`
+//! is the fast path for a box filter over bytes.
 
 mod across;
 mod coverage;
@@ -79,10 +79,10 @@ polyhaul_model::options! {
     }
 }
 
-/// The levels below an image: each side is half of the previous one, rounded down, and at least 1.
+/// Computes the levels below an image: each side is half of the previous one, rounded down, and at least 1.
 ///
-/// Sides need not be powers of two: a box then takes shares of the pixels at its borders. sRGB is mixed as light, and
-/// the nearest sample is stored. The result is the same for any number of threads.
+/// Sides need not be powers of two: a box then includes fractions of the pixels at its border. sRGB is averaged as
+/// linear light, and samples are rounded to the nearest. The result does not depend on the number of threads.
 ///
 /// ```
 /// use polyhaul_model::{Channels, Image, Samples};
@@ -98,15 +98,15 @@ polyhaul_model::options! {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if the number of samples does not match the size, if normals do not have three channels, or if
-/// alpha should be scaled although colors are premultiplied; cancellation; lack of memory.
+/// [`ErrorKind::Usage`] if the number of samples does not match the size, if normals do not have three channels, or for
+/// an alpha cutoff with premultiplied colors; [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
 pub fn mipmaps(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>> {
     check(image, options)?;
     let mut levels: Vec<Image> = Vec::new();
     levels.try_reserve_exact(usize::BITS as usize)?;
     loop {
         let last = levels.last().unwrap_or(image);
-        // Without a pixel there is nothing to halve.
+        // An empty image has no levels.
         if last.width.max(last.height) <= 1 || last.width.min(last.height) == 0 {
             break;
         }
@@ -131,11 +131,11 @@ fn check(image: &Image, options: &MipmapOptions) -> Result<()> {
     Ok(())
 }
 
-/// How one level becomes the next.
+/// How samples are averaged.
 #[derive(Clone, Copy)]
 struct MipmapWork {
     content: MipmapContent,
-    /// Whether samples are sRGB and mixed as light.
+    /// Whether samples are sRGB and averaged as linear light.
     is_bent: bool,
     weighs: bool,
 }
@@ -152,7 +152,7 @@ impl MipmapWork {
     }
 }
 
-/// The next level.
+/// Computes the next level.
 fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<Image> {
     let [width, height] = [image.width, image.height].map(|count| if count > 1 { count / 2 } else { count });
     let count = width.checked_mul(height).and_then(|count| count.checked_mul(image.channels.count()));
@@ -178,8 +178,8 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
-/// Limits of the pixels and the rows of the smaller image that a thread computes at a time. Few rows cost time: the
-/// rows above and below that a filter reaches are computed again for the next piece.
+/// Limits on the output pixels and rows per parallel step. Small bands are slow: neighboring rows that the filter
+/// reaches are computed again for the next band.
 const MIN_PIXELS: usize = 1 << 14;
 const MIN_ROWS: usize = 16;
 const MAX_ROWS: usize = 128;
@@ -195,6 +195,7 @@ fn filtered<T: SampleStore + Zero + Send>(
     let job = Filtering::new(image, [width, height], options)?;
     let mut samples = zeroed::<T>(count, "a mip level")?;
     let min_rows = (MIN_PIXELS / width.max(1)).max(MIN_ROWS);
+    // About four bands per thread, to balance the load.
     let rows = (height / (4 * run.worker_threads().max(1))).clamp(min_rows, min_rows.max(MAX_ROWS));
     let bands = samples.chunks_mut((job.row * rows).max(1)).enumerate();
     let threads = run.worker_threads().min(height.div_ceil(rows));
@@ -204,31 +205,31 @@ fn filtered<T: SampleStore + Zero + Send>(
     Ok(wrap(samples.into()))
 }
 
-/// One level to be filtered.
+/// A level to filter.
 struct Filtering<'a> {
     image: &'a Image,
     work: MipmapWork,
     across: MipmapAcross,
     down: MipmapKernel,
-    /// Samples of a row of the smaller image.
+    /// Samples per output row.
     row: usize,
-    /// Where each row of a ring starts, twice, so that the rows for a pixel are always consecutive entries.
+    /// Start of each row of the ring buffer, listed twice, so that the rows for an output row are consecutive entries.
     ring: Vec<usize>,
     level: Level,
 }
 
-/// Memory of one thread.
+/// Scratch memory of one thread.
 #[derive(Default)]
 struct MipmapScratch {
-    /// Pixels of a row as they are loaded, or before they are stored.
+    /// Pixels of a row after loading or before storing.
     piece: Vec<f32>,
-    /// A row before it is filtered from left to right.
+    /// A row before horizontal filtering.
     row: Vec<f32>,
-    /// As many rows as the taps of a pixel, filtered from left to right. Each row replaces the oldest.
+    /// A ring buffer with as many horizontally filtered rows as taps.
     ring: Vec<f32>,
 }
 
-/// Pixels that are loaded or stored together: they stay in the nearest cache.
+/// Pixels loaded or stored at a time: few enough to stay in cache.
 const PIECE_PIXELS: usize = 512;
 
 impl MipmapScratch {
@@ -242,6 +243,7 @@ impl MipmapScratch {
         let mut loaded = reach.start;
         for (number, out) in (first..).zip(band.chunks_exact_mut(job.row)) {
             let (start, weights) = job.down.taps(number);
+            // Each row is filtered horizontally once per band, when a tap first needs it.
             while loaded < start + weights.len() as isize {
                 job.load_row(loaded, piece, row)?;
                 let place = job.ring[(loaded - reach.start) as usize % job.down.max_taps()];
@@ -260,10 +262,10 @@ impl MipmapScratch {
     }
 }
 
-/// Added to alpha as a weight: it determines the color where alpha is 0 everywhere, and has no effect elsewhere.
+/// Added to alpha as a weight: determines the color if alpha is 0 everywhere, and is negligible elsewhere.
 const TRACE: f32 = 1.0 / (1 << 24) as f32;
 
-/// The weight of a pixel with this alpha.
+/// Returns the weight of a pixel with this alpha.
 fn weight(alpha: f32) -> f32 {
     alpha + TRACE
 }
@@ -282,7 +284,7 @@ impl Filtering<'_> {
         Ok(Filtering { image, work, across, down, row, ring, level: Level::best() })
     }
 
-    /// Loads a row, which may be beyond the edges, so that it can be mixed.
+    /// Loads and prepares a row, which may be beyond the edges.
     fn load_row(&self, at: isize, piece: &mut [f32], row: &mut [f32]) -> Result<()> {
         let width = self.image.width;
         let size = self.image.channels.count();
@@ -314,7 +316,7 @@ impl Filtering<'_> {
         }
     }
 
-    /// Converts samples for mixing.
+    /// Prepares samples for averaging.
     fn prepare(&self, values: &mut [f32]) {
         let size = self.image.channels.count();
         if self.work.content == MipmapContent::Normals {
@@ -326,7 +328,7 @@ impl Filtering<'_> {
         }
     }
 
-    /// Scales colors by `by` of their alpha; only images with alpha weigh them.
+    /// Scales colors by `by` of their alpha; called only for images with alpha.
     fn scale_colors(&self, values: &mut [f32], by: impl Fn(f32) -> f32) {
         match self.image.channels.count() {
             2 => scale_colors_of::<2>(values, by),
@@ -334,7 +336,7 @@ impl Filtering<'_> {
         }
     }
 
-    /// The opposite of [`Filtering::prepare`].
+    /// Reverses [`Filtering::prepare`].
     fn finish(&self, values: &mut [f32]) {
         let size = self.image.channels.count();
         if self.work.content == MipmapContent::Normals {
@@ -351,14 +353,14 @@ impl Filtering<'_> {
 /// Scales colors by `by` of their alpha.
 fn scale_colors_of<const SIZE: usize>(values: &mut [f32], by: impl Fn(f32) -> f32) {
     for pixel in values.as_chunks_mut::<SIZE>().0 {
-        // Alpha too has a factor: the pixel is one vector.
+        // Alpha also has a factor, so that the pixel is one vector operation.
         let by = by(pixel[SIZE - 1]);
         let factors: [f32; SIZE] = std::array::from_fn(|at| if at + 1 < SIZE { by } else { 1.0 });
         *pixel = std::array::from_fn(|at| pixel[at] * factors[at]);
     }
 }
 
-/// Normalizes a vector stored as samples from 0 to 1; straight up if it has no length.
+/// Normalizes a vector stored as samples from 0 to 1; a vector without length becomes (0, 0, 1).
 fn normalize(pixel: &mut [f32]) {
     let [x, y, z, ..] = pixel else { return };
     let length = (*x * *x + *y * *y + *z * *z).sqrt();

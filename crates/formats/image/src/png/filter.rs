@@ -1,11 +1,11 @@
-//! Filters of PNG (Third Edition, 9.2): rows as differences from the pixels to their left and above, which compress
-//! better; and back.
+//! PNG filters (Third Edition, 9.2): store rows as differences from the pixels to the left and above, which compress
+//! better, and restore them.
 //!
-//! A filter is chosen for each row by the sum of the absolute differences, taken as signed bytes: the heuristic that
-//! the specification suggests for images without a palette.
+//! The filter of each row minimizes the sum of absolute differences, taken as signed bytes: the heuristic that the
+//! specification suggests for images without a palette.
 
-/// Appends a row with the filter whose bytes are nearest to 0, preceded by the filter's number. `above` is as long as
-/// `row`, and all 0 for the first row; `size` is the bytes of a pixel. `out` has room.
+/// Appends a filtered row, preceded by the number of the chosen filter. `above` is as long as `row`, and zero for the
+/// first row; `size` is the bytes per pixel. `out` must have enough capacity.
 pub(super) fn append(row: &[u8], above: &[u8], size: usize, tried: &mut [Vec<u8>; 5], out: &mut Vec<u8>) {
     for (number, tried) in tried.iter_mut().enumerate() {
         tried.clear();
@@ -17,14 +17,14 @@ pub(super) fn append(row: &[u8], above: &[u8], size: usize, tried: &mut [Vec<u8>
     out.extend_from_slice(&tried[best]);
 }
 
-/// Appends the differences of filter `number`.
+/// Appends a row filtered with filter `number`.
 fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>) {
     let size = size.min(row.len());
     let (first, rest) = row.split_at(size);
     let (first_above, rest_above) = above.split_at(size.min(above.len()));
-    // To the left of the first pixel everything is 0, so Sub is None there, Average halves, and Paeth is Up.
+    // Pixels to the left of the first one are 0, so for it Sub is None, Average halves, and Paeth is Up.
     let first = first.iter().zip(first_above);
-    // The byte, the one before it, the one above, and the one before that.
+    // The byte, its left neighbor, the byte above, and the left neighbor of that.
     let rest = rest.iter().zip(row).zip(rest_above.iter().zip(above));
     match number {
         0 => out.extend_from_slice(row),
@@ -44,8 +44,8 @@ fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>
     }
 }
 
-/// Undoes filter `number` of the row `from` below the row `above`, into `to`, all of one length; `size` is the bytes of
-/// a pixel. `None` if there is no such filter.
+/// Reverses filter `number` of the row `from`, given the row `above`; all three have the same length. `size` is the
+/// bytes per pixel. Returns `None` for an unknown filter.
 pub(super) fn undo(number: u8, size: usize, above: &[u8], from: &[u8], to: &mut [u8]) -> Option<()> {
     match size {
         1 => undo_pixels::<1>(number, above, from, to),
@@ -64,6 +64,7 @@ fn undo_pixels<const SIZE: usize>(number: u8, above: &[u8], from: &[u8], to: &mu
             return Some(());
         }
         2 => {
+            // Up has no dependency between pixels, so this is vectorized.
             to.iter_mut().zip(from).zip(above).for_each(|((to, byte), up)| *to = byte.wrapping_add(*up));
             return Some(());
         }
@@ -102,11 +103,11 @@ fn mean(left: u8, up: u8) -> u8 {
     ((u16::from(left) + u16::from(up)) / 2) as u8
 }
 
-/// Paeth: whichever of the three is nearest to left + up - corner; the first in this order on ties.
+/// Paeth predictor: the value closest to left + up - corner; the first one on ties.
 fn nearest(left: u8, up: u8, corner: u8) -> u8 {
-    // On the way from the lower to the higher of the two, a corner in the first third or below makes the higher one the
-    // nearest, one in the last third or above the lower one. This has fewer steps that depend on `left` than distances
-    // have, and each pixel waits for the one to its left.
+    // Between the lower and the higher neighbor, a corner in the first third or below selects the higher one, and a
+    // corner in the last third or above the lower one. Comparing with thirds has a shorter dependency chain from `left`
+    // than computing distances, and each pixel waits for its left neighbor.
     let turn = 3 * i16::from(corner) - i16::from(up) - i16::from(left);
     let low = left.min(up);
     let high = left.max(up);
@@ -126,9 +127,9 @@ mod tests {
             (0, [10, 20, 13, 26]),
             (1, [10, 20, 3, 6]),
             (2, [9, 18, 9, 18]),
-            // The means of 0 and 1, 0 and 2, 10 and 4, 20 and 8.
+            // The averages of 0 and 1, 0 and 2, 10 and 4, 20 and 8.
             (3, [10, 19, 6, 12]),
-            // 10 + 4 - 1 = 13 is nearest to 10, 20 + 8 - 2 = 26 to 20.
+            // 10 + 4 - 1 = 13 is closest to 10, 20 + 8 - 2 = 26 to 20.
             (4, [9, 18, 3, 6]),
         ] {
             let mut out = Vec::new();
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!([nearest(5, 5, 5), nearest(0, 9, 9), nearest(9, 0, 9), nearest(3, 9, 6)], [5, 0, 0, 6]);
     }
 
-    /// The definition in the specification (9.4).
+    /// The definition in the specification (9.4), with distances.
     fn by_distances(left: u8, up: u8, corner: u8) -> u8 {
         let [a, b, c] = [left, up, corner].map(i16::from);
         let to_left = (b - c).abs();

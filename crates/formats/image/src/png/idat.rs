@@ -1,7 +1,7 @@
-//! The compressed pixels of a PNG file, from the chunks that hold them, in spans. Nothing is inflated here.
+//! Extracts the compressed pixel data of a PNG file, in spans. Does not inflate it.
 //!
-//! The library checks the order of chunks, their checksums and everything else that they declare. It never
-//! inflates the compressed data.
+//! The library validates the order of chunks, their checksums and everything else they declare, but does not inflate
+//! the data.
 
 use super::reader::decode_options;
 use super::still::Still;
@@ -10,32 +10,31 @@ use polyhaul_bytes::{ZlibDecoder, ZlibSpan};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::io::BufRead;
 
-/// A file whose pixels come next.
+/// A file positioned at its pixel data.
 pub(super) struct Idat<'a> {
     reader: Still<'a>,
     decoder: StreamingDecoder,
-    /// Bytes of chunks without pixels.
+    /// Total size of chunks without pixels.
     others: u64,
-    /// Bytes that were read, but are after the last span.
+    /// Bytes already read that follow the last span.
     beyond: Vec<u8>,
-    /// Where the next span starts in the compressed data.
+    /// Offset of the next span in the compressed data.
     at: u64,
     is_over: bool,
 }
 
-/// The error for anything unexpected. It is never shown: `reader` then reads the file from its start.
+/// Creates an error for anything unexpected. It is never shown, since `reader` then reads the file again.
 pub(super) fn unexpected() -> Error {
     Error::new(ErrorKind::Malformed, "left to the reader in order")
 }
 
 impl<'a> Idat<'a> {
-    /// Maximum bytes of chunks without pixels: the library counts some of them towards a limit, which is far higher.
+    /// Maximum size of chunks without pixels: the library counts some of them toward its limit, which is far higher.
     pub(super) const MAX_OTHER_BYTES: u64 = 64 << 10;
-    /// How many bytes after a span are stored with it: a block that starts in the span is decoded ahead only if it ends
-    /// there.
+    /// Bytes stored beyond the end of a span: a block that starts in the span is decoded ahead only if it ends there.
     pub(super) const BEYOND_BYTES: usize = 64 << 10;
 
-    /// Reads a file up to its pixels.
+    /// Reads a file up to its pixel data.
     pub(super) fn open(reader: Still<'a>) -> Result<Idat<'a>> {
         let decoder = StreamingDecoder::new_with_options(decode_options());
         let mut idat = Idat { reader, decoder, others: 0, beyond: Vec::new(), at: 0, is_over: false };
@@ -43,13 +42,12 @@ impl<'a> Idat<'a> {
         Ok(idat)
     }
 
-    /// The declarations of the chunks before the pixels.
+    /// Returns the contents of the chunks before the pixels.
     pub(super) fn info(&self) -> Result<&Info<'static>> {
         self.decoder.info().ok_or_else(unexpected)
     }
 
-    /// Puts the next `span_bytes` of the compressed data into `span`, or all that are left; returns whether there are
-    /// any.
+    /// Moves the next `span_bytes` of compressed data into `span`, or the rest; returns whether there are any.
     pub(super) fn next(&mut self, span_bytes: usize, span: &mut ZlibSpan) -> Result<bool> {
         let mut bytes = span.take_bytes();
         let max_bytes = span_bytes + Self::BEYOND_BYTES;
@@ -68,7 +66,7 @@ impl<'a> Idat<'a> {
         Ok(len > 0)
     }
 
-    /// Reads the chunks after the pixels, which `decoder` has inflated to their end.
+    /// Reads the chunks after the pixels, which `decoder` must have inflated completely.
     pub(super) fn finish(mut self, decoder: &ZlibDecoder) -> Result<()> {
         if !decoder.is_over() || decoder.offset() != self.at {
             return Err(unexpected());
@@ -77,7 +75,7 @@ impl<'a> Idat<'a> {
         Ok(())
     }
 
-    /// One step of the library. Appends compressed data to the vector, up to the given length.
+    /// Advances the library by one step. Appends compressed data to the vector, up to the given length.
     fn step(&mut self, to: Option<(&mut Vec<u8>, usize)>) -> Result<Decoded> {
         let bytes = self.reader.fill_buf().map_err(|_| unexpected())?;
         let bytes = &bytes[..bytes.len().min(to.as_ref().map_or(usize::MAX, |(to, max_bytes)| max_bytes - to.len()))];

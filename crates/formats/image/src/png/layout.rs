@@ -1,41 +1,41 @@
-//! Rows of a PNG file, filters undone, to pixels of the model.
+//! Converts unfiltered rows of a PNG file to pixels of the model.
 
 use png::{ColorType, Info};
 use polyhaul_model::Channels;
 use polyhaul_model::error::{Error, Result, planted};
 
-/// How pixels are stored.
+/// The layout of stored pixels.
 pub(super) struct PngLayout {
-    /// Bits of a sample.
+    /// Bits per sample.
     bits: usize,
-    /// Samples of a stored pixel.
+    /// Samples per stored pixel.
     stored: usize,
-    /// The transparent color.
+    /// The transparent color (`tRNS`).
     key: Option<[u16; 3]>,
-    /// The palette, if pixels are indices.
+    /// The palette, for indexed pixels.
     palette: Option<Vec<[u8; 4]>>,
     /// The channels after conversion.
     pub(super) channels: Channels,
 }
 
-/// A pixel whose index is outside the palette, by its position in the row.
+/// A pixel with an index outside the palette, by its position in the row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unmapped(pub(super) usize);
 
-/// A type of samples, and rows that become such.
+/// A sample type that rows convert to.
 pub(super) trait PngSample: Copy + Default + Send + Sync {
-    /// Samples as the bytes of a row, if they have the same layout.
+    /// Returns samples as the bytes of a row, if they have the same layout.
     fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// The opposite direction.
+    /// Returns the bytes of a row as samples, if they have the same layout.
     fn from_bytes(row: &[u8]) -> Option<&[Self]>;
 
-    /// Appends the pixels of a row; `to` has room for them.
+    /// Appends the pixels of a row; `to` must have enough capacity.
     fn expand(layout: &PngLayout, row: &[u8], width: usize, to: &mut Vec<Self>) -> std::result::Result<(), Unmapped>;
 }
 
 impl PngLayout {
-    /// The declarations of the chunks before the pixels.
+    /// Determines the layout from the chunks before the pixels.
     pub(super) fn new(info: &Info<'_>) -> Result<PngLayout> {
         let bits = info.bit_depth as usize;
         let trns = info.trns.as_deref();
@@ -53,28 +53,28 @@ impl PngLayout {
         Ok(PngLayout { bits, stored, key, palette: palette.transpose()?, channels })
     }
 
-    /// Whether samples have 16 bits.
+    /// Returns whether samples have 16 bits.
     pub(super) fn is_wide(&self) -> bool {
         self.bits == 16
     }
 
-    /// Bytes of a row with this many pixels.
+    /// Returns the size of a row with this many pixels.
     pub(super) fn row_bytes(&self, width: usize) -> usize {
         (width * self.stored * self.bits).div_ceil(8)
     }
 
-    /// Bytes of a stored pixel, at least one: the distance that filters look back.
+    /// Returns the bytes per stored pixel, at least 1: the distance to the left neighbor for filters.
     pub(super) fn pixel_bytes(&self) -> usize {
         (self.stored * self.bits).div_ceil(8)
     }
 
-    /// Whether stored samples equal the samples of the model.
+    /// Returns whether stored samples need no conversion.
     pub(super) fn is_plain(&self) -> bool {
         self.bits == 8 && self.key.is_none() && self.palette.is_none()
     }
 }
 
-/// Colors with alpha: 255 if the list has none.
+/// Combines colors and alpha, which defaults to 255.
 fn palette(colors: &[u8], alphas: &[u8]) -> Result<Vec<[u8; 4]>> {
     let mut palette = Vec::new();
     let colors = colors.as_chunks::<3>().0;
@@ -84,7 +84,7 @@ fn palette(colors: &[u8], alphas: &[u8]) -> Result<Vec<[u8; 4]>> {
     Ok(palette)
 }
 
-/// The transparent color: one sample or three, each of one byte, or of two for 16 bits.
+/// Returns the transparent color: one or three samples, of two bytes each for 16 bits, otherwise of one byte.
 fn key(trns: &[u8], bits: usize) -> [u16; 3] {
     let sample = |at: usize| match bits {
         16 => trns.get(2 * at..2 * at + 2).map_or(0, |pair| u16::from_be_bytes([pair[0], pair[1]])),
@@ -93,13 +93,13 @@ fn key(trns: &[u8], bits: usize) -> [u16; 3] {
     [sample(0), sample(1), sample(2)]
 }
 
-/// The numbers of a row that has 1, 2, 4 or 8 bits for each, the first in the highest bits.
+/// Unpacks the numbers of a row with 1, 2, 4 or 8 bits each, most significant first.
 fn numbers(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {
     let mask = u8::MAX >> (8 - bits);
     row.iter().flat_map(move |byte| (0..8 / bits).rev().map(move |place| byte >> (place * bits) & mask))
 }
 
-/// Appends pixels of `SIZE` samples with alpha: 0 if they equal the key.
+/// Appends pixels of `SIZE` samples with alpha, which is 0 for the transparent color.
 fn with_alpha<const SIZE: usize, T: Copy + Into<u16>>(
     samples: &[T],
     key: &[u16; 3],
@@ -137,6 +137,7 @@ impl PngSample for u8 {
             (None, None) if bits == 8 => to.extend_from_slice(row),
             (None, Some(key)) if bits == 8 && layout.stored == 3 => with_alpha::<3, _>(row, key, u8::MAX, 0, to),
             (None, key) => {
+                // 255, 85, 17 or 1: maps the maximum of the bit depth to 255.
                 let scale = u8::MAX / (u8::MAX >> (8 - bits));
                 for number in numbers(row, bits).take(width) {
                     to.push(number * scale);

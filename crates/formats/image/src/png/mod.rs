@@ -1,28 +1,26 @@
 //! PNG.
 //!
-//! How polyhaul interprets PNG files where programs differ:
+//! Choices where programs interpret PNG files differently:
 //!
-//! - Samples of 1, 2 and 4 bits are scaled to 8; those of 16 bits stay. Palette colors become pixels of 8 bits, with
-//!   alpha if the file has a list of it (`tRNS`). In other files `tRNS` is one transparent color, which gets alpha 0;
-//!   all others are opaque. Colors are not premultiplied; premultiplied ones are divided by alpha when they are
-//!   written.
-//! - Samples are linear if the file declares it: `cICP` with the linear transfer, or `gAMA` of 1 and no `sRGB`. All
-//!   others are taken for sRGB. Profiles (`iCCP`) and other descriptions of colors that are not sRGB are kept with the
-//!   image, and are not applied (`changed-color-space`).
-//! - Pixels are kept as stored unless the caller requests the EXIF orientation (`eXIf`)
-//!   (`unapplied-orientation`).
-//! - Checksums (CRC) of all chunks are verified, including unused ones, and the checksum of the pixels (Adler-32) too.
-//!   A damaged ancillary chunk is skipped (`bad-checksum`).
-//! - A color that the palette does not have is an error. Compressed data after the last row and bytes after the last
-//!   chunk are ignored. A file without its last chunk is truncated.
-//! - An image of more than 512 MiB in a file that is over 100 times smaller is refused (`Limits::image_ratio`).
-//! - The still image of an animation is read, and its frames are dropped with a warning (`left-out-frames`). A damaged
-//!   or truncated animation does not affect the image (`broken-animation`).
+//! - Samples of 1, 2 and 4 bits are scaled to 8; those of 16 bits stay. Palette colors become 8-bit pixels, with alpha
+//!   if the file has a `tRNS` chunk. In other files, `tRNS` is a single transparent color, which gets alpha 0; all
+//!   others are opaque. Colors are unpremultiplied; premultiplied ones are unpremultiplied for writing.
+//! - Samples are linear if declared so: `cICP` with linear transfer, or `gAMA` of 1 without `sRGB`. All others are
+//!   assumed to be sRGB. Profiles (`iCCP`) and other color descriptions that are not sRGB are kept with the image and
+//!   not applied (`changed-color-space`).
+//! - Pixels are kept as stored unless the caller requests the EXIF orientation (`eXIf`) (`unapplied-orientation`).
+//! - The CRC of all chunks is verified, including unused ones, and the Adler-32 checksum of the pixels. A damaged
+//!   ancillary chunk is skipped (`bad-checksum`).
+//! - An index outside the palette is an error. Compressed data after the last row and bytes after the last chunk are
+//!   ignored. A file without its last chunk is truncated.
+//! - An image larger than 512 MiB in a file over 100 times smaller is an error (`Limits::image_ratio`).
+//! - Of an animation, the still image is read; frames are dropped with a warning (`left-out-frames`). A damaged or
+//!   truncated animation does not affect the image (`broken-animation`).
 //!
-//! `reader`: the image, by the library. `overlap`: the same for large images, on one thread or more, with `idat`:
-//! compressed data, `spans`: parts of it decoded ahead, and `rows`: inflated rows to pixels. `still`: chunks without
-//! those of an animation. `layout`: stored rows to pixels. `writer`: the opposite direction, `filter`: filters of rows,
-//! `sums`: checksums of parts. Format: Portable Network Graphics (PNG) Specification, third edition (W3C).
+//! `reader`: decodes images with the library. `overlap`: the same for large images, in parallel, with `idat`:
+//! compressed data, `spans`: parts of it decoded ahead, and `rows`: inflated rows to pixels. `still`: chunks without an
+//! animation. `layout`: stored rows to pixels. `writer`: encodes images, `filter`: row filters, `sums`: combinable
+//! checksums. Source: Portable Network Graphics (PNG) Specification, third edition (W3C).
 
 mod filter;
 mod idat;
@@ -38,10 +36,10 @@ mod writer;
 pub use reader::read;
 pub use writer::{PngLosses, losses, write};
 
-/// The first bytes of a file.
+/// The magic number of a file.
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 
-/// Whether a file starts like a PNG file.
+/// Returns whether a file starts like a PNG file.
 pub fn looks_like_png(bytes: &[u8]) -> bool {
     bytes.starts_with(SIGNATURE)
 }

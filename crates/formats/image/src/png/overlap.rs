@@ -1,13 +1,13 @@
-//! The pixels of a large PNG file to an image, on one thread or more.
+//! Decodes large PNG files in parallel.
 //!
-//! One thread inflates in order, and one undoes the filters of the inflated rows. While a thread has neither to do, it
-//! decodes a later span of the compressed data, without the bytes before it (`spans`): inflating such a span in order
-//! is then little more than a copy. If the data is one block, as some encoders write it, nothing can be decoded ahead.
+//! One thread inflates in order, and one reverses the filters of inflated rows. A thread with nothing else to do
+//! decodes a later span of compressed data ahead, without the bytes before it (`spans`); inflating such a span in order
+//! is then little more than a copy. If the data is a single block, as some encoders write it, that is impossible.
 //!
-//! Only for sound files that can be read again: it stops silently at anything unexpected, and `reader` then reads the
-//! file from its start and reports the fault. So it must not accept a file that `reader` refuses: the library checks
-//! chunks and their checksums here too (`idat`), and `ZlibDecoder` refuses all data that the library refuses.
-//! Interlaced and small images are left to `reader`.
+//! Only for valid files that can be read again: it stops silently at anything unexpected, and `reader` then reads the
+//! file from its start and reports the error. It must therefore not accept a file that `reader` rejects: the library
+//! validates chunks and their checksums here, too (`idat`), and `ZlibDecoder` rejects all data that the library
+//! rejects. Interlaced and small images are left to `reader`.
 
 use super::idat::{Idat, unexpected};
 use super::layout::{PngLayout, PngSample};
@@ -28,37 +28,37 @@ use std::io;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
-/// Images with fewer bytes of rows are left to `reader`.
+/// Minimum size of all rows; smaller images are left to `reader`.
 const MIN_BYTES: usize = 1 << 20;
-/// The longest row.
+/// Maximum size of a row.
 const MAX_ROW_BYTES: usize = 256 << 10;
-/// Memory of one thread: four rows, a span, a chunk and tables. `reader` limits other chunks to the memory limit; the
-/// ones that `Idat` accepts are far smaller.
+/// Minimum memory limit: four rows, a span, a chunk and tables for one thread. `reader` limits other chunks to the
+/// memory limit; chunks that `Idat` accepts are far smaller.
 const MIN_MEMORY: u64 = 2 << 20;
 
-/// How the data is divided. Results do not depend on it.
+/// Partition of the data. It does not affect the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PngSizes {
-    /// Compressed bytes of a span.
+    /// Compressed bytes per span.
     pub(super) span: usize,
-    /// Memory in which a span is decoded ahead, at two bytes for one. The part that does not fit is decoded in order.
+    /// Memory for decoding a span ahead, at two bytes per byte. The part that does not fit is decoded in order.
     pub(super) ahead: usize,
-    /// How many bytes are inflated together.
+    /// Bytes inflated at a time.
     chunk: usize,
 }
 
-/// The search for the first block of a span passes half a block, and takes longer than decoding it; larger spans leave
-/// threads idle at the end, and take memory whose first use costs time. A chunk is still in the cache when its filters
-/// are undone, but not so small that waking the thread that does so costs more.
+/// The search for the first block of a span skips half a block on average and is slower than decoding; larger spans
+/// leave threads idle at the end and touch more new memory. A chunk is small enough to be in the cache when its filters
+/// are reversed, but large enough to be worth waking another thread.
 const SIZES: PngSizes = PngSizes { span: 128 << 10, ahead: 2 << 20, chunk: 384 << 10 };
 
-/// How far compressed data refers back.
+/// Window size of deflate.
 const WINDOW_BYTES: usize = 32 << 10;
 
-/// Bytes up to the end of the header.
+/// Size of the file up to the end of the header.
 const HEADER_END: usize = 29;
 
-/// Whether a file can be read again, and declares an image that is compressed, and neither interlaced nor small.
+/// Returns whether a file can be read again, and declares an image that is compressed, not interlaced and not small.
 pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) -> bool {
     if input.bytes.in_order() || input.options.run.memory_limit < MIN_MEMORY {
         return false;
@@ -66,15 +66,16 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     let header = reader.ensure(HEADER_END).ok().and_then(|header| header.first_chunk::<HEADER_END>());
     let Some(&[.., a, b, c, d, e, f, g, h, bits, kind, _, _, interlaced]) = header else { return false };
     let [width, height] = [[a, b, c, d], [e, f, g, h]].map(|side| u32::from_be_bytes(side) as usize);
+    // By color type: 0 gray, 2 RGB, 3 palette, 4 gray with alpha, 6 RGBA; others are invalid.
     let samples = [1, 1, 3, 1, 2, 1, 4][usize::from(kind.min(6))];
     let row = width.saturating_mul(samples * usize::from(bits)).div_ceil(8);
     let rows = row.saturating_mul(height);
-    // Rows that are not compressed are only copied, by the library as fast.
+    // Rows that are stored without compression are just copied; the library is as fast.
     let is_compressed = input.bytes.len().is_some_and(|len| len < rows as u64);
     interlaced == 0 && is_compressed && row <= MAX_ROW_BYTES && rows >= MIN_BYTES
 }
 
-/// Reads a file from its start; declines if it is not sound.
+/// Reads a file from its start; declines if anything is unexpected.
 pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Attempt<(Image, Animation)> {
     let animation = Mutex::default();
     let Ok(image) = decode(input, reader, &animation, SIZES) else { return Attempt::Declined };
@@ -106,7 +107,7 @@ fn decode(
     Ok(Image { width, height, channels, samples, color_space, profile, ..Image::default() })
 }
 
-/// All samples.
+/// Decodes all samples.
 fn inflate<T: PngSample>(
     idat: Idat<'_>,
     mut rows: PngRows<T>,
@@ -116,9 +117,9 @@ fn inflate<T: PngSample>(
     let span_bytes = sizes.span + Idat::BEYOND_BYTES + sizes.ahead;
     let backed = usize::try_from(options.memory_limit / 2).unwrap_or(usize::MAX) / span_bytes;
     let max_spans = backed.min(options.worker_threads() + 1);
-    // Without spans ahead, a third thread would wait: the rest is done in order.
+    // Without spans to decode ahead, a third thread would wait, since everything else is sequential.
     let threads = options.worker_threads().min(max_spans.max(2));
-    // A single thread does not wake others, so that chunks can be smaller.
+    // A single thread wakes no others, so chunks can be smaller.
     let chunk_bytes = if threads > 1 { sizes.chunk } else { sizes.chunk / 2 };
     let crew = Crew::new(threads, options.memory_limit / 2, WINDOW_BYTES + chunk_bytes);
     let span = ZlibSpan::new().map_err(stopped)?;

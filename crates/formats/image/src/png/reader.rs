@@ -1,4 +1,4 @@
-//! The pixels of a PNG file to an image, row by row. `overlap` does the same for large sound files, faster.
+//! Decodes PNG files row by row. `overlap` does the same for large valid files, faster.
 
 use super::layout::{PngLayout, PngSample, Unmapped};
 use super::overlap;
@@ -17,16 +17,16 @@ use polyhaul_pipeline::reader::{BlockReader, Decoding};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The offset of the size.
+/// Offset of the image size.
 const SIZE_AT: u64 = 16;
-/// Bytes up to the bit depth and color type.
+/// Size of the file up to the bit depth and color type.
 const KIND_END: usize = 26;
 
-/// The first column and row of each pass of an interlaced image, and the distances of its columns and rows.
+/// Adam7 passes: first column, first row, column step, row step.
 const PASSES: [[usize; 4]; 7] =
     [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
-/// Why reading stops.
+/// The reason for a failure.
 pub(super) enum PngStop {
     Decoder(DecodingError),
     Other(Error),
@@ -92,7 +92,7 @@ pub(super) struct PngInput<'a> {
 }
 
 impl PngInput<'_> {
-    /// An error if the file is too small for the image that its header declares.
+    /// Fails if the file is implausibly small for the image that its header declares.
     pub(super) fn check_backed(&self, reader: &mut BlockReader<'_>) -> Result<()> {
         let Some(&[.., a, b, c, d, e, f, g, h, bits, kind]) = reader.ensure(KIND_END)?.first_chunk::<KIND_END>() else {
             return Ok(());
@@ -107,7 +107,7 @@ impl PngInput<'_> {
         let limits = &self.options.limits;
         let bytes = (width * height).saturating_mul(channels * if bits == 16 { 2 } else { 1 });
         let min_bytes = usize::try_from(min_file_bytes(bytes, limits)).unwrap_or(usize::MAX);
-        // An image that is too large anyway is refused by its header.
+        // An image that exceeds the limit is rejected later, by its header.
         if width * height > limits.pixels || min_bytes == 0 {
             return Ok(());
         }
@@ -127,6 +127,7 @@ impl PngInput<'_> {
         let header = decoder.read_header_info()?;
         let (width, height) = header.size();
         let width = width as usize;
+        // The first rows suffice for a preview, but an interlaced image does not store them together.
         let max_rows = self.options.first_pixels.filter(|_| !header.interlaced);
         let max_rows = max_rows.map_or(usize::MAX, |pixels| (pixels as usize / width.max(1)).max(1));
         let height = max_rows.min(height as usize);
@@ -143,7 +144,7 @@ impl PngInput<'_> {
         Ok(Image { width, height, channels, samples, color_space, profile, ..Image::default() })
     }
 
-    /// The error for a failure after `at` bytes.
+    /// Converts a failure after `at` bytes to an error.
     fn error(&self, stop: PngStop, at: u64) -> Error {
         match stop {
             PngStop::Other(error) => error,
@@ -161,7 +162,7 @@ impl PngInput<'_> {
     }
 }
 
-/// Our message for an error of the library.
+/// Maps an error message of the library to ours.
 fn described(words: &str) -> &'static str {
     let words = words.to_ascii_lowercase();
     let faults = [
@@ -185,7 +186,7 @@ fn described(words: &str) -> &'static str {
     described.map_or("a chunk is invalid, misplaced or repeated", |(_, message)| message)
 }
 
-/// The options of the decoder.
+/// Returns the options of the decoder: checksums are verified, unused chunks ignored.
 pub(super) fn decode_options() -> DecodeOptions {
     let mut options = DecodeOptions::default();
     options.set_ignore_adler32(false);
@@ -195,7 +196,7 @@ pub(super) fn decode_options() -> DecodeOptions {
     options
 }
 
-/// Adds the profile to the description of colors. Code points take precedence over it, and it over all others.
+/// Adds the profile to the color description. Code points take precedence over it, and it over all others.
 fn describe(
     image: &mut Image,
     others: &OtherChunks,
@@ -216,7 +217,7 @@ fn describe(
     color::keep(image, profile, file, options.faults, warnings)
 }
 
-/// The description of colors that are neither sRGB nor linear light.
+/// Returns the color description, if it is neither sRGB nor linear light.
 pub(super) fn profile(info: &Info<'_>) -> ColorProfile {
     const SRGB_GAMMA: u32 = 45_455;
     const LINEAR_GAMMA: u32 = 100_000;
@@ -225,7 +226,7 @@ pub(super) fn profile(info: &Info<'_>) -> ColorProfile {
     let mut profile = ColorProfile::default();
     if let Some(points) = &info.coding_independent_code_points {
         let numbers = [points.color_primaries, points.transfer_function, points.matrix_coefficients];
-        // BT.709 has the primaries of sRGB; 13 is its transfer, and 8 linear light.
+        // Primaries 1 are BT.709's, shared by sRGB; transfer 13 is sRGB, 8 linear (ITU-T H.273).
         if !matches!(numbers, [1, 8 | 13, 0]) || !points.is_video_full_range_image {
             let [primaries, transfer, matrix] = numbers;
             profile.code_points = Some([primaries, transfer, matrix, points.is_video_full_range_image.into()]);
@@ -249,7 +250,7 @@ pub(super) fn profile(info: &Info<'_>) -> ColorProfile {
     profile
 }
 
-/// The color space that the file declares.
+/// Returns the declared color space.
 pub(super) fn color_space(info: &Info<'_>) -> ColorSpace {
     const LINEAR_TRANSFER: u8 = 8;
     let is_linear = match (&info.coding_independent_code_points, info.srgb, info.gama_chunk) {
@@ -260,25 +261,25 @@ pub(super) fn color_space(info: &Info<'_>) -> ColorSpace {
     if is_linear { ColorSpace::Linear } else { ColorSpace::Srgb }
 }
 
-/// The rows of a file.
+/// Decodes the rows of a file.
 struct PngRowReader<'a> {
     input: &'a PngInput<'a>,
     reader: Reader<Still<'a>>,
     layout: PngLayout,
     width: usize,
     height: usize,
-    /// A row as stored.
+    /// A stored row.
     row: Vec<u8>,
 }
 
 impl PngRowReader<'_> {
-    /// All samples, and the chunks after them.
+    /// Reads all samples, and the chunks after them.
     fn read<T: PngSample>(mut self) -> std::result::Result<Vec<T>, PngStop> {
         let row = self.width * self.layout.channels.count();
         let backed = self.input.bytes.len().filter(|_| self.input.bytes.is_backed());
         let raster: Raster<T> = Raster::new(row, self.height, false, backed.unwrap_or(0))?;
         let row_bytes = self.layout.row_bytes(self.width);
-        // Rows in the model's layout are read directly into `pixels`.
+        // Rows in the model's layout are decoded directly into `pixels`.
         if !self.layout.is_plain() {
             self.row.try_reserve_exact(row_bytes).map_err(|_| Error::memory("a row"))?;
             self.row.resize(row_bytes, 0);
@@ -291,25 +292,25 @@ impl PngRowReader<'_> {
             for number in 0..self.height {
                 self.next(self.width, &mut pixels)?;
                 raster.reserve(number + 1)?;
-                // SAFETY: rows are decoded by this one thread.
+                // SAFETY: rows are decoded by this thread only.
                 unsafe { raster.row(number, |to| copy(&pixels, to))? };
             }
         }
         if self.input.options.first_pixels.is_none() {
             self.reader.finish()?;
         }
-        // SAFETY: every row was filled above: by `width` pixels each, or by the seven passes of Adam7, which have each
-        // pixel once.
+        // SAFETY: every row was filled above: by `width` pixels each, or by the seven passes of Adam7, which together
+        // cover each pixel once.
         Ok(unsafe { raster.finish(None) })
     }
 
-    /// The next row of `width` pixels.
+    /// Decodes the next row of `width` pixels.
     fn next<T: PngSample>(&mut self, width: usize, pixels: &mut Vec<T>) -> std::result::Result<(), PngStop> {
         self.input.options.run.cancel.check()?;
         let row_bytes = self.layout.row_bytes(width);
         let cut = PngStop::Malformed("the file has fewer rows than its header declares");
         if self.layout.is_plain() {
-            // `read_row` overwrites all of it, so the previous row is not cleared.
+            // `read_row` overwrites all bytes, so the previous row is not cleared.
             pixels.resize(row_bytes, T::default());
             let row = T::as_bytes(pixels).unwrap_or_default();
             return self.reader.read_row(row)?.map(drop).ok_or(cut);
@@ -320,7 +321,7 @@ impl PngRowReader<'_> {
         Ok(T::expand(&self.layout, row, width, pixels)?)
     }
 
-    /// Reads rows of spaced pixels.
+    /// Decodes the passes of an interlaced image.
     fn passes<T: PngSample>(&mut self, raster: &Raster<T>, pixels: &mut Vec<T>) -> std::result::Result<(), PngStop> {
         let size = self.layout.channels.count();
         for [left, top, columns, rows] in PASSES {
@@ -333,7 +334,7 @@ impl PngRowReader<'_> {
                     let places = to.chunks_exact_mut(size).skip(left).step_by(columns);
                     places.zip(pixels.chunks_exact(size)).for_each(|(to, pixel)| copy(pixel, to));
                 };
-                // SAFETY: rows are decoded by this one thread; the passes of a row follow each other.
+                // SAFETY: rows are decoded by this thread only; the passes of a row are sequential.
                 unsafe { raster.row(number, scatter)? };
             }
         }

@@ -1,4 +1,4 @@
-//! Inflated rows of a PNG file to an image, in the order of the file: undoes filters and converts pixels.
+//! Converts inflated rows of a PNG file to an image, in file order: reverses filters and converts pixels.
 
 use super::filter;
 use super::idat::unexpected;
@@ -7,23 +7,23 @@ use super::reader::copy;
 use crate::raster::Raster;
 use polyhaul_model::error::Result;
 
-/// An image and the rows of it that have arrived.
+/// An image and its rows received so far.
 pub(super) struct PngRows<T> {
     raster: Raster<T>,
     layout: PngLayout,
     width: usize,
-    /// The number of complete rows.
+    /// Number of finished rows.
     count: usize,
-    /// The start of a row whose rest has not arrived.
+    /// The received part of an incomplete row.
     begun: Vec<u8>,
-    /// The last row, filters undone, and room for the next one.
+    /// The previous row, unfiltered, and the buffer for the next one.
     above: Vec<u8>,
     row: Vec<u8>,
     pixels: Vec<T>,
 }
 
 impl<T: PngSample> PngRows<T> {
-    /// An image from a file of `backed` bytes, or 0 if unknown.
+    /// Creates an image for a file of `backed` bytes, or 0 if unknown.
     pub(super) fn new(layout: PngLayout, [width, height]: [usize; 2], backed: u64) -> Result<PngRows<T>> {
         let samples = width * layout.channels.count();
         let raster = Raster::new(samples, height, false, backed)?;
@@ -69,6 +69,7 @@ impl<T: PngSample> PngRows<T> {
 
     fn add_row(&mut self, row: &[u8]) -> Result<()> {
         let (filter, row) = row.split_first().ok_or_else(unexpected)?;
+        // `reader` ignores data past the last row, so this file is left to it.
         if self.count == self.raster.height() {
             return Err(unexpected());
         }
@@ -89,12 +90,12 @@ impl<T: PngSample> PngRows<T> {
         Ok(())
     }
 
-    /// The samples, if all rows have arrived, and no further bytes.
+    /// Returns the samples, if all rows are complete and no further bytes were added.
     pub(super) fn finish(self) -> Result<Vec<T>> {
         if self.count < self.raster.height() || !self.begun.is_empty() {
             return Err(unexpected());
         }
-        // SAFETY: `add_row` filled each of the rows.
+        // SAFETY: `add_row` filled every row.
         Ok(unsafe { self.raster.finish(None) })
     }
 }

@@ -1,6 +1,6 @@
-//! The next spans of compressed data, some of which threads decode ahead.
+//! A queue of spans of compressed data, some of which are decoded ahead.
 //!
-//! The thread that inflates in order takes them one by one (`next`), and decodes the spans that no other thread has
+//! The thread that inflates in order takes spans one by one (`next`), and decodes those that no other thread has
 //! started. That takes as long as decoding a later span ahead, so the first waiting span is left to it. It waits only
 //! for a span that is being decoded.
 
@@ -12,12 +12,12 @@ use polyhaul_pipeline::run::lock;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// After this many consecutive spans without a block that can be decoded ahead, the search stops.
+/// Consecutive spans without a block that could be decoded ahead, after which no more are tried.
 const MAX_MISSES: usize = 4;
 
 pub(super) struct SpanLine<'a> {
     sizes: PngSizes,
-    /// Maximum spans that wait.
+    /// Maximum number of queued spans.
     max_spans: usize,
     line: Mutex<SpanLineState<'a>>,
     changed: Condvar,
@@ -26,28 +26,28 @@ pub(super) struct SpanLine<'a> {
 struct SpanLineState<'a> {
     idat: Idat<'a>,
     spans: VecDeque<Queued>,
-    /// How many spans were taken.
+    /// Number of spans taken.
     taken: usize,
-    /// Memory for reuse.
+    /// Spans whose memory can be reused.
     idle: Vec<ZlibSpan>,
-    /// Whether all data was read, or something unexpected.
+    /// Whether all data was read, or an error occurred.
     is_over: bool,
-    /// The number of inflated blocks when a span was last taken, and whether it has grown since the span before.
+    /// Number of inflated blocks when the last span was taken, and whether it has grown since the span before.
     blocks: u64,
     is_promising: bool,
-    /// The number of consecutive spans without a block that was decoded ahead.
+    /// Number of consecutive spans without a block that was decoded ahead.
     misses: usize,
 }
 
 enum Queued {
     Read(ZlibSpan),
-    /// A thread decodes it.
+    /// A thread is decoding it.
     Started,
     Decoded(ZlibSpan),
 }
 
 impl<'a> SpanLine<'a> {
-    /// Spans of a file, of which at most `max_spans` are read before they are taken.
+    /// Creates a queue that reads at most `max_spans` spans before they are taken.
     pub(super) fn new(idat: Idat<'a>, sizes: PngSizes, max_spans: usize) -> Result<SpanLine<'a>> {
         let mut spans = VecDeque::new();
         let mut idle = Vec::new();
@@ -59,7 +59,7 @@ impl<'a> SpanLine<'a> {
         Ok(SpanLine { sizes, max_spans, line: Mutex::new(line), changed: Condvar::new() })
     }
 
-    /// Replaces `span` by the next one; returns whether there is one. `decoder` has inflated what was before it.
+    /// Replaces `span` with the next one; returns whether there is one. `decoder` must have inflated all others.
     pub(super) fn next(&self, span: &mut ZlibSpan, decoder: &ZlibDecoder) -> Result<bool> {
         let mut line = lock(&self.line);
         let blocks = std::mem::replace(&mut line.blocks, decoder.block_count());
@@ -83,7 +83,7 @@ impl<'a> SpanLine<'a> {
         self.line.into_inner().unwrap_or_else(PoisonError::into_inner).idat.finish(decoder)
     }
 
-    /// A span to be decoded, and its number.
+    /// Starts decoding a span ahead.
     fn start(&self) -> Option<StartedSpan<'_, 'a>> {
         let mut line = lock(&self.line);
         while line.is_worth_it() && line.spans.len() < self.max_spans && !line.is_over {
@@ -96,7 +96,7 @@ impl<'a> SpanLine<'a> {
 }
 
 impl SpanLineState<'_> {
-    /// Reads one more span. An error ends the data, which is then incomplete.
+    /// Reads one more span. On an error, the data ends and is incomplete.
     fn read(&mut self, span_bytes: usize) {
         let span = self.idle.pop().map_or_else(ZlibSpan::new, Ok).map_err(|_| unexpected());
         let read = span.and_then(|mut span| Ok(self.idat.next(span_bytes, &mut span)?.then_some(span)));
@@ -106,7 +106,7 @@ impl SpanLineState<'_> {
         }
     }
 
-    /// The index of the span to be decoded ahead next: the second waiting one.
+    /// Returns the index of the next span to decode ahead: the second waiting one.
     fn place(&self) -> Option<usize> {
         let mut waiting = self.spans.iter().zip(0..).filter(|(span, _)| matches!(span, Queued::Read(_)));
         waiting.nth(1).map(|(_, at)| at).filter(|_| self.is_worth_it())
@@ -117,7 +117,7 @@ impl SpanLineState<'_> {
     }
 }
 
-/// A span that is being decoded. Dropping it records the result, even if that is a panic.
+/// A span being decoded. Dropping it records the result, even on a panic.
 struct StartedSpan<'s, 'a> {
     line: &'s SpanLine<'a>,
     number: usize,
@@ -140,7 +140,7 @@ impl Drop for StartedSpan<'_, '_> {
 
 impl DecodeAhead for SpanLine<'_> {
     fn has_work(&self) -> bool {
-        // A thread with the lock reads or looks for work, which may take a while.
+        // A thread that holds the lock is reading or searching for work, which may take a while.
         let Ok(line) = self.line.try_lock() else { return false };
         line.is_worth_it() && (line.place().is_some() || line.spans.len() < self.max_spans && !line.is_over)
     }

@@ -1,8 +1,8 @@
-//! The chunks of a PNG file without those of an animation and those not needed for pixels, so that a decoder sees
-//! only the still image.
+//! Filters the chunks of a PNG file: drops chunks of an animation and ones not needed for pixels, so that the decoder
+//! only sees the still image.
 //!
-//! The animation's declarations are checked here, chunk by chunk, so that damage to it costs a warning and not the
-//! image. Pixels are passed through.
+//! The animation is validated here, chunk by chunk, so that damage to it causes a warning and does not lose the image.
+//! Pixel data is passed through.
 
 use crate::orient;
 use flate2::Crc;
@@ -13,76 +13,75 @@ use polyhaul_pipeline::reader::BlockReader;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-// The layout of PNG (Third Edition), 5.3: length of the data (4, big-endian), type (4), data, CRC-32 of type and data
-// (4).
-/// Bytes of the signature, and of a chunk without its data: length, type and checksum.
+// Chunk layout (Third Edition, 5.3): length of the data (4, big-endian), type (4), data, CRC-32 of type and data (4).
+/// Sizes of the signature, of length and type, and of the checksum.
 const SIGNATURE_BYTES: u64 = 8;
 const HEAD_BYTES: usize = 8;
 const SUM_BYTES: usize = 4;
 
-/// Bytes of the data of the chunks that control an animation: `acTL` has frames and plays, `fcTL` a sequence number,
-/// size, place, delay and two bytes of operations.
+/// Sizes of the animation control chunks: `acTL` has the numbers of frames and plays; `fcTL` a sequence number, size,
+/// offset, delay and two operations.
 const ACTL_BYTES: usize = 8;
 const FCTL_BYTES: usize = 26;
 
-/// Maximum bytes of EXIF data and profiles; larger ones are skipped.
+/// Maximum size of EXIF data and profiles; larger ones are skipped.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
-/// Maximum bytes of the chunks about colors, which the decoder gets.
+/// Maximum size of chunks about colors passed to the decoder.
 const MAX_COLOR_BYTES: usize = 64;
 
-/// Maximum number of damaged chunks that are listed.
+/// Maximum number of damaged chunks to list.
 const MAX_DAMAGED: usize = 100;
 
-/// How many bytes of a chunk are examined together.
+/// Bytes of a chunk examined at a time.
 const STEP_BYTES: usize = 64 << 10;
 
-/// The last chunk, for a decoder of a file whose animation has no end.
+/// The last chunk, for a file that ends within its animation.
 const END: &[u8; 12] = b"\0\0\0\0IEND\xAE\x42\x60\x82";
 
-/// The declarations of the animation so far.
+/// State of validating the animation.
 #[derive(Debug, Default)]
 pub(super) struct Animation {
-    /// Width and height of the image, once its header was seen.
+    /// Width and height of the image, once the header was read.
     size: Option<[u32; 2]>,
-    /// The number of frames that `acTL` declares.
+    /// Number of frames declared by `acTL`.
     declared: Option<u32>,
-    /// The number of frames (`fcTL`).
+    /// Number of frames found (`fcTL`).
     frames: u64,
-    /// The offset of the first frame that is not the still image.
+    /// Offset of the first frame other than the still image.
     first_dropped: Option<u64>,
-    /// Whether the still image is a frame.
+    /// Whether the still image is a frame of the animation.
     has_still: bool,
-    /// Whether the pixels of the still image have started.
+    /// Whether the pixel data of the still image has started.
     has_pixels: bool,
-    /// Whether chunks of the animation follow those pixels.
+    /// Whether animation chunks follow that pixel data.
     is_behind_pixels: bool,
-    /// The next sequence number.
+    /// The expected sequence number.
     sequence: u32,
-    /// The first fault, and its offset.
+    /// The first fault and its offset.
     fault: Option<(u64, String)>,
-    /// Chunks besides it.
+    /// Other chunks not passed to the decoder.
     pub(super) others: OtherChunks,
 }
 
-/// Chunks that the decoder does not need: their content, if used elsewhere, and their faults.
+/// Chunks that the decoder does not need: the content of used ones, and their faults.
 #[derive(Debug, Default)]
 pub(super) struct OtherChunks {
     /// EXIF data.
     exif: Option<Vec<u8>>,
-    /// A profile: a name, and compressed data.
+    /// A profile: its name and compressed data.
     profile: Option<Vec<u8>>,
-    /// The names and offsets of chunks whose checksum does not match.
+    /// Offset and type of chunks with a wrong checksum.
     damaged: Vec<(u64, [u8; 4])>,
 }
 
 impl OtherChunks {
-    /// The orientation of EXIF data.
+    /// Returns the orientation in the EXIF data.
     pub(super) fn orientation(&self) -> u16 {
         self.exif.as_deref().map_or(1, orient::of_exif)
     }
 
-    /// The profile, or `None` if it is damaged.
+    /// Returns the decompressed profile; `None` if it is damaged.
     pub(super) fn profile(&self) -> Option<Vec<u8>> {
         const MAX_NAME_BYTES: usize = 80;
         let data = self.profile.as_deref()?;
@@ -91,10 +90,11 @@ impl OtherChunks {
         let mut plain = Vec::new();
         let limit = MAX_KEPT_BYTES as u64;
         flate2::bufread::ZlibDecoder::new(packed).take(limit).read_to_end(&mut plain).ok()?;
+        // A profile that reaches the limit is larger.
         (plain.len() < MAX_KEPT_BYTES).then_some(plain)
     }
 
-    /// Whether there is a profile.
+    /// Returns whether there is a profile.
     pub(super) fn has_profile(&self) -> bool {
         self.profile.is_some()
     }
@@ -115,7 +115,7 @@ impl Animation {
         self.fault.get_or_insert_with(|| (at, message.into()));
     }
 
-    /// Records a chunk at `at`, which declares `length` bytes and whose data starts with `data`.
+    /// Validates a chunk at `at` that declares `length` bytes and whose data starts with `data`.
     fn add(&mut self, at: u64, kind: [u8; 4], length: usize, data: &[u8; FCTL_BYTES]) {
         if fixed_bytes(kind).is_some_and(|fixed| fixed != length) || length < 4 {
             self.set_fault(at, format!("the {} chunk has an invalid length of {length} bytes", kind.escape_ascii()));
@@ -147,6 +147,7 @@ impl Animation {
         if !self.size.is_none_or(is_inside) {
             self.set_fault(at, format!("frame {} lies outside the image", self.frames));
         }
+        // An `fcTL` before the pixels makes the still image a frame.
         if self.has_pixels || self.has_still {
             self.first_dropped.get_or_insert(at);
         } else {
@@ -154,7 +155,7 @@ impl Animation {
         }
     }
 
-    /// Warns about frames that were dropped, and their faults.
+    /// Warns about dropped frames and about faults.
     pub(super) fn note(&self, file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
         if let Some(at) = self.first_dropped {
             let dropped = self.frames - u64::from(self.has_still);
@@ -176,7 +177,7 @@ impl Animation {
     }
 }
 
-/// Bytes of the data of a chunk of fixed size.
+/// Returns the data size of a chunk type of fixed size.
 fn fixed_bytes(kind: [u8; 4]) -> Option<usize> {
     match &kind {
         b"acTL" => Some(ACTL_BYTES),
@@ -185,18 +186,18 @@ fn fixed_bytes(kind: [u8; 4]) -> Option<usize> {
     }
 }
 
-/// A file without the chunks of its animation.
+/// Reads a file without its animation.
 pub(super) struct Still<'a> {
     reader: BlockReader<'a>,
     animation: &'a Mutex<Animation>,
-    /// How many bytes to pass on before the next chunk.
+    /// Bytes to pass on before the next chunk.
     left: u64,
     /// Bytes that replace the rest of the file.
     end: Option<&'static [u8]>,
 }
 
 impl<'a> Still<'a> {
-    /// A file that `reader` reads from its start.
+    /// Filters the file that `reader` reads from its start.
     pub(super) fn new(reader: BlockReader<'a>, animation: &'a Mutex<Animation>) -> Still<'a> {
         Still { reader, animation, left: SIGNATURE_BYTES, end: None }
     }
@@ -205,7 +206,7 @@ impl<'a> Still<'a> {
         self.animation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Skips chunks of an animation up to another chunk.
+    /// Skips chunks up to one that the decoder needs.
     fn advance(&mut self) -> io::Result<()> {
         while self.left == 0 && self.end.is_none() {
             let at = self.reader.offset();
@@ -231,8 +232,7 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Passes on a color chunk, and skips any other one that is not needed for pixels. A damaged one is skipped,
-    /// too.
+    /// Passes on an intact color chunk; skips any other ancillary chunk.
     fn describe(&mut self, at: u64, length: usize, kind: [u8; 4]) -> io::Result<()> {
         let is_color = matches!(&kind, b"gAMA" | b"cHRM" | b"sRGB" | b"cICP");
         if is_color && length <= MAX_COLOR_BYTES {
@@ -302,8 +302,8 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Ends the file for the decoder if the animation started after the pixels, and records why; otherwise passes on
-    /// `left` bytes, which the decoder will reject.
+    /// On an error within an animation after the pixels, records it and ends the file for the decoder. Otherwise passes
+    /// on `left` bytes, which the decoder will reject.
     fn stop(&mut self, at: u64, message: &str, left: u64) {
         let mut animation = self.animation();
         if animation.is_behind_pixels {
@@ -314,7 +314,7 @@ impl<'a> Still<'a> {
         }
     }
 
-    /// Skips a chunk of an animation, and checks it.
+    /// Skips and validates a chunk of an animation.
     fn skip(&mut self, at: u64, declared: usize, kind: [u8; 4]) -> io::Result<()> {
         {
             let mut animation = self.animation();
@@ -340,7 +340,7 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// The length of a chunk: the fixed length of its type if another length is declared but a chunk follows there.
+    /// Returns the length of a chunk: the fixed one of its type, if another one is declared but a chunk follows there.
     fn believed_length(&mut self, declared: usize, kind: [u8; 4]) -> io::Result<usize> {
         let Some(fixed) = fixed_bytes(kind).filter(|fixed| *fixed != declared) else { return Ok(declared) };
         let next = HEAD_BYTES + fixed + SUM_BYTES;
@@ -381,7 +381,7 @@ impl Read for Still<'_> {
     }
 }
 
-/// The decoder requires it, but never seeks.
+/// Required by the decoder, which never seeks.
 impl Seek for Still<'_> {
     fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
         Err(io::ErrorKind::Unsupported.into())

@@ -1,12 +1,12 @@
-//! The checksum of zlib data (Adler-32, RFC 1950, 8.2), of parts that are summed in parallel.
+//! Adler-32 checksums (RFC 1950, 8.2) of parts, which are summed in parallel and combined.
 
 /// The largest prime below 2^16.
 const BASE: u32 = 65_521;
 
-/// How many bytes can be summed before taking the remainder: with more bytes of 255, the high sum would exceed 32 bits.
+/// Bytes that can be summed before the modulo: with more bytes of 255, the high sum would overflow 32 bits.
 const ROOM: usize = 5552;
 
-/// The sums of some bytes, and their number.
+/// The sums of a sequence of bytes, and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Adler {
     low: u32,
@@ -14,7 +14,7 @@ pub(super) struct Adler {
     count: u64,
 }
 
-/// The sums of no bytes.
+/// The sums of an empty sequence.
 impl Default for Adler {
     fn default() -> Self {
         Adler { low: 1, high: 0, count: 0 }
@@ -22,14 +22,14 @@ impl Default for Adler {
 }
 
 impl Adler {
-    /// The sum of these bytes.
+    /// Computes the sums of a sequence of bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Adler {
         let mut sum = Adler { count: bytes.len() as u64, ..Adler::default() };
         for part in bytes.chunks(ROOM) {
-            // 16 bytes at a time: the high sum counts a byte once, and once more for each byte after it.
+            // In groups of 16 bytes: the high sum counts each byte once, plus once per byte after it.
             let (groups, rest) = part.as_chunks::<16>();
             for group in groups {
-                // The weights do not depend on previous bytes, so that compilers vectorize this.
+                // The weights do not depend on previous bytes, so the loop is vectorized.
                 let weighed: u32 = group.iter().zip((1..=16).rev()).map(|(byte, times)| u32::from(*byte) * times).sum();
                 sum.high += 16 * sum.low + weighed;
                 sum.low += group.iter().map(|byte| u32::from(*byte)).sum::<u32>();
@@ -44,10 +44,10 @@ impl Adler {
         sum
     }
 
-    /// The sums of these bytes followed by the bytes of `next`.
+    /// Returns the sums of this sequence followed by `next`.
     pub(super) fn then(self, next: Adler) -> Adler {
-        // The low sum starts at 1 for each part, which counts once; the first part's low sum is added to the high sum
-        // once for each byte of the second.
+        // Each low sum starts at 1, which counts only once. The first low sum is added to the high sum once per byte of
+        // the second part.
         let times = (next.count % u64::from(BASE)) as u32;
         let before = (self.low + BASE - 1) % BASE;
         let more = (u64::from(times) * u64::from(before) % u64::from(BASE)) as u32;

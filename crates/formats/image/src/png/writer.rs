@@ -1,8 +1,8 @@
-//! Images to PNG: rows in parts that are filtered and compressed in parallel, each in a separate chunk.
+//! Writes PNG files: parts of rows are filtered and compressed in parallel, each into its own chunk.
 //!
-//! A part depends on the previous one only by its last row, so the bytes do not depend on the number of threads. Each
-//! part ends at a whole byte (a sync flush of deflate), so that parts can be joined, and the final Adler-32 is computed
-//! from the sums of all parts.
+//! A part depends only on the last row of the previous one, so the output does not depend on the number of threads.
+//! Each part ends byte-aligned (a sync flush of deflate), so that parts can be concatenated. The Adler-32 checksum is
+//! combined from the sums of all parts.
 
 use super::SIGNATURE;
 use super::filter;
@@ -16,17 +16,17 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// Approximate bytes of the rows of a part. The bytes of the file depend on it.
+/// Approximate size of the rows of a part. The output depends on it.
 const PART_BYTES: usize = 512 << 10;
 
 /// Maximum rows and columns.
 const MAX_SIDE: usize = i32::MAX as usize;
 
-/// The start of zlib data (RFC 1950): deflate with a window of 32 KiB, default level. The two bytes are a multiple of
-/// 31.
+/// The zlib header (RFC 1950): deflate with a window of 32 KiB, default level. As a big-endian number, it is a multiple
+/// of 31.
 const ZLIB_HEAD: [u8; 2] = [0x78, 0x9C];
 
-/// Bytes of a compressor: tables and window.
+/// Memory of a compressor: tables and window.
 const COMPRESS_BYTES: usize = 512 << 10;
 
 /// Writes an image.
@@ -58,12 +58,12 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     writing.end(chunk(*b"IEND", &[])?)
 }
 
-/// Whether colors must be divided by alpha.
+/// Returns whether colors must be unpremultiplied.
 fn divides(image: &Image) -> bool {
     image.premultiplied && image.channels.has_alpha()
 }
 
-/// The level of the compressor.
+/// Returns the level of the compressor.
 fn level(level: PngLevel) -> Compression {
     Compression::new(match level {
         PngLevel::Fast => 1,
@@ -72,7 +72,7 @@ fn level(level: PngLevel) -> Compression {
     })
 }
 
-/// Everything before the pixels.
+/// Builds everything before the pixels.
 fn head(image: &Image, sample_bytes: usize) -> Result<Vec<u8>> {
     let kind = match image.channels {
         Channels::Gray => 0,
@@ -81,11 +81,12 @@ fn head(image: &Image, sample_bytes: usize) -> Result<Vec<u8>> {
         Channels::Rgba => 6,
     };
     let sides = [image.width, image.height].map(|side| (side as u32).to_be_bytes());
+    // Compression, filter and interlace methods are 0.
     let size = [sides.as_flattened(), &[8 * sample_bytes as u8, kind, 0, 0, 0]].concat();
     Ok([&SIGNATURE[..], &chunk(*b"IHDR", &size)?, &colors(image)?].concat())
 }
 
-/// The chunks about the meaning of colors.
+/// Builds the chunks about the color space.
 fn colors(image: &Image) -> Result<Vec<u8>> {
     let ColorProfile { icc, code_points, gamma, chromaticities } = &image.profile;
     let mut chunks = Vec::new();
@@ -97,6 +98,7 @@ fn colors(image: &Image) -> Result<Vec<u8>> {
     }
     match gamma {
         Some(gamma) => chunks.extend(chunk(*b"gAMA", &gamma.to_be_bytes())?),
+        // A gamma of 1 declares linear light.
         None if image.color_space == ColorSpace::Linear => {
             chunks.extend(chunk(*b"gAMA", &100_000_u32.to_be_bytes())?);
         }
@@ -109,7 +111,7 @@ fn colors(image: &Image) -> Result<Vec<u8>> {
     Ok(chunks)
 }
 
-/// A profile: a name, the method of compression, and zlib data.
+/// Builds a profile chunk: name, compression method, and zlib data.
 fn profile_chunk(icc: &[u8]) -> Result<Vec<u8>> {
     let mut data = start_chunk(*b"iCCP", icc.len() / 2 + 64)?;
     data.extend_from_slice(b"ICC profile\0\0");
@@ -126,7 +128,7 @@ fn profile_chunk(icc: &[u8]) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-/// A chunk of these bytes.
+/// Builds a chunk.
 fn chunk(kind: [u8; 4], data: &[u8]) -> Result<Vec<u8>> {
     let mut chunk = start_chunk(kind, data.len())?;
     chunk.extend_from_slice(data);
@@ -134,7 +136,7 @@ fn chunk(kind: [u8; 4], data: &[u8]) -> Result<Vec<u8>> {
     Ok(chunk)
 }
 
-/// A chunk to which bytes may be appended, with room for this many.
+/// Starts a chunk with capacity for `room` bytes of data.
 fn start_chunk(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
     let mut chunk = Vec::new();
     chunk.try_reserve(room + 12)?;
@@ -143,9 +145,10 @@ fn start_chunk(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
     Ok(chunk)
 }
 
-/// Sets the length of a chunk, and appends its sum.
+/// Sets the length of a chunk, and appends its checksum.
 fn finish_chunk(chunk: &mut Vec<u8>) -> Result<()> {
     let too_long = || Error::new(ErrorKind::Usage, "a row is too long for PNG");
+    // Chunk lengths have 31 bits.
     let size = chunk.len().checked_sub(8).and_then(|size| u32::try_from(size).ok()).filter(|size| size >> 31 == 0);
     chunk[..4].copy_from_slice(&size.ok_or_else(too_long)?.to_be_bytes());
     let mut sum = Crc::new();
@@ -157,7 +160,7 @@ fn finish_chunk(chunk: &mut Vec<u8>) -> Result<()> {
 
 struct PngPages<'a> {
     image: &'a Image,
-    /// Bytes of a pixel and of a row.
+    /// Bytes per pixel and per row.
     pixel_bytes: usize,
     row_bytes: usize,
     part_rows: usize,
@@ -166,10 +169,10 @@ struct PngPages<'a> {
 
 struct PngPageSlot {
     rows: Range<usize>,
-    /// A row as stored, and the one above it.
+    /// A stored row, and the one above it.
     row: Vec<u8>,
     above: Vec<u8>,
-    /// The row, filtered by each filter.
+    /// The row with each filter applied.
     tried: [Vec<u8>; 5],
     filtered: Vec<u8>,
     chunk: Vec<u8>,
@@ -178,7 +181,7 @@ struct PngPageSlot {
 }
 
 impl PngPages<'_> {
-    /// A row as stored.
+    /// Converts a row to stored samples.
     fn store(&self, number: usize, row: &mut Vec<u8>) {
         let row_samples = self.image.width * self.image.channels.count();
         let range = number * row_samples..(number + 1) * row_samples;
@@ -222,20 +225,20 @@ impl PngPages<'_> {
         slot.rows.end == self.image.height
     }
 
-    /// Compresses the filtered rows to a chunk that is not finished yet.
+    /// Compresses the filtered rows into an unfinished chunk.
     fn pack(&self, slot: &mut PngPageSlot) -> Result<()> {
         slot.chunk = start_chunk(*b"IDAT", slot.filtered.len() / 2 + 64)?;
         if slot.rows.start == 0 {
             slot.chunk.extend_from_slice(&ZLIB_HEAD);
         }
-        // Without a reset a part could refer to bytes of this slot's previous part.
+        // Without a reset, a part could refer to bytes of the previous part in this slot.
         slot.compress.reset();
         let flush = if self.is_last(slot) { FlushCompress::Finish } else { FlushCompress::Sync };
         loop {
             let used = slot.compress.total_in() as usize;
             let status = slot.compress.compress_vec(&slot.filtered[used..], &mut slot.chunk, flush);
             let status = status.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
-            // Unused room means that the compressor had no more output.
+            // Spare capacity means that the compressor has no more output.
             if status == Status::StreamEnd || slot.chunk.len() < slot.chunk.capacity() {
                 return Ok(());
             }
@@ -246,7 +249,7 @@ impl PngPages<'_> {
 
 impl Pages for PngPages<'_> {
     type Slot = PngPageSlot;
-    /// The sum of all parts so far.
+    /// The combined checksum of all previous parts.
     type State = Adler;
 
     fn prepares(&self) -> bool {
@@ -300,7 +303,7 @@ impl Pages for PngPages<'_> {
     }
 }
 
-/// A pixel with its colors divided by alpha, to the nearest; colors brighter than alpha become the largest.
+/// Unpremultiplies a pixel, rounded to the nearest; colors above alpha become the maximum.
 fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u32> {
     let max = T::MAX;
     let alpha = pixel.last().map_or(0, |alpha| (*alpha).into());
@@ -314,18 +317,18 @@ fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u
     })
 }
 
-/// The losses of dividing colors by alpha.
+/// Losses of unpremultiplying colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PngLosses {
     /// Pixels with alpha 0 whose colors become 0.
     pub hidden: u64,
-    /// Samples above alpha, which become the highest.
+    /// Samples above alpha, which become the maximum.
     pub above: u64,
-    /// Others that lie between two samples.
+    /// Other samples that are rounded.
     pub rounded: u64,
 }
 
-/// The losses of writing an image; none if no colors are divided by alpha.
+/// Counts the losses of writing an image; none if colors are not unpremultiplied.
 pub fn losses(image: &Image) -> PngLosses {
     let size = image.channels.count();
     match &image.samples {
@@ -342,6 +345,7 @@ fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a
         let Some((alpha, colors)) = pixel.split_last() else { continue };
         let alpha: u32 = (*alpha).into();
         let mut colors = colors.iter().map(|color| (*color).into());
+        // Dividing by full alpha changes nothing.
         if alpha == T::MAX {
             continue;
         }
@@ -358,7 +362,7 @@ fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a
     losses
 }
 
-/// Samples with a maximum.
+/// A sample type with a maximum.
 trait Bounded {
     const MAX: u32;
 }

@@ -1,5 +1,5 @@
-//! The header of a document, the palette, and the sections that are skipped (Adobe Photoshop File Formats
-//! Specification).
+//! Parses the header, the palette and the relevant resources of a Photoshop document, and skips its layers (Adobe
+//! Photoshop File Formats Specification).
 //!
 //! | offset | bytes | |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | 22 | 2 | bits of a sample |
 //! | 24 | 2 | color mode |
 //!
-//! Three sections follow, each with its size (4 bytes; of the third 8 in a PSB): the palette, resources, layers. Then
-//! come 2 bytes for the compression, and the channels. Numbers are big-endian.
+//! Three sections follow, each preceded by its size (4 bytes; for the third, 8 in a PSB): palette, resources, layers.
+//! After them are 2 bytes for the compression method, and the channels. Numbers are big-endian.
 
 use crate::pieces::Pieces;
 use polyhaul_model::Channels;
@@ -19,9 +19,9 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::pixels::check_size;
 
-/// Bytes of the header.
+/// Size of the header.
 const HEADER_BYTES: usize = 26;
-/// Colors of a palette.
+/// Number of colors in a palette.
 const COLORS: usize = 256;
 
 /// Offsets of the fields of the header, from the start of the file.
@@ -32,47 +32,47 @@ const WIDTH: usize = 18;
 const BITS: usize = 22;
 const MODE: usize = 24;
 
-/// A document's declarations about its picture.
+/// The parsed header and sections.
 #[derive(Debug)]
 pub(super) struct PsdHeader {
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Channels that are stored.
+    /// Number of stored channels.
     pub(super) stored: usize,
-    /// Bits of a sample: 1, 8, 16, or 32, which are floats.
+    /// Bits per sample: 1, 8, 16, or 32 for floats.
     pub(super) bits: usize,
     pub(super) colors: PsdColors,
     /// Whether the first channel after the colors is alpha.
     pub(super) has_alpha: bool,
-    /// Whether it is a large document (PSB), whose sizes have more bits.
+    /// Whether it is a large document (PSB), with larger size fields.
     pub(super) is_large: bool,
     pub(super) has_packets: bool,
-    /// The number of layers besides the picture.
+    /// Number of layers, in addition to the merged image.
     pub(super) layers: usize,
-    /// Whether the picture shows the merged layers. If not, programs write a placeholder, often a white picture.
+    /// Whether the merged image shows the layers. If not, it is a placeholder, often white.
     pub(super) has_merged: bool,
-    /// An ICC profile.
+    /// ICC profile.
     pub(super) profile: Option<Vec<u8>>,
 }
 
-/// What resources say about the picture.
+/// Contents of the resources about the merged image.
 struct PsdResources {
     has_merged: bool,
     profile: Option<Vec<u8>>,
 }
 
-/// The meaning of the channels.
+/// The color model of the channels.
 #[derive(Debug)]
 pub(super) enum PsdColors {
     Gray,
     Rgb,
     Cmyk,
-    /// Reds, greens and blues of a palette.
+    /// A palette: all reds, then all greens, then all blues.
     Mapped(Vec<u8>),
 }
 
 impl PsdColors {
-    /// The number of color channels.
+    /// Returns the number of color channels.
     pub(super) fn count(&self) -> usize {
         match self {
             PsdColors::Gray | PsdColors::Mapped(_) => 1,
@@ -83,12 +83,12 @@ impl PsdColors {
 }
 
 impl PsdHeader {
-    /// Bytes of a row of a channel.
+    /// Returns the bytes per row of a channel.
     pub(super) fn row_bytes(&self) -> usize {
         (self.width * self.bits).div_ceil(8)
     }
 
-    /// The channels of a pixel in the model.
+    /// Returns the channels in the model.
     pub(super) fn channels(&self) -> Channels {
         match (&self.colors, self.has_alpha) {
             (PsdColors::Gray, false) => Channels::Gray,
@@ -145,7 +145,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers, has_merged, profile })
 }
 
-/// The meaning of the channels, from the number of the mode and the section after the header.
+/// Determines the color model, from the color mode and the section after the header.
 fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> {
     let unsupported = |pieces: &Pieces<'_>, message: &str| {
         Diagnostic::at(&pieces.file, MODE as u64, message).into_error(ErrorKind::Unsupported)
@@ -153,6 +153,7 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> 
     let size = u64::from(word(&pieces.head::<4>("sections")?, 0));
     let end = pieces.at() + size;
     let colors = match (mode, bits) {
+        // 0 is bitmap, 1 gray, 2 indexed, 3 RGB, 4 CMYK, 7 multichannel, 8 duotone, 9 Lab.
         (0, 1) | (1 | 8, 8 | 16 | 32) => PsdColors::Gray,
         (3, 8 | 16 | 32) => PsdColors::Rgb,
         (4, 8 | 16) => PsdColors::Cmyk,
@@ -169,9 +170,9 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> 
     Ok(colors)
 }
 
-/// Reads the resources about the picture: with the number 1039, an ICC profile, and with 1057, the version, whose fifth
-/// byte is 0 if the picture is not real. Each resource has a signature (4), a number (2), a name (its length in a byte,
-/// padded to a whole pair with it), the size of its data (4), and the data, padded to a whole pair.
+/// Reads the resources about the image: 1039, an ICC profile, and 1057, the version, whose fifth byte is 0 if the
+/// merged image is a placeholder. Each resource has a signature (4), a number (2), a Pascal string padded to an even
+/// size, the size of its data (4), and the data, padded to an even size.
 fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
     const PROFILE: u16 = 1039;
     const VERSION_INFO: u16 = 1057;
@@ -184,6 +185,7 @@ fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
         if !SIGNATURES.contains(&&head[..4]) {
             break;
         }
+        // Name and length byte have an even size together.
         let name_bytes = u64::from(head[6]) | 1;
         if pieces.at() + name_bytes + 4 > end {
             break;
@@ -205,13 +207,14 @@ fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
     Ok(resources)
 }
 
-/// Skips the layers; returns their number, and whether the picture has transparency, which a negative count indicates.
+/// Skips the layers; returns their number, and whether the merged image has transparency, marked by a negative count.
 fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
     let size = size(pieces, is_large)?;
     let start = pieces.at();
     let end = start.checked_add(size).ok_or_else(|| too_long(pieces, start))?;
     let size_bytes = if is_large { 8 } else { 4 };
     let mut count = 0;
+    // The section starts with the layer info: its size, then the layer count.
     if size >= size_bytes + 2 && self::size(pieces, is_large)? >= 2 {
         count = short(&pieces.head::<2>("layers")?, 0) as i16;
     }

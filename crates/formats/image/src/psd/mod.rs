@@ -1,17 +1,18 @@
-//! PSD and PSB: the merged picture of Photoshop documents.
+//! PSD and PSB: the merged image of Photoshop documents.
 //!
-//! How polyhaul interprets documents where programs differ:
+//! Choices where programs interpret documents differently:
 //!
-//! - The picture is the merged one that Photoshop stores after the layers; a document saved without it ("Maximize
-//!   Compatibility" off) has a white one there.
-//! - The first channel after the colors is alpha if the count of layers is negative, which is how Photoshop marks it as
-//!   the transparency of the picture. Every other channel is a selection, and skipped with a warning, like layers if
+//! - The image is the merged one that Photoshop stores after the layers; documents saved without it ("Maximize
+//!   Compatibility" off) contain a white placeholder.
+//! - The first channel after the colors is alpha if the layer count is negative, which is how Photoshop marks it as the
+//!   transparency of the merged image. All other channels are selections and skipped with a warning, as are layers if
 //!   there is more than one.
-//! - Colors under transparency are as stored: blended with white.
-//! - Samples of 8 and 16 bits are sRGB, whatever profile is embedded; floats are linear.
-//! - CMYK becomes red, green and blue by the simple formula: the white left by an ink, times the white left by black.
-//! - Duotone is gray. Lab and multichannel are not read, and neither are channels in ZIP, which Photoshop writes for
-//!   layers only.
+//! - Colors of transparent pixels are kept as stored: blended with white.
+//! - Samples of 8 and 16 bits are read as sRGB, and floats as linear. An ICC profile is kept and not applied
+//!   (`changed-color-space`).
+//! - CMYK is converted to RGB with the simple formula: the light left by an ink, times the light left by black.
+//! - Duotone is read as gray. Lab and multichannel are not supported, nor are ZIP-compressed channels, which Photoshop
+//!   writes only for layers.
 //!
 //! `header`: everything before the pixels. `reader`: channels. Source: Adobe Photoshop File Formats Specification.
 
@@ -20,7 +21,7 @@ mod reader;
 
 pub use reader::read;
 
-/// Whether a file starts like a Photoshop document.
+/// Returns whether a file starts like a Photoshop document.
 pub fn looks_like_psd(bytes: &[u8]) -> bool {
     bytes.starts_with(b"8BPS")
 }

@@ -1,4 +1,4 @@
-//! The channels of a document to an image.
+//! Decodes the channels of a Photoshop document to an image.
 
 use super::header;
 use super::header::{PsdColors, PsdHeader};
@@ -10,10 +10,10 @@ use polyhaul_model::{ColorProfile, ColorSpace, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 
-/// How many pixels of each channel are interleaved at a time, while all of them are in the nearest caches.
+/// Pixels interleaved at a time, so that all channels stay in cache.
 const BLOCK_PIXELS: usize = 4096;
 
-/// Reads the picture of all layers. Layers and other channels are noted in `warnings`.
+/// Reads the merged image. Warns about skipped layers and channels.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let mut pieces = Pieces::new(bytes, options);
     let mut header = header::read(&mut pieces, &options.limits)?;
@@ -24,7 +24,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
         missing.hint = Some("save it with Maximize Compatibility turned on".into());
         warnings.note_dropped(options.faults, "missing-merged-image", 1, missing)?;
     }
-    // The picture of a single layer shows that layer.
+    // The merged image of a single layer shows that layer.
     let layers = if header.layers > 1 { header.layers } else { 0 };
     let skipped = [
         ("left-out-layers", layers, "layers were skipped: only the merged image is read"),
@@ -54,19 +54,19 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok(image)
 }
 
-/// The first channels, as they are stored.
+/// Reads the first channels, stored uncompressed.
 fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usize) -> Result<Vec<Vec<u8>>> {
     let size = header.row_bytes().checked_mul(header.height).ok_or_else(|| Error::memory("pixels"))?;
     pieces.check_left((size as u64).saturating_mul(header.stored as u64), "pixels")?;
     let planes = (0..channel_count).map(|_| pieces.take(size, "pixels")).collect::<Result<Vec<_>>>()?;
-    // The other channels must exist too.
+    // The other channels must also exist.
     let end = pieces.at() + (size * (header.stored - channel_count)) as u64;
     pieces.pass_to(end, "pixels")?;
     Ok(planes)
 }
 
-/// The first channels, each row of which is stored in packets (PackBits). They are preceded by the packed size of each
-/// row, of 2 bytes each, or 4 in a PSB.
+/// Reads the first channels, with rows compressed with PackBits. They are preceded by the compressed size of each row,
+/// in 2 bytes, or 4 in a PSB.
 fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usize) -> Result<Vec<Vec<u8>>> {
     let size_bytes = if header.is_large { 4 } else { 2 };
     let table = pieces.take(header.height * header.stored * size_bytes, "rows")?;
@@ -88,10 +88,10 @@ fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usi
     Ok(planes)
 }
 
-/// The offset of a fault in the packets, and its message.
+/// Offset and message of an error in the packets.
 type PsdFault = (usize, &'static str);
 
-/// Unpacks rows with the sizes in `sizes`; `placed` turns a fault into an error at its offset in the file.
+/// Unpacks rows of the given sizes; `placed` creates the error for a fault at an offset in `packed`.
 fn unpack(
     packed: &[u8],
     sizes: impl Iterator<Item = usize>,
@@ -102,6 +102,7 @@ fn unpack(
     let mut start = 0;
     for size in sizes {
         let row = packed.get(start..start + size).unwrap_or_default();
+        // Two bytes of PackBits expand to at most 128.
         plane.try_reserve(row_bytes.min(64 * size)).map_err(|_| Error::memory("a row"))?;
         let filled = plane.len();
         unpack_row(row, &mut plane, filled + row_bytes).map_err(|(at, message)| placed((start + at, message)))?;
@@ -110,7 +111,7 @@ fn unpack(
     Ok(plane)
 }
 
-/// Unpacks a row, up to `end` bytes of the plane.
+/// Unpacks a row, until the plane has `end` bytes.
 fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Result<(), PsdFault> {
     let mut rest = row;
     while let Some((&head, behind)) = rest.split_first() {
@@ -118,6 +119,7 @@ fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Resul
         let room = end - plane.len();
         let too_long = (at, "a packet extends past the end of its row");
         rest = match head {
+            // PackBits: no operation.
             128 => behind,
             0..=127 => {
                 let count = usize::from(head) + 1;
@@ -139,7 +141,7 @@ fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Resul
     if plane.len() < end { Err((row.len(), "unexpected end of a row")) } else { Ok(()) }
 }
 
-/// The samples of the image.
+/// Assembles the samples of the image.
 fn samples(header: &PsdHeader, planes: Vec<Vec<u8>>) -> Result<Samples> {
     let alpha = usize::from(header.has_alpha);
     Ok(match (&header.colors, header.bits) {
@@ -161,7 +163,7 @@ fn room<T>(count: usize) -> Result<Vec<T>> {
     Ok(room)
 }
 
-/// The samples of all channels, interleaved.
+/// Interleaves the samples of all channels.
 fn joined<const SIZE: usize, T: Copy + Default>(
     planes: &[Vec<u8>],
     sample: impl Fn([u8; SIZE]) -> T,
@@ -182,7 +184,7 @@ fn joined<const SIZE: usize, T: Copy + Default>(
     Ok(samples)
 }
 
-/// Bits, where 1 is black.
+/// Expands bits to bytes; 1 is black.
 fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
     let mut samples = room(header.width * header.height)?;
     for row in plane.chunks_exact(header.row_bytes()) {
@@ -192,7 +194,7 @@ fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
     Ok(samples)
 }
 
-/// The colors of a palette, which stores its reds first, then its greens, then its blues.
+/// Expands indices to colors of a palette, which stores all reds, then all greens, then all blues.
 fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
     let mut table = [[0; 3]; 256];
     for (number, color) in table.iter_mut().enumerate() {
@@ -208,7 +210,7 @@ fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T
     let stored = 4 + alpha;
     let size = 3 + alpha;
     for number in 0..samples.len() / stored {
-        // `to` never overtakes `from`, so that pixels are converted in place.
+        // Pixels shrink, so `to` never passes `from`, and conversion in place is safe.
         let from = number * stored;
         let to = number * size;
         let black = samples[from + 3];
@@ -225,7 +227,7 @@ fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T
 
 /// A sample as a fraction of white.
 trait PsdLight {
-    /// The product of two fractions, rounded to the nearest.
+    /// Returns the product of two fractions, rounded to the nearest.
     fn times(self, other: Self) -> Self;
 }
 

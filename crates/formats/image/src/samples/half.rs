@@ -1,29 +1,29 @@
-//! Floats of 16 bits (IEEE 754 binary16): their values, and the nearest one to a number.
+//! Conversion of half floats (IEEE 754 binary16).
 
-/// The value of 16 bits: exact, and the bits of NaN are kept.
+/// Converts a half to a float: exact, including the bits of NaN.
 #[inline]
 pub(crate) fn of_half(bits: u16) -> f32 {
-    /// Moves the exponent from a bias of 15 to one of 127.
+    /// Changes the exponent bias from 15 to 127.
     const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
-    /// The largest exponent after that.
+    /// The smallest value of an infinite or NaN half after rebiasing.
     const INFINITE: f32 = f32::from_bits((127 + 16) << 23);
-    // The product is exact, also of halves below the normal ones: f32s have room for all of them.
+    // The product is exact, even for subnormal halves, which are normal floats.
     let magnitude = f32::from_bits(u32::from(bits & 0x7FFF) << 13) * REBIAS;
     let infinite = if magnitude >= INFINITE { 0xFF << 23 } else { 0 };
     f32::from_bits(magnitude.to_bits() | infinite | u32::from(bits & 0x8000) << 16)
 }
 
-/// The nearest half, up to 65,504 in magnitude; 0 for NaN.
+/// Rounds to the nearest half, at most 65,504 in magnitude; 0 for NaN.
 pub(crate) fn to_half(value: f32) -> u16 {
     let sign = if value < 0.0 { 0x8000 } else { 0 };
     let size = if value.is_nan() { 0.0 } else { value.abs().min(65504.0) };
     let bits = size.to_bits();
     if size < 6.103_515_6e-5 {
-        // So small that halves have fewer digits: steps of 2^-24.
+        // Subnormal halves are multiples of 2^-24.
         return sign | (f64::from(size) * f64::from(1 << 24)).round_ties_even() as u16;
     }
-    // The exponent goes from a bias of 127 to one of 15. Half of the last place, less one, rounds to nearest; the last
-    // bit that stays is added, so that ties go to even. A carry into the exponent is correct.
+    // Changes the exponent bias from 127 to 15. Adding just under half of the last place rounds to nearest; adding the
+    // last kept bit rounds ties to even. A carry into the exponent is correct.
     let rounded = bits - (112 << 23) + 0xFFF + (bits >> 13 & 1);
     sign | (rounded >> 13) as u16
 }

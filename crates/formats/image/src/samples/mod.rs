@@ -1,7 +1,7 @@
-//! Samples of images in other types and color spaces, and with other channels.
+//! Converts the samples of images to other types, color spaces and channels.
 //!
-//! All conversions go through floats, a piece of an image at a time: `load` reads samples unchanged or as linear light,
-//! `SampleStore` converts them back. Mipmaps and blocks use both. The curves are in `srgb`.
+//! All conversions go through floats, a batch of pixels at a time: `load` reads samples unchanged or as linear light,
+//! `SampleStore` converts them back. Mipmaps and blocks use both. `srgb` contains the transfer functions.
 
 pub(crate) mod half;
 mod srgb;
@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-/// Pixels of a piece: this many stay in the nearest caches.
+/// Pixels per batch: small enough to stay in cache.
 const PIECE_PIXELS: usize = 4096;
 
 /// A converted image, and the losses of the conversion.
@@ -24,25 +24,25 @@ const PIECE_PIXELS: usize = 4096;
 pub struct Adjusted {
     /// The image.
     pub image: Image,
-    /// Samples that were clamped or rounded.
+    /// Numbers of clamped and rounded samples.
     pub cut: Cut,
 }
 
-/// Samples that integers could not hold.
+/// Numbers of samples that integers cannot represent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Above 1: they became 1.
+    /// Above 1, clamped to 1.
     pub above: u64,
-    /// Below 0: they became 0.
+    /// Below 0, clamped to 0.
     pub below: u64,
-    /// NaN: they became 0.
+    /// NaN, replaced with 0.
     pub not_numbers: u64,
-    /// Others that were rounded. The noise of floats does not count.
+    /// Other samples that were rounded, except by floating-point noise.
     pub rounded: u64,
 }
 
 impl Cut {
-    /// Counts the samples that integers cannot hold.
+    /// Counts the samples that integers cannot represent.
     pub fn from_samples(samples: &[f32]) -> Cut {
         let count = |is_out: fn(&f32) -> bool| samples.iter().filter(|sample| is_out(sample)).count() as u64;
         Cut {
@@ -62,12 +62,12 @@ impl Cut {
     }
 }
 
-/// The same image with samples of another type, in another color space.
+/// Converts an image to another sample type and color space.
 ///
-/// sRGB follows IEC 61966-2-1, and the result is the nearest sample. Alpha is always linear. Premultiplied colors are
-/// divided by alpha first and multiplied afterwards, so that they stay premultiplied; if alpha is 0 they are converted
-/// unchanged. Integers cannot hold values below 0, above 1, NaN, or between two of them: [`Cut`] counts those. Negative
-/// floats are converted like their opposites.
+/// sRGB follows IEC 61966-2-1, and samples are rounded to the nearest. Alpha is always linear. Premultiplied colors are
+/// unpremultiplied for the conversion and premultiplied again; if alpha is 0, they are converted unchanged. Integers
+/// cannot represent values below 0, above 1, NaN, or between two steps: [`Cut`] counts those. Negative floats are
+/// converted symmetrically to positive ones.
 ///
 /// ```
 /// use polyhaul_image::samples::convert_samples;
@@ -88,24 +88,25 @@ impl Cut {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if the number of samples does not match the size; cancellation; lack of memory.
+/// [`ErrorKind::Usage`] if the number of samples does not match the size; [`ErrorKind::Cancelled`];
+/// [`ErrorKind::Memory`].
 pub fn convert_samples(image: &Image, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted> {
     rebuilt(image, SampleShape { kind: to, space, channels: image.channels }, run)
 }
 
-/// The same image with other channels, in samples of the same type.
+/// Converts an image to other channels, with the same sample type.
 ///
-/// A brightness becomes equal red, green and blue; colors become their luminance (0.2126 of red, 0.7152 of green,
-/// 0.0722 of blue, as in ITU-R BT.709). New alpha is opaque. Dropping alpha leaves colors unchanged.
+/// Gray is copied to red, green and blue; colors become their luminance (0.2126 of red, 0.7152 of green, 0.0722 of
+/// blue, as in ITU-R BT.709). New alpha is opaque. Dropping alpha leaves colors unchanged.
 ///
 /// # Errors
-/// Those of [`convert_samples`].
+/// See [`convert_samples`].
 pub fn with_channels(image: &Image, channels: Channels, run: &RunOptions) -> Result<Image> {
     let kind = SampleType::from_samples(&image.samples);
     Ok(rebuilt(image, SampleShape { kind, space: image.color_space, channels }, run)?.image)
 }
 
-/// Fails unless colors and channels have as many samples as the size requires.
+/// Fails unless colors and extra channels have as many samples as the size requires.
 pub fn check_image(image: &Image) -> Result<()> {
     let Image { width, height, channels, samples, .. } = image;
     let fault = |message: String| Err(Error::new(ErrorKind::Usage, message));
@@ -130,7 +131,7 @@ pub fn check_image(image: &Image) -> Result<()> {
     Ok(())
 }
 
-/// The target type and channels.
+/// The target sample type, color space and channels.
 #[derive(Clone, Copy)]
 struct SampleShape {
     kind: SampleType,
@@ -157,10 +158,10 @@ fn rebuilt(image: &Image, to: SampleShape, run: &RunOptions) -> Result<Adjusted>
         color_space: to.space,
         premultiplied,
         extra: copied(&image.extra)?,
-        // Names and types refer to samples that still exist.
+        // Valid only while the samples that they describe are unchanged.
         stored: if is_kept { image.stored.clone() } else { Vec::new() },
         attributes: image.attributes.clone(),
-        // It describes samples of the file, and its number of colors.
+        // Valid only for the original color space and number of colors.
         profile: if to.space == image.color_space && to.channels.colors() == image.channels.colors() {
             image.profile.clone()
         } else {
@@ -170,7 +171,7 @@ fn rebuilt(image: &Image, to: SampleShape, run: &RunOptions) -> Result<Adjusted>
     Ok(Adjusted { image, cut })
 }
 
-/// A copy of the channels.
+/// Copies extra channels.
 fn copied(channels: &[ImageChannel]) -> Result<Vec<ImageChannel>> {
     let copy = |channel: &ImageChannel| {
         let samples = channel.samples.try_clone().map_err(|_| Error::memory("a channel"))?;
@@ -179,7 +180,7 @@ fn copied(channels: &[ImageChannel]) -> Result<Vec<ImageChannel>> {
     channels.iter().map(copy).collect()
 }
 
-/// All samples, converted in parallel.
+/// Converts all samples in parallel.
 fn converted<T: SampleStore + Zero + Send>(
     image: &Image,
     to: SampleShape,
@@ -195,7 +196,7 @@ fn converted<T: SampleStore + Zero + Send>(
     try_for_each_item(threads, &run.cancel, pieces, SampleScratch::default, |scratch, (number, piece)| {
         let first = number * PIECE_PIXELS;
         let piece_cut = scratch.piece(image, to, first..first + piece.len() / to.channels.count(), piece)?;
-        // Most pieces lose nothing: they do not take the lock.
+        // Most batches lose nothing and skip the lock.
         if piece_cut != Cut::default() {
             cut.lock().unwrap_or_else(PoisonError::into_inner).add(piece_cut);
         }
@@ -204,7 +205,7 @@ fn converted<T: SampleStore + Zero + Send>(
     Ok((wrap(samples.into()), cut.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// Floats of a piece, before and after its channels change.
+/// Floats of a batch, before and after changing channels.
 #[derive(Default)]
 struct SampleScratch {
     loaded: Vec<f32>,
@@ -212,7 +213,7 @@ struct SampleScratch {
 }
 
 impl SampleScratch {
-    /// Makes a piece: these pixels.
+    /// Converts a range of pixels.
     fn piece<T: SampleStore>(
         &mut self,
         image: &Image,
@@ -222,7 +223,7 @@ impl SampleScratch {
     ) -> Result<Cut> {
         let from = image.channels;
         let size = from.count();
-        // Brightness is computed from linear light.
+        // Luminance is computed from linear light.
         let mixes = from.colors() > to.channels.colors();
         let bends = image.color_space != to.space || mixes;
         let decodes = bends && image.color_space == ColorSpace::Srgb;
@@ -253,7 +254,7 @@ impl SampleScratch {
     }
 }
 
-/// Whether samples of the type `to` hold all of these.
+/// Returns whether samples of type `to` represent all of these exactly.
 fn fits(samples: &Samples, to: SampleType) -> bool {
     match (samples, to) {
         (Samples::U8(_), _) | (_, SampleType::F32) => true,
@@ -262,7 +263,7 @@ fn fits(samples: &Samples, to: SampleType) -> bool {
     }
 }
 
-/// The first `count` floats of scratch memory.
+/// Returns the first `count` floats of scratch memory.
 pub(super) fn sized(scratch: &mut Vec<f32>, count: usize) -> Result<&mut [f32]> {
     if scratch.len() < count {
         scratch.try_reserve_exact(count - scratch.len()).map_err(|_| Error::memory("a piece of an image"))?;
@@ -271,8 +272,8 @@ pub(super) fn sized(scratch: &mut Vec<f32>, count: usize) -> Result<&mut [f32]> 
     Ok(&mut scratch[..count])
 }
 
-/// Reads samples from the one at `start` on, whole pixels: integers are scaled to 0 to 1, and with `decodes` colors
-/// become linear.
+/// Loads whole pixels as floats, from sample `start` on: integers are scaled to 0 to 1, and with `decodes`, colors are
+/// converted to linear light.
 pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) -> Result<()> {
     let straight = decodes && !image.premultiplied;
     let end = start + out.len();
@@ -302,7 +303,7 @@ pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) 
     Ok(())
 }
 
-/// Maps colors and alpha by different functions.
+/// Maps colors and alpha with different functions.
 #[inline(always)]
 fn each<T: Copy, U>(
     from: &[T],
@@ -326,10 +327,11 @@ fn each<T: Copy, U>(
     }
 }
 
-/// Converts premultiplied colors; alpha is the last of `size` samples.
+/// Applies a transfer function to premultiplied colors; alpha is the last of `size` samples.
 fn bend_premultiplied(values: &mut [f32], size: usize, bend: fn(f64) -> f64) {
     for pixel in values.chunks_exact_mut(size) {
         let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
+        // Colors with an alpha of 0 are converted as stored.
         let by = if *alpha > 0.0 { f64::from(*alpha) } else { 1.0 };
         colors.iter_mut().for_each(|color| *color = (bend(f64::from(*color) / by) * by) as f32);
     }
@@ -340,10 +342,10 @@ pub(super) fn encode_premultiplied(values: &mut [f32], size: usize) {
     bend_premultiplied(values, size, srgb::code);
 }
 
-/// Pixels with other channels; new alpha is 1.
+/// Converts pixels to other channels; new alpha is 1.
 pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32]) {
     let gray = |[r, g, b]: [f32; 3]| {
-        // Equal colors stay exactly the same.
+        // Keeps equal colors exact.
         if r == g && g == b { r } else { 0.2126 * r + 0.7152 * g + 0.0722 * b }
     };
     for (pixel, out) in pixels.chunks_exact(from.count()).zip(out.chunks_exact_mut(to.count())) {
@@ -370,33 +372,34 @@ pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32
     }
 }
 
-/// A type of samples that floats become.
+/// A sample type that floats are converted to.
 pub(super) trait SampleStore: Copy {
-    /// Converts floats to samples, whole pixels, with `encodes` colors from linear to sRGB.
+    /// Converts whole pixels from floats; with `encodes`, colors from linear light to sRGB.
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [Self]) -> Result<()>;
 
-    /// How many floats from 0 to 1 [`SampleStore::store`] did not store exactly.
+    /// Counts the floats from 0 to 1 that [`SampleStore::store`] did not store exactly.
     fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[Self]) -> Result<u64>;
 }
 
-/// The integer nearest to a float from 0 to 1 times `highest`, 255 or 65,535; 0 for NaN, and the ends for others.
+/// Scales a float from 0 to 1 by `highest`, 255 or 65,535, and rounds to the nearest integer. Values out of range are
+/// clamped; NaN becomes 0.
 ///
-/// Products are exact in f64, and adding 2^52 leaves no bits for a fraction, so that the sum is rounded. Ties round to
-/// an even integer. The only tie is 0.5 times `highest`, and there the even integer is the larger one.
+/// Products are exact in f64, and adding 2^52 leaves no fraction bits, so the sum is rounded, with ties to even. The
+/// only tie is 0.5 times `highest`, where the even integer is the larger one.
 #[inline(always)]
 fn nearest(value: f32, highest: f64) -> u64 {
     const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
-    // Comparisons that compile to the instructions for maximum and minimum, which return the second operand for NaN.
+    // Compiles to the maximum and minimum instructions, which return the second operand for NaN.
     let value = if value > 0.0 { value } else { 0.0 };
     let value = if value < 1.0 { value } else { 1.0 };
     (f64::from(value) * highest + NO_FRACTIONS).to_bits()
 }
 
-/// How much floats of the same sample may differ, relative to their size: conversion to linear light and division by
-/// alpha change a few of their last bits. Two samples of 16 bits are 16 times as far apart.
+/// Relative tolerance for floats of the same sample: conversion to linear light and division by alpha change a few of
+/// their last bits. Adjacent 16-bit samples are 16 times as far apart.
 const NOISE: f32 = 1.0 / (1 << 20) as f32;
 
-/// How many floats from 0 to 1 differ from the stored samples, which `color` and `alpha` convert back.
+/// Counts the floats from 0 to 1 that differ from the stored samples, which `color` and `alpha` convert back.
 #[inline(always)]
 fn count_rounded<T: Copy>(
     values: &[f32],
@@ -442,8 +445,9 @@ impl SampleStore for u8 {
     }
 }
 
-/// Stores light as sRGB, and alpha unchanged.
+/// Stores linear light as sRGB, and alpha unchanged.
 fn store_codes<const SIZE: usize, const COLORS: usize>(values: &[f32], out: &mut [u8]) {
+    // Batched, so that the table positions are computed with vector instructions: see `SrgbBytes::place`.
     const TOGETHER: usize = 32;
     let tables = &*BYTES;
     let values = values.as_chunks::<SIZE>().0;
@@ -605,7 +609,7 @@ mod tests {
             assert_eq!(with_channels(&less, Channels::Rgba, &run).unwrap(), colors);
         }
         let green = image(Channels::Rgb, Samples::U8([0, 255, 0].into()), ColorSpace::Srgb);
-        // 0.7152 of the light.
+        // Green has 0.7152 of the light.
         assert_eq!(with_channels(&green, Channels::Gray, &run).unwrap().samples, Samples::U8([220].into()));
         let green = Image { color_space: ColorSpace::Linear, ..green };
         assert_eq!(with_channels(&green, Channels::Gray, &run).unwrap().samples, Samples::U8([182].into()));

@@ -1,45 +1,45 @@
-//! The transfer functions of sRGB, exactly: IEC 61966-2-1.
+//! Exact conversion between linear light and sRGB codes (IEC 61966-2-1).
 //!
-//! Codes of 8 and 16 bits become light through tables, and light becomes the nearest code: a code's light yields the
-//! same code. The tables are computed on first use.
+//! 8-bit and 16-bit codes are converted to light with tables, and light to the nearest code; codes survive a round
+//! trip. The tables are computed on first use.
 
 use polyhaul_model::error::{Error, Result};
 pub(super) use polyhaul_model::srgb::{code, light};
 use std::sync::{LazyLock, OnceLock};
 
-/// The smallest float that is light of the code `code` of 0 to `max_code`, or of a higher one.
+/// Returns the smallest float that is converted to `code`, in the range 0 to `max_code`, or to a higher code.
 fn min_light(code: usize, max_code: usize) -> f32 {
     let border = light((code as f64 - 0.5) / max_code as f64);
     let nearest = border as f32;
     if f64::from(nearest) < border { nearest.next_up() } else { nearest }
 }
 
-/// Light below this is black in 8 bits.
+/// Light below this is 0 in 8 bits.
 const DARKEST8: f32 = 1.0 / (1 << 13) as f32;
-/// Light below this is black in 16 bits.
+/// Light below this is 0 in 16 bits.
 const DARKEST16: f32 = 1.0 / (1 << 21) as f32;
-/// The last float below 1.
+/// The largest float below 1.
 const BRIGHTEST: f32 = 1.0 - f32::EPSILON / 2.0;
-/// A part of a table covers 2^16 consecutive floats. The bits of positive floats sort like their values, so that a part
-/// has an index by its upper bits, and 128 parts double the light of the first. 8 bits have 13 times 128 parts, 16 bits
-/// 21 times; powers of two bound an index without a division.
+/// An entry of a table covers 2^16 consecutive floats. The bits of positive floats sort like their values, so the upper
+/// bits are the index of the entry, and 128 entries cover a factor of two. 8 bits need 13 times 128 entries, 16 bits 21
+/// times; powers of two bound the index without a division.
 const PART_BITS: u32 = 16;
 const PARTS8: usize = 1 << 11;
 const PARTS16: usize = 1 << 12;
 
-/// The tables for 8 bits.
+/// Tables for 8-bit codes.
 pub(crate) struct SrgbBytes {
     /// The light of each code.
     pub(crate) light: [f32; 256],
-    /// Each code as a part of the highest.
+    /// Each code divided by 255.
     pub(crate) plain: [f32; 256],
-    /// For each part the code of its first float, in the upper half. The lower half is added to the position of a float
-    /// in the part: the sum carries into the upper half from the next code's border on. No part has more than one
+    /// Per entry: the code of its first float in the upper half. The lower half is added to the offset of a float in
+    /// the entry: the sum carries into the upper half from the border of the next code on. No entry has more than one
     /// border.
     parts: [u32; PARTS8],
 }
 
-/// The tables of 8 bits.
+/// The tables, computed on first use.
 pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
     let light = std::array::from_fn(|number| light(number as f64 / 255.0) as f32);
     let plain = std::array::from_fn(|number| number as f32 / 255.0);
@@ -57,24 +57,23 @@ pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
 });
 
 impl SrgbBytes {
-    /// The code nearest to light; 0 for NaN.
+    /// Returns the code nearest to `light`; 0 for NaN.
     #[inline(always)]
     pub(crate) fn code(&self, light: f32) -> u8 {
         self.code_at(SrgbBytes::place(light))
     }
 
-    /// The position of light among the floats from the darkest on. Loops that compute the positions of several pixels
-    /// first, in vectors, and then their codes, take half as long.
+    /// Returns the position of `light` among the floats from [`DARKEST8`] on. Loops that first compute the positions of
+    /// several pixels with vectors, then their codes, take half the time.
     #[inline(always)]
     pub(crate) fn place(light: f32) -> u32 {
-        // Comparisons that compile to the instructions for maximum and minimum. They are false for NaN, which becomes
-        // black.
+        // Compiles to the maximum and minimum instructions. NaN compares as false and becomes black.
         let light = if light > DARKEST8 { light } else { DARKEST8 };
         let light = if light < BRIGHTEST { light } else { BRIGHTEST };
         light.to_bits() - DARKEST8.to_bits()
     }
 
-    /// The code of the light at a position.
+    /// Returns the code of the light at a position.
     #[inline(always)]
     pub(crate) fn code_at(&self, place: u32) -> u8 {
         let part = self.parts[(place >> PART_BITS) as usize % PARTS8];
@@ -82,19 +81,19 @@ impl SrgbBytes {
     }
 }
 
-/// The tables for 16 bits.
+/// Tables for 16-bit codes.
 pub(crate) struct SrgbWords {
     /// The light of each code.
     pub(crate) light: Vec<f32>,
-    /// The smallest light of each code, and a final infinity.
+    /// The smallest light of each code, then infinity.
     borders: Vec<f32>,
-    /// The approximate code at the start of a part, and its increase with each float.
+    /// Per entry: the approximate code at its start, and the increase per float.
     parts: Vec<[f32; 2]>,
 }
 
 static WORDS: OnceLock<SrgbWords> = OnceLock::new();
 
-/// The tables for 16 bits; lack of memory is an error.
+/// Returns the tables for 16-bit codes, or an error if out of memory.
 pub(crate) fn words() -> Result<&'static SrgbWords> {
     match WORDS.get() {
         Some(words) => Ok(words),
@@ -128,14 +127,14 @@ impl SrgbWords {
         })
     }
 
-    /// The code nearest to light; 0 for NaN.
+    /// Returns the code nearest to `light`; 0 for NaN.
     #[inline]
     pub(crate) fn code(&self, light: f32) -> u16 {
         let light = if light > DARKEST16 { light } else { DARKEST16 };
         let light = if light < BRIGHTEST { light } else { BRIGHTEST };
         let place = light.to_bits() - DARKEST16.to_bits();
         let [start, rise] = self.parts[(place >> PART_BITS) as usize % PARTS16];
-        // A line between the ends of a part misses by less than one.
+        // Linear interpolation within an entry is off by less than one code.
         let mut code = ((start + rise * (place & 0xFFFF) as f32) as usize).min(65535);
         if light < self.borders[code] {
             code = code.saturating_sub(1);

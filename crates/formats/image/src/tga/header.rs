@@ -1,15 +1,15 @@
-//! The header of a TGA file, its identification, and the color map.
+//! Parses the header of a TGA file, its identification field, and the color map.
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | bytes of the identification, which follows the header |
+//! | 0 | 1 | size of the identification field, which follows the header |
 //! | 1 | 1 | whether there is a color map |
-//! | 2 | 1 | kind: mapped (1), color (2), gray (3); 8 more in packets of runs |
-//! | 3, 5, 7 | 2, 2, 1 | color map: number of the first color, colors, bits of a color |
-//! | 8, 10 | 2 each | place on a screen: not read |
+//! | 2 | 1 | image type: color-mapped (1), color (2), gray (3); plus 8 for run-length encoding |
+//! | 3, 5, 7 | 2, 2, 1 | color map: index of the first color, number of colors, bits per color |
+//! | 8, 10 | 2 each | screen position: ignored |
 //! | 12, 14 | 2 each | width, height |
-//! | 16 | 1 | bits of a pixel |
-//! | 17 | 1 | attribute bits (0 to 3), rows from the right (4), from the top (5) |
+//! | 16 | 1 | bits per pixel |
+//! | 17 | 1 | attribute bits (0 to 3), right to left (4), top to bottom (5) |
 //!
 //! Numbers are little-endian.
 
@@ -24,33 +24,33 @@ use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// A file's declarations about its pixels.
+/// The parsed header.
 #[derive(Debug)]
 pub(super) struct TgaHeader {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) pixels: TgaPixels,
     pub(super) has_packets: bool,
-    /// Whether the first row is the top one.
+    /// Whether the top row is first.
     pub(super) from_top: bool,
-    /// Whether the first pixel of a row is its last one.
+    /// Whether rows are stored from right to left.
     pub(super) from_right: bool,
-    /// How many bits of a pixel the header declares as attributes, that is, alpha.
+    /// Number of attribute (alpha) bits per pixel that the header declares.
     pub(super) attribute_bits: u8,
-    /// Whether colors have 16 bits, one of which is an attribute.
+    /// Whether colors have 16 bits, including an attribute bit.
     pub(super) has_attribute_bit: bool,
-    /// The offset of the pixels.
+    /// Offset of the pixels.
     pub(super) body: u64,
 }
 
-/// How pixels are stored.
+/// Storage of pixels.
 #[derive(Debug)]
 pub(super) enum TgaPixels {
     Plain(PixelsStored),
     Mapped(ColorMap),
 }
 
-/// The bits that are set in the alpha of any pixel, and the bits that are set in the alpha of all pixels.
+/// Bits set in the alpha of any pixel, and bits set in the alpha of all pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AlphaSeen {
     pub(super) any_bits: u8,
@@ -63,7 +63,7 @@ impl AlphaSeen {
         self.common_bits &= common_bits;
     }
 
-    /// Adds the highest bits of colors with 16 bits.
+    /// Adds the highest bits of 16-bit colors.
     fn add_highest_bits(&mut self, colors: &[u8]) {
         for [_, high] in colors.as_chunks::<2>().0 {
             let alpha = (high >> 7).wrapping_neg();
@@ -72,29 +72,29 @@ impl AlphaSeen {
     }
 }
 
-/// The alpha of no pixels.
+/// Starts without pixels.
 impl Default for AlphaSeen {
     fn default() -> Self {
         AlphaSeen { any_bits: 0, common_bits: u8::MAX }
     }
 }
 
-/// A color map, as pixels of bytes.
+/// A color map, converted to 8-bit samples.
 #[derive(Debug)]
 pub(super) struct ColorMap {
-    /// The index of the first color.
+    /// Index of the first color.
     pub(super) first: usize,
-    /// The samples of all colors.
+    /// Samples of all colors.
     pub(super) colors: Vec<u8>,
     pub(super) channels: Channels,
-    /// Bytes of an index.
+    /// Bytes per index.
     pub(super) index_bytes: usize,
-    /// The highest bits of colors with 16 bits.
+    /// The highest bits of 16-bit colors.
     pub(super) attributes: AlphaSeen,
 }
 
 impl TgaPixels {
-    /// Bytes of a stored pixel.
+    /// Returns the bytes per stored pixel.
     pub(super) fn bytes(&self) -> usize {
         match self {
             TgaPixels::Plain(stored) => stored.bytes(),
@@ -109,10 +109,10 @@ impl TgaPixels {
         }
     }
 
-    /// Converts stored pixels to pixels of bytes: as many as both slices hold.
+    /// Converts as many stored pixels to 8-bit samples as both slices hold.
     ///
     /// # Errors
-    /// The position of a pixel whose index is not in the color map.
+    /// The position of a pixel with an index outside the color map.
     pub(super) fn expand(
         &self,
         level: Level,
@@ -128,7 +128,7 @@ impl TgaPixels {
         }
     }
 
-    /// Records the alpha of stored pixels; for colors with 16 bits it is the highest bit.
+    /// Records the alpha of stored pixels; for 16-bit colors, the highest bit.
     pub(super) fn note_alpha(&self, from: &[u8], seen: &mut AlphaSeen) {
         match self {
             TgaPixels::Plain(PixelsStored::Bgra8) => {
@@ -153,7 +153,7 @@ impl TgaPixels {
         }
     }
 
-    /// The position of the first stored pixel whose index is not in the color map.
+    /// Returns the position of the first stored pixel with an index outside the color map.
     pub(super) fn unmapped(&self, from: &[u8]) -> Option<usize> {
         match self {
             TgaPixels::Plain(_) => None,
@@ -163,7 +163,7 @@ impl TgaPixels {
 }
 
 impl ColorMap {
-    /// The samples of a color by its stored index.
+    /// Returns the samples of the color at a stored index.
     fn color(&self, index: &[u8]) -> Option<&[u8]> {
         let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
         let index = index.checked_sub(self.first)?;
@@ -182,7 +182,7 @@ impl ColorMap {
     }
 }
 
-/// The 18 bytes, and the file for error messages.
+/// The header bytes, and the file for error messages.
 struct TgaRaw<'a> {
     bytes: [u8; HEADER_BYTES],
     file: &'a Arc<str>,
@@ -197,7 +197,7 @@ impl TgaRaw<'_> {
         fault(self.file, at as u64, message)
     }
 
-    /// The storage of pixels with `bits` bits, which are declared at `at`.
+    /// Returns the storage of pixels whose bit depth is at header offset `at`.
     fn stored(&self, at: usize, is_gray: bool) -> Result<PixelsStored> {
         let has_bit = self.bytes[17] & 15 == 1;
         Ok(match (is_gray, self.bytes[at]) {
@@ -215,7 +215,7 @@ impl TgaRaw<'_> {
         })
     }
 
-    /// Whether pixels are mapped, gray, or in packets.
+    /// Returns whether pixels are color-mapped, gray, and run-length encoded.
     fn kind(&self) -> Result<[bool; 3]> {
         let kind = self.bytes[2];
         match kind & !8 {
@@ -230,7 +230,7 @@ impl TgaRaw<'_> {
     }
 }
 
-/// Whether a file may be a TGA file: the format has no signature, but few other files have such a header.
+/// Returns whether a file may be TGA: the format has no signature, but few other files have a valid TGA header.
 pub fn looks_like_tga(head: &[u8]) -> bool {
     let Some(&bytes) = head.first_chunk() else { return false };
     let raw = TgaRaw { bytes, file: &"".into() };
@@ -240,6 +240,7 @@ pub fn looks_like_tga(head: &[u8]) -> bool {
     } else {
         bytes[1] <= 1 && raw.stored(16, is_gray).is_ok()
     };
+    // Version 2 requires the upper two bits of the descriptor to be 0.
     is_sound && raw.short(12) > 0 && raw.short(14) > 0 && bytes[17] & 0xC0 == 0
 }
 
@@ -285,14 +286,14 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHe
     })
 }
 
-/// The bytes between the header and the pixels.
+/// Reads the bytes between the header and the pixels.
 struct TgaBefore<'a> {
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
 }
 
 impl TgaBefore<'_> {
-    /// The identification and the color map, of at most 255 and 65,535 times 32 bytes.
+    /// Reads the identification field and the color map: at most 255 bytes, and 65,535 colors of up to 32 bytes.
     fn read(&self, map_start: usize, map_bytes: usize) -> Result<Vec<u8>> {
         let size = map_start - HEADER_BYTES + map_bytes;
         let mut before = Vec::new();
@@ -320,8 +321,8 @@ fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<ColorMap> {
     let mut colors: Vec<u8> = Vec::new();
     colors.try_reserve_exact(size).map_err(|_| Error::memory("a color map"))?;
     stored.expand(Level::best(), bytes, &mut colors.spare_capacity_mut()[..size]);
-    // SAFETY: `size` is `channels` bytes for each whole pixel of `bytes`, and `expand` writes all of these; the
-    // capacity was reserved.
+    // SAFETY: `size` is `channels` bytes per whole pixel of `bytes`, and `expand` writes all of these; the capacity was
+    // reserved.
     unsafe { colors.set_len(size) };
     let mut attributes = AlphaSeen::default();
     attributes.add_highest_bits(bytes);

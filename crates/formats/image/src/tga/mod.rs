@@ -1,23 +1,23 @@
 //! TGA: a format of paint programs and games since 1984.
 //!
-//! How polyhaul interprets TGA files where programs differ:
+//! Choices where programs interpret TGA files differently:
 //!
-//! - A pixel of 32 bits has alpha, as in most readers, since many programs write 0 attribute bits and alpha all the
-//!   same. Gray of 16 bits is gray and alpha. A pixel of 16 bits has alpha if the header declares one attribute bit.
-//! - Alpha is used if type 3 or 4 of the extension area declares it (useful, premultiplied), otherwise if there are
-//!   attribute bits; types 0 to 2 declare it meaningless. Undeclared alpha of 0 at every pixel would make the image
-//!   invisible: the image is read as opaque (`unused-alpha`), and so is one of 16 bits whose attribute bit is 0 at
-//!   every pixel. Any other undeclared alpha is kept (`undeclared-alpha`), unless all of it is 255.
-//! - A 16th bit of pixels or of a color map that varies although the header declares no attribute bits is dropped
+//! - 32-bit pixels have alpha, as in most readers, since many programs write alpha but declare 0 attribute bits. 16-bit
+//!   gray is gray and alpha. 16-bit color has alpha if the header declares one attribute bit.
+//! - Alpha is used if the extension area declares type 3 or 4 (useful, premultiplied), or without one, if there are
+//!   attribute bits; types 0 to 2 declare it meaningless. If undeclared alpha is 0 in all pixels, the image is read as
+//!   opaque, since it would be invisible (`unused-alpha`); so is a 16-bit image whose attribute bit is 0 in all pixels.
+//!   Any other undeclared alpha is kept (`undeclared-alpha`), unless it is 255 in all pixels.
+//! - If the header declares no attribute bits but the 16th bit of pixels or of the color map varies, it is dropped
 //!   (`left-out-alpha`).
-//! - Five bits become eight by rounding, so that 31 becomes 255.
+//! - 5-bit samples are scaled to 8 bits and rounded, so that 31 becomes 255.
 //! - A run may continue in the next row, but not past the last one.
-//! - An index that the color map does not have is an error.
-//! - The extension of version 2 is searched for in the last `TAIL_BYTES` bytes after the pixels. Only its type of alpha
-//!   is used, to determine whether colors are premultiplied; without it they are taken not to be.
+//! - An index outside the color map is an error.
+//! - The version 2 extension area is searched for in the last `TAIL_BYTES` bytes after the pixels. Only its alpha type
+//!   is used; without it, colors are assumed to be unpremultiplied.
 //!
-//! `header`: everything before the pixels. `reader`: the job that the pipeline runs. `packets`: runs. `writer`: the
-//! opposite direction. Format: Truevision TGA File Format Specification, version 2.0.
+//! `header`: everything before the pixels. `reader`: decoding in parallel. `packets`: run-length encoding. `writer`:
+//! encoding. Source: Truevision TGA File Format Specification, version 2.0.
 
 mod header;
 mod packets;
@@ -28,19 +28,19 @@ pub use header::looks_like_tga;
 pub use reader::read;
 pub use writer::write;
 
-/// Bytes of the header.
+/// Size of the header.
 const HEADER_BYTES: usize = 18;
-/// The farthest distance of the extension from the end.
+/// Maximum distance of the extension area from the end of the file.
 const TAIL_BYTES: usize = 1 << 20;
-/// The last bytes of a file of version 2, including a full stop and a zero.
+/// The last bytes of a version 2 file, including a full stop and a zero.
 const SIGNATURE: &[u8; 18] = b"TRUEVISION-XFILE.\0";
-/// Bytes of the extension area, the last of which is the type of alpha.
+/// Size of the extension area; its last byte is the alpha type.
 const EXTENSION_BYTES: usize = 495;
-/// The offset of the attribute bits in the header.
+/// Offset of the attribute bits in the header.
 const ATTRIBUTES_AT: u64 = 17;
-/// Types of alpha: up to this one, alpha is undefined; alpha of this type should be kept nevertheless.
+/// Alpha types up to this one declare alpha undefined; for this one, it should be retained nevertheless.
 const RETAINED: u8 = 2;
-/// Alpha in use.
+/// Alpha type of useful alpha.
 const USEFUL: u8 = 3;
-/// The type of alpha for premultiplied colors.
+/// Alpha type of premultiplied colors.
 const PREMULTIPLIED: u8 = 4;

@@ -1,17 +1,17 @@
-//! Packets of a TGA file: the lower seven bits of the first byte, plus 1, are a number of pixels. If the highest bit is
-//! set, one pixel follows, which is repeated; otherwise that many pixels follow.
+//! Unpacks the packets of a TGA file: the lower seven bits of the first byte, plus 1, are a number of pixels. If the
+//! highest bit is set, one pixel follows and is repeated; otherwise that many pixels follow.
 //!
-//! This module unpacks the available bytes and continues with the next ones wherever they were cut. It does not read
-//! files, and produces pixels as they are stored, independent of rows and colors.
+//! Unpacks the available bytes and resumes with the next ones, wherever they were split. Does not read files; pixels
+//! are produced as stored, independent of rows and colors.
 
 use crate::runs;
 use crate::runs::{RunCode, RunsProgress, SLACK};
 use polyhaul_text::cpu::Level;
 
-/// Maximum bytes of a stored pixel.
+/// Maximum bytes per stored pixel.
 const MAX_PIXEL_BYTES: usize = 4;
 
-/// The meaning of a packet's first byte.
+/// Decodes the first byte of a packet.
 struct TgaHeads;
 
 impl RunCode for TgaHeads {
@@ -21,23 +21,24 @@ impl RunCode for TgaHeads {
     }
 }
 
-/// The rest of the current packet.
+/// The rest of a partially unpacked packet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
-    /// Pixels that are left in the packet.
+    /// Number of pixels left in the packet.
     left: usize,
-    /// The pixel of a run.
+    /// The pixel of a run; `None` for literal pixels.
     run: Option<[u8; MAX_PIXEL_BYTES]>,
 }
 
 impl Packets {
-    /// Unpacks pixels of `size` bytes until `from` has no whole one left or `to` is full, except for its last [`SLACK`]
-    /// bytes, whose content is then unspecified.
+    /// Unpacks pixels of `size` bytes until `from` is exhausted or `to` is full, except for its last [`SLACK`] bytes,
+    /// whose content is then unspecified.
     pub(super) fn unpack(&mut self, size: usize, from: &[u8], to: &mut [u8]) -> RunsProgress {
         let mut progress = RunsProgress::default();
         let room = to.len().saturating_sub(SLACK);
         loop {
             if self.left == 0 {
+                // The fast path needs space beyond each packet; the last ones are unpacked piece by piece below.
                 whole(size, from, to, &mut progress);
                 if progress.made == room || !self.start(size, from, &mut progress) {
                     return progress;
@@ -49,12 +50,12 @@ impl Packets {
         }
     }
 
-    /// How many pixels are left in the packet.
+    /// Returns the number of pixels left in the packet.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// Starts a packet, if its first byte and the pixel of a run are available.
+    /// Starts a packet; returns `false` unless its first byte and the pixel of a run are available.
     fn start(&mut self, size: usize, from: &[u8], progress: &mut RunsProgress) -> bool {
         let Some((&head, rest)) = from[progress.used..].split_first() else { return false };
         let (count, is_run) = TgaHeads::decode(head);
@@ -71,7 +72,7 @@ impl Packets {
         true
     }
 
-    /// Unpacks the available part of the packet; `false` if the packet is incomplete or exceeds the room.
+    /// Unpacks the available part of the packet; returns `false` if the packet is incomplete or exceeds `to`.
     fn continue_packet(&mut self, size: usize, from: &[u8], to: &mut [u8], progress: &mut RunsProgress) -> bool {
         let from = &from[progress.used..];
         let to = &mut to[progress.made..];
@@ -90,7 +91,7 @@ impl Packets {
     }
 }
 
-/// Unpacks whole packets, as long as there is more room than they need.
+/// Unpacks whole packets, as long as more space than they need is left.
 fn whole(size: usize, from: &[u8], to: &mut [u8], progress: &mut RunsProgress) {
     let level = Level::best();
     match size {
@@ -105,7 +106,7 @@ fn whole(size: usize, from: &[u8], to: &mut [u8], progress: &mut RunsProgress) {
 mod tests {
     use super::*;
 
-    /// Unpacks `from` in parts that are cut at `cut` bytes, into parts of `part` bytes.
+    /// Unpacks `from`, split at `cut` bytes, into parts of `part` bytes.
     fn unpacked(size: usize, from: &[u8], cut: usize, part: usize, total: usize) -> Vec<u8> {
         let mut packets = Packets::default();
         let mut out = Vec::new();
@@ -129,7 +130,7 @@ mod tests {
         out
     }
 
-    /// Packets of all lengths, and their content, byte by byte.
+    /// Packets of all lengths, and their content, unpacked byte by byte.
     fn sample(size: usize) -> (Vec<u8>, Vec<u8>) {
         let mut packed = Vec::new();
         let mut plain = Vec::new();

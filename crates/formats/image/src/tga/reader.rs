@@ -1,7 +1,7 @@
-//! The pixels of a TGA file to an image.
+//! Decodes the pixels of a TGA file to an image.
 //!
-//! Several rows are read at a time: plain rows by their offsets, in parallel; packets sequentially, into plain rows.
-//! Their pixels are converted in parallel. Runs are unpacked in `packets`; `raster` orders the rows.
+//! Reads several rows at a time: uncompressed rows by offset, in parallel; packets sequentially, into uncompressed
+//! rows. Pixels are converted in parallel. `packets` unpacks runs; `raster` orders the rows.
 
 use super::header;
 use super::header::{AlphaSeen, TgaHeader, TgaPixels};
@@ -23,10 +23,10 @@ use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Approximate bytes that are read at a time: this much stays in the nearest caches.
+/// Approximate bytes per read: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Reads a TGA file; also returns how many threads worked.
+/// Reads a TGA file; also returns the number of threads used.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let header = header::read(&bytes, &file, &options.limits)?;
@@ -43,7 +43,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     input.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     let alpha = input.judge_alpha(kind, warnings)?;
     let TgaInput { header: TgaHeader { width, height, from_right, .. }, raster, .. } = input;
-    // SAFETY: `read` returned no error, so every row was in a chunk whose `parse` filled it.
+    // SAFETY: `read` succeeded, so every row was in a chunk whose `parse` filled it.
     let samples = unsafe { raster.finish(from_right.then_some(channels.count())) };
     let (channels, samples) = match alpha {
         TgaAlpha::Kept => (channels, samples),
@@ -54,20 +54,21 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok((Image { width, height, channels, samples, premultiplied, ..Image::default() }, threads))
 }
 
-/// How alpha is treated.
+/// Treatment of alpha.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TgaAlpha {
     Kept,
-    /// It is 0 everywhere, and meaningless.
+    /// 0 in all pixels and meaningless.
     Unused,
 }
 
-/// Pixels without their alpha.
+/// Drops the alpha of pixels.
 fn opaque(channels: Channels, mut samples: Vec<u8>) -> (Channels, Vec<u8>) {
     let size = channels.count();
     let colors = channels.colors();
     let pixels = samples.len() / size;
     for pixel in 1..pixels {
+        // Pixels shrink, so copying forward never overwrites unread samples.
         samples.copy_within(pixel * size..pixel * size + colors, pixel * colors);
     }
     samples.truncate(pixels * colors);
@@ -79,32 +80,32 @@ struct TgaInput<'a> {
     file: Arc<str>,
     header: TgaHeader,
     raster: Raster<u8>,
-    /// The alpha of the pixels so far.
+    /// The alpha of the pixels read so far.
     alpha: Mutex<AlphaSeen>,
     options: &'a ParseOptions,
 }
 
 impl TgaInput<'_> {
-    /// Bytes of a row in the file, without packets.
+    /// Returns the bytes per uncompressed row.
     fn row_bytes(&self) -> usize {
         self.header.width * self.header.pixels.bytes()
     }
 
-    /// The error for a file that ends before its pixels, at `offset`.
+    /// Creates the error for a file that ends before its pixels, at `offset`.
     fn cut(&self, offset: u64) -> Error {
         let TgaHeader { width, height, .. } = self.header;
         fault(&self.file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
     }
 
-    /// The error for a pixel whose index is not in the color map.
+    /// Creates the error for a pixel with an index outside the color map.
     fn unmapped(&self, offset: u64) -> Error {
         fault(&self.file, offset, "this pixel refers to a color outside the color map")
     }
 
-    /// Reads all rows. Returns how many threads worked, and the type of alpha that the extension declares.
+    /// Reads all rows. Returns the number of threads used, and the alpha type in the extension area.
     fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, Option<u8>)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
-        // An invalid index before the end is reported first, whether the size of the file is known or not.
+        // An invalid index before the end is reported first, whether or not the size of the file is known.
         let is_plain = matches!(self.header.pixels, TgaPixels::Plain(_)) && packed.is_none();
         if is_plain
             && let Some(len) = self.bytes.len()
@@ -131,8 +132,7 @@ impl TgaInput<'_> {
         Ok((crew.threads, kind))
     }
 
-    /// Unpacks the next pixels to all of `to` except its last [`SLACK`] bytes. Returns the offset after them in the
-    /// file.
+    /// Unpacks pixels until `to` is full, except for its last [`SLACK`] bytes. Returns the offset after these packets.
     fn unpack(&self, packed: &mut Packed, to: &mut [u8]) -> Result<u64> {
         let Packed { window, packets } = packed;
         let size = self.header.pixels.bytes();
@@ -142,7 +142,7 @@ impl TgaInput<'_> {
             let before = packets.clone();
             let progress = packets.unpack(size, from, &mut to[made..]);
             if let Some(pixel) = self.header.pixels.unmapped(&to[made..made + progress.made]) {
-                // Unpacking again up to that pixel counts the bytes used including it.
+                // Unpacks again up to that pixel, to count the bytes used including it.
                 let used = before.clone().unpack(size, from, &mut to[made..][..(pixel + 1) * size + SLACK]).used;
                 return Err(self.unmapped(window.offset() + used as u64 - size as u64));
             }
@@ -161,7 +161,7 @@ impl TgaInput<'_> {
         }
     }
 
-    /// Decides how the alpha of all pixels is treated, if the extension declares this type.
+    /// Decides how to treat alpha, given the alpha type in the extension area.
     fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<TgaAlpha> {
         let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
         let AlphaSeen { any_bits, common_bits } = seen;
@@ -185,7 +185,7 @@ impl TgaInput<'_> {
             }
             return Ok(TgaAlpha::Kept);
         }
-        // Programs that write 16 bits often declare the bit and leave it 0.
+        // Programs that write 16 bits often declare the attribute bit and leave it 0.
         let is_useful = is_declared && !(has_attribute_bit && kind.is_none());
         if any_bits == 0 && !is_useful {
             note("unused-alpha", "alpha is 0 in every pixel and not declared as useful; read as opaque")?;
@@ -197,14 +197,15 @@ impl TgaInput<'_> {
         Ok(TgaAlpha::Kept)
     }
 
-    /// The type of alpha in the extension after the pixels. The pixels end at `end`, and `read` follows them.
+    /// Returns the alpha type in the extension area. The pixels end at `end`, and the bytes in `read` follow them.
     fn alpha_type(&self, end: u64, read: &[u8]) -> Result<Option<u8>> {
         let has_alpha = self.header.pixels.channels().has_alpha();
-        // A stream is read to its end, since damage of compressed data is found only there.
+        // A stream is read to its end, since damage of compressed data is detected only there.
         if !(has_alpha || self.bytes.in_order()) {
             return Ok(None);
         }
         let (tail, tail_start) = self.bytes.tail(end, read, TAIL_BYTES, &self.options.run.cancel)?;
+        // The footer: offset of the extension area (4), of the developer area (4), signature.
         let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(None) };
         let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(None) };
         let extension = u64::from(u32::from_le_bytes([places[0], places[1], places[2], places[3]]));
@@ -215,17 +216,17 @@ impl TgaInput<'_> {
     }
 }
 
-/// Packets, which are unpacked sequentially.
+/// The state of unpacking packets sequentially.
 struct Packed {
     window: SourceWindow,
     packets: Packets,
 }
 
-/// Rows, some at a time.
+/// Decodes rows in chunks.
 struct TgaJob<'a> {
     input: &'a TgaInput<'a>,
     chunk_rows: usize,
-    /// If there are packets.
+    /// State of the packets, if the image is run-length encoded.
     packed: Option<Mutex<Packed>>,
 }
 
@@ -233,15 +234,15 @@ struct TgaJob<'a> {
 struct TgaSlot {
     /// Stored pixels, followed by padding.
     bytes: Vec<u8>,
-    /// How many bytes of pixels were read.
+    /// Size of the pixels read.
     found: usize,
     rows: Range<usize>,
-    /// Their end in the file.
+    /// Offset of their end in the file.
     end: u64,
 }
 
 impl TgaJob<'_> {
-    /// The offset of a plain row.
+    /// Returns the offset of an uncompressed row.
     fn place(&self, row: usize) -> u64 {
         self.input.header.body + row as u64 * self.input.row_bytes() as u64
     }

@@ -1,6 +1,6 @@
-//! Images to TGA: plain rows, or packets, from the top, with the footer of version 2.
+//! Writes TGA files: rows from top to bottom, uncompressed or run-length encoded, with the version 2 footer.
 //!
-//! Rows are encoded in parallel, several to a page. Packets end with their row.
+//! Rows are encoded in parallel, several per page. Packets do not span rows.
 
 use super::{EXTENSION_BYTES, HEADER_BYTES, PREMULTIPLIED, SIGNATURE};
 use crate::pixels;
@@ -13,9 +13,9 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// Approximate bytes of a page.
+/// Approximate size of a page in bytes.
 const PAGE_BYTES: usize = 256 << 10;
-/// Maximum pixels of a packet.
+/// Maximum number of pixels per packet.
 const PACKET: usize = 128;
 
 /// Writes an image.
@@ -48,7 +48,7 @@ pub fn write(
     writing.end(footer(writing.written(), image.premultiplied)?)
 }
 
-/// The header.
+/// Builds the header.
 fn header([width, height]: [u16; 2], channels: Channels, has_packets: bool) -> Result<Vec<u8>> {
     let is_gray = matches!(channels, Channels::Gray | Channels::GrayAlpha);
     let kind = if is_gray { 3 } else { 2 } | if has_packets { 8 } else { 0 };
@@ -58,15 +58,17 @@ fn header([width, height]: [u16; 2], channels: Channels, has_packets: bool) -> R
     header.extend_from_slice(&[0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     header.extend_from_slice(&width.to_le_bytes());
     header.extend_from_slice(&height.to_le_bytes());
+    // Top to bottom, and the number of alpha bits.
     header.extend_from_slice(&[8 * channels.count() as u8, 0x20 | alpha_bits]);
     Ok(header)
 }
 
-/// The end of the file, after the pixels, which end at `end`: an extension if it is needed, and the footer.
+/// Builds the end of the file: an extension area if colors are premultiplied, and the footer. The pixels end at `end`.
 fn footer(end: u64, premultiplied: bool) -> Result<Vec<u8>> {
     let mut footer = Vec::new();
     footer.try_reserve_exact(EXTENSION_BYTES + 8 + SIGNATURE.len())?;
     let mut place = 0;
+    // Offsets have 32 bits, so a larger file has no extension area.
     if premultiplied && let Ok(end) = u32::try_from(end) {
         footer.extend_from_slice(&(EXTENSION_BYTES as u16).to_le_bytes());
         footer.resize(EXTENSION_BYTES - 1, 0);
@@ -82,7 +84,7 @@ fn footer(end: u64, premultiplied: bool) -> Result<Vec<u8>> {
 struct TgaPages<'a> {
     samples: &'a [u8],
     channels: Channels,
-    /// Bytes of a row without packets.
+    /// Bytes per uncompressed row.
     row_bytes: usize,
     page_rows: usize,
     has_packets: bool,
@@ -91,7 +93,7 @@ struct TgaPages<'a> {
 #[derive(Default)]
 struct TgaPageSlot {
     samples: Range<usize>,
-    /// Pixels as they are stored.
+    /// Pixels in stored order.
     plain: Vec<u8>,
     packets: Vec<u8>,
 }
@@ -121,7 +123,7 @@ impl Pages for TgaPages<'_> {
         pixels::store(self.channels, samples, &mut slot.plain);
         slot.packets.clear();
         if self.has_packets {
-            // At worst, a head for each 128 pixels, and one for the rest of a row.
+            // At worst, one head per 128 pixels, and one for the rest of each row.
             let max_bytes = slot.plain.len() + slot.plain.len() / PACKET + self.page_rows;
             slot.packets.try_reserve_exact(max_bytes).map_err(|_| Error::memory("a page"))?;
             for row in slot.plain.chunks_exact(self.row_bytes) {
@@ -141,9 +143,9 @@ impl Pages for TgaPages<'_> {
     }
 }
 
-/// Packs a row: runs where pixels repeat, if that is shorter.
+/// Encodes a row as runs and literals.
 fn pack<const SIZE: usize>(mut row: &[[u8; SIZE]], out: &mut Vec<u8>) {
-    // Between literals a run of two bytes costs as much as it saves.
+    // A run of two 1-byte pixels saves nothing, and splitting literals costs a head.
     let worth = if SIZE == 1 { 3 } else { 2 };
     while let Some(first) = row.first() {
         let run = row.iter().take(PACKET).take_while(|pixel| *pixel == first).count();

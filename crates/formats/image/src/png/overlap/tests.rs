@@ -1,4 +1,4 @@
-//! Images equal the ones of the reader in order, for all kinds of compressed data and all positions of span ends.
+//! Compares images with those of the sequential reader, for all kinds of compressed data and all span boundaries.
 
 use super::*;
 use flate2::{Compress, Compression, Crc, FlushCompress};
@@ -45,7 +45,7 @@ impl TestNoise {
 const WIDTH: usize = 211;
 const HEIGHT: usize = 400;
 
-/// Rows of RGB with all filters: differences as in photographs, flat parts, noise, and copies from 30 kB before.
+/// RGB rows with all filters: differences as in photographs, flat parts, noise, and copies from 30 kB before.
 fn filtered() -> Vec<u8> {
     let mut noise = TestNoise(5);
     let mut rows = Vec::<u8>::new();
@@ -73,7 +73,7 @@ fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes()[..], kind, data, &sum.sum().to_be_bytes()].concat()
 }
 
-/// zlib data of which a block ends after each `block` plain bytes, most of them followed by an empty stored block.
+/// Builds zlib data with a block per `block` plain bytes, most of them followed by an empty stored block.
 fn packed(plain: &[u8], level: u32, block: usize) -> Vec<u8> {
     let mut packed = Vec::with_capacity(2 * plain.len() + 1000);
     let mut compress = Compress::new(Compression::new(level), true);
@@ -85,7 +85,7 @@ fn packed(plain: &[u8], level: u32, block: usize) -> Vec<u8> {
     packed
 }
 
-/// A file of RGB with this compressed data, in chunks of `idat` bytes.
+/// Builds an RGB file with this compressed data, in chunks of `idat` bytes.
 fn file(packed: &[u8], idat: usize) -> Vec<u8> {
     let size = [WIDTH, HEIGHT].map(|side| (side as u32).to_be_bytes()).concat();
     let chunks: Vec<u8> = packed.chunks(idat).flat_map(|data| chunk(b"IDAT", data)).collect();
@@ -105,12 +105,12 @@ fn with_input<T>(file: &[u8], threads: usize, read: impl FnOnce(&PngInput<'_>, B
     read(&input, Decoding::new(&bytes, &options.run).reader())
 }
 
-/// The image by these threads, whatever its size.
+/// Decodes an image with these threads, whatever its size.
 fn overlapped(file: &[u8], threads: usize, sizes: PngSizes) -> Result<Image> {
     with_input(file, threads, |input, reader| decode(input, reader, &Mutex::default(), sizes))
 }
 
-/// The image by the library alone, if the file is sound.
+/// Decodes an image with the library alone; `None` if the file is invalid.
 fn by_library(file: &[u8]) -> Option<Image> {
     with_input(file, 1, |input, reader| input.decode(reader, &Mutex::default()).ok())
 }
@@ -154,7 +154,7 @@ fn all_kinds_of_blocks_are_the_same() {
     }
 }
 
-/// One thread works ahead as long as it can before each span. More than half of them are stored or tiny.
+/// A single thread decodes as much ahead as possible before each span. More than half of the blocks are stored or tiny.
 #[test]
 fn spans_are_decoded_ahead_if_blocks_are_found() {
     let plain = filtered();
@@ -196,7 +196,7 @@ fn a_large_image_is_the_same_for_any_number_of_threads() {
     }
 }
 
-/// Whether an image is accepted that the library refuses or decodes differently.
+/// Returns whether an image is accepted that the library rejects or decodes differently.
 fn is_wrong(file: &[u8], threads: usize, sizes: PngSizes) -> bool {
     overlapped(file, threads, sizes).is_ok_and(|image| by_library(file).is_none_or(|expected| image != expected))
 }
@@ -216,7 +216,7 @@ fn nothing_is_accepted_that_the_library_refuses() {
     }
 }
 
-/// Unlike above, the checksums of chunks match the broken data.
+/// Unlike above, the checksums of chunks match the damaged data.
 #[test]
 fn broken_data_is_never_taken_for_an_image() {
     let packed = packed(&filtered(), 6, 3000);
@@ -236,7 +236,7 @@ fn broken_data_is_never_taken_for_an_image() {
     assert!(overlapped(&longer, 2, SMALL).is_err() && by_library(&longer).is_some());
 }
 
-/// A code whose only symbol is the end of the block: the library refuses it, unlike zlib.
+/// A code whose only symbol is the end of the block: the library rejects it, unlike zlib.
 #[test]
 fn a_block_without_symbols_is_refused_as_by_the_library() {
     let plain = filtered();
@@ -256,7 +256,7 @@ fn a_block_without_symbols_is_refused_as_by_the_library() {
     put(107, 7);
     put(0b11, 2);
     put(0b01, 2);
-    // The end of the block, and an empty stored block, after which data continues with whole bytes.
+    // The end of the block, and an empty stored block, after which data is byte-aligned.
     put(0, 1);
     put(0, 3);
     let mut extra: Vec<u8> =
