@@ -71,7 +71,7 @@ fn unlinked(docs: &str) -> String {
     let mut parts = docs.split("](");
     let first = parts.next().unwrap_or_default().to_owned();
     let text = parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, rest)| rest));
-    text.replace("[`", "`")
+    text.replace("[`", "`").replace("`]", "`")
 }
 
 #[test]
