@@ -14,10 +14,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Version of the objects. It increases if a key is renamed or removed, or its meaning changes; new keys do not count
+/// (`docs/policy.md`).
+const SCHEMA: u32 = 1;
+
 /// The object.
 #[derive(Serialize)]
 struct JsonDocument<'a, T> {
     command: &'a str,
+    schema: u32,
     #[serde(flatten)]
     details: Option<T>,
     #[serde(flatten)]
@@ -174,7 +179,7 @@ pub fn document<T: Serialize>(
     let mut shared = object(&shared);
     let specific = details.as_ref().map(object).unwrap_or_default();
     shared.retain(|key, _| !specific.contains_key(key) && key != "command");
-    line(&JsonDocument { command, details, shared })
+    line(&JsonDocument { command, schema: SCHEMA, details, shared })
 }
 
 /// A value with named fields as a JSON object.
@@ -192,7 +197,8 @@ pub fn usage(message: &str, command: Option<&str>) -> String {
     let hint = |part: &str| part.strip_prefix("tip: ").map(str::to_owned);
     let message = parts.next().unwrap_or_default().lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let diagnostic = Diagnostic { hint: parts.find_map(hint), ..Diagnostic::new(message) };
-    line(&serde_json::json!({ "command": command, "error": JsonFailure::from_kind("usage", &diagnostic) }))
+    let error = JsonFailure::from_kind("usage", &diagnostic);
+    line(&serde_json::json!({ "command": command, "schema": SCHEMA, "error": error }))
 }
 
 /// The compression of an input, `null` if it was not compressed.
@@ -285,7 +291,7 @@ mod tests {
         report.warnings.push("bad-value", Diagnostic { place, subject, names, ..Diagnostic::new("is odd") });
         report.phase("read", || ());
         let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None, None));
-        assert_eq!(value["faces"], 1);
+        assert_eq!((&value["faces"], &value["schema"]), (&json!(1), &json!(SCHEMA)));
         assert_eq!((&value["bytes_in"], &value["seconds"]), (&json!(7), &json!(0.5)));
         assert_eq!(value["phases"][0]["name"], "read");
         assert_eq!(value["warnings"]["counts"], json!({"bad-value": 1}));
@@ -299,7 +305,7 @@ mod tests {
     fn a_key_of_the_subcommand_replaces_the_shared_one() {
         let details = json!({"bytes_in": 8, "warnings": {"total": 3}, "seconds": null});
         let text = document("batch", Some(details), 0.5, &Report::default(), None, None);
-        for key in ["command", "bytes_in", "bytes_out", "warnings", "seconds", "threads"] {
+        for key in ["command", "schema", "bytes_in", "bytes_out", "warnings", "seconds", "threads"] {
             assert_eq!(text.matches(&format!("\"{key}\":")).count(), 1, "{text}");
         }
         let value = parsed(&text);
