@@ -161,7 +161,7 @@ const BAD: [(&str, &str); 42] = [
     ("nesting_30k", "ok"),
     ("no_type", "3:16: this declaration has no"),
     ("nonutf8", "non-utf8-name"),
-    ("nul", "3:1: `Shape?` is not a pbrt directive"),
+    ("zeros", "3:1: `Shape?` is not a pbrt directive"),
     ("object_nested", "4:1: `ObjectBegin` is not allowed"),
     ("object_unclosed", "5:1: `ObjectBegin` at"),
     ("p_not_multiple_of_3", "3:50: type `point3` needs a multiple of 3 numbers, found 8"),
