@@ -1,7 +1,7 @@
 """polyhaul in Blender: import and export of OBJ, PLY and STL.
 
-Registers the operators of ``operators`` in the menus File > Import and File > Export, for files that are dropped into the
-viewport, and for the exporters of collections. Nothing here reads or writes a file.
+Registers the operators of ``operators`` in the menus File > Import and File > Export, as handlers of files dropped into
+the viewport, and as collection exporters. This module does not read or write files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import bpy
 
 from . import operators
 
-#: The formats: what they are called, and the ends of their names.
+#: The label and the file extensions of each format.
 FORMATS = {
     "obj": ("Wavefront OBJ", ".obj;.obj.gz;.obj.zst;.obj.lz4"),
     "ply": ("PLY", ".ply;.ply.gz;.ply.zst;.ply.lz4"),
@@ -21,7 +21,7 @@ FORMATS = {
 
 
 def handler(name: str) -> type:
-    """What Blender asks about files of a format that are dropped, and about exporters of collections."""
+    """Create the file handler of a format, for dropped files and collection exporters."""
     label, extensions = FORMATS[name]
 
     def poll_drop(cls: type, context: Any) -> bool:

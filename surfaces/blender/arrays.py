@@ -1,8 +1,8 @@
-"""Blender's arrays as numpy arrays, whole arrays at a time.
+"""Bulk access to Blender's arrays as numpy arrays.
 
-Nothing here loops over vertices. Large arrays are not copied: their elements are where Blender has them, one after
-another, which their addresses show. Such views are valid until Blender evaluates the scene again; nothing may keep
-them longer than the call that asked for them.
+This module does not loop over vertices. Large arrays are not copied if their elements are contiguous in memory, which
+their addresses show. Such views are valid until Blender evaluates the scene again; callers must not keep them longer
+than the current call.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-#: Number of elements from which arrays are looked at where they are; checking that they are takes a while, too.
+#: The minimum number of elements for views; checking whether the elements are contiguous also takes time.
 LEAST = 4096
 
 
 def read(data: Any, field: str, dtype: Any, width: int = 1, *, is_stored: bool = True) -> np.ndarray:
-    """The ``field`` of all elements of a collection: (n,) or (n, width), read-only. ``is_stored`` says whether it is what
-    Blender keeps, or computed from that, as other color spaces are."""
+    """Return a field of all elements of a collection: (n,) or (n, width), read-only if it is a view.
+
+    ``is_stored`` states whether Blender stores the field or computes it, as for conversions to other color spaces.
+    """
     count = len(data)
     shape = (count,) if width == 1 else (count, width)
     if is_stored and count >= LEAST:
@@ -31,17 +33,17 @@ def read(data: Any, field: str, dtype: Any, width: int = 1, *, is_stored: bool =
 
 
 def attribute(mesh: Any, name: str, field: str, dtype: Any, width: int = 1) -> np.ndarray | None:
-    """An attribute of a mesh, as :func:`read` gives it; ``None`` if the mesh does not have it."""
+    """Return an attribute of a mesh, like :func:`read`; ``None`` if the mesh does not have it."""
     layer = mesh.attributes.get(name)
     return None if layer is None else read(layer.data, field, dtype, width)
 
 
 def face_offsets(mesh: Any) -> np.ndarray:
-    """(f + 1,) int32: where each face begins, and the number of corners."""
+    """Return (f + 1,) int32: the first corner of each face, followed by the number of corners."""
     faces, corners = mesh.polygons, len(mesh.loops)
     if len(faces) > 1:
-        # Blender has no fast way to read these. Each face is an entry of the offset array, which ends with the number of
-        # corners.
+        # Blender does not provide fast access to the offsets. Each face is an entry of the offset array, whose last
+        # entry is the number of corners.
         start = _address(faces, 4)
         if start is not None:
             offsets = _array(start, len(faces) + 1, np.dtype(np.int32))
@@ -54,12 +56,12 @@ def face_offsets(mesh: Any) -> np.ndarray:
 
 
 def write(data: Any, field: str, values: np.ndarray) -> None:
-    """Sets the ``field`` of all elements."""
+    """Set a field of all elements."""
     data.foreach_set(field, np.ascontiguousarray(values).reshape(-1))
 
 
 def _view(data: Any, field: str, dtype: np.dtype, width: int) -> np.ndarray | None:
-    """The elements where they are; ``None`` if they are not next to each other, or something else."""
+    """Return a view of the elements; ``None`` if they are not contiguous or do not have the expected values."""
     start = _address(data, dtype.itemsize * width)
     if start is None:
         return None
@@ -74,7 +76,7 @@ def _view(data: Any, field: str, dtype: np.dtype, width: int) -> np.ndarray | No
 
 
 def _address(data: Any, size: int) -> int | None:
-    """The address of the first of many elements, if each takes ``size`` bytes."""
+    """Return the address of the first of several elements if each has ``size`` bytes; otherwise ``None``."""
     start, last = data[0].as_pointer(), data[-1].as_pointer()
     return start if start and last - start == (len(data) - 1) * size else None
 

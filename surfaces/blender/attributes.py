@@ -1,4 +1,4 @@
-"""The other numbers that vertices have: attributes, and the weights of vertex groups.
+"""Additional data of vertices: attributes, and weights of vertex groups.
 
 Colors, uvs and normals are in ``gathering``.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from . import arrays
 
-#: Types of attributes: the field of an element, its type, and the endings of the names of its numbers.
+#: The attribute types: the field of an element, its dtype, and the suffixes of component names.
 TYPES: dict[str, tuple[str, Any, str]] = {
     "FLOAT": ("value", np.float32, ""),
     "INT": ("value", np.int32, ""),
@@ -28,7 +28,10 @@ TYPES: dict[str, tuple[str, Any, str]] = {
 
 
 def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
-    """What vertices have beside positions and colors, as (n,) float32 by name, in the form of Blender's PLY files."""
+    """Return the data of vertices besides positions and colors, as in Blender's PLY files.
+
+    The columns are (n,) float32, by name.
+    """
     columns: dict[str, np.ndarray] = {}
     if not len(data.vertices):
         return columns
@@ -46,7 +49,7 @@ def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
         values = arrays.read(attribute.data, field, dtype, max(len(parts), 1), is_stored=is_stored)
         values = values.astype(np.float32).reshape(len(data.vertices), -1)
         if attribute.data_type == "QUATERNION":
-            # Blender keeps w first.
+            # Blender stores w first.
             values = np.roll(values, -1, axis=1)
         for number, part in enumerate(parts or [""]):
             add(columns, f"{name}_{part}" if part else name, values[:, number])
@@ -54,7 +57,10 @@ def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
 
 
 def add(columns: dict[str, np.ndarray], name: str, column: np.ndarray) -> None:
-    """Adds a column; with a number in its name if there is one of that name, in which PLY has no spaces."""
+    """Add a column, with a numeric suffix if the name is already taken.
+
+    Names that only differ in spaces and underscores are the same, because PLY names do not contain spaces.
+    """
     taken = {taken_name.replace(" ", "_") for taken_name in columns}
     number = 1
     free = name
@@ -65,14 +71,17 @@ def add(columns: dict[str, np.ndarray], name: str, column: np.ndarray) -> None:
 
 
 def vertex_groups(data: Any, source: Any) -> tuple[list[str], np.ndarray] | None:
-    """The names of the groups and (n, g) float32 weights, NaN for no member. Blender has no faster way to ask."""
+    """Return the names of the groups and (n, g) float32 weights, NaN for vertices that are not members.
+
+    ``None`` if there are no groups. Blender does not provide bulk access to the weights.
+    """
     names = [group.name for group in source.vertex_groups]
     if not names:
         return None
     weights = np.full((len(data.vertices), len(names)), np.nan, np.float32)
     for row, vertex in zip(weights, data.vertices, strict=True):
         for member in vertex.groups:
-            # Groups that were removed may still have members.
+            # Removed groups may still have members.
             if member.group < len(row):
                 row[member.group] = member.weight
     return names, weights

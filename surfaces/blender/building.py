@@ -1,6 +1,6 @@
-"""What the importers make: objects, collections and materials of Blender from a polyhaul scene.
+"""Import: create Blender objects, collections and materials from a polyhaul scene.
 
-Coordinates stay those of the file: the object's transform turns them, as Blender's own importer does it. Meshes are in
+Coordinates are stored as in the file and rotated by the object's transform, like Blender's own importer. Meshes are in
 ``meshes``, curves in ``curves``.
 """
 
@@ -18,15 +18,16 @@ from bpy_extras.io_utils import axis_conversion
 
 from . import curves, meshes, shaders
 
-#: The property of objects whose file has coordinates far from its origin: the point of the file that is Blender's origin.
+#: The property of objects with the point of the file that is at Blender's origin, if the coordinates of the file are
+#: far from the origin.
 ORIGIN = "polyhaul_origin"
 
-#: A distance from the origin at which the spacing of 32-bit floats is 1/128.
+#: The distance from the origin at which the spacing of float32 is 1/128.
 FAR = 1e5
 
 
 class Settings:
-    """The options of an operator, asked for once, and those that only other formats have."""
+    """The options of an import operator, read once, with defaults for options that only other formats have."""
 
     def __init__(self, operator: Any) -> None:
         self.clamp_size = 0.0
@@ -38,34 +39,34 @@ class Settings:
         for option in operator.rna_type.properties:
             if not option.is_readonly:
                 setattr(self, option.identifier, getattr(operator, option.identifier))
-        #: What operators say of their formats.
+        #: The format-specific class variables of the operator.
         self.keeps_unused, self.is_soup, self.color_name = operator.keeps_unused, operator.is_soup, operator.color_name
 
 
 class Builder:
-    """Makes the objects of files in the active collection."""
+    """Creates the objects of files in the active collection."""
 
     def __init__(self, context: Any, operator: Any) -> None:
         self._context = context
         self._options = Settings(operator)
         self._collection = context.view_layer.active_layer_collection.collection
-        #: The objects of all files, in their order.
+        #: The objects of all files, in order.
         self._made: list[Any] = []
-        #: The materials of the scene that is built.
+        #: The materials of the current scene.
         self._materials: list[polyhaul.Material] = []
-        #: Whether its file has normals.
+        #: Whether the current file has normals.
         self._has_normals = False
-        #: The point of the file that becomes the origin, if it is another one.
+        #: The point of the file that becomes the origin, if it differs from the file's origin.
         self._origin: np.ndarray | None = None
         #: The normals of a file without faces.
         self._point_normals: np.ndarray | None = None
-        #: The least and the greatest coordinates of its objects, if anything asks for them.
+        #: The minimum and maximum coordinates of each object, if they are needed for ``clamp_size``.
         self._bounds: list[np.ndarray] = []
-        #: The collections that were made or found, by their names from the active one on.
+        #: The created or reused collections, by their path of names from the active collection.
         self._collections: dict[tuple[str, ...], Any] = {}
 
     def build(self, scene: polyhaul.Scene, path: str) -> bool:
-        """Makes everything that a scene has. ``False`` if that is nothing."""
+        """Create the objects of a scene. Return ``False`` if the scene is empty."""
         stem = os.path.splitext(os.path.basename(path))[0]
         if self._options.is_soup:
             scene = meshes.joined(scene, stem)
@@ -79,9 +80,9 @@ class Builder:
         for part in self._parts(scene):
             made = list(self._objects(part, part.name.replace("\n", " ") or stem))
             for _, item in made:
-                # Faces have materials; curves do not.
+                # Only faces have materials; curves do not.
                 for slot in part.materials if item.type == "MESH" else ():
-                    # An exporter's empty slot is a material without a name.
+                    # Exporters write empty slots as materials without a name.
                     if self._materials[slot].name:
                         item.data.materials.append(materials.of(self._materials[slot]))
             objects += made
@@ -89,7 +90,7 @@ class Builder:
         return bool(objects)
 
     def finish(self) -> bool:
-        """Shows the objects: all of them selected, the last one active. ``False`` if there are none."""
+        """Link and select all objects, and activate the last one. Return ``False`` if there are no objects."""
         if not self._made:
             return False
         for selected in self._context.selected_objects:
@@ -105,7 +106,7 @@ class Builder:
         return True
 
     def _finish(self, objects: list[tuple[str, Any]], matrix: Any) -> None:
-        """Orders the objects of a file by their names, as Blender does, which also decides who gets a number."""
+        """Sort the objects of a file by name, like Blender. The order determines which names get a numeric suffix."""
         objects.sort(key=lambda named: (named[0].encode().lower(), named[0].encode().swapcase()))
         if any(item.name != name for name, item in objects):
             for _, item in objects:
@@ -119,7 +120,7 @@ class Builder:
         self._made += [item for _, item in objects]
 
     def _objects(self, part: polyhaul.Part, name: str) -> Iterator[tuple[str, Any]]:
-        """What a part of the file is in Blender: a mesh, and a curve for each of its curves."""
+        """Yield the Blender objects for a part of the file: a mesh, and a curve object for each of its curves."""
         has_mesh = bool(part.face_count or part.line_count or (len(part.positions) and not part.curve_count))
         if has_mesh:
             made = self._arrays(part)
@@ -132,7 +133,10 @@ class Builder:
             yield from self._curves(part, name, is_first=not has_mesh)
 
     def _curves(self, part: polyhaul.Part, name: str, *, is_first: bool) -> Iterator[tuple[str, Any]]:
-        """The curves of a part. Its first object has its name, the others those of their groups."""
+        """Yield the curves of a part.
+
+        The first object of a part has the name of the part, the others the names of their groups.
+        """
         positions, groups = self._positions(part), part.mesh.curve_groups
         for number, curve in enumerate(part.mesh.curves):
             if not is_first or number:
@@ -148,7 +152,7 @@ class Builder:
             self._bounds.append(np.stack([positions.min(axis=0) - radius, positions.max(axis=0) + radius]))
 
     def _parts(self, scene: polyhaul.Scene) -> Iterator[polyhaul.Part]:
-        """The parts of the scene; each becomes one object in Blender."""
+        """Return the parts of the scene. Each part is imported as one object."""
         return scene.parts(
             by_object=self._options.use_split_objects,
             by_group=self._options.use_split_groups,
@@ -174,26 +178,28 @@ class Builder:
         if self._options.import_attributes:
             meshes.set_attributes(data, part.mesh, self._point_normals)
         if made.topology is None and self._options.validate_meshes and self._options.use_mesh_validate:
-            # Its default throws normals away.
+            # By default, `validate` drops custom normals.
             data.validate(clean_customdata=False)
         return data
 
     def _slots(self, part: polyhaul.Part) -> np.ndarray | None:
-        """(f,) int32: the slots of faces; ``None`` if all of them have the first."""
+        """Return (f,) int32: the slots of faces; ``None`` if all faces have the first slot."""
         is_kept = [bool(self._materials[slot].name) for slot in part.materials]
         if part.material_slots is None or (len(is_kept) < 2 and part.material_slots.min() == 0):
             return None
-        # Faces without a material have the first one, too.
+        # Faces without a material also have the first slot.
         numbers = np.where(is_kept, np.cumsum(is_kept) - 1, 0)
         return np.append(numbers, 0).astype(np.int32)[part.material_slots]
 
     def _positions(self, part: polyhaul.Part) -> np.ndarray:
-        """(n, 3) float32: the positions of a part, from the origin."""
+        """Return (n, 3) float32: the positions of a part, relative to the origin."""
         return part.positions if self._origin is None else (part.mesh.positions - self._origin).astype(np.float32)
 
     def _origin_of(self, scene: polyhaul.Scene) -> np.ndarray | None:
-        """(3,) float64: the point that becomes the origin, if coordinates are too far from that of the file: the one of
-        other objects if it is near enough, so that files of one survey fit together."""
+        """Return (3,) float64: the new origin if coordinates are too far from the file's origin; otherwise ``None``.
+
+        The origin of existing objects is reused if it is near enough, so that files of the same survey are aligned.
+        """
         if not self._options.use_local_origin:
             return None
         bounds = [(mesh.positions.min(axis=0), mesh.positions.max(axis=0)) for mesh in scene.meshes if is_far(mesh.positions)]
@@ -207,7 +213,7 @@ class Builder:
         return np.round((low + high) / 2)
 
     def _matrix(self, factor: float) -> Any:
-        """Where the objects are: turned to Blender's axes, and scaled."""
+        """Return the transform of the objects: rotated to Blender's axes, and scaled."""
         options = self._options
         turn = axis_conversion(
             from_forward=short(options.forward_axis), from_up=short(options.up_axis), to_forward="Y", to_up="Z"
@@ -216,14 +222,14 @@ class Builder:
         return turn @ mathutils.Matrix.Scale(scale, 4)
 
     def _unit(self) -> float:
-        """How many units of the scene a meter of the file is."""
+        """Return the number of scene units per meter of the file."""
         settings = self._context.scene.unit_settings
         if not self._options.use_scene_unit or settings.system == "NONE":
             return 1.0
         return 1.0 / settings.scale_length
 
     def _collection_of(self, made: Any) -> Any:
-        """The collection of an object, named by the parts of its name before the last separator."""
+        """Return the collection of an object, named by the parts of the object's name before the last separator."""
         separator = self._options.collection_separator
         collection = self._collection
         *folders, name = made.name.split(separator) if separator else [made.name]
@@ -240,12 +246,12 @@ class Builder:
 
 
 def short(axis: str) -> str:
-    """The name of an axis in Blender's functions."""
+    """Return the axis name that Blender's functions use."""
     return axis.replace("NEGATIVE_", "-")
 
 
 def clamping(bounds: list[np.ndarray], size: float) -> float:
-    """The factor that makes everything at most ``size`` wide; 0 is any size."""
+    """Return the factor that scales everything down to at most ``size``; 1 if ``size`` is 0."""
     if size <= 0 or not bounds:
         return 1.0
     widest = float(np.ptp(np.concatenate(bounds), axis=0).max())
@@ -253,15 +259,17 @@ def clamping(bounds: list[np.ndarray], size: float) -> float:
 
 
 def point_normals(scene: polyhaul.Scene) -> np.ndarray | None:
-    """(n, 3) float32: the normals of points, which Blender has as an attribute."""
+    """Return (n, 3) float32: the normals of points, which Blender stores as an attribute."""
     if len(scene.meshes) != 1 or scene.meshes[0].face_count or scene.meshes[0].normal_domain != "vertex":
         return None
     return scene.meshes[0].normals
 
 
 def is_far(positions: np.ndarray) -> bool:
-    """Whether coordinates that need double precision are too far from the origin for 32-bit floats: beyond ``FAR``, or
-    so far that the spacing of floats is more than 1e-5 of their extent."""
+    """Return whether double-precision coordinates are too far from the origin for float32.
+
+    They are too far beyond ``FAR``, or if the spacing of float32 exceeds 1e-5 of their extent.
+    """
     if positions.dtype != np.float64 or not len(positions):
         return False
     low, high = positions.min(axis=0), positions.max(axis=0)
@@ -270,7 +278,7 @@ def is_far(positions: np.ndarray) -> bool:
 
 
 def merge(made: Any, context: Any) -> None:
-    """Merges the vertices of an object that are in the same place, as Blender's own importer does it."""
+    """Merge the vertices of an object by distance, like Blender's own importer."""
     modifier = made.modifiers.new("merge", "WELD")
     modifier.merge_threshold = 1e-4
     merged = bpy.data.meshes.new_from_object(made.evaluated_get(context.evaluated_depsgraph_get()))
@@ -282,7 +290,7 @@ def merge(made: Any, context: Any) -> None:
 
 
 def add_vertex_groups(item: Any, made: meshes.MeshArrays, names: tuple[str, ...]) -> None:
-    """Makes a vertex group of each face group."""
+    """Create a vertex group for each face group."""
     corners = np.repeat(made.groups, np.diff(made.face_offsets))
     order = np.argsort(corners, kind="stable")
     numbers, starts = np.unique(corners[order], return_index=True)

@@ -1,4 +1,4 @@
-"""Curves of a polyhaul mesh as curves of Blender."""
+"""Blender curves from polyhaul curves."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from . import arrays
 
 
 def curve_of(curve: polyhaul.Curve, positions: np.ndarray, name: str, *, closes: bool) -> Any:
-    """A curve of Blender with one spline; ``closes`` says whether it joins the ends if they meet."""
+    """Return a Blender curve with one spline. If ``closes`` is set, the spline is cyclic if its ends meet."""
     data = bpy.data.curves.new(name, "CURVE")
     data.dimensions = "3D"
     points, degree = list(curve.control_points), curve.degree
     reaches_ends = is_clamped(np.asarray(curve.knots), degree)
-    # A closed curve repeats its first points; one that reaches its ends, its first point alone.
+    # A closed curve repeats its first points; if it is clamped, only its first point.
     repeated = 1 if reaches_ends else degree
     is_cyclic = closes and len(points) > repeated and points[:repeated] == points[-repeated:]
     points = points[:-repeated] if is_cyclic else points
@@ -34,11 +34,11 @@ def curve_of(curve: polyhaul.Curve, positions: np.ndarray, name: str, *, closes:
 
 
 def are_bezier(knots: np.ndarray, degree: int) -> bool:
-    """Whether each knot is repeated as often as the degree says, so that the curve consists of Bezier segments."""
+    """Return whether each knot is repeated ``degree`` times, so that the curve consists of Bezier segments."""
     return len(knots) % degree == 0 and bool((knots.reshape(-1, degree) == knots[::degree, None]).all())
 
 
 def is_clamped(knots: np.ndarray, degree: int) -> bool:
-    """Whether the first and the last knot of the curve's range are repeated, so that it reaches its end points."""
+    """Return whether the first and last knots are repeated, so that the curve reaches its end points."""
     inner = knots[1:-1]
     return len(inner) >= 2 * degree and bool((inner[:degree] == inner[0]).all() and (inner[-degree:] == inner[-1]).all())

@@ -1,7 +1,7 @@
-"""What the exporters write: the objects that Blender shows, as a polyhaul scene.
+"""Export: create a polyhaul scene from the objects that Blender shows.
 
-Meshes are evaluated by Blender, with their modifiers; an instance is an object of its own, in Blender's order. Materials
-are in ``shaders``, bulk access in ``arrays``.
+Blender evaluates the meshes, including their modifiers. Each instance is a separate object, in Blender's order.
+Materials are in ``shaders``, bulk access in ``arrays``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import polyhaul
 from . import arrays, attributes, nurbs, shaders, triangles
 
 def gather(depsgraph: Any, options: Any) -> polyhaul.Scene:
-    """The scene that is to be written. Its arrays are Blender's own: write it before Blender evaluates anything again.
+    """Return the scene to write.
 
-    ``options`` has the properties of an operator, those of Blender's own exporter.
+    Its arrays may be views of Blender's arrays: write it before Blender evaluates the scene again. ``options`` has the
+    properties of an operator, which match the properties of Blender's own exporter.
     """
     gathered = Gathered(options)
     for shown in shown_objects(depsgraph, options):
@@ -28,7 +29,7 @@ def gather(depsgraph: Any, options: Any) -> polyhaul.Scene:
 
 
 def shown_objects(depsgraph: Any, options: Any) -> Iterator[Any]:
-    """The instances of objects that are exported."""
+    """Yield the object instances to export."""
     names = None
     if options.collection:
         import bpy
@@ -36,7 +37,7 @@ def shown_objects(depsgraph: Any, options: Any) -> Iterator[Any]:
         collection = bpy.data.collections.get(options.collection)
         names = set() if collection is None else {item.name_full for item in collection.all_objects}
     for instance in depsgraph.object_instances:
-        # What an object is made of by its own instances counts as that object.
+        # Instances that an object creates belong to that object.
         owner = (instance.parent if instance.is_instance else instance.object).original
         if options.export_selected_objects and not owner.select_get():
             continue
@@ -45,7 +46,7 @@ def shown_objects(depsgraph: Any, options: Any) -> Iterator[Any]:
 
 
 class Settings:
-    """The options of an operator, asked for once, and those that only other formats have."""
+    """The options of an export operator, read once, with defaults for options that only other formats have."""
 
     def __init__(self, operator: Any, filepath: str) -> None:
         self.apply_transform, self.path_mode = True, "AUTO"
@@ -55,37 +56,39 @@ class Settings:
         for option in operator.rna_type.properties:
             if not option.is_readonly:
                 setattr(self, option.identifier, getattr(operator, option.identifier))
-        #: What the format stores: edges, shading (smoothing and materials), curves, vertices (alpha and normals per vertex),
-        #: triangles alone, long faces (of more than 255 corners).
+        #: The features of the format: edges, shading (smoothing and materials), curves, vertices (alpha and normals per
+        #: vertex), triangles (only triangles), long faces (of more than 255 corners).
         self.stores = operator.stores
-        #: The file that is written.
+        #: The output file.
         self.filepath = filepath
         colors = getattr(operator, "export_colors", False)
         self.export_colors, self.linear_colors = colors not in (False, "NONE"), colors == "LINEAR"
 
     @cached_property
     def byte_values(self) -> np.ndarray:
-        """(256,) float32: the colors of bytes, which are in sRGB, by Blender's own conversions: nothing else reproduces
-        their last digits."""
+        """(256,) float32: the colors of sRGB bytes.
+
+        Computed by Blender's own conversions, because other implementations do not reproduce their last digits.
+        """
         table = [mathutils.Color([byte / 255] * 3).from_srgb_to_scene_linear() for byte in range(256)]
         table = table if self.linear_colors else [color.from_scene_linear_to_srgb() for color in table]
         return np.array([color.r for color in table], np.float32)
 
 
 class Gathered:
-    """A scene in the making."""
+    """Builder of the exported scene."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
         self._scene = polyhaul.Scene()
-        #: The meshes by the address of Blender's, which may have a million instances.
+        #: The meshes by address of the Blender mesh, which may have a million instances.
         self._meshes: dict[int, polyhaul.Mesh] = {}
         self._materials = shaders.Exported(options)
-        #: Curves that are written as such: after everything else, as Blender does.
+        #: Curves that are written as NURBS, after all other objects, like Blender.
         self._curves: list[tuple[str, polyhaul.Mesh, Any]] = []
 
     def add(self, shown: Any, matrix: Any) -> None:
-        """Adds an evaluated object at a place, if it has anything to write."""
+        """Add an evaluated object with its transform, if it has data to write."""
         if shown.type == "MESH":
             is_applied = self.options.apply_modifiers or shown.original.type != "MESH"
             source = shown if is_applied else shown.original
@@ -93,7 +96,7 @@ class Gathered:
             mesh = self._meshes.get(data.as_pointer())
             if mesh is None:
                 mesh = self._meshes[data.as_pointer()] = self._mesh(data, source)
-            # As Blender calls what it has cut.
+            # Blender uses this name for triangulated meshes.
             name = "Mesh" if self.options.export_triangulated_mesh and len(data.polygons) else data.name
             slots = self._slots(shown, len(data.materials))
             self._scene.add(mesh, name=shown.name, mesh_name=name, transform=self._transform(matrix), materials=slots)
@@ -101,13 +104,13 @@ class Gathered:
             self._add_curve(shown, matrix)
 
     def finish(self) -> polyhaul.Scene:
-        """The scene, after the last object."""
+        """Return the scene after the last object."""
         for name, mesh, place in self._curves:
             self._scene.add(mesh, name=name, transform=place)
         return self._scene
 
     def _mesh(self, data: Any, source: Any) -> polyhaul.Mesh:
-        """The mesh of an object, whose faces have at most as many corners as the format stores."""
+        """Return the mesh of an object, with faces cut to the maximum number of corners of the format."""
         if "long faces" in self.options.stores or triangles.largest_face(data) <= triangles.MAX_CORNERS:
             return mesh_of(data, source, self.options)
         with triangles.without_long_faces(data) as cut:
@@ -115,16 +118,16 @@ class Gathered:
 
     def _add_curve(self, curve: Any, matrix: Any) -> None:
         if self.options.export_curves_as_nurbs and nurbs.is_nurbs(curve.data):
-            # Blender moves control points in any case.
+            # Blender always transforms control points.
             place = np.array(matrix, np.float32)
             self._curves += [(curve.name, mesh, place) for mesh in nurbs.splines(curve.data)]
             return
         data = curve.to_mesh()
-        # Blender names a curve whose splines make nothing, and leaves out one that has none.
+        # Blender writes a curve whose splines are empty, and drops a curve without splines.
         if data is not None and (len(data.vertices) or len(curve.data.splines)):
             mesh, name = mesh_of(data, curve, self.options, is_temporary=True), data.name
             curve.to_mesh_clear()
-            # A curve that makes no faces has no materials.
+            # Curves without faces do not have materials.
             slots = self._slots(curve, len(curve.material_slots) if mesh.face_count else 0)
             self._scene.add(mesh, name=curve.name, mesh_name=name, transform=self._transform(matrix), materials=slots)
 
@@ -132,7 +135,10 @@ class Gathered:
         return np.array(matrix, np.float32) if self.options.apply_transform else np.eye(4, dtype=np.float32)
 
     def _slots(self, shown: Any, count: int) -> list[polyhaul.Material | None]:
-        """The materials of as many slots of an evaluated object as its mesh has; none if the format has none."""
+        """Return the materials of the slots of an evaluated object; empty if the format does not store materials.
+
+        ``count`` is the number of slots of its mesh.
+        """
         if "shading" not in self.options.stores:
             return []
         materials = [slot.material for slot in shown.material_slots][:count]
@@ -140,7 +146,7 @@ class Gathered:
 
 
 def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False) -> polyhaul.Mesh:
-    """The mesh with what the options ask for; with copies of all arrays if Blender's are temporary."""
+    """Return the mesh with the attributes that the options select. Arrays are copied if ``is_temporary`` is set."""
     given: dict[str, Any] = {"positions": positions_of(data)}
     if "edges" in options.stores:
         given["line_positions"] = loose_edges(data)
@@ -168,7 +174,7 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
 
 
 def faces_of(data: Any, options: Any) -> dict[str, Any]:
-    """What faces have beside their corners."""
+    """Return the attributes of faces and their corners."""
     faces: dict[str, Any] = {}
     if "shading" in options.stores:
         sharp = arrays.attribute(data, "sharp_face", "value", np.bool_)
@@ -184,7 +190,7 @@ def faces_of(data: Any, options: Any) -> dict[str, Any]:
     return faces
 
 
-#: Blender's domains of normals: ours, and where they are.
+#: The domain and the collection for each of Blender's normal domains.
 NORMALS = {
     "POINT": ("point", "vertex_normals"),
     "FACE": ("face", "polygon_normals"),
@@ -193,19 +199,19 @@ NORMALS = {
 
 
 def positions_of(data: Any) -> np.ndarray:
-    """(n, 3) float32: a mesh without vertices may have no array."""
+    """Return (n, 3) float32: the positions. A mesh without vertices may not have an array."""
     positions = arrays.attribute(data, "position", "vector", np.float32, 3)
     return np.empty((0, 3), np.float32) if positions is None else positions
 
 
 def edges_of(data: Any) -> np.ndarray:
-    """(e, 2) int32: the positions of each edge."""
+    """Return (e, 2) int32: the positions of each edge."""
     edges = arrays.attribute(data, ".edge_verts", "value", np.int32, 2)
     return np.empty((0, 2), np.int32) if edges is None else edges
 
 
 def loose_edges(data: Any) -> np.ndarray | None:
-    """(k, 2) int32: the edges that no face has."""
+    """Return (k, 2) int32: the edges that faces do not use; ``None`` if there are none."""
     if not len(data.edges):
         return None
     loose = np.ones(len(data.edges), np.bool_)
@@ -215,13 +221,13 @@ def loose_edges(data: Any) -> np.ndarray | None:
 
 
 def sharp_edges(data: Any) -> np.ndarray | None:
-    """(k, 2) int32: the edges that separate smoothing groups."""
+    """Return (k, 2) int32: the edges that separate smoothing groups; ``None`` if sharpness is not specified."""
     sharp = arrays.attribute(data, "sharp_edge", "value", np.bool_)
     return None if sharp is None else edges_of(data)[sharp]
 
 
 def colors(data: Any, options: Settings, *, has_alpha: bool) -> np.ndarray | None:
-    """(n, 3) or (n, 4) float32: the active colors per position, in sRGB or linear."""
+    """Return (n, 3) or (n, 4) float32: the active colors per position, sRGB or linear; ``None`` if there are none."""
     are_linear = options.linear_colors
     layer = data.color_attributes.active_color
     if layer is None or not len(data.vertices):
@@ -243,7 +249,10 @@ def colors(data: Any, options: Settings, *, has_alpha: bool) -> np.ndarray | Non
 
 
 def per_position(data: Any, layer: Any, values: np.ndarray, opaque: float) -> np.ndarray:
-    """The values of a color layer per position: the means of those of corners, and opaque black where there are none."""
+    """Return the values of a color layer per position.
+
+    Values per corner are averaged. Positions without corners are black, with an alpha of ``opaque``.
+    """
     if layer.domain == "POINT":
         return values
     corners = arrays.attribute(data, ".corner_vert", "value", np.int32)
@@ -255,13 +264,13 @@ def per_position(data: Any, layer: Any, values: np.ndarray, opaque: float) -> np
 
 
 def srgb(linear: np.ndarray) -> np.ndarray:
-    """(n, 3) float32: colors in sRGB. Blender's conversion takes one at a time."""
+    """Return (n, 3) float32: linear colors converted to sRGB. Blender converts one color at a time."""
     converted = [mathutils.Color(color).from_scene_linear_to_srgb() for color in linear]
     return np.array(converted, np.float32).reshape(-1, 3)
 
 
 def mean_by(corners: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    """(count, k): the mean of the values of the corners at each position, in float32; 0 where there are none."""
+    """Return (count, k) float32: the mean of the values of the corners at each position, 0 without corners."""
     total = np.zeros((count, values.shape[1]), np.float32)
     np.add.at(total, corners, values)
     weights = np.bincount(corners, minlength=count).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Meshes of Blender from parts of a polyhaul scene. Arrays are set whole (``arrays``)."""
+"""Blender meshes from parts of a polyhaul scene, set with bulk access (``arrays``)."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from . import arrays
 
 @dataclass
 class MeshArrays:
-    """What a mesh of Blender is made of: arrays of a part, some of them changed."""
+    """The arrays of a Blender mesh: arrays of a part, possibly modified."""
 
     positions: np.ndarray
     corner_positions: np.ndarray
     face_offsets: np.ndarray
-    #: (k, 2) int32: edges beside those of faces.
+    #: (k, 2) int32: edges in addition to the edges of faces.
     lines: np.ndarray
     colors: np.ndarray | None
     uvs: np.ndarray | None
     normals: np.ndarray | None
     #: Whether every corner has a normal.
     has_all_normals: bool
-    #: (f,) int32: ``None`` if all faces have the first slot.
+    #: (f,) int32: the slot of each face; ``None`` if all faces have the first slot.
     slots: np.ndarray | None
-    #: (f,) bool: whether a face is smooth; ``None`` if not specified.
+    #: (f,) bool: whether each face is smooth; ``None`` if not specified.
     smooth: np.ndarray | None
-    #: (f,) int32: the group of each face, -1 for none; ``None`` if there are none.
+    #: (f,) int32: the group of each face, -1 for none; ``None`` if the mesh does not have groups.
     groups: np.ndarray | None
-    #: The edges and the edge of each corner; ``None`` if Blender must make them and look for wrong faces.
+    #: The edges, and the edge of each corner; ``None`` if Blender must compute the edges and check for invalid faces.
     topology: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
@@ -44,8 +44,10 @@ class MeshArrays:
 def arrays_of(
     part: polyhaul.Part, positions: np.ndarray, slots: np.ndarray | None, groups: np.ndarray | None
 ) -> MeshArrays:
-    """The arrays of a part at some positions, with faces that Blender can have. Blender takes much longer than polyhaul
-    to make edges, and to find that nothing is wrong (tools/bench/python/inside.py)."""
+    """Return the arrays of a part with the given positions, with faces that are valid in Blender.
+
+    Blender is much slower than polyhaul at computing edges and at validating faces (tools/bench/python/inside.py).
+    """
     made = MeshArrays(
         positions,
         part.corner_positions.view(np.int32),
@@ -67,13 +69,13 @@ def arrays_of(
 
 
 def unit(normals: np.ndarray) -> np.ndarray:
-    """Normals with a length of 1; zeros and NaN stay."""
+    """Return normals scaled to unit length. Zeros and NaN are unchanged."""
     lengths = np.linalg.norm(normals.astype(np.float64), axis=1, keepdims=True)
     return (normals / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def without_curve_points(made: MeshArrays) -> MeshArrays:
-    """Only the positions of faces and lines."""
+    """Drop positions that faces and lines do not use."""
     used = np.unique(np.concatenate([made.corner_positions, made.lines.reshape(-1)]))
     numbers = np.zeros(len(made.positions), np.int32)
     numbers[used] = np.arange(len(used), dtype=np.int32)
@@ -88,7 +90,7 @@ def without_curve_points(made: MeshArrays) -> MeshArrays:
 
 
 def without_repeated_corners(made: MeshArrays) -> MeshArrays:
-    """Faces that have a position twice are cut there; the pieces follow the other faces."""
+    """Split faces that use a position twice at that position. The pieces follow the other faces."""
     repeated = faces_with_repeated_corners(made)
     if not len(repeated):
         return made
@@ -121,7 +123,7 @@ def without_repeated_corners(made: MeshArrays) -> MeshArrays:
 
 
 def faces_with_repeated_corners(made: MeshArrays) -> np.ndarray:
-    """The faces that have a position twice."""
+    """Return the faces that use a position twice."""
     sizes, repeated = np.diff(made.face_offsets), []
     for size in np.unique(sizes):
         faces = np.flatnonzero(sizes == size)
@@ -131,8 +133,11 @@ def faces_with_repeated_corners(made: MeshArrays) -> np.ndarray:
 
 
 def pieces(corners: list[int], positions: np.ndarray) -> list[list[int]]:
-    """The faces that a face with repeated positions stands for, each by its places in ``corners``: what is between two
-    corners with the same position, and the rest. Of a polygon that goes to a hole and back, triangles beside the hole."""
+    """Split a face with repeated positions into simple faces, each as indices into ``corners``.
+
+    The pieces are the loops between two corners with the same position, and the rest. A polygon with a bridge to a hole
+    is triangulated around the hole.
+    """
     loops: list[list[int]] = []
     path: list[int] = []
     starts: dict[int, int] = {}
@@ -157,7 +162,7 @@ def pieces(corners: list[int], positions: np.ndarray) -> list[list[int]]:
 
 
 def without_repeated_faces(made: MeshArrays) -> MeshArrays:
-    """Triangles without those that have two corners in common, or all of them with an earlier one."""
+    """Drop triangles with repeated corners, and triangles with the same corners as an earlier one."""
     triangles = made.corner_positions.reshape(-1, 3)
     ordered = np.sort(triangles, axis=1)
     _, first = np.unique(ordered, axis=0, return_index=True)
@@ -175,14 +180,14 @@ def without_repeated_faces(made: MeshArrays) -> MeshArrays:
 
 
 def joined(scene: polyhaul.Scene, name: str) -> polyhaul.Scene:
-    """All triangles of a scene as one mesh, whose triangles share positions with equal coordinates."""
+    """Join all triangles of a scene into one mesh with welded positions."""
     if len(scene.meshes) < 2:
         return scene
     every = list(scene.meshes)
     starts = np.cumsum([0, *(mesh.position_count for mesh in every)])
     positions = np.concatenate([mesh.positions for mesh in every])
     corners = np.concatenate([mesh.corner_positions + start for mesh, start in zip(every, starts[:-1], strict=True)])
-    # Without the sign of zero.
+    # Normalize negative zeros.
     _, first, number = np.unique(positions + 0.0, axis=0, return_index=True, return_inverse=True)
     ranks = np.empty(len(first), np.uint32)
     ranks[np.argsort(first)] = np.arange(len(first), dtype=np.uint32)
@@ -195,7 +200,7 @@ def joined(scene: polyhaul.Scene, name: str) -> polyhaul.Scene:
 
 
 def fill(data: Any, made: MeshArrays) -> None:
-    """Sets positions, faces and what these have."""
+    """Set positions and faces, and the attributes of faces and corners."""
     if len(made.positions):
         data.vertices.add(len(made.positions))
         arrays.write(data.attributes["position"].data, "vector", made.positions)
@@ -204,7 +209,7 @@ def fill(data: Any, made: MeshArrays) -> None:
         arrays.write(data.attributes[".corner_vert"].data, "value", made.corner_positions)
         data.polygons.add(made.face_count)
         arrays.write(data.polygons, "loop_start", made.face_offsets[:-1])
-    # New attributes are zeros.
+    # New attributes are initialized to zero.
     indices = data.attributes.new("material_index", "INT", "FACE").data
     if made.slots is not None:
         arrays.write(indices, "value", made.slots)
@@ -216,7 +221,7 @@ def fill(data: Any, made: MeshArrays) -> None:
 
 
 def connect(data: Any, made: MeshArrays) -> None:
-    """Creates the edges."""
+    """Create the edges."""
     edges = made.lines if made.topology is None else made.topology[0]
     if len(edges):
         data.edges.add(len(edges))
@@ -231,7 +236,7 @@ def connect(data: Any, made: MeshArrays) -> None:
 
 
 def deselect(data: Any) -> None:
-    """New elements are selected in edit mode, unlike those that Blender imports."""
+    """Remove the selection: unlike elements that Blender imports, new elements are selected in edit mode."""
     for name in (".select_vert", ".select_edge", ".select_poly"):
         layer = data.attributes.get(name)
         if layer is not None:
@@ -239,7 +244,7 @@ def deselect(data: Any) -> None:
 
 
 def set_colors(data: Any, made: MeshArrays, name: str, space: str) -> None:
-    """Sets the colors of positions, which are in sRGB or linear; those that the file does not give are white."""
+    """Set the colors of positions, sRGB or linear. Missing colors are white."""
     if made.colors is None or space == "NONE" or (np.isnan(made.colors[:1]).all() and np.isnan(made.colors).all()):
         return
     colors = data.color_attributes.new(name, "FLOAT_COLOR", "POINT")
@@ -247,7 +252,7 @@ def set_colors(data: Any, made: MeshArrays, name: str, space: str) -> None:
 
 
 def set_attributes(data: Any, mesh: polyhaul.Mesh, normals: np.ndarray | None) -> None:
-    """Sets the other numbers of positions, and normals that no face has."""
+    """Set additional attributes of positions, and the normals of points."""
     if normals is not None:
         arrays.write(data.attributes.new("normal", "FLOAT_VECTOR", "POINT").data, "vector", normals)
     for name, column in mesh.vertex_columns.items():
@@ -257,7 +262,7 @@ def set_attributes(data: Any, mesh: polyhaul.Mesh, normals: np.ndarray | None) -
 
 
 def set_normals(data: Any, made: MeshArrays) -> None:
-    """Sets the normals of corners; those that the file does not have stay Blender's."""
+    """Set the normals of corners. Corners without a normal keep Blender's normal."""
     normals = made.normals
     if normals is None:
         return
@@ -265,7 +270,7 @@ def set_normals(data: Any, made: MeshArrays) -> None:
         is_there = np.any(normals != 0, axis=1) & np.isfinite(normals).all(axis=1)
         normals = np.where(is_there[:, None], normals, arrays.read(data.corner_normals, "vector", np.float32, 3))
     if bpy.app.version >= (4, 5):
-        # Blender's own call encodes them one by one, which takes much longer (tools/bench/python/inside.py).
+        # Blender's own function encodes normals one by one, which is much slower (tools/bench/python/inside.py).
         attribute = data.attributes.new("custom_normal", "FLOAT_VECTOR", "CORNER")
         arrays.write(attribute.data, "vector", normals)
     else:

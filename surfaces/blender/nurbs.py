@@ -1,4 +1,4 @@
-"""NURBS curves of Blender as curves of polyhaul. Its polygons are curves of degree 1."""
+"""polyhaul curves from Blender's NURBS curves. Blender's polygon splines are curves of degree 1."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import polyhaul
 
 
 def is_nurbs(data: Any) -> bool:
-    """Whether all of a curve can be written as NURBS curves."""
+    """Return whether all splines of a curve can be written as NURBS curves."""
     splines = getattr(data, "splines", ())
     return bool(len(splines)) and all(spline.type in ("NURBS", "POLY") and spline.point_count_v == 1 for spline in splines)
 
 
 def splines(data: Any) -> Iterator[polyhaul.Mesh]:
-    """Each spline as a mesh with a curve."""
+    """Yield each spline as a mesh with one curve."""
     for spline in data.splines:
         positions = np.empty(len(spline.points) * 4, np.float32)
         spline.points.foreach_get("co", positions)
@@ -28,30 +28,30 @@ def splines(data: Any) -> Iterator[polyhaul.Mesh]:
 
 
 def order(spline: Any) -> int:
-    """The degree plus one. Polygons have an order that does not count."""
+    """Return the degree plus one. The order of polygon splines is ignored."""
     return 2 if spline.type == "POLY" else spline.order_u
 
 
 def first_point(spline: Any) -> int:
-    """The point that a spline starts with."""
+    """Return the index of the first control point of a spline."""
     return int(is_bezier(spline) and not spline.use_endpoint_u) + int(is_one_segment(spline))
 
 
 def control_points(spline: Any) -> list[int]:
-    """The points that count, from the first one on: a cyclic spline comes back to its start."""
+    """Return the indices of the control points, starting at the first point. A cyclic spline returns to its start."""
     count, degree = len(spline.points), order(spline) - 1
     if is_one_segment(spline):
         return list(range(count))
     if spline.use_cyclic_u:
         return [*range(count), *range(1 if spline.use_endpoint_u or is_bezier(spline) else degree)]
     if is_bezier(spline):
-        # Points that do not make a whole segment are left out.
+        # Points of an incomplete segment are dropped.
         count = (count - 1 - first_point(spline)) // degree * degree + 1
     return list(range(count))
 
 
 def knot_vector(spline: Any) -> list[float]:
-    """The knots: with single knots at both ends of a curve that is cyclic or does not reach its end points."""
+    """Return the knots. Curves that are cyclic or do not reach their end points have single knots at both ends."""
     degree = order(spline) - 1
     total = len(control_points(spline)) + degree + 1
     if not (spline.use_endpoint_u or is_bezier(spline)):
@@ -67,26 +67,26 @@ def knot_vector(spline: Any) -> list[float]:
 
 
 def inner_knots(spline: Any, count: int, start: int) -> list[int]:
-    """The knots between those of both ends."""
+    """Return the knots between the knots at both ends."""
     repeats = order(spline) - 1 if is_bezier(spline) else 1
     knots = [start + at // repeats for at in range(count)]
     if closes_at_point(spline):
-        # One knot more than whole segments have belongs to the last of them.
+        # A knot in addition to complete segments belongs to the last segment.
         knots[-1] -= 1
     return knots
 
 
 def is_bezier(spline: Any) -> bool:
-    """Whether inner knots are repeated, so that the curve passes through every point between two segments."""
+    """Return whether inner knots are repeated, so that the curve passes through the points between segments."""
     return bool(spline.use_bezier_u) and order(spline) > 2
 
 
 def closes_at_point(spline: Any) -> bool:
-    """Whether a closed curve of Bezier segments has the points of whole segments and one more."""
+    """Return whether a closed curve of Bezier segments has one point more than complete segments need."""
     is_closed = is_bezier(spline) and spline.use_cyclic_u and not spline.use_endpoint_u
     return is_closed and len(spline.points) % (order(spline) - 1) == 1
 
 
 def is_one_segment(spline: Any) -> bool:
-    """Whether such a curve has a single segment, at whose ends all knots are equal."""
+    """Return whether a curve that closes at a point has a single segment, with equal knots at each end."""
     return closes_at_point(spline) and len(spline.points) == order(spline)

@@ -1,7 +1,7 @@
-"""The operators: export and import of OBJ, PLY and STL.
+"""Export and import operators for OBJ, PLY and STL.
 
-What is written is in ``gathering``, what is made of a file in ``building``. Every operator works at once when a script calls
-it; a job is polyhaul's, and runs on all cores.
+``gathering`` creates the scene to write, and ``building`` creates objects from files. Operators called from scripts run
+synchronously. polyhaul runs each job on all cores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bpy.props import StringProperty
 
 from . import building, gathering, options, paths, rendered
 
-#: Options of polyhaul that have Blender's names.
+#: polyhaul options with the same names as in Blender.
 WRITTEN = (
     "forward_axis",
     "up_axis",
@@ -36,7 +36,7 @@ WRITTEN = (
 
 
 class Job:
-    """Progress beside the pointer, and what is reported at the end."""
+    """A job with progress next to the pointer, and messages at the end."""
 
     def __init__(self, operator: Any, context: Any) -> None:
         self._operator = operator
@@ -49,7 +49,7 @@ class Job:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
         self._manager.progress_end()
         if isinstance(error, (polyhaul.Error, OSError, ValueError)):
-            # The place in the file is part of the message.
+            # The message includes the location in the file.
             self._operator.report({"ERROR"}, str(error))
             return True
         return False
@@ -59,13 +59,13 @@ class Job:
             self._manager.progress_update(100 * completed // total)
 
     def wrote(self, path: str, report: polyhaul.Report) -> None:
-        """Reports a file that was written, and what its format cannot store."""
+        """Report a file that was written, and data that its format cannot store."""
         for warning in report.warnings:
             self._operator.report({"INFO"}, str(warning))
         self._say(path, report.bytes_out, report.seconds)
 
     def read(self, path: str, report: polyhaul.Report) -> None:
-        """Reports a file that was read, and what is wrong with it."""
+        """Report a file that was read, and its problems."""
         for warning in report.warnings:
             self._operator.report({"INFO" if warning.severity == "note" else "WARNING"}, str(warning))
         self._say(path, report.bytes_in, report.seconds)
@@ -77,7 +77,7 @@ class Job:
 
 @contextmanager
 def object_mode(context: Any) -> Iterator[None]:
-    """Leaves the mode of the active object for a while: what is edited becomes the mesh when that ends."""
+    """Switch to object mode for the duration of the block, which updates the mesh with changes from edit mode."""
     mode = context.object.mode if context.object else "OBJECT"
     if mode == "OBJECT":
         yield
@@ -90,7 +90,7 @@ def object_mode(context: Any) -> Iterator[None]:
 
 
 def split(path: str) -> tuple[str, str]:
-    """A path before and after its ending, which may be that of a compressed file: ``.obj.gz``."""
+    """Split a path before its extension, which includes the extension of compressed files: ``.obj.gz``."""
     stem, extension = os.path.splitext(path)
     if extension.lower() in (".gz", ".zst", ".lz4"):
         stem, format = os.path.splitext(stem)
@@ -99,9 +99,9 @@ def split(path: str) -> tuple[str, str]:
 
 
 class Exporter:
-    """What the exporters share."""
+    """Base class of the exporters."""
 
-    #: Whether Blender evaluates exported collections as for rendering.
+    #: Whether Blender evaluates exported collections for rendering.
     renders_collections: ClassVar[bool] = False
     filepath: StringProperty(subtype="FILE_PATH")
     check_existing: bpy.props.BoolProperty(default=True, options={"HIDDEN"})
@@ -132,18 +132,18 @@ class Exporter:
         return {"FINISHED"} if written and all(written) else {"CANCELLED"}
 
     def is_evaluated_for_render(self) -> bool:
-        """Whether objects are written as they are rendered; by default as Blender does."""
+        """Return whether objects are evaluated for rendering. The default is the same as in Blender."""
         modes = ("export_eval_mode", "evaluation_mode")
         if not any(self.properties.is_property_set(mode) for mode in modes):
             return bool(self.collection) and self.renders_collections
         return self.export_eval_mode == "DAG_EVAL_RENDER" or self.evaluation_mode == "RENDER"
 
     def paths(self, context: Any) -> Iterator[str]:
-        """The files to write, one after another."""
+        """Yield the files to write, sequentially."""
         yield bpy.path.abspath(self.filepath)
 
     def write(self, context: Any, path: str, job: Job) -> bool:
-        """Writes one file; ``False`` if there is nothing to write."""
+        """Write a file. Return ``False`` if there is nothing to write."""
         scene = gathering.gather(context.evaluated_depsgraph_get(), gathering.Settings(self, path))
         if not scene.objects:
             self.report({"WARNING"}, "There is nothing to export")
@@ -152,7 +152,7 @@ class Exporter:
         return True
 
     def write_scene(self, context: Any, scene: polyhaul.Scene, path: str, job: Job) -> None:
-        """Writes a scene in the format of the operator, whatever the name of the file."""
+        """Write a scene in the format of the operator, regardless of the file name."""
         report = polyhaul.write(scene, path, format=self.format, progress=job.progress, **self.written(context))
         job.wrote(path, report)
 
@@ -236,21 +236,21 @@ class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOpti
 
 
 class Importer:
-    """What the importers share."""
+    """Base class of the importers."""
 
     filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
     bl_options = {"UNDO", "PRESET"}
-    #: Whether positions that no element uses stay.
+    #: Whether to keep positions that elements do not use.
     keeps_unused: ClassVar[bool] = False
-    #: Whether a file is a heap of triangles, each of which counts once.
+    #: Whether files are unordered sets of triangles, without duplicates.
     is_soup: ClassVar[bool] = False
-    #: The name of the attribute with the colors.
+    #: The name of the color attribute.
     color_name: ClassVar[str] = "Color"
-    #: How a file without anything to import is reported.
+    #: The report type for files without anything to import.
     emptiness: ClassVar[str] = "ERROR"
 
     def invoke(self, context: Any, event: Any) -> set[str]:
-        # Files that were dropped are here already.
+        # Dropped files are set before `invoke`.
         if self.filepath or self.files:
             return self.execute(context)
         context.window_manager.fileselect_add(self)
@@ -260,17 +260,17 @@ class Importer:
         options.part_axes(self)
         builder = building.Builder(context, self)
         for path in self.paths():
-            # A file that cannot be read is reported, and does not stop the others.
+            # A file that cannot be read is reported, and the remaining files are imported.
             with Job(self, context) as job:
                 self.read(path, builder, job)
         return {"FINISHED"} if builder.finish() else {"CANCELLED"}
 
     def read(self, path: str, builder: building.Builder, job: Job) -> None:
-        """Reads one file."""
+        """Read a file."""
         with warnings.catch_warnings():
-            # They are reported one by one.
+            # The warnings are reported individually.
             warnings.simplefilter("ignore", polyhaul.PolyhaulWarning)
-            # Blender has 32-bit floats: a warning says what they lose.
+            # Blender uses float32; a warning reports the loss of precision.
             precision = "auto" if self.use_local_origin else "single"
             scene = polyhaul.read(path, on_error="warn", progress=job.progress, precision=precision, **self.reading())
         if not builder.build(scene, path):
@@ -278,7 +278,7 @@ class Importer:
         job.read(path, scene.report)
 
     def paths(self) -> list[str]:
-        """The files that were chosen or dropped."""
+        """Return the files that were selected or dropped."""
         chosen = [os.path.join(self.directory, file.name) for file in self.files if file.name]
         path = bpy.path.abspath(self.filepath)
         if not chosen or (os.path.isfile(path) and path not in chosen):
@@ -317,7 +317,7 @@ class IMPORT_OT_polyhaul_stl(bpy.types.Operator, Importer, options.StlImportOpti
     is_soup = True
 
     def reading(self) -> dict[str, Any]:
-        # Triangles share corners with equal coordinates, as in Blender.
+        # Weld corners with equal coordinates, like Blender.
         return {"weld": True}
 
 

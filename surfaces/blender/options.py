@@ -1,4 +1,4 @@
-"""The options of the operators: Blender's own names, defaults and descriptions in our words."""
+"""Options of the operators: Blender's own names and defaults, with our descriptions."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ COLOR_SPACES = [
 
 
 def axis(name: str, default: str) -> Any:
-    """An axis of the file."""
+    """Return an enum property for an axis of the file."""
     return EnumProperty(name=name, items=AXES, default=default)
 
 
 def flag(name: str, default: bool, description: str) -> Any:
-    """A choice of yes or no."""
+    """Return a boolean property."""
     return BoolProperty(name=name, default=default, description=description)
 
 
 class ExportOptions:
-    """What all exporters have."""
+    """The options of all exporters."""
 
     export_selected_objects: flag("Export Selected Objects", False, "Export only the selected objects")
     apply_modifiers: flag("Apply Modifiers", True, "Export meshes with their modifiers")
@@ -57,14 +57,14 @@ class ExportOptions:
         default="DAG_EVAL_VIEWPORT",
         description="How objects are evaluated; by default, exporters of collections to PLY and STL evaluate for rendering",
     )
-    # The name of the same option in Blender 5.3.
+    # The name of this option in Blender 5.3.
     evaluation_mode: EnumProperty(
         name="Evaluation Mode", items=[("RENDER", "Render", ""), ("VIEWPORT", "Viewport", "")], default="VIEWPORT", options={"HIDDEN"}
     )
 
 
 class ObjExportOptions(ExportOptions):
-    """Those of Blender's OBJ exporter."""
+    """The options of Blender's OBJ exporter."""
 
     forward_axis: axis("Forward Axis", "NEGATIVE_Z")
     up_axis: axis("Up Axis", "Y")
@@ -89,7 +89,7 @@ class ObjExportOptions(ExportOptions):
 
 
 class PlyExportOptions(ExportOptions):
-    """Those of Blender's PLY exporter."""
+    """The options of Blender's PLY exporter."""
 
     forward_axis: axis("Forward Axis", "Y")
     up_axis: axis("Up Axis", "Z")
@@ -103,7 +103,7 @@ class PlyExportOptions(ExportOptions):
 
 
 class StlExportOptions(ExportOptions):
-    """Those of Blender's STL exporter."""
+    """The options of Blender's STL exporter."""
 
     forward_axis: axis("Forward Axis", "Y")
     up_axis: axis("Up Axis", "Z")
@@ -114,14 +114,14 @@ class StlExportOptions(ExportOptions):
 
 
 def part_axes(operator: Any) -> None:
-    """Changes the forward axis of an operator to the next one if both axes are parallel, as Blender does."""
+    """Change the forward axis of an operator to the next axis if both axes are parallel, like Blender."""
     if operator.forward_axis[-1] == operator.up_axis[-1]:
         names = [name for name, _, _ in AXES]
         operator.forward_axis = names[(names.index(operator.forward_axis) + 1) % len(names)]
 
 
 class ImportOptions:
-    """What all importers have."""
+    """The options of all importers."""
 
     use_local_origin: flag(
         "Local Origin",
@@ -134,7 +134,7 @@ class ImportOptions:
 
 
 class ObjImportOptions(ImportOptions):
-    """Those of Blender's OBJ importer."""
+    """The options of Blender's OBJ importer."""
 
     global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scales the objects")
     clamp_size: FloatProperty(
@@ -159,7 +159,7 @@ class ObjImportOptions(ImportOptions):
 
 
 class PlyImportOptions(ImportOptions):
-    """Those of Blender's PLY importer."""
+    """The options of Blender's PLY importer."""
 
     global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the object")
     use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")
@@ -171,7 +171,7 @@ class PlyImportOptions(ImportOptions):
 
 
 class StlImportOptions(ImportOptions):
-    """Those of Blender's STL importer."""
+    """The options of Blender's STL importer."""
 
     global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the object")
     use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")

@@ -15,13 +15,16 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent
 
-#: Blender's names of the systems and machines of wheels.
+#: Blender's names of the systems and machines in wheel tags.
 SYSTEMS = {"win": "windows", "macosx": "macos", "manylinux": "linux", "linux": "linux"}
 MACHINES = {"amd64": ["x64"], "x86_64": ["x64"], "arm64": ["arm64"], "aarch64": ["arm64"], "universal2": ["x64", "arm64"]}
 
 
 def platforms(wheel: str) -> set[str]:
-    """Blender's names of the platforms that a wheel is for, by its file name; none if Blender does not run there."""
+    """Return Blender's names of the platforms of a wheel, from its file name.
+
+    The set is empty if Blender does not support the platforms.
+    """
     tags = wheel.removesuffix(".whl").split("-")[-1].split(".")
     found: set[str] = set()
     for tag in tags:
@@ -32,7 +35,7 @@ def platforms(wheel: str) -> set[str]:
 
 
 def build(wheels: list[Path], target: Path) -> None:
-    """Makes the zip of the sources beside this file and those wheels that are for Blender."""
+    """Build the zip from the sources next to this file and the wheels for Blender's platforms."""
     wheels = [wheel for wheel in wheels if platforms(wheel.name)]
     if not wheels:
         sys.exit("there are no wheels for Blender in the folder")

@@ -1,4 +1,4 @@
-"""How a file names the images that it refers to."""
+"""Paths of images in exported files, and file names of batch exports."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Any
 import bpy
 
 
-#: Characters that Blender replaces in the names of files: control characters, spaces, and what some system reserves.
+#: Characters that Blender replaces in file names: control characters, spaces, and characters reserved on some system.
 UNSAFE = str.maketrans({**dict.fromkeys(map(chr, range(1, 32)), "_"), **dict.fromkeys(' "*/:<>?\\|', "_")})
 
 
 class BatchNames:
-    """The names of a file for each object, which are Blender's. Several objects of one name, as instances have, get
-    numbers: Blender overwrites the first file with the others."""
+    """Blender's file names for exports with one file per object.
+
+    Objects with the same name, such as instances, get numbers, because Blender overwrites the file of the first object.
+    """
 
     def __init__(self, stem: str, extension: str) -> None:
         self._stem, self._extension = stem, extension
         self._taken: set[str] = set()
 
     def of(self, name: str) -> str:
-        """The path for the next object of a name."""
+        """Return the path of the next object with this name."""
         safe = name.translate(UNSAFE)
         if not safe.strip("."):
-            # Folders have such names.
+            # Names that consist of dots refer to folders.
             safe = "_" + safe[1:]
         free, number = safe, 0
         while free in self._taken:
@@ -38,7 +40,7 @@ class BatchNames:
 
 
 def reference(image: Any, options: Any) -> str:
-    """The path of an image, as the option ``path_mode`` wants it beside the file that is written."""
+    """Return the path of an image, as specified by the option ``path_mode``, for the output file."""
     folder = os.path.dirname(os.path.abspath(options.filepath))
     path = os.path.normpath(bpy.path.abspath(image.filepath, library=image.library))
     mode = options.path_mode
@@ -56,12 +58,12 @@ def reference(image: Any, options: Any) -> str:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a file is in a folder or one of its subfolders."""
+    """Return whether a file is in a folder or in one of its subfolders."""
     return relative(path, folder).split(os.sep)[0] != os.pardir
 
 
 def relative(path: str, folder: str) -> str:
-    """The path relative to the folder, unless that is on another drive."""
+    """Return the path relative to the folder, or the path itself if the folder is on another drive."""
     try:
         return os.path.relpath(path, folder)
     except ValueError:
@@ -69,7 +71,7 @@ def relative(path: str, folder: str) -> str:
 
 
 def copy(path: str, folder: str) -> None:
-    """Copies a file into the folder, unless it is there."""
+    """Copy a file into the folder, unless it is already there."""
     target = os.path.join(folder, os.path.basename(path))
     if os.path.exists(path) and not (os.path.exists(target) and os.path.samefile(path, target)):
         shutil.copyfile(path, target)

@@ -1,4 +1,4 @@
-"""Objects as they are rendered: only Blender can evaluate them, so its own exporters write them."""
+"""Export of objects as rendered. Only Blender can evaluate them, so Blender's own exporters write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import bpy
 
 
 def export(operator: Any, context: Any) -> set[str]:
-    """Writes what an operator asks for with Blender's exporter of the same format."""
+    """Write the selection of an operator with Blender's exporter for the same format."""
     if operator.filepath.lower().endswith((".gz", ".zst", ".lz4")):
         raise ValueError("objects as rendered cannot be compressed: choose a name without .gz, .zst or .lz4")
     theirs = getattr(bpy.ops.wm, f"{operator.format}_export")
@@ -23,13 +23,13 @@ def export(operator: Any, context: Any) -> set[str]:
     operator.report({"INFO"}, "Objects as rendered: written by Blender's own exporter")
     if has_mode or operator.collection:
         return theirs(**options)
-    # Without such an option, Blender evaluates collections as for rendering.
+    # Without this option, Blender evaluates collections for rendering.
     with everything(context.scene) as collection:
         return theirs(**options | {"collection": collection.name})
 
 
 def shared_options(operator: Any, theirs: Any) -> dict[str, Any]:
-    """The options that another operator has, too."""
+    """Return the options that another operator also has."""
     names = {property.identifier for property in theirs.get_rna_type().properties}
     operator_names = {property.identifier for property in operator.rna_type.properties}
     return {name: getattr(operator, name) for name in names & operator_names - {"rna_type"}}
@@ -37,7 +37,7 @@ def shared_options(operator: Any, theirs: Any) -> dict[str, Any]:
 
 @contextmanager
 def everything(scene: Any) -> Iterator[Any]:
-    """A collection with the contents of a scene, for a while."""
+    """Create a temporary collection with the contents of a scene."""
     collection = bpy.data.collections.new("polyhaul")
     try:
         for child in scene.collection.children:

@@ -1,7 +1,6 @@
-"""Materials of Blender as materials of MTL libraries, and back: the values and textures of a Principled BSDF, or what the
-viewport shows if there is none.
+"""Conversion between Blender materials and MTL: the values and textures of a Principled BSDF, or the viewport display.
 
-What Blender writes for which node is in testdata/obj/blender/README.md.
+testdata/obj/blender/README.md documents the output of Blender for each node.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ import polyhaul
 
 from . import paths
 
-#: Inputs of a Principled BSDF whose images are written, with the kind of map: in any case, or only with or without the
-#: PBR extensions. In the order of Blender's file.
+#: The inputs of a Principled BSDF whose images are written, the kind of map, and whether it is written without or with
+#: the PBR extensions, or both. In the order of Blender's files.
 MAPS = (
     ("Base Color", "diffuse", (False, True)),
     ("Metallic", "metallic", (True,)),
@@ -32,14 +31,14 @@ MAPS = (
 
 
 class Exported:
-    """The materials that are written, each made once."""
+    """The exported materials, each created once."""
 
     def __init__(self, options: Any) -> None:
         self._options = options
         self._made: dict[str, polyhaul.Material] = {}
 
     def of(self, material: Any) -> polyhaul.Material | None:
-        """The material for one of Blender's; ``None`` for an empty slot."""
+        """Return the material for a Blender material; ``None`` for an empty slot."""
         if material is None:
             return None
         made = self._made.get(material.name)
@@ -55,7 +54,7 @@ class Exported:
             made = polyhaul.Material(material.name, **extended(values))
         if shader is not None:
             made.maps = self._maps(material, shader)
-            # What an image says has no value of its own.
+            # A map replaces the value of its parameter.
             for kind in {map_.kind for map_ in made.maps} - {"bump", "reflection"}:
                 setattr(made, kind, None)
         return made
@@ -80,7 +79,7 @@ class Exported:
 
 
 def principled(material: Any) -> Any:
-    """The Principled BSDF that the material shows, if it has one."""
+    """Return the Principled BSDF of the active output; ``None`` if there is none."""
     tree = material.node_tree if material.use_nodes else None
     if tree is None:
         return None
@@ -89,21 +88,23 @@ def principled(material: Any) -> Any:
 
 
 def linked(socket: Any, kind: str) -> Any:
-    """The node of a kind that is linked to a socket."""
+    """Return the node of this type that is linked to a socket; ``None`` if there is none."""
     links = socket.links if socket is not None and socket.is_linked else ()
     return next((link.from_node for link in links if link.from_node.type == kind), None)
 
 
 def image_of(socket: Any) -> Any:
-    """The image file that is linked to a socket."""
+    """Return the image file that is linked to a socket; ``None`` if there is none."""
     node = linked(socket, "TEX_IMAGE")
     image = node and node.image
     return image if image and image.filepath else None
 
 
 def placement(tree: Any) -> dict[str, Any]:
-    """Where the textures of a material are. As Blender does, all of them are where the mapping of the tree's first image
-    says."""
+    """Return the offset and scale of the textures of a material.
+
+    Like in Blender, the mapping of the first image in the tree applies to all of them.
+    """
     first = next((node for node in tree.nodes if node.type == "TEX_IMAGE"), None)
     mapping = first and linked(first.inputs["Vector"], "MAPPING")
     if mapping is None:
@@ -117,13 +118,13 @@ def placement(tree: Any) -> dict[str, Any]:
 
 
 def number(shader: Any, name: str, usual: float = 0.0) -> np.float32:
-    """The value of an input of a shader."""
+    """Return the value of a shader input."""
     socket = shader.inputs.get(name)
     return np.float32(usual if socket is None else socket.default_value)
 
 
 def shader_values(shader: Any) -> dict[str, Any]:
-    """The values of a Principled BSDF."""
+    """Return the values of a Principled BSDF."""
     color, emitted = shader.inputs["Base Color"].default_value, shader.inputs["Emission Color"].default_value
     strength = number(shader, "Emission Strength")
     return {
@@ -144,7 +145,7 @@ def shader_values(shader: Any) -> dict[str, Any]:
 
 
 def viewport_values(material: Any) -> dict[str, Any]:
-    """The values that the viewport shows."""
+    """Return the values of the viewport display."""
     return {
         "color": np.float32(material.diffuse_color[:3]),
         "emission": np.zeros(3, np.float32),
@@ -157,7 +158,7 @@ def viewport_values(material: Any) -> dict[str, Any]:
 
 
 def classic(values: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of MTL, without those of its extensions."""
+    """Return the parameters of MTL without its extensions."""
     smoothness = np.float32(1.0) - np.clip(values["roughness"], np.float32(0), np.float32(1))
     ambient = values["metallic"] if values["metallic"] > 0 else 1.0
     return shared(values) | {
@@ -168,7 +169,7 @@ def classic(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def extended(values: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of MTL and its PBR extensions."""
+    """Return the parameters of MTL with its PBR extensions."""
     names = ("roughness", "metallic", "sheen", "clearcoat", "clearcoat_roughness", "anisotropy", "anisotropy_rotation")
     extras = shared(values) | {name: float(values[name]) for name in names if name in values}
     if values.get("transmission", 0) > 0:
@@ -177,7 +178,7 @@ def extended(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def shared(values: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that MTL has with its extensions and without."""
+    """Return the parameters of MTL that are written with and without its extensions."""
     return {
         "diffuse": tuple(map(float, values["color"])),
         "specular": (float(values["specular"]),) * 3,
@@ -189,7 +190,7 @@ def shared(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def illumination(values: dict[str, Any]) -> int:
-    """The illumination model of MTL."""
+    """Return the illumination model of MTL."""
     if not values["specular"] > 0:
         return 1
     is_transparent = values["alpha"] < 1
@@ -199,7 +200,7 @@ def illumination(values: dict[str, Any]) -> int:
 
 
 class Imported:
-    """The materials of a file in Blender, each made once."""
+    """The materials of a file in Blender, each created once."""
 
     def __init__(self, options: Any, folder: str) -> None:
         self._reuse = options.mtl_name_collision_mode == "REFERENCE_EXISTING"
@@ -207,7 +208,7 @@ class Imported:
         self._made: dict[int, Any] = {}
 
     def of(self, material: polyhaul.Material) -> Any:
-        """Blender's material for one of the file."""
+        """Return the Blender material for a material of the file."""
         made = self._made.get(id(material))
         if made is None:
             made = bpy.data.materials.get(material.name) if self._reuse else None
@@ -231,7 +232,7 @@ class Imported:
         return made
 
     def _link(self, tree: Any, shader: Any, texture: tuple[str, polyhaul.TextureMap], height: float) -> None:
-        """Links an image to an input of the shader, at a height of the node editor."""
+        """Link an image to an input of the shader, at a height in the node editor."""
         name, map_ = texture
         node = tree.nodes.new("ShaderNodeTexImage")
         node.location = (-480, height)
@@ -243,7 +244,7 @@ class Imported:
         if name == "Normal":
             normal = tree.nodes.new("ShaderNodeNormalMap")
             normal.location = (-200, height)
-            # MTL's default. Blender takes 0, which shows nothing.
+            # MTL's default is 1. Blender uses 0, which disables the map.
             normal.inputs["Strength"].default_value = 1.0 if map_.bump_multiplier is None else map_.bump_multiplier
             tree.links.new(node.outputs["Color"], normal.inputs["Color"])
             tree.links.new(normal.outputs["Normal"], shader.inputs["Normal"])
@@ -252,7 +253,7 @@ class Imported:
 
 
 def place(tree: Any, node: Any, map_: polyhaul.TextureMap, height: float) -> None:
-    """Puts a texture where the offset and the scale of its map say."""
+    """Set the location of a texture to the offset and scale of its map."""
     coordinates, mapping = tree.nodes.new("ShaderNodeTexCoord"), tree.nodes.new("ShaderNodeMapping")
     coordinates.location, mapping.location = (-880, height), (-680, height)
     mapping.inputs["Location"].default_value = map_.offset or (0, 0, 0)
@@ -262,8 +263,10 @@ def place(tree: Any, node: Any, map_: polyhaul.TextureMap, height: float) -> Non
 
 
 def loaded_image(folder: str, name: str) -> Any:
-    """The image of a file: where its path says, or in the folder. An empty one if there is none, so that its name is not
-    lost."""
+    """Return the image of a file, from its path or from the folder.
+
+    If the file does not exist, return an empty image that keeps the path.
+    """
     path = os.path.join(folder, name)
     for candidate in (path, os.path.join(folder, os.path.basename(name))):
         if os.path.isfile(candidate):
@@ -280,7 +283,7 @@ def loaded_image(folder: str, name: str) -> Any:
 
 
 def textures_of(material: polyhaul.Material) -> list[tuple[str, polyhaul.TextureMap]]:
-    """The maps of a material that an input of the shader takes, in Blender's order, the last of each kind."""
+    """Return the maps that the shader has inputs for, in Blender's order, the last map of each kind."""
     by_kind = {map_.kind: map_ for map_ in material.maps}
     return [(name, by_kind[kind]) for kind, name in INPUTS.items() if kind in by_kind]
 
@@ -302,9 +305,9 @@ INPUTS = {
 
 
 def values_of(material: polyhaul.Material) -> dict[str, Any]:
-    """The inputs of a Principled BSDF for the parameters of MTL."""
+    """Return the inputs of a Principled BSDF for the parameters of MTL."""
     model = material.illumination or 0
-    # Model 2 has highlights, which Blender takes for full ones where the file says nothing else.
+    # Model 2 has highlights. Blender assumes full highlights if the file does not specify them.
     has_highlights = model == 2
     roughness = material.roughness
     if roughness is None:
@@ -345,11 +348,11 @@ def values_of(material: polyhaul.Material) -> dict[str, Any]:
 
 
 def rgb(color: Any) -> tuple[float, float, float] | None:
-    """A color, unless there is none or it is not given by red, green and blue."""
+    """Return a color; ``None`` if it is not set or not in RGB."""
     return color if type(color) is tuple else None
 
 
 def mean(color: Any) -> float:
-    """The mean of red, green and blue; 0 without a color."""
+    """Return the mean of red, green and blue; 0 without an RGB color."""
     channels = rgb(color)
     return sum(channels) / 3 if channels else 0.0

@@ -1,19 +1,20 @@
-"""polyhaul moves 3D assets between disk and numpy arrays, fast, exact, and in bounded memory.
+"""Fast, exact I/O between 3D files and numpy arrays in bounded memory.
 
     >>> import polyhaul
     >>> scene = polyhaul.read(b"o triangle\\nv 0 0 0\\nv 1 0 0\\nv 0 1 0\\nf 1 2 3\\n")
     >>> scene.meshes[0].positions.shape
     (3, 3)
 
-:func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` inspect them.
-:func:`read_table` and :func:`write_table` move tables of numbers, :func:`read_image` and :func:`write_image` images;
-:func:`scan` reads chosen rows, in batches or into another file.
-:func:`import_texture` converts images to GPU textures.
-:func:`concatenate` joins meshes.
-:func:`savetxt` and :func:`format_rows` format arrays and records as text, :func:`loadtxt` parses text into an array.
-:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` hold the data;
-:class:`Render` holds a renderer scene. :func:`batch` converts libraries of assets. :func:`profile` reports what jobs waited for. Errors derive from :class:`Error` and
-have the place of the problem.
+- Scenes: :func:`read`, :func:`write` and :func:`convert`; :func:`info` and :func:`validate` inspect files.
+- Tables of numbers: :func:`read_table` and :func:`write_table`; :func:`scan` reads selected rows, in batches or into
+  another file.
+- Images: :func:`read_image` and :func:`write_image`; :func:`import_texture` converts images to GPU textures.
+- Text: :func:`savetxt` and :func:`format_rows` format arrays and records; :func:`loadtxt` parses text into an array.
+- Data: :class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image`, and
+  :class:`Render` for renderer scenes. :func:`concatenate` joins meshes.
+- Jobs: :func:`batch` converts asset libraries, and :func:`profile` reports where the time goes.
+
+Exceptions derive from :class:`Error` and include the location of the problem.
 """
 
 from polyhaul._accelerate import accelerate
@@ -73,7 +74,7 @@ from polyhaul._preview import preview
 from polyhaul._profile import FileUse, Profile, Verdict, profile
 from polyhaul._render import Definition, Entity, Instances, Parameter, Render, Shape
 from polyhaul._report import Moved, PolyhaulWarning, Report, Warnings
-from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
+from polyhaul._report import Warning as Warning  # not in __all__: `import *` would hide Python's own
 from polyhaul._rows import format_rows, savetxt
 from polyhaul._scan import Scan, scan
 from polyhaul._scene import Object, Scene
@@ -175,7 +176,7 @@ __all__ = [
     "write_tables",
 ]
 
-# What users see is named after the package that they import it from.
+# Show public objects under the name of the package that users import them from.
 for _name in (*__all__, "Warning"):
     if getattr(_thing := globals()[_name], "__module__", "").startswith("polyhaul."):
         _thing.__module__ = "polyhaul"

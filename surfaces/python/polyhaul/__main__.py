@@ -1,4 +1,4 @@
-"""``python -m polyhaul``: the command."""
+"""Entry point of ``python -m polyhaul``: run the command."""
 
 from ._command import main
 

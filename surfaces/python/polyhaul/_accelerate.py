@@ -1,7 +1,8 @@
-"""Makes other libraries read files with polyhaul: the same results, faster.
+"""Make other libraries read files with polyhaul: the same results, faster.
 
-A reader here takes over only what it returns exactly as the library's own reader would; every other file goes to that one,
-and so does a file that polyhaul rejects, for the library's own error. Conversions on request are in ``_interop``.
+A replacement reader only handles files for which its result is identical to the result of the library's own reader. All
+other files are read by the library's own reader, including files that polyhaul rejects, so that the library raises its
+own error. Explicit conversions are in ``_interop``.
 """
 
 from __future__ import annotations
@@ -10,26 +11,26 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-#: What puts back the readers that were replaced.
+#: Callbacks that restore the replaced readers.
 _undo: list[Callable[[], None]] = []
 
 
 def accelerate(enable: bool = True) -> tuple[str, ...]:
-    """Makes trimesh, meshio and PyVista use polyhaul, as far as they are installed:
+    """Make trimesh, meshio and PyVista use polyhaul, if they are installed.
 
     - trimesh reads OBJ, PLY, STL and OFF
     - meshio reads OBJ, PLY, STL and OFF
-    - PyVista writes OBJ; it reads OBJ, PLY and STL with polyhaul if the package ``polyhaul-pyvista`` is installed
+    - PyVista writes OBJ; it also reads OBJ, PLY and STL with polyhaul if the package ``polyhaul-pyvista`` is installed
 
-    They take the same keywords and return what they returned before: the same values in all digits, types, names, order and
-    metadata. A file that polyhaul does not return in the same way is read by the library's own reader; the logger
-    ``polyhaul.accelerate`` of ``logging`` has a record at level DEBUG for each file, with the reason.
+    The libraries accept the same keywords and return the same results as before, including all digits, types, names,
+    order and metadata. If polyhaul cannot reproduce the result for a file, the library's own reader reads it. The
+    logger ``polyhaul.accelerate`` of ``logging`` records each file at level DEBUG, with the reason.
 
     Args:
-        enable: ``False`` undoes it.
+        enable: ``False`` restores the original readers and writers.
 
     Returns:
-        The names of the libraries.
+        The names of the accelerated libraries.
     """
     while _undo:
         _undo.pop()()
@@ -83,7 +84,7 @@ def _pyvista() -> bool:
         return False
     from polyhaul._for_pyvista import write_obj
 
-    # The writers of PLY and STL have options that a registered writer does not get.
+    # Registered writers do not receive the options that the writers of PLY and STL have.
     writers = getattr(writer_registry, "_custom_ext_writers", None)
     if writers is None:
         return False

@@ -1,6 +1,6 @@
-"""A ``polyhaul batch --agent`` process, kept by a process of another engine: tasks in, rows out.
+"""Run a ``polyhaul batch --agent`` process for a process of another engine: tasks in, rows out.
 
-The agent runs a worker process of its own, so it survives if an asset crashes the worker.
+The agent has its own worker process, so it survives if an asset crashes the worker.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ _agents: dict[tuple[int, tuple[str, ...]], subprocess.Popen[str]] = {}
 
 
 def convert_assets(words: list[str], tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Converts assets and returns a row for each. ``words`` are the arguments of the command.
+    """Convert assets and return one row for each.
 
-    The first call starts the agent of this process; it ends with the process.
+    The first call starts the agent of this process. The agent stops when this process exits.
+
+    Args:
+        words: the command-line arguments of the agent.
+        tasks: the tasks, one per asset.
     """
     agent = _agent(tuple(words))
     assert agent.stdin is not None and agent.stdout is not None

@@ -1,8 +1,7 @@
-"""Arrays of callers as arrays of the model, and buffers of native code as numpy arrays.
+"""Convert the caller's arrays to the arrays of the model, and native buffers to numpy arrays.
 
-Every function that takes an array of a caller returns a read-only view of that very memory where type and
-layout allow it, and a copy otherwise. What is wrong is an exception that names the argument, what it is,
-and what was expected.
+Functions that accept an array return a read-only view of its memory if type and layout allow it, and a copy otherwise.
+Exceptions name the argument, its value and the expected value.
 """
 
 from __future__ import annotations
@@ -20,22 +19,27 @@ Indices: TypeAlias = npt.NDArray[np.uint32]
 Slots: TypeAlias = npt.NDArray[np.int32]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-#: The index that means "none": a corner without a uv.
+#: The index that represents a missing value, such as a corner without a uv.
 NONE = 0xFFFF_FFFF
 
-#: The most elements of a kind.
+#: The maximum number of elements of one kind.
 MOST = NONE - 1
 
 
 def view(buffer: Any, dtype: npt.DTypeLike, columns: int = 0) -> npt.NDArray[Any]:
-    """A buffer of native code as an array, with ``columns`` where it has two dimensions: read-only, as the buffer is,
-    unless the reader was asked for arrays that may be changed."""
+    """Return a native buffer as an array, of shape (n, ``columns``) if ``columns`` is not 0.
+
+    The array is read-only if the buffer is, which is the default unless the caller requested writable arrays.
+    """
     array = np.frombuffer(buffer, dtype) if len(buffer) else np.empty(0, dtype)
     return array.reshape(-1, columns) if columns else array
 
 
 def floats(name: str, value: npt.ArrayLike, columns: int) -> Floats:
-    """Rows of ``columns`` float32; flat arrays, as Blender's ``foreach_get`` fills them, count as rows."""
+    """Return rows of ``columns`` float32.
+
+    Flat arrays, such as arrays filled by Blender's ``foreach_get``, are reshaped to rows.
+    """
     array = _asarray(name, value)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that can be converted to float32")
@@ -43,10 +47,10 @@ def floats(name: str, value: npt.ArrayLike, columns: int) -> Floats:
 
 
 def colors(name: str, value: npt.ArrayLike) -> Floats:
-    """Rows of red, green, blue and alpha as float32, from 0 to 1; alpha is 1 if there are three columns.
+    """Return (n, 4) float32: red, green, blue and alpha from 0 to 1. Alpha is 1 if there are three columns.
 
-    Unsigned integers are divided by the maximum of their type. Signed ones, numpy's default for Python integers, are
-    divided by 255, unless only 0 and 1 occur.
+    Unsigned integers are divided by the maximum of their type. Signed integers, which numpy uses for Python integers by
+    default, are divided by 255, or by 1 if they are all 0 or 1.
     """
     array = _asarray(name, value)
     if array.ndim == 2 and array.shape[1] not in (3, 4):
@@ -65,7 +69,7 @@ def colors(name: str, value: npt.ArrayLike) -> Floats:
 
 
 def positions(name: str, value: npt.ArrayLike) -> tuple[Floats, Doubles | None]:
-    """Rows of x, y, z as float32, and as float64 if they are not float32 values."""
+    """Return rows of x, y, z as float32, and also as float64 if float32 cannot represent them exactly."""
     array = _asarray(name, value)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that can be converted to float64")
@@ -80,7 +84,7 @@ def positions(name: str, value: npt.ArrayLike) -> tuple[Floats, Doubles | None]:
 
 
 def values(name: str, value: npt.ArrayLike, count: int, what: str) -> Floats:
-    """One float32 for each of ``count`` things."""
+    """Return one float32 for each of ``count`` elements."""
     array = _asarray(name, value)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that can be converted to float32")
@@ -88,9 +92,9 @@ def values(name: str, value: npt.ArrayLike, count: int, what: str) -> Floats:
 
 
 def indices(name: str, value: npt.ArrayLike, end: int, *, none: bool = False) -> Indices:
-    """Indices from 0 up to ``end``, as uint32 of any shape; with ``none`` also -1 for "none".
+    """Return indices from 0 up to ``end`` (exclusive), as uint32 of any shape.
 
-    uint32 and int32 are taken without a copy.
+    If ``none`` is set, -1 is allowed and represents a missing value. uint32 and int32 arrays are not copied.
     """
     array = _asarray(name, value)
     if array.dtype.kind not in "iu":
@@ -98,7 +102,7 @@ def indices(name: str, value: npt.ArrayLike, end: int, *, none: bool = False) ->
             raise TypeError(f"{name} has dtype {array.dtype}; expected integers (uint32 and int32 are not copied)")
         array = array.astype(np.uint32)
     if array.dtype.newbyteorder("=") in (np.int32, np.uint32):
-        # A negative int32 is more than 2**31 as uint32: one look at the largest shows both.
+        # A negative int32 exceeds 2**31 as uint32, so one pass over the maximum detects both errors.
         plain = _plain(array, array.dtype.newbyteorder("=")).view(np.uint32)
     else:
         _check_range(name, array, end, none)
@@ -109,7 +113,7 @@ def indices(name: str, value: npt.ArrayLike, end: int, *, none: bool = False) ->
 
 
 def slots(name: str, value: npt.ArrayLike, count: int) -> Slots:
-    """One int32 per face; any value is allowed, and one that is no slot means no material."""
+    """Return one int32 per face. All int32 values are allowed; values that are not valid slots mean no material."""
     array = _asarray(name, value)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"{name} has dtype {array.dtype}; expected integers (int32 is not copied)")
@@ -119,7 +123,7 @@ def slots(name: str, value: npt.ArrayLike, count: int) -> Slots:
 
 
 def flags(name: str, value: npt.ArrayLike, count: int, what: str) -> Flags:
-    """One bool for each of ``count`` things; a single bool is for all of them."""
+    """Return one bool for each of ``count`` elements. A single bool applies to all of them."""
     array = _asarray(name, value)
     if array.dtype.kind not in "biu":
         raise TypeError(f"{name} has dtype {array.dtype}; expected bool")
@@ -131,14 +135,14 @@ def flags(name: str, value: npt.ArrayLike, count: int, what: str) -> Flags:
 
 
 def offsets(name: str, value: npt.ArrayLike, corners: int, min_corners: int, what: str) -> Indices:
-    """Where elements begin: from 0 up to ``corners`` in steps of at least ``min_corners``."""
+    """Return the start offsets of elements: from 0 to ``corners`` in steps of at least ``min_corners``."""
     array = indices(name, value, corners + 1)
     if array.ndim != 1 or not array.size:
         raise ValueError(f"{name} has shape {array.shape}; expected (number of {what}s + 1,)")
     if array[0] != 0 or array[-1] != corners:
         expected = f"expected from 0 to {corners}, the number of corners"
         raise ValueError(f"{name} ranges from {array[0]} to {array[-1]}; {expected}")
-    steps = np.diff(array)  # wraps where the offsets go down, and is too large then
+    steps = np.diff(array)  # wraps around if the offsets decrease, and is then too large
     wrong = steps.size and (int(steps.min()) < min_corners or int(steps.max()) > corners)
     if wrong:
         at = int(np.argmax((steps < min_corners) | (steps > corners)))
@@ -149,19 +153,19 @@ def offsets(name: str, value: npt.ArrayLike, corners: int, min_corners: int, wha
 
 
 def even_offsets(count: int, corners: int) -> Indices:
-    """The offsets of ``count`` elements of ``corners`` corners each."""
+    """Return the offsets of ``count`` elements with ``corners`` corners each."""
     check_count("the corners", count * corners)
     return _sealed(np.arange(0, count * corners + 1, corners, dtype=np.uint32))
 
 
 def check_count(name: str, count: int) -> None:
-    """Raises if there are more elements than indices can address."""
+    """Raise ``ValueError`` if there are more elements than indices can address."""
     if count > MOST:
         raise ValueError(f"{name}: {count} elements; at most {MOST} (2**32 - 2) are possible")
 
 
 def matrix(given: npt.ArrayLike) -> list[list[float]]:
-    """A transform, (4, 4) numbers, or (3, 4) or (3, 3), as four rows."""
+    """Return a transform of shape (4, 4), (3, 4) or (3, 3) as four rows."""
     array = np.asarray(given, np.float64)
     if array.shape not in ((4, 4), (3, 4), (3, 3)):
         raise ValueError(f"matrix has shape {array.shape}; expected (4, 4), (3, 4) or (3, 3)")
@@ -171,7 +175,7 @@ def matrix(given: npt.ArrayLike) -> list[list[float]]:
 
 
 def box(given: npt.ArrayLike) -> list[list[float]]:
-    """The smallest and the largest x, y, z."""
+    """Return the minimum and maximum x, y, z of a (2, 3) array."""
     array = np.asarray(given, np.float64)
     if array.shape != (2, 3):
         raise ValueError(f"box has shape {array.shape}; expected (2, 3): the smallest and the largest x, y, z")
@@ -191,13 +195,16 @@ def _asarray(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def check_mask(name: str, value: Any) -> None:
-    """Raises if there are masked values, which would be taken for numbers."""
+    """Raise ``ValueError`` for masked values, which would otherwise be treated as numbers."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked values; fill them first, as in {name}.filled(0)")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal: arrays with their types, NaN to NaN, and what is made of them."""
+    """Return whether two values are equal, including nested dicts, lists and tuples.
+
+    Arrays must have the same dtype. NaN equals NaN in arrays.
+    """
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         are_arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype
         return are_arrays and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
@@ -209,7 +216,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _plain(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """The array itself where it has this type, C order and alignment, a copy otherwise."""
+    """Return the array itself if it has this type, C order and alignment, and a copy otherwise."""
     return np.require(array, dtype, ["C", "A"])
 
 
@@ -235,7 +242,7 @@ def _counted(name: str, array: npt.NDArray[Any], count: int, what: str) -> npt.N
 
 
 def _check_range(name: str, array: npt.NDArray[Any], end: int, none: bool) -> None:
-    """Every index is from 0 up to ``end``; the message names the first that is not."""
+    """Raise ``ValueError`` for the first index that is not from 0 up to ``end`` (exclusive)."""
     if not array.size:
         return
     wrong = (array < 0) | (array >= end)

@@ -1,4 +1,4 @@
-"""Libraries of assets: :func:`batch` runs the command ``polyhaul batch``; :class:`Manifest` holds the results."""
+"""Batch conversion: :func:`batch` runs the command ``polyhaul batch``, and :class:`Manifest` has the results."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ._progress import Progress, reporter
 class Manifest:
     """The results for a library: one row per asset and attempt.
 
-    A row is a dict with ``asset``, ``attempt``, ``status`` (``done``, ``failed`` or ``replaced`` by a later success),
+    A row is a dict with ``asset``, ``attempt``, ``status`` (``done``, ``failed``, or ``replaced`` by a later success),
     ``source``, ``source_version``, ``source_bytes``, ``options``, ``outputs`` (dicts of ``path``, ``bytes``, ``hash``),
     ``started`` and ``seconds``, ``phases``, ``verdict``, ``peak_bytes``, ``warnings``, ``error`` (a dict of ``kind``,
     ``message``, ``file``, ``line``, ``column``, ``offset``, or None), ``worker``.
 
-    The same rows are in the Parquet file at ``path``, for pandas, polars, DuckDB and other tools.
+    The Parquet or JSON Lines file at ``path`` has the same rows, for pandas, polars, DuckDB and other tools.
     """
 
     def __init__(self, rows: list[dict[str, Any]], path: str, summary: dict[str, Any]) -> None:
         self.rows = rows
-        #: The path or URL of the Parquet file.
+        #: The path or URL of the Parquet file (``.parquet``) or JSON Lines file (``.jsonl``).
         self.path = path
-        #: The number of assets, and how many of them this run converted, skipped and failed to convert.
+        #: The number of assets, and the number that this run converted, skipped and failed to convert.
         self.summary = summary
 
     def __len__(self) -> int:
@@ -45,17 +45,17 @@ class Manifest:
 
     @property
     def done(self) -> list[dict[str, Any]]:
-        """The row of the last success of each asset."""
+        """The row of the last success of each converted asset."""
         return [row for row in self.rows if row["status"] == "done"]
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The row of the last attempt at each asset whose last attempt failed."""
+        """The last row of each asset whose last attempt failed."""
         last = {row["asset"]: row for row in self.rows}
         return [row for row in last.values() if row["status"] == "failed"]
 
     def to_arrow(self) -> Any:
-        """The rows as a ``pyarrow.Table`` (needs pyarrow)."""
+        """Return the rows as a ``pyarrow.Table``. Requires pyarrow."""
         if self.path.endswith(".jsonl"):
             import pyarrow.json
 
@@ -74,32 +74,32 @@ def batch(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Manifest:
-    """Converts a library of assets, as the command ``polyhaul batch`` does.
+    """Convert a library of assets, like the command ``polyhaul batch``.
 
-    Assets that are already done are skipped, so a run that was stopped resumes where it was. A failed asset is a row,
-    not an exception.
+    Assets that are already converted are skipped, so a new run resumes an interrupted one. A failed asset is reported
+    as a row, not as an exception.
 
-    Ctrl-C, or an exception that ``progress`` raises, stops the run: what the workers have finished is kept, and the
-    exception is raised unchanged once they have stopped.
+    Ctrl-C, or an exception raised by ``progress``, stops the run. Finished assets are kept, and the exception is raised
+    unchanged after the workers have stopped.
 
     Args:
-        sources: files, folders or URLs; a URL that ends with a slash is a folder.
+        sources: files, folders or URLs. URLs of folders end with a slash.
         output: the output folder or URL.
         to: the output format.
-        check: whether to raise the error of the first failed asset at the end.
-        progress: called as ``progress(done, total)`` with asset counts, on this thread, as assets are finished;
-            ``True`` shows a bar (with tqdm). Skipped assets do not count.
+        check: whether to raise the error of the first failed asset at the end of the run.
+        progress: called on this thread as ``progress(done, total)``, with asset counts, whenever assets are finished.
+            Skipped assets are not counted. ``True`` shows a progress bar (requires tqdm).
         options: the long options of the command, with underscores: ``recursive=True``, ``workers=8``,
             ``retry_failed=True``, ``force=True``, ``asset_memory="4GB"``, ``asset_timeout=60``, ``engine="ray"``,
             ``address="auto"``, ``shard="1/4"``, ``include=["*.obj"]``, ``triangulate=True``, ...
 
     Returns:
-        The rows of all assets, also of earlier runs, with the counts of this run as ``summary``.
+        The rows of all assets, including earlier runs. ``summary`` has the counts of this run.
 
     Raises:
-        polyhaul.Error: the run failed as a whole, or, with ``check``, an asset did. The exception has the class of
-            its cause, such as :class:`polyhaul.MalformedError`, ``FileNotFoundError``, ``MemoryError`` for
-            ``asset_memory`` and ``TimeoutError`` for ``asset_timeout``.
+        polyhaul.Error: the run failed as a whole, or an asset failed and ``check`` is set. The class of the exception
+            depends on the cause, such as :class:`polyhaul.MalformedError`, ``FileNotFoundError``, ``MemoryError`` for
+            ``asset_memory``, or ``TimeoutError`` for ``asset_timeout``.
 
     Example:
         >>> manifest = polyhaul.batch("scans", "out", to="ply", recursive=True)    # doctest: +SKIP
@@ -123,9 +123,9 @@ def batch(
 
 
 def _run(words: list[str], progress: Progress | None) -> tuple[str, str]:
-    """Runs the command; what it prints, and its notes."""
+    """Run the command, and return its standard output and its messages from standard error."""
     command = [sys.executable, "-P", "-m", "polyhaul", "batch", *words]
-    # In a group of its own, it gets Ctrl-C from here alone: a second one would end it at once.
+    # In its own process group, the command receives Ctrl-C only from here. A second one would terminate it immediately.
     apart: dict[str, Any] = {} if os.name == "nt" else {"process_group": 0}
     environment = os.environ | {"POLYHAUL_PROGRESS": "1"}
     notes: list[str] = []
@@ -136,7 +136,7 @@ def _run(words: list[str], progress: Progress | None) -> tuple[str, str]:
         assert process.stderr is not None
         try:
             for line in process.stderr:
-                # Other lines, empty ones too, come from workers: a panic of Rust, messages of Ray.
+                # Workers print other lines, including empty ones, such as Rust panics and messages of Ray.
                 counts = re.fullmatch(r"progress ([0-9]+) ([0-9]+)", line.rstrip())
                 if counts is None:
                     notes.append(line)
@@ -153,10 +153,10 @@ def _run(words: list[str], progress: Progress | None) -> tuple[str, str]:
 
 
 def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None = None) -> Manifest:
-    """Reads the rows of the library whose outputs are in ``output``.
+    """Read the rows of the library whose outputs are in ``output``.
 
     Raises:
-        polyhaul.Error: if there is no log of a batch run.
+        polyhaul.Error: the log of a batch run was not found.
     """
     words = [sys.executable, "-P", "-m", "polyhaul", "batch", "rows", "--json", os.fspath(output)]
     ran = subprocess.run(words, capture_output=True, text=True)
@@ -171,7 +171,7 @@ def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None
 
 
 def _error_in(notes: str) -> Error:
-    """The exception for what the command prints to standard error."""
+    """Return the exception for the error that the command printed to standard error."""
     try:
         return of_command(json.loads(notes.strip().splitlines()[-1])["error"])
     except (ValueError, LookupError, TypeError):
@@ -179,7 +179,7 @@ def _error_in(notes: str) -> Error:
 
 
 def _words(options: dict[str, Any]) -> list[str]:
-    """Converts options to command-line arguments."""
+    """Convert options to command-line arguments."""
     words = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""The surface of a mesh: its faults, its measures, and normals computed from it."""
+"""Surface checks and measurements of meshes, and normals computed from faces."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurfaceCheck:
-    """The faults and the measures of a mesh's surface: see :meth:`polyhaul.Mesh.check`.
+    """The defects and measurements of a mesh's surface, as returned by :meth:`polyhaul.Mesh.check`.
 
-    Edges are pairs of positions. Of equal positions, the first one is listed. Faces with fewer than three distinct
+    Edges are pairs of positions. If positions are equal, edges list the first one. Faces with fewer than three distinct
     positions are degenerate, and otherwise ignored.
     """
 
@@ -30,27 +30,27 @@ class SurfaceCheck:
     position_count: int
     #: The number of distinct edges.
     edge_count: int
-    #: The number of connected components: sets of faces that share no position.
+    #: The number of connected components: sets of faces that do not share positions with other faces.
     component_count: int
     #: Positions minus edges plus faces.
     euler_number: int
-    #: The sum of the areas of the faces.
+    #: The total area of the faces.
     area: float
-    #: The enclosed volume; negative if faces face inward. It depends on the origin unless ``is_solid``.
+    #: The enclosed volume, negative if faces face inward. It depends on the origin unless ``is_solid``.
     volume: float
     #: Whether the surface is closed: each edge is used exactly twice.
     is_watertight: bool
-    #: Whether the two faces at an edge always have the same orientation.
+    #: Whether the two faces at each edge have the same orientation.
     is_consistent: bool
-    #: (n, 2) uint32: edges of a single face, in its direction.
+    #: (n, 2) uint32: edges used by a single face, in the direction of that face.
     open_edges: Indices
-    #: (n, 2) uint32: edges that are used more than twice.
+    #: (n, 2) uint32: edges used more than twice.
     non_manifold_edges: Indices
-    #: (n, 2) uint32: edges that two faces use in the same direction, so that one of them is flipped.
+    #: (n, 2) uint32: edges that two faces use in the same direction, so one of the faces is flipped.
     flipped_edges: Indices
     #: (n,) uint32: faces with the same positions as an earlier face, in the same or the opposite order.
     duplicate_faces: Indices
-    #: (n,) uint32: faces that use a position more than once, or without an area.
+    #: (n,) uint32: faces that use a position more than once, or whose area is zero.
     degenerate_faces: Indices
 
     @property
@@ -60,7 +60,7 @@ class SurfaceCheck:
 
     @property
     def is_clean(self) -> bool:
-        """Whether no edge and no face is listed."""
+        """Whether the surface is free of defects: all lists of edges and faces are empty."""
         edges = (self.open_edges, self.non_manifold_edges, self.flipped_edges)
         return not any(len(faults) for faults in (*edges, self.duplicate_faces, self.degenerate_faces))
 
@@ -79,7 +79,7 @@ class SurfaceCheck:
 
 
 class SurfaceMeasures:
-    """The surface properties of :class:`polyhaul.Mesh`. Everything is recomputed on each access."""
+    """The surface properties of :class:`polyhaul.Mesh`. All of them are recomputed on each access."""
 
     __slots__ = ()
 
@@ -107,27 +107,32 @@ class SurfaceMeasures:
 
     @property
     def area(self) -> float:
-        """The sum of the areas of the faces. The area of a polygon is that of its projection along its mean normal."""
+        """The total area of the faces.
+
+        The area of a polygon is the area of its projection along its mean normal.
+        """
         return self.check().area
 
     @property
     def volume(self) -> float:
-        """The volume that the faces enclose; negative if they face inward. If the surface is not closed, this is the
-        volume of the cones from the faces to the origin."""
+        """The enclosed volume, negative if faces face inward.
+
+        If the surface is not closed, this is the volume of the cones from the faces to the origin.
+        """
         return self.check().volume
 
     @property
     def is_watertight(self) -> bool:
-        """Whether the surface is closed: each edge is used exactly twice. Equal positions are one position."""
+        """Whether the surface is closed: each edge is used exactly twice. Equal positions are treated as one."""
         return self.check().is_watertight
 
     def check(self, *, merge: bool = True, threads: int | None = None) -> SurfaceCheck:
-        """Finds open and non-manifold edges, flipped, duplicate and degenerate faces, and measures the surface.
+        """Find open, non-manifold and flipped edges and duplicate and degenerate faces, and measure the surface.
 
         Args:
-            merge: equal positions are one position, so that the surface is not open at seams of uvs and normals, where
-                files repeat positions. Otherwise, faces are neighbors only if they share indices.
-            threads: worker threads; ``None`` for all cores. The result does not depend on it.
+            merge: treat equal positions as one, so that the surface is not open at seams of uvs and normals, where
+                files repeat positions. If ``False``, faces are only adjacent if they share indices.
+            threads: worker threads; ``None`` uses all cores. The result does not depend on it.
         """
         found: dict[str, Any] = _polyhaul.mesh_check(self._to_native(), merge, threads)
         for name in ("open_edges", "non_manifold_edges", "flipped_edges"):
@@ -137,15 +142,15 @@ class SurfaceMeasures:
         return SurfaceCheck(**found)
 
     def compute_normals(self, *, flat: bool = False, merge: bool = False, threads: int | None = None) -> Mesh:
-        """A mesh with normals computed from its faces, in place of its own.
+        """Return a mesh with normals computed from its faces, which replace existing normals.
 
-        Normals are per position and smooth: the mean of the normals of the faces at a position, weighted by their
-        angles there. Positions without faces get (0, 0, 0).
+        Normals are smooth and per position: the mean of the normals of the adjacent faces, weighted by their angles at
+        the position. Positions without faces get (0, 0, 0).
 
         Args:
-            flat: compute a normal per face instead.
-            merge: equal positions have the same normal, so that the surface is smooth across seams, and across edges
+            flat: compute one normal per face instead.
+            merge: give equal positions the same normal, so that the surface is smooth across seams, and across edges
                 that a file made sharp by repeating positions.
-            threads: worker threads; ``None`` for all cores.
+            threads: worker threads; ``None`` uses all cores.
         """
         return self._changed(_polyhaul.mesh_normals(self._without_statements()._to_native(), flat, merge, threads))

@@ -1,4 +1,4 @@
-"""The command ``polyhaul``, which installing the package puts beside Python."""
+"""The command ``polyhaul``, which is installed with the package."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from polyhaul import _polyhaul
 
 
 def main() -> None:
-    """Runs the command with the arguments of this process, and exits with its code."""
+    """Run the command with the arguments of this process, and exit with its exit code."""
     sys.stdout.flush()
-    # What worker processes of ``polyhaul batch`` are started with.
+    # The interpreter that ``polyhaul batch`` starts worker processes with.
     os.environ["POLYHAUL_PYTHON"] = sys.executable
     sys.exit(_polyhaul.run_command(["polyhaul", *sys.argv[1:]]))

@@ -1,4 +1,4 @@
-"""Joining meshes: :func:`concatenate`."""
+"""Concatenation of meshes: :func:`concatenate`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ Array = npt.NDArray[Any]
 
 
 def concatenate(meshes: Iterable[Mesh | Object] | Scene) -> Mesh:
-    """Joins meshes into one, in order, with all their attributes.
+    """Concatenate meshes into one mesh, in order, with all their attributes.
 
-    Uvs and normals keep their domain if all meshes have the same one, and are stored by index otherwise. Equal materials
-    become one; slots are renumbered. Columns and vertex groups are joined by name.
+    Uvs and normals keep their domain if all meshes have the same domain, and are stored by index otherwise. Equal
+    materials are merged, and slots are renumbered. Columns and vertex groups are matched by name.
 
-    An attribute that only some of the meshes have is kept, with a :class:`polyhaul.PolyhaulWarning`: the faces of the
-    others have no uvs, normals or materials, their positions have no color, and are not members of vertex groups;
-    columns are NaN for floats and 0 for integers, lists are empty, and faces are not smooth.
+    If only some of the meshes have an attribute, it is filled with default values for the others, and a
+    :class:`polyhaul.PolyhaulWarning` is issued. Uvs, normals, materials and colors are marked as missing; float columns
+    are NaN, integer columns are 0, lists are empty, and faces are flat. Missing weights of vertex groups are NaN,
+    without a warning.
 
     Args:
-        meshes: meshes, or objects of scenes, whose transforms are applied; or a scene, for its objects.
+        meshes: meshes, or objects of scenes, whose transforms are applied; or a scene, to concatenate its objects.
 
     Returns:
-        A new mesh; the arrays are copied.
+        A new mesh. The arrays are copied.
 
     Raises:
-        ValueError: there are no meshes, or there are more positions or corners than indices can address.
+        ValueError: ``meshes`` is empty, or the number of positions or corners exceeds the range of indices.
         TypeError: an item is not a mesh or an object.
 
     Example:
@@ -68,14 +69,14 @@ def _mesh_of(item: Any) -> Mesh:
 
 
 class _Joined:
-    """The arguments of the mesh that meshes are joined to."""
+    """Builder of the constructor arguments of the concatenated mesh."""
 
     def __init__(self, parts: list[Mesh]) -> None:
-        #: The meshes, and the same with an array per face in place of statements.
+        #: The meshes, and the meshes with per-face arrays instead of statements.
         self.files, self.parts = parts, [part._without_statements() for part in parts]
-        #: What to warn of.
+        #: The messages of warnings.
         self.lacking: list[str] = []
-        #: The number of the first position of each mesh.
+        #: The index of the first position of each mesh.
         self.firsts = _starts([part.position_count for part in parts])
 
     def mesh(self) -> Mesh:
@@ -103,14 +104,14 @@ class _Joined:
         return mesh
 
     def _moved(self, indices: Sequence[Array] | None, firsts: Sequence[int] | None = None) -> Array | None:
-        """Indices of positions, in the joined mesh."""
+        """Return position indices in the concatenated mesh."""
         if indices is None:
             return None
         pairs = zip(indices, self.firsts if firsts is None else firsts, strict=True)
         return np.concatenate([values.astype(np.int64) + first for values, first in pairs])
 
     def _elements(self, name: str, offsets_name: str) -> dict[str, Any]:
-        """Faces or lines."""
+        """Return the faces or lines."""
         corners = self._moved([getattr(part, name) for part in self.parts])
         if corners is None or not len(corners):
             return {}
@@ -120,7 +121,7 @@ class _Joined:
         return {name: corners, offsets_name: np.concatenate([*moved, [len(corners)]])}
 
     def _attribute(self, name: Literal["uvs", "normals"]) -> dict[str, Any]:
-        """Uvs or normals."""
+        """Return the uvs or normals."""
         domain_name, stream_name = ("uv_domain", "corner_uvs") if name == "uvs" else ("normal_domain", "corner_normals")
         having = [part for part in self.parts if getattr(part, name) is not None]
         if not having:
@@ -140,7 +141,7 @@ class _Joined:
         return {name: values, stream_name: np.concatenate(streams)}
 
     def _values(self, name: str, result: str, count: str, shape: tuple[int, ...], missing: Any) -> Array | None:
-        """The values of an array that a mesh may lack."""
+        """Return the concatenated values of an optional array."""
         arrays = [getattr(part, name) for part in self.parts]
         if all(array is None for array in arrays):
             return None
@@ -151,7 +152,7 @@ class _Joined:
         )
 
     def _columns(self, what: str, count: str) -> dict[str, Any]:
-        """The columns by name."""
+        """Return the columns by name."""
         all_columns = [getattr(part, f"{what}_columns") for part in self.parts]
         counts = [getattr(part, count) for part in self.parts]
         joined: dict[str, Any] = {}
@@ -178,7 +179,7 @@ class _Joined:
         return {name: np.concatenate(weights) for name, weights in members.items()} or None
 
     def _slots(self) -> tuple[Array | None, list[Material | None]]:
-        """The slots of all faces, and the materials of all slots."""
+        """Return the slots of all faces, and the materials of all slots."""
         materials: list[Material | None] = []
         tables: list[Array] = []
         for part in self.parts:
@@ -191,7 +192,7 @@ class _Joined:
                 table.append(at)
             tables.append(np.array(table, np.int32))
         have_equal_slots = all(part.material_slots is None for part in self.parts) and len({table.tobytes() for table in tables}) <= 1
-        # The slot of all faces may be empty, while others are not.
+        # The common slot may be empty although others are not.
         if have_equal_slots and (not materials or tables[0][0] == 0):
             return None, materials
         if not materials:
@@ -201,7 +202,7 @@ class _Joined:
         return np.concatenate([_renumbered(part, table) for part, table in with_faces] or [np.empty(0, np.int32)]), materials
 
     def _add_file_data(self, mesh: Mesh) -> None:
-        """What files have and the class has no arguments for: groups of faces, third uv coordinates, uvs of lines."""
+        """Add data of files without constructor arguments: groups of faces, third uv coordinates, and uvs of lines."""
         groups = [part.face_groups for part in self.files]
         if any(own is not None for own in groups):
             names: dict[str, int] = {}
@@ -228,20 +229,20 @@ class _Joined:
 
 
 def _starts(counts: Sequence[int]) -> list[int]:
-    """The sum of all counts before each."""
+    """Return the exclusive prefix sums of counts."""
     _arrays.check_count("meshes", sum(counts))
     return [0, *np.cumsum(counts[:-1], dtype=np.int64).tolist()]
 
 
 def _filled(array: Any, shape: tuple[int, ...], missing: Any, kind: npt.DTypeLike = np.float32) -> Array:
-    """The array, or one of missing values."""
+    """Return the array, or an array of missing values if it is ``None``."""
     if array is not None:
         return np.asarray(array)
     return np.full(shape, missing, type(missing) if isinstance(missing, bool | np.int32) else kind)
 
 
 def _stream(part: Mesh, domain_name: str, stream_name: str, first: int) -> Indices:
-    """Per corner the index of its uv or normal, of which ``first`` come before those of this mesh."""
+    """Return the index of the uv or normal of each corner, offset by ``first``."""
     domain = getattr(part, domain_name)
     if domain == "indexed":
         own: Indices = getattr(part, stream_name)
@@ -255,7 +256,7 @@ def _stream(part: Mesh, domain_name: str, stream_name: str, first: int) -> Indic
 
 
 def _line_stream(part: Mesh, first: int) -> Indices:
-    """The same for corners of polylines."""
+    """Return the index of the uv of each polyline corner, offset by ``first``."""
     own = part.line_uvs
     if own is None:
         return np.full(len(part.line_positions), NONE, np.uint32)
@@ -263,7 +264,10 @@ def _line_stream(part: Mesh, first: int) -> Indices:
 
 
 def _renumbered(part: Mesh, table: Array) -> Array:
-    """The slots of a mesh in the joined one, by the new number of each; -1 for those without a material."""
+    """Return the slots of a mesh in the concatenated mesh, -1 for faces without a material.
+
+    ``table`` has the new number of each slot.
+    """
     slots = np.zeros(part.face_count, np.int32) if part.material_slots is None else part.material_slots
     has_material = (slots >= 0) & (slots < len(table))
     return np.append(table, np.int32(-1))[np.where(has_material, slots, len(table))]
@@ -279,7 +283,7 @@ def _numbers_of(column: Any) -> np.dtype[Any]:
 
 
 def _joined_lists(columns: Sequence[Any], counts: Sequence[int], kind: np.dtype[Any]) -> Lists:
-    """Columns of lists as one; numbers are lists of one."""
+    """Concatenate columns as lists. Single numbers are converted to lists with one number."""
     lengths: list[Array] = []
     values: list[Array] = []
     for column, count in zip(columns, counts, strict=True):

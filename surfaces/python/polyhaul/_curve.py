@@ -16,9 +16,9 @@ from polyhaul._arrays import NONE, Floats, Indices
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Curve:
-    """A B-spline curve over positions of a mesh (NURBS where ``rational``).
+    """A B-spline curve over positions of a mesh; a NURBS curve if ``rational``.
 
-    The arguments are the attributes; any integers and numbers are accepted.
+    The arguments are the same as the attributes, and are converted to their types.
 
     Raises:
         ValueError, TypeError: a value is invalid.
@@ -36,11 +36,11 @@ class Curve:
     degree: int
     #: The first and the last parameter value.
     range: tuple[float, float]
-    #: (k,) uint32, indices of positions.
+    #: (k,) uint32: the indices of the control points in the positions.
     control_points: Indices
-    #: (m,) float32, the knot vector; m is k + degree + 1 for a B-spline.
+    #: (m,) float32: the knot vector. For a B-spline, m is k + degree + 1.
     knots: Floats
-    #: Whether the position weights count.
+    #: Whether the position weights apply.
     rational: bool
 
     def __init__(
@@ -67,20 +67,20 @@ class Curve:
 
 
 def curve_of(plain: dict[str, Any]) -> Curve:
-    """A curve of a mesh's arrays."""
+    """Return a curve from the fields of a mesh."""
     names = ("degree", "range", "control_points", "knots", "rational")
     return Curve(**{name: plain[name] for name in names})
 
 
 def curve_from_plain(plain: dict[str, Any]) -> dict[str, Any]:
-    """What native code returned, with arrays that are views of that memory."""
+    """Return the fields of a native curve, with arrays that are views of its memory."""
     control_points = _arrays.view(plain["control_points"], np.uint32)
     knots = _arrays.view(plain["knots"], np.float32)
     return plain | {"range": tuple(plain["range"]), "control_points": control_points, "knots": knots}
 
 
 def curves_to_plain(curves: Sequence[Curve], count: int) -> list[dict[str, Any]]:
-    """Curves of a mesh with ``count`` positions, each with the counts of what comes before it in a file."""
+    """Return the curves of a mesh with ``count`` positions, each with the counts of preceding elements in a file."""
     plain = []
     before = 0
     for number, curve in enumerate(curves):
@@ -89,6 +89,6 @@ def curves_to_plain(curves: Sequence[Curve], count: int) -> list[dict[str, Any]]
         points = _arrays.indices(f"curves[{number}].control_points", curve.control_points, count)
         fields = {name: getattr(curve, name) for name in ("degree", "rational", "range", "knots")}
         plain.append(fields | {"control_points": points, "at": (before, 0, 0, 0, 0, 0, number)})
-        # Its positions are written with it, those that come before them too.
+        # A curve is written after its positions, and all positions before them.
         before = max(before, int(points.max(initial=0)) + 1) if points.size else before
     return plain

@@ -1,6 +1,6 @@
 """The exceptions of polyhaul, one class per kind of error.
 
-Made from what the library says by :func:`make`, which native code calls.
+Native code creates them with :func:`make`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any
 
-#: A line of the source, and which characters of it are meant: text, start, end.
+#: An excerpt of the source: the line, and the start and end of the relevant characters.
 Excerpt = tuple[str, int, int]
 
 
@@ -18,18 +18,18 @@ class Error(Exception):
     """The base class of all exceptions of polyhaul.
 
     Attributes:
-        kind: who is at fault, as a short fixed name: ``"malformed"``, ``"limit"``, ``"unsupported"``,
-            ``"io"``, ``"usage"``, ``"host"``, ``"memory"``, ``"cancelled"`` or ``"internal"``.
-        message: what is wrong, without the place.
-        path: the file as the caller named it; ``None`` if the error is not about a file.
+        kind: the cause of the error, as a short fixed name: ``"malformed"``, ``"limit"``, ``"unsupported"``, ``"io"``,
+            ``"usage"``, ``"host"``, ``"memory"``, ``"cancelled"`` or ``"internal"``.
+        message: the description of the problem, without the location.
+        path: the file as passed by the caller; ``None`` if the error is not related to a file.
         line: the line, from 1.
         column: the column in bytes, from 1.
         offset: the offset in bytes, from 0.
-        expected: what was expected instead.
-        hint: how to solve the problem.
+        expected: the expected value.
+        hint: a suggestion for solving the problem.
 
-    Each of the last six is ``None`` if it is unknown. ``str(error)`` is one line with place, message
-    and what was expected; tracebacks show the line of the file and the hint below it.
+    The last six attributes are ``None`` if unknown. ``str(error)`` is a single line with the location, the message and
+    the expected value. Tracebacks also show the line of the file and the hint.
     """
 
     kind: str = "internal"
@@ -73,21 +73,21 @@ class UnsupportedError(Error, ValueError):
 
 
 class IoError(Error, OSError):
-    """The operating system reported an error: a full disk, a closed pipe, a missing file.
+    """The operating system reported an error, such as a full disk, a closed pipe or a missing file.
 
-    It is an :class:`OSError` with its ``errno``, ``strerror`` and ``filename``, and where Python has a class
-    of its own for the error number it is one of these too: ``except FileNotFoundError`` works.
+    It is also an :class:`OSError`, with ``errno``, ``strerror`` and ``filename``. If Python has a dedicated class for
+    the error number, the exception is an instance of that class as well: ``except FileNotFoundError`` works.
     """
 
     kind = "io"
 
 
 class NotFoundError(IoError, FileNotFoundError):
-    """A file or a folder is missing."""
+    """A file or folder does not exist."""
 
 
 class PermissionDeniedError(IoError, PermissionError):
-    """The file may not be read or written."""
+    """Reading or writing the file is not permitted."""
 
 
 class IsAFolderError(IoError, IsADirectoryError):
@@ -95,15 +95,15 @@ class IsAFolderError(IoError, IsADirectoryError):
 
 
 class NotAFolderError(IoError, NotADirectoryError):
-    """A part of the path is not a folder."""
+    """A component of the path is not a folder."""
 
 
 class ClosedPipeError(IoError, BrokenPipeError):
-    """The reading end of the pipe is closed."""
+    """The reading end of a pipe is closed."""
 
 
 class AlreadyExistsError(IoError, FileExistsError):
-    """The file or the folder exists already."""
+    """The file or folder already exists."""
 
 
 class TimedOutError(IoError, TimeoutError):
@@ -111,7 +111,7 @@ class TimedOutError(IoError, TimeoutError):
 
 
 class ConnectionFailedError(IoError, ConnectionError):
-    """A server cannot be reached, or the connection to it was lost."""
+    """A server cannot be reached, or the connection was lost."""
 
 
 class UsageError(Error, ValueError):
@@ -121,19 +121,19 @@ class UsageError(Error, ValueError):
 
 
 class HostError(Error):
-    """A file object or a callback broke its contract, such as ``read(n)`` returning more than ``n`` bytes."""
+    """A file object or callback violated its contract, such as ``read(n)`` returning more than ``n`` bytes."""
 
     kind = "host"
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The machine is out of memory."""
+    """Out of memory."""
 
     kind = "memory"
 
 
 class CancelledError(Error):
-    """The work was stopped. An exception that stops it (Ctrl-C) is raised itself instead."""
+    """The job was canceled. If an exception such as Ctrl-C stops a job, that exception is raised instead."""
 
     kind = "cancelled"
 
@@ -173,7 +173,7 @@ _IO_CLASSES: dict[int, type[IoError]] = {
     errno.ECONNABORTED: ConnectionFailedError,
 }
 
-#: Numbers of errors that the library found by itself, by the names that it gives to their kinds.
+#: The error numbers for errors that the library detects itself, by the names of their kinds.
 _NUMBERS = {
     "NotFound": errno.ENOENT,
     "PermissionDenied": errno.EACCES,
@@ -191,7 +191,7 @@ _NUMBERS = {
 }
 
 
-#: What the library's hints call limits, and what they are called here. Options have their keywords already.
+#: Replacements for terms in the library's hints. Options already have their Python names.
 _TERMS = {"Limits::": "polyhaul.Limits."}
 
 
@@ -203,7 +203,10 @@ def make(
     excerpt: Excerpt | None,
     **fields: Any,
 ) -> Error:
-    """The exception for what the library says. ``cause`` is the system's error number and its kind."""
+    """Return the exception for an error of the library.
+
+    ``cause`` is the operating system's error number, and the kind of error.
+    """
     error = _system_error(cause, message, fields["path"]) if kind == "io" else _CLASSES.get(kind, Error)(message)
     error.message = message
     for term, ours in _TERMS.items():
@@ -215,10 +218,13 @@ def make(
 
 
 def of_command(error: dict[str, Any], message: str | None = None) -> Error:
-    """The exception for an error that the command prints as JSON, with another message if there is one."""
+    """Return the exception for an error that the command printed as JSON.
+
+    If ``message`` is set, it is prepended to the message of the error, and the location is only part of the message.
+    """
     text = error["message"]
     kind = _KINDS_OF_COMMAND.get(error["kind"], error["kind"])
-    # The number of the system's error ends the message, as in "No such file or directory (os error 2)".
+    # The system's error number is at the end of the message: "No such file or directory (os error 2)".
     number = re.search(r"\(os error (\d+)\)", text)
     named = "TimedOut" if error["kind"] == "asset-timeout" else error.get("cause") or ""
     cause = (int(number[1]) if number else None, named)
@@ -229,13 +235,13 @@ def of_command(error: dict[str, Any], message: str | None = None) -> Error:
     return made
 
 
-#: Kinds of errors that only batches have.
+#: The kinds of errors that only occur in batches.
 _KINDS_OF_COMMAND = {"asset-memory": "memory", "asset-timeout": "io"}
 
 
 def _system_error(cause: tuple[int | None, str] | None, message: str, path: str | None) -> Error:
     number, name = cause or (None, "")
-    if number is None or os.name == "nt":  # there the system's numbers are not those of errno
+    if number is None or os.name == "nt":  # Windows error numbers are not errno values
         number = _NUMBERS.get(name)
     if number is None:
         return IoError(message)
@@ -253,7 +259,7 @@ def _place(path: str | None, line: int | None, column: int | None, offset: int |
 
 
 def _notes(excerpt: Excerpt | None, fields: dict[str, Any]) -> list[str]:
-    """What tracebacks show below the message."""
+    """Return the notes that tracebacks show below the message."""
     notes = []
     if excerpt is not None:
         text, start, end = excerpt

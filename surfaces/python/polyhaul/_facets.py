@@ -1,4 +1,4 @@
-"""The facets of ASCII STL in float64, with the normals of the file."""
+"""Facets of ASCII STL as float64, including the normals of the file."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Solid(NamedTuple):
     corners: npt.NDArray[np.float64]
 
 
-#: Where the numbers are among the words of a facet.
+#: The indices of the numbers among the words of a facet.
 _NUMBERS = (2, 3, 4, 8, 9, 10, 12, 13, 14, 16, 17, 18)
 
 _WORDS = b"facet normal 0 0 0 outer loop vertex 0 0 0 vertex 0 0 0 vertex 0 0 0 endloop".split()
 
 
 def solids_of(text: bytes) -> Iterator[Solid]:
-    """The solids that have facets, in order.
+    """Yield the solids that have facets, in order.
 
     Raises:
-        HandedOnError: the text contains something besides solids and facets.
+        HandedOnError: the order of the keywords or the form of the facets is unexpected.
     """
     lower = text.lower()
     end = 0
@@ -55,12 +55,12 @@ def solids_of(text: bytes) -> Iterator[Solid]:
 
 
 def facets_of(text: bytes, vertices: int, normals: int) -> npt.NDArray[np.float64]:
-    """(f, 4, 3) float64: the normal and the corners of each facet.
+    """Return (f, 4, 3) float64: the normal and the corners of each facet.
 
     Raises:
-        HandedOnError: it has other words, or other numbers of vertices and normals.
+        HandedOnError: the facets have other words, or other numbers of vertices and normals.
     """
-    # A facet becomes a row of numbers between words.
+    # Convert each facet to a line of numbers between words.
     rows = text.replace(b"\n", b" ").replace(b"endfacet", b"\n")
     first = rows[: rows.find(b"\n")].split()
     if [word for at, word in enumerate(first) if at not in _NUMBERS] != [
@@ -77,17 +77,17 @@ def facets_of(text: bytes, vertices: int, normals: int) -> npt.NDArray[np.float6
 
 
 def joined_facets(text: bytes) -> bytes:
-    """The facets of all solids, without the lines between them."""
+    """Return the facets of all solids, without the ``solid`` and ``endsolid`` lines."""
     return re.sub(rb"(?m)^[ \t]*(endsolid|solid).*$", b"", text)
 
 
 def as_solid(facets: bytes) -> bytes:
-    """Facets as a file."""
+    """Return facets as a file with one solid."""
     return b"solid\n" + facets + b"\nendsolid\n"
 
 
 def is_binary_stl(data: bytes) -> bool:
-    """Whether the size is that of as many triangles as the header says."""
+    """Return whether the size matches the number of triangles in the header."""
     return len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
 
 

@@ -1,4 +1,4 @@
-"""Readers of meshio that parse with polyhaul: the results of meshio's own."""
+"""Readers for meshio that parse with polyhaul and return the same results as meshio's own readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Array = npt.NDArray[Any]
 
 
 def reader(before: Any, format: str, convert: Callable[[bytes], Any]) -> Any:
-    """A reader that calls ``convert`` with the bytes of a file, and meshio's own for what that does not return exactly."""
+    """Return a reader that calls ``convert`` with the bytes of a file.
+
+    If ``convert`` cannot reproduce the result exactly, the reader calls meshio's own reader, ``before``.
+    """
 
     def read_file(filename: Any) -> Any:
         if isinstance(filename, str) or hasattr(filename, "__fspath__"):
@@ -39,7 +42,7 @@ def reader(before: Any, format: str, convert: Callable[[bytes], Any]) -> Any:
 
 
 def _read_obj(data: bytes) -> Any:
-    """What meshio makes of an OBJ file: blocks of faces of one size, which end where a group starts."""
+    """Read an OBJ file like meshio: as blocks of faces of equal size, which are split where a group starts."""
     import meshio
 
     text = text_of(data)
@@ -71,9 +74,10 @@ def _rows(statements: Statements, keyword: bytes, known: Array | None) -> Array 
 
 
 def _has_relative_indices(text: bytes) -> bool:
-    """Whether a face has a negative number."""
+    """Return whether a face has a negative index."""
     end = text.rfind(b"-")
-    # Looking for a byte is several times faster than for a line that starts with it; few lines with numbers have an f.
+    # Searching for a byte is several times faster than searching for a line that starts with it, and few lines with
+    # numbers contain an f.
     start = text.find(b"f", 0, max(end, 0))
     for _ in range(MAX_WORDS):
         if start < 0:
@@ -84,12 +88,12 @@ def _has_relative_indices(text: bytes) -> bool:
     return re.search(rb"(?m)^[ \t]*f[ \t][^\n]*-", text) is not None
 
 
-#: How many letters before the last negative number may turn out not to start a face, before all lines are searched.
+#: The maximum number of ``f`` bytes to test before falling back to a search of all lines.
 MAX_WORDS = 1000
 
 
 def _blocks(mesh: Mesh) -> tuple[list[tuple[str, Array]], list[Array]]:
-    """Faces of one size in runs, and the number of the group of each face: -1 before the first."""
+    """Return runs of faces of equal size, and the index of each face's group, -1 before the first group."""
     offsets, corners = mesh.face_offsets, mesh.corner_positions.astype(np.int64)
     sizes = np.diff(offsets)
     runs = mesh._data["group_runs"]
@@ -107,7 +111,7 @@ def _blocks(mesh: Mesh) -> tuple[list[tuple[str, Array]], list[Array]]:
 
 
 def _read_stl(data: bytes) -> Any:
-    """What meshio makes of an STL file: its different positions in the order in which they first occur."""
+    """Read an STL file like meshio: with distinct positions in order of first use."""
     import meshio
 
     normals = None
@@ -132,7 +136,7 @@ def _read_stl(data: bytes) -> Any:
 
 
 def _read_off(data: bytes) -> Any:
-    """What meshio makes of an OFF file of triangles."""
+    """Read an OFF file of triangles like meshio."""
     import meshio
 
     text = text_of(data)
@@ -149,5 +153,5 @@ def _read_off(data: bytes) -> Any:
     return meshio.Mesh(mesh.positions.astype(np.float64, copy=False), [("triangle", faces)])
 
 
-#: The readers by what meshio calls their formats.
+#: The readers by meshio's format names.
 READERS: dict[str, Callable[[bytes], Any]] = {"obj": _read_obj, "ply": read_ply, "stl": _read_stl, "off": _read_off}

@@ -1,4 +1,4 @@
-"""The writer of OBJ for PyVista: the statements of VTK's own writer, formatted by polyhaul.
+"""OBJ writer for PyVista: the statements of VTK's own writer, formatted by polyhaul.
 
 The readers are in the package ``polyhaul-pyvista``.
 """
@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 def write_obj(dataset: Any, path: Any, **options: Any) -> None:
-    """Writes the surface of a data set: points, active normals and texture coordinates, and polygons."""
+    """Write the surface of a data set: points, active normals and texture coordinates, and polygons."""
     surface = dataset if hasattr(dataset, "GetPolys") else dataset.extract_surface()
     try:
         parts = _parts(surface)
@@ -45,10 +45,10 @@ def _parts(surface: Any) -> list[Any]:
     if surface.GetFieldData().GetNumberOfArrays() or surface.GetCellData().HasArray("MaterialIds"):
         raise HandedOnError("materials")
     streams = {"v": surface.GetPoints().GetData(), "vn": points.GetNormals(), "vt": points.GetTCoords()}
-    # VTK writes the digits of doubles, whatever the type of an array.
+    # VTK formats values as doubles, regardless of the type of the array.
     rows = {keyword: vtk_to_numpy(array).astype(np.float64) for keyword, array in streams.items() if array is not None}
     widths = {"v": 3, "vn": 3, "vt": 2}
-    is_marked = "vt" in rows and bool((rows["vt"] == -1).any())  # no texture coordinates, for VTK
+    is_marked = "vt" in rows and bool((rows["vt"] == -1).any())  # VTK's marker for missing texture coordinates
     if is_marked or any(values.shape[1] != widths[keyword] for keyword, values in rows.items()):
         raise HandedOnError("texture coordinates in an unexpected form")
     parts: list[Any] = [f"# polyhaul {__version__}\n".encode()]
@@ -65,7 +65,7 @@ def _parts(surface: Any) -> list[Any]:
 
 
 def _lines(keyword: str, rows: Array, template: str) -> memoryview:
-    """A line for each row, which starts with a keyword."""
+    """Format a line for each row, starting with a keyword."""
     names = [f"c{column}" for column in range(rows.shape[1])]
     fields = " ".join(template.replace("%s", name) for name in names)
     columns = {name: np.ascontiguousarray(rows[:, column]) for column, name in enumerate(names)}

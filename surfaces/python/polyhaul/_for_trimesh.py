@@ -1,4 +1,4 @@
-"""Loaders of trimesh that parse with polyhaul: the keywords and the results of trimesh's own."""
+"""Loaders for trimesh that parse with polyhaul, with the keywords and results of trimesh's own loaders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Array = npt.NDArray[Any]
 
 
 def loader(before: Any, format: str, load: Callable[..., Any]) -> Any:
-    """A loader that calls ``load`` with the bytes of a file, and trimesh's own for what that does not return exactly."""
+    """Return a loader that calls ``load`` with the bytes of a file.
+
+    If ``load`` cannot reproduce the result exactly, the loader calls trimesh's own loader, ``before``.
+    """
 
     def load_file(file_obj: Any, **options: Any) -> Any:
         start = file_obj.tell() if file_obj.seekable() else None
@@ -52,7 +55,7 @@ def _named(data: Any, original: Any) -> Any:
 
 
 class Chunk(NamedTuple):
-    """Faces that follow one another, and what the statements before them say."""
+    """Consecutive faces, and the material, object and group that preceding statements set."""
 
     material: str | None
     object: str | None
@@ -72,8 +75,10 @@ def load_obj(
     split_groups: bool = False,
     **options: Any,
 ) -> dict[str, Any]:
-    """What trimesh makes of an OBJ file: a mesh of each material, or of each object or group on request, with the vertices
-    that it uses, one for each combination of a position, a uv and a normal."""
+    """Load an OBJ file like trimesh: as one mesh per material, or per object or group if requested.
+
+    Each mesh has the vertices that it uses, one for each combination of a position, a uv and a normal.
+    """
     text = text_of(data)
     text = text.replace(b"\\\n", b"") if b"\\" in text else text
     text = text.strip() if text[:1].isspace() else text
@@ -106,7 +111,7 @@ def load_obj(
 
 
 def _checked(scene: Any, statements: Statements) -> Mesh:
-    """The mesh of a file, if polyhaul and trimesh find the same statements in it."""
+    """Return the mesh of a file if polyhaul and trimesh find the same statements in it."""
     check_faults(scene, allowed=("empty-index", "unknown-statement", "extra-value"))
     mesh: Mesh = scene.meshes[0]
     found = (mesh.position_count, mesh.face_count)
@@ -118,7 +123,7 @@ def _checked(scene: Any, statements: Statements) -> Mesh:
 
 
 class _Vertices:
-    """The numbers of an OBJ file in float64."""
+    """The numbers of an OBJ file as float64."""
 
     def __init__(self, mesh: Mesh, statements: Statements) -> None:
         self._positions = mesh.positions.astype(np.float64, copy=False)
@@ -129,12 +134,12 @@ class _Vertices:
         self._colors = None if mesh.colors is None else _colors(statements)
 
     def cloud(self) -> dict[str, Any]:
-        """The points of a file without faces."""
+        """Return the points of a file without faces."""
         given = {"vertices": self._positions, "vertex_normals": self._normals, "vertex_colors": self._colors}
         return {name: values for name, values in given.items() if values is not None}
 
     def part(self, corners: _Corners, maintain_order: bool) -> dict[str, Any]:
-        """The arguments of ``trimesh.Trimesh`` for some faces, and ``uv``."""
+        """Return the arguments of ``trimesh.Trimesh`` for a set of faces, and ``uv``."""
         faces, uvs, normals = corners.indices()
         at_normals = None
         if uvs is not None:
@@ -153,7 +158,7 @@ class _Vertices:
         return made | {name: values for name, values in given.items() if values is not None}
 
     def _used(self, faces: Array, maintain_order: bool) -> tuple[Any, Array]:
-        """Which positions are used, and the faces that count these alone."""
+        """Return the used positions, and the faces with indices into them."""
         count = len(self._positions)
         used = np.full(count, maintain_order)
         used[faces] = True
@@ -165,7 +170,10 @@ class _Vertices:
 
 
 def _rows(values: Array | None, at: Any) -> Array | None:
-    """Some rows; ``None`` where trimesh has numbers of rows that do not exist, which its option ``maintain_order`` makes."""
+    """Return the selected rows; ``None`` if a row does not exist.
+
+    trimesh's option ``maintain_order`` can select rows that do not exist.
+    """
     try:
         return None if values is None else values[at]
     except IndexError:
@@ -173,7 +181,7 @@ def _rows(values: Array | None, at: Any) -> Array | None:
 
 
 def _colors(statements: Statements) -> Array | None:
-    """The colors behind positions; ``None`` where not all positions have one, as trimesh reads such a file."""
+    """Return the colors after positions; ``None`` if some positions do not have a color, like trimesh."""
     try:
         values = statements.numbers(b"v")
     except HandedOnError:
@@ -190,8 +198,10 @@ def _unmerged(faces: Array, first: Array, second: Array | None, maintain_order: 
 
 
 class _Corners:
-    """The indices of the corners of some faces, as trimesh finds them: as rows where the lines of all faces have equally many
-    numbers, otherwise as triangles."""
+    """The indices of the corners of a set of faces, as trimesh parses them.
+
+    They are rows if the lines of all faces have the same number of values, and triangles otherwise.
+    """
 
     def __init__(self, mesh: Mesh, faces: list[range]) -> None:
         offsets = mesh.face_offsets
@@ -208,7 +218,7 @@ class _Corners:
         self._streams = [of(stream) for stream in (mesh.corner_positions, mesh.corner_uvs, mesh.corner_normals)]
 
     def indices(self) -> tuple[Array, Array | None, Array | None]:
-        """(f, k) int64: positions, uvs and normals; ``None`` where not all corners have them."""
+        """Return (f, k) int64: positions, uvs and normals; ``None`` if some corners do not have uvs or normals."""
         positions, *others = self._streams
         missing = [None if stream is None else stream == NONE for stream in others]
         is_partial = any(some is not None and bool(some.any()) and not bool(some.all()) for some in missing)
@@ -231,8 +241,11 @@ class _Corners:
 
 
 def _fans(sizes: Array) -> Array:
-    """(t, 3): the corners of the triangles of polygons; quads are cut from the first corner to the third, and the second
-    triangle starts at the third."""
+    """Return (t, 3): the corners of the triangles of polygons.
+
+    Quads are split along the diagonal from the first to the third corner, and the second triangle starts at the third
+    corner.
+    """
     starts = np.cumsum(sizes) - sizes
     counts = sizes - 2
     number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -244,7 +257,7 @@ def _fans(sizes: Array) -> Array:
 
 
 def _chunks(statements: Statements, split_objects: bool, split_groups: bool) -> list[Chunk]:
-    """The faces between statements of materials, and of objects and groups on request."""
+    """Split the faces at material statements, and at objects and groups if requested."""
     material: str | None = None
     object_name: str | None = None
     group: str | None = None
@@ -273,7 +286,7 @@ def _chunks(statements: Statements, split_objects: bool, split_groups: bool) -> 
 
 
 def _grouped(chunks: list[Chunk], by: tuple[bool, bool, bool]) -> list[tuple[Chunk, list[range]]]:
-    """The chunks that share what they are grouped by, in the order of the first of each."""
+    """Return the chunks grouped by the selected keys, in order of first use."""
     last: dict[Any, Chunk] = {}
     faces: dict[Any, list[range]] = {}
     for chunk in chunks:
@@ -284,7 +297,7 @@ def _grouped(chunks: list[Chunk], by: tuple[bool, bool, bool]) -> list[tuple[Chu
 
 
 def _materials(statements: Statements, resolver: Any) -> dict[str, Any]:
-    """The materials of the first library that the file names, by trimesh's own reader."""
+    """Return the materials of the first library in the file, parsed by trimesh."""
     for text, _ in statements.remarks:
         at = text.find(b"mtllib")
         if at >= 0:
@@ -297,7 +310,7 @@ def _materials(statements: Statements, resolver: Any) -> dict[str, Any]:
     try:
         plain = parse_mtl(resolver[text[at + 6 :].decode().strip()], resolver=resolver)
         return {name: SimpleMaterial(**values) for name, values in plain.items()}
-    except BaseException:  # as trimesh, which goes on without materials
+    except BaseException:  # like trimesh, which continues without materials
         return {}
 
 
@@ -310,7 +323,7 @@ def _visual(material: str | None, materials: dict[str, Any], uv: Array | None, v
 
 
 def load_stl(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
-    """What trimesh makes of an STL file: three vertices for each triangle, the normals of the file, and names or attributes."""
+    """Load an STL file like trimesh: three vertices per triangle, the normals of the file, and names or attributes."""
     if is_binary_stl(data):
         return _binary_stl(data)
     from trimesh.util import unique_name
@@ -347,13 +360,13 @@ def _binary_stl(data: bytes) -> dict[str, Any]:
 
     try:
         given["metadata"] = {"header": decode_text(data[:80]).strip()}
-    except BaseException:  # as trimesh, which goes on without a header
+    except BaseException:  # like trimesh, which continues without a header
         given["metadata"] = {}
     return given
 
 
 def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
-    """What trimesh makes of an OFF file: its triangles, then those of its quads, then those of other polygons."""
+    """Load an OFF file like trimesh: its triangles, followed by the triangles of its quads and of other polygons."""
     from trimesh.geometry import triangulate_quads
     from trimesh.util import comment_strip
 
@@ -377,7 +390,10 @@ def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
 
 
 def _check_off_rows(text: bytes, vertices: Array, faces: Array) -> None:
-    """Each vertex and each face is a line with at least as many words as expected, and all vertices with equally many."""
+    """Raise ``HandedOnError`` unless each vertex and each face is a line with at least the expected number of words.
+
+    All vertex lines must have the same number of words.
+    """
     expected = np.concatenate([vertices, faces])
     words = numbers_per_line(text)
     words = words[words > 0]

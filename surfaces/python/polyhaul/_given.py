@@ -1,6 +1,6 @@
-"""Arguments of meshes that are not taken as they are: what fits is converted, and the rest is an exception.
+"""Conversion and validation of mesh arguments that cannot be used as they are.
 
-Native code (``src/fitting.rs``) recognises meshes that need none of this. It knows no messages.
+Native code (``src/fitting.rs``) detects meshes that do not need conversion. It does not produce messages.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy.typing as npt
 from polyhaul import _arrays
 from polyhaul._arrays import Floats, Indices
 
-#: Weights by the name of a vertex group; NaN where a position is not a member.
+#: Weights by vertex group; NaN for positions that are not members.
 VertexGroups: TypeAlias = Mapping[str, npt.ArrayLike] | tuple[Sequence[str], npt.ArrayLike]
 
-#: Faces or lines: offsets, then per corner the index of its position, its uv and its normal.
+#: Faces or lines: offsets, followed by the indices of the position, uv and normal of each corner.
 Streams: TypeAlias = tuple[Indices | None, Indices | None, Indices | None, Indices | None]
 
 
 def elements(
     what: str, positions: npt.ArrayLike | None, offsets: npt.ArrayLike | None, count: int, min_corners: int
 ) -> Streams:
-    """Faces or lines from the index of each corner's position, and where each element begins."""
+    """Return faces or lines from the position index of each corner and the start offset of each element."""
     name = "corner_positions" if what == "face" else "line_positions"
     if positions is None:
         if offsets is not None:
@@ -47,7 +47,7 @@ def elements(
 
 
 def _joined(elements: npt.ArrayLike) -> tuple[npt.ArrayLike, npt.ArrayLike | None]:
-    """The corners and offsets of elements in a list, if they have different sizes."""
+    """Return the corners and offsets of a list of elements of different sizes."""
     if not isinstance(elements, list | tuple):
         return elements, None
     try:

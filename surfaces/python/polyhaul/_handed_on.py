@@ -1,41 +1,45 @@
-"""Why a file is handed on to another library's own reader, and the log that says so."""
+"""Fall back to another library's own reader, and log the reason."""
 
 from __future__ import annotations
 
 import logging
 from typing import Any
 
-#: One record at level DEBUG for each file: read by polyhaul, or handed on and why.
+#: Logs one record at level DEBUG per file: that polyhaul read it, or why another reader did.
 logger = logging.getLogger("polyhaul.accelerate")
 
 
-#: Above this many bytes, binary files are handed on to trimesh, whose reader only maps them: to parse them takes longer.
+#: Binary files above this size in bytes are read by trimesh's own reader, which maps them without parsing and is
+#: faster.
 MAX_MAPPED = 1 << 20
 
 
 class HandedOnError(Exception):
-    """The other library would return something else than polyhaul; the message is the reason."""
+    """The result of polyhaul would differ from the result of the other library. The message is the reason."""
 
 
 def log_read(library: str, format: str) -> None:
-    """Logs that polyhaul read a file for a library."""
+    """Log that polyhaul read a file for a library."""
     logger.debug("%s, %s: read by polyhaul", library, format)
 
 
 def log_handed_on(library: str, format: str, reason: BaseException) -> None:
-    """Logs that the library's own reader is called, and why."""
+    """Log that the library's own reader is called, and why."""
     text = str(reason) if isinstance(reason, HandedOnError) else f"polyhaul cannot read it: {reason}"
     logger.debug("%s, %s: handed on: %s", library, format, text)
 
 
 def check_faults(scene: Any, allowed: tuple[str, ...] = ()) -> None:
-    """Raises ``HandedOnError`` if polyhaul repaired or skipped something in a file, apart from kinds that libraries read alike."""
+    """Raise ``HandedOnError`` if polyhaul repaired or skipped anything.
+
+    The kinds in ``allowed`` are ignored, because the libraries read them in the same way.
+    """
     for warning in scene.report.warnings:
         if warning.severity == "fault" and warning.code not in allowed:
             raise HandedOnError(warning.message)
 
 
 def check_mapped(data: bytes) -> None:
-    """Raises ``HandedOnError`` for binary data that trimesh maps faster than they are parsed."""
+    """Raise ``HandedOnError`` for binary data that trimesh maps faster than polyhaul parses it."""
     if len(data) > MAX_MAPPED:
         raise HandedOnError("binary data above 1 MiB, which trimesh maps without parsing")

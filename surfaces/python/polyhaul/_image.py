@@ -1,4 +1,4 @@
-"""Images: the class that users see, and the calls that move them: read_image, write_image."""
+"""Images, and image I/O: read_image, write_image."""
 
 from __future__ import annotations
 
@@ -16,63 +16,63 @@ from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Source, Target, opened_target
 from polyhaul._table import memory
 
-#: How many samples a pixel has, and what numpy calls their types.
+#: The supported numbers of samples per pixel, and the supported dtypes.
 CHANNELS = (1, 2, 3, 4)
 TYPES = ("uint8", "uint16", "float32")
 
-#: What numpy calls the types of channels beside the colours.
+#: The supported dtypes of additional channels.
 CHANNEL_TYPES = ("uint8", "uint16", "uint32", "float16", "float32")
 
 
 @dataclass(slots=True)
 class Image:
-    """A rectangle of pixels, as an array of rows, columns and channels.
+    """An image, as an array of rows, columns and channels.
 
     >>> import numpy as np, polyhaul
     >>> image = polyhaul.Image(np.zeros((2, 3, 4), np.uint8))
     >>> image.width, image.height, image.has_alpha
     (3, 2, True)
 
-    ``np.asarray(image)`` gives its pixels.
+    ``np.asarray(image)`` returns the pixels.
     """
 
-    #: The samples as ``(height, width, channels)`` of uint8, uint16 or float32, from the top left. One channel is a
-    #: brightness, two have alpha too, three are red, green and blue, four have alpha too.
+    #: ``(height, width, channels)`` of uint8, uint16 or float32, from the top left. The channels are gray, gray and
+    #: alpha, RGB, or RGBA.
     pixels: npt.NDArray[Any]
-    #: What the samples of colours mean.
+    #: The encoding of color samples: ``"srgb"`` or ``"linear"``.
     color_space: ColorSpace = "srgb"
-    #: Whether the colours are multiplied with alpha already.
+    #: Whether the colors are premultiplied by alpha.
     premultiplied: bool = False
-    #: What reading did; ``None`` for an image that was not read.
+    #: The report of reading; ``None`` if the image was not read from a file.
     report: Report | None = None
-    #: The channels beside the colours and alpha by name (``"Z"``, ``"diffuse.R"``), each as ``(height, width)`` of uint8,
-    #: uint16, uint32, float16 or float32. Only EXR stores them.
+    #: Additional channels by name (``"Z"``, ``"diffuse.R"``), each ``(height, width)`` of uint8, uint16, uint32,
+    #: float16 or float32. Only EXR stores them.
     extra: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
-    #: The name and type that each channel of ``pixels`` had in an EXR file, where they are not the usual ones. The name
-    #: is empty for a colour that the file does not have. EXR is written with these names and types.
+    #: The name and type of each channel of ``pixels`` in an EXR file, if they are not the default. The name is empty if
+    #: the file does not have that channel. EXR files are written with these names and types.
     stored: list[tuple[str, str]] = field(default_factory=list)
-    #: What an EXR file declares beside its pixels: the type of each attribute and the bytes of its value, by name.
+    #: The attributes of an EXR file by name: the type and the bytes of the value.
     attributes: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """The pixels."""
+        """Return the pixels."""
         array = np.asarray(self.pixels, dtype)
         return array.copy() if copy and array is self.pixels else array
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows."""
+        """Return a PNG preview for notebooks."""
         from polyhaul._preview import png
 
         return png(self)
 
     @property
     def width(self) -> int:
-        """Pixels in a row."""
+        """The number of pixels per row."""
         return int(self.pixels.shape[1])
 
     @property
     def height(self) -> int:
-        """Rows."""
+        """The number of rows."""
         return int(self.pixels.shape[0])
 
     @property
@@ -88,28 +88,28 @@ def read_image(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> Image:
-    """Reads an image.
+    """Read an image.
 
         >>> import polyhaul
         >>> dot = bytes([0, 0, 2, *[0] * 9, 1, 0, 1, 0, 24, 0, 3, 2, 1])
         >>> polyhaul.read_image(dot, format="tga").pixels
         array([[[1, 2, 3]]], dtype=uint8)
 
-    The pixels are an array of their own and may be changed. Other Python threads run meanwhile, and Ctrl-C works.
+    The pixels are a new, writable array. The GIL is released while reading, and Ctrl-C works.
 
     Args:
-        source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
+        source: as for :func:`polyhaul.read`: a path, a URL, bytes, or a file object in binary mode; compressed or not.
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` infers it from the name or the content.
         progress: as for :func:`polyhaul.read`.
         **options: layer, part, limits and more: see :class:`polyhaul.ReadOptions`. ``Limits.pixels`` applies to images.
-            A warning in the image's ``report`` lists the parts of an EXR file that were not read.
+            A warning in ``image.report`` lists the parts of an EXR file that were not read.
 
     Returns:
-        The image: 8 or 16 bits if the file stores integers, float32 if it stores floats.
+        The image: uint8 or uint16 if the file stores integers, float32 if it stores floats.
 
     Raises:
-        polyhaul.MalformedError: the data is invalid; the exception has the place.
-        polyhaul.LimitError: it has more pixels than ``limits`` allow.
+        polyhaul.MalformedError: the data is invalid; the exception includes the location.
+        polyhaul.LimitError: the image has more pixels than ``limits`` allows.
         polyhaul.UsageError: the format does not store images.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
     """
@@ -122,7 +122,7 @@ def read_image(
 
 
 def image_from_plain(plain: tuple[Any, ...]) -> Image:
-    """An image that native code made, with its report."""
+    """Return an image and its report from the result of native code."""
     kind, samples, shape, color_space, premultiplied, beside, plain_report = plain
     channels, stored, attributes = beside
     return Image(
@@ -146,7 +146,7 @@ def write_image(
     progress: Progress | bool | None = None,
     **options: Unpack[WriteOptions],
 ) -> Report:
-    """Writes an image. A file is replaced as a whole or not at all.
+    """Write an image. Files are replaced atomically.
 
         >>> import io, numpy as np, polyhaul
         >>> out = io.BytesIO()
@@ -154,20 +154,20 @@ def write_image(
         >>> np.asarray(polyhaul.read_image(out.getvalue(), format="tga"))[0, 0]
         array([200, 200, 200], dtype=uint8)
 
-    Other threads must not change the pixels meanwhile.
+    Other threads must not change the pixels while writing.
 
     Args:
-        image: an image, or an array of rows, columns and channels, or of rows and columns, of uint8, uint16 or floats.
-        target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
-        color_space: the encoding of color samples: ``"srgb"`` or ``"linear"``. ``None`` uses that of the image; an
-            array of floats is linear, one of integers sRGB.
-        premultiplied: whether the colors are already multiplied by alpha; ``None`` uses the value of the image.
+        image: an image, or a (height, width, channels) or (height, width) array of uint8, uint16 or floats.
+        target: as for :func:`polyhaul.write`: a path, a URL, or a file object in binary mode.
+        color_space: the encoding of color samples: ``"srgb"`` or ``"linear"``. ``None`` uses the color space of the
+            image; arrays are linear if they have floats, and sRGB if they have integers.
+        premultiplied: whether the colors are premultiplied by alpha; ``None`` uses the value of the image.
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` infers it from the name.
         progress: as for :func:`polyhaul.write`.
         **options: quality, png_level, threads, strict and more: see :class:`polyhaul.WriteOptions`.
 
     Returns:
-        The report: measurements and warnings.
+        The report, with measurements and warnings.
 
     Raises:
         polyhaul.UsageError: the format cannot store this image.
@@ -189,13 +189,13 @@ def write_image(
 
 
 def _image_of(value: npt.ArrayLike) -> Image:
-    """An array as an image."""
+    """Return an array as an image."""
     pixels = _pixels(value)
     return Image(pixels, "linear" if pixels.dtype.kind == "f" else "srgb")
 
 
 def _plane(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> tuple[str, npt.NDArray[Any]]:
-    """The type of a channel, and its samples in a row; those of float16 as their bits."""
+    """Return the dtype name and the flat samples of a channel. float16 samples are returned as their bits (uint16)."""
     array = np.asarray(value)
     if array.shape != shape[:2]:
         raise ValueError(f"the channel {name!r} has shape {array.shape}; expected {shape[:2]}")
@@ -207,7 +207,7 @@ def _plane(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> tuple[str
 
 
 def _pixels(value: npt.ArrayLike) -> npt.NDArray[Any]:
-    """An array of rows, columns and channels, of a type that images have; a copy only where it must be one."""
+    """Return a (height, width, channels) array of a dtype that images support. Copies only if necessary."""
     array = np.asarray(value)
     if array.ndim == 2:
         array = array[:, :, np.newaxis]

@@ -1,4 +1,4 @@
-"""The calls that look into files: info, validate."""
+"""File inspection: info, validate."""
 
 from __future__ import annotations
 
@@ -20,53 +20,53 @@ from polyhaul._sources import Resolver, Source
 
 @dataclass(frozen=True, slots=True)
 class DeclaredProperty:
-    """A property of a row: a number, or a list of numbers."""
+    """A property of an element: a number, or a list of numbers."""
 
     #: The name.
     name: str
-    #: The type of the number, or of those of the list.
+    #: The type of the number, or of the numbers in the list.
     dtype: np.dtype[Any]
-    #: Whether it is a list.
+    #: Whether the property is a list.
     is_list: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredElement:
-    """A kind of row, such as the vertices of a PLY file."""
+    """An element of a file, such as the vertices of a PLY file."""
 
     #: The name, such as ``"vertex"``.
     name: str
-    #: How many rows there are.
+    #: The number of rows.
     count: int
-    #: The properties of a row, in the file's order.
+    #: The properties of each row, in file order.
     properties: tuple[DeclaredProperty, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a file declares before its rows: the header of a PLY file."""
+    """The header of a PLY file."""
 
     #: ``"PLY ascii"``, ``"PLY binary little endian"`` or ``"PLY binary big endian"``.
     format: str
-    #: The elements, in the file's order.
+    #: The elements, in file order.
     elements: tuple[DeclaredElement, ...]
-    #: The comments, in the file's order.
+    #: The comments, in file order.
     comments: tuple[str, ...]
-    #: The remarks about the object (``obj_info``), in the file's order.
+    #: The remarks about the object (``obj_info``), in file order.
     infos: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """Files of one kind that a scene consists of."""
+    """A summary of the files of one kind that a scene refers to."""
 
-    #: How many there are. A file that is included twice is read twice, and counts twice.
+    #: The number of existing files. A file that is included twice is read twice and counted twice.
     count: int
-    #: How many are named and missing; they are not in ``count``.
+    #: The number of missing files, which are not included in ``count``.
     missing: int
-    #: Their bytes as they are stored, compressed or not. Textures that a resolver has are not counted.
+    #: The total stored size in bytes, compressed or not. Textures provided by a resolver are not counted.
     bytes: int
-    #: What those bytes came to when they were decompressed; ``None`` for files that were not read.
+    #: The total size in bytes after decompression; ``None`` for files that were not read.
     plain_bytes: int | None
 
 
@@ -74,114 +74,115 @@ class FileSummary:
 class RenderInfo:
     """The contents of a renderer scene (pbrt)."""
 
-    #: Shapes, those of object definitions once.
+    #: The number of shapes. Shapes of object definitions are counted once.
     shapes: int
-    #: Object definitions that instances may show.
+    #: The number of object definitions that instances can refer to.
     definitions: int
-    #: Instances.
+    #: The number of instances.
     instances: int
-    #: Positions of all meshes; ``None`` where some were not read.
+    #: The number of positions of all meshes; ``None`` if some meshes were not read.
     positions: int | None
-    #: Triangles of all meshes, each once; ``None`` where some were not read.
+    #: The number of triangles of all meshes, without instancing; ``None`` if some meshes were not read.
     unique_triangles: int | None
-    #: Triangles as a renderer sees them: those of a definition once per instance; ``None`` where some were not read.
+    #: The number of triangles that a renderer sees: triangles of definitions are counted once per instance; ``None`` if
+    #: some meshes were not read.
     instanced_triangles: int | None
-    #: Shapes whose PLY file was not read: it is missing, or ``load_meshes`` is off.
+    #: The number of shapes whose PLY file was not read, because it is missing or ``load_meshes`` is off.
     unread_meshes: int
-    #: Materials, named and not.
+    #: The number of materials, named and unnamed.
     materials: int
-    #: Textures.
+    #: The number of textures.
     textures: int
-    #: Lights.
+    #: The number of lights that are not area lights.
     lights: int
-    #: Lights that shapes give.
+    #: The number of area lights.
     area_lights: int
-    #: Media.
+    #: The number of media.
     media: int
-    #: How many shapes of each class there are.
+    #: The number of shapes by type.
     classes: Mapping[str, int]
-    #: How often each directive stands in the files.
+    #: The number of occurrences of each directive in the files.
     directives: Mapping[str, int]
-    #: The files by kind: ``"pbrt"``, ``"ply"``, ``"texture"``. A kind that could not be looked for is not there.
+    #: The files by kind: ``"pbrt"``, ``"ply"``, ``"texture"``. Kinds that could not be looked up are omitted.
     files: Mapping[str, FileSummary]
-    #: The images that textures, materials, lights and shapes name: sorted, each once.
+    #: The distinct image files that textures, materials, lights and shapes refer to, sorted.
     texture_files: tuple[str, ...]
-    #: Those of them that do not exist, or are not regular files.
+    #: The files in ``texture_files`` that do not exist or are not regular files.
     missing_textures: tuple[str, ...]
-    #: Those of them that lie outside the scene's folder; reading them needs ``allow_outside=True``.
+    #: The files in ``texture_files`` outside the scene's folder. Reading them requires ``allow_outside=True``.
     outside_textures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The contents of a file: counts over all its meshes, bounds and names."""
+    """The contents of a file: total counts of all meshes, bounds and names."""
 
-    #: Objects: named sections of meshes.
+    #: The number of objects, which are named sections of meshes.
     objects: int
-    #: Positions.
+    #: The number of positions.
     positions: int
-    #: Texture coordinates.
+    #: The number of texture coordinates.
     uvs: int
-    #: Normals.
+    #: The number of normals.
     normals: int
-    #: Colours of positions.
+    #: The number of colors of positions.
     colors: int
-    #: Faces of any size.
+    #: The number of faces of any size.
     faces: int
-    #: Faces of three corners.
+    #: The number of faces with three corners.
     triangles: int
-    #: Faces of four corners.
+    #: The number of faces with four corners.
     quads: int
-    #: All other faces.
+    #: The number of faces with more than four corners.
     polygons: int
-    #: Corners of all faces.
+    #: The number of corners of all faces.
     corners: int
-    #: Polylines.
+    #: The number of polylines.
     lines: int
-    #: Points.
+    #: The number of point elements.
     points: int
-    #: Free-form curves.
+    #: The number of free-form curves.
     curves: int
-    #: Distinct group statements.
+    #: The number of distinct group statements.
     groups: int
-    #: Materials, those that no library defines included.
+    #: The number of materials, including materials that are not defined in any library.
     materials: int
-    #: Materials that are used and that no library defines.
+    #: The number of materials that are used but not defined in any library.
     missing_materials: int
-    #: Texture maps of all materials.
+    #: The number of texture maps of all materials.
     textures: int
-    #: The box around all finite positions, its smallest and its largest x, y, z; ``None`` where there are none.
+    #: The minimum and maximum x, y, z of all finite positions; ``None`` if no position is finite.
     bounds: tuple[Vector, Vector] | None
-    #: The name of each object, in file order; empty for what was not named.
+    #: The name of each object, in file order; empty for unnamed objects.
     object_names: tuple[str, ...]
     #: The name of each material.
     material_names: tuple[str, ...]
-    #: The material libraries, as the file names them.
+    #: The names of the material libraries in the file.
     material_libraries: tuple[str, ...]
-    #: The files that texture maps name, sorted, each once.
+    #: The distinct files that texture maps refer to, sorted.
     texture_files: tuple[str, ...]
-    #: What the header of a PLY file says; ``None`` for other formats.
+    #: The header of a PLY file; ``None`` for other formats.
     declared: Declared | None
-    #: What a scene for a renderer holds (pbrt), where the counts above are 0; ``None`` for other formats.
+    #: The contents of a renderer scene (pbrt), for which the counts above are 0; ``None`` for other formats.
     render: RenderInfo | None
-    #: What reading did, with its warnings.
+    #: The report of reading, with its warnings.
     report: Report
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The problems of a file. True if it is valid."""
+    """The problems of a file. Truthy if the file is valid."""
 
-    #: Whether the file keeps the rules of its format: a read succeeds, and no complaint is a fault.
+    #: Whether the file conforms to its format: reading succeeds, and no problem has the severity ``"fault"``.
     valid: bool
-    #: The error that ends a plain read, where one does.
+    #: The error that a read raises; ``None`` if reading succeeds.
     error: Error | None
-    #: What reading did.
+    #: The report of reading.
     report: Report
 
     @property
     def complaints(self) -> Warnings:
-        """All problems, with their places: the first 1,000 and the counts of all."""
+        """All problems, with their locations. Includes the first 1,000 problems and the counts of all of them."""
         return self.report.warnings
 
     def __bool__(self) -> bool:
@@ -196,12 +197,12 @@ def info(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> Info:
-    """Returns the contents of a file, without creating arrays for Python.
+    """Return a summary of the contents of a file, without creating arrays.
 
-    Textures of a pbrt scene, and its PLY files with ``load_meshes=False``, are looked up but not opened: missing ones
+    Textures of a pbrt scene, and its PLY files with ``load_meshes=False``, are looked up but not opened. Missing files
     are warnings in ``report``.
 
-    The arguments and the exceptions are those of :func:`polyhaul.read`.
+    The arguments and exceptions are the same as for :func:`polyhaul.read`.
     """
     native = _options.read_options(options, format)
     with opened_reading(source, native, resolver, progress, "reading") as reading:
@@ -246,19 +247,19 @@ def validate(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> Validation:
-    """Reads a file to its end and lists all of its problems.
+    """Read a whole file and list its problems.
 
-    Besides the problems found while reading, these are ``degenerate-face`` (a face uses a position twice), and, for
-    files and with a ``resolver``, ``missing-texture`` and ``outside-texture``. A source with problems is read twice.
+    In addition to the problems found while reading, these are ``degenerate-face`` (a face uses a position twice), and,
+    for files or with a ``resolver``, ``missing-texture`` and ``outside-texture``. A source with problems is read twice.
 
-    The arguments are those of :func:`polyhaul.read`. Only faults make a file invalid: problems whose ``severity`` is
-    ``"fault"``, and errors. What polyhaul cannot represent does not.
+    The arguments are the same as for :func:`polyhaul.read`. A file is invalid if reading raises an error or a problem
+    has the ``severity`` ``"fault"``. Features that polyhaul cannot represent do not make a file invalid.
 
     Returns:
-        The problems; true if the file is valid: ``if polyhaul.validate(path): ...``.
+        The problems. The result is truthy if the file is valid: ``if polyhaul.validate(path): ...``.
 
     Raises:
-        polyhaul.IoError: the source cannot be opened or read. Problems of its data do not raise exceptions here.
+        polyhaul.IoError: the source cannot be opened or read. Invalid data does not raise exceptions.
     """
     native = _options.read_options(options, format)
     with opened_reading(source, native, resolver, progress, "validating") as reading:

@@ -1,7 +1,7 @@
-"""Meshes of other libraries: from and to trimesh, meshio, PyVista and Open3D.
+"""Conversion of meshes from and to trimesh, meshio, PyVista and Open3D.
 
-The libraries are imported when they are needed, and not required. Arrays are copied where the other side may change them. What makes
-these libraries read files with polyhaul is in ``_accelerate``.
+The libraries are optional, and imported on use. Arrays are copied if the other library may change them. ``_accelerate``
+makes these libraries read files with polyhaul.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ Array = npt.NDArray[Any]
 
 
 def to_trimesh(source: Mesh | Scene, **options: Any) -> Any:
-    """A ``trimesh.Trimesh`` of a mesh: triangles, with normals and with uvs or else colors per vertex, and columns as vertex and face
-    attributes.
+    """Convert a mesh to a ``trimesh.Trimesh``, or a scene to a ``trimesh.Scene``.
+
+    Faces are triangulated. Normals and uvs are per vertex; without uvs, colors are per vertex. Columns are vertex and
+    face attributes.
 
     Args:
-        source: a mesh, or a scene. A scene with several meshes or objects, or with a transform, becomes a ``trimesh.Scene`` with a
-            node for each object; meshes shared by several objects are stored once.
-        options: keywords of ``trimesh.Trimesh``; ``process=False`` by default, which keeps the vertices.
+        source: a mesh or a scene. A scene with several meshes or objects, or with a transform, is converted to a
+            ``trimesh.Scene`` with one node per object. Meshes shared by several objects are stored once.
+        options: keywords of ``trimesh.Trimesh``. The default is ``process=False``, which keeps the vertices.
 
     Warns:
-        PolyhaulWarning: the mesh has data that trimesh cannot store; the warning names it.
+        PolyhaulWarning: trimesh cannot store some of the data. The message lists the dropped data.
     """
     import trimesh
 
@@ -71,8 +73,14 @@ def _trimesh_of(mesh: Mesh, options: dict[str, Any]) -> Any:
 
 
 def from_trimesh(other: Any) -> Mesh | Scene:
-    """The mesh of a ``trimesh.Trimesh``, with its uvs, vertex colors, attributes, and normals if they were computed or given; or the
-    scene of a ``trimesh.Scene``, with an object for each node that shows a mesh."""
+    """Convert a ``trimesh.Trimesh`` to a mesh, or a ``trimesh.Scene`` to a scene.
+
+    The mesh has the uvs, vertex colors and attributes, and the normals if they are computed or set. The scene has one
+    object for each node with a mesh.
+
+    Warns:
+        PolyhaulWarning: meshes cannot store some of the data. The message lists the dropped data.
+    """
     if hasattr(other, "geometry") and hasattr(other, "graph"):
         scene = Scene("NEGATIVE_Z", "Y")
         meshes = {name: _from_trimesh(part) for name, part in other.geometry.items() if hasattr(part, "faces")}
@@ -102,11 +110,14 @@ def _from_trimesh(other: Any) -> Mesh:
 
 
 def to_meshio(source: Mesh | Scene) -> Any:
-    """A ``meshio.Mesh``: faces in blocks of one size each, in their order, uvs and normals per point if they are per vertex
-    (see :meth:`polyhaul.Mesh.weld`), and columns. The objects of a scene are joined, with their transforms applied.
+    """Convert a mesh or scene to a ``meshio.Mesh``.
+
+    Faces are in blocks of equal size, in order. Uvs and normals are point data if they are per vertex (see
+    :meth:`polyhaul.Mesh.weld`). Columns are point and cell data. The objects of a scene are joined, with their
+    transforms applied.
 
     Warns:
-        PolyhaulWarning: the mesh has data that meshio cannot store; the warning names it.
+        PolyhaulWarning: meshio cannot store some of the data. The message lists the dropped data.
     """
     import meshio
 
@@ -140,11 +151,16 @@ def to_meshio(source: Mesh | Scene) -> Any:
 
 
 def from_meshio(other: Any) -> Mesh:
-    """The mesh of a ``meshio.Mesh``: triangles, quads and polygons are faces, lines and vertices are lines and points. Point
-    data and the cell data of faces are columns.
+    """Convert a ``meshio.Mesh`` to a mesh.
+
+    Triangles, quads and polygons are converted to faces, lines to polylines, and vertices to points. Point data, and
+    the cell data of faces, are columns, except normals, uvs and colors.
+
+    Raises:
+        ValueError: the mesh has other types of cells.
 
     Warns:
-        PolyhaulWarning: some data cannot be stored in a mesh; the warning names it.
+        PolyhaulWarning: meshes cannot store some of the data. The message lists the dropped data.
     """
     faces: list[Array] = []
     at_faces: list[int] = []
@@ -180,12 +196,14 @@ def from_meshio(other: Any) -> Mesh:
 
 
 def to_pyvista(source: Mesh | Scene) -> Any:
-    """A ``pyvista.PolyData`` with all polygons, lines and points; texture coordinates, normals and colors per point, columns
-    as point and cell data. A scene with several meshes or objects, or with a transform, becomes a ``pyvista.MultiBlock`` with a block for
-    each object, with its transform applied.
+    """Convert a mesh to a ``pyvista.PolyData``, or a scene to a ``pyvista.MultiBlock``.
+
+    The result has all polygons, lines and points. Texture coordinates, normals and colors are per point, and columns
+    are point and cell data. A scene with several meshes or objects, or with a transform, is converted to a
+    ``pyvista.MultiBlock`` with one block per object, with its transform applied.
 
     Warns:
-        PolyhaulWarning: the mesh has data that PyVista cannot store; the warning names it.
+        PolyhaulWarning: PyVista cannot store some of the data. The message lists the dropped data.
     """
     import pyvista
 
@@ -203,7 +221,7 @@ def _pyvista_of(mesh: Mesh) -> Any:
     columns = _Columns(mesh, "PyVista", ("curves", "vertex_groups"))
     if {mesh.uv_domain, mesh.normal_domain} - {None, "vertex"}:
         mesh = mesh.weld()
-    # VTK may write to its arrays, and those of a mesh are read-only.
+    # Copy the arrays, because VTK may write to its arrays and the arrays of a mesh are read-only.
     data = pyvista.PolyData(np.array(mesh.positions))
     data.verts = data.lines = data.faces = np.empty(0, np.int64)
     if mesh.face_count:
@@ -214,13 +232,13 @@ def _pyvista_of(mesh: Mesh) -> Any:
     if len(mesh.points):
         data.verts = np.column_stack([np.ones(len(mesh.points), np.int64), mesh.points]).reshape(-1)
     elif not mesh.face_count and not len(mesh.line_positions):
-        # A cloud shows its points.
+        # Point clouds need vertex cells to be visible.
         count = mesh.position_count
         data.verts = np.column_stack([np.ones(count, np.int64), np.arange(count)]).reshape(-1)
     for name, values in columns.of(mesh.vertex_columns).items():
         data.point_data[name] = np.array(values)
     for name, values in columns.of(mesh.face_columns).items():
-        # VTK counts points and lines before polygons.
+        # VTK numbers points and lines before polygons.
         before = np.zeros((data.n_cells - len(values), *values.shape[1:]), values.dtype)
         data.cell_data[name] = np.concatenate([before, values])
     if mesh.normals is not None:
@@ -234,11 +252,13 @@ def _pyvista_of(mesh: Mesh) -> Any:
 
 
 def from_pyvista(other: Any) -> Mesh | Scene:
-    """The mesh of a ``pyvista.PolyData``: all polygons, lines and points, with the active normals and texture coordinates, colors, and
-    point and cell data as columns; or the scene of a ``pyvista.MultiBlock``, with an object for each surface.
+    """Convert a ``pyvista.PolyData`` to a mesh, or a ``pyvista.MultiBlock`` to a scene.
+
+    The mesh has all polygons, lines and points, the active normals and texture coordinates, the colors, and other point
+    and cell data as columns. The scene has one object per block that is not ``None``.
 
     Warns:
-        PolyhaulWarning: some data cannot be stored in a mesh; the warning names it.
+        PolyhaulWarning: meshes cannot store some of the data. The message lists the dropped data.
     """
     if hasattr(other, "keys") and hasattr(other, "n_blocks"):
         scene = Scene("NEGATIVE_Z", "Y")
@@ -265,7 +285,7 @@ def _from_pyvista(other: Any) -> Mesh:
     point_data = {name: np.asarray(other.point_data[name]) for name in other.point_data}
     active = _active(other.GetPointData(), point_data)
     given |= _of_point_data(point_data, other.n_points, columns, active) | active
-    # VTK counts points and lines before polygons.
+    # VTK numbers points and lines before polygons.
     cell_data = {name: np.asarray(other.cell_data[name])[other.n_cells - face_count :] for name in other.cell_data}
     given["face_columns"] = columns.taken(cell_data, face_count)
     columns.warn()
@@ -273,7 +293,7 @@ def _from_pyvista(other: Any) -> Mesh:
 
 
 def _active(fields: Any, data: dict[str, Array]) -> dict[str, Any]:
-    """The active normals and texture coordinates, whatever their names; taken out of ``data``."""
+    """Return the active normals and texture coordinates, regardless of their names, and remove them from ``data``."""
     given: dict[str, Any] = {}
     for array, name, width in ((fields.GetNormals(), "normals", 3), (fields.GetTCoords(), "uvs", 2)):
         values = None if array is None else data.get(array.GetName())
@@ -284,12 +304,18 @@ def _active(fields: Any, data: dict[str, Array]) -> dict[str, Any]:
 
 
 def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
-    """An ``open3d.t.geometry.TriangleMesh``, or the one of Open3D's older classes: triangles with normals and colors per
-    vertex, uvs per corner, and columns as attributes of vertices and triangles. A mesh without faces is a point cloud. The objects
-    of a scene are joined, with their transforms applied.
+    """Convert a mesh or scene to an Open3D triangle mesh, or to a point cloud if it does not have faces.
+
+    Faces are triangulated. Normals and colors are per vertex, uvs per corner, and columns are attributes of vertices
+    and triangles. The objects of a scene are joined, with their transforms applied.
+
+    Args:
+        source: a mesh or a scene.
+        legacy: whether to return a legacy class, such as ``open3d.geometry.TriangleMesh``, instead of
+            ``open3d.t.geometry.TriangleMesh``. Legacy classes do not store columns.
 
     Warns:
-        PolyhaulWarning: the mesh has data that Open3D cannot store; the warning names it.
+        PolyhaulWarning: Open3D cannot store some of the data. The message lists the dropped data.
     """
     import open3d
 
@@ -322,7 +348,11 @@ def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
 
 
 def from_open3d(other: Any) -> Mesh:
-    """The mesh of a triangle mesh or point cloud of Open3D, of its tensor classes or the older ones."""
+    """Convert a triangle mesh or point cloud of Open3D, tensor-based or legacy, to a mesh.
+
+    Warns:
+        PolyhaulWarning: meshes cannot store some of the data. The message lists the dropped data.
+    """
     import open3d
 
     if isinstance(other, open3d.geometry.PointCloud):
@@ -350,7 +380,7 @@ def from_open3d(other: Any) -> Mesh:
 
 
 def _others(attributes: Any, known: tuple[str, ...]) -> dict[str, Array]:
-    """The attributes of Open3D with other names, as columns."""
+    """Return Open3D attributes that are not in ``known``, as columns."""
     values = {name: attribute.numpy() for name, attribute in attributes.items() if name not in known}
     return {name: array.reshape(-1) if array.shape[1:] == (1,) else array for name, array in values.items()}
 
@@ -360,7 +390,7 @@ class _Placed(NamedTuple):
 
     name: str
     mesh: Mesh
-    #: What is the same for objects that show the same mesh.
+    #: The identity shared by objects that show the same mesh.
     origin: object
     #: (4, 4), or ``None``.
     transform: Array | None
@@ -370,12 +400,12 @@ class _Placed(NamedTuple):
         return np.eye(4) if self.transform is None else self.transform
 
     def moved(self) -> Mesh:
-        """The mesh with the transform applied."""
+        """Return the mesh with the transform applied."""
         return self.mesh if self.transform is None else self.mesh.transform(self.transform)
 
 
 def _placed(source: Mesh | Scene) -> list[_Placed]:
-    """The objects of a scene."""
+    """Return the objects of a scene."""
     placed = []
     for one in source.objects if isinstance(source, Scene) else ():
         is_whole = one._start is None
@@ -385,7 +415,7 @@ def _placed(source: Mesh | Scene) -> list[_Placed]:
 
 
 def _single(source: Mesh | Scene) -> Mesh | None:
-    """The mesh itself, or the only mesh of a scene that shows it once and where it is."""
+    """Return the mesh, or the only mesh of a scene that is shown once without a transform; otherwise ``None``."""
     if isinstance(source, Mesh):
         return source._without_statements()
     if not isinstance(source, Scene):
@@ -398,7 +428,7 @@ def _single(source: Mesh | Scene) -> Mesh | None:
 
 
 def _joined(source: Mesh | Scene) -> Mesh:
-    """The mesh itself, or one with the faces, lines and points of all objects of a scene where they are."""
+    """Return the mesh, or a mesh with the faces, lines and points of all objects of a scene in world coordinates."""
     if (mesh := _single(source)) is not None:
         return mesh
     meshes = [placed.moved() for placed in _placed(source)]
@@ -435,25 +465,25 @@ def _is_alike(first: Array | None, other: Array | None) -> bool:
 
 
 def _dense(column: Array | Lists) -> Array | None:
-    """A column as an array; ``None`` for lists of different lengths."""
+    """Return a column as an array; ``None`` for lists of different lengths."""
     return None if isinstance(column, Lists) else column
 
 
 class _Columns:
-    """The columns of a mesh for a library, and the names of what the library cannot store."""
+    """The columns of a mesh for a library, and the names of dropped data."""
 
     def __init__(self, mesh: Mesh | None, library: str, fields: tuple[str, ...]) -> None:
         self._library = library
         self.dropped = [] if mesh is None else [_FIELDS[field] for field in fields if len(getattr(mesh, field))]
 
     def of(self, columns: Any) -> dict[str, Array]:
-        """The columns of numbers, and of lists of one length."""
+        """Return columns of numbers, and of lists of equal length."""
         dense = {name: _dense(column) for name, column in columns.items()}
         self.dropped += [f"the column {name!r} of lists" for name, values in dense.items() if values is None]
         return {name: values for name, values in dense.items() if values is not None}
 
     def taken(self, data: Any, count: int) -> dict[str, Array]:
-        """The arrays of another library that a mesh can store: of numbers, with one or several per row."""
+        """Return the arrays of another library that a mesh can store: one or several numbers per row."""
         taken = {}
         for name, values in data.items():
             values = np.asarray(values)
@@ -465,16 +495,16 @@ class _Columns:
         return taken
 
     def warn(self) -> None:
-        """Warns of what is dropped."""
+        """Warn about dropped data."""
         _warn_dropped(self._library, self.dropped)
 
 
-#: What fields of meshes are called in warnings.
+#: The names of mesh fields in warnings.
 _FIELDS = {"line_positions": "lines", "points": "point elements", "curves": "curves", "vertex_groups": "vertex groups"}
 
 
 def _warn_dropped(library: str, dropped: list[str]) -> None:
-    """Warns at the place outside this package that called it."""
+    """Issue the warning at the caller outside this module."""
     if not dropped:
         return
     level = 0
@@ -486,7 +516,7 @@ def _warn_dropped(library: str, dropped: list[str]) -> None:
 
 
 def _blocks(mesh: Mesh) -> list[tuple[slice, Array]]:
-    """The faces in runs of one size: which they are, and the positions of their corners."""
+    """Return runs of faces of equal size: the slice of faces, and the positions of their corners."""
     if not mesh.face_count:
         return []
     offsets = mesh.face_offsets.astype(np.int64)
@@ -498,19 +528,22 @@ def _blocks(mesh: Mesh) -> list[tuple[slice, Array]]:
 
 
 def _bytes(colors: Array) -> Array:
-    """Colors from 0 to 1 as bytes; white where a file has none."""
+    """Convert colors from 0 to 1 to bytes. Missing colors are white."""
     return np.clip(np.rint(np.nan_to_num(colors, nan=1.0) * 255), 0, 255).astype(np.uint8)
 
 
 def _cells(cells: Any) -> tuple[Array, Array]:
-    """The offsets and the corners of cells of VTK."""
+    """Return the offsets and corners of VTK cells."""
     from vtkmodules.util.numpy_support import vtk_to_numpy
 
     return np.array(vtk_to_numpy(cells.GetOffsetsArray())), np.array(vtk_to_numpy(cells.GetConnectivityArray()))
 
 
 def _of_point_data(data: Any, count: int, columns: _Columns, known: Collection[str] = ()) -> dict[str, Any]:
-    """The arguments of a mesh for arrays per point: by their names and shapes, apart from those that are known."""
+    """Return the constructor arguments for arrays per point, detected by name and shape.
+
+    Attributes in ``known`` are not detected.
+    """
     given: dict[str, Any] = {}
     others: dict[str, Array] = {}
     for name, values in data.items():

@@ -1,4 +1,4 @@
-"""The calls that move scenes: read, write, convert. Those that look into them are in ``_inspect``."""
+"""Scene I/O: read, write, convert. Functions that inspect files are in ``_inspect``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from polyhaul._sources import Resolver, Source, Target, opened_resolver, opened_
 
 
 class Reading(NamedTuple):
-    """A source that is open and how to read it, as native code takes them."""
+    """An open source and its read options, as native code expects them."""
 
     source: dict[str, Any]
     options: _polyhaul.NativeReadOptions
-    #: Called with the names of files that the source refers to.
+    #: Called with the name of each file that the source refers to.
     resolver: Callable[[str], Any] | None
     progress: Progress | None
 
@@ -37,7 +37,7 @@ def opened_reading(
     progress: Progress | bool | None,
     label: str,
 ) -> Iterator[Reading]:
-    """What calls that read are made with, while all of it is open."""
+    """Open the source, the resolver and the progress reporter of a read call for the duration of the block."""
     with (
         opened_source(source) as plain,
         opened_resolver(resolver, source) as answer,
@@ -57,39 +57,41 @@ def read(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> Scene:
-    """Reads a scene. Its arrays are read-only views of the memory that the file was parsed into.
+    """Read a scene from a file.
 
-    Other Python threads run meanwhile, and Ctrl-C works. Exceptions of callbacks and file objects are raised unchanged.
+    The arrays are views of the memory that the file was parsed into, and read-only by default. The GIL is released
+    while reading, and Ctrl-C works. Exceptions raised by callbacks and file objects are propagated unchanged.
 
     Args:
-        source: a path, a URL or a chain of them (fsspec), bytes (any buffer: it is not copied, and must not change
-            meanwhile), or a file object in binary mode, which is read from its current position in calls of at least
-            64 KiB, on this thread. Compressed data (gzip, zstd, lz4) is detected.
-        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name, which may be that of
-            a file object, or the content. Data without an array is in ``vertex_columns`` and ``face_columns`` of the mesh, and in ``scene.tables``.
-        flatten: whether to convert a pbrt scene to meshes and objects with transforms, one per shape and instance, without
-            spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``.
-        forward_axis, up_axis, scale: turn the scene so that these axes face forward and up (``"Y"``, ``"Z"`` for Blender;
-            ``None`` keeps those of the format), and multiply positions.
-        writable: whether arrays of meshes, apart from columns, may be written to, which changes the meshes.
-            ``torch.from_numpy`` warns about arrays that may not.
-        resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
-            (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``
-            means that the file is looked up next to the scene. ``dict.get`` is a resolver. Names may be hostile.
-        progress: called as ``progress(done, total)`` with bytes, ``total`` being ``None`` if unknown, on this
-            thread, at most 20 times a second and once at the end; ``True`` shows a bar (with tqdm).
+        source: a path, a URL or a chain of them (fsspec), bytes (any buffer; it is not copied, and must not change
+            while reading), or a file object in binary mode, which is read from its current position in calls of at
+            least 64 KiB, on this thread. Compressed data (gzip, zstd, lz4) is detected.
+        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name, including the
+            name of a file object, or from the content. Data without a dedicated array is in ``vertex_columns`` and
+            ``face_columns`` of the mesh, and in ``scene.tables``.
+        flatten: whether to convert a pbrt scene to meshes and objects with transforms, one per shape and instance,
+            without spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``.
+        forward_axis, up_axis, scale: rotate the scene so that these axes face forward and up (``"Y"`` and ``"Z"`` for
+            Blender; ``None`` keeps the axes of the format), and multiply positions by ``scale``.
+        writable: whether the arrays of meshes, except columns, are writable. Writing to them changes the meshes.
+            ``torch.from_numpy`` warns about arrays that are not writable.
+        resolver: called on this thread as ``resolver(name)`` for each file that the scene refers to. The result (bytes,
+            a path, or a file object in binary mode) is read instead of a file next to the scene; ``None`` falls back to
+            the file next to the scene. ``dict.get`` is a valid resolver. Names may be hostile.
+        progress: called on this thread as ``progress(done, total)``, in bytes, at most 20 times per second and once at
+            the end. ``total`` is ``None`` if unknown. ``True`` shows a progress bar (requires tqdm).
         **options: threads, memory_limit, on_error, strict, limits and more: see :class:`polyhaul.ReadOptions`. With
             ``on_error="warn"``, invalid statements are counted in ``scene.report.warnings``, and one
             :class:`polyhaul.PolyhaulWarning` is issued.
 
     Returns:
-        The scene; ``scene.report`` has the measurements and all warnings.
+        The scene. ``scene.report`` has the measurements and all warnings.
 
     Raises:
-        polyhaul.MalformedError: the data is invalid; the exception has the place.
-        polyhaul.LimitError: the data demands more than ``limits`` allow.
+        polyhaul.MalformedError: the data is invalid; the exception includes the location.
+        polyhaul.LimitError: the data exceeds ``limits``.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
-        TypeError, ValueError: an invalid argument.
+        TypeError, ValueError: an argument is invalid.
     """
     native = _options.read_options(options, format)
     turn = _turn(forward_axis, up_axis, scale)
@@ -108,35 +110,35 @@ def write(
     progress: Progress | bool | None = None,
     **options: Unpack[WriteOptions],
 ) -> Report:
-    """Writes a scene, a single mesh, or the positions and faces of one. A file is replaced as a whole or not at all.
+    """Write a scene, a mesh, or positions and faces to a file.
 
-    Other Python threads run meanwhile; they must not change arrays of the scene. Ctrl-C works and leaves the old
-    file unchanged.
+    Files are replaced atomically. The GIL is released while writing; other threads must not change arrays of the scene.
+    Ctrl-C works and leaves the old file unchanged.
 
-    A ``Scene()`` has Blender's axes and is rotated to those of OBJ files unless ``forward_axis`` and ``up_axis`` are
-    given; a scene that was read is not rotated. Neither is a single mesh: its coordinates are written unchanged.
+    A ``Scene()`` has Blender's axes and is rotated to the axes of OBJ files unless ``forward_axis`` and ``up_axis`` are
+    set. Scenes read from files are not rotated, and neither are single meshes: their coordinates are written unchanged.
 
     Args:
         scene: the scene or mesh to write. Only arrays that the options change are copied.
-        target: a path, a URL, or a file object in binary mode. The material library (``.mtl``) is written
-            next to a path; otherwise it is only referred to by name. A file object receives all bytes, or an exception is
-            raised: ``BlockingIOError`` if a raw file in non-blocking mode accepts no more.
+        target: a path, a URL, or a file object in binary mode. The material library (``.mtl``) is written next to a
+            path; for other targets, the file only refers to it by name. If a file object does not accept all bytes, an
+            exception is raised: ``BlockingIOError`` for a raw file in non-blocking mode.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name, which is
             ``target.name`` for a file object.
         progress: as for :func:`read`.
         **options: threads, strict, compression, digits and more: see :class:`polyhaul.WriteOptions`.
 
     Returns:
-        The report: measurements and warnings.
+        The report, with measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: the scene is invalid, for example an index is out of range; or the format is neither
-            given nor implied by the name.
-        polyhaul.UnsupportedError: with ``strict``, the format cannot store all of the scene.
+        polyhaul.UsageError: the scene is invalid, for example an index is out of range, or the format is neither passed
+            nor implied by the name.
+        polyhaul.UnsupportedError: ``strict`` is set, and the format cannot store the whole scene.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
-        TypeError, ValueError: an invalid argument.
+        TypeError, ValueError: an argument is invalid.
 
-    Exceptions of callbacks and file objects are raised unchanged.
+    Exceptions raised by callbacks and file objects are propagated unchanged.
     """
     if isinstance(scene, tuple):
         scene = Mesh(*scene)
@@ -161,14 +163,14 @@ def convert(
     progress: Progress | bool | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Report:
-    """Reads a scene and writes it, without creating Python objects for it.
+    """Convert a file, without creating Python objects for its contents.
 
-    The arguments are those of :func:`read` and :func:`write`; ``strict`` is for both, and ``progress`` goes from 0 to
-    the end twice. ``memory_limit`` is the memory of the whole conversion: on Linux, what does not fit is moved to
-    temporary files beside the target. Without it, the arrays stay in memory.
+    The arguments are the same as for :func:`read` and :func:`write`. ``strict`` applies to both, and ``progress`` runs
+    from 0 to the end twice. ``memory_limit`` applies to the whole conversion: on Linux, data that exceeds it is spilled
+    to temporary files next to the target. Without a limit, the arrays stay in memory.
 
     Returns:
-        The report of both, with the warnings of both.
+        The combined report of reading and writing, with all warnings.
     """
     native, writing = _options.convert_options(options, from_format, to_format)
     with (
@@ -184,7 +186,7 @@ def convert(
 def _turn(
     forward_axis: AxisName | None, up_axis: AxisName | None, scale: float
 ) -> tuple[tuple[str, str] | None, float]:
-    """The axes of what is read, if they are not those of the file, and the scale."""
+    """Return the requested axes, or ``None`` to keep the axes of the file, and the scale."""
     if not (scale > 0 and math.isfinite(scale)):
         raise ValueError(f"scale is {scale!r}; expected a positive number")
     if forward_axis is None and up_axis is None:
@@ -197,7 +199,7 @@ def _turn(
 
 
 def _scene_of(mesh: Mesh, options: WriteOptions) -> Scene:
-    """A scene of one mesh, with the axes that the file is to have."""
+    """Return a scene with one mesh and the axes of the output file."""
     forward, up = options.get("forward_axis") or "NEGATIVE_Z", options.get("up_axis") or "Y"
     scene = Scene(forward_axis=forward, up_axis=up)
     scene.add(mesh, name="Mesh")
@@ -205,7 +207,7 @@ def _scene_of(mesh: Mesh, options: WriteOptions) -> Scene:
 
 
 def warn_of(report: Report, reading: Reading) -> None:
-    """Issues one warning for everything that was repaired or skipped."""
+    """Issue a single warning for all repaired or skipped data."""
     if report.warnings.total and reading.options.get("on_error") == "warn":
         first = f"; the first: {report.warnings[0]}" if report.warnings else ""
         warnings.warn(f"{reading.source['name']}: {report.warnings}{first}", PolyhaulWarning, stacklevel=3)

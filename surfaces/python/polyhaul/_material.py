@@ -1,4 +1,4 @@
-"""Materials: the classic parameters of MTL, its PBR extensions, and texture maps with options."""
+"""Materials: MTL parameters, their PBR extensions, and texture maps with options."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Spectral(NamedTuple):
     factor: float = 1.0
 
 
-#: Red, green, blue from 0 to 1, or one of the two rarer forms.
+#: Red, green and blue from 0 to 1, a CIE XYZ color, or a spectral curve.
 Color: TypeAlias = Vector | Xyz | Spectral
 
-#: What a texture map drives.
+#: The material parameter that a texture map controls.
 MapKind: TypeAlias = Literal[
     "ambient",
     "diffuse",
@@ -52,14 +52,14 @@ MapKind: TypeAlias = Literal[
 
 @dataclass(slots=True, repr=False)
 class TextureMap:
-    """A texture map and its options; unset options are ``None``."""
+    """A texture map and its options. Options that are not set are ``None``."""
 
-    #: What it drives.
+    #: The material parameter that the map controls.
     kind: MapKind
     #: The image file, as written in the library.
     file: str
     _: KW_ONLY
-    #: The keyword as it was written (``map_Bump`` and ``bump`` are one kind); empty for the usual one.
+    #: The keyword in the file, since ``map_Bump`` and ``bump`` are the same kind; empty for the default keyword.
     keyword: str = ""
     #: ``-o``: offset of u, v, w.
     offset: Vector | None = None
@@ -67,27 +67,27 @@ class TextureMap:
     scale: Vector | None = None
     #: ``-t``: turbulence of u, v, w.
     turbulence: Vector | None = None
-    #: ``-mm``: base and gain of the values.
+    #: ``-mm``: base and gain of texture values.
     base_gain: tuple[float, float] | None = None
     #: ``-bm``: bump multiplier.
     bump_multiplier: float | None = None
-    #: ``-boost`` of mip levels.
+    #: ``-boost``: sharpness of mip levels.
     boost: float | None = None
-    #: ``-texres``.
+    #: ``-texres``: texture resolution.
     resolution: float | None = None
-    #: ``-blendu``.
+    #: ``-blendu``: blending in u.
     blend_u: bool | None = None
-    #: ``-blendv``.
+    #: ``-blendv``: blending in v.
     blend_v: bool | None = None
-    #: ``-clamp``.
+    #: ``-clamp``: clamping to the range 0 to 1.
     clamp: bool | None = None
-    #: ``-cc``: colour correction.
+    #: ``-cc``: color correction.
     color_correction: bool | None = None
-    #: ``-imfchan``: the channel used, one of ``r g b m l z``.
+    #: ``-imfchan``: the channel, one of ``r g b m l z``.
     channel: str | None = None
-    #: ``-type`` of a reflection map (``"sphere"``, ``"cube_top"``, ...).
+    #: ``-type``: the projection of a reflection map (``"sphere"``, ``"cube_top"``, ...).
     projection: str | None = None
-    #: ``-colorspace`` (``"sRGB"``, ``"linear"``).
+    #: ``-colorspace``: the color space (``"sRGB"``, ``"linear"``).
     color_space: str | None = None
 
     def __post_init__(self) -> None:
@@ -100,18 +100,18 @@ class TextureMap:
 
 @dataclass(slots=True, repr=False)
 class Material:
-    """A material as in MTL. A parameter that is ``None`` is not written."""
+    """A material, with the parameters of MTL. Parameters that are ``None`` are not written."""
 
-    #: The name by which faces refer to it.
+    #: The name that faces refer to.
     name: str
     _: KW_ONLY
-    #: ``Ka``: ambient colour.
+    #: ``Ka``: ambient color.
     ambient: Color | None = None
-    #: ``Kd``: diffuse colour.
+    #: ``Kd``: diffuse color.
     diffuse: Color | None = None
-    #: ``Ks``: specular colour.
+    #: ``Ks``: specular color.
     specular: Color | None = None
-    #: ``Ke``: emitted colour.
+    #: ``Ke``: emission color.
     emission: Color | None = None
     #: ``Tf``: transmission filter.
     transmission: Color | None = None
@@ -119,11 +119,11 @@ class Material:
     shininess: float | None = None
     #: ``Ni``: index of refraction.
     refraction_index: float | None = None
-    #: ``d``: 1 is opaque.
+    #: ``d``: opacity, where 1 is opaque.
     opacity: float | None = None
-    #: ``d -halo``: the opacity depends on the angle of view.
+    #: ``d -halo``: whether opacity depends on the viewing angle.
     halo: bool = False
-    #: ``sharpness`` of local reflections.
+    #: ``sharpness``: sharpness of local reflections.
     sharpness: float | None = None
     #: ``illum``: the illumination model, 0 to 10.
     illumination: int | None = None
@@ -139,27 +139,28 @@ class Material:
     clearcoat_roughness: float | None = None
     #: ``aniso``: anisotropy.
     anisotropy: float | None = None
-    #: ``anisor``: rotation of the anisotropy.
+    #: ``anisor``: anisotropy rotation.
     anisotropy_rotation: float | None = None
-    #: Whether alpha blends, or is ignored; ``None`` if the opacity decides, as in MTL. Of glTF, like the next four.
+    #: Whether alpha is blended or ignored; ``None`` uses the opacity, as in MTL. From glTF, like the next four
+    #: parameters.
     alpha_blended: bool | None = None
-    #: The alpha from which the surface is solid; below, there is a hole.
+    #: The alpha threshold: the surface is opaque at or above it, and invisible below.
     alpha_cutoff: float | None = None
     #: Whether back faces are hidden.
     single_sided: bool = False
-    #: Whether the color is shown as it is, without light.
+    #: Whether the color is shown without lighting.
     unlit: bool = False
-    #: Data of applications, as JSON.
+    #: Application-specific data, as JSON.
     extras: str | None = None
-    #: ``map_aat``: anti-aliasing of the textures.
+    #: ``map_aat``: texture anti-aliasing.
     texture_antialiasing: bool | None = None
-    #: Texture maps, in file order; a kind may occur more than once.
+    #: Texture maps, in file order. Several maps may have the same kind.
     maps: list[TextureMap] = field(default_factory=list)
-    #: Statements that polyhaul does not know, unchanged, one line each.
+    #: Unknown statements, unchanged, one per line.
     other: list[str] = field(default_factory=list)
-    #: Whether it is used but no library defines it: then it has only a name.
+    #: Whether the material is used but not defined in any library. Such materials only have a name.
     missing: bool = False
-    #: The folder that its files are relative to, as native code has it.
+    #: The folder that file names are relative to, as native code stores it.
     _folder: Any = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -167,7 +168,7 @@ class Material:
 
 
 def _short_repr(self: Any) -> str:
-    """The fields that are set."""
+    """Return a repr with the fields that are set."""
     given = [(field.name, getattr(self, field.name)) for field in fields(self) if field.repr]
     said = [f"{name}={value!r}" for name, value in given if value not in (None, "", False, [])]
     return f"{type(self).__name__}({', '.join(said)})"
@@ -177,7 +178,7 @@ _COLORS = ("ambient", "diffuse", "specular", "emission", "transmission")
 
 
 def material_of(value: Material | str | None) -> Material | None:
-    """The material of a slot; a name is a new material."""
+    """Return the material of a slot. A name is converted to a new material."""
     if isinstance(value, Material) or value is None:
         return value
     if isinstance(value, str):
@@ -186,14 +187,14 @@ def material_of(value: Material | str | None) -> Material | None:
 
 
 def slots_of(values: Iterable[Material | str | None]) -> tuple[Material | None, ...]:
-    """The materials of slots."""
+    """Return the materials of slots as a tuple."""
     if isinstance(values, str | Material):
         raise TypeError(f"materials is {values!r}; expected a list with a material for each slot")
     return tuple(material_of(value) for value in values)
 
 
 def material_from_plain(plain: dict[str, Any]) -> Material:
-    """The material that native code returned."""
+    """Return a material from the result of native code."""
     for name in _COLORS:
         if plain[name] is not None:
             plain[name] = _color_from_plain(*plain[name])
@@ -202,7 +203,7 @@ def material_from_plain(plain: dict[str, Any]) -> Material:
 
 
 def material_to_plain(material: Material) -> dict[str, Any]:
-    """The material as native code takes it."""
+    """Return a material as native code expects it."""
     plain = {name: getattr(material, name) for name in _NAMES}
     for name in _COLORS:
         if plain[name] is not None:

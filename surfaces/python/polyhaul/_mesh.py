@@ -1,4 +1,4 @@
-"""Meshes: positions, faces, and uvs and normals per corner, per vertex, per face or by an index."""
+"""Meshes: positions and faces, with uvs and normals per corner, per vertex, per face or by index."""
 
 from __future__ import annotations
 
@@ -23,74 +23,79 @@ if TYPE_CHECKING:
     from polyhaul._report import Report
     from polyhaul._sources import Target
 
-#: How a corner finds its value of an attribute. ``"point"`` is another name for ``"vertex"``.
+#: The mapping from corners to the values of an attribute. ``"point"`` is an alias of ``"vertex"``.
 Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
 
-#: Seven numbers: positions, uvs, normals, faces, lines, points, curves.
+#: Element counts: positions, uvs, normals, faces, lines, points, curves.
 Counts: TypeAlias = tuple[int, int, int, int, int, int, int]
 
 
 class Mesh(SurfaceMeasures):
-    """The arrays of a mesh.
+    """A mesh: positions, faces, lines, points and curves, with their attributes, as arrays.
 
-    Faces are polygons: face ``i`` has the corners ``face_offsets[i]:face_offsets[i + 1]``, and corner ``j`` is
-    at the position ``corner_positions[j]``. All arrays that the attributes give are read-only.
+    Faces are polygons: face ``i`` has the corners ``face_offsets[i]:face_offsets[i + 1]``, and corner ``j`` has the
+    position ``corner_positions[j]``. The arrays of all attributes are read-only, unless the mesh was read with
+    ``writable=True``.
 
-    Arrays whose type and layout fit (C order; float32; int32 or uint32 for indices; int32 for slots; bool) are used
-    without a copy; others are copied once, here. An array used without a copy is kept alive by the mesh, and changing
-    it changes the mesh; :func:`polyhaul.write` validates it again. It must not change while that runs.
+    Arrays of matching type and layout (C order; float32; int32 or uint32 for indices; int32 for slots; bool) are not
+    copied; others are copied once, by the constructor. The mesh keeps a reference to each array that it does not copy,
+    and changing the array changes the mesh. :func:`polyhaul.write` validates such arrays again; they must not change
+    while it runs.
 
     Args:
-        positions: (n, 3) or flat (n * 3,) numbers: x, y, z. They are kept as float64 if they are not float32 values.
-        corner_positions: (c,) integers, per corner the index of its position; or (f, k) for faces of ``k``
-            corners each, or a list of faces of any size, which need no ``face_offsets``. ``None`` for a mesh without faces.
-        face_offsets: (f + 1,) integers: the first corner of each face, followed by ``c``. Each face has
-            at least 3 corners.
+        positions: (n, 3) or flat (n * 3,) numbers: x, y, z. Stored as float32, and also as float64 if float32 cannot
+            represent them exactly.
+        corner_positions: (c,) integers: the index of the position of each corner; or, without ``face_offsets``, (f, k)
+            integers for faces with ``k`` corners each, or a list of faces of any size. ``None`` for a mesh without
+            faces.
+        face_offsets: (f + 1,) integers: the first corner of each face, followed by ``c``. Each face has at least 3
+            corners.
         normals: (m, 3) numbers, converted to float32; ``normal_domain`` determines ``m``.
         normal_domain: ``"corner"`` (m = c, the default), ``"vertex"`` or ``"point"`` (m = n), ``"face"`` (m = f), or
-            ``"indexed"``: any m, with the index of each corner in ``corner_normals``.
-        corner_normals: (c,) integers, per corner the index of its normal, -1 for none. Implies ``"indexed"``.
+            ``"indexed"`` (any m, with an index per corner in ``corner_normals``).
+        corner_normals: (c,) integers: the index of the normal of each corner, -1 for none. Implies ``"indexed"``.
         uvs: (m, 2) numbers, converted to float32; ``uv_domain`` determines ``m``.
         uv_domain: as ``normal_domain``.
-        corner_uvs: (c,) integers, per corner the index of its uv, -1 for none. Implies ``"indexed"``.
+        corner_uvs: (c,) integers: the index of the uv of each corner, -1 for none. Implies ``"indexed"``.
         colors: (n, 3) or (n, 4) numbers, converted to float32: red, green, blue and alpha of each position, from 0 to 1.
-            Unsigned integers are divided by the maximum of their type (uint8 by 255, uint16 by 65535); signed ones
-            are from 0 to 255 and divided by 255, unless only 0 and 1 occur. OBJ files usually contain sRGB, so convert
-            linear colors first; OBJ drops alpha, with a warning.
-        material_slots: (f,) integers, converted to int32: the material slot of each face in its object. Without them
-            all faces have slot 0; -1 means no material. Writing warns about slots that the object does not have.
-        smooth: (f,) bools, or one for all faces. ``None``: not specified.
-        sharp_edges: (k, 2) integers: edges as pairs of positions. They separate smoothing groups.
-        vertex_groups: a dict from names to (n,) weights, or a pair of names and (n, g) weights. NaN where a
-            position is not a member.
+            Unsigned integers are divided by the maximum of their type (uint8 by 255, uint16 by 65535). Signed integers
+            must be from 0 to 255 and are divided by 255, unless only 0 and 1 occur. OBJ files usually contain sRGB, so
+            convert linear colors first. OBJ drops alpha, with a warning.
+        material_slots: (f,) integers, converted to int32: the material slot of each face in its object. ``None``
+            assigns slot 0 to all faces; -1 means no material. Writing warns about slots that the object does not have.
+        smooth: (f,) bools, or a single bool for all faces. ``None`` means not specified.
+        sharp_edges: (k, 2) integers: edges, as pairs of positions, that separate smoothing groups.
+        vertex_groups: a dict from names to (n,) weights, or a pair of names and (n, g) weights. NaN for positions that
+            are not members.
         line_positions: (c,) integers, or (k, m) for lines of ``m`` corners each (loose edges: m = 2).
         line_offsets: (k + 1,) integers, as ``face_offsets``; each line has at least 2 corners.
         points: (p,) integers: indices of positions that are point elements.
         position_weights: (n,) numbers, converted to float32: the weight of each position in rational curves.
         curves: free-form curves. A curve is written after the positions that it uses.
-        vertex_columns: a dict of other data per position: (n,) or (n, k) numbers of any type, or
-            :class:`polyhaul.Lists` of them, as in PLY files.
-        face_columns: the same per face, (f,) or (f, k).
-        materials: the materials of its slots, or their names, ``None`` for an empty slot: for objects that do not have
-            materials of their own.
+        vertex_columns: a dict of additional data per position: (n,) or (n, k) numbers of any type, or
+            :class:`polyhaul.Lists` of numbers, as in PLY files.
+        face_columns: additional data per face, (f,) or (f, k).
+        materials: the materials of the slots, or their names, and ``None`` for empty slots. Objects without their own
+            materials use them.
 
     Raises:
-        ValueError: an array has an invalid shape, index or size. The message names the argument, the value and
-            what was expected.
+        ValueError: an array has an invalid shape, index or size. The message includes the argument, its value and the
+            expected value.
         TypeError: an array has an invalid type, such as floats for indices.
     """
 
     __slots__ = ("__weakref__", "_materials", "_native", "_of_file", "_own", "_plain")
 
-    #: The mesh as native code has it; ``None`` until it is needed, and after a change.
+    #: The native mesh; ``None`` until it is needed, and after a change.
     _native: NativeMesh | None
-    #: Its arrays by the names of the library's fields; ``None`` until somebody asks. One of the two is there.
+    #: The arrays by the field names of the library; ``None`` until they are accessed. At least one of ``_native`` and
+    #: ``_plain`` is always set.
     _plain: dict[str, Any] | None
-    #: Whether it was read, so that its statements say where materials and groups begin.
+    #: Whether the mesh was read from a file, so that its statements define where materials and groups start.
     _of_file: bool
-    #: The materials that its slots, or the statements of a file, count in.
+    #: The materials that its slots, or the statements of a file, refer to.
     _materials: Sequence[Material | None]
-    #: The same mesh without statements, where it was needed.
+    #: The same mesh without statements; ``None`` until it is needed.
     _own: Mesh | None
 
     def __init__(
@@ -150,8 +155,10 @@ class Mesh(SurfaceMeasures):
 
     @property
     def positions(self) -> Coordinates:
-        """(n, 3) float32: x, y, z; float64 if they need it (see the option ``precision``). Settable with the same number
-        of rows."""
+        """(n, 3) float32: x, y, z; float64 if float32 is not exact (see the option ``precision``).
+
+        Settable with the same number of rows.
+        """
         exact: Coordinates | None = self._data["exact_positions"]
         singles: Coordinates = self._data["positions"]
         return singles if exact is None else exact
@@ -164,7 +171,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def corner_positions(self) -> Indices:
-        """(c,) uint32: per corner of a face the index of its position."""
+        """(c,) uint32: the index of the position of each face corner."""
         return or_empty(self._faces[1])
 
     @property
@@ -174,7 +181,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def normals(self) -> Floats | None:
-        """(m, 3) float32, not necessarily of unit length; ``None`` if there are none.
+        """(m, 3) float32, not necessarily of unit length; ``None`` if the mesh does not have normals.
 
         Settable with the same number of rows; ``None`` removes them. See :meth:`set_normals`.
         """
@@ -186,13 +193,15 @@ class Mesh(SurfaceMeasures):
 
     @property
     def normal_domain(self) -> Literal["corner", "vertex", "face", "indexed"] | None:
-        """What a row of ``normals`` belongs to; ``None`` if there are none."""
+        """The element that each row of ``normals`` belongs to; ``None`` if the mesh does not have normals."""
         return self._domain("normals", "normal_domain")
 
     @property
     def corner_normals(self) -> Indices | None:
-        """(c,) uint32: per corner the index of its normal, :data:`polyhaul.NONE` for none. ``None`` if the domain
-        is not ``"indexed"``."""
+        """(c,) uint32: the index of the normal of each corner, :data:`polyhaul.NONE` for none.
+
+        ``None`` if the domain is not ``"indexed"``.
+        """
         return self._faces[3]
 
     def set_normals(
@@ -201,12 +210,12 @@ class Mesh(SurfaceMeasures):
         domain: Domain | None = None,
         corner_normals: npt.ArrayLike | None = None,
     ) -> None:
-        """Replaces the normals, in any domain. The arguments are those of the class."""
+        """Replace the normals, in any domain. The arguments are the same as for the constructor."""
         self._set_attribute("normals", normals, 3, "normal_domain", domain, "corner_normals", corner_normals)
 
     @property
     def uvs(self) -> Floats | None:
-        """(m, 2) float32; ``None`` if there are none.
+        """(m, 2) float32; ``None`` if the mesh does not have uvs.
 
         Settable with the same number of rows; ``None`` removes them. See :meth:`set_uvs`.
         """
@@ -218,13 +227,15 @@ class Mesh(SurfaceMeasures):
 
     @property
     def uv_domain(self) -> Literal["corner", "vertex", "face", "indexed"] | None:
-        """What a row of ``uvs`` belongs to; ``None`` if there are none."""
+        """The element that each row of ``uvs`` belongs to; ``None`` if the mesh does not have uvs."""
         return self._domain("uvs", "uv_domain")
 
     @property
     def corner_uvs(self) -> Indices | None:
-        """(c,) uint32: per corner the index of its uv, :data:`polyhaul.NONE` for none. ``None`` if the domain is
-        not ``"indexed"``."""
+        """(c,) uint32: the index of the uv of each corner, :data:`polyhaul.NONE` for none.
+
+        ``None`` if the domain is not ``"indexed"``.
+        """
         return self._faces[2]
 
     def set_uvs(
@@ -233,18 +244,20 @@ class Mesh(SurfaceMeasures):
         domain: Domain | None = None,
         corner_uvs: npt.ArrayLike | None = None,
     ) -> None:
-        """Replaces the uvs, in any domain. The arguments are those of the class."""
+        """Replace the uvs, in any domain. The arguments are the same as for the constructor."""
         self._set_attribute("uvs", uvs, 2, "uv_domain", domain, "corner_uvs", corner_uvs)
 
     @property
     def uv_depths(self) -> Floats | None:
-        """(m,) float32: the third texture coordinate of each uv, if the file has them."""
+        """(m,) float32: the third texture coordinate of each uv; ``None`` if the file does not have them."""
         return self._data.get("uv_depths")
 
     @property
     def colors(self) -> Floats | None:
-        """(n, 4) float32: red, green, blue, alpha of each position; NaN where a file has none. Settable: integers are
-        divided by the maximum of their type, as in the constructor."""
+        """(n, 4) float32: red, green, blue and alpha of each position, NaN where the file does not define a color.
+
+        ``None`` if the mesh does not have colors. Settable: integers are converted as in the constructor.
+        """
         return self._data.get("colors")
 
     @colors.setter
@@ -259,15 +272,15 @@ class Mesh(SurfaceMeasures):
 
     @property
     def position_weights(self) -> Floats | None:
-        """(n,) float32: the weights of positions in rational curves, if there are any."""
+        """(n,) float32: the weight of each position in rational curves; ``None`` if not specified."""
         return self._data.get("position_weights")
 
     @property
     def material_slots(self) -> Slots | None:
-        """(f,) int32: per face the slot of its object's materials, -1 for none. Settable.
+        """(f,) int32: the slot of each face in the materials of its object, -1 for none. Settable.
 
-        For a mesh of a file with statements (OBJ) they are computed from these on each access, and are indices into
-        ``scene.materials``.
+        ``None`` if not specified. For a mesh read from a file with statements (OBJ), the slots are computed from the
+        statements on each access, and are indices into ``scene.materials``.
         """
         slots: Slots | None = self._data.get("face_materials")
         return self._expand("material_runs", _FACES, self.face_count) if slots is None and self._of_file else slots
@@ -280,7 +293,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def smooth(self) -> Flags | None:
-        """(f,) bool: whether a face is shaded smoothly; ``None`` if not specified. Settable."""
+        """(f,) bool: whether each face is shaded smoothly; ``None`` if not specified. Settable."""
         flags = self._data.get("face_smooth")
         if flags is None and self._of_file:
             groups = self._expand("smoothing_runs", _FACES, self.face_count)
@@ -295,8 +308,10 @@ class Mesh(SurfaceMeasures):
 
     @property
     def materials(self) -> tuple[Material | None, ...]:
-        """The materials of its slots, ``None`` for an empty slot; for a mesh that was read, those of its file. Objects may
-        override them. Settable."""
+        """The materials of the slots, ``None`` for empty slots. Settable.
+
+        For a mesh read from a file, the materials of the file. Objects may override them.
+        """
         return tuple(self._materials)
 
     @materials.setter
@@ -306,20 +321,20 @@ class Mesh(SurfaceMeasures):
 
     @property
     def sharp_edges(self) -> Indices | None:
-        """(k, 2) uint32: edges that separate smoothing groups."""
+        """(k, 2) uint32: edges that separate smoothing groups; ``None`` if not specified."""
         return self._data.get("sharp_edges")
 
     @property
     def vertex_groups(self) -> dict[str, Floats]:
-        """Weights by name: (n,) float32, NaN where a position is not a member."""
+        """Weights by name: (n,) float32, NaN for positions that are not members."""
         return dict(self._data["vertex_groups"])
 
     @property
     def vertex_columns(self) -> Columns:
-        """Other data per position, by name: (n,) numbers of any type, (n, k) if each position has ``k`` of them, or else
-        :class:`polyhaul.Lists`.
+        """Additional data per position, by name.
 
-        ``mesh.vertex_columns["intensity"] = values`` sets one, and a dict sets all of them.
+        Each column is (n,) or (n, k) numbers of any type, or :class:`polyhaul.Lists` if the rows have different
+        lengths. ``mesh.vertex_columns["intensity"] = values`` sets one column; assigning a dict sets all columns.
         """
         return self._columns("vertex_columns", "vertex", self.position_count)
 
@@ -329,7 +344,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def face_columns(self) -> Columns:
-        """Other data per face, by name: as ``vertex_columns``, (f,) or (f, k)."""
+        """Additional data per face, by name: (f,) or (f, k), as for ``vertex_columns``."""
         return self._columns("face_columns", "face", self.face_count)
 
     @face_columns.setter
@@ -338,22 +353,28 @@ class Mesh(SurfaceMeasures):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The text of each distinct group statement of a file; one may have several names, separated by spaces."""
+        """The text of each distinct group statement of the file. It may contain several names, separated by spaces."""
         return tuple(self._data["groups"])
 
     @property
     def face_groups(self) -> Slots | None:
-        """(f,) int32: per face the index of its group in ``groups``, -1 for none; ``None`` if the file has no groups."""
+        """(f,) int32: the index of each face's group in ``groups``, -1 for none.
+
+        ``None`` if the file does not have groups.
+        """
         return self._expand("group_runs", _FACES, self.face_count)
 
     @property
     def curve_groups(self) -> Slots | None:
-        """(k,) int32: the index of each curve's group in ``groups``, -1 for none; ``None`` if the file has no groups."""
+        """(k,) int32: the index of each curve's group in ``groups``, -1 for none.
+
+        ``None`` if the file does not have groups.
+        """
         return self._expand("group_runs", _CURVES, len(self._data["curves"]))
 
     @property
     def line_positions(self) -> Indices:
-        """(c,) uint32: per corner of a polyline the index of its position."""
+        """(c,) uint32: the index of the position of each polyline corner."""
         return or_empty(self._data["lines"][1])
 
     @property
@@ -363,7 +384,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def line_edges(self) -> Indices:
-        """(k, 2) uint32: the positions of each straight piece of the polylines."""
+        """(k, 2) uint32: the positions of each segment of the polylines."""
         corners = self.line_positions
         last = np.zeros(len(corners), np.bool_)
         last[self.line_offsets[1:].astype(np.intp) - 1] = True
@@ -372,7 +393,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def line_uvs(self) -> Indices | None:
-        """(c,) uint32: per corner of a polyline the index of its uv, if the file has them."""
+        """(c,) uint32: the index of the uv of each polyline corner; ``None`` if the file does not have them."""
         uvs: Indices | None = self._data["lines"][2]
         return uvs
 
@@ -398,31 +419,35 @@ class Mesh(SurfaceMeasures):
 
     @property
     def corner_count(self) -> int:
-        """The number of corners of all faces."""
+        """The total number of corners of all faces."""
         return size_of(self._faces[1])
 
     @property
     def triangles(self) -> Indices:
-        """(t, 3) uint32: the positions of the corners of triangles. If all faces are triangles, it is a view of
-        ``corner_positions``; polygons are cut as by :meth:`triangulate`, on each access."""
+        """(t, 3) uint32: the positions of the corners of each triangle.
+
+        If all faces are triangles, this is a view of ``corner_positions``. Otherwise, polygons are triangulated on each
+        access: see :meth:`triangulate`.
+        """
         corners = self.corner_positions
         are_triangles = len(corners) == 3 * self.face_count
         return (corners if are_triangles else self.triangulate().corner_positions).reshape(-1, 3)
 
     def select_faces(self, faces: npt.ArrayLike | slice, *, used_only: bool = True) -> Mesh:
-        """A mesh of some of the faces, with all their attributes, groups and materials. Polylines, points and curves are
-        left out.
+        """Return a mesh with a selection of the faces, including their attributes, groups and materials.
+
+        Polylines, points and curves are dropped.
 
         Args:
-            faces: (f,) bools, true for each face to keep; indices of faces, in any order, negative ones from the end; or
-                a slice.
-            used_only: leave out positions that no selected face uses.
+            faces: (f,) bools, true for each face to keep; indices of faces, in any order, where negative indices count
+                from the end; or a slice.
+            used_only: drop positions that the selected faces do not use.
 
         Returns:
-            A new mesh; indices count from 0.
+            A new mesh, with indices from 0.
 
         Raises:
-            IndexError: a face does not exist, or the mask has a different length.
+            IndexError: an index is out of range, or the mask has a different length.
 
         Example:
             >>> import polyhaul
@@ -435,14 +460,14 @@ class Mesh(SurfaceMeasures):
         return select_faces(self, faces, used_only)
 
     def replace(self, **changes: Any) -> Mesh:
-        """A copy with some arrays replaced; the others are shared with this mesh.
+        """Return a copy with some arrays replaced. All other arrays are shared with this mesh.
 
         Args:
-            changes: arguments of the constructor. Faces of shape (f, k) also replace ``face_offsets``, and new normals or
-                uvs keep their domain unless another one is given. ``None`` removes an attribute.
+            changes: arguments of the constructor. Faces of shape (f, k) also replace ``face_offsets``. New normals or
+                uvs keep their domain unless a new one is passed. ``None`` removes an attribute.
 
         Raises:
-            ValueError, TypeError: as in the constructor, also if an array that is kept does not fit the new ones.
+            ValueError, TypeError: as in the constructor, and if an unchanged array does not match the new ones.
 
         Example:
             >>> import polyhaul
@@ -455,26 +480,26 @@ class Mesh(SurfaceMeasures):
         return replaced(self, changes)
 
     def write(self, target: Target, **options: Any) -> Report:
-        """Writes the mesh: the same as ``polyhaul.write(mesh, target, **options)``. See :func:`polyhaul.write`."""
+        """Write the mesh to a file, like ``polyhaul.write(mesh, target, **options)``. See :func:`polyhaul.write`."""
         from polyhaul._io import write
 
         return write(self, target, **options)
 
     def per_corner(self, name: str, *, missing: float = math.nan, threads: int | None = None) -> npt.NDArray[Any] | None:
-        """The values of an attribute at every corner of the faces, whatever its domain: ``None`` if there are none.
+        """Return the values of an attribute at each corner of the faces, in any domain.
 
         Args:
-            name: ``"uvs"`` (c, 2), ``"normals"`` (c, 3), ``"colors"`` (c, 4), or the name of a column per vertex or per
-                face, (c,) or (c, k).
+            name: ``"uvs"`` (c, 2), ``"normals"`` (c, 3), ``"colors"`` (c, 4), or the name of a vertex or face column,
+                (c,) or (c, k).
             missing: the value for corners without a uv or a normal.
-            threads: worker threads; ``None`` for all cores.
+            threads: worker threads; ``None`` uses all cores.
 
         Returns:
-            A new array, which may be changed.
+            A new, writable array; ``None`` if the mesh does not have the uvs, normals or colors.
 
         Raises:
-            KeyError: the mesh has no column of this name.
-            TypeError: the column has lists.
+            KeyError: the mesh does not have a column of this name.
+            TypeError: the column contains lists.
         """
         if name in ("uvs", "normals", "colors"):
             values = _polyhaul.per_corner(self._to_native(), name, missing, threads)
@@ -491,47 +516,59 @@ class Mesh(SurfaceMeasures):
         raise KeyError(name)
 
     def equals(self, other: Mesh) -> bool:
-        """Whether another mesh has the same arrays, of the same types and in the same order, and equal materials. NaN equals
-        NaN. ``==`` compares identities."""
+        """Return whether another mesh has the same arrays and equal materials.
+
+        Arrays must have the same types and order. NaN equals NaN. The operator ``==`` compares identities.
+        """
         pairs = ((self._data, other._data), (self.materials, other.materials))
         return all(_arrays.same(own, theirs) for own, theirs in pairs)
 
     def weld(self, *, threads: int | None = None) -> Mesh:
-        """A mesh with one index per corner, as graphics hardware needs it: uvs and normals are per vertex, and a position
-        is repeated for each different pair of them. Vertices are in the order of the corners that use them first,
-        followed by positions that no face uses."""
+        """Return a mesh with one index per corner, as required by graphics hardware.
+
+        Uvs and normals are per vertex, and a position is repeated for each distinct combination of uv and normal.
+        Vertices are in order of first use by a corner, followed by positions that faces do not use. Group statements of
+        a file are dropped.
+        """
         return self._changed(_polyhaul.mesh_weld(self._without_statements()._to_native(), threads))
 
     def triangulate(self, *, threads: int | None = None) -> Mesh:
-        """A mesh with triangles only, in the order of the faces that they come from. Groups of a file are left out, as by
-        :meth:`weld` and :meth:`transform`."""
+        """Return a mesh that only has triangles, in the order of the faces that they come from.
+
+        Group statements of a file are dropped, as by :meth:`weld` and :meth:`transform`.
+        """
         return self._changed(_polyhaul.mesh_triangulate(self._without_statements()._to_native(), threads))
 
     def transform(self, matrix: npt.ArrayLike, *, threads: int | None = None) -> Mesh:
-        """A mesh moved by a matrix, (4, 4) numbers, or (3, 4) or (3, 3): positions are multiplied from the left, and
-        normals stay perpendicular to faces. A matrix that mirrors also reverses the corners of faces."""
+        """Return a mesh transformed by a matrix of shape (4, 4), (3, 4) or (3, 3).
+
+        The matrix multiplies positions, as column vectors, from the left. Normals stay perpendicular to faces. If the
+        matrix mirrors, the corners of faces are reversed. Group statements of a file are dropped.
+        """
         moved = _polyhaul.mesh_transform(self._without_statements()._to_native(), _arrays.matrix(matrix), threads)
         return self._changed(moved)
 
     def has_clean_faces(self, *, threads: int | None = None) -> bool:
-        """Whether no face has a position twice, and no two faces have the same positions. If not, Blender and other
-        programs drop faces. Faces are compared by hashes: a clean mesh may be reported as unclean, though in
-        practice it is not."""
+        """Return whether all faces have distinct positions, and no two faces have the same positions.
+
+        Blender and other programs drop faces of meshes that are not clean. Faces are compared by hash, so a collision
+        could report a clean mesh as not clean, though this does not occur in practice.
+        """
         return _polyhaul.mesh_is_clean(self._to_native(), threads)
 
     def _changed(self, native: NativeMesh) -> Mesh:
-        """A mesh that native code made of this one."""
+        """Return a mesh that native code derived from this one."""
         mesh = mesh_from_native(native, self._without_statements()._materials)
         mesh._of_file = False
         return mesh
 
     def _section(self, start: Counts, end: Counts, used_only: bool) -> Mesh:
-        """A section of a file as a mesh of its own."""
+        """Return a section of a file as a separate mesh."""
         native = _polyhaul.mesh_section(self._to_native(), start, end, used_only)
         return mesh_from_native(native, self._materials)._without_statements() if self._of_file else self._changed(native)
 
     def _repr_png_(self) -> bytes | None:
-        """A PNG preview for notebooks, coarser for large ones; ``None`` if it is far too large."""
+        """Return a PNG preview for notebooks, with less detail for large meshes; ``None`` if the mesh is too large."""
         from polyhaul._preview import png
 
         return png(self)
@@ -551,7 +588,7 @@ class Mesh(SurfaceMeasures):
         return [*counts, ("vertex groups", len(self._data["vertex_groups"])), ("colors", size_of(self._data["colors"]))]
 
     def _without_statements(self) -> Mesh:
-        """A mesh of the same arrays that says by face what a file says by statements; itself where it was not read."""
+        """Return the mesh with per-face arrays instead of statements; ``self`` if it was not read from a file."""
         if not self._of_file:
             return self
         if self._own is None:
@@ -566,7 +603,10 @@ class Mesh(SurfaceMeasures):
         return self._own
 
     def _with_materials(self, materials: Sequence[Material | None] | None) -> Mesh:
-        """The same arrays with these materials of its slots, if there are any."""
+        """Return a mesh with the same arrays and these slot materials.
+
+        Return ``self`` if ``materials`` is ``None`` or the same.
+        """
         if materials is None or tuple(materials) == tuple(self._materials):
             return self
         mesh = Mesh.__new__(Mesh)
@@ -575,7 +615,10 @@ class Mesh(SurfaceMeasures):
         return mesh
 
     def _slot_materials(self) -> list[Material | None] | None:
-        """The materials for an object that shows it, without those that no face uses; ``None`` if there are none."""
+        """Return the materials for an object that shows the mesh, with ``None`` for unused ones.
+
+        Return ``None`` if the mesh does not have materials.
+        """
         if not self._materials:
             return None
         slots = self.material_slots
@@ -586,7 +629,7 @@ class Mesh(SurfaceMeasures):
     def _convert(
         self, *, positions: Any, line_positions: Any, line_offsets: Any, points: Any, sharp_edges: Any, **given: Any
     ) -> None:
-        """Takes the arguments of the class that are not taken as they are."""
+        """Convert and store constructor arguments that cannot be used as they are."""
         self._plain = NOTHING.copy()
         rows, exact = _arrays.positions("positions", positions)
         self._set(positions=rows, exact_positions=exact)
@@ -613,7 +656,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def _data(self) -> dict[str, Any]:
-        """All that it has, by the names of the library's fields; changed by ``_set`` alone."""
+        """All fields of the mesh, by the field names of the library. Only ``_set`` changes them."""
         if self._plain is None:
             self._plain = plain_of(self._to_native())
         return self._plain
@@ -623,7 +666,7 @@ class Mesh(SurfaceMeasures):
         self._native, self._own = None, None
 
     def _to_native(self) -> NativeMesh:
-        """The mesh as native code takes it."""
+        """Return the native mesh."""
         if self._native is None:
             self._native = NativeMesh(self._data)
         return self._native
@@ -633,7 +676,7 @@ class Mesh(SurfaceMeasures):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         plain, self._of_file, self._materials, self._own = state
-        self._native, self._plain = None, dict(plain)  # a shallow copy shares its arrays, and changes by itself
+        self._native, self._plain = None, dict(plain)  # a shallow copy shares the arrays, but changes independently
 
     @property
     def _faces(self) -> Streams:
@@ -642,7 +685,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def _counts(self) -> Counts:
-        """How many elements of each kind, in the order of the library."""
+        """The number of elements of each kind, in the order of the library."""
         return self._to_native().counts
 
     def _columns(self, field: str, what: str, count: int) -> Columns:
@@ -655,7 +698,10 @@ class Mesh(SurfaceMeasures):
         return None if self._data[name] is None else self._data[key]
 
     def _expand(self, name: str, kind: int, count: int) -> Slots | None:
-        """The value of each element of a kind, from the runs of a file: each holds from its element on."""
+        """Return the value of each element of a kind.
+
+        Each run of a file applies from its first element up to the next run.
+        """
         runs: Indices | None = self._data[name]
         if runs is None:
             return None
@@ -673,7 +719,7 @@ class Mesh(SurfaceMeasures):
             raise ValueError(f"cannot set {name} of a mesh that was read: it is computed from the file's statements; {instead}")
 
     def _replace(self, name: str, value: npt.ArrayLike | None, columns: int) -> None:
-        """Other values for rows that are there; ``None`` for no rows."""
+        """Replace the values of existing rows; ``None`` removes the attribute."""
         if value is None:
             self._clear(name)
             return
@@ -725,21 +771,21 @@ class Mesh(SurfaceMeasures):
         self._set(**{name: or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)})
 
     def _faces_with(self, name: str, indices: Indices | None) -> Streams:
-        """The faces with these indices of uvs or normals."""
+        """Return the face streams with new indices of uvs or normals."""
         offsets, positions, uvs, normals = self._faces
         return (offsets, positions, indices, normals) if name == "uvs" else (offsets, positions, uvs, indices)
 
 
 _INSTEAD = {"uvs": "write it with export_uv=False", "normals": "write it with export_normals=False"}
 
-#: The columns of a run: the counts of seven kinds, then the value.
+#: The columns of a run: seven element counts, then the value.
 _FACES, _CURVES, _VALUE = 3, 6, 7
 
 _HOW = {"corner": "per corner", "vertex": "per vertex", "face": "per face", "indexed": "by index"}
 
 
 def mesh_from_native(native: NativeMesh, materials: Sequence[Material | None]) -> Mesh:
-    """The mesh that native code read, of a scene with these materials."""
+    """Return the mesh that native code read, with the materials of its scene."""
     mesh = Mesh.__new__(Mesh)
     mesh._native, mesh._plain = native, None
     mesh._of_file, mesh._materials, mesh._own = True, materials, None

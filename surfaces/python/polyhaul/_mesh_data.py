@@ -1,4 +1,4 @@
-"""What a mesh has, by the names of the library's fields: from native code, and for new meshes."""
+"""The fields of a mesh, by the field names of the library: from native code, and for new meshes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from polyhaul._table import columns_from_plain
 
 
 def plain_of(native: NativeMesh) -> dict[str, Any]:
-    """All that a mesh has; its arrays are views of that memory, which may be written to if it is for Python."""
+    """Return all fields of a native mesh.
+
+    The arrays are views of its memory, and writable if the mesh was read with ``writable=True``.
+    """
     view = _arrays.view
     data = native.arrays()
     positions = view(data["positions"], np.float32, 3)
     for name, (dtype, columns) in TYPES.items():
         data[name] = or_none(view(data[name], dtype, columns))
-    data["positions"] = positions  # an array even where there are none
+    data["positions"] = positions  # always an array, even if it is empty
     for name in ("faces", "lines"):
         data[name] = tuple(or_none(view(stream, np.uint32)) for stream in data[name])
     data["vertex_groups"] = [(name, view(weights, np.float32)) for name, weights in data["vertex_groups"]]
@@ -50,7 +53,7 @@ TYPES: dict[str, tuple[Any, int]] = {
 }
 
 
-#: A mesh without anything, as native code takes it. ``None`` stands for no elements.
+#: An empty mesh, as native code expects it. ``None`` represents an empty array.
 NOTHING: dict[str, Any] = dict.fromkeys(TYPES) | {
     "faces": (None,) * 4,
     "lines": (None,) * 4,

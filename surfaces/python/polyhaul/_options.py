@@ -1,6 +1,6 @@
-"""Options by name: checked, and given to native code as text.
+"""Validate options, and convert them to text for native code.
 
-The options are the rows of the library's table. ``_option_types`` has their types and documentation; it is generated
+The options are the rows of the library's table. ``_option_types`` has their types and documentation, and is generated
 from the same rows.
 """
 
@@ -41,9 +41,9 @@ ROWS = [Row(**row) for row in _polyhaul.option_rows()]
 
 
 def _by_name(rows: Iterable[Row], *extras: str) -> dict[str, Row | None]:
-    """Rows by name and alias, and the names of options that are not in the table.
+    """Return rows by name and alias, and ``None`` for the names of additional options.
 
-    Limits have a class of their own, and formats are parameters.
+    Limits have a separate class, and formats are parameters.
     """
     rows = [row for row in rows if row.group != "limits" and row.name != "format"]
     return {row.alias: row for row in rows if row.alias} | {row.name: row for row in rows} | dict.fromkeys(extras)
@@ -54,33 +54,37 @@ _WRITE = _by_name((row for row in ROWS if row.writes), "write_rate", "write_late
 _FORMAT = next(row for row in ROWS if row.name == "format")
 _LIMITS = {row.name: row for row in ROWS if row.group == "limits"}
 
-#: The options that ``digits`` sets by attribute.
+#: The option that ``digits`` sets for each attribute.
 _DIGITS = {"positions": "position_digits", "uvs": "uv_digits", "normals": "normal_digits", "colors": "color_digits"}
 
 
 def read_options(
     options: Mapping[str, Any], format: str | None = None, types: Types | None = None
 ) -> _polyhaul.NativeReadOptions:
-    """Options for reading, as native code takes them."""
+    """Return read options as native code expects them."""
     return _read_options(canonical(options, _READ), format, types)
 
 
 def write_options(options: Mapping[str, Any], format: str | None = None) -> _polyhaul.NativeWriteOptions:
-    """Options for writing, as native code takes them."""
+    """Return write options as native code expects them."""
     return _write_options(canonical(options, _WRITE), format)
 
 
 def convert_options(
     options: Mapping[str, Any], from_format: str | None, to_format: str | None, types: Types | None = None
 ) -> tuple[_polyhaul.NativeReadOptions, _polyhaul.NativeWriteOptions]:
-    """Options for reading and for writing, from one set of both."""
+    """Split combined options into read and write options, as native code expects them."""
     options = canonical(options, _READ | _WRITE)
     reading, writing = ({name: options[name] for name in options if name in names} for names in (_READ, _WRITE))
     return _read_options(reading, from_format, types), _write_options(writing, to_format)
 
 
 def canonical(options: Mapping[str, Any], rows: Mapping[str, Row | None] = _READ) -> dict[str, Any]:
-    """The options by name instead of alias. Unknown ones are refused."""
+    """Return the options with aliases replaced by names.
+
+    Raises:
+        TypeError: an option is unknown, or passed twice.
+    """
     by_name: dict[str, Any] = {}
     for given_name, value in options.items():
         if given_name not in rows:
@@ -141,7 +145,7 @@ def _set_limits(native: _polyhaul.NativeReadOptions, limits: Limits | None) -> N
 def _set(
     native: _polyhaul.NativeReadOptions | _polyhaul.NativeWriteOptions, name: str, row: Row, value: Any
 ) -> None:
-    """Sets an option; ``None`` leaves the default of an option that has no ``none``."""
+    """Set an option. ``None`` keeps the default, unless ``none`` is a value of the option."""
     if value is None and not row.is_optional and row.kind != "text":
         return
     try:
@@ -151,7 +155,7 @@ def _set(
 
 
 def _text(name: str, row: Row, value: Any) -> str:
-    """The text of a value."""
+    """Return the text of an option value."""
     if value is None:
         return "none" if row.is_optional else ""
     if isinstance(value, str):
@@ -169,7 +173,7 @@ def _text(name: str, row: Row, value: Any) -> str:
 
 
 def column_names(name: str, columns: Any) -> list[str | int] | None:
-    """Columns by name or by index; a single one stands for a list."""
+    """Return column names or indices as a list. A single column may be passed without a list."""
     if columns is None:
         return None
     if isinstance(columns, str) or not isinstance(columns, Sequence | np.ndarray):
@@ -178,7 +182,7 @@ def column_names(name: str, columns: Any) -> list[str | int] | None:
 
 
 def _type_names(types: Any, columns: list[str | int]) -> str | list[str | None]:
-    """The type of all columns, or one for each, as native code names them."""
+    """Return the native name of the type of all columns, or a list with the type of each column."""
     if isinstance(types, Mapping):
         if unknown := [name for name in types if name not in columns]:
             raise ValueError(f"types has {unknown[0]!r}; expected names that are in columns")
@@ -189,7 +193,7 @@ def _type_names(types: Any, columns: list[str | int]) -> str | list[str | None]:
 
 
 def type_name(given: npt.DTypeLike) -> str:
-    """What native code calls a type of numbers."""
+    """Return the native name of a numeric type."""
     dtype = np.dtype(given)
     name = f"{dtype.kind}{dtype.itemsize}"
     if name not in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
@@ -198,7 +202,7 @@ def type_name(given: npt.DTypeLike) -> str:
 
 
 def axis(name: str, value: str) -> str:
-    """Blender's name of an axis."""
+    """Return Blender's name of an axis."""
     text = str(value).upper().replace("POSITIVE_", "").replace("-", "NEGATIVE_")
     if text not in get_args(AxisName):
         raise ValueError(f"{name} is {value!r}; expected X, Y, Z, -X, -Y or -Z")
@@ -206,13 +210,13 @@ def axis(name: str, value: str) -> str:
 
 
 def check_axes(forward: str, up: str) -> None:
-    """Forward and up are not on one line."""
+    """Raise ``ValueError`` if the forward and up axes are parallel."""
     if forward[-1] == up[-1]:
         raise ValueError(f"forward_axis {forward} and up_axis {up} are parallel")
 
 
 def count(name: str, value: Any) -> int:
-    """A whole number that is not negative."""
+    """Return a nonnegative integer."""
     number = _whole(name, value)
     if number < 0:
         raise ValueError(f"{name} is {number}; expected 0 or more")
@@ -220,7 +224,7 @@ def count(name: str, value: Any) -> int:
 
 
 def size(name: str, value: float | str) -> int:
-    """A size in bytes: a number, or text such as ``"64MB"``, ``"1.5GB"``, ``"512KiB"``."""
+    """Return a size in bytes from a number, or a string such as ``"64MB"``, ``"1.5GB"`` or ``"512KiB"``."""
     try:
         number = _polyhaul.parse_size(value) if isinstance(value, str) else _whole(name, value)
     except ValueError as error:
@@ -238,7 +242,7 @@ def _whole(name: str, value: Any) -> int:
 
 
 def _pace(job: str, options: dict[str, Any]) -> tuple[int | None, float | None]:
-    """The rate, in bytes per second, and the latency, in seconds, of a slow device."""
+    """Return the rate, in bytes per second, and the latency, in seconds, of a simulated slow device."""
     rate: Rate | None = options.pop(f"{job}_rate", None)
     latency: float | None = options.pop(f"{job}_latency", None)
     if isinstance(rate, str):

@@ -1,6 +1,6 @@
-"""Parts of a scene in the form that most programs use, made on another thread while the caller takes earlier ones.
+"""Parts of a scene in the conventions most programs use, prepared on another thread.
 
-Where they begin is in ``_scene``; the arrays are made by native code.
+``_scene`` computes where the parts start; native code creates the arrays.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from polyhaul import _polyhaul
 from polyhaul._arrays import Flags, Floats, Indices, Slots, view
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 
-#: A section of a mesh: from which counts to which, and its name.
+#: A section of a mesh: the counts at its start and at its end, and its name.
 Cut: TypeAlias = "tuple[Counts, Counts, str]"
 
-#: The start of every mesh.
+#: The counts at the start of a mesh.
 NOTHING: Counts = (0, 0, 0, 0, 0, 0, 0)
 
-#: Which of the counts is that of faces.
+#: The index of the face count.
 FACES = 3
 
-#: How many positions and faces are made at a time.
+#: The number of positions and faces per batch.
 BATCH = 1 << 16
 
 
 class Part:
-    """A part of a scene, such as an object of a file, in the form that most programs use: with its own positions;
-    uvs and normals per corner; materials and smoothing per face; and edges. Made by :meth:`Scene.parts`. The arrays are
-    read-only.
+    """A part of a scene, such as an object of a file, in the conventions most programs use.
+
+    It has its own positions; uvs and normals per corner; materials and smoothing per face; and edges. Created by
+    :meth:`Scene.parts`. The arrays are read-only.
     """
 
     __slots__ = (
@@ -54,32 +55,34 @@ class Part:
         "uvs",
     )
 
-    #: The name of the object or group; empty if the file gives none.
+    #: The name of the object or group; empty if the file does not name it.
     name: str
-    #: The same part as a mesh, with everything else: colors, columns, groups, lines, curves.
+    #: The same part as a mesh, which also has columns, groups, lines and curves.
     mesh: Mesh
-    #: (n, 3) float32: the positions that its elements use, or all of its own if those were asked for.
+    #: (n, 3) float32: the positions that the elements use, or all positions of the section with
+    #: ``unused_positions=True``.
     positions: Floats
-    #: (c,) uint32: the position of each corner of the faces.
+    #: (c,) uint32: the index of the position of each face corner.
     corner_positions: Indices
-    #: (f + 1,) uint32: the first corner of each face, then the number of corners.
+    #: (f + 1,) uint32: the first corner of each face, followed by the number of corners.
     face_offsets: Indices
-    #: (c, 2) float32; ``None`` if there are none.
+    #: (c, 2) float32: the uv of each corner; ``None`` if the part does not have uvs.
     uvs: Floats | None
-    #: (c, 3) float32, NaN for corners without one; ``None`` if there are none.
+    #: (c, 3) float32: the normal of each corner, NaN where missing; ``None`` if the part does not have normals.
     normals: Floats | None
-    #: Whether every corner has a finite normal other than zero.
+    #: Whether all corners have finite, nonzero normals.
     has_all_normals: bool
-    #: Whether, moreover, all of them have a length of 1, up to the rounding of a file with three decimals.
+    #: Whether, in addition, all normals have unit length, within the rounding error of three decimals.
     has_unit_normals: bool
-    #: (f,) int32: per face an index into ``materials``, -1 for none; ``None`` if the faces have no materials.
+    #: (f,) int32: the index of each face's material in ``materials``, -1 for none; ``None`` if the faces do not have
+    #: materials.
     material_slots: Slots | None
-    #: (f,) bool: whether a face is shaded smoothly; ``None`` if not specified.
+    #: (f,) bool: whether each face is shaded smoothly; ``None`` if not specified.
     smooth: Flags | None
-    #: The materials of its faces, each once, in the order of their first faces: indices into ``scene.materials``, or slots
-    #: of an object that was not read.
+    #: The distinct materials of the faces, in order of first use: indices into ``scene.materials``, or slots of an
+    #: object that was not read from a file.
     materials: list[int]
-    #: (n, 4) float32: red, green, blue, alpha of each position; ``None`` if there are none.
+    #: (n, 4) float32: red, green, blue and alpha of each position; ``None`` if the part does not have colors.
     colors: Floats | None
     #: The number of faces.
     face_count: int
@@ -108,19 +111,23 @@ class Part:
 
     @property
     def edges(self) -> Indices:
-        """(e, 2) uint32: the positions of each edge, the lower one first: those of polylines, then those of faces. Waits
-        until they are made."""
+        """(e, 2) uint32: the positions of each edge, the lower index first.
+
+        Edges of polylines come before edges of faces. Waits until the edges are available.
+        """
         return view(self._found()[0], np.uint32, 2)
 
     @property
     def corner_edges(self) -> Indices:
-        """(c,) uint32: the edge from each corner to the next one of its face, ``0xFFFFFFFF`` where both have the same
-        position."""
+        """(c,) uint32: the edge from each corner to the next corner of its face.
+
+        ``0xFFFFFFFF`` if both corners have the same position.
+        """
         return view(self._found()[1], np.uint32)
 
     @property
     def has_clean_faces(self) -> bool:
-        """As :meth:`Mesh.has_clean_faces`."""
+        """Whether the faces are clean: see :meth:`Mesh.has_clean_faces`."""
         return self._found()[2]
 
     def _found(self) -> tuple[Any, Any, bool]:
@@ -131,14 +138,14 @@ class Part:
         return f"<polyhaul.Part {self.name!r}: {len(self.positions)} positions, {self.face_count} faces>"
 
 
-#: The edges, the edges of corners, and whether the faces are clean, of each part of a batch.
+#: The edges, the edge of each corner, and whether the faces are clean, for each part of a batch.
 Topologies: TypeAlias = "list[tuple[Any, Any, bool]]"
 
 
 def made_ahead(
     cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, unused_positions: bool, threads: int | None
 ) -> Generator[Part]:
-    """The parts in order, while another thread makes the next ones and the topology of the last ones."""
+    """Yield the parts in order, while another thread prepares the next batch and the topology of the current one."""
 
     def make(mesh: Mesh, cuts: list[Cut]) -> list[dict[str, Any]]:
         return _polyhaul.flat_sections(
@@ -158,20 +165,20 @@ def made_ahead(
                 if waiting and (batch is None or len(waiting) > 1):
                     yield from taken(*waiting.pop(0))
         finally:
-            # Nobody waits for these any more.
+            # Cancel the remaining batches if the caller stops early.
             for *_, made, topology in waiting:
                 made.cancel()
                 topology.cancel()
 
 
 def taken(mesh: Mesh, cuts: list[Cut], made: Future[Any], topology: Future[Topologies]) -> Iterator[Part]:
-    """The parts of a batch."""
+    """Yield the parts of a batch."""
     for number, (cut, arrays) in enumerate(zip(cuts, made.result(), strict=True)):
         yield Part(cut[2], arrays, mesh, topology, number)
 
 
 def batches(cuts: list[tuple[Mesh, Cut]]) -> Iterator[tuple[Mesh, list[Cut]]]:
-    """The cuts in order, some of the same mesh at a time."""
+    """Group consecutive cuts of the same mesh into batches."""
     batch: list[Cut] = []
     size = 0
     for number, (mesh, cut) in enumerate(cuts):

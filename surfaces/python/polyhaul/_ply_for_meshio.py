@@ -1,4 +1,4 @@
-"""PLY files for meshio: the results of its own reader, parsed by polyhaul."""
+"""PLY reader for meshio, which returns the results of meshio's own reader, parsed by polyhaul."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polyhaul._tables import read_tables
 
 Array = npt.NDArray[Any]
 
-#: The types that meshio has for those of binary files. It takes ``uchar`` for signed.
+#: The types that meshio assigns to PLY types in binary files. It treats ``uchar`` as signed.
 _BINARY_TYPES = {
     "uchar": "i1",
     "uint": "u4",
@@ -30,23 +30,23 @@ _BINARY_TYPES = {
     "double": "f8",
 }
 
-#: The same for text.
+#: The types that meshio assigns to PLY types in text files.
 _TEXT_TYPES = _BINARY_TYPES | {"uchar": "u1", "char": "i1", "short": "i2", "ushort": "u2", "float64": "f8"}
 
 
 class _Header(NamedTuple):
-    """What a header declares, for vertices and faces alone."""
+    """The vertices and faces that a header declares."""
 
     encoding: str
-    #: The number of elements, and the types of their properties by name; of lists that of their values.
+    #: The number of elements, and the types of their properties by name. For lists, the type of their values.
     vertices: tuple[int, dict[str, str]]
     faces: tuple[int, dict[str, str]]
-    #: Where the data starts.
+    #: The offset of the data.
     end: int
 
 
 def read_ply(data: bytes) -> Any:
-    """What meshio makes of a PLY file: blocks of faces of one size, and columns per point and per cell."""
+    """Read a PLY file like meshio: as blocks of faces of equal size, and columns per point and per cell."""
     import meshio
 
     header = _header(data)
@@ -110,13 +110,13 @@ def _header(data: bytes) -> _Header:
 
 
 def _with_doubles(data: bytes, header: _Header) -> bytes:
-    """The file with doubles in place of floats, as meshio parses them before it rounds."""
+    """Return the file with doubles declared instead of floats, because meshio parses doubles before rounding."""
     kept = text_of(data[: header.end])
     return re.sub(rb"(?m)^property float(32)? ", b"property double ", kept) + data[header.end :]
 
 
 def _check_lines(data: bytes, header: _Header, tables: dict[str, Table]) -> None:
-    """Each row is a line."""
+    """Raise ``HandedOnError`` unless each row is a line."""
     text = text_of(data[header.end :])
     if b"#" in text:
         raise HandedOnError("comments between rows")
@@ -131,7 +131,7 @@ def _check_lines(data: bytes, header: _Header, tables: dict[str, Table]) -> None
 
 
 def _typed(table: Table, kinds: dict[str, str], types: dict[str, str], order: str) -> dict[str, Array]:
-    """The columns with the types that meshio gives them."""
+    """Return the columns with the types that meshio assigns."""
     typed = {}
     for name, kind in kinds.items():
         column: Any = table[name]
@@ -141,7 +141,7 @@ def _typed(table: Table, kinds: dict[str, str], types: dict[str, str], order: st
 
 
 def _blocks(indices: Lists, kind: str) -> list[tuple[str, Array]]:
-    """The faces in runs of one size."""
+    """Return the faces in runs of equal size."""
     offsets = indices.offsets.astype(np.int64)
     sizes = np.diff(offsets)
     if not bool(sizes.all()):
@@ -156,7 +156,7 @@ def _blocks(indices: Lists, kind: str) -> list[tuple[str, Array]]:
 
 
 def cell_type(size: int) -> str:
-    """What meshio calls cells with so many corners."""
+    """Return meshio's name of cells with ``size`` corners."""
     return {1: "vertex", 2: "line", 3: "triangle", 4: "quad"}.get(size, "polygon")
 
 

@@ -1,4 +1,4 @@
-"""The data of PLY files for trimesh: the arrays of its own reader, parsed by polyhaul."""
+"""PLY data for trimesh: the arrays of trimesh's own reader, parsed by polyhaul."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from polyhaul._tables import read_tables
 
 Array = npt.NDArray[Any]
 
-#: An element as trimesh has it: its length and the types of its properties.
+#: An element as trimesh represents it: its length and the types of its properties.
 Element = dict[str, Any]
 
 
 def filler(before: Any, fill: Callable[[dict[str, Element], bytes], dict[str, Any]]) -> Any:
-    """A function that fills the elements of a header with the data of a file object, as ``before`` does."""
+    """Return a function that fills the elements of a header with the data of a file object, like ``before``."""
 
     def fill_elements(elements: dict[str, Element], file_obj: Any) -> None:
         start = file_obj.tell()
@@ -41,13 +41,13 @@ def filler(before: Any, fill: Callable[[dict[str, Element], bytes], dict[str, An
 
 
 def ascii_data(elements: dict[str, Element], data: bytes) -> dict[str, Any]:
-    """The values of each element by property: (n, 1) of numbers, (n, k) of lists of one length."""
+    """Return the values of each element by property: (n, 1) for numbers, (n, k) for lists of equal length."""
     text = text_of(data).rstrip()
     counts = numbers_per_line(text)
     lengths = [element["length"] for element in elements.values()]
     if len(counts) != sum(lengths):
         raise HandedOnError("rows that are not lines")
-    # trimesh parses all numbers as float64 before it converts them.
+    # trimesh parses all numbers as float64 before converting them.
     header = _header(elements, "ascii", lambda kind, is_count: "int" if is_count else "double")
     tables = read_tables(header + text + b"\n", format="ply")
     filled: dict[str, Any] = {}
@@ -92,14 +92,14 @@ def _expected_numbers(table: Table) -> Array:
 
 
 def binary_data(elements: dict[str, Element], data: bytes) -> dict[str, Any]:
-    """The rows of each element as a structured array, whose lists have one length."""
+    """Return the rows of each element as a structured array. The lists of each property must have equal lengths."""
     check_mapped(data)
     is_big = any(kind.startswith(">") for element in elements.values() for kind in element["properties"].values())
     header = _header(elements, f"binary_{'big' if is_big else 'little'}_endian", lambda kind, is_count: _TYPES[kind[1:]])
     tables = read_tables(header + data, format="ply")
     sized = {table.name: _sized(elements[table.name]["properties"], table) for table in tables}
     for name in _at_the_end(elements):
-        # trimesh drops a list whose first length is not in the file.
+        # trimesh drops lists without a first length in the file.
         lists = [field for field, kind in sized[name].items() if "$LIST" in kind]
         sized[name] = {field: kind for field, kind in sized[name].items() if field not in lists[:1]}
     if any("$LIST" in kind for kinds in sized.values() for kind in kinds.values()):
@@ -115,7 +115,7 @@ def binary_data(elements: dict[str, Element], data: bytes) -> dict[str, Any]:
 
 
 def _at_the_end(elements: dict[str, Element]) -> list[str]:
-    """The last elements, as far as they have no rows."""
+    """Return the names of the trailing elements without rows."""
     names: list[str] = []
     for name, element in reversed(elements.items()):
         if element["length"]:
@@ -137,7 +137,7 @@ def _rows(table: Table, kinds: dict[str, str]) -> Array:
 
 
 def _sized(kinds: dict[str, str], table: Table) -> dict[str, str]:
-    """The types of properties with the length of their lists, as far as they have one."""
+    """Return the types of properties, with the length of lists if all lists of a property have equal lengths."""
     sized = {}
     for (field, kind), column in zip(kinds.items(), table.columns, strict=True):
         lengths = np.diff(column.offsets.astype(np.int64)) if isinstance(column, Lists) else np.zeros(0)
@@ -162,7 +162,7 @@ def _header(elements: dict[str, Element], encoding: str, type_of: Callable[[str,
     return "\n".join([*lines, "end_header\n"]).encode()
 
 
-#: The types of PLY by those of numpy.
+#: PLY types by numpy type.
 _TYPES = {
     "i1": "char",
     "u1": "uchar",

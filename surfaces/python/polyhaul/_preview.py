@@ -1,4 +1,4 @@
-"""Pictures of sources, scenes, meshes, tables of points and images: preview, and what notebooks show."""
+"""Previews of files, scenes, meshes, tables of points and images, including PNG previews for notebooks."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from polyhaul._scene import Scene
 from polyhaul._sources import Resolver, Source
 from polyhaul._table import Table
 
-#: The directions that a scene is seen from.
+#: The view directions.
 View: TypeAlias = Literal["camera", "iso", "front", "back", "left", "right", "top", "bottom"]
-#: What a picture shows.
+#: The rendering styles.
 Style: TypeAlias = Literal["shaded", "normals", "depth", "id", "uv", "wire"]
 
-#: The size of pictures in notebooks.
+#: The size of notebook previews in pixels.
 NOTEBOOK_SIZE = (640, 480)
-#: The color behind a scene.
+#: The default background color.
 BACKGROUND = (236, 238, 241)
 
 
-#: Of a larger table of points, a notebook shows every n-th.
+#: The number of points above which a notebook preview only shows every n-th point.
 NOTEBOOK_POINTS = 500_000
 
 
@@ -46,33 +46,35 @@ def preview(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> Image:
-    """Makes a picture of a file, or of a scene, a mesh, a table of points or an image in memory.
+    """Render a picture of a file, or of a scene, mesh, table of points or image in memory.
 
         >>> import polyhaul
         >>> triangle = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
         >>> polyhaul.preview(triangle, size=(64, 48)).pixels.shape
         (48, 64, 4)
 
-    Scenes are drawn, images are scaled down. Large meshes in OBJ, STL and binary PLY are drawn while they are read:
-    of such a file, its positions at most are kept. The picture is the same for any number of threads.
+    Scenes are rendered; images are scaled down. Large meshes in OBJ, STL and binary PLY are rendered while they are
+    read, keeping at most their positions in memory. The picture does not depend on the number of threads.
 
     Args:
-        source: as for :func:`polyhaul.read`, or what was read: a scene, a mesh, a table with columns ``x``, ``y`` and
-            ``z``, or an image.
-        size: width and height in pixels. An image keeps its shape, and is not enlarged.
-        view: ``"camera"`` is the scene's own camera, or ``"iso"`` (from the front, right and above) if it has none.
-        style: ``"shaded"`` surfaces in the light, ``"normals"``, ``"depth"``, ``"id"`` (a color for each material),
-            ``"uv"`` (texture coordinates) or ``"wire"`` (with the edges of faces).
-        background: red, green, blue (sRGB), and alpha, from 0 to 255.
-        ground: whether there is a shadow on the ground below a scene of meshes.
-        up_axis: the axis that points up, such as ``"Z"``; ``None`` for that of the scene.
+        source: a source as for :func:`polyhaul.read`, a scene, a mesh, a table with columns ``x``, ``y`` and ``z``, or
+            an image.
+        size: the width and height in pixels. Images keep their aspect ratio and are not enlarged.
+        view: ``"camera"`` (the camera of the scene, or ``"iso"`` if the scene does not have a camera), ``"iso"`` (from
+            the front, right and above), ``"front"``, ``"back"``, ``"left"``, ``"right"``, ``"top"`` or ``"bottom"``.
+        style: ``"shaded"`` (lit surfaces), ``"normals"``, ``"depth"``, ``"id"`` (one color per material), ``"uv"``
+            (texture coordinates) or ``"wire"`` (with the edges of faces).
+        background: red, green, blue (sRGB) and optionally alpha, from 0 to 255.
+        ground: whether to draw a shadow on the ground below a scene of meshes.
+        up_axis: the axis that points up, such as ``"Z"``; ``None`` uses the up axis of the scene.
         format, resolver, progress, **options: as for :func:`polyhaul.read`.
 
     Returns:
-        The picture; its ``report`` has the time to the first pixel, and the warnings.
+        The picture. Its ``report`` has the time to the first pixel and the warnings, and is ``None`` for an image in
+        memory.
 
     Raises:
-        TypeError, ValueError: an invalid argument. Otherwise the errors of :func:`polyhaul.read`.
+        TypeError, ValueError: an argument is invalid. Sources raise the same exceptions as in :func:`polyhaul.read`.
     """
     look = _look(size, view, style, background, ground, up_axis)
     native = _options.read_options(options, format)
@@ -96,7 +98,7 @@ def _look(
     ground: bool = False,
     up_axis: str | None = None,
 ) -> dict[str, Any]:
-    """What a picture shows, as native code takes it."""
+    """Return the rendering settings as native code expects them."""
     red, green, blue, *alpha = background
     width, height = (int(side) for side in size)
     return {
@@ -110,8 +112,10 @@ def _look(
 
 
 def png(thing: Scene | Mesh | Table | Image) -> bytes | None:
-    """A picture for a notebook, as a PNG file, coarser for large things so that it takes a fraction of a second;
-    ``None`` if something shows nothing, or is far too large."""
+    """Return a PNG preview for notebooks, with less detail for large inputs so that it takes a fraction of a second.
+
+    ``None`` if there is nothing to show, or the input is too large.
+    """
     try:
         if isinstance(thing, Image):
             image = preview(thing, size=NOTEBOOK_SIZE)
@@ -128,7 +132,7 @@ def png(thing: Scene | Mesh | Table | Image) -> bytes | None:
 
 
 def _scene_of(source: Scene | Mesh | Table) -> Scene:
-    """A scene that shows something in memory."""
+    """Return a scene that shows a scene, mesh or table of points."""
     if isinstance(source, Scene):
         return source
     scene = Scene(forward_axis="NEGATIVE_Z", up_axis="Y")
@@ -137,7 +141,7 @@ def _scene_of(source: Scene | Mesh | Table) -> Scene:
 
 
 def _points_of(table: Table) -> Mesh:
-    """The points of a table, with their colors if it has any."""
+    """Return the points of a table, with their colors if it has color columns."""
     missing = [name for name in "xyz" if name not in table]
     if missing:
         raise ValueError(f"the table has no column {missing[0]!r}; a table of points has x, y and z")
@@ -147,7 +151,7 @@ def _points_of(table: Table) -> Mesh:
     if not sets:
         return Mesh(positions)
     channels = [np.asarray(table[name]) for name in sets[0]]
-    # Integers are bytes, whatever their type: text does not say.
+    # Integers other than uint16 are assumed to be bytes, because text files do not specify types.
     types = [channel.dtype for channel in channels]
     white = [(65535 if dtype == np.uint16 else 255) if dtype.kind in "iu" else 1 for dtype in types]
     shares = [channel.astype(np.float32) / maximum for channel, maximum in zip(channels, white, strict=True)]
@@ -156,7 +160,7 @@ def _points_of(table: Table) -> Mesh:
 
 
 def _scaled(image: Image, size: tuple[int, int]) -> Image:
-    """An image that fits, by the mean of squares of pixels."""
+    """Scale an image down to a size by averaging squares of pixels."""
     width, height = size
     step = max(-(-image.width // max(width, 1)), -(-image.height // max(height, 1)), 1)
     if step == 1:

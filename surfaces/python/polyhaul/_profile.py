@@ -1,8 +1,8 @@
-"""Profiles: what the jobs of a block did, what they waited for, and pictures of it.
+"""Profiles: recordings of jobs, their bottlenecks, and charts.
 
-Native code (``src/profile.rs``) records and judges; here are the classes that users see. Which profile a job belongs to
-is one variable of the context, ``current``, which native code asks when a job begins: without a profile that is all
-that happens.
+Native code (``src/profile.rs``) records and analyzes; this module has the public classes. The profile of a job is
+stored in a context variable. Native code calls ``current`` when a job starts, which is the only overhead without a
+profile.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from typing import Any, Literal, Self
 
 from polyhaul._polyhaul import NativeProfile
 
-#: Every begun profile of a context has its own value, so the innermost has the jobs.
+#: Each active profile of a context sets its own value, so that the innermost profile records the jobs.
 _current: ContextVar[NativeProfile | None] = ContextVar("polyhaul.profile", default=None)
 
-#: What native code asks.
+#: Called by native code when a job starts.
 current = _current.get
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
-    """What limited the jobs of a profile. ``str()`` is one line of text."""
+    """The bottleneck of the jobs of a profile. ``str()`` returns one line of text."""
 
-    #: The main cause, as a short fixed name such as ``"parse"`` or ``"host"``; ``"unknown"`` if none leads.
+    #: The main cause, as a short fixed name such as ``"parse"`` or ``"host"``; ``"unknown"`` if no cause dominates.
     bound: str
-    #: Its share of the cores' time, 0 to 1.
+    #: The share of the main cause in the time of the cores, 0 to 1.
     share: float
-    #: The elapsed time of the jobs in seconds, without other work in the block.
+    #: The elapsed time of the jobs in seconds, excluding other work in the block.
     seconds: float
-    #: Uncompressed bytes per second: bytes read or bytes written, whichever are more.
+    #: The throughput in uncompressed bytes per second: the larger of bytes read and bytes written.
     bytes_per_second: float
-    #: The least time that this machine needs for the same bytes, in seconds; ``None`` before ``polyhaul limits`` has
-    #: measured the machine, for small jobs, and if the rate of a format or a codec is not known.
+    #: The minimum time in seconds that this machine needs for the same bytes; ``None`` if ``polyhaul limits`` has not
+    #: measured the machine, for small jobs, and if the rate of a format or codec is unknown.
     best_possible_seconds: float | None
-    #: How many times longer than that the jobs took.
+    #: The ratio of ``seconds`` to ``best_possible_seconds``; ``None`` if unknown.
     times_off: float | None
-    #: What would help and by how much, and what would not.
+    #: Suggestions: changes that would help, with the expected gain, and changes that would not help.
     advice: tuple[str, ...]
-    #: The share of every cause, largest first; they add up to 1.
+    #: The share of each cause, largest first. The sum is 1.
     causes: Mapping[str, float]
     _line: str
 
@@ -57,33 +57,37 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """The calls on one source or sink."""
+    """The calls to a single source or sink."""
 
-    #: Its name in messages: the path, if it has one.
+    #: The name in messages: the path, if there is one.
     name: str
-    #: The kind of calls: ``"read"``, ``"write"``, ``"host"`` for file objects, or ``"decompress"`` for decompressed data.
+    #: The kind of calls: ``"read"``, ``"write"``, ``"host"`` for file objects, or ``"decompress"`` for decompressed
+    #: data.
     phase: str
-    #: Whether it is written.
+    #: Whether this is an output.
     is_output: bool
-    #: Bytes moved. Can exceed the file size, since the first bytes are read twice.
+    #: The number of bytes transferred. It may exceed the file size, because the first bytes are read twice.
     bytes: int
-    #: Successful calls, including those at the end of the file.
+    #: The number of successful calls, including calls at the end of the file.
     calls: int
-    #: The time in these calls, summed over threads.
+    #: The total time of these calls in seconds, summed over threads.
     waiting_seconds: float
-    #: Number of calls by size: 65536 is the class of 65,536 to 131,071 bytes.
+    #: The number of calls by size class: 65536 is the class from 65,536 to 131,071 bytes.
     histogram: Mapping[int, int]
-    #: Number of calls by phase. Empty with ``detail="totals"``.
+    #: The number of calls by phase; empty with ``detail="totals"``.
     callers: Mapping[str, int]
 
     @property
     def mean_bytes(self) -> float:
-        """Bytes per call; 0 if there were no calls."""
+        """The mean number of bytes per call; 0 without calls."""
         return self.bytes / self.calls if self.calls else 0.0
 
 
 class Profile:
-    """What the jobs of a block did. Made by :func:`profile`; the results are available after the block."""
+    """A recording of the jobs in a block.
+
+    Created by :func:`profile`. The results are available after the block.
+    """
 
     def __init__(self, detail: Literal["spans", "totals"], samples: bool, title: str) -> None:
         if detail not in ("spans", "totals"):
@@ -108,7 +112,8 @@ class Profile:
         try:
             _current.reset(self._token)
         except ValueError:
-            # A generator that ends in another context than it began in: there the profile stays, and records nothing.
+            # A generator may exit in another context than it entered. The profile then stays active there, but does not
+            # record anything.
             pass
         finally:
             self._native.end()
@@ -116,23 +121,23 @@ class Profile:
 
     @property
     def verdict(self) -> Verdict:
-        """What limited the jobs, how far they are from this machine's best, and what would help."""
+        """The bottleneck of the jobs, the gap to the best possible time on this machine, and suggestions."""
         plain = self._ended.verdict()
         causes, line = dict(plain.pop("causes")), plain.pop("line")
         return Verdict(**plain | {"advice": tuple(plain["advice"]), "causes": causes, "_line": line})
 
     @property
     def files(self) -> list[FileUse]:
-        """The calls on each source and sink, longest waits first."""
+        """The calls to each source and sink, longest waits first."""
         return [_file(plain) for plain in self._ended.files()]
 
     @property
     def phases(self) -> dict[str, float]:
-        """The seconds spent in each phase, summed over threads, longest first."""
+        """The seconds in each phase, summed over threads, longest first."""
         return dict(self._ended.phases())
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a report as one self-contained HTML file."""
+        """Write a report as a self-contained HTML file."""
         self._ended.write("report", path, self._title)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
@@ -142,7 +147,8 @@ class Profile:
     def chart(self, path: str | os.PathLike[str]) -> None:
         """Write a chart as SVG.
 
-        A name ending in ``.png`` raises :class:`ValueError`; use the command for PNG.
+        Raises:
+            ValueError: the name ends in ``.png``. Use the command for PNG.
         """
         if os.fspath(path).lower().endswith(".png"):
             raise ValueError("charts are SVG; expected a name ending in .svg")
@@ -161,7 +167,7 @@ class Profile:
         return f"<polyhaul.Profile: {state}>"
 
     def _repr_html_(self) -> str | None:
-        """For notebooks: the verdict, the phases, and a chart if there are spans."""
+        """Return the verdict, the phases, and a chart if there are spans, for notebooks."""
         if not self._is_ended:
             return None
         verdict, phases = self.verdict, self.phases
@@ -174,7 +180,7 @@ class Profile:
 def profile(
     detail: Literal["spans", "totals"] = "spans", *, samples: bool = True, title: str = "polyhaul.profile()"
 ) -> Profile:
-    """Record what the polyhaul jobs of a ``with`` block do.
+    """Record the polyhaul jobs of a ``with`` block.
 
         >>> import polyhaul
         >>> with polyhaul.profile() as p:
@@ -184,15 +190,16 @@ def profile(
         >>> "parse" in p.phases
         True
 
-    All jobs are recorded that read or write and start in the context of the block: in its thread, in its ``asyncio``
-    tasks and ``asyncio.to_thread`` calls, and in copies of the context (``contextvars.copy_context().run``). Other
-    threads have their own context. Of nested profiles, only the innermost records a job. A block that raises an
-    exception leaves a profile of everything up to then. A job that is still running when the block ends is recorded
-    only in part.
+    A profile records all jobs that read or write and start in the context of the block: in its thread, in its
+    ``asyncio`` tasks and ``asyncio.to_thread`` calls, and in copies of the context
+    (``contextvars.copy_context().run``). Other threads have their own context. If profiles are nested, only the
+    innermost records a job. If the block raises an exception, the profile has everything up to that point. A job that
+    is still running at the end of the block is only recorded in part.
 
     Args:
-        detail: ``"spans"`` to record what each thread did when; ``"totals"`` for sums only, without charts over time.
-        samples: sample cores, disks and memory of the process every 5 ms (Linux).
+        detail: ``"spans"`` to record the activity of each thread over time; ``"totals"`` for sums only, without charts
+            over time.
+        samples: whether to sample cores, disks and memory of the process every 5 ms (Linux).
         title: the title of the report and the chart.
     """
     return Profile(detail, samples, title)
@@ -203,7 +210,7 @@ def _file(plain: dict[str, Any]) -> FileUse:
 
 
 def _table(phases: Mapping[str, float]) -> str:
-    """The phases as a table with their shares."""
+    """Return the phases and their shares as an HTML table."""
     total = sum(phases.values()) or 1.0
     rows = (
         f"<tr><th>{html.escape(name)}</th><td>{seconds:.3f}</td><td>{100 * seconds / total:.0f} %</td></tr>"
@@ -213,6 +220,6 @@ def _table(phases: Mapping[str, float]) -> str:
 
 
 def _image(svg: str) -> str:
-    """An image that cannot run scripts, fetch anything, or affect the styles of the page."""
+    """Return an HTML image that cannot run scripts, fetch resources, or affect the styles of the page."""
     data = base64.b64encode(svg.encode()).decode()
     return f'<img alt="what each thread did when" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'

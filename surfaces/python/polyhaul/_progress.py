@@ -1,4 +1,4 @@
-"""Progress: a callable, or a tqdm bar."""
+"""Progress reporting with a callable or a tqdm bar."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-#: Called with the bytes done, and the total number of bytes if it is known; for a batch, with numbers of assets.
+#: Called with the number of completed bytes and the total, or ``None`` if the total is unknown. Batches report assets
+#: instead of bytes.
 Progress: TypeAlias = Callable[[int, int | None], Any]
 
 
 @contextmanager
 def reporter(progress: Progress | bool | None, label: str, unit: str = "B") -> Iterator[Progress | None]:
-    """The callable that receives progress, during the block; ``unit`` is what a bar counts."""
+    """Return a context manager for the callable that receives progress.
+
+    ``label`` and ``unit`` are the description and the unit of a tqdm bar.
+    """
     if progress is None or progress is False:
         yield None
     elif progress is True:
@@ -34,7 +38,7 @@ def _bar(label: str, unit: str) -> Any:
 
 def _update(bar: Any) -> Progress:
     def update(completed: int, total: int | None) -> None:
-        if completed < bar.n:  # another phase begins
+        if completed < bar.n:  # another phase starts
             bar.reset()
         bar.total = total
         bar.update(completed - bar.n)

@@ -1,12 +1,12 @@
 """The engine of ``polyhaul batch --engine ray``: reads tasks from standard input, writes rows to standard output.
 
-Each Ray task gets many small assets or one large one. Its process keeps an agent, ``polyhaul batch --agent``, which
-converts them in a worker process of its own, so an asset that crashes the worker becomes a row, as on one machine. Ray
-schedules tasks by CPU and memory, starts nodes, and retries tasks whose node was lost. Retrying is harmless: outputs
-appear only when complete, and this process writes one row per asset.
+Each Ray task converts many small assets or one large asset. Its process keeps an agent, ``polyhaul batch --agent``,
+which converts the assets in a separate worker process, so an asset that crashes the worker is reported as a row, as on
+a single machine. Ray schedules tasks by CPU and memory, starts nodes, and retries the tasks of lost nodes. Retries are
+harmless: outputs only appear when they are complete, and this process writes one row per asset.
 
 Ray Data plans memory per operation of a pipeline, but asset sizes differ by five orders of magnitude. The engine
-therefore uses Ray tasks; for Ray Data pipelines, there is :func:`polyhaul.ray.map_assets`.
+therefore uses Ray tasks. For Ray Data pipelines, use :func:`polyhaul.ray.map_assets`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import IO, Any
 
 from ._agent import convert_assets
 
-#: A Ray task gets no more assets once it has this many bytes or assets.
+#: A Ray task is full when it reaches this number of bytes or assets.
 BUNDLE_BYTES = 32 << 20
 BUNDLE_ASSETS = 64
-#: The memory hint of a task: the base, plus this many bytes per byte of its largest source.
+#: The memory hint of a task: the base, plus this number of bytes per byte of its largest source.
 MEMORY_PER_BYTE = 4
 BASE_MEMORY = 200_000_000
 
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Connects to the cluster and works until standard input ends."""
+    """Connect to the cluster, and process tasks until the end of standard input."""
     parser = argparse.ArgumentParser(prog="polyhaul._ray_engine")
     parser.add_argument("--address")
     parser.add_argument("words", nargs="+")
@@ -56,19 +56,19 @@ def main() -> None:
 
 
 def _own_output() -> IO[str]:
-    """Reserves standard output for rows: all other output goes to standard error."""
+    """Reserve standard output for rows, and redirect all other output to standard error."""
     rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return rows
 
 
 def run(lines: IO[str], words: list[str]) -> Iterator[Row]:
-    """Yields the rows of all tasks in ``lines`` as they finish."""
+    """Yield the rows of all tasks in ``lines`` as they finish."""
     import ray
 
     tasks: SimpleQueue[Task | None] = SimpleQueue()
     threading.Thread(target=_read, args=(lines, tasks), daemon=True).start()
-    # If nodes are lost, retry their tasks any number of times.
+    # Retry the tasks of lost nodes without a limit.
     remote = ray.remote(num_cpus=1, max_retries=-1)(convert_assets)
     pending: dict[Any, list[Task]] = {}
     is_open = True
@@ -86,7 +86,7 @@ def run(lines: IO[str], words: list[str]) -> Iterator[Row]:
 
 
 def _rows(reference: Any, bundle: list[Task]) -> list[Row]:
-    """Returns the rows of a Ray task; if it failed as a whole, a failed row for each of its assets."""
+    """Return the rows of a Ray task, or a failed row for each of its assets if the whole task failed."""
     import ray
 
     try:
@@ -97,7 +97,10 @@ def _rows(reference: Any, bundle: list[Task]) -> list[Row]:
 
 
 def _failed(task: Task, message: str) -> Row:
-    """Returns a row for an asset whose Ray task failed. It lacks the hash of the options, so the next run retries."""
+    """Return a row for an asset whose Ray task failed.
+
+    The row does not have the hash of the options, so the next run retries the asset.
+    """
     given = {"id": task["id"], "asset": task["asset"], "attempt": task["attempt"], "source": task["source"]}
     version = {"source_version": task["version"], "source_bytes": task["bytes"]}
     return given | version | {"seconds": 0.0, "started": time.time(), "error": {"kind": "engine", "message": message[:2000]}}
@@ -110,7 +113,7 @@ def _read(lines: IO[str], tasks: SimpleQueue[Task | None]) -> None:
 
 
 def _bundle(tasks: SimpleQueue[Task | None], must_wait: bool) -> tuple[list[Task], bool]:
-    """Returns the next available tasks for one Ray task, and whether more may come."""
+    """Return the next available tasks for one Ray task, and whether more may follow."""
     bundle: list[Task] = []
     total = 0
     while len(bundle) < BUNDLE_ASSETS and total < BUNDLE_BYTES:

@@ -1,6 +1,7 @@
-"""Scenes for a renderer (pbrt-v4): shapes, instances, materials, lights, a camera.
+"""Renderer scenes (pbrt-v4): shapes, instances, materials, lights and a camera.
 
-They are read-only. Python objects are created on access; arrays are views of the memory that the file was parsed into.
+They are read-only. Python objects are created on access, and arrays are views of the memory that the file was parsed
+into.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ ParameterType: TypeAlias = Literal[
     "spectrum",
 ]
 
-#: Numbers per value, if more than one.
+#: The number of components of types with more than one.
 _WIDTHS = {"point2": 2, "vector2": 2, "spectrum": 2, "point3": 3, "vector3": 3, "normal": 3, "rgb": 3}
 
 Doubles: TypeAlias = npt.NDArray[np.float64]
@@ -45,18 +46,18 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter: its type and its values."""
+    """A parameter: its type and values."""
 
     #: The pbrt type.
     type: ParameterType
-    #: (n,) float32, int32 or bool; (n, 2) or (n, 3) float32 for points, vectors, normals and colours, and (n, 2) for
-    #: a spectrum of wavelengths and values; (n,) str, as objects, for strings and for names of textures and spectra.
-    #: Points that float32 cannot hold are float64. Read-only.
+    #: (n,) float32, int32 or bool; (n, 2) or (n, 3) float32 for points, vectors, normals and colors; (n, 2) float32 for
+    #: the wavelengths and values of a spectrum; (n,) str, with dtype object, for strings and for names of textures and
+    #: spectra. Points that float32 cannot represent are float64. Read-only.
     values: npt.NDArray[Any]
 
     @property
     def value(self) -> Any:
-        """The value of a parameter with exactly one: a number, a bool, a string, or a row such as an RGB color.
+        """The value of a parameter that has exactly one: a number, a bool, a string, or a row such as an RGB color.
 
         Raises:
             ValueError: the parameter does not have exactly one value.
@@ -66,12 +67,12 @@ class Parameter:
         return self.values[0] if self.values.ndim > 1 else self.values.item()
 
 
-#: Parameters by name, in the order of the file.
+#: Parameters by name, in file order.
 Parameters: TypeAlias = Mapping[str, Parameter]
 
 
 class _Placed:
-    """Base of objects with a transform."""
+    """Base class of objects with a transform."""
 
     __slots__ = ("_end", "_render", "_start")
 
@@ -81,13 +82,15 @@ class _Placed:
 
     @property
     def transform(self) -> Doubles:
-        """(4, 4) float64: the transform, at shutter open if it is animated. The matrix multiplies column vectors from
-        the left."""
+        """(4, 4) float64: the transform, at shutter open if it is animated.
+
+        The matrix multiplies column vectors from the left.
+        """
         return self._place(self._start)[0]
 
     @property
     def transform32(self) -> Floats:
-        """The same as float32, computed with the same operations and in the same order as in pbrt."""
+        """(4, 4) float32: the transform, computed with the same operations in the same order as in pbrt."""
         return self._place(self._start)[1]
 
     @property
@@ -105,16 +108,16 @@ class Entity(_Placed):
 
     __slots__ = ("_attributes", "_where", "color_space", "kind", "medium", "name", "value_type")
 
-    #: The type, such as ``"perspective"``, ``"diffuse"`` or ``"imagemap"``; of named materials and media, the parameter
-    #: ``type``.
+    #: The type, such as ``"perspective"``, ``"diffuse"`` or ``"imagemap"``. For named materials and media, the value of
+    #: the parameter ``type``.
     kind: str
-    #: The name; empty if it has none.
+    #: The name; empty if unnamed.
     name: str
-    #: The value type of a texture; empty for everything else.
+    #: The value type of a texture; empty for other entities.
     value_type: Literal["float", "spectrum", ""]
     #: The color space of the colors.
     color_space: str
-    #: The surrounding medium of a camera or light; ``None`` if there is none.
+    #: The surrounding medium of a camera or light; ``None`` if not specified.
     medium: str | None
 
     def __init__(self, render: Render, kind: str, index: int) -> None:
@@ -170,9 +173,10 @@ class Shape(_Placed):
 
     @property
     def mesh(self) -> Mesh | None:
-        """The untransformed mesh: the PLY mesh of a ``plymesh``, or the arrays of a ``trianglemesh``, ``bilinearmesh``
-        or ``loopsubdiv`` (its control mesh). Arrays are not copied, except for the indices of a ``bilinearmesh``.
-        ``None`` for other shapes, and if the PLY file was not read.
+        """The untransformed mesh; ``None`` for shapes without a mesh, and if the PLY file was not read.
+
+        This is the PLY mesh of a ``plymesh``, or the arrays of a ``trianglemesh``, ``bilinearmesh`` or ``loopsubdiv``
+        (its control mesh). Arrays are not copied, except the indices of a ``bilinearmesh``.
 
         Raises:
             ValueError: an index is out of range.
@@ -183,7 +187,7 @@ class Shape(_Placed):
 
     @property
     def material(self) -> Entity | None:
-        """The material; ``None`` if it has none, or one that is not defined."""
+        """The material; ``None`` if the shape does not have one, or if it is not defined."""
         index, name = self._state[0]
         if index is not None:
             return self._render.materials[index]
@@ -191,7 +195,7 @@ class Shape(_Placed):
 
     @property
     def material_name(self) -> str | None:
-        """The name of the material; ``None`` if it is not a named material."""
+        """The name of the material; ``None`` if the material is unnamed."""
         return self._state[0][1]
 
     @property
@@ -202,17 +206,17 @@ class Shape(_Placed):
 
     @property
     def inside(self) -> str | None:
-        """The name of the medium inside."""
+        """The name of the medium inside; ``None`` if not specified."""
         return self._state[2][0]
 
     @property
     def outside(self) -> str | None:
-        """The name of the medium outside."""
+        """The name of the medium outside; ``None`` if not specified."""
         return self._state[2][1]
 
     @property
     def reverse_orientation(self) -> bool:
-        """Whether the orientation of the surface is reversed. ``mesh`` is not changed by it."""
+        """Whether the orientation of the surface is reversed. This does not affect ``mesh``."""
         return self._state[3]
 
     @property
@@ -256,12 +260,12 @@ class Definition:
     name: str
     #: The shapes.
     shapes: Sequence[Shape]
-    #: Whether it is used but not defined; then it has no shapes.
+    #: Whether the definition is used but not defined. Missing definitions do not have shapes.
     missing: bool
 
 
 class Instances:
-    """The instances of a scene in file order: arrays with one row per instance."""
+    """The instances of a scene, in file order, as arrays with one row per instance."""
 
     def __init__(self, native: NativeRender) -> None:
         self._native = native
@@ -271,18 +275,23 @@ class Instances:
 
     @cached_property
     def definition_indices(self) -> Indices:
-        """(n,) uint32: the index into ``render.definitions``."""
+        """(n,) uint32: the index of each definition in ``render.definitions``."""
         return _arrays.view(self._native.instance_definitions(), np.uint32)
 
     @cached_property
     def transforms(self) -> Doubles:
-        """(n, 4, 4) float64: the transforms, at shutter open for animated ones. The matrices multiply column vectors
-        from the left. Computed on first access: 128 bytes each."""
+        """(n, 4, 4) float64: the transforms, at shutter open for animated instances.
+
+        The matrices multiply column vectors from the left. Computed on first access; 128 bytes per instance.
+        """
         return _matrices(self._native.instance_transforms(False), np.float64)
 
     @cached_property
     def transforms32(self) -> Floats:
-        """The same as float32, computed with the same operations and in the same order as in pbrt: 64 bytes each."""
+        """(n, 4, 4) float32: the transforms, computed with the same operations in the same order as in pbrt.
+
+        Computed on first access; 64 bytes per instance.
+        """
         return _matrices(self._native.instance_transforms32(False), np.float32)
 
     @cached_property
@@ -295,9 +304,9 @@ class Instances:
 
 
 class Render:
-    """A scene for a renderer (pbrt), as returned by ``polyhaul.read(path, flatten=False).render``.
+    """A renderer scene (pbrt), as returned by ``polyhaul.read(path, flatten=False).render``.
 
-    It is read-only. :func:`polyhaul.write` writes it completely.
+    Read-only. :func:`polyhaul.write` writes all of it.
     """
 
     def __init__(self, native: NativeRender, meshes: list[Mesh]) -> None:
@@ -335,7 +344,7 @@ class Render:
 
     @cached_property
     def options(self) -> Mapping[str, str | bool | int | float]:
-        """The values of ``Option`` directives by name; the last one if an option is set more than once."""
+        """The values of ``Option`` directives by name. If an option is set several times, the last value applies."""
         return {name: value if quoted else _word(value) for name, value, quoted in self._native.options()}
 
     @property
@@ -351,22 +360,22 @@ class Render:
 
     @cached_property
     def textures(self) -> Sequence[Entity]:
-        """Textures."""
+        """The textures."""
         return self._all("textures")
 
     @cached_property
     def media(self) -> Sequence[Entity]:
-        """Media."""
+        """The media."""
         return self._all("media")
 
     @cached_property
     def lights(self) -> Sequence[Entity]:
-        """Lights that are not area lights."""
+        """The lights, except area lights."""
         return self._all("lights")
 
     @cached_property
     def area_lights(self) -> Sequence[Entity]:
-        """Area lights."""
+        """The area lights."""
         return self._all("area_lights")
 
     @property
@@ -376,7 +385,7 @@ class Render:
 
     @property
     def world_shapes(self) -> Sequence[Shape]:
-        """The shapes that are not part of a definition."""
+        """The shapes outside definitions."""
         return Lazy([at for start, end in self._native.world_shapes() for at in range(start, end)], self._shape)
 
     @cached_property
@@ -397,7 +406,7 @@ class Render:
         return f"<polyhaul.Render: {', '.join(f'{self._native.count(kind)} {kind}' for kind in shown)}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Render:
-        return self  # what cannot change needs no copy
+        return self  # immutable
 
     @cached_property
     def _named_materials(self) -> dict[str, Entity]:
@@ -417,7 +426,7 @@ class Render:
         return {name: _parameter(type, values, is_exact) for name, type, values, is_exact in parameters}
 
     def _attributes(self, last: int | None) -> dict[str, Parameter]:
-        """Parameters of a chain of attributes; later ones take precedence."""
+        """Return the parameters of a chain of attributes. Later attributes take precedence."""
         attributes: dict[str, Parameter] = {}
         while last is not None:
             attributes = self._parameters("attributes", last) | attributes
@@ -439,7 +448,7 @@ def _matrices(buffer: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _word(text: str) -> str | bool | int | float:
-    """The value of an unquoted word."""
+    """Return the value of an unquoted word."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):
@@ -451,7 +460,7 @@ def _word(text: str) -> str | bool | int | float:
 
 
 def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
-    """The mesh given by a shape's arrays."""
+    """Return the mesh defined by the array parameters of a shape."""
     corners = {"trianglemesh": 3, "loopsubdiv": 3, "bilinearmesh": 4}.get(kind)
     positions = _rows(parameters, "P", 3)
     if corners is None or positions is None:
@@ -462,7 +471,7 @@ def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
     else:
         indices = np.arange(corners if len(positions) >= corners else 0, dtype=np.int32).reshape(-1, corners)
     if corners == 4:
-        indices = indices[:, [0, 1, 3, 2]]  # pbrt has them row by row
+        indices = indices[:, [0, 1, 3, 2]]  # pbrt stores the corners in row order
     fields: dict[str, Any] = {}
     for name, attribute, width in (("uv", "uv", 2), ("N", "normal", 3)):
         values = _rows(parameters, name, width)
@@ -472,7 +481,7 @@ def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
 
 
 def _rows(parameters: Parameters, name: str, width: int) -> Coordinates | None:
-    """The numbers of a float parameter as rows of ``width``; ``None`` if it has no floats."""
+    """Return the values of a float parameter as rows of ``width``; ``None`` if the values are not floats."""
     given = parameters.get(name)
     if given is None or given.values.dtype not in (np.float32, np.float64):
         return None

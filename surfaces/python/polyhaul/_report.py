@@ -1,4 +1,4 @@
-"""What a job did: bytes, times, threads, and warnings with their places."""
+"""Reports of jobs: bytes, times, threads, and warnings with their locations."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from polyhaul._errors import _place
 
 
 class PolyhaulWarning(UserWarning):
-    """Data was repaired or skipped. Issued once per call with ``on_error="warn"``; the report has all warnings."""
+    """Issued if data was repaired, skipped or dropped.
+
+    With ``on_error="warn"``, each call issues it once, and the report has all warnings.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """Something that was repaired, skipped or is missing, and is not an error."""
+    """A problem that is not an error: something was repaired, skipped or is missing."""
 
-    #: The kind, as a short fixed name such as ``"missing-material"``.
+    #: The kind of warning, as a short fixed name such as ``"missing-material"``.
     code: str
-    #: What is wrong.
+    #: The description of the problem.
     message: str
-    #: ``"note"`` if the format has no slot for it and everybody expects that, ``"loss"`` if something is changed or gone
-    #: that could have stayed, ``"fault"`` if the file breaks its format.
+    #: ``"note"`` if the format cannot store something and users expect that, ``"loss"`` if data that the format can
+    #: store was changed or dropped, ``"fault"`` if the file violates its format.
     severity: Literal["note", "loss", "fault"] = "note"
     #: The file, as passed by the caller.
     path: str | None = None
@@ -33,15 +36,15 @@ class Warning:
     column: int | None = None
     #: The offset in bytes, from 0.
     offset: int | None = None
-    #: What was expected.
+    #: The expected value.
     expected: str | None = None
-    #: What would help.
+    #: A suggestion for solving the problem.
     hint: str | None = None
-    #: The line of the file, shortened to a window around the place.
+    #: An excerpt of the line in the file, around the location.
     excerpt: str | None = None
-    #: The name that the warning is about: a material, a texture, a file.
+    #: The name that the warning refers to: a material, a texture or a file.
     subject: str | None = None
-    #: The names of what was lost: the first few.
+    #: The names of dropped items; only the first few.
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -51,7 +54,10 @@ class Warning:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Warnings(Sequence[Warning]):
-    """The first 1,000 warnings, and at least three of each kind, with their places in order, and the counts of all."""
+    """The warnings of a job, in order, and the counts of all warnings.
+
+    Only the first 1,000 warnings, and at least three of each kind, are kept with their locations.
+    """
 
     _kept: tuple[Warning, ...] = ()
     #: The number of warnings by :attr:`Warning.code`.
@@ -61,7 +67,7 @@ class Warnings(Sequence[Warning]):
 
     @property
     def total(self) -> int:
-        """The number of warnings. ``len()`` is the number of those kept with their places."""
+        """The total number of warnings. ``len()`` returns the number of warnings kept with their locations."""
         return sum(self.counts.values())
 
     @overload
@@ -85,15 +91,15 @@ class Warnings(Sequence[Warning]):
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Bytes of one format and codec that a job read or wrote."""
+    """The bytes of one format and codec that a job read or wrote."""
 
-    #: The format, such as ``"obj"``; ``"mtl"`` for material libraries, ``None`` for rows of a format of your own.
+    #: The format, such as ``"obj"``; ``"mtl"`` for material libraries, ``None`` for rows in a custom format.
     format: str | None
     #: The codec: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
     codec: str | None
-    #: Bytes as stored.
+    #: The number of stored bytes.
     bytes: int
-    #: Bytes after decompression.
+    #: The number of bytes after decompression.
     plain_bytes: int
 
 
@@ -101,38 +107,38 @@ class Moved:
 class Report:
     """The measurements and warnings of a job."""
 
-    #: Bytes read, including referenced files, before decompression.
+    #: The number of bytes read, including referenced files, before decompression.
     bytes_in: int
-    #: The same after decompression.
+    #: The number of bytes read, including referenced files, after decompression.
     plain_bytes_in: int
     #: The codec of the input: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
     codec: str | None
-    #: Bytes written.
+    #: The number of bytes written.
     bytes_out: int
-    #: How many files were copied beside the output: referenced ones (``copy_assets``), and images inside glTF files.
-    #: Their bytes are in ``bytes_out``, too.
+    #: The number of files copied next to the output: referenced files (``copy_assets``), and images embedded in glTF
+    #: files. ``bytes_out`` includes their bytes.
     copied_files: int
-    #: The bytes of those copies.
+    #: The number of bytes of the copied files.
     copied_bytes: int
-    #: Bytes read by format and codec; the sum is ``bytes_in``.
+    #: The bytes read by format and codec; the sum is ``bytes_in``.
     reads: tuple[Moved, ...]
-    #: Bytes written by format and codec; the sum is ``bytes_out``.
+    #: The bytes written by format and codec; the sum is ``bytes_out``.
     writes: tuple[Moved, ...]
-    #: Worker threads.
+    #: The number of worker threads.
     threads: int
-    #: Wall time in seconds by phase, such as ``"read"`` and ``"write"``.
+    #: The wall time in seconds by phase, such as ``"read"`` and ``"write"``.
     phases: Mapping[str, float]
-    #: What was repaired, skipped or is missing.
+    #: The warnings: data that was repaired, skipped or is missing.
     warnings: Warnings
-    #: Of a conversion with ``memory_limit``, the bytes of arrays that were moved to disk because they did not fit (Linux).
+    #: For a conversion with ``memory_limit``, the bytes of arrays that were spilled to disk (Linux).
     spilled_bytes: int = 0
-    #: Of a preview, the seconds until a whole picture was in memory, with a sample for each pixel at least.
+    #: For a preview, the seconds until a complete picture with at least one sample per pixel was in memory.
     first_pixel: float | None = None
 
     @property
     def seconds(self) -> float:
         """The total time of all phases."""
-        # They are whole nanoseconds: the sum is, too, so that it is never less than its parts.
+        # Round to whole nanoseconds, like the phases, so that the sum is never less than its parts.
         return round(math.fsum(self.phases.values()), 9)
 
     def __repr__(self) -> str:
@@ -141,7 +147,7 @@ class Report:
 
 
 def report_from_plain(plain: Mapping[str, Any]) -> Report:
-    """The report that native code returned."""
+    """Return a report from the result of native code."""
     warnings = tuple(_warning(fields) for fields in plain["warnings"])
     return Report(
         bytes_in=plain["bytes_in"],

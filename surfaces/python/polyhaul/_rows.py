@@ -1,4 +1,4 @@
-"""Rows of arrays as text: ``savetxt`` as numpy has it, and records through templates with named fields."""
+"""Text output: ``savetxt``, compatible with numpy, and records formatted by templates with named fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Target, opened_target, writer_of
 
-#: What :func:`polyhaul.savetxt` writes to: text files too.
+#: Targets of :func:`polyhaul.savetxt`, which also include text files.
 TextTarget: TypeAlias = Target | io.TextIOBase
 
 #: Records: a structured array, or columns by name.
@@ -28,7 +28,7 @@ Records: TypeAlias = npt.NDArray[np.void] | Mapping[str, npt.ArrayLike]
 
 
 class Column(NamedTuple):
-    """Values of one type, and what native code calls the type."""
+    """A column of values, and the native name of its type."""
 
     values: npt.NDArray[Any]
     kind: str
@@ -48,7 +48,7 @@ def savetxt(
     progress: Progress | bool | None = None,
     **options: Unpack[WriteOptions],
 ) -> Report:
-    """Writes an array as text: the arguments and the bytes are those of :func:`numpy.savetxt`.
+    """Write an array as text, with the arguments and output of :func:`numpy.savetxt`.
 
         >>> import io, polyhaul
         >>> out = io.StringIO()
@@ -58,33 +58,35 @@ def savetxt(
         1 2.500
         3 4.000
 
-    Other Python threads run meanwhile; they must not change the array. Ctrl-C works. A file is replaced as a whole
-    or not at all. An array in this machine's byte order is not copied, whatever its strides, unless they are
-    negative; text (``str``) is, as UTF-8.
+    The GIL is released while writing; other threads must not change the array. Ctrl-C works. Files are replaced
+    atomically. Arrays in native byte order are not copied if their strides are not negative. Text (``str``) is copied,
+    as UTF-8.
 
     Args:
-        fname: a path, a URL, or a file object, in binary or in text mode.
-        X: an array of one or two dimensions, or a structured array of one dimension: bools, integers, floats, text.
-        fmt: one conversion for all columns, a sequence with one for each, or a template with all of them. They are
-            ``%d %i %u %f %F %e %E %g %G %s`` with flags (``- + space 0 #``), width and precision, and ``%%``. Floats
-            lose their fraction with ``%d``; all values are converted to floats with ``%f``, ``%e`` and ``%g``.
-        delimiter: the text between columns, if ``fmt`` is not the whole template.
+        fname: a path, a URL, or a file object in binary or text mode.
+        X: an array of one or two dimensions, or a structured array of one dimension, of bools, integers, floats or
+            text.
+        fmt: a conversion for all columns, a sequence with one conversion per column, or a template for the whole row.
+            Conversions are ``%d %i %u %f %F %e %E %g %G %s`` with flags (``- + space 0 #``), width and precision, and
+            ``%%``. ``%d`` truncates floats; ``%f``, ``%e`` and ``%g`` convert all values to floats.
+        delimiter: the text between columns. Not used if ``fmt`` is a template for the whole row.
         newline: the text at the end of each row.
-        header, footer: text before and after the rows, each line of it after ``comments``.
-        comments: see ``header``.
-        encoding: the encoding of the file: by default that of the locale for a path, latin1 for a binary file object. Only UTF-8
-            allows characters other than ASCII in ``fmt``, ``delimiter``, ``newline`` and in the values.
+        header, footer: text before and after the rows. Each line starts with ``comments``.
+        comments: the prefix of each line of ``header`` and ``footer``.
+        encoding: the encoding of the file. The default is the encoding of the locale for a path, and latin1 for a
+            binary file object. Only UTF-8 allows non-ASCII characters in ``fmt``, ``delimiter``, ``newline`` and the
+            values.
         progress: as for :func:`polyhaul.write`.
         **options: threads, compression, durable and more: see :class:`polyhaul.WriteOptions`.
 
     Returns:
-        The report: measurements and warnings.
+        The report, with measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: ``fmt`` has a conversion that is not supported or does not fit its column, or NaN would be
+        polyhaul.UsageError: a conversion in ``fmt`` is not supported or does not match its column, or NaN would be
             written as an integer. It is also a ``ValueError``.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
-        TypeError, ValueError: an argument is invalid. Complex numbers, objects and dates are not written.
+        TypeError, ValueError: an argument is invalid. Complex numbers, objects and dates are not supported.
     """
     encoding = _encoding(fname, encoding)
     rows, empty_rows = _rows(np.asarray(X), fmt, delimiter, newline, encoding)
@@ -103,32 +105,32 @@ def format_rows(
     threads: int | None = None,
     progress: Progress | bool | None = None,
 ) -> memoryview:
-    r"""Formats records as text, using a template with named fields.
+    r"""Format records as text, using a template with named fields.
 
         >>> import numpy as np, polyhaul
         >>> records = np.array([(True, 1.5), (False, -20.25)], [("flag", "?"), ("value", "f4")])
         >>> bytes(polyhaul.format_rows("{flag:y/n} {value:.2f}\n", records))
         b'y 1.50\nn -20.25\n'
 
-    Other Python threads run meanwhile; they must not change the records or ``out``. Ctrl-C works. Records in this
-    machine's byte order are not copied.
+    The GIL is released while formatting; other threads must not change the records or ``out``. Ctrl-C works. Records in
+    native byte order are not copied.
 
     Args:
-        template: ``{name}`` is the value, with the fewest digits that read back as the same number;
-            ``{name:.2f}`` has the conversions of :func:`polyhaul.savetxt` after the colon, without ``%``;
-            ``{name:yes/no}`` gives the strings for true and false; ``{{`` and ``}}`` are braces. Nested fields are
-            ``{name.inner}``, elements of arrays in a field ``{name[0]}``, ``{name[1,2]}``.
-        records: a structured array of any shape, in C order, or columns of equal length by name. Text is written as
+        template: the text of each record. ``{name}`` is the shortest representation of the value that round-trips;
+            ``{name:.2f}`` has a conversion of :func:`polyhaul.savetxt` after the colon, without ``%``;
+            ``{name:yes/no}`` has the strings for true and false; ``{{`` and ``}}`` are literal braces. Nested fields
+            are ``{name.inner}``, and elements of array fields are ``{name[0]}`` and ``{name[1,2]}``.
+        records: a structured array of any shape, in C order, or a dict of columns of equal length. Text is written as
             UTF-8.
-        out: memory to write the text to: any object with a contiguous, writable buffer.
-        threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
+        out: the output buffer, any object with a contiguous, writable buffer; ``None`` allocates one.
+        threads: worker threads; ``None`` uses all cores available to the process. The output does not depend on it.
         progress: as for :func:`polyhaul.read`.
 
     Returns:
-        The text: a part of ``out``, or new memory.
+        The text, as a view of ``out`` or of new memory.
 
     Raises:
-        polyhaul.UsageError: the template is invalid, or ``out`` is too small; the message says what is needed.
+        polyhaul.UsageError: the template is invalid, or ``out`` is too small. The message has the required size.
         TypeError, ValueError: an argument is invalid.
     """
     if not isinstance(template, str):
@@ -149,7 +151,7 @@ def format_rows(
 
 
 def _split(array: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """The columns of an array, as numpy has them."""
+    """Return the columns of an array, like numpy."""
     if array.dtype.names is not None:
         if array.ndim != 1:
             raise ValueError(f"X is a structured array of {array.ndim} dimensions; expected one")
@@ -164,7 +166,7 @@ def _split(array: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
 def _rows(
     array: npt.NDArray[Any], fmt: Any, delimiter: str, newline: str, encoding: str
 ) -> tuple[dict[str, Any], int]:
-    """Rows as native code takes them, and how many there are that have no columns: those only end."""
+    """Return the rows as native code expects them, and the number of empty rows, if the array does not have columns."""
     columns = _split(array)
     template = _template(fmt, delimiter, len(columns)) + newline.replace("%", "%%")
     empty_rows = 0
@@ -179,7 +181,7 @@ def _rows(
 
 
 def _template(fmt: Any, delimiter: str, count: int) -> str:
-    """One template for a row, without its end."""
+    """Return the template of a row, without its line end."""
     if isinstance(fmt, list | tuple):
         if len(fmt) != count:
             raise ValueError(f"fmt has {len(fmt)} conversions for {count} columns")
@@ -199,14 +201,14 @@ def _commented(text: str, comments: str, newline: str) -> str:
 
 
 def _typed(what: str, values: npt.NDArray[Any], encoding: str) -> Column:
-    """A column as native code takes it: without a copy where its memory fits."""
+    """Return a column as native code expects it, without a copy if its memory layout allows it."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if values.ndim != 1 or kind not in "biufSU":
         hint = "; view it as floats, or write the real and imaginary parts" if kind == "c" else ""
         raise TypeError(f"{what} has dtype {values.dtype}; expected bools, integers, floats or text{hint}")
     if kind == "U":
         encoded = np.char.encode(values, "utf-8")
-        # An empty array stays one of str.
+        # Encoding an empty array returns an array of str.
         encoded = encoded if encoded.dtype.kind == "S" and encoded.itemsize else encoded.astype("S1")
         if encoding != "utf-8" and not encoded.tobytes().isascii():
             raise ValueError(f"{what} has characters other than ASCII; expected encoding='utf-8'")
@@ -224,7 +226,10 @@ _CONVERSION = re.compile(r"%(?:%|[-+ 0#]*\d*(?:\.\d*)?([a-zA-Z]))")
 
 
 def _check_conversions(template: str, columns: list[npt.NDArray[Any]]) -> None:
-    """Text is not written as numbers; floats of sizes that native code does not have are written as f64."""
+    """Raise ``TypeError`` for conversions that do not match their columns.
+
+    These are text formatted as numbers, and floats of sizes that native code only formats as float64.
+    """
     letters = [letter for letter in _CONVERSION.findall(template) if letter]
     for index, (letter, column) in enumerate(zip(letters, columns, strict=False)):
         kind, size = column.dtype.kind, column.dtype.itemsize
@@ -236,7 +241,7 @@ def _check_conversions(template: str, columns: list[npt.NDArray[Any]]) -> None:
 
 
 def _fields(records: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Everything that has a name in records."""
+    """Yield all named columns of records, including nested fields."""
     if isinstance(records, Mapping):
         for name, values in records.items():
             yield from _field(name, np.asarray(values))
@@ -259,9 +264,9 @@ def _field(name: str, values: npt.NDArray[Any]) -> Iterator[tuple[str, npt.NDArr
 
 
 def _encoding(fname: Any, encoding: str | None) -> str:
-    """The name of the encoding that is asked for, or is numpy's default."""
+    """Return the name of the requested encoding, or of numpy's default."""
     if isinstance(fname, io.TextIOBase):
-        return "utf-8"  # it has its own, behind what is written here
+        return "utf-8"  # the text file encodes the output itself
     if encoding is None:
         encoding = "latin1" if hasattr(fname, "write") else locale.getpreferredencoding(False)
     name = codecs.lookup(encoding).name
@@ -271,7 +276,10 @@ def _encoding(fname: Any, encoding: str | None) -> str:
 
 
 def _opened(fname: Any, options: _polyhaul.NativeWriteOptions) -> AbstractContextManager[dict[str, Any]]:
-    """The target as native code takes it. Unlike a path, a file object is not compressed for its name."""
+    """Open the target as native code expects it.
+
+    Unlike paths, file objects are not compressed based on their names.
+    """
     if not callable(getattr(fname, "write", None)):
         _refuse_other_codecs(fname)
         return opened_target(fname, options, needs_format=False)
@@ -292,7 +300,7 @@ def _writer_of_text(file: io.TextIOBase) -> Any:
 
 
 def _refuse_other_codecs(fname: Any) -> None:
-    """numpy compresses by these names, too."""
+    """Raise ``ValueError`` for extensions that numpy compresses but polyhaul does not."""
     name = os.fspath(fname) if isinstance(fname, os.PathLike) else fname
     if isinstance(name, str) and name.endswith((".bz2", ".xz", ".lzma")):
         raise ValueError(f"{name}: this compression is not supported; expected .gz, .zst or .lz4, or a plain name")

@@ -1,4 +1,4 @@
-"""Scans: chosen rows of a file, read in batches, or written to another file."""
+"""Scans: selected rows of a file, read in batches or written to another file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from polyhaul._scene import Scene, scene_from_plain
 from polyhaul._sources import Source, Target, opened_source, opened_target
 from polyhaul._table import Table, table_from_plain
 
-#: Bytes of a file that make a batch.
+#: The default number of bytes of the file per batch.
 BATCH_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, repr=False)
 class Scan:
-    """Rows of a file, or vertices of a mesh, that are to be read: a lazy plan, created by :func:`polyhaul.scan`.
+    """A lazy selection of rows of a file, or of vertices of a mesh. Created by :func:`polyhaul.scan`.
 
-    ``select``, ``filter``, ``sample`` and ``transform`` return a new scan and read nothing. The filters and the box see the values of the file; of the
-    rows that pass, every n-th is kept, then a sample; what is kept is moved. The order of the calls does not matter.
+    ``select``, ``filter``, ``sample`` and ``transform`` return a new scan, without reading the file. The order of the
+    calls does not matter: filters and the box are applied first, to the values of the file, followed by every n-th row,
+    the random sample, and the transform.
 
     Example:
         >>> import polyhaul
@@ -38,32 +39,33 @@ class Scan:
     _source: Source
     _format: FormatName | None
     _types: Types | None
-    #: As for :func:`polyhaul.read`.
+    #: Read options, as for :func:`polyhaul.read`.
     _options: dict[str, Any]
-    #: All of them have to be true.
+    #: Filter expressions; rows must satisfy all of them.
     _filters: tuple[str, ...] = ()
 
     def select(self, *columns: str | int) -> Scan:
-        """Keeps these columns, in this order: names, or indices from 0. Filters may use others.
+        """Keep these columns, in this order: names, or indices from 0. Filters may use other columns.
 
-        A scan with columns is a table: it cannot be written as a mesh.
+        A scan with selected columns is a table, and cannot be written as a mesh.
         """
         return self._with(columns=list(columns))
 
     def filter(self, expression: str | None = None, *, box: npt.ArrayLike | None = None) -> Scan:
-        """Keeps rows for which a condition is true, and those in a box. With several filters, all have to be true.
+        """Keep rows that satisfy a condition, are inside a box, or both. Rows must satisfy all filters.
 
         Args:
-            expression: comparisons of columns, joined by ``and``, ``or`` and ``not``, such as
+            expression: comparisons of columns, combined with ``and``, ``or`` and ``not``, such as
                 ``"opacity > 0.05 and z < 10"``. Operators: ``+ - * / %``, ``< <= > >= == !=``. Functions: ``abs``,
-                ``sqrt``, ``exp``, ``log``, ``floor``, ``sigmoid``, ``is_finite``, ``min`` and ``max`` of two. Columns
-                have the names of the file, in backquotes if they contain anything but letters, digits and ``_``;
-                ``column(0)`` is the first one. In formats without columns they are ``x y z``, ``nx ny nz``, ``u v`` and
-                ``red green blue alpha``.
-            box: the smallest and the largest x, y, z, as an array of (2, 3). Bounds are inclusive.
+                ``sqrt``, ``exp``, ``log``, ``floor``, ``sigmoid``, ``is_finite``, and ``min`` and ``max`` of two
+                values. Columns have the names of the file, in backquotes if they contain characters other than
+                letters, digits and ``_``; ``column(0)`` is the first column. In formats without columns, the names are
+                ``x y z``, ``nx ny nz``, ``u v`` and ``red green blue alpha``.
+            box: the minimum and maximum x, y, z, as a (2, 3) array. Bounds are inclusive. A scan can only have one box.
 
         Raises:
-            polyhaul.UsageError: the expression is invalid; the exception has the place.
+            polyhaul.UsageError: the expression is invalid; the exception includes the location.
+            ValueError: the scan already has a box.
         """
         scan = self
         if expression is not None:
@@ -76,19 +78,25 @@ class Scan:
         return scan
 
     def transform(self, matrix: npt.ArrayLike) -> Scan:
-        """Moves positions and normals by a matrix, (4, 4) numbers, or (3, 4) or (3, 3), that multiplies from the left.
+        """Transform positions and normals by a matrix that multiplies column vectors from the left.
 
-        Gaussian splats are turned, mirrored and scaled as a whole. A matrix that would shear them or scale them
-        unevenly is an error.
+        Gaussian splats are rotated, mirrored and scaled as a whole. Matrices that would shear them or scale them
+        nonuniformly are errors. A scan can only have one transform.
+
+        Args:
+            matrix: (4, 4), (3, 4) or (3, 3) numbers.
+
+        Raises:
+            ValueError: the scan already has a transform.
         """
         if "transform" in self._options:
             raise ValueError("the scan has a transform already: multiply the matrices")
         return self._with(transform=matrix)
 
     def sample(self, n: int | None = None, *, every: int | None = None) -> Scan:
-        """Keeps every n-th row, or ``n`` rows at random in their order, or both: every n-th row first.
+        """Keep every n-th row, a random sample of ``n`` rows in file order, or both: every n-th row first.
 
-        The same rows are chosen each time.
+        The selection is deterministic.
         """
         given = {"every": every, "sample": n}
         return self._with(**{name: number for name, number in given.items() if number is not None})
@@ -101,9 +109,9 @@ class Scan:
         progress: Progress | bool | None = None,
         **options: Unpack[WriteOptions],
     ) -> Report:
-        """Writes what is chosen, in any format; faces whose vertices are all kept are written too.
+        """Write the selection to a file, in any format, including faces whose vertices are all selected.
 
-        The arguments are those of :func:`polyhaul.convert`. ``memory_limit`` is the memory of the whole job.
+        The arguments are the same as for :func:`polyhaul.convert`. ``memory_limit`` applies to the whole job.
         """
         native, writing = _options.convert_options(self._options | options, self._format, format, self._types)
         self._add_filters(native)
@@ -117,7 +125,7 @@ class Scan:
         return report
 
     def read(self) -> Table:
-        """Reads what is chosen as a table: of a PLY file the vertices, or the element that was asked for."""
+        """Read the selection as a table: the vertices of a PLY file, or the element set by ``element``."""
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
             plain, comments, infos, plain_report = _polyhaul.read_tables(reading)
         report = report_from_plain(plain_report)
@@ -129,7 +137,7 @@ class Scan:
         return table
 
     def read_scene(self) -> Scene:
-        """Reads what is chosen as a scene: meshes with the faces whose vertices are all kept."""
+        """Read the selection as a scene: meshes with the faces whose vertices are all selected."""
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
             scene, plain_report = _polyhaul.read(reading, True, (None, 1.0), False)
         report = report_from_plain(plain_report)
@@ -137,13 +145,14 @@ class Scan:
         return scene_from_plain(scene, report)
 
     def batches(self, bytes: int | str = BATCH_BYTES) -> Iterator[dict[str, Any]]:
-        """What is chosen, some rows at a time: columns by name, as numpy arrays.
+        """Yield the selection in batches of rows: dicts of columns by name, as numpy arrays.
 
-        The next batch is read while the caller works with the one before. Of large binary PLY files only some rows are
-        in memory at a time; other files are read first. Formats without tables have no batches.
+        The next batch is read while the caller processes the current one. For large binary PLY files, only a few
+        batches are in memory at a time; other files are read completely first. Formats without tables do not support
+        batches.
 
         Args:
-            bytes: about how many bytes of the file make a batch, as a number or as text such as ``"64MB"``.
+            bytes: the approximate number of bytes of the file per batch, as a number or a string such as ``"64MB"``.
         """
         reading, batches = self._batches(bytes)
         for plain in batches:
@@ -152,10 +161,10 @@ class Scan:
             warn_of(report_from_plain(plain_report), reading)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """A stream of Apache Arrow: ``polars.DataFrame(scan)``, ``pyarrow.table(scan)``, ``duckdb.from_arrow(...)``.
+        """Export the selection as an Arrow stream.
 
-        Columns without a name are ``f0``, ``f1`` and so on. ``requested_schema`` is ignored, and
-        warnings are not reported.
+        For ``polars.DataFrame(scan)``, ``pyarrow.table(scan)`` and ``duckdb.from_arrow(...)``. Unnamed columns are
+        ``f0``, ``f1`` and so on. ``requested_schema`` is ignored, and warnings are not reported.
         """
         return self._batches(BATCH_BYTES)[1].arrow_stream()
 
@@ -168,7 +177,7 @@ class Scan:
             return reading, _polyhaul.NativeBatches(plain, options, _options.size("bytes", size))
 
     def _with(self, **options: Any) -> Scan:
-        """The same scan with other options, which are checked."""
+        """Return the same scan with additional options, which are validated."""
         scan = replace(self, _options=self._options | options)
         scan._read_options()
         return scan
@@ -184,7 +193,7 @@ class Scan:
 
 
 def _whole(read: Any) -> bytes:
-    """All that a file object has."""
+    """Return the remaining contents of a file object."""
     parts: list[bytes] = []
     while (part := read(1 << 20)) != b"":
         if part is None:
@@ -200,7 +209,7 @@ def scan(
     types: Types | None = None,
     **options: Unpack[ReadOptions],
 ) -> Scan:
-    """Plans to read some rows of a file, or some vertices of a mesh. Nothing is opened yet.
+    """Create a lazy selection of rows of a file, or of vertices of a mesh, without opening the file.
 
         >>> import polyhaul
         >>> points = b"x,y,z\\n0,0,0\\n1,5,2\\n3,4,9\\n"
@@ -208,13 +217,13 @@ def scan(
         [[2, 9]]
 
     Args:
-        source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode.
+        source: as for :func:`polyhaul.read`: a path, a URL, bytes, or a file object in binary mode.
         format: as for :func:`polyhaul.read`.
         types: as for :func:`polyhaul.read_table`.
-        **options: element, columns, threads and more: see :class:`polyhaul.ReadOptions`. The element of a PLY file that
-            rows are chosen from is ``"vertex"`` by default.
+        **options: element, columns, threads and more: see :class:`polyhaul.ReadOptions`. The default element of a PLY
+            file is ``"vertex"``.
 
     Returns:
-        The plan: see :class:`polyhaul.Scan`.
+        The scan: see :class:`polyhaul.Scan`.
     """
     return Scan(source, format, types, _options.canonical(options))._with()

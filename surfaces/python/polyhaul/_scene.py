@@ -1,4 +1,4 @@
-"""Scenes: meshes, the objects that show them, and materials."""
+"""Scenes: meshes, objects and materials."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Items(Sequence[T], Generic[T]):
-    """The items of a scene in order: by index, by slice, and by name if they have names."""
+    """The items of a scene, in order. Accessible by index, by slice, and by name if they have names."""
 
     __slots__ = ("_items",)
 
@@ -60,24 +60,26 @@ class Items(Sequence[T], Generic[T]):
 
 
 class Object:
-    """A named mesh in a scene, or a named section of one. Made by :meth:`Scene.add`, by reading, or directly for
-    ``scene.objects.append``.
+    """A named mesh in a scene, or a named section of a mesh.
+
+    Created by :meth:`Scene.add`, by reading, or directly for ``scene.objects.append``.
 
     Args:
-        name: its name.
-        mesh: the mesh that it shows.
-        transform: (4, 4) numbers: rows of a matrix that multiplies column vectors from the left; ``None`` for none.
-        materials: the materials of its slots: materials, names, or ``None`` for an empty slot. ``None`` in place of the
-            list uses those of the mesh.
+        name: the name.
+        mesh: the mesh that the object shows.
+        transform: (4, 4) numbers: a matrix that multiplies column vectors from the left, as rows; ``None`` for no
+            transform.
+        materials: the materials of the slots: materials, names, or ``None`` for empty slots. If the argument itself is
+            ``None``, the object uses the materials of the mesh.
     """
 
     __slots__ = ("__weakref__", "_end", "_materials", "_mesh", "_start", "_transform", "kind", "mesh_name", "name")
 
-    #: The name; empty for what a file has before its first ``o`` or ``g``.
+    #: The name; empty for elements before the first ``o`` or ``g`` of a file.
     name: str
-    #: The name of its mesh, where it has one of its own.
+    #: The name of the mesh; empty if the mesh does not have one.
     mesh_name: str
-    #: How a file declared it: by ``o``, by ``g``, or not at all.
+    #: How the file declares the object: by ``o``, by ``g``, or not at all.
     kind: Literal["object", "group", "unnamed"]
 
     def __init__(
@@ -99,8 +101,10 @@ class Object:
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh that it shows. Objects of a file are sections of one mesh. Settable: the object then shows all of
-        the new mesh."""
+        """The mesh that the object shows. Objects of a file are sections of one mesh.
+
+        Settable; the object then shows the whole new mesh.
+        """
         return self._mesh
 
     @mesh.setter
@@ -110,8 +114,7 @@ class Object:
 
     @property
     def transform(self) -> Doubles | None:
-        """(4, 4) float64, rows of a matrix that multiplies column vectors from the left; ``None`` for no
-        transform. Settable."""
+        """(4, 4) float64: a matrix that multiplies column vectors from the left; ``None`` for none. Settable."""
         return self._transform
 
     @transform.setter
@@ -120,8 +123,11 @@ class Object:
 
     @property
     def materials(self) -> tuple[Material | None, ...] | None:
-        """The materials of its slots, ``None`` for an empty slot. Settable. ``None`` as a whole for objects of a
-        file: their slots are indices into ``scene.materials``."""
+        """The materials of the slots, ``None`` for empty slots. Settable.
+
+        ``None`` if the object uses the materials of its mesh. The slots of objects read from OBJ files are indices into
+        ``scene.materials``.
+        """
         return self._materials
 
     @materials.setter
@@ -130,27 +136,29 @@ class Object:
 
     @property
     def positions(self) -> range:
-        """Its positions in the mesh."""
+        """The range of the object's positions in the mesh."""
         return self._section(0)
 
     @property
     def faces(self) -> range:
-        """Its faces in the mesh."""
+        """The range of the object's faces in the mesh."""
         return self._section(3)
 
     @property
     def lines(self) -> range:
-        """Its polylines in the mesh."""
+        """The range of the object's polylines in the mesh."""
         return self._section(4)
 
     def to_mesh(self, *, used_only: bool = False) -> Mesh:
-        """The object as a mesh of its own: with the positions, uvs and normals of its section, indices from 0, the
-        object's materials, and material slots and smooth flags in place of statements. Its transform is not applied (see
+        """Return the object as a separate mesh.
+
+        The mesh has the positions, uvs and normals of the object's section, indices from 0, the object's materials, and
+        material slots and smooth flags instead of statements. The transform is not applied (see
         :meth:`polyhaul.Mesh.transform`).
 
         Args:
-            used_only: leave out positions that no face, line, point or curve of the object uses, and sort those of other
-                sections in. Otherwise all of the section's own come first.
+            used_only: drop positions that no face, line, point or curve of the object uses, and order the others as in
+                the file. Otherwise, all positions of the object's own section come first.
         """
         mesh = self.mesh if used_only or self._start is not None else self.mesh._without_statements()
         start, end = self._start or (0,) * 7, self._end or mesh._counts
@@ -166,8 +174,10 @@ class Object:
         return range(self._start[kind], self._end[kind])
 
     def _shown(self, is_apart: bool = False) -> tuple[Mesh, Sequence[Material | None] | None]:
-        """The mesh that is written, and the materials of its slots, which may be those of the mesh. ``is_apart``: a
-        section becomes a mesh of its own."""
+        """Return the mesh to write, and the materials of its slots, which may be the materials of the mesh.
+
+        If ``is_apart`` is set, a section is converted to a separate mesh.
+        """
         mesh = self._mesh
         if self._start is not None:
             if not is_apart:
@@ -180,7 +190,10 @@ class Object:
         return mesh, mesh._slot_materials()
 
     def _to_plain(self, mesh: int, slots: Sequence[Material | None] | None, numbers: dict[int, int], whole: bool) -> tuple[Any, ...]:
-        """The object as native code takes it, with the numbers of its mesh and of materials by identity."""
+        """Return the object as native code expects it.
+
+        ``mesh`` is the index of its mesh, and ``numbers`` maps identities of materials to indices.
+        """
         materials = None if slots is None else [None if slot is None else numbers[id(slot)] for slot in slots]
         names = str(self.name), str(self.mesh_name), self.kind
         start, end = (None, None) if whole else (self._start, self._end)
@@ -188,7 +201,10 @@ class Object:
 
 
 class Objects(Items[Object], MutableSequence[Object]):
-    """The objects of a scene: by index, by slice and by name. Objects can be appended, removed and sorted, as in a list."""
+    """The objects of a scene, by index, by slice and by name.
+
+    Objects can be appended, removed and sorted, as in a list.
+    """
 
     __slots__ = ("_scene",)
 
@@ -208,12 +224,12 @@ class Objects(Items[Object], MutableSequence[Object]):
         self._scene._prune()
 
     def insert(self, index: int, value: Object) -> None:
-        """Inserts an object before the one at ``index``."""
+        """Insert an object before ``index``."""
         self._items.insert(index, self._scene._accepted(value))
         self._scene._add_mesh(value.mesh)
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
-        """Sorts the objects, by name unless there is a key."""
+        """Sort the objects in place, by name by default."""
         self._items.sort(key=key or (lambda placed: placed.name), reverse=reverse)
 
     def _place(self, key: int | str) -> int:
@@ -226,20 +242,19 @@ class Objects(Items[Object], MutableSequence[Object]):
 
 
 class Scene:
-    """Meshes, the objects that show them, and materials.
+    """A scene: meshes, objects that show them, and materials.
 
-    A new scene has Blender's axes: Y faces forward, Z points up. OBJ files have -Z and Y, so
-    :func:`polyhaul.write` rotates what it writes, as Blender does. To keep the coordinates unchanged, pass
-    the scene's own axes: ``write(scene, "x.obj", forward_axis="Y", up_axis="Z")``, or make a
-    ``Scene(forward_axis="NEGATIVE_Z", up_axis="Y")``. A scene that was read has the axes of OBJ files.
+    A new scene has Blender's axes: Y faces forward, Z points up. OBJ files use -Z and Y, so :func:`polyhaul.write`
+    rotates the output, like Blender. To keep the coordinates unchanged, pass the axes of the scene
+    (``write(scene, "x.obj", forward_axis="Y", up_axis="Z")``), or create a
+    ``Scene(forward_axis="NEGATIVE_Z", up_axis="Y")``. Scenes read from files have the axes of OBJ files.
 
-    ``copy.copy(scene)`` has its own lists of the same objects, meshes and materials: adding to the copy does not change
-    the original; changing an object changes it in both. ``copy.deepcopy(scene)`` shares nothing, and
-    copies the arrays.
+    ``copy.copy(scene)`` has separate lists with the same objects, meshes and materials: adding to the copy does not
+    change the original, but changing an object changes it in both. ``copy.deepcopy(scene)`` also copies the arrays.
 
     Args:
-        meshes: a mesh, or several, each of which becomes an object: see :meth:`add`. Their coordinates are in these axes.
-            If only two axes are passed, they are ``forward_axis`` and ``up_axis``.
+        meshes: a mesh, or several meshes, in the coordinates of these axes. Each mesh becomes an object: see
+            :meth:`add`. If two axes are passed instead, they are ``forward_axis`` and ``up_axis``.
         forward_axis: the axis that faces forward: ``"X"``, ``"Y"``, ``"Z"``, ``"NEGATIVE_X"``, ... or ``"-X"``, ...
         up_axis: the axis that points up.
 
@@ -273,17 +288,17 @@ class Scene:
         "up_axis",
     )
 
-    #: The axis of the coordinates that faces forward.
+    #: The axis that faces forward.
     forward_axis: str
-    #: The axis of the coordinates that points up.
+    #: The axis that points up.
     up_axis: str
-    #: The report of reading, with its warnings; ``None`` for a scene that was not read.
+    #: The report of reading, with its warnings; ``None`` if the scene was not read from a file.
     report: Report | None
-    #: Elements of a PLY file that are not part of a mesh: neither vertices, faces nor edges.
+    #: Elements of a PLY file other than vertices, faces and edges.
     tables: list[Table]
-    #: Comments of a PLY file, or of a file of points.
+    #: Comments of a PLY file or a point cloud.
     comments: list[str]
-    #: The 80 bytes of the header of binary STL, which programs also use for values; empty in other formats.
+    #: The 80-byte header of a binary STL file, which some programs use for data; empty for other formats.
     header: bytes
     #: Remarks about the object (``obj_info`` in PLY).
     infos: list[str]
@@ -307,34 +322,35 @@ class Scene:
         self._objects: list[Object] = []
         self._materials: list[Material] = []
         self._libraries: list[str] = []
-        #: The folder that names of files are relative to, as native code has it.
+        #: The folder that file names are relative to, as native code stores it.
         self._folder: Any = None
         self._render: Render | None = None
-        #: Where each mesh is, by identity.
+        #: The index of each mesh, by identity.
         self._mesh_at: dict[int, int] = {}
-        #: The materials, by identity and by the name that they came with.
+        #: The identities of the materials, and the materials by their original names.
         self._material_ids: set[int] = set()
         self._named: dict[str, Material] = {}
-        #: The meshes of a file that no object shows.
+        #: The meshes of a file that objects do not show.
         self._loose: list[Mesh] = []
-        #: The objects of a file, in its order.
+        #: The objects of a file, in file order.
         self._in_file: list[Object] = []
         for mesh in (meshes,) if isinstance(meshes, Mesh) else meshes:
             self.add(mesh)
 
     @property
     def meshes(self) -> Items[Mesh]:
-        """The meshes, each once."""
+        """The distinct meshes."""
         return Items(self._meshes)
 
     @property
     def objects(self) -> Objects:
-        """The objects in order, also accessible by name: ``scene.objects["Cube"]``. The list may be changed:
-        ``scene.objects.append(polyhaul.Object("Cube", mesh))``, ``del scene.objects["Cube"]``,
-        ``scene.objects.sort()``; or set as a whole. A mesh that no object shows any more is removed.
+        """The objects, in order. Also accessible by name: ``scene.objects["Cube"]``.
 
-        The objects of an OBJ file are sections of one mesh. If some are removed or reordered, each is written as a
-        separate mesh, without its groups.
+        The list is mutable (``scene.objects.append(polyhaul.Object("Cube", mesh))``, ``del scene.objects["Cube"]``,
+        ``scene.objects.sort()``) and settable. Meshes are removed together with the last object that shows them.
+
+        The objects of an OBJ file are sections of one mesh. If some of them are removed or reordered, each is written
+        as a separate mesh, without its groups.
         """
         return Objects(self)
 
@@ -344,18 +360,20 @@ class Scene:
 
     @property
     def materials(self) -> Items[Material]:
-        """The materials, also by name: ``scene.materials["red"].diffuse``."""
+        """The materials. Also accessible by name: ``scene.materials["red"].diffuse``."""
         return Items(self._materials)
 
     @property
     def material_libraries(self) -> tuple[str, ...]:
-        """The names of material libraries, as a file gave them (``mtllib``)."""
+        """The names of the material libraries in the file (``mtllib``)."""
         return tuple(self._libraries)
 
     @property
     def render(self) -> Render | None:
-        """The contents of a scene for a renderer (pbrt), if it was read with ``flatten=False``; ``None`` otherwise.
-        Such a scene has no objects, and its meshes are those of PLY files."""
+        """The contents of a renderer scene (pbrt) that was read with ``flatten=False``; ``None`` otherwise.
+
+        Such a scene does not have objects, and its meshes are the meshes of PLY files.
+        """
         return self._render
 
     def add(
@@ -367,24 +385,24 @@ class Scene:
         transform: npt.ArrayLike | None = None,
         materials: Iterable[Material | str | None] | None = None,
     ) -> Object:
-        """Adds an object that shows ``mesh``. A mesh that is added more than once is stored once.
+        """Add an object that shows ``mesh``. A mesh that is added several times is stored once.
 
         The mesh of a file is added as one object, with the materials and the smoothing of its faces but without its
-        object names and groups. Its arrays are shared, not copied. An object that has only curves is written as
-        ``g``, not ``o``.
+        object names and groups. Its arrays are shared, not copied. Objects that only have curves are written as ``g``,
+        not ``o``.
 
         Args:
             mesh: the mesh to show. It is not copied.
-            name: its name; ``"Object"`` and a number by default.
-            mesh_name: the name of its mesh, which ``export_object_groups`` writes.
-            transform: (4, 4) numbers: rows of a matrix that multiplies column vectors from the
-                left (as ``Object.matrix_world`` of Blender); ``None`` to write the positions unchanged.
-            materials: the materials of its slots: materials, names of materials, or ``None`` for an empty slot.
-                A name refers to the scene's material of that name, or to a new one. ``None`` in place of the list uses
-                those of the mesh: see :attr:`Mesh.materials`.
+            name: the name; ``"Object"`` and a number by default.
+            mesh_name: the name of the mesh, which is written if ``export_object_groups`` is set.
+            transform: (4, 4) numbers: a matrix that multiplies column vectors from the left, as rows, like
+                ``Object.matrix_world`` in Blender; ``None`` to write the positions unchanged.
+            materials: the materials of the slots: materials, names of materials, or ``None`` for empty slots. A name
+                refers to the material of the scene with that name, or to a new one. If the argument itself is ``None``,
+                the materials of the mesh are used: see :attr:`Mesh.materials`.
 
         Returns:
-            The object, whose fields may be changed until the scene is written.
+            The object. Its fields may be changed until the scene is written.
         """
         if self._render is not None:
             raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
@@ -401,7 +419,7 @@ class Scene:
         counts = mesh._counts
         faces, curves = counts[3], counts[6]
         if curves and not faces:
-            added.kind = "group"  # what Blender writes for curves
+            added.kind = "group"  # Blender writes curves as groups
         if added._materials:
             self._take(added._materials)
         self._add_mesh(mesh)
@@ -409,7 +427,7 @@ class Scene:
         return added
 
     def write(self, target: Target, **options: Any) -> Report:
-        """Writes the scene: the same as ``polyhaul.write(scene, target, **options)``. See :func:`polyhaul.write`."""
+        """Write the scene to a file, like ``polyhaul.write(scene, target, **options)``. See :func:`polyhaul.write`."""
         from polyhaul._io import write
 
         return write(self, target, **options)
@@ -424,19 +442,19 @@ class Scene:
         unused_positions: bool = False,
         threads: int | None = None,
     ) -> Generator[Part]:
-        """The meshes of the scene, cut where objects begin, in the form that most programs use: see :class:`Part`.
+        """Split the meshes of the scene by object, in the conventions most programs use: see :class:`Part`.
 
-        Another thread prepares the next ones while the caller takes these, so that a few of them are in memory at a
-        time. Nothing is prepared before the first is asked for. A mesh that several objects show is one part, named
-        after the first of them. Transforms are not applied; third uv coordinates and the uvs of polylines are left out.
+        Another thread prepares the next parts in the background, so only a few parts are in memory at a time.
+        Preparation starts with the first ``next()``. A mesh shown by several objects is a single part with the name of
+        the first object. Transforms are not applied. Third uv coordinates and the uvs of polylines are dropped.
 
         Args:
-            by_object: cut where objects of a file begin.
-            by_group: cut where face groups begin.
-            missing_uv: the uv of corners that have none.
-            normals: whether normals are wanted.
-            unused_positions: whether parts keep positions that no element uses.
-            threads: worker threads; ``None`` for all cores.
+            by_object: split at objects of a file.
+            by_group: split at face groups.
+            missing_uv: the value for corners without a uv.
+            normals: whether to include normals.
+            unused_positions: whether to keep positions that elements do not use.
+            threads: worker threads; ``None`` uses all cores.
 
         Example:
             >>> import polyhaul
@@ -458,7 +476,7 @@ class Scene:
         return made_ahead(flat_cuts, missing_uv, normals, unused_positions, threads)
 
     def _cuts(self, mesh: Mesh, objects: list[Object], by_object: bool, by_group: bool) -> list[Cut]:
-        """Where the parts of a mesh begin and end: the counts of its elements, and their names."""
+        """Return the start counts, the end counts and the name of each part of a mesh."""
         counts = mesh._counts
         if objects and objects[0]._start is None:
             return [(NOTHING, counts, objects[0].name)]
@@ -473,14 +491,14 @@ class Scene:
         cuts = [(start, end, starts[start]) for start, end in zip(places, [*places[1:], counts], strict=True)]
         if len(cuts) == 1 or all(start[FACES:] != end[FACES:] for start, end, _ in cuts):
             return cuts
-        # Positions alone are a part if they have a name and no element uses any of them.
+        # Positions without elements form a part if they have a name and no element uses any of them.
         is_used = _used_positions(mesh)
         has_points = [bool(name) and end[0] > start[0] and not is_used[start[0] : end[0]].any() for start, end, name in cuts]
         has_content = [points or start[FACES:] != end[FACES:] for points, (start, end, _) in zip(has_points, cuts, strict=True)]
         return list(compress(cuts, has_content)) or [(NOTHING, counts, cuts[-1][2])]
 
     def _repr_png_(self) -> bytes | None:
-        """A PNG preview for notebooks, coarser for large ones; ``None`` if it is far too large."""
+        """Return a PNG preview for notebooks, with less detail for large scenes; ``None`` if the scene is too large."""
         from polyhaul._preview import png
 
         return png(self)
@@ -492,17 +510,17 @@ class Scene:
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
-            # A shallow copy has lists of its own, so that adding to it does not change the original.
+            # A shallow copy has separate lists, so that adding to it does not change the original.
             setattr(self, name, value.copy() if isinstance(value, (list, dict)) else value)
         self._mesh_at = {id(mesh): at for at, mesh in enumerate(self._meshes)}
         self._material_ids = {id(material) for material in self._materials}
 
     def _known(self, material: Material | str | None) -> Material | str | None:
-        """The scene's material of that name, where it is a name."""
+        """Return the material of the scene with this name, or the argument if it is not a known name."""
         return self._named.get(material, material) if isinstance(material, str) else material
 
     def _take(self, materials: Iterable[Material | None]) -> None:
-        """Keeps materials that the scene does not have yet."""
+        """Add materials that are not in the scene yet."""
         for material in materials:
             if material is not None and id(material) not in self._material_ids:
                 self._material_ids.add(id(material))
@@ -516,7 +534,7 @@ class Scene:
         return at
 
     def _accepted(self, value: Any) -> Object:
-        """An object for the list."""
+        """Validate an object for the list, and add its materials to the scene."""
         if not isinstance(value, Object):
             raise TypeError(f"the object is of type {type(value).__name__}; expected polyhaul.Object, or use scene.add(mesh)")
         if self._render is not None:
@@ -525,7 +543,7 @@ class Scene:
         return value
 
     def _prune(self) -> None:
-        """Keeps the meshes that objects show, each once, and those that none ever showed."""
+        """Remove meshes that objects no longer show. Meshes that objects never showed are kept."""
         shown = {id(mesh): mesh for mesh in [placed.mesh for placed in self._objects] + self._loose}
         before = [mesh for mesh in self._meshes if id(mesh) in shown]
         self._meshes[:] = before
@@ -534,7 +552,10 @@ class Scene:
             self._add_mesh(mesh)
 
     def _changed_sections(self) -> set[int]:
-        """The meshes whose sections are not all objects, in their order and where they were, any more."""
+        """Return the identities of meshes whose sections no longer match their objects.
+
+        Some sections are missing, reordered or changed.
+        """
         moved = {
             id(placed._mesh)
             for placed in self._objects
@@ -546,7 +567,7 @@ class Scene:
         return {mesh for mesh, objects in now.items() if mesh in moved or objects != before.get(mesh)}
 
     def _to_plain(self) -> dict[str, Any]:
-        """The scene as native code takes it."""
+        """Return the scene as native code expects it."""
         changed = self._changed_sections()
         shown: list[Mesh] = []
         all_slots: list[Sequence[Material | None] | None] = []
@@ -583,19 +604,19 @@ class Scene:
         }
 
     def _placed(self, shown: list[Mesh]) -> tuple[list[Mesh], list[int]]:
-        """The meshes that are written, and which of them each object shows."""
+        """Return the meshes to write, and the index of the mesh of each object."""
         at = self._mesh_at
         places = [at.get(id(mesh), -1) for mesh in shown]
         if len({*places, -1}) - 1 + len(self._loose) == len(self._meshes) and -1 not in places:
             return self._meshes, places
-        # In the order of the scene's own, followed by those that were made to be written.
+        # The meshes of the scene in their order, followed by meshes created for writing.
         used = {id(mesh): mesh for mesh in shown} | {id(mesh): mesh for mesh in self._loose}
         meshes = {id(mesh): mesh for mesh in self._meshes if id(mesh) in used} | used
         at = {key: number for number, key in enumerate(meshes)}
         return list(meshes.values()), [at[id(mesh)] for mesh in shown]
 
     def _numbered(self) -> tuple[list[Material], dict[int, int]]:
-        """Materials, one of each name, and the number of each by identity."""
+        """Return the materials, one per name, and the index of each material by identity."""
         numbers: dict[int, int] = {}
         by_name: dict[str, int] = {}
         listed: list[Material] = []
@@ -610,7 +631,7 @@ class Scene:
 
 
 def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
-    """The scene that native code returned."""
+    """Return a scene from the result of native code."""
     scene = Scene(forward_axis=plain["forward_axis"], up_axis=plain["up_axis"])
     scene.report = report
     scene._libraries = plain["material_libraries"]
@@ -635,7 +656,10 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
 
 
 def _find_sections(scene: Scene) -> None:
-    """Tells the meshes whose objects are sections, as in OBJ, from those that objects show as a whole, as in glTF."""
+    """Distinguish meshes whose objects are sections from meshes that objects show as a whole.
+
+    Objects are sections in OBJ, and show whole meshes in glTF.
+    """
     shown = {id(placed._mesh) for placed in scene._objects}
     scene._loose = [mesh for mesh in scene._meshes if id(mesh) not in shown]
     scene._in_file = scene._objects.copy()
@@ -653,7 +677,7 @@ def _find_sections(scene: Scene) -> None:
 
 
 def _sections(objects: list[Object]) -> dict[int, list[Object]]:
-    """The objects that are sections, by the identity of their mesh."""
+    """Return the objects that are sections, by the identity of their mesh."""
     sections: dict[int, list[Object]] = {}
     for placed in objects:
         if placed._start is not None:
@@ -668,7 +692,7 @@ def _checked_mesh(mesh: Any) -> Mesh:
 
 
 def _used_positions(mesh: Mesh) -> Flags:
-    """(n,) bool: whether an element has the position."""
+    """Return (n,) bool: whether an element uses each position."""
     is_used = np.zeros(mesh.position_count, np.bool_)
     for indices in (mesh.corner_positions, mesh.line_positions, mesh.points, *(curve.control_points for curve in mesh.curves)):
         is_used[indices] = True

@@ -1,4 +1,4 @@
-"""Meshes made of the arrays of another one: some of its faces, or other arrays in place of some."""
+"""Meshes derived from other meshes: a selection of the faces, or some replaced arrays."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from polyhaul._arrays import NONE, Indices, Slots
 from polyhaul._mesh import Mesh
 from polyhaul._table import Lists, picked_lists, row_numbers
 
-#: Rows of arrays by their numbers.
+#: Row numbers of arrays.
 Rows = npt.NDArray[np.int64]
 
-#: The arguments of a mesh that hold one value per face.
+#: The constructor arguments with one value per face.
 _PER_FACE = ("material_slots", "smooth")
 
-#: The arguments that tell how an attribute is stored, by the attribute.
+#: The constructor arguments that specify how each attribute is stored.
 _STORED = {"uvs": ("uv_domain", "corner_uvs"), "normals": ("normal_domain", "corner_normals")}
 
 
 def arguments_of(mesh: Mesh) -> dict[str, Any]:
-    """The arguments of the class that make this mesh, except for the groups of a file and third uv coordinates."""
+    """Return the constructor arguments for a mesh, except groups of a file and third uv coordinates."""
     return {
         "positions": mesh.positions,
         "corner_positions": mesh.corner_positions if mesh.face_count else None,
@@ -52,7 +52,7 @@ def arguments_of(mesh: Mesh) -> dict[str, Any]:
 
 
 def replaced(mesh: Mesh, changes: Mapping[str, Any]) -> Mesh:
-    """A copy of a mesh with other arguments."""
+    """Return a copy of a mesh with some constructor arguments replaced."""
     given = arguments_of(mesh)
     if unknown := [name for name in changes if name not in given]:
         raise TypeError(f"replace() got an unknown argument {unknown[0]!r}; expected one of {', '.join(given)}")
@@ -79,7 +79,7 @@ def replaced(mesh: Mesh, changes: Mapping[str, Any]) -> Mesh:
 
 
 def select_faces(mesh: Mesh, faces: npt.ArrayLike | slice, used_only: bool) -> Mesh:
-    """A mesh of some faces of another one."""
+    """Return a mesh with a selection of the faces."""
     if isinstance(faces, slice):
         faces = np.arange(mesh.face_count)[faces]
     picked = row_numbers(faces, mesh.face_count, "faces")
@@ -128,7 +128,7 @@ def select_faces(mesh: Mesh, faces: npt.ArrayLike | slice, used_only: bool) -> M
 
 
 def set_groups(mesh: Mesh, names: tuple[str, ...], face_groups: Slots) -> None:
-    """Gives the faces of a mesh these groups, -1 for none."""
+    """Set the group of each face, -1 for none."""
     starts = np.flatnonzero(np.diff(face_groups, prepend=np.int32(-2))).astype(np.uint32)
     runs = np.zeros((len(starts), 8), np.uint32)
     runs[:, 3], runs[:, 7] = starts, face_groups[starts].view(np.uint32)
@@ -136,7 +136,7 @@ def set_groups(mesh: Mesh, names: tuple[str, ...], face_groups: Slots) -> None:
 
 
 def _kept(indices: Indices, count: int, used_only: bool) -> tuple[Rows, Indices]:
-    """The rows that indices refer to, or all of them, and the new number of each old row."""
+    """Return the rows that indices refer to, or all rows, and the new number of each old row."""
     if not used_only:
         return np.arange(count), np.arange(count, dtype=np.uint32)
     is_used = np.zeros(count, np.bool_)
@@ -148,7 +148,7 @@ def _kept(indices: Indices, count: int, used_only: bool) -> tuple[Rows, Indices]
 
 
 def _rows(column: Any, rows: Rows) -> Any:
-    """These rows of an array, or of a column; ``None`` if there is none."""
+    """Return the selected rows of an array or a column; ``None`` if it is ``None``."""
     if isinstance(column, Lists):
         values, offsets = picked_lists(column.values, column.offsets, rows, None)
         return Lists(offsets, values)

@@ -1,4 +1,4 @@
-"""What may be read and written: paths, bytes, file objects and URLs, told apart and put into one form."""
+"""Sources and targets: convert paths, bytes, file objects and URLs to a common form."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from ._polyhaul import CAN_OPEN_URLS, NativeWriteOptions, format_of_name
 
 
 class BinaryReader(Protocol):
-    """A file object to read from: ``read(n)`` returns at most ``n`` bytes, none only at the end."""
+    """A file object for reading. ``read(n)`` returns at most ``n`` bytes, and an empty result only at the end."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 class BinaryWriter(Protocol):
-    """A file object to write to: ``write(data)`` returns how many bytes it took."""
+    """A file object for writing. ``write(data)`` returns the number of bytes written."""
 
     def write(self, data: bytes, /) -> Any: ...
 
 
 class Openable(Protocol):
-    """A path into something else: ``zipfile.Path``, ``UPath``."""
+    """A path inside an archive or file system: ``zipfile.Path``, ``UPath``."""
 
     def open(self, mode: Any, /) -> Any: ...
     def joinpath(self, /, *parts: Any) -> Any: ...
 
 
-#: What :func:`polyhaul.read` takes.
+#: The source argument of :func:`polyhaul.read`.
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryReader | Openable
 
-#: Gives the files that a scene refers to, by their names in the scene; ``None`` for what it does not have.
+#: Returns the source of a file that a scene refers to by name, or ``None`` if it does not have the file.
 Resolver: TypeAlias = Callable[[str], Source | None]
 
-#: What native code calls for such files.
+#: Called by native code for such files.
 _Answer: TypeAlias = Callable[[str], dict[str, Any] | None]
 
-#: What :func:`polyhaul.write` takes.
+#: The target argument of :func:`polyhaul.write`.
 Target: TypeAlias = str | os.PathLike[str] | BinaryWriter | Openable
 
-#: URLs and chains of them, such as ``simplecache::s3://bucket/a.obj``.
+#: URLs and URL chains, such as ``simplecache::s3://bucket/a.obj``.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)", re.DOTALL)
-#: URLs that native code opens, unless they are a chain of fsspec.
+#: URLs that native code opens, unless they are an fsspec chain.
 _NATIVE_URL = re.compile(r"(s3|gs|az|https?)://(?!.*::)", re.IGNORECASE | re.DOTALL)
 
 
 @contextmanager
 def opened_source(source: Source, argument: str = "source") -> Iterator[dict[str, Any]]:
-    """The source as native code takes it, while it is open. ``argument`` is what messages call it."""
+    """Open a source as native code expects it. ``argument`` is its name in messages."""
     if _is_unopened(source):
         with _opened(source, "rb") as file:
             yield _plain_source(read=file.read, name=_name(source))
@@ -73,9 +73,9 @@ def opened_source(source: Source, argument: str = "source") -> Iterator[dict[str
 
 @contextmanager
 def opened_resolver(resolver: Resolver | None, source: Source) -> Iterator[_Answer | None]:
-    """Who native code asks for the files that ``source`` refers to: ``resolver``, then the folder of a URL.
+    """Return the callback for files that ``source`` refers to: ``resolver``, then the folder of a URL.
 
-    What is opened for an answer stays open until the next question.
+    A file that the callback opens stays open until the next call.
     """
     if resolver is not None and not callable(resolver):
         raise TypeError(f"resolver is of type {type(resolver).__name__}; expected a function, such as get of a dict")
@@ -90,26 +90,26 @@ def opened_resolver(resolver: Resolver | None, source: Source) -> Iterator[_Answ
             elif url is not None and (sibling := _sibling(url, name)) is not None:
                 try:
                     plain = opened.enter_context(opened_source(sibling))
-                except OSError:  # as a library that is missing beside a path
+                except OSError:  # like a missing library next to a path
                     return None
             else:
                 return None
-            # What has no path goes by the name that was asked for.
+            # Sources without a path are identified by the requested name.
             return plain if plain["path"] is not None else plain | {"name": ""}
 
         yield None if resolver is None and url is None else answer
 
 
 def _sibling(url: str, name: str) -> str | None:
-    """The URL of what lies below the folder of another one.
+    """Return the URL of a file below the folder of another URL.
 
-    Names come from files that may be hostile: they must not lead out of the folder, or mean something to fsspec.
+    Names come from files that may be hostile. They must not leave the folder, or have a special meaning to fsspec.
     """
     links = url.split("::")
-    # Before it are caches, which have no path; after it the archives that it is in.
+    # The links before it are caches, which do not have a path; the links after it are the archives that contain it.
     named = next((at for at, link in enumerate(links) if link.partition("://")[2]), 0)
     folder = re.split(r"[?#]", links[named])[0].rpartition("/")[0]
-    # Behind a scheme comes a host, unless it is that of an archive.
+    # The scheme is followed by a host, unless the URL is inside an archive.
     has_folder = not folder.endswith(":/") or named + 1 < len(links) or links[named].startswith("memory://")
     parts = [part for part in name.replace("\\", "/").split("/") if part != "."]
     if not has_folder or "" in parts or ".." in parts or re.search(r"[\x00-\x1f:?#%*{}\[\]]", name):
@@ -119,7 +119,10 @@ def _sibling(url: str, name: str) -> str | None:
 
 
 def _path(place: Any) -> str | None:
-    """The path that is meant, where one is: URLs of files are paths too, and so are those that native code opens."""
+    """Return the path of a source or target; ``None`` if it does not have one.
+
+    Paths include ``file:`` URLs and URLs that native code opens.
+    """
     if not isinstance(place, str):
         return os.fsdecode(place) if isinstance(place, os.PathLike) else None
     if not _URL.match(place) or (CAN_OPEN_URLS and _NATIVE_URL.match(place)):
@@ -133,7 +136,7 @@ def _path(place: Any) -> str | None:
 def opened_target(
     target: Target, options: NativeWriteOptions, *, needs_format: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """The target as native code takes it, while it is open. Its name decides the format, unless the options do."""
+    """Open a target as native code expects it. Its name determines the format unless the options set it."""
     if _is_compressed_by_name(target) and options.get("compression") == "none":
         raise ValueError(f'compression is "none", but the name {target} implies compression; use a different name')
     if not _is_unopened(target) and (path := _path(target)) is not None:
@@ -152,7 +155,7 @@ def opened_target(
 
 @contextmanager
 def _opened(place: Any, mode: str) -> Iterator[Any]:
-    """The file of a URL, or of a path into something else, while it is open."""
+    """Open the file of a URL, or of a path inside an archive or file system."""
     if hasattr(place, "joinpath"):
         with place.open(mode) as file:
             yield file
@@ -161,13 +164,13 @@ def _opened(place: Any, mode: str) -> Iterator[Any]:
             yield file
     else:
         opened = _open_url(place, mode)
-        # What is written is put in place at the end, or not at all.
+        # The transaction commits the output at the end, or not at all.
         with opened.fs.transaction if "w" in mode else nullcontext(), opened as file:
             yield file
 
 
 def _set_format(options: NativeWriteOptions, name: str, is_needed: bool) -> None:
-    """Sets the format that a name implies, if none is set."""
+    """Set the format implied by a name, if it is not set."""
     if options.get("format") not in (None, "none"):
         return
     found = format_of_name(name)
@@ -181,7 +184,10 @@ def _set_format(options: NativeWriteOptions, name: str, is_needed: bool) -> None
 
 
 def writer_of(file: Any) -> Callable[[bytes], Any]:
-    """``write`` of a file object. A raw file returns ``None`` where it would have to wait; that is an exception."""
+    """Return a ``write`` function for a file object.
+
+    If ``write`` of a raw file returns ``None`` because it would block, the function raises ``BlockingIOError``.
+    """
     write: Callable[[bytes], Any] = file.write
     if not isinstance(getattr(file, "file", file), io.RawIOBase):
         return write
@@ -196,7 +202,7 @@ def writer_of(file: Any) -> Callable[[bytes], Any]:
 
 
 def _is_compressed_by_name(target: Target) -> bool:
-    """Whether a name ends as those of compressed files do."""
+    """Return whether a name has the extension of a compressed file."""
     name = target if isinstance(target, str | os.PathLike) else _name(target)
     return bool(re.search(r"\.(gz|bgz|zst|lz4)$", str(name), re.IGNORECASE))
 
@@ -223,7 +229,7 @@ def _refuse_text(argument: str, file: Any, mode: str) -> None:
 
 
 def _name(file: Any) -> str:
-    """What a file object calls itself; descriptors and nothing are no names."""
+    """Return the name of a file object, or its type if it does not have one. File descriptors are not names."""
     for attribute in ("full_name", "name", "path", "url"):
         name = getattr(file, attribute, None)
         if isinstance(name, str | bytes | os.PathLike) and name:
@@ -233,27 +239,33 @@ def _name(file: Any) -> str:
 
 
 def _name_of_url(url: str) -> str:
-    """The part of a URL that names the file: of a chain, the first link with a path; of the web, without a query."""
+    """Return the part of a URL that names the file.
+
+    For a chain, this is the first link with a path. Queries of web URLs are removed.
+    """
     links = url.split("::") if _URL.match(url) else []
     name = next((link for link in links if link.partition("://")[2]), url)
     return re.split(r"[?#]", name)[0] if re.match("https?:", name, re.IGNORECASE) else name
 
 
-#: The endings of compressed files.
+#: The extensions of compressed files.
 _COMPRESSED = re.compile(r"\.(gz|bgz|bz2|xz|lzma|zst|lz4)$", re.IGNORECASE)
 
-#: Modules whose file objects compress what is written to them, and decompress what is read.
+#: Modules whose file objects compress and decompress transparently.
 _CODECS = {"bz2", "compression", "gzip", "isal", "lz4", "lzma", "pyzstd", "zstandard"}
 
 
 def _is_codec(file: Any) -> bool:
-    """Whether a file object's name is that of a compressed file, while its bytes are not compressed."""
+    """Return whether a file object compresses or decompresses transparently.
+
+    The name of such an object has the extension of a compressed file, but its data is not compressed.
+    """
     modules = {cls.__module__.partition(".")[0] for cls in type(file).__mro__}
     return bool(modules & _CODECS) or getattr(file, "compression", None) is not None
 
 
 def _is_unopened(place: Any) -> bool:
-    """Whether it is a file of fsspec, or a path into something else (``zipfile.Path``, ``UPath``), that is not open."""
+    """Return whether this is an unopened fsspec file, or a path inside an archive or file system."""
     if isinstance(place, str | bytes | bytearray | memoryview) or hasattr(place, "read"):
         return False
     fsspec = sys.modules.get("fsspec")
@@ -263,7 +275,7 @@ def _is_unopened(place: Any) -> bool:
 
 
 def _shown(path: str | bytes) -> str:
-    """A path as messages show it: bytes that are not UTF-8 are replaced."""
+    """Return a path for messages. Bytes that are not UTF-8 are replaced."""
     return os.fsencode(path).decode(errors="replace")
 
 
@@ -273,5 +285,5 @@ def _open_url(url: str, mode: str) -> Any:
     except ImportError:
         message = f"{url}: URLs need the package fsspec (pip install fsspec); a path does not contain \"://\""
         raise ImportError(message) from None
-    # The transaction of a target must not have the files of others in it.
+    # Use a separate instance, so that the transaction does not include files of others.
     return fsspec.open(url, mode, skip_instance_cache="w" in mode)

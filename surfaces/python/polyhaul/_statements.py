@@ -1,6 +1,7 @@
-"""The lines of OBJ text: where statements are, and the numbers of some of them in float64.
+"""The statements of OBJ text: their locations, and the numbers of vertex statements as float64.
 
-A mesh has normals, uvs and colors as float32. Libraries that return the numbers of the text as float64 get them from here.
+Meshes store normals, uvs and colors as float32. This module provides the float64 numbers for libraries that return
+them.
 """
 
 from __future__ import annotations
@@ -14,31 +15,32 @@ from polyhaul._errors import MalformedError
 from polyhaul._handed_on import HandedOnError
 from polyhaul._tables import loadtxt
 
-#: What follows each keyword of a line that has numbers.
+#: The byte that must follow the keyword of a vertex or face statement.
 _SPACE = ord(" ")
 
 
-#: How many bytes are searched for line ends at a time: what is near in memory stays in the cache.
+#: The number of bytes that are searched for line ends at a time, chosen to fit the cache.
 BLOCK = 1 << 18
 
-#: For how many lines faces are counted one by one, since that takes less than to number all faces.
+#: The maximum number of lines for which preceding faces are counted one line at a time, which is faster than numbering
+#: all faces.
 FEW = 64
 
 
 class Remark(NamedTuple):
-    """A line that has no numbers of vertices or faces."""
+    """A line that is not a vertex or face statement."""
 
     text: bytes
-    #: The number of faces before it.
+    #: The number of preceding faces.
     face: int
 
 
 class Statements:
-    """The lines of an OBJ file, found without parsing them.
+    """The statements of an OBJ file, located without parsing them.
 
     Raises:
-        HandedOnError: some line is written in a way that readers treat differently: with spaces before or tabs after the
-            keyword, or with a comment after numbers.
+        HandedOnError: libraries parse some line differently: there are spaces before or tabs after a keyword, or a
+            comment after numbers.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -64,18 +66,18 @@ class Statements:
 
     @staticmethod
     def _at(codes: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], step: int) -> npt.NDArray[np.uint8]:
-        """The bytes at some distance from the starts of lines; line ends behind the last byte."""
+        """Return the bytes at offset ``step`` from the starts of lines. Bytes after the end are line ends."""
         values = np.take(codes[step:], starts, mode="clip") if len(codes) > step else np.zeros(len(starts), np.uint8)
-        # Only the last lines are shorter than that.
+        # Only the last lines can be too short.
         values[-3:][starts[-3:] + step >= len(codes)] = ord("\n")
         return values
 
     def count(self, keyword: bytes) -> int:
-        """The number of statements ``v``, ``vt``, ``vn`` or ``f``."""
+        """Return the number of ``v``, ``vt``, ``vn`` or ``f`` statements."""
         return int(np.count_nonzero(self._is_face if keyword == b"f" else self._keywords[keyword]))
 
     def numbers(self, keyword: bytes) -> npt.NDArray[np.float64] | None:
-        """(n, k) float64: the numbers after a keyword; ``None`` without such a statement.
+        """Return (n, k) float64: the numbers of the statements with this keyword; ``None`` if there are none.
 
         Raises:
             HandedOnError: the statements have different numbers of values.
@@ -91,12 +93,12 @@ class Statements:
         return np.asarray(values, np.float64)
 
     def fewest_numbers(self, keyword: bytes) -> int:
-        """The number of values of the shortest statement."""
+        """Return the minimum number of values per statement with this keyword."""
         lines = bytes(self._lines(np.flatnonzero(self._keywords[keyword]))).split(b"\n")
         return min(len(line.split()) for line in lines if line) - 1
 
     def has_in_faces(self, text: bytes) -> bool:
-        """Whether the lines of faces contain ``text``."""
+        """Return whether a face statement contains ``text``."""
         rows = np.flatnonzero(self._is_face)
         start = int(self._starts[rows[0]]) if len(rows) else len(self._data)
         return self._data.find(text, start) >= 0 and text in bytes(self._lines(rows))
@@ -106,7 +108,7 @@ class Statements:
         return self._data[int(self._starts[row]) : end]
 
     def _lines(self, rows: npt.NDArray[Any]) -> bytes | memoryview:
-        """The text of some lines; those that follow one another are not copied."""
+        """Return the text of some lines. Consecutive lines are not copied."""
         cuts = np.flatnonzero(np.diff(rows) != 1) + 1
         firsts = rows[np.concatenate([[0], cuts])]
         lasts = rows[np.concatenate([cuts - 1, [len(rows) - 1]])]
@@ -129,10 +131,10 @@ class Statements:
 
 
 def text_of(data: bytes) -> bytes:
-    """The text with the line ends of Unix.
+    """Return the text with Unix line ends.
 
     Raises:
-        HandedOnError: it is not UTF-8, or has a byte order mark or other line ends.
+        HandedOnError: the text is not UTF-8, or it has a byte order mark or other line ends.
     """
     if not data.isascii():
         if data.startswith(b"\xef\xbb\xbf"):
@@ -149,7 +151,7 @@ def text_of(data: bytes) -> bytes:
 
 
 def numbers_per_line(text: bytes) -> npt.NDArray[np.int64]:
-    """How many words each line has."""
+    """Return the number of words in each line."""
     if not text:
         return np.zeros(0, np.int64)
     codes = np.frombuffer(text, np.uint8)
@@ -161,7 +163,7 @@ def numbers_per_line(text: bytes) -> npt.NDArray[np.int64]:
 
 
 def check_comments(text: bytes) -> None:
-    """Raises ``HandedOnError`` if a comment is not a line of its own."""
+    """Raise ``HandedOnError`` if a comment follows other text on its line."""
     at = text.find(b"#")
     while at >= 0:
         if text[text.rfind(b"\n", 0, at) + 1 : at].strip():

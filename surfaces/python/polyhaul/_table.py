@@ -1,4 +1,4 @@
-"""Tables: columns of numbers by name, and lists of numbers where a row has several."""
+"""Tables: named columns of numbers, and of lists of numbers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from polyhaul._report import Report
 
 
 class Lists(NamedTuple):
-    """A column with a list of numbers per row: row ``i`` has ``values[offsets[i]:offsets[i + 1]]``."""
+    """A column with a list of numbers per row. Row ``i`` is ``values[offsets[i]:offsets[i + 1]]``."""
 
-    #: (rows + 1,) uint32, from 0 to the number of values.
+    #: (rows + 1,) uint32: the start of each list, from 0 to the number of values.
     offsets: Indices
     #: The numbers of all lists.
     values: npt.NDArray[Any]
@@ -26,38 +26,40 @@ class Lists(NamedTuple):
 #: The values of a column.
 Column: TypeAlias = npt.NDArray[Any] | Lists
 
-#: What a column can be made of; an array of two dimensions has a list per row.
+#: Values that can be converted to a column. An array of two dimensions has one list per row.
 ColumnLike: TypeAlias = npt.ArrayLike | Lists
 
 
 class ArrowStream(Protocol):
-    """What exports columns by the interface of Apache Arrow."""
+    """An object that exports columns through the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
 
 
-#: What tables can be made of, besides tables.
+#: Data that can be converted to a table, besides tables.
 TableLike: TypeAlias = "Table | Mapping[str, ColumnLike] | npt.NDArray[Any] | Sequence[Sequence[float]] | ArrowStream"
 
-#: A column as native code takes it: its name, its numbers, and the offsets of lists.
+#: A column as native code expects it: its name, its numbers, and the offsets of lists.
 Plain: TypeAlias = tuple[str, npt.NDArray[Any], Indices | None]
 
-#: About how many bytes of rows are turned into columns, or back, at a time: what is near in memory stays in the cache.
+#: Approximate size in bytes of the blocks of rows that are converted to or from columns, chosen to fit the cache.
 BLOCK_BYTES = 1 << 18
 
 
 class Table:
-    """Columns of equal length.
+    """A table of named columns of equal length.
 
-    ``table["x"]`` is a column: an array that may be changed, or :class:`polyhaul.Lists`. ``table["x"] = values`` sets
-    one. ``table[rows]`` is a table of some rows: a slice (its columns are views), a mask, or indices.
-    ``table[["x", "y"]]`` is a table of some columns. ``len(table)`` is the number of rows; iterating gives the names.
+    ``table["x"]`` is a column: a writable array, or :class:`polyhaul.Lists`. ``table["x"] = values`` sets a column.
+    ``table[rows]`` is a table with a selection of the rows: a slice (its columns are views), a mask, or indices.
+    ``table[["x", "y"]]`` is a table with a selection of the columns. ``len(table)`` is the number of rows. Iteration
+    yields the column names.
 
     Args:
-        data: another table, columns by name, a structured array, rows as an array of two dimensions, or a frame of pandas, or of
-            polars, pyarrow or DuckDB (``__arrow_c_stream__``). Contiguous columns of arrays in this machine's byte
-            order are not copied. Missing floats of pandas become NaN, and bools 0 and 1. The index of a pandas frame is left out: ``frame.reset_index()`` makes it a column.
-        names: the column names of an array of two dimensions; by default its columns have none.
+        data: another table, a dict of columns, a structured array, an array of two dimensions, or a data frame of
+            pandas, polars, pyarrow or DuckDB (``__arrow_c_stream__``). Contiguous columns of arrays in native byte
+            order are not copied. Missing floats of pandas are converted to NaN, and bools to 0 and 1. The index of a
+            pandas data frame is dropped; ``frame.reset_index()`` converts it to a column.
+        names: the column names of an array of two dimensions. By default, its columns are unnamed.
         name: the element name of the rows in PLY files, such as ``"vertex"``.
 
     Raises:
@@ -72,13 +74,13 @@ class Table:
 
     __slots__ = ("__weakref__", "_columns", "_row_count", "comments", "infos", "name", "report")
 
-    #: What the rows are, as a file says it: ``"vertex"``; empty where it says nothing.
+    #: The element name of the rows in the file, such as ``"vertex"``; empty if the file does not name it.
     name: str
     #: Comments of the file.
     comments: list[str]
     #: Remarks about the object (``obj_info`` in PLY).
     infos: list[str]
-    #: What reading did, with its warnings; ``None`` for a table that was not read.
+    #: The report of reading, with its warnings; ``None`` if the table was not read from a file.
     report: Report | None
 
     def __init__(
@@ -112,7 +114,7 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns, in order; empty for columns without a name."""
+        """The names of the columns, in order; empty strings for unnamed columns."""
         return tuple(name for name, _, _ in self._columns)
 
     @property
@@ -121,12 +123,12 @@ class Table:
         return tuple(_column(values, offsets) for _, values, offsets in self._columns)
 
     def take(self, rows: npt.ArrayLike, *, threads: int | None = None) -> Table:
-        """Some of the rows: those where a mask is true, or those at the given indices, in their order.
+        """Return the rows selected by a mask or by indices, in the order of the indices.
 
-        The same as ``table[rows]``, with a number of threads.
+        Like ``table[rows]``, with a number of threads.
 
         Raises:
-            IndexError: a row does not exist, or the mask has a different length.
+            IndexError: an index is out of range, or the mask has a different length.
         """
         picked = self._like()
         at = row_numbers(rows, self._row_count, "rows")
@@ -141,16 +143,24 @@ class Table:
         return picked
 
     def equals(self, other: Table) -> bool:
-        """Whether another table has the same columns, of the same types and in the same order. NaN equals NaN. ``==``
-        compares identities."""
+        """Return whether another table has the same columns, with the same types and in the same order.
+
+        NaN equals NaN. The operator ``==`` compares identities.
+        """
         return len(self) == len(other) and _arrays.same(self._columns, other._columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """The columns by name, not copied; ``"f0"``, ``"f1"`` and so on for columns without a name."""
+        """Return the columns by name, without copying them.
+
+        Unnamed columns are ``"f0"``, ``"f1"`` and so on.
+
+        Raises:
+            ValueError: two columns have the same name.
+        """
         return dict(zip(self._different_names(), self.columns, strict=True))
 
     def to_structured(self) -> npt.NDArray[np.void]:
-        """A structured array of the rows. Lists must all have the same length."""
+        """Return the rows as a structured array. The lists of each column must all have the same length."""
         names = self._different_names()
         columns = [_even(name, column) for name, column in zip(names, self.columns, strict=True)]
         dtype = np.dtype([(name, values.dtype, values.shape[1:]) for name, values in zip(names, columns, strict=True)])
@@ -159,7 +169,11 @@ class Table:
         return rows
 
     def to_array(self, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
-        """An array of (rows, columns); by default of a type that can hold all columns."""
+        """Return a (rows, columns) array. By default, its dtype can represent all columns.
+
+        Raises:
+            TypeError: a column contains lists.
+        """
         for name, _, offsets in self._columns:
             if offsets is not None:
                 raise TypeError(f"column {name!r} contains lists; select other columns: table[[...]].to_array()")
@@ -197,7 +211,7 @@ class Table:
         del self._columns[self._place(name)]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """What ``numpy.asarray(table)`` is: :meth:`to_array`."""
+        """Return the result of :meth:`to_array`, for ``numpy.asarray(table)``."""
         if copy is False:
             raise ValueError("an array of a table is a copy")
         return self.to_array(dtype)
@@ -212,20 +226,23 @@ class Table:
         return self._row_count
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """A stream of Apache Arrow: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
-        ``pandas.DataFrame.from_arrow(table)``, ``duckdb.from_arrow(...)``.
+        """Export the table as an Arrow stream.
 
-        The numbers are copied, so that the table may be changed later. Columns without a name are ``f0``, ``f1`` and so
-        on. ``requested_schema`` is ignored.
+        For ``polars.DataFrame(table)``, ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)`` and
+        ``duckdb.from_arrow(...)``. The numbers are copied, so the table may be changed later. Unnamed columns are
+        ``f0``, ``f1`` and so on. ``requested_schema`` is ignored.
         """
         return _polyhaul.table_to_arrow(self._to_plain())
 
     def __arrow_c_schema__(self) -> Any:
-        """The names and types of the columns, for Apache Arrow: ``pyarrow.schema(table)``."""
+        """Export the names and types of the columns as an Arrow schema: ``pyarrow.schema(table)``."""
         return _polyhaul.table_to_arrow_schema(self._to_plain())
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows of a table of points: a picture, of some of the points if there are many."""
+        """Return a PNG preview of a table of points for notebooks, with fewer points for large tables.
+
+        ``None`` if the table does not have columns ``x``, ``y`` and ``z``.
+        """
         from polyhaul._preview import png
 
         return png(self) if all(name in self for name in "xyz") else None
@@ -243,7 +260,7 @@ class Table:
         raise KeyError(f"no column named {name!r}; the names are {', '.join(map(repr, self.names)) or 'none'}")
 
     def _like(self, columns: Sequence[Plain] = ()) -> Table:
-        """A table of other columns with the same number of rows."""
+        """Return a table with other columns and the same number of rows."""
         other = Table(name=self.name)
         other.comments, other.infos = list(self.comments), list(self.infos)
         other._columns, other._row_count = list(columns), self._row_count
@@ -272,13 +289,16 @@ class Table:
         return names
 
     def _to_plain(self) -> tuple[str, int, list[Plain]]:
-        """The table as native code takes it."""
+        """Return the table as native code expects it."""
         columns = [(name, np.ascontiguousarray(values), offsets) for name, values, offsets in self._columns]
         return str(self.name), self._row_count, columns
 
 
 class Columns(MutableMapping[str, Any]):
-    """Columns of a mesh by name, one row per position or per face. What is set must have as many."""
+    """The columns of a mesh by name, with one row per position or per face.
+
+    Assigned columns must have the same number of rows.
+    """
 
     __slots__ = ("_change", "_count", "_plain", "_what")
 
@@ -322,7 +342,7 @@ class Columns(MutableMapping[str, Any]):
 
 
 def plain_columns(given: Mapping[str, ColumnLike], what: str, count: int) -> list[Plain]:
-    """The columns of a mesh, from those that a caller gave."""
+    """Convert the caller's columns to columns of a mesh."""
     made: list[Plain] = []
     for name, values in given.items():
         made.append((str(name), *plain_column(f"{what} column {name!r}", values, count, what)))
@@ -332,7 +352,10 @@ def plain_columns(given: Mapping[str, ColumnLike], what: str, count: int) -> lis
 def plain_column(
     name: str, values: ColumnLike, count: int | None, what: str
 ) -> tuple[npt.NDArray[Any], Indices | None]:
-    """Numbers and offsets of a column with ``count`` rows, where that is known."""
+    """Return the numbers and offsets of a column.
+
+    If ``count`` is not ``None``, the column must have ``count`` rows.
+    """
     if isinstance(values, Lists):
         numbers = _numbers(name, values.values)
         if numbers.ndim != 1:
@@ -354,20 +377,20 @@ def plain_column(
 
 
 def replaced(columns: Sequence[Plain], name: str, new: tuple[npt.NDArray[Any], Indices | None]) -> list[Plain]:
-    """The columns with another one of that name: in its place, or at the end."""
+    """Return the columns with a new column, which replaces the column of that name or is appended."""
     names = [column_name for column_name, _, _ in columns]
     place = names.index(name) if name in names else len(names)
     return [*columns[:place], (name, *new), *columns[place + 1 :]]
 
 
 def count_of(column: tuple[npt.NDArray[Any], Indices | None]) -> int:
-    """How many rows there are."""
+    """Return the number of rows of a column."""
     values, offsets = column
     return len(values) if offsets is None else len(offsets) - 1
 
 
 def columns_from_plain(columns: Sequence[tuple[str, str, Any, Any]]) -> list[Plain]:
-    """The columns that native code returned; the arrays are its memory, which may be written to where it is theirs."""
+    """Return the columns of native code. The arrays are views of its memory, writable if the buffers are."""
     return [
         (name, memory(values, kind), None if offsets is None else memory(offsets, "u4"))
         for name, kind, values, offsets in columns
@@ -375,14 +398,14 @@ def columns_from_plain(columns: Sequence[tuple[str, str, Any, Any]]) -> list[Pla
 
 
 def table_from_plain(plain: tuple[str, int, Any], report: Report | None = None) -> Table:
-    """The table that native code returned."""
+    """Return a table from the result of native code."""
     table = Table(name=plain[0])
     table._row_count, table._columns, table.report = plain[1], columns_from_plain(plain[2]), report
     return table
 
 
 def memory(buffer: Any, kind: str) -> npt.NDArray[Any]:
-    """Memory of native code as an array, which may be written to where nobody else looks at it."""
+    """Return native memory as an array, which is writable if the buffer is."""
     return np.frombuffer(buffer, kind) if len(buffer) else np.empty(0, kind)
 
 
@@ -391,7 +414,7 @@ def _column(values: npt.NDArray[Any], offsets: Indices | None) -> Column:
 
 
 def _width(values: npt.NDArray[Any], offsets: Indices | None) -> int | None:
-    """How many numbers each row has, if all lists have the same length and are not empty."""
+    """Return the number of values per row if all lists have the same nonzero length, and ``None`` otherwise."""
     count = 0 if offsets is None else len(offsets) - 1
     if offsets is None or not count or not len(values) or len(values) % count:
         return None
@@ -400,7 +423,7 @@ def _width(values: npt.NDArray[Any], offsets: Indices | None) -> int | None:
 
 
 def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
-    """An array of numbers of a type that columns have, in this machine's byte order."""
+    """Return an array of numbers in native byte order, with a dtype that columns support."""
     _arrays.check_mask(name, values)
     array = np.asarray(values)
     kind, size = array.dtype.kind, array.dtype.itemsize
@@ -414,7 +437,7 @@ def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 def _columns_of(array: npt.NDArray[Any], names: Sequence[str] | None) -> tuple[list[Plain], int]:
-    """The columns of a structured array, or of one with two dimensions."""
+    """Return the columns of a structured array, or of an array of two dimensions."""
     fields = array.dtype.names
     if fields is not None:
         if array.ndim != 1 or names is not None:
@@ -443,12 +466,12 @@ def _is_pandas(data: Any) -> bool:
 
 
 def _columns_of_pandas(frame: Any) -> list[Plain]:
-    """The columns of a frame, without its index."""
+    """Return the columns of a data frame, without its index."""
     made: list[Plain] = []
     for place, name in enumerate(frame.columns):
         series = frame.iloc[:, place]
         called = f"column {str(name)!r}"
-        # Types with a mask, and those of Arrow, say what they are in numpy.
+        # Masked types and Arrow types have the equivalent numpy type as an attribute.
         kind = getattr(series.dtype, "numpy_dtype", series.dtype)
         if not isinstance(kind, np.dtype) or kind.kind not in "biuf":
             raise TypeError(f"{called} is of type {series.dtype}; expected numbers: cast it first")
@@ -460,7 +483,10 @@ def _columns_of_pandas(frame: Any) -> list[Plain]:
 
 
 def _copy_blocks(targets: list[npt.NDArray[Any]], sources: list[npt.NDArray[Any]], row_bytes: int) -> None:
-    """Copies columns to columns block by block, which is much faster than one by one where one side has rows."""
+    """Copy columns to columns block by block.
+
+    This is much faster than column by column if one side is in row order.
+    """
     count = len(targets[0]) if targets else 0
     step = max(BLOCK_BYTES // max(row_bytes, 1), 64)
     for start in range(0, count, step):
@@ -469,7 +495,7 @@ def _copy_blocks(targets: list[npt.NDArray[Any]], sources: list[npt.NDArray[Any]
 
 
 def _even(name: str, column: Column) -> npt.NDArray[Any]:
-    """A column as an array; lists of one length as one of two dimensions."""
+    """Return a column as an array. Lists of equal length are converted to an array of two dimensions."""
     if not isinstance(column, Lists):
         return column
     lengths = np.diff(column.offsets)
@@ -483,7 +509,7 @@ def _even_offsets(count: int, length: int) -> Indices:
 
 
 def row_numbers(rows: npt.ArrayLike, count: int, what: str) -> npt.NDArray[np.int64]:
-    """The numbers of the rows, or of other things, that a mask or indices mean."""
+    """Return the row numbers, or other indices, that a mask or an index array selects."""
     array = np.asarray(rows)
     if array.ndim != 1:
         raise IndexError(f"the {what} have shape {array.shape}; expected one dimension: a mask, or indices")
@@ -502,7 +528,7 @@ def row_numbers(rows: npt.ArrayLike, count: int, what: str) -> npt.NDArray[np.in
 def _gathered(
     columns: list[npt.NDArray[Any]], rows: npt.NDArray[np.int64], threads: int | None
 ) -> list[npt.NDArray[Any]]:
-    """These rows of each column."""
+    """Return the selected rows of each column."""
     picked = [np.empty(len(rows), column.dtype) for column in columns]
     lanes = [
         (np.ascontiguousarray(column).view(f"u{column.itemsize}"), room.view(f"u{column.itemsize}"))
@@ -515,7 +541,7 @@ def _gathered(
 def picked_lists(
     values: npt.NDArray[Any], offsets: Indices, rows: npt.NDArray[np.int64], threads: int | None
 ) -> tuple[npt.NDArray[Any], Indices]:
-    """These rows of a column of lists."""
+    """Return the selected rows of a column of lists, as values and offsets."""
     starts, lengths = offsets[:-1].astype(np.int64)[rows], np.diff(offsets).astype(np.int64)[rows]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0

@@ -1,4 +1,4 @@
-"""The calls that move tables: read_table, read_tables, write_table, write_tables, loadtxt."""
+"""Table I/O: read_table, read_tables, write_table, write_tables, loadtxt."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from polyhaul._scene import Items
 from polyhaul._sources import Source, Target, opened_target
 from polyhaul._table import Table, TableLike, memory, table_from_plain
 
-#: What :func:`polyhaul.loadtxt` reads: text files, and lines of text, too.
+#: Sources of :func:`polyhaul.loadtxt`, which also include text files and lines of text.
 TextSource: TypeAlias = Source | io.TextIOBase | Iterable[str] | Iterable[bytes]
 
 
 class Tables(Items[Table]):
-    """The tables of a file in their order, by index and by name: ``tables["vertex"]``."""
+    """The tables of a file, in order. Also accessible by name: ``tables["vertex"]``."""
 
     __slots__ = ("comments", "infos", "report")
 
@@ -34,7 +34,7 @@ class Tables(Items[Table]):
     comments: list[str]
     #: Remarks about the object (``obj_info`` in PLY).
     infos: list[str]
-    #: What reading did, with its warnings.
+    #: The report of reading, with its warnings.
     report: Report
 
     def __init__(self, tables: list[Table], comments: list[str], infos: list[str], report: Report) -> None:
@@ -50,12 +50,12 @@ def read_tables(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> Tables:
-    """Reads all tables of a file: the elements of a PLY file, each with all its columns.
+    """Read all tables of a file: the elements of a PLY file, with all their columns.
 
-    Files in other formats have one; :func:`read_table` reads it. The arguments are the same.
+    Files in other formats have a single table, which :func:`read_table` reads. The arguments are the same.
 
     Returns:
-        The tables, also by name, with the comments and the report.
+        The tables, also accessible by name, with the comments and the report.
     """
     native = _options.read_options(options, format, types)
     with opened_reading(source, native, None, progress, "reading") as reading:
@@ -73,29 +73,31 @@ def read_table(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> Table:
-    """Reads a table of numbers: csv, tsv, txt, xyz, pts, npy, or an element of a PLY file.
+    """Read a table of numbers: csv, tsv, txt, xyz, pts, npy, or an element of a PLY file.
 
         >>> import polyhaul
         >>> table = polyhaul.read_table(b"x,y,level\\n0.5,1,7\\n2,3,8\\n", format="csv")
         >>> table.names, table["level"]
         (('x', 'y', 'level'), array([7, 8]))
 
-    The columns are arrays of their own and may be changed. Other Python threads run meanwhile, and Ctrl-C works.
+    Each column is a separate, writable array. The GIL is released while reading, and Ctrl-C works.
 
     Args:
-        source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
-        format: ``"csv"``, ``"tsv"``, ``"txt"``, ``"xyz"``, ``"pts"``, ``"npy"``, ``"ply"``; ``None`` infers it from the name.
-        types: one numpy type for all columns, a sequence with one for each (``None`` to detect it), or a dict by name
-            together with ``columns``. Without it, columns are int64 where all values are integers, float64 otherwise.
+        source: as for :func:`polyhaul.read`: a path, a URL, bytes, or a file object in binary mode; compressed or not.
+        format: ``"csv"``, ``"tsv"``, ``"txt"``, ``"xyz"``, ``"pts"``, ``"npy"``, ``"ply"``; ``None`` infers it from the
+            name.
+        types: a numpy type for all columns, a sequence with one type per column (``None`` to detect it), or a dict by
+            name, which requires ``columns``. By default, columns are int64 if all values are integers, and float64
+            otherwise.
         progress: as for :func:`polyhaul.read`.
         **options: delimiter, header, columns, element, threads and more: see :class:`polyhaul.ReadOptions`. A PLY file
-            with several elements needs ``element``, such as ``"vertex"``.
+            with several elements requires ``element``, such as ``"vertex"``.
 
     Returns:
-        The table, with its comments and with the report as ``table.report``.
+        The table, with its comments. ``table.report`` is the report.
 
     Raises:
-        polyhaul.MalformedError: the data is invalid; the exception has the place.
+        polyhaul.MalformedError: the data is invalid; the exception includes the location.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an argument is invalid, or there are several tables and no ``element``.
     """
@@ -118,7 +120,7 @@ def write_table(
     progress: Progress | bool | None = None,
     **options: Unpack[WriteOptions],
 ) -> Report:
-    """Writes a table of numbers: csv, tsv, txt, xyz, pts, npy, or as the only element of a PLY file.
+    """Write a table of numbers: csv, tsv, txt, xyz, pts, npy, or as the only element of a PLY file.
 
         >>> import io, numpy as np, polyhaul
         >>> out = io.BytesIO()
@@ -126,21 +128,21 @@ def write_table(
         >>> out.getvalue()
         b'x,level\\n0.5,7\\n2,8\\n'
 
-    A file is replaced as a whole or not at all. Other threads must not change the columns meanwhile.
+    Files are replaced atomically. Other threads must not change the columns while writing.
 
     Args:
-        table: a table, a dict of columns, a structured array, rows as an array of two dimensions, or a frame of polars,
+        table: a table, a dict of columns, a structured array, an array of two dimensions, or a data frame of polars,
             pandas, pyarrow or DuckDB.
-        target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
-        names: the names of the columns of an array of two dimensions.
+        target: as for :func:`polyhaul.write`: a path, a URL, or a file object in binary mode.
+        names: the column names of an array of two dimensions.
         format: as for :func:`polyhaul.read_table`.
-        delimiter, header, comment: ``out_delimiter``, ``out_header`` and ``out_comment`` of the options.
+        delimiter, header, comment: the options ``out_delimiter``, ``out_header`` and ``out_comment``.
         progress: as for :func:`polyhaul.write`.
-        **options: digits, nan, threads, compression and more: see :class:`polyhaul.WriteOptions`. Besides one number
-            for all columns, ``digits`` takes a sequence with one for each, or a dict by name.
+        **options: digits, nan, threads, compression and more: see :class:`polyhaul.WriteOptions`. ``digits`` is
+            a number for all columns, a sequence with one number per column, or a dict by name.
 
     Returns:
-        The report: measurements and warnings.
+        The report, with measurements and warnings.
 
     Raises:
         polyhaul.UsageError: the format cannot store the columns, such as lists in csv, or integers above 32 bits in PLY.
@@ -151,7 +153,7 @@ def write_table(
     written = {"out_delimiter": delimiter, "out_header": header, "out_comment": comment} | _column_digits(options, table)
     native = _options.write_options(written, format)
     name, count, columns = table._to_plain()
-    plain = [(name or "vertex", count, columns)]  # what PLY files call rows that nobody named
+    plain = [(name or "vertex", count, columns)]  # the element name of unnamed rows in PLY files
     with opened_target(target, native) as opened, reporter(progress, "writing") as report_progress:
         plain_report = _polyhaul.write_tables(plain, (table.comments, table.infos), opened, native, report_progress)
     return report_from_plain(plain_report)
@@ -167,18 +169,18 @@ def write_tables(
     progress: Progress | bool | None = None,
     **options: Unpack[WriteOptions],
 ) -> Report:
-    """Writes tables as the elements of a PLY file, the only format that stores several.
+    """Write tables as the elements of a PLY file, the only format that stores several tables.
 
     Args:
-        tables: the result of :func:`polyhaul.read_tables`, tables with names, or a dict of them.
+        tables: the result of :func:`polyhaul.read_tables`, tables with names, or a dict of tables.
         target: a path, a URL, or a file object in binary mode.
-        comments: the comments of the file; by default those that ``tables`` were read with.
-        infos: the same for remarks about the object (``obj_info``).
+        comments: the comments of the file; by default, the comments of ``tables``.
+        infos: the remarks about the object (``obj_info``); by default, the remarks of ``tables``.
 
-    The other arguments are those of :func:`polyhaul.write_table`.
+    The other arguments are the same as for :func:`polyhaul.write_table`.
 
     Returns:
-        The report: measurements and warnings.
+        The report, with measurements and warnings.
     """
     if isinstance(tables, Mapping):
         named = {str(name): table if isinstance(table, Table) else Table(table) for name, table in tables.items()}
@@ -215,7 +217,7 @@ def loadtxt(
     limits: Limits | None = None,
     progress: Progress | bool | None = None,
 ) -> Any:
-    """Reads numbers from text: the arguments, the values and the shapes are those of :func:`numpy.loadtxt`.
+    """Load numbers from text, with the arguments, values and shapes of :func:`numpy.loadtxt`.
 
         >>> import io, polyhaul
         >>> polyhaul.loadtxt(io.StringIO("# x y\\n1 2\\n3 4.5\\n"))
@@ -223,26 +225,26 @@ def loadtxt(
                [3. , 4.5]])
 
     Args:
-        fname: a path, a URL, bytes, a file object in binary or text mode, or lines; compressed or not.
-        dtype: integers or floats of 8 to 64 bits, or a structured type of these.
-        comments: the prefix of comments, one string; ``None`` for no comments.
-        delimiter: the delimiter of values, one character; ``None`` for any whitespace.
-        skiprows: lines to skip at the start, including comments.
+        fname: a path, a URL, bytes, a file object in binary or text mode, or an iterable of lines; compressed or not.
+        dtype: integers of 8 to 64 bits, float32 or float64, or a structured type of these.
+        comments: the prefix of comments, a single string; ``None`` disables comments.
+        delimiter: the delimiter of values, a single character; ``None`` for any whitespace.
+        skiprows: the number of lines to skip at the start, including comments.
         usecols: the columns to read, from 0.
-        unpack: return the columns instead of the rows.
+        unpack: whether to return the columns instead of the rows.
         ndmin: the minimum number of dimensions, 0 to 2.
-        encoding: any ASCII-compatible encoding; numbers need no more.
+        encoding: any ASCII-compatible encoding. The numbers are parsed as ASCII.
         max_rows: the maximum number of rows to read.
-        quotechar: ``None`` or ``'"'``; values may be in double quotes either way.
-        converters, like: ``None``.
+        quotechar: ``None`` or ``'"'``. Values may be in double quotes in both cases.
+        converters, like: not supported; must be ``None``.
         threads, memory_limit, read_rate, read_latency, limits, progress: as for :func:`polyhaul.read`.
 
     Returns:
-        The array, which may be changed; a list of arrays for ``unpack`` with a structured type.
+        A writable array, or a list of arrays for ``unpack`` with a structured type.
 
     Raises:
-        polyhaul.MalformedError: a value is not a number of that type, or a row has a different number of values; the
-            exception has the place, and is also a ``ValueError``.
+        polyhaul.MalformedError: a value is not a number of that type, or a row has a different number of values. The
+            exception includes the location, and is also a ``ValueError``.
         TypeError, ValueError: an argument is invalid or not supported.
     """
     _refuse_others(converters=converters, like=like, encoding=encoding, quotechar=quotechar, ndmin=ndmin)
@@ -272,7 +274,7 @@ def loadtxt(
 
 
 def _array_of(reading: Reading, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """What is read, as an array of that type."""
+    """Read the source as an array of that type."""
     if kind.names is not None:
         [plain], *_ = _polyhaul.read_tables(reading)
         return _structured(table_from_plain(plain), kind)
@@ -288,7 +290,7 @@ def _used_columns(usecols: Any) -> list[str | int] | None:
 
 
 def _column_digits(options: WriteOptions, table: Table) -> dict[str, Any]:
-    """The options, with the digits of each column if they differ."""
+    """Return the options, with the digits of each column if ``digits`` is a sequence or a dict."""
     digits = options.get("digits")
     if not isinstance(digits, Mapping | list | tuple):
         return dict(options)
@@ -325,7 +327,7 @@ def _checked(table: Any) -> Table:
 
 
 def _refuse_others(*, converters: Any, like: Any, encoding: str | None, quotechar: str | None, ndmin: int) -> None:
-    """What numpy knows and this does not."""
+    """Raise ``ValueError`` for arguments that numpy supports but polyhaul does not."""
     for name, value in (("converters", converters), ("like", like)):
         if value is not None:
             raise ValueError(f"{name} is not supported; expected None")
@@ -338,7 +340,7 @@ def _refuse_others(*, converters: Any, like: Any, encoding: str | None, quotecha
 
 
 def _comment(comments: Any) -> str | None:
-    """The one text that begins a comment."""
+    """Return the single prefix of comments, or ``None``."""
     if isinstance(comments, bytes):
         comments = comments.decode("latin1")
     if comments is None or isinstance(comments, str):
@@ -350,19 +352,19 @@ def _comment(comments: Any) -> str | None:
 
 
 def _data(fname: Any) -> Source:
-    """What is read in place of text: its bytes."""
+    """Return the source, with text and lines encoded as bytes."""
     if isinstance(fname, io.TextIOBase):
         return fname.read().encode()
     is_lines = not isinstance(fname, str | os.PathLike | bytes | bytearray | memoryview) and isinstance(fname, Iterable)
     if not is_lines or hasattr(fname, "read"):
         source: Source = fname
         return source
-    # Lines may have their ends or not.
+    # Lines may include their line endings.
     return b"\n".join((line if isinstance(line, bytes) else line.encode()).rstrip(b"\r\n") for line in fname)
 
 
 def _structured(table: Table, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Rows of a structured type."""
+    """Return the rows of a table as a structured array."""
     if not len(table):
         return np.empty(0, kind)
     named = Table(dict(zip(kind.names or (), table.columns, strict=True)))
@@ -370,7 +372,7 @@ def _structured(table: Table, kind: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def _shaped(array: npt.NDArray[Any], unpack: bool, ndmin: int) -> Any:
-    """The array with the dimensions that numpy gives it."""
+    """Return the array with the dimensions that numpy returns."""
     if array.ndim > ndmin:
         array = np.squeeze(array)
     if array.ndim < ndmin:

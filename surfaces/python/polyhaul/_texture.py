@@ -1,4 +1,4 @@
-"""Images to textures for graphics cards: import_texture."""
+"""GPU textures from images: import_texture."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ ContainerName: TypeAlias = Literal["dds", "ktx2"]
 class ImportedTexture:
     """The result of :func:`polyhaul.import_texture`."""
 
-    #: Pixels in a row of the largest level.
+    #: The width of the largest level in pixels.
     width: int
-    #: Rows of the largest level.
+    #: The height of the largest level in pixels.
     height: int
-    #: What the bytes are, such as ``"bc7"``.
+    #: The encoding, such as ``"bc7"``.
     encoding: str
-    #: How many mip levels there are.
+    #: The number of mip levels.
     level_count: int
-    #: What reading and writing did.
+    #: The report of reading and writing.
     report: Report
 
 
@@ -57,7 +57,7 @@ def import_texture(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> ImportedTexture:
-    """Reads an image, generates its mip levels, compresses them, and writes a DDS or KTX 2 texture.
+    """Convert an image to a DDS or KTX 2 texture, with mip levels and block compression.
 
         >>> import io, numpy as np, polyhaul
         >>> image, texture = io.BytesIO(), io.BytesIO()
@@ -69,24 +69,25 @@ def import_texture(
     Args:
         source: as for :func:`polyhaul.read_image`.
         target: as for :func:`polyhaul.write`; a name ending in ``.dds`` or ``.ktx2`` determines the format.
-        encoding: ``"bc1"``, ``"bc3"``, ``"bc4"``, ``"bc5"``, ``"bc6h"``, ``"bc7"``, ``"rgba8"``. ``None``: BC5 for normal
-            maps, BC4 for grayscale, BC6H for floats (uncompressed halves if they have alpha), BC7 for all others.
+        encoding: ``"bc1"``, ``"bc3"``, ``"bc4"``, ``"bc5"``, ``"bc6h"``, ``"bc7"``, ``"rgba8"``. ``None`` uses BC5 for
+            normal maps, BC4 for grayscale, BC6H for floats (uncompressed float16 with alpha), and BC7 otherwise.
         quality: the quality of block compression: ``"fast"``, ``"normal"``, ``"best"``.
         mips: the filter for mip levels: ``"box"``, ``"kaiser"``, ``"none"``.
         alpha_cutoff: preserve the share of pixels with at least this alpha (0 to 1) in all mip levels.
-        normal_map: whether the image is a normal map; ``None``: if its name ends in ``_n``, ``_nrm``, ``_normal`` or similar.
-        color_space: the encoding of color samples; ``None``: as declared in the file.
-        zstd_level: the level of zstd in KTX 2, 1 to 22; ``None`` leaves it uncompressed.
+        normal_map: whether the image is a normal map; ``None`` detects it by names ending in ``_n``, ``_nrm``,
+            ``_normal`` and similar.
+        color_space: the encoding of color samples; ``None`` uses the color space declared in the file.
+        zstd_level: the zstd level in KTX 2, 1 to 22; ``None`` disables zstd.
         from_format: the format of the image; ``None`` infers it from the name or the content.
         format: ``"dds"`` or ``"ktx2"``; ``None`` infers it from the name.
         write_rate, write_latency, durable, progress: as for :func:`polyhaul.write`.
         **options: threads, limits and more: see :class:`polyhaul.ReadOptions`.
 
     Returns:
-        The format, size and levels of the texture, with the report.
+        The encoding, size and levels of the texture, with the report.
 
     Raises:
-        polyhaul.MalformedError: the data is invalid; the exception has the place.
+        polyhaul.MalformedError: the data is invalid; the exception includes the location.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an argument is invalid.
     """
@@ -114,6 +115,6 @@ def import_texture(
 
 
 def _given(**options: str | bool | None) -> list[tuple[str, str]]:
-    """The given options as texts of the table of options; those that are ``None`` keep their default."""
+    """Return the options that are not ``None``, as strings for the table of options."""
     given = {name: value for name, value in options.items() if value is not None}
     return [(name, value if isinstance(value, str) else str(bool(value)).lower()) for name, value in given.items()]

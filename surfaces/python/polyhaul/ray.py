@@ -1,4 +1,4 @@
-"""Assets in Ray Data pipelines (``pip install polyhaul[ray]``)."""
+"""Assets in Ray Data pipelines. Requires ``pip install polyhaul[ray]``."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ def map_assets(
     read_options: dict[str, Any] | None = None,
     **ray_options: Any,
 ) -> Any:
-    """Reads the asset of each row and passes it to ``fn``. Errors are returned as data.
+    """Read the asset of each row and pass it to ``fn``. Errors are returned as data.
 
     Args:
         ds: a Ray dataset with a column of paths or URLs.
-        fn: takes a :class:`polyhaul.Scene` and returns a dict of values for the row: numbers, strings, numpy arrays.
-        column: the name of that column.
-        read: the function to read with. Default: :func:`polyhaul.read`; for tables, use :func:`polyhaul.read_table`.
+        fn: called with a :class:`polyhaul.Scene`; returns a dict of values for the row: numbers, strings or numpy
+            arrays.
+        column: the name of the column with paths or URLs.
+        read: the function that reads an asset, :func:`polyhaul.read` by default. Pass :func:`polyhaul.read_table` for
+            tables.
         read_options: keyword arguments for ``read``.
         ray_options: keyword arguments for ``ds.map``, such as ``memory`` or ``num_cpus``.
 
     Returns:
-        The dataset with the values of ``fn`` and the columns ``error_kind`` and ``error`` (empty if there is no error)
-        and ``seconds``. Rows of failed assets lack the values of ``fn``.
+        The dataset with the values of ``fn`` and the columns ``error_kind``, ``error`` (both empty on success) and
+        ``seconds``. Rows of failed assets do not have the values of ``fn``.
 
     Example:
         >>> ds = ray.data.from_items([{"path": "s3://scans/a.ply"}])                        # doctest: +SKIP
