@@ -1,9 +1,10 @@
-//! MB/s of plain bytes, reading and writing, for each format with one and two threads, compared with zlib-rs and
-//! libdeflate; and the hash of outputs. Then the cost of decoding one gzip member ahead of the reading thread.
+//! Throughput of decompression and compression in MB/s of plain bytes, for each format with one and two threads,
+//! compared with zlib-rs and libdeflate; and of hashing output. Also the cost of decoding one gzip member ahead of the
+//! reading thread.
 //!
-//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench compress`, passing the path of an OBJ file
-//! after `--` or else using generated text. Prints the fastest and the median of several rounds that alternate, so that
-//! a busy moment hits all of them alike.
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench compress`, with the path of an OBJ file after
+//! `--` or otherwise generated text. Prints the minimum and the median of several alternating rounds, so that a slow
+//! moment of the machine affects all tasks.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use polyhaul_bytes::hash::Xxh3;
@@ -13,17 +14,17 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Rounds, and bytes of generated text: for measuring, and for a test run that only checks that it works.
+/// Number of rounds and bytes of generated text: for measurements, and for a test that only checks that this runs.
 const MEASURE_SIZE: (usize, usize) = (7, 30_000_000);
 const TRIAL_SIZE: (usize, usize) = (1, 2_500_000);
-/// The bytes that are hashed at a time.
+/// Number of bytes per hash update.
 const BLOCK_BYTES: usize = 256 << 10;
 const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
 
 type Task<'t> = (String, Box<dyn Fn() + 't>);
 
 fn main() {
-    // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
+    // Cargo passes `--bench` to benchmarks, but not when it runs them as tests.
     let (rounds, bytes) =
         if std::env::args().any(|argument| argument == "--bench") { MEASURE_SIZE } else { TRIAL_SIZE };
     let plain = std::env::args()
@@ -59,16 +60,16 @@ fn main() {
     report_ahead(&whole, rounds, plain.len());
 }
 
-/// The times of one pass over a gzip member, in seconds.
+/// Times of one pass over a gzip member, in seconds.
 #[derive(Clone, Copy)]
 struct AheadTimes {
-    /// By one thread.
+    /// Decoding on one thread.
     alone: f64,
     /// Work for other threads: finding blocks, decoding them with markers, replacing the markers.
     ahead: f64,
-    /// Remaining work of the reading thread: copying, and the checksum.
+    /// Work left for the reading thread: copying, and the checksum.
     in_order: f64,
-    /// The whole work on 16 threads, on the available cores.
+    /// Decoding on 16 threads, with the available cores.
     with_16: f64,
 }
 
@@ -102,7 +103,7 @@ fn report_ahead(packed: &[u8], rounds: usize, bytes: usize) {
     println!("  search for blocks: {:.0} MB/s of compressed bytes", noise.len() as f64 / time / 1e6);
 }
 
-/// Returns bytes in which no block is found, after the header of a gzip file.
+/// Returns bytes after the header of a gzip file in which no block can be found.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut next = || {
@@ -119,8 +120,7 @@ fn one_member(packed: &[u8]) -> Source<'_> {
     decompressed(Source::memory(packed), &DecompressLimits::default().with_threads(16)).unwrap()
 }
 
-/// Does all possible work ahead before each read, on one thread. Returns the seconds of the work ahead and of the
-/// reads.
+/// Does all possible work ahead before each read, on one thread. Returns the seconds spent on work ahead and on reads.
 fn in_turn(packed: &[u8]) -> (f64, f64) {
     let source = one_member(packed);
     let mut block = vec![0; 1 << 18];
@@ -139,7 +139,7 @@ fn in_turn(packed: &[u8]) -> (f64, f64) {
     }
 }
 
-/// One thread reads, and the others decode ahead.
+/// Reads on one thread, while the others decode ahead.
 fn beside(packed: &[u8], threads: usize) {
     let source = one_member(packed);
     let is_over = AtomicBool::new(false);
@@ -175,7 +175,7 @@ fn report(tasks: &[Task<'_>], rounds: usize, bytes: usize) {
     }
 }
 
-/// 30 MB as exporters write them: positions, uvs, normals and faces of a wavy grid.
+/// Generates text in the style of exporters: positions, uvs, normals and faces of a wavy grid.
 fn text(bytes: usize) -> Vec<u8> {
     const COLUMNS: usize = 400;
     let mut text = String::new();
@@ -230,7 +230,7 @@ fn deflated(plain: &[u8], level: i32) -> Vec<u8> {
     packed
 }
 
-/// A block as sinks get it, as often as the text has such blocks: what was just formatted is in a cache.
+/// Hashes the first block as often as the text has blocks: freshly formatted output is in a cache.
 fn hash(plain: &[u8]) {
     let mut hash = Xxh3::new();
     plain.chunks(BLOCK_BYTES).for_each(|_| hash.update(black_box(&plain[..BLOCK_BYTES])));
@@ -243,7 +243,7 @@ fn hash_by_peer(plain: &[u8]) {
     black_box(hash.digest128());
 }
 
-/// Through a FIFO's worth of a reader, so that members make no difference.
+/// Decompresses from a stream.
 fn stream(packed: &[u8]) {
     let source = Source::reader(Box::new(packed), "packed");
     let source = decompressed(source, &DecompressLimits::default()).unwrap();
@@ -251,7 +251,7 @@ fn stream(packed: &[u8]) {
     while source.read_next(black_box(&mut block)).unwrap() == block.len() {}
 }
 
-/// Reads pieces on several threads.
+/// Decompresses pieces on several threads.
 fn sweep(packed: &[u8], threads: usize) {
     let source = decompressed(Source::memory(packed), &DecompressLimits::default()).unwrap();
     let next = AtomicUsize::new(0);

@@ -1,8 +1,9 @@
-//! Reading PNG, JPEG and EXR files from memory, with one thread and two, beside the libraries that decode them.
+//! Throughput of reading PNG, JPEG and EXR files from memory, with one and two threads, compared with the libraries
+//! that decode them.
 //!
-//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench decode`, passing `--only` with a part of the
-//! names of what to measure. Prints MPix/s of the fastest and the median of several rounds that alternate, and how much
-//! faster the fastest is than the library alone, which decodes with one thread into new memory as the model has it.
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench decode`, with `--only` and a part of a task's
+//! name to select tasks. Prints MPix/s of the minimum and the median of several alternating rounds, and the speedup
+//! over the bare library, which decodes with one thread into new memory in the model's layout.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use exr::prelude as exr_library;
@@ -17,23 +18,23 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Rounds and side length in pixels: for a measurement, and for a test run that only checks that it works.
+/// Number of rounds and side length in pixels: for measurements, and for a test that only checks that this runs.
 const MEASURE_SIZE: (usize, usize) = (9, 2048);
 const TRIAL_SIZE: (usize, usize) = (1, 64);
 
-/// Reads a file with this many threads; 0 reads it with the library instead.
+/// Reads a file with this many threads; 0 uses the bare library.
 type Read = fn(&Arc<[u8]>, usize) -> Samples;
 
 struct Task {
     name: &'static str,
     file: Arc<[u8]>,
     read: Read,
-    /// Of the library, of one thread and of two.
+    /// Times of the library, of one thread and of two.
     times: [Vec<f64>; 3],
 }
 
 fn main() {
-    // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
+    // Cargo passes `--bench` to benchmarks, but not when it runs them as tests.
     let (rounds, side) = if std::env::args().any(|argument| argument == "--bench") { MEASURE_SIZE } else { TRIAL_SIZE };
     let only = std::env::args().skip_while(|argument| argument != "--only").nth(1).unwrap_or_default();
     use exr::compression::Compression;
@@ -72,7 +73,7 @@ fn main() {
     tasks.iter_mut().for_each(|task| task.report(side * side));
 }
 
-/// Whether samples are equal. Decoders of JPEG round in their own ways: those of bytes may differ by one on average.
+/// Returns whether samples are equal. JPEG decoders round differently: bytes may differ by one on average.
 fn are_alike(samples: &Samples, others: &Samples) -> bool {
     match [samples, others] {
         [Samples::U8(samples), Samples::U8(others)] => {
@@ -105,7 +106,7 @@ impl Task {
     }
 }
 
-/// Smooth colors with edges and a little noise.
+/// Generates smooth colors with edges and a little noise.
 fn picture(side: usize, channels: usize) -> Vec<u8> {
     let wave = |x: usize, y: usize, waves: f32| {
         let u = x as f32 / 2048.0 * waves;
@@ -122,7 +123,7 @@ fn picture(side: usize, channels: usize) -> Vec<u8> {
     places.map(sample).collect()
 }
 
-/// Tiles of one color, of slow ramps, and of noise.
+/// Generates tiles of one color, of slow ramps, and of noise.
 fn tiles(side: usize) -> Vec<u8> {
     let mut noise = 1_u64;
     let mut sample = |(y, x, channel): (usize, usize, usize)| {

@@ -1,13 +1,14 @@
-//! Nanoseconds per value and per line of each kernel that writes numbers.
+//! Nanoseconds per value and per line of each kernel that formats numbers.
 //!
 //! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --no-default-features --bench format`. Throughput is in
-//! values (or lines) per second. `cargo xtask bench numbers` has Rust's formatter, C's, zmij and ryu beside them.
+//! values (or lines) per second. `cargo xtask bench numbers` compares them with Rust's and C's formatters, zmij and
+//! ryu.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page};
 
-/// Values per iteration: their text stays in the first-level cache, as a page in use does.
+/// Values per iteration: their text stays in the L1 cache, like a page in use.
 const COUNT: usize = 3 * 512;
 
 fn main() {
@@ -22,7 +23,7 @@ fn random() -> impl Iterator<Item = u64> {
     })
 }
 
-/// Values distributed uniformly over [-range, range].
+/// Returns values uniformly distributed over [-range, range].
 fn doubles(range: f64) -> Vec<f64> {
     random().take(COUNT).map(|bits| bits as i64 as f64 / 2f64.powi(63) * range).collect()
 }
@@ -39,7 +40,7 @@ fn double_rows<const N: usize>(range: f64) -> Vec<[f64; N]> {
     doubles(range).as_chunks::<N>().0.to_vec()
 }
 
-/// Appends all values to a page that is emptied before each pass.
+/// Appends all values to a page that is cleared before each pass.
 fn append_all<T: Copy>(bencher: Bencher<'_, '_>, values: &[T], append: impl Fn(&mut Page<'_>, T) + Sync) {
     let mut buffer = vec![0; 1 << 16];
     bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
@@ -162,7 +163,7 @@ mod shortest {
         append_all(bencher, &doubles(100.0), |page, value| page.shortest_f64(value));
     }
 
-    /// Rows of three values.
+    /// Benchmarks rows of three values.
     fn rows<R: polyhaul_text::format::Real>(bencher: Bencher<'_, '_>, values: &[R]) {
         let mut buffer = vec![0; 1 << 16];
         let lines = NumberLines::new(3, b' ', [b"\n"]);
@@ -186,7 +187,7 @@ mod shortest {
 mod integers {
     use super::*;
 
-    /// Vertex indices of a mesh with `limit` vertices.
+    /// Returns vertex indices of a mesh with `limit` vertices.
     fn indices(limit: u64) -> Vec<u32> {
         random().take(COUNT).map(|bits| (bits % limit) as u32 + 1).collect()
     }

@@ -1,10 +1,10 @@
-//! MPix/s of the image for all of its mip levels: by the box filter, weighted by alpha and not, and by Kaiser's, with
-//! one thread and two.
+//! Throughput of mip level generation in MPix/s of the image: with the box filter, with and without alpha weighting,
+//! and the Kaiser filter, with one and two threads.
 //!
-//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench mipmaps`, passing `portable` or `avx2` after
-//! `--` for at most these instructions, and `--only` with a part of the names of what to measure. Prints the fastest
-//! and the median of several rounds that alternate, and a hash of all levels: another version with the same hashes
-//! makes the same levels.
+//! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --bench mipmaps`, with `portable` or `avx2` after `--`
+//! to limit the instruction set, and `--only` with a part of a task's name to select tasks. Prints the minimum and the
+//! median of several alternating rounds, and a hash of all levels, which reveals changes of the output between
+//! versions.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use polyhaul_image::mipmaps::{MipmapFilter, MipmapOptions, mipmaps};
@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Rounds and side length in pixels: for a measurement, and for a test run that only checks that it works.
+/// Number of rounds and side length in pixels: for measurements, and for a test that only checks that this runs.
 const MEASURE_SIZE: (usize, usize) = (9, 2048);
 const TRIAL_SIZE: (usize, usize) = (1, 64);
 
@@ -28,7 +28,7 @@ struct Task<'a> {
 }
 
 fn main() {
-    // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
+    // Cargo passes `--bench` to benchmarks, but not when it runs them as tests.
     let (rounds, side) = if std::env::args().any(|argument| argument == "--bench") { MEASURE_SIZE } else { TRIAL_SIZE };
     let only = std::env::args().skip_while(|argument| argument != "--only").nth(1).unwrap_or_default();
     for level in Level::all() {
@@ -92,14 +92,14 @@ impl Task<'_> {
     }
 }
 
-/// A smooth value at a pixel.
+/// Returns a smooth value at a pixel.
 fn wave(x: usize, y: usize, waves: f32) -> u8 {
     let u = x as f32 / 2048.0 * waves;
     let v = y as f32 / 2048.0 * waves;
     (127.5 + 127.5 * (7.0 * u).sin() * (5.0 * v + u).cos()) as u8
 }
 
-/// Smooth colors with noise.
+/// Generates smooth colors with noise.
 fn picture(side: usize, channels: Channels, alpha: impl Fn(usize, usize) -> u8) -> Image {
     let mut samples = Vec::new();
     let mut noise = 1_u64;

@@ -1,8 +1,8 @@
-//! The cost of welding and cutting, beside the simplest way to weld. Run with
+//! Cost of welding and triangulating, compared with the simplest way to weld. Run with
 //! `cargo bench --manifest-path tools/bench/Cargo.toml --bench ops`.
 //!
-//! Each line is the least of several runs. Shapes built to be slow come last: they should take about
-//! as long per corner as the others.
+//! Each line is the minimum of several runs. Adversarial shapes come last: they should take about as long per corner as
+//! the others.
 #![allow(clippy::print_stdout)]
 
 use polyhaul::model::{Axes, Elements, Mesh, Scene};
@@ -12,9 +12,9 @@ use polyhaul_geometry::vertices::{Vertices, VerticesStream};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How often each is run, and how many corners hostile polygons have.
+/// Returns the number of runs, and the number of corners of adversarial polygons.
 fn size() -> (usize, usize) {
-    // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
+    // Cargo passes `--bench` to benchmarks, but not when it runs them as tests.
     if std::env::args().any(|argument| argument == "--bench") { (5, 100_000) } else { (1, 10_000) }
 }
 
@@ -22,7 +22,7 @@ fn options(threads: usize) -> RunOptions {
     RunOptions::default().with_threads(Some(threads))
 }
 
-/// Runs `work` on fresh input and prints the least time, per `count` things.
+/// Runs `work` on fresh input and prints the minimum time per item, for `count` items.
 fn time<I, O>(name: &str, count: usize, input: impl Fn() -> I, work: impl Fn(I) -> O) -> Duration {
     let run = |_| {
         let input = input();
@@ -43,7 +43,7 @@ fn random(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-/// A grid of quads with a uv and a normal per position.
+/// Creates a grid of quads with a uv and a normal per position.
 fn grid(side: u32) -> Mesh {
     let row = side + 1;
     let points = || (0..row * row).map(|i| [(i % row) as f32, (i / row) as f32]);
@@ -63,7 +63,7 @@ fn grid(side: u32) -> Mesh {
     }
 }
 
-/// The grid's faces and positions in random order.
+/// Creates the same grid with faces and positions in random order.
 fn shuffled(side: u32) -> Mesh {
     let mut mesh = grid(side);
     let mut state = 1;
@@ -83,7 +83,7 @@ fn shuffled(side: u32) -> Mesh {
     mesh
 }
 
-/// All corners at one position, each with a uv of its own.
+/// Creates a mesh with all corners at one position, each with a separate uv.
 fn fan(corners: usize) -> Mesh {
     Mesh {
         positions: vec![[0.0; 3]].into(),
@@ -97,7 +97,7 @@ fn fan(corners: usize) -> Mesh {
     }
 }
 
-/// The simplest way: one map from indices to vertices.
+/// Welds the simplest way: with one map from indices to vertices.
 fn weld_with_a_map(mesh: &Mesh) -> (Vec<u32>, Vec<(u32, u32, u32)>) {
     let faces = &mesh.faces;
     let mut seen = HashMap::new();
@@ -112,7 +112,7 @@ fn weld_with_a_map(mesh: &Mesh) -> (Vec<u32>, Vec<(u32, u32, u32)>) {
     (corner_vertices.collect(), vertices)
 }
 
-/// The same with a normal for each face.
+/// Adds a separate normal for each face.
 fn with_hard_edges(mut mesh: Mesh) -> Mesh {
     let corners = mesh.faces.corner_positions.len() as u32;
     mesh.normals = vec![[0.0, 0.0, 1.0]; corners as usize / 4].into();
@@ -120,7 +120,7 @@ fn with_hard_edges(mut mesh: Mesh) -> Mesh {
     mesh
 }
 
-/// The vertices of a mesh, numbered by positions.
+/// Welds a mesh; vertices are numbered by position.
 fn vertices(mesh: &Mesh, threads: usize) -> Vertices {
     let Elements { corner_positions, corner_uvs, corner_normals, .. } = &mesh.faces;
     let streams = [corner_uvs, corner_normals].map(|stream| VerticesStream::Listed(stream));
@@ -162,7 +162,7 @@ fn around(turn: f64, radius: f64) -> [f64; 2] {
     [radius * angle.cos(), radius * angle.sin()]
 }
 
-/// Polygons of many corners.
+/// Generates polygons with many corners.
 fn hostile() -> Vec<(&'static str, Vec<[f64; 2]>)> {
     let (_, count) = size();
     let mut state = 3;

@@ -1,8 +1,8 @@
-//! Nanoseconds per value of reading text, per level of instructions.
+//! Nanoseconds per value of parsing text, for each instruction set.
 //!
 //! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --no-default-features --bench parse`. Throughput is in
-//! values per second, for scans in bytes. `rows` takes an index that exists already; `read` makes it, too.
-//! `cargo xtask bench numbers` has fast-float2 and Rust's parser beside them.
+//! values per second, for scans in bytes. `rows` uses an existing index; `read` includes building it.
+//! `cargo xtask bench numbers` compares them with fast-float2 and Rust's parser.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
@@ -13,7 +13,7 @@ use polyhaul_text::parse::tokens::{self, TokenPrecision};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING};
 use std::fmt::Write;
 
-/// Lines of a text: more than branch predictors memorize.
+/// Lines per text: more than branch predictors memorize.
 const LINES: usize = 20_000;
 
 fn main() {
@@ -40,7 +40,7 @@ impl std::fmt::Debug for RowText {
     }
 }
 
-/// Pseudorandom numbers from -1 to 1, identical in every run.
+/// Returns a generator of reproducible pseudorandom numbers from -1 to 1.
 fn randoms() -> impl FnMut() -> f64 {
     let mut state = 1u64;
     move || {
@@ -54,7 +54,7 @@ impl RowText {
         LINES * [3, 2, 12][self as usize]
     }
 
-    /// The text with its padding.
+    /// Formats the text, with padding.
     fn padded(self) -> Vec<u8> {
         let mut random = randoms();
         let mut text = "\n".repeat(PADDING);
@@ -72,7 +72,7 @@ impl RowText {
         text.into_bytes()
     }
 
-    /// Parses all rows of a window; returns how many.
+    /// Parses all rows of a window; returns their number.
     fn parse(self, window: Window<'_>, out: &mut Output) -> usize {
         match self {
             RowText::V => float_rows(window, 0, b"v", &mut out.triples),
@@ -100,7 +100,7 @@ impl Output {
     }
 }
 
-/// Scans a text window by window.
+/// Indexes a text window by window.
 fn scan(padded: &[u8], level: Level, index: &mut Index, mut visit: impl FnMut(&Index)) {
     let end = padded.len() - PADDING;
     let mut start = PADDING;
@@ -111,7 +111,7 @@ fn scan(padded: &[u8], level: Level, index: &mut Index, mut visit: impl FnMut(&I
     }
 }
 
-/// A benchmark of one text on one level.
+/// A benchmark of one text with one instruction set.
 #[derive(Clone, Copy)]
 struct Case<T> {
     level: Level,
@@ -213,7 +213,7 @@ impl NumberText {
                 List => write!(text, " {:.6}", 20.0 * random()),
             };
         }
-        // A line for each three, with or without a keyword.
+        // A new line after every three values, with or without a keyword.
         let keyword = if self == LongRows { "v" } else { "" };
         let mut lines = "\n".repeat(PADDING);
         for (at, word) in text.split_ascii_whitespace().enumerate() {
@@ -227,7 +227,7 @@ impl NumberText {
         lines.into_bytes()
     }
 
-    /// Parses all numbers of a window; returns how many.
+    /// Parses all numbers of a window; returns their count.
     fn parse(self, window: Window<'_>, out: &mut NumberOutput) -> usize {
         let count = window.tokens_of_lines();
         match self {

@@ -1,8 +1,8 @@
-//! Milliseconds for the records of `{flag:y/n} {value:.2f}\n` and for matrices with each conversion of printf.
+//! Time to format records as `{flag:y/n} {value:.2f}\n`, and matrices with each conversion of printf.
 //!
 //! Run with `cargo bench --manifest-path tools/bench/Cargo.toml --no-default-features --bench rows`. Each iteration
-//! writes 1,024 pages of 1,024 records, every page into the same buffer, so throughput is in records per second.
-//! `cargo xtask bench records` has C's `snprintf` and Rust's `write!` beside them.
+//! writes 1,024 pages of 1,024 records, every page into the same buffer; throughput is in records per second.
+//! `cargo xtask bench records` compares them with C's `snprintf` and Rust's `write!`.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -38,7 +38,7 @@ fn parse(record: &[u8; 8]) -> (bool, f32) {
     (record[0] != 0, f32::from_ne_bytes([record[4], record[5], record[6], record[7]]))
 }
 
-/// All rows, page by page.
+/// Formats all rows, page by page.
 fn write_all(bencher: Bencher<'_, '_>, format: &RowFormat, columns: &[StridedColumn<'_>]) {
     let rows = format.over(columns).unwrap();
     let mut buffer = vec![0; PER_PAGE * 64];
@@ -75,7 +75,7 @@ fn all_records(bencher: Bencher<'_, '_>, change: impl FnOnce(RowFormat) -> RowFo
     write_all(bencher, &change(format.unwrap()), &columns);
 }
 
-/// A matrix of three columns, as for `np.savetxt`; throughput is in rows.
+/// Matrices of three columns, as for `np.savetxt`; throughput is in rows.
 mod matrix {
     use super::*;
 

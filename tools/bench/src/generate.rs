@@ -1,10 +1,11 @@
-//! The input files: hilly grids in Blender's dialect, the same bytes on every machine.
+//! Generates the input files, mostly hilly grids in Blender's dialect.
 //!
-//! Only additions, multiplications, divisions and square roots of floats are used, which are exact everywhere by IEEE
-//! 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as positions, which some readers require;
-//! `objects` is many, with separate materials, smoothing and arrays. [`styles`] makes OBJ files with the habits of
-//! other programs; [`ply`], [`stl`] and [`table`] (numbers as text) use the same floats. Scenes for pbrt ([`pbrt`]) are
-//! the tests' scenes. The content of a file is printed and stored next to it, as `.counts`.
+//! Grids are the same on every machine: they only use additions, multiplications, divisions and square roots of floats,
+//! which IEEE 754 defines exactly. Only [`surface`] uses sines, which it does not define. `single` is one mesh; `plain`
+//! has as many uvs as positions, which some readers require; `objects` consists of many meshes with separate materials,
+//! smoothing and arrays. [`styles`] writes OBJ files in the style of other programs; [`ply`], [`stl`] and [`table`]
+//! (numbers as text) use the same floats. pbrt scenes ([`pbrt`]) are the ones of the tests. The counts of a file are
+//! printed and stored next to it, as `.counts`.
 
 mod pbrt;
 mod ply;
@@ -18,15 +19,15 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// About how many bytes of text a grid has for each of its vertices.
+/// Approximate bytes of text per vertex of a grid.
 const SINGLE_BYTES_PER_VERTEX: f64 = 167.0;
-/// The number of objects per megabyte of `objects`: 5,000 at 300 MB.
+/// Number of objects per megabyte of `objects`: 5,000 at 300 MB.
 const OBJECTS_PER_MEGABYTE: f64 = 5000.0 / 300.0;
 const MATERIALS: u32 = 16;
-/// About how many bytes a file of `files` has.
+/// Approximate size of each file of `files`.
 const SMALL_FILE_BYTES: u64 = 2000;
 
-/// Writes the file, its companions, and its counts; for `files`, a folder of many.
+/// Writes a file, its companions, and its counts; for `files`, a folder.
 pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
     let line = match kind.strip_prefix("pbrt-") {
         Some(kind) => pbrt::write(kind, megabytes, path)?,
@@ -62,7 +63,7 @@ fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
     Ok(format!("megabytes={megabytes} bytes={} positions={} faces={}\n", counts[3], counts[0], counts[2]))
 }
 
-/// A folder of OBJ files of about 2 kB each: assets of a library, small as they often are.
+/// Writes a folder of OBJ files of about 2 kB each, like the small assets of a library.
 fn files(megabytes: u64, folder: &Path) -> Result<String, Failure> {
     let _ = std::fs::remove_dir_all(folder);
     std::fs::create_dir_all(folder)?;
@@ -79,7 +80,7 @@ fn files(megabytes: u64, folder: &Path) -> Result<String, Failure> {
     Ok(format!("megabytes={megabytes} bytes={} positions={} faces={}\n", counts[3], counts[0], counts[2]))
 }
 
-/// One mesh or many, and the material library.
+/// Writes one mesh or many, and the material library.
 fn obj(text: &mut Text, kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
     let library = path.with_extension("mtl");
     write_materials(&library)?;
@@ -131,12 +132,12 @@ fn objects(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A square of hills whose last column of faces closes it to a tube.
+/// A square of hills, closed to a tube by its last column of faces.
 struct Grid {
     rows: u32,
     columns: u32,
     seed: u32,
-    /// How many more columns of uvs than of positions there are: 1 lets them end at a seam, 0 wraps them around.
+    /// Number of additional columns of uvs: 1 for a seam, 0 to wrap around.
     seam: u32,
     origin: [f32; 3],
     size: f32,
@@ -163,7 +164,7 @@ impl Grid {
         self.faces(text, positions, uvs)
     }
 
-    /// Rows and columns, with this many extra columns.
+    /// Iterates over rows and columns, with this many additional columns.
     fn vertices(&self, more: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         let columns = self.columns + more;
         (0..self.rows).flat_map(move |row| (0..columns).map(move |column| (row, column)))
@@ -178,7 +179,7 @@ impl Grid {
                 for (row, column) in [(row, column), (row, column + 1), (row + 1, column + 1), (row + 1, column)] {
                     let position = 1 + positions + row * columns + column % columns;
                     let uv = 1 + uvs + row * uv_columns + column % uv_columns;
-                    // There is one normal per position, in the same order.
+                    // Normals correspond to positions, in the same order.
                     text.corner([position, uv, position]);
                 }
                 text.bytes(b"\n");
@@ -229,7 +230,7 @@ impl Grid {
     }
 }
 
-/// Well-mixed bits of three numbers.
+/// Hashes three numbers.
 fn hash(a: u32, b: u32, seed: u32) -> u32 {
     let mut bits = u64::from(a) << 32 | u64::from(b);
     bits ^= u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -238,11 +239,11 @@ fn hash(a: u32, b: u32, seed: u32) -> u32 {
     (bits >> 32) as u32
 }
 
-/// Text written by plain integer code: nothing that is measured makes the inputs.
+/// Text formatted with plain integer code: no measured code creates the inputs.
 struct Text {
     file: BufWriter<File>,
     line: Vec<u8>,
-    /// Positions, uvs, faces and bytes so far.
+    /// Numbers of positions, uvs, faces and bytes so far.
     counts: [u64; 4],
 }
 
@@ -280,7 +281,7 @@ impl Text {
         }
     }
 
-    /// A line of numbers with this many digits after the point, rounded like printf.
+    /// Writes a line of numbers with this many decimals, rounded like printf.
     fn row(&mut self, keyword: &[u8], values: &[f32], digits: u32) -> Result<(), Failure> {
         self.bytes(keyword);
         for &value in values {
@@ -291,7 +292,7 @@ impl Text {
         self.spill()
     }
 
-    /// A line of numbers alone, with six digits after the point.
+    /// Writes a line of numbers without a keyword, with six decimals.
     fn numbers(&mut self, values: &[f32]) -> Result<(), Failure> {
         if let Some((&first, rest)) = values.split_first() {
             self.number(first, 6);
@@ -302,7 +303,7 @@ impl Text {
 
     fn number(&mut self, value: f32, digits: u32) {
         let scale = 10u64.pow(digits);
-        // An f32 times 10^6 is exact in an f64: one rounding, ties to even.
+        // An f32 times 10^6 is exact in an f64, so this is the only rounding, with ties to even.
         let scaled = (f64::from(value.abs()) * scale as f64).round_ties_even() as u64;
         if value.is_sign_negative() {
             self.bytes(b"-");
@@ -312,7 +313,7 @@ impl Text {
         self.digits(scaled % scale, digits as usize);
     }
 
-    /// At least `least` digits.
+    /// Appends at least `min_digits` digits.
     fn digits(&mut self, mut value: u64, min_digits: usize) {
         let mut buffer = [b'0'; 20];
         let mut start = buffer.len();

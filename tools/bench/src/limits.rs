@@ -1,4 +1,4 @@
-//! The limits of readers and writers: moving the same number of bytes with next to no work.
+//! Limits of readers and writers: the time to move the same number of bytes with almost no work.
 
 use crate::{Failure, measure};
 use polyhaul_bytes::{DecompressLimits, Source, decompressed};
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Blocks of this size measured fastest in both directions: they stay in the second-level cache.
+/// Fastest block size in both directions when measured: blocks stay in the L2 cache.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Reads `file` once: `limit-once` into a reused block, `limit-lines` counts its lines there,
-/// `limit-memory` puts it, or all files of a folder, into fresh memory.
+/// Reads `file` once: `limit-once` into a reused block, `limit-lines` also counts its lines, `limit-memory` reads it,
+/// or all files of a folder, into fresh memory.
 pub fn read(name: &str, file: &Path) -> Result<(), Failure> {
     let (result, timing) = match name {
         "limit-once" => measure::timed(|| blocks(file, BLOCK_BYTES, |_| 0)),
@@ -25,8 +25,8 @@ pub fn read(name: &str, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Touches as much fresh memory as `file` has bytes, once for each page: in `huge` pages or in `small` ones, by one
-/// fault for each page; or `populated`, small pages by one system call for each 256 KiB.
+/// Touches as much fresh memory as `file` has bytes, once per page: `huge` or `small` pages, with a page fault for
+/// each; or `populated`, small pages with a system call per 256 KiB.
 #[cfg(target_os = "linux")]
 pub fn touch(file: &Path, kind: &str) -> Result<(), Failure> {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -38,8 +38,8 @@ pub fn touch(file: &Path, kind: &str) -> Result<(), Failure> {
         _ => return Err(format!("no kind {kind} of pages").into()),
     };
     let layout = std::alloc::Layout::from_size_align(bytes, HUGE_PAGE_BYTES)?;
-    // SAFETY: the size is not zero unless the file is empty, which no input is; every place lies in the allocation,
-    // which lives until the process ends.
+    // SAFETY: the size is only zero for an empty file, which no input is; all accessed addresses lie in the allocation,
+    // which is never freed.
     let ((), timing) = unsafe {
         let start = std::alloc::alloc(layout);
         libc::madvise(start.cast(), bytes, advice);
@@ -60,14 +60,14 @@ fn count_lines(block: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', block).count() as u64
 }
 
-/// Reads `file` once, in calls of `call_bytes`: like a program written that way.
+/// Reads `file` once in calls of `call_bytes`, like a program written that way.
 pub fn calls(file: &Path, call_bytes: usize) -> Result<(), Failure> {
     let (result, timing) = measure::timed(|| blocks(file, call_bytes, |_| 0));
     measure::print(timing, &[("bytes", result?.0)]);
     Ok(())
 }
 
-/// All files in a folder and its subfolders, by name; or the file itself.
+/// Lists all files in a folder and its subfolders, sorted by name; or the file itself.
 pub fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.into()]);
@@ -84,7 +84,7 @@ fn memory(path: &Path) -> Result<(u64, u64), Failure> {
     Ok((black_box(&contents).iter().map(|bytes| bytes.len() as u64).sum(), 0))
 }
 
-/// `cat` of a file, or of all files of a folder, to nowhere.
+/// Copies a file, or all files of a folder, to `/dev/null` with `cat`.
 pub fn cat(path: &Path) -> Result<(), Failure> {
     let mut cat = Command::new("cat");
     cat.args(files(path)?).stdout(Stdio::null());
@@ -96,7 +96,7 @@ pub fn cat(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The bytes of `file`, and the sum of `look` over its blocks of `block_bytes`.
+/// Returns the size of `file`, and the sum of `look` over its blocks of `block_bytes`.
 fn blocks(file: &Path, block_bytes: usize, look: impl Fn(&[u8]) -> u64) -> Result<(u64, u64), Failure> {
     let mut file = File::open(file)?;
     let mut block = vec![0; block_bytes];
@@ -112,8 +112,8 @@ fn blocks(file: &Path, block_bytes: usize, look: impl Fn(&[u8]) -> u64) -> Resul
     }
 }
 
-/// Inflates the compressed `file`, or sequentially all files of a folder, with polyhaul's own code, and keeps
-/// nothing. Plain files are read.
+/// Decompresses `file`, or sequentially all files of a folder, with polyhaul, and discards the data. Uncompressed files
+/// are only read.
 pub fn inflate(path: &Path, threads: usize) -> Result<(), Failure> {
     let files = files(path)?;
     let (result, timing) =
@@ -141,7 +141,7 @@ fn inflate_stream(source: &Source<'_>) -> std::io::Result<u64> {
     }
 }
 
-/// Threads take one piece after the other.
+/// Threads decompress pieces in parallel, each taking the next one.
 fn inflate_pieces(source: &Source<'_>, threads: usize) -> std::io::Result<u64> {
     let next = AtomicU64::new(0);
     let work = || -> std::io::Result<u64> {
@@ -160,8 +160,8 @@ fn inflate_pieces(source: &Source<'_>, threads: usize) -> std::io::Result<u64> {
     })
 }
 
-/// Writes as many bytes as `file` has into the new file `output`. They all come from one block: a
-/// writer that formats into a reused buffer has its bytes in the cache too.
+/// Writes as many bytes as `file` has to the new file `output`, all from one block: a writer that formats into a reused
+/// buffer also has its bytes in the cache.
 pub fn write(file: &Path, output: &Path) -> Result<(), Failure> {
     let size = std::fs::metadata(file)?.len();
     let mut block = Vec::with_capacity(BLOCK_BYTES);

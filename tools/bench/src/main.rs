@@ -1,10 +1,9 @@
-//! One measurement per process: `bench-obj read NAME FILE`, `bench-obj write NAME FILE OUTPUT`. polyhaul
-//! takes `-` for standard input, and files whose names end in `.gz` too.
+//! `bench-obj`: one measurement per process, `bench-obj read NAME FILE` or `bench-obj write NAME FILE OUTPUT`. polyhaul
+//! also accepts `-` for standard input, and files with the extension `.gz`.
 //!
-//! Each call does one thing once and prints one line, `bench key=value key=value ...`: seconds, CPU seconds, bytes,
-//! peak memory, and counts. Rounds, ratios and records are made by `cargo xtask bench`, which starts this program
-//! repeatedly. Also here: the generator of the input files and the comparison of number kernels. Only for Unix
-//! (`getrusage`).
+//! Each call performs one job once and prints one line, `bench key=value key=value ...`: seconds, CPU seconds, bytes,
+//! peak memory, and counts. `cargo xtask bench` starts this program repeatedly and computes rounds, ratios and records.
+//! Also contains the generator of the input files and the comparison of number kernels. Only for Unix (`getrusage`).
 
 mod generate;
 mod images;

@@ -1,10 +1,10 @@
-//! Wall time, CPU time and peak memory of this process, and the line that reports them.
+//! Measures wall time, CPU time and peak memory of this process, and prints the results.
 
 use crate::program::Failure;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The time of a piece of work.
+/// Time of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     pub seconds: f64,
@@ -12,7 +12,7 @@ pub struct Timing {
     pub cpu_seconds: f64,
 }
 
-/// Runs `work` and measures it.
+/// Runs and times `work`.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Timing) {
     let own_cpu_seconds = || cpu_seconds(&usage(libc::RUSAGE_SELF));
     let cpu = own_cpu_seconds();
@@ -33,24 +33,24 @@ pub fn print(timing: Timing, fields: &[(&str, u64)]) {
     println!("{line}");
 }
 
-/// Peak memory of this process since its start or the last [`reset_peak_memory`].
+/// Returns the peak memory of this process since its start or the last [`reset_peak_memory`].
 pub fn peak_memory_bytes() -> u64 {
     high_water_bytes().unwrap_or_else(|| max_rss_bytes(&usage(libc::RUSAGE_SELF)))
 }
 
-/// Returns freed memory and resets the peak, if the system can do that.
+/// Returns freed memory to the system and resets the peak, where supported.
 pub fn reset_peak_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: no pointers are passed; the allocator may be trimmed at any time.
+    // SAFETY: no pointers are passed, and the allocator may be trimmed at any time.
     unsafe {
         libc::malloc_trim(0);
     }
-    // Linux: 5 sets the high-water mark to the current use. Elsewhere the file does not exist.
+    // On Linux, 5 resets the high-water mark to the current use. On other systems the file does not exist.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Linux: VmHWM, which belongs to this program alone; `ru_maxrss` survives `exec` and so includes the memory of the
-/// starting program.
+/// Reads Linux's VmHWM, which only covers this program; `ru_maxrss` survives `exec` and so includes the memory of the
+/// parent.
 fn high_water_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -58,7 +58,7 @@ fn high_water_bytes() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// Runs a program that does not measure itself, as a whole process, and prints its time and memory.
+/// Runs an external program as a child process, and prints its time and memory.
 pub fn whole(program: &str, args: &[&str]) -> Result<(), Failure> {
     let start = Instant::now();
     let status = Command::new(program).args(args).stdout(Stdio::null()).status()?;
@@ -84,7 +84,7 @@ fn cpu_seconds(usage: &libc::rusage) -> f64 {
 }
 
 fn usage(whose: libc::c_int) -> libc::rusage {
-    // SAFETY: zeros are a valid `rusage`, and the call fills the one it is given.
+    // SAFETY: zeros are a valid `rusage`, and the call fills the one that is passed.
     unsafe {
         let mut usage = std::mem::zeroed();
         libc::getrusage(whose, &mut usage);

@@ -1,9 +1,9 @@
-//! The program's arguments, its exit code and the instructions that it may use. Its work is in `main.rs`.
+//! Arguments and exit code of the program, and the instruction set that it may use. See `main.rs` for its work.
 
 use polyhaul_text::cpu::Level;
 use std::process::ExitCode;
 
-/// Errors are only shown.
+/// Errors are only printed.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Runs the program `name` with its arguments.
@@ -19,7 +19,7 @@ pub fn main(name: &str, run: impl FnOnce(&[&str]) -> Result<(), Failure>) -> Exi
     }
 }
 
-/// Limits polyhaul to the instruction set that the environment names, to show on one machine how fast others are.
+/// Limits polyhaul to the instruction set in `POLYHAUL_BENCH_LEVEL`, to measure on one machine how fast others are.
 fn cap_level() -> Result<(), Failure> {
     let Ok(level_name) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
     let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&level_name));
@@ -27,7 +27,7 @@ fn cap_level() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints which instructions polyhaul uses.
+/// Prints the instruction set that polyhaul uses.
 pub fn level() -> Result<(), Failure> {
     println!("{:?}", Level::best());
     Ok(())

@@ -1,6 +1,5 @@
-//! Readers of OBJ and STL files, each with the options that keep the file's own structure: polygons, and separate
-//! indices of positions, uvs and normals. Readers of PLY files only are in [`ply`], readers of pbrt scenes in [`pbrt`].
-//! Text of numbers is read here too.
+//! Readers of OBJ and STL files, with options that preserve the file's structure: polygons, and separate indices of
+//! positions, uvs and normals. Also reads numbers as text. See [`ply`] for PLY, [`pbrt`] for pbrt scenes.
 
 mod pbrt;
 mod ply;
@@ -14,11 +13,11 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// The counts of a reader, which reveal a wrong one. The model itself stays alive until the peak of memory is read.
+/// Counts that reveal a wrong reader. The model itself stays alive until peak memory has been read.
 struct ModelCounts {
     positions: u64,
     faces: u64,
-    /// The bytes of the model's arrays, if the reader reports them.
+    /// Size of the model's arrays in bytes, if the reader reports it.
     model_bytes: Option<u64>,
 }
 
@@ -43,7 +42,7 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     }
 }
 
-/// Reads all files of a folder sequentially, ordered by name; all models stay alive.
+/// Reads all files of a folder sequentially, sorted by name; keeps all models.
 fn each<M>(
     folder: &Path,
     read: impl Fn(&Path) -> Result<M, Failure>,
@@ -63,7 +62,7 @@ fn each<M>(
     )
 }
 
-/// polyhaul's reader of numbers.
+/// Reads numbers with polyhaul.
 fn array(file: &Path, scalar: Scalar, threads: usize) -> Result<Loaded<TableArray>, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
@@ -86,12 +85,12 @@ fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) ->
     let mut fields = vec![("positions", counts.positions), ("faces", counts.faces)];
     fields.extend(counts.model_bytes.map(|bytes| ("base_bytes", bytes)));
     measure::print(timing, &fields);
-    // Freeing millions of small vectors would only delay the next measurement.
+    // Dropping millions of small vectors would only delay the next measurement.
     std::mem::forget(model);
     Ok(())
 }
 
-/// polyhaul's reader with its default options, of OBJ, PLY and STL; `-` is standard input.
+/// Reads OBJ, PLY or STL with polyhaul's default options; `-` is standard input.
 pub fn load(file: &Path, threads: usize) -> Result<Scene, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
@@ -105,7 +104,7 @@ fn input(file: &Path) -> Input {
     }
 }
 
-/// The bytes of a scene's arrays.
+/// Returns the size of a scene's arrays in bytes.
 pub fn model_bytes(scene: &Scene) -> u64 {
     scene.meshes.iter().map(|mesh| mesh.heap_bytes()).sum()
 }
@@ -115,7 +114,7 @@ fn found(scene: &Scene) -> ModelCounts {
     ModelCounts { positions, faces, model_bytes: Some(model_bytes(scene)) }
 }
 
-/// One row per triangle, as in the file: its other reader looks for equal positions.
+/// Reads one row per triangle, as stored: stl_io's other reader merges equal positions.
 pub fn stl_io(file: &Path) -> Result<Vec<stl_io::Triangle>, Failure> {
     let mut reader = BufReader::with_capacity(256 << 10, File::open(file)?);
     Ok(stl_io::create_stl_reader(&mut reader)?.collect::<Result<_, _>>()?)

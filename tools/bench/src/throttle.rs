@@ -1,4 +1,4 @@
-//! How exact a throttle is: bytes read and written as fast as it allows, next to its rate.
+//! Measures the precision of throttles: the rate at which they let bytes through, compared with the nominal one.
 
 use crate::Failure;
 use polyhaul_bytes::{FileOptions, Sink, Source, Throttle};
@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Megabytes a second.
+/// Rates in MB/s.
 const RATES: [u64; 7] = [10, 50, 170, 420, 900, 1400, 2000];
-/// The target duration of a measurement, if the file is large enough.
+/// Target duration of a measurement, if the file is large enough.
 const SECONDS: f64 = 0.4;
-/// Bytes of a call.
+/// Bytes per call.
 const CALL_BYTES: u64 = 256 << 10;
 
-/// `numbers group=throttle:_RATE name=N ns=LEAST median_ns=M agrees=yes`, nanoseconds per kilobyte; `rate` is the
-/// ideal.
+/// Prints `numbers group=throttle:_RATE name=N ns=LEAST median_ns=M agrees=yes`, nanoseconds per kilobyte; `rate` is
+/// the ideal.
 pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
     let output = folder.join("throttled.bin");
     let size = std::fs::metadata(file)?.len();
@@ -30,7 +30,7 @@ pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
     Ok(std::fs::remove_file(&output)?)
 }
 
-/// Nanoseconds for a kilobyte.
+/// Measures nanoseconds per kilobyte.
 fn times(rounds: usize, bytes: u64, mut work: impl FnMut() -> Result<Duration, Failure>) -> Result<Vec<f64>, Failure> {
     (0..rounds.max(1)).map(|_| Ok(work()?.as_secs_f64() * 1e9 / (bytes as f64 / 1e3))).collect()
 }
@@ -39,7 +39,7 @@ fn throttle(rate: u64) -> Throttle {
     Throttle::new(Some(rate * 1_000_000), Duration::ZERO)
 }
 
-/// Threads that take turns with one source, as loads do.
+/// Reads from threads that share a source, as loads do.
 fn read(file: &Path, rate: u64, bytes: u64, threads: usize) -> Result<Duration, Failure> {
     let source = Source::open(file)?.throttled(&throttle(rate));
     let next = AtomicU64::new(0);

@@ -1,5 +1,5 @@
-//! The cost of a trace: the same reading and writing without one, with totals, and with spans and a sampler,
-//! alternating; and the cost of being traceable for a job without a trace.
+//! Measures the overhead of tracing: the same reads and writes without a trace, with totals, and with spans and a
+//! sampler, alternating; and the overhead of checking for a trace when there is none.
 
 use crate::Failure;
 use polyhaul::options::RunOptions;
@@ -10,17 +10,17 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The number of small files.
+/// Number of small files.
 const FILES: usize = 1_000;
-/// The interval of sampling the process, as in the command.
+/// Sampling interval of the process, as in the command.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// How much is recorded.
+/// Levels of recording.
 const WAYS: [(&str, Option<Detail>); 3] =
     [("no_trace", None), ("totals", Some(Detail::Totals)), ("spans", Some(Detail::Spans))];
 
-/// Measures reading and writing of `file`, and reading of many small files, which are made in `folder`, with 1 and 2
-/// threads. Prints a line for each, as for the kernels of numbers.
+/// Measures reading and writing `file`, and reading many small files, which are created in `folder`, with 1 and 2
+/// threads. Prints a line for each, like the number kernels.
 pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
     let small = small_files(folder)?;
     let output = folder.join("trace-out.obj");
@@ -41,14 +41,14 @@ pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads all files and returns their size in bytes.
+/// Reads all files and returns their total size in bytes.
 fn read(files: &[PathBuf], run: &RunOptions) -> Result<u64, Failure> {
     let options = ReadOptions::default().with_run(run.clone());
     let read = |path: &PathBuf| Ok(polyhaul::Reader::new(path).options(&options).scene()?.report.bytes_in);
     files.iter().map(read).sum()
 }
 
-/// Small scenes of a few faces each.
+/// Writes small scenes of a few faces each.
 fn small_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let folder = folder.join("trace-small");
     std::fs::create_dir_all(&folder)?;
@@ -61,8 +61,9 @@ fn small_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     (0..FILES).map(make).collect()
 }
 
-/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each way, and for `asking`: the
-/// part of the way without a trace spent on checking for one. They agree if all moved the same number of bytes.
+/// Prints `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each level of recording, and
+/// for `asking`: the time spent on checking for a trace if there is none. They agree if all processed the same number
+/// of bytes.
 fn compare(
     group: &str,
     files: &[PathBuf],
@@ -104,7 +105,7 @@ fn compare(
     Ok(())
 }
 
-/// How often a job with this recording of spans checks for a trace.
+/// Returns the number of checks for a trace in a job with these recorded spans.
 fn asks_of(seen: &Recording) -> u64 {
     let spans: usize = seen.threads.iter().map(|thread| thread.spans.len()).sum();
     (spans + seen.sections.len() + seen.threads.len() + seen.files.len()) as u64
@@ -112,7 +113,7 @@ fn asks_of(seen: &Recording) -> u64 {
         + seen.dropped_files
 }
 
-/// The cost of a span that is not recorded.
+/// Measures the cost of a span without a trace.
 fn ask_ns() -> f64 {
     const ASKS: u32 = 100_000;
     let start = Instant::now();

@@ -1,6 +1,6 @@
-//! The small inputs that ask for most: peak memory and time of the command for each, as a table.
+//! Prints a table of the small inputs that are most expensive to read: peak memory and time of the command for each.
 //!
-//! The inputs are those of the test kit's `worst`, whose test holds the library to the bound.
+//! The inputs are those of the test kit's `worst`, whose test checks the bound on memory.
 
 use crate::measure::reset_peak_memory;
 use crate::program::Failure;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What a process took.
+/// Peak memory and time of a process.
 #[derive(Default)]
 struct Cost {
     seconds: f64,
@@ -33,11 +33,11 @@ struct SavedInput {
     path: PathBuf,
 }
 
-/// Runs `program` on each input, and prints the table, and the most of each format.
+/// Runs `program` on each input, and prints the table, and the maximum for each format.
 pub fn main(program: &Path) -> Result<(), Failure> {
     let folder = Folder::new("worst")?;
     let inputs = worst::inputs().into_iter().map(|input| save(&input, &folder)).collect::<Result<Vec<_>, _>>()?;
-    // A process starts with the peak of the one that starts it.
+    // A child process starts with the peak of its parent.
     reset_peak_memory();
     println!("| format | input | bytes | bound | info | check | convert | diff | preview |");
     println!("|---|---|--:|--:|--:|--:|--:|--:|--:|");
@@ -67,7 +67,7 @@ fn save(input: &WorstInput, folder: &Folder) -> Result<SavedInput, Failure> {
     Ok(SavedInput { format: input.format().into(), name: input.name, bytes, max_bytes, path: input.save(folder)? })
 }
 
-/// The command line for a piece of work.
+/// Returns the command line for a piece of work.
 fn command(program: &Path, work: Work, path: &Path) -> Command {
     let mut command = Command::new(program);
     let output = |extension: &str| path.with_file_name("out").with_extension(extension);
@@ -82,14 +82,14 @@ fn command(program: &Path, work: Work, path: &Path) -> Command {
     command
 }
 
-/// Runs a command, whatever its exit code is.
+/// Runs a command, ignoring its exit code.
 fn cost(command: &mut Command) -> Result<Cost, Failure> {
     let start = Instant::now();
     let child = command.spawn()?;
     let mut status = 0;
     // SAFETY: all zeros is a valid `rusage`, which the call fills.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to variables of the expected types, and nobody else waits for the child.
+    // SAFETY: both pointers are to variables of the expected types, and nothing else waits for the child.
     if unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } < 0 {
         return Err(std::io::Error::last_os_error().into());
     }

@@ -1,5 +1,5 @@
-//! Writers of OBJ, PLY and STL files: the model is read first, outside of the measurement, and written to a new
-//! file, which is checked and then removed.
+//! Writers of OBJ, PLY and STL files: reads the model before the measurement, and writes it to a new file, which is
+//! checked and then removed.
 
 use crate::{Failure, measure, readers};
 use polyhaul::WriteOptions;
@@ -27,7 +27,7 @@ pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<()
     Ok(())
 }
 
-/// STL as text, with six digits.
+/// ASCII STL with six digits.
 fn as_text() -> WriteOptions {
     WriteOptions::default()
         .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Fixed(6))))
@@ -47,7 +47,7 @@ fn polyhaul(
     Ok((timing, Some(readers::model_bytes(&scene))))
 }
 
-/// The crate's own `save` writes each number to the file separately; a buffer is only fair.
+/// Adds a buffer for a fair comparison: the crate's own `save` writes each number to the file separately.
 fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Failure> {
     let obj = obj::Obj::load(file)?;
     measure::reset_peak_memory();
@@ -61,7 +61,7 @@ fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Fai
     Ok((timing, None))
 }
 
-/// Its writer is buffered.
+/// stl_io's writer is buffered.
 fn stl_io(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Failure> {
     let triangles = readers::stl_io(file)?;
     measure::reset_peak_memory();
@@ -73,8 +73,8 @@ fn stl_io(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), 
     Ok((timing, None))
 }
 
-/// Whether `output` has the bytes of `file` after the comments at the top, or after PLY's header. Compressed output is
-/// inflated by gzip, which must accept it.
+/// Returns whether `output` equals `file` after the leading comments, or after PLY's header. Compressed output is
+/// decompressed by gzip, which must accept it.
 fn same_text(file: &Path, output: &Path) -> Result<bool, Failure> {
     let file = File::open(file)?;
     if output.extension().is_none_or(|extension| extension != "gz") {
@@ -101,7 +101,7 @@ fn same_bodies(left: impl Read, right: impl Read) -> Result<bool, Failure> {
     }
 }
 
-/// A reader positioned after the comments at the top, or after PLY's header.
+/// Returns a reader positioned after the leading comments, or after PLY's header.
 fn body<R: Read>(text: R) -> Result<BufReader<R>, Failure> {
     let mut reader = BufReader::with_capacity(256 << 10, text);
     if reader.fill_buf()?.starts_with(b"ply\n") {

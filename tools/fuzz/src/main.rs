@@ -1,7 +1,7 @@
-//! All fuzz targets in one program, so that the library is instrumented and linked once: `cargo xtask fuzz`.
+//! All fuzz targets in one program, so that the library is instrumented and linked once. Run with `cargo xtask fuzz`.
 //!
-//! `POLYHAUL_FUZZ_TARGET` names the target of a run. The bodies of the targets are in the test kit, where they also run
-//! as normal tests.
+//! `POLYHAUL_FUZZ_TARGET` selects the target. The bodies of the targets are in the test kit, where they also run as
+//! normal tests.
 
 #![no_main]
 

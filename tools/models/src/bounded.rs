@@ -1,28 +1,28 @@
-//! Every order of operations in which few threads are interrupted.
+//! Scheduler that enumerates all interleavings with a bounded number of interruptions.
 //!
-//! A thread that waits or ends is followed by each of the others in turn. Only interrupting one that could continue is
-//! bounded: most faults need one or two such changes (Musuvathi and Qadeer, "Iterative Context Bounding", 2007), and
-//! the number of orders grows with the number of operations to the power of the bound.
+//! When a thread waits or ends, each of the others runs next in turn. Only interrupting a thread that could continue is
+//! bounded: most bugs need one or two such switches (Musuvathi and Qadeer, "Iterative Context Bounding", 2007), and the
+//! number of interleavings grows with the number of operations to the power of the bound.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
-/// Enumerates the orders depth first.
+/// Enumerates interleavings depth first.
 pub(crate) struct Bounded {
     max_interruptions: usize,
-    /// Interruptions left in this order.
+    /// Interruptions left in the current interleaving.
     left: usize,
-    /// The choices of this order, and the next one to repeat.
+    /// Choices of the current interleaving; `next` is the index of the next one to replay.
     choices: Vec<Choice>,
     next: usize,
     is_started: bool,
 }
 
-/// The threads that could run at one operation.
+/// Runnable threads at an operation.
 struct Choice {
     threads: Vec<TaskId>,
-    /// The index of the one that runs.
+    /// Index of the thread that runs.
     chosen: usize,
-    /// Whether any but the first is an interruption.
+    /// Whether choosing any thread but the first is an interruption.
     is_interruptible: bool,
 }
 
@@ -31,7 +31,8 @@ impl Bounded {
         Bounded { max_interruptions, left: 0, choices: Vec::new(), next: 0, is_started: false }
     }
 
-    /// Removes the last choices that have no other thread, and takes the next thread of the one before them.
+    /// Moves to the next interleaving: drops exhausted choices at the end, and selects the next thread of the last
+    /// remaining one.
     fn advance(&mut self) -> bool {
         while let Some(last) = self.choices.last_mut() {
             last.chosen += 1;

@@ -1,8 +1,8 @@
-//! Models of code that threads share: tests that run with every order of its operations.
+//! Models of concurrent code: tests that run with every interleaving of their operations, within a bound.
 //!
-//! Crates compile their locks and threads against [`shuttle`] instead of the standard library if they are tested with
-//! `--cfg polyhaul_shuttle`, in a module `sync`. Then one thread runs all threads of a test, and changes between them
-//! only where they use such a type. `cargo xtask nightly races` runs all models.
+//! If tested with `--cfg polyhaul_shuttle`, crates compile their locks and threads, which they import from a module
+//! `sync`, against [`shuttle`] instead of the standard library. A single thread then runs all threads of a test, and
+//! only switches between them at operations of these types. `cargo xtask nightly races` runs all models.
 
 #[cfg(polyhaul_shuttle)]
 mod bounded;

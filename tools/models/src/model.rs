@@ -1,4 +1,4 @@
-//! A model: its test, and the mutations that it must detect.
+//! A model: its test, and the mutations that the test must detect.
 
 use crate::bounded::Bounded;
 use shuttle::scheduler::{RandomScheduler, Scheduler};
@@ -10,11 +10,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Interruptions per order.
+/// Maximum number of interruptions per interleaving.
 const MAX_INTERRUPTIONS: usize = 2;
-/// The seed of random orders, so that a failure can be repeated.
+/// Fixed seed of random interleavings, so that failures are reproducible.
 const SEED: u64 = 1;
-/// Decoders have tables on the stack.
+/// Decoders keep tables on the stack.
 const STACK_BYTES: usize = 512 << 10;
 
 thread_local! {
@@ -26,29 +26,29 @@ pub fn mutated(mutation: &str) -> bool {
     PLANTED.get() == mutation
 }
 
-/// A test that runs with many orders of its threads' operations.
+/// A test that runs with many interleavings of its threads.
 pub struct Model {
     name: &'static str,
-    /// The number of random orders; 0 for all orders within the bound.
+    /// Number of random interleavings; 0 for all within the bound.
     random_orders: usize,
     test: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Model {
-    /// Creates a model of an invariant that runs `test` with all orders of at most two interruptions.
+    /// Creates a model of an invariant that runs `test` with all interleavings of at most two interruptions.
     pub fn new(name: &'static str, test: impl Fn() + Send + Sync + 'static) -> Model {
         Model { name, random_orders: 0, test: Arc::new(test) }
     }
 
-    /// Runs `count` random orders instead, for tests with more threads and operations.
+    /// Runs `count` random interleavings instead, for tests with more threads and operations.
     pub fn random(self, count: usize) -> Model {
         Model { random_orders: count, ..self }
     }
 
-    /// Checks that the test passes with every order, and fails with one for each of these mutations.
+    /// Checks that the test passes with every interleaving, and fails with at least one for each of these mutations.
     ///
     /// # Panics
-    /// With the message of the test if it fails, or with the name of a mutation that it does not detect.
+    /// With the message of the test if it fails, or with the name of an undetected mutation.
     pub fn detects(self, mutations: &[&'static str]) {
         let holds = self.explore("");
         let mut line = format!("model: {}: {} orders", self.name, holds.orders);
@@ -64,7 +64,7 @@ impl Model {
             assert!(broken.failure.is_some(), "{}: {mutation} is not detected", self.name);
             line += &format!("; {mutation} detected by order {}", broken.orders);
         }
-        // Unlike `eprint!`, this is shown for tests that pass, too.
+        // Unlike `eprint!`, this is not captured for passing tests.
         _ = writeln!(std::io::stderr(), "{line}");
     }
 
@@ -92,7 +92,7 @@ impl Model {
     }
 }
 
-/// The number of orders that ran, and how the last one failed.
+/// Number of interleavings that ran, and the failure of the last one.
 struct Exploration {
     orders: u64,
     failure: Option<String>,

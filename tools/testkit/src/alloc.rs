@@ -1,6 +1,6 @@
-//! Allocators for test binaries: one that counts, one that fails on request.
+//! Global allocators for test binaries: one that counts, one that fails on request.
 //!
-//! A binary installs one of them:
+//! Install one of them in the test binary:
 //!
 //! ```
 //! use polyhaul_testkit::alloc::{Counting, measure};
@@ -12,7 +12,7 @@
 //! assert_eq!((used.count, used.total_bytes, used.peak_bytes), (1, 1000, 1000));
 //! ```
 //!
-//! The counters belong to the process, so measurements must not overlap: tests take a lock.
+//! The counters are global to the process, so measurements must not overlap: tests take a lock.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;
@@ -27,22 +27,22 @@ static MAX_BYTES: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// The system's allocator, with counters.
 ///
-/// A block that grows counts once more, and only for the bytes it grew by: the system moves large blocks without a
-/// copy.
+/// Reallocation counts as one more allocation, with only the added bytes: the system moves large blocks without
+/// copying.
 pub struct Counting;
 
-/// The allocations of a piece of work.
+/// Allocations during a call of [`measure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// Allocations, and changes of a block's size.
+    /// Allocations and reallocations.
     pub count: u64,
-    /// Bytes allocated in all.
+    /// Total allocated bytes.
     pub total_bytes: u64,
-    /// Peak of allocated bytes, without the bytes held before.
+    /// Peak of live bytes, minus the bytes live at the start.
     pub peak_bytes: u64,
 }
 
-/// Runs `work` and returns its allocations; zeros if [`Counting`] is not installed.
+/// Runs `work` and counts its allocations; zeros if [`Counting`] is not installed.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     let count = COUNT.load(Relaxed);
     let total = TOTAL_BYTES.load(Relaxed);
@@ -57,18 +57,18 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     (result, used)
 }
 
-/// Bytes held now; 0 if neither allocator of this module is installed.
+/// Returns the number of live bytes; 0 if neither allocator of this module is installed.
 pub fn live_bytes() -> i64 {
     LIVE_BYTES.load(Relaxed)
 }
 
-/// From now on the process gets no more than this: a bug that eats all memory becomes a failure of one test, and does
-/// not take down the machine.
+/// Limits the live bytes of the process, permanently: a runaway allocation then fails one test instead of exhausting
+/// the machine.
 pub fn cap(bytes: u64) {
     MAX_BYTES.store(bytes as i64, Relaxed);
 }
 
-/// Counts; `false` if the cap does not allow it.
+/// Updates the counters; returns `false` if the allocation would exceed the cap.
 fn note(bytes: i64) -> bool {
     let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
     if bytes > 0 {
@@ -83,14 +83,14 @@ fn note(bytes: i64) -> bool {
     true
 }
 
-// SAFETY: every call goes to the system's allocator with its arguments unchanged, or returns null, which means
+// SAFETY: every call is forwarded to the system's allocator with its arguments unchanged, or returns null, which means
 // out of memory. Counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the contract of `alloc` is that of `System::alloc`, and `layout` is unchanged.
+        // SAFETY: the caller upholds the contract of `alloc`, which `System::alloc` shares; `layout` is unchanged.
         unsafe { System.alloc(layout) }
     }
 
@@ -98,13 +98,14 @@ unsafe impl GlobalAlloc for Counting {
         if !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the contract of `alloc_zeroed` is that of `System::alloc_zeroed`, and `layout` is unchanged.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`, which `System::alloc_zeroed` shares; `layout` is
+        // unchanged.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         note(-(layout.size() as i64));
-        // SAFETY: `block` came from `System` with this layout, since every allocation does.
+        // SAFETY: `block` was allocated by `System` with this layout, as every block is.
         unsafe { System.dealloc(block, layout) }
     }
 
@@ -112,13 +113,12 @@ unsafe impl GlobalAlloc for Counting {
         if !note(size as i64 - layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: `block` came from `System` with this layout, since every allocation does; `size` is unchanged.
+        // SAFETY: `block` was allocated by `System` with this layout, as every block is; `size` is unchanged.
         unsafe { System.realloc(block, layout, size) }
     }
 }
 
-/// The system's allocator, except that one large allocation, or change of a large block's size, fails in [`fail_at`];
-/// it also counts.
+/// The system's allocator with counters, which fails the one allocation or reallocation selected by [`fail_at`].
 pub struct Failing;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -126,10 +126,10 @@ static MIN_BYTES: AtomicUsize = AtomicUsize::new(0);
 static LEFT: AtomicI64 = AtomicI64::new(0);
 static TELLS: AtomicBool = AtomicBool::new(false);
 
-/// Runs `work` while allocation `number` (from 0) of at least `least_bytes` fails; returns whether there was such an
-/// allocation.
+/// Runs `work` with allocation `number` failing, counted from 0 over allocations of at least `least_bytes`; also
+/// returns whether there was such an allocation.
 ///
-/// Needs [`Failing`] as the allocator. Allocations of all threads count.
+/// Requires [`Failing`] as the allocator. Counts allocations of all threads.
 pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> (T, bool) {
     LEFT.store(number as i64, Relaxed);
     MIN_BYTES.store(least_bytes, Relaxed);
@@ -139,17 +139,17 @@ pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> 
     (result, LEFT.load(Relaxed) < 0)
 }
 
-/// From now on each allocation that fails prints polyhaul's functions on its stack to standard error: slow, for
-/// diagnosing a failure.
+/// Prints polyhaul's functions on the stack of each failing allocation to standard error, from now on. Slow; for
+/// diagnosis.
 pub fn tell() {
     TELLS.store(true, Relaxed);
 }
 
-/// Whether an allocation of `size` bytes is the one that should fail.
+/// Returns whether an allocation of `size` bytes is the one to fail.
 fn fails(size: usize) -> bool {
     let fails = ARMED.load(Relaxed) && size >= MIN_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0;
     if fails && TELLS.load(Relaxed) {
-        // The trace allocates too, which counts no more: the allocation to fail is this one.
+        // Capturing the trace allocates too, but `LEFT` is already past 0, so those allocations succeed.
         let trace = Backtrace::force_capture().to_string();
         let names = trace.lines().filter_map(|line| line.split_once(": polyhaul"));
         let names: Vec<&str> = names.map(|(_, name)| name).take(4).collect();
@@ -158,13 +158,13 @@ fn fails(size: usize) -> bool {
     fails
 }
 
-// SAFETY: as for `Counting`: unchanged arguments, or null.
+// SAFETY: as for `Counting`: arguments are unchanged, or the result is null.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if fails(layout.size()) || !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the contract of `alloc` is that of `System::alloc`, and `layout` is unchanged.
+        // SAFETY: the caller upholds the contract of `alloc`, which `System::alloc` shares; `layout` is unchanged.
         unsafe { System.alloc(layout) }
     }
 
@@ -172,22 +172,23 @@ unsafe impl GlobalAlloc for Failing {
         if fails(layout.size()) || !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the contract of `alloc_zeroed` is that of `System::alloc_zeroed`, and `layout` is unchanged.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`, which `System::alloc_zeroed` shares; `layout` is
+        // unchanged.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         note(-(layout.size() as i64));
-        // SAFETY: `block` came from `System` with this layout, since every allocation does.
+        // SAFETY: `block` was allocated by `System` with this layout, as every block is.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Blocks become smaller, too, where an allocator may have to move them.
+        // Shrinking can fail too, since an allocator may have to move the block.
         if fails(size.max(layout.size())) || !note(size as i64 - layout.size() as i64) {
             return std::ptr::null_mut();
         }
-        // SAFETY: `block` came from `System` with this layout, since every allocation does; `size` is unchanged.
+        // SAFETY: `block` was allocated by `System` with this layout, as every block is; `size` is unchanged.
         unsafe { System.realloc(block, layout, size) }
     }
 }

@@ -1,4 +1,4 @@
-//! The files under `testdata`, and folders for tests that remove themselves.
+//! The files under `testdata`, and temporary folders that are removed on drop.
 
 use std::fs;
 use std::io;
@@ -10,25 +10,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Sample {
     /// The path relative to `testdata`, with forward slashes.
     pub name: String,
-    /// Its path.
+    /// Full path.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 impl Sample {
-    /// All of its bytes.
+    /// Reads the file; empty if that fails.
     pub fn bytes(&self) -> Vec<u8> {
         fs::read(&self.path).unwrap_or_default()
     }
 }
 
-/// The folder `testdata`.
+/// Returns the folder `testdata`.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
 }
 
-/// All files below `testdata/FOLDER` whose names end in `.EXTENSION`, by name.
+/// Lists all files below `testdata/FOLDER` with the extension `.EXTENSION`, sorted by name.
 pub fn samples(folder: &str, extension: &str) -> Vec<Sample> {
     let mut samples = Vec::new();
     collect(&root(), folder, extension, &mut samples);
@@ -52,12 +52,12 @@ fn collect(root: &Path, folder: &str, extension: &str, samples: &mut Vec<Sample>
     }
 }
 
-/// A folder for one test, removed with all that is in it when this is dropped.
+/// Temporary folder of a test, removed with its content on drop.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A new empty folder among the system's temporary files.
+    /// Creates an empty folder in the system's temporary folder.
     pub fn new(name: &str) -> io::Result<Folder> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -67,12 +67,12 @@ impl Folder {
         Ok(Folder(path))
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Writes a file, and the folders above it; returns its path.
+    /// Writes a file, creating its parent folders; returns its path.
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> io::Result<PathBuf> {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().unwrap_or(&self.0))?;
@@ -80,17 +80,17 @@ impl Folder {
         Ok(path)
     }
 
-    /// The path of a file with this name in it.
+    /// Returns the path of `name` in the folder.
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// The text of a file, or why there is none.
+    /// Reads a file as text, or returns the error message.
     pub fn text(&self, name: &str) -> String {
         fs::read_to_string(self.join(name)).unwrap_or_else(|error| format!("{name}: {error}"))
     }
 
-    /// The names of all that is in it, sorted.
+    /// Lists the names of its entries, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -101,7 +101,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system's own cleanup.
+        // Leftovers are the system's to clean up.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,53 +1,53 @@
-//! Small EXR files with any parts, channels, windows and attributes, not packed.
+//! Writes small uncompressed EXR files with arbitrary parts, channels, windows and attributes.
 
 /// A part of a file.
 pub struct ExrPart {
-    /// The data window: left, top, right and bottom, all included.
+    /// Data window: left, top, right and bottom, inclusive.
     pub window: [i32; 4],
-    /// The channels, in alphabetical order.
+    /// Channels, in alphabetical order.
     pub channels: Vec<ExrChannel>,
-    /// Attributes besides: name, type, value.
+    /// Additional attributes: name, type, value.
     pub attributes: Vec<(String, String, Vec<u8>)>,
-    /// Columns and rows of a tile, and its level mode; row by row without tiles.
+    /// Tile width, tile height and level mode; scanlines if `None`.
     pub tiles: Option<[u32; 3]>,
-    /// Whether it declares itself deep; its blocks are then empty.
+    /// Whether the part is declared deep; its blocks are then empty.
     pub is_deep: bool,
 }
 
 /// A channel of a part.
 pub struct ExrChannel {
-    /// Its name.
+    /// Channel name.
     pub name: String,
-    /// 0 for integers of 32 bits, 1 for halves, 2 for floats.
+    /// Sample type: 0 for 32-bit integers, 1 for halves, 2 for floats.
     pub kind: u32,
-    /// The distance of its samples in columns and rows.
+    /// Subsampling in x and y.
     pub sampling: [i32; 2],
-    /// The bits of the sample at a column and a row.
+    /// Returns the bits of the sample at a column and a row.
     pub sample: Box<dyn Fn(i32, i32) -> u32>,
 }
 
 impl ExrChannel {
-    /// A channel with a sample for each pixel.
+    /// Creates a channel without subsampling.
     pub fn new(name: &str, kind: u32, sample: impl Fn(i32, i32) -> u32 + 'static) -> ExrChannel {
         ExrChannel { name: name.into(), kind, sampling: [1, 1], sample: Box::new(sample) }
     }
 }
 
 impl ExrPart {
-    /// A part of `width` x `height` pixels at the origin.
+    /// Creates a part of `width` × `height` pixels at the origin.
     pub fn new(width: i32, height: i32, channels: Vec<ExrChannel>) -> ExrPart {
         let window = [0, 0, width - 1, height - 1];
         ExrPart { window, channels, attributes: Vec::new(), tiles: None, is_deep: false }
     }
 
-    /// The same with an attribute.
+    /// Adds an attribute.
     #[must_use]
     pub fn with(mut self, name: &str, kind: &str, value: &[u8]) -> ExrPart {
         self.attributes.push((name.into(), kind.into(), value.into()));
         self
     }
 
-    /// The sizes of its levels, the largest first, and their coordinates in blocks.
+    /// Returns the size of each level, largest first, and its level numbers in x and y.
     fn levels(&self) -> Vec<([i32; 2], [i32; 2])> {
         let [left, top, right, bottom] = self.window;
         let size = [right - left + 1, bottom - top + 1];
@@ -105,7 +105,7 @@ impl ExrPart {
         out.push(0);
     }
 
-    /// The header and the samples of each block.
+    /// Returns the blocks, each with its coordinates and samples.
     fn blocks(&self) -> Vec<Vec<u8>> {
         let [left, top, right, bottom] = self.window;
         let mut blocks = Vec::new();
@@ -150,10 +150,11 @@ impl ExrPart {
     }
 }
 
-/// A file of one or more parts.
+/// Encodes a file of one or more parts.
 pub fn exr(parts: &[ExrPart]) -> Vec<u8> {
     let is_multipart = parts.len() > 1;
     let first = &parts[0];
+    // Second byte of the version field: 0x02 for tiles, 0x08 for deep data, 0x10 for several parts.
     let flags = if is_multipart {
         0x10
     } else {
@@ -161,6 +162,7 @@ pub fn exr(parts: &[ExrPart]) -> Vec<u8> {
     };
     let mut out = vec![0x76, 0x2F, 0x31, 0x01, 2, flags, 0, 0];
     parts.iter().for_each(|part| part.header(&mut out, is_multipart));
+    // An empty header ends the list of headers of a multipart file.
     out.extend(is_multipart.then_some(0));
     let blocks = parts.iter().enumerate().flat_map(|(number, part)| {
         let number = is_multipart.then_some((number as i32).to_le_bytes());
@@ -176,7 +178,7 @@ pub fn exr(parts: &[ExrPart]) -> Vec<u8> {
     out
 }
 
-/// The bits of a half, for a number that halves hold exactly; 0 below 2^-14.
+/// Converts a float that is exactly representable as a half to its bits; zero below 2^-14.
 pub fn half(value: f32) -> u32 {
     let bits = value.to_bits();
     let sign = bits >> 16 & 0x8000;

@@ -1,7 +1,7 @@
 //! Properties that must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
 //!
-//! A body panics if a property does not hold; everything else, including errors, is fine. How much it does with one
-//! input is in `fuzz/trial.rs`: see [`Effort`]. The properties for each kind of bytes are in the other modules.
+//! A body panics if a property is violated; errors are a valid outcome. [`Effort`] in `fuzz/trial.rs` bounds the work
+//! per input. The other modules hold the properties for each kind of input.
 
 mod archives;
 mod built;
@@ -33,10 +33,10 @@ pub use trial::Effort;
 
 use polyhaul::{Error, ErrorKind};
 
-/// Checks the properties of any bytes of a kind.
+/// Body of a fuzz target.
 pub type Body = fn(&[u8], Effort);
 
-/// The fuzz targets by name.
+/// Fuzz targets by name.
 pub const TARGETS: [(&str, Body); 28] = [
     ("obj", obj),
     ("mtl", mtl),
@@ -68,7 +68,7 @@ pub const TARGETS: [(&str, Body); 28] = [
     ("exr", exr),
 ];
 
-/// The target that reads each format. A format that is added must be written down here.
+/// Formats and the fuzz target of each. Every new format needs an entry.
 pub const FORMATS: [(&str, &str); 25] = [
     ("obj", "obj"),
     ("ply", "ply"),
@@ -97,7 +97,7 @@ pub const FORMATS: [(&str, &str); 25] = [
     ("sog", "sog"),
 ];
 
-/// No input may cause these.
+/// Panics on errors that no input may cause: internal ones, and lack of memory.
 fn no_fault(error: &Error) {
     assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
 }

@@ -1,5 +1,5 @@
-//! OBJ text of any size: a plain grid, many small objects, shapes that are built to hurt, and
-//! random statements of all kinds. The same arguments give the same bytes everywhere.
+//! Generates OBJ text of any size: a plain grid, many small objects, adversarial shapes, and random statements of all
+//! kinds. The same arguments yield the same bytes on every machine.
 
 use crate::random::Random;
 use std::io::{self, Write};
@@ -7,8 +7,8 @@ use std::io::{self, Write};
 /// Quads per row of a grid.
 const COLUMNS: u64 = 500;
 
-/// Writes one mesh of at least `bytes` bytes, row by row: positions, uvs and normals with 6 digits,
-/// and quads that use all three. Returns how many positions and faces there are.
+/// Writes one mesh of at least `bytes` bytes, row by row: positions, uvs and normals with 6 digits, and quads that use
+/// all three. Returns the number of positions and of faces.
 pub fn grid(bytes: u64, out: &mut dyn Write) -> io::Result<(u64, u64)> {
     let mut text = String::new();
     let mut written = 0;
@@ -42,7 +42,7 @@ fn grid_row(row: u64, text: &mut String) {
     }
 }
 
-/// Writes `count` objects of one quad, each with its own material and smoothing.
+/// Writes `count` objects of one quad each; material and smoothing change with every object.
 pub fn objects(count: u64, out: &mut dyn Write) -> io::Result<()> {
     for index in 0..count {
         writeln!(out, "o object_{index}")?;
@@ -54,18 +54,18 @@ pub fn objects(count: u64, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A shape of text that costs a careless reader more than it is worth.
+/// Text that is expensive for a careless reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// The plain grid, to compare with.
+    /// The plain grid, as a baseline.
     Grid,
     /// One face with very many corners.
     LongFace,
-    /// The same, with an escaped newline after each.
+    /// The same, with an escaped newline after each corner.
     Continuations,
-    /// One comment.
+    /// One long comment.
     LongComment,
-    /// One number.
+    /// One number with many digits.
     LongNumber,
     /// A group per face.
     Groups,
@@ -77,19 +77,19 @@ pub enum Shape {
     Objects,
     /// Empty smoothing groups.
     Smoothing,
-    /// Material libraries that are missing.
+    /// Missing material libraries.
     Libraries,
-    /// Indices that count backwards.
+    /// Negative indices.
     Relative,
     /// All faces before all positions.
     Forward,
-    /// Statements that do not exist.
+    /// Unknown statements.
     Unknown,
-    /// Statements that are not read.
+    /// Statements that the reader skips.
     NotRead,
-    /// Numbers that are not finite.
+    /// Non-finite numbers.
     NotFinite,
-    /// Corners of one face with different indices.
+    /// Faces whose corners have different sets of indices.
     MixedCorners,
     /// Slashes without an index.
     EmptyIndices,
@@ -99,22 +99,22 @@ pub enum Shape {
     Comments,
     /// Empty lines.
     Blank,
-    /// Old line ends.
+    /// CR line ends.
     CarriageReturns,
     /// Curves.
     Curves,
-    /// Colors in comments.
+    /// Colors in comments (`#MRGB`).
     Paint,
     /// Points.
     Points,
-    /// Faces with too few corners.
+    /// Faces with two corners.
     BrokenFaces,
     /// Faces with indices out of range.
     OutOfRange,
 }
 
 impl Shape {
-    /// All of them.
+    /// All shapes.
     pub const ALL: [Shape; 27] = [
         Shape::Grid,
         Shape::LongFace,
@@ -145,7 +145,7 @@ impl Shape {
         Shape::OutOfRange,
     ];
 
-    /// About `bytes` bytes of it.
+    /// Generates about `bytes` bytes of text.
     pub fn text(self, bytes: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes + 64);
         let start: &[u8] = match self {
@@ -157,7 +157,7 @@ impl Shape {
         };
         out.extend_from_slice(start);
         if self == Shape::Grid {
-            // cannot fail: a vector takes all that is written.
+            // Writing to a vector cannot fail.
             let _ = grid(bytes as u64, &mut out);
         }
         let mut count = 0;
@@ -172,7 +172,7 @@ impl Shape {
         out
     }
 
-    /// The part that repeats.
+    /// Appends unit `i` of the repeated part.
     fn unit(self, i: usize, out: &mut Vec<u8>) {
         let numbered = match self {
             Shape::Groups => format!("g group{i}\nf 1 2 3\n"),
@@ -211,7 +211,7 @@ impl Shape {
     }
 }
 
-/// OBJ text of `statements` random statements of all common kinds and notations, without a fault.
+/// Generates valid OBJ text with `statements` random statements of all common kinds and notations.
 pub fn random(random: &mut Random, statements: usize) -> Vec<u8> {
     let mut text = Text { random, out: Vec::new(), counts: [0; 3], needed: [0; 3] };
     for _ in 0..statements {
@@ -225,8 +225,8 @@ pub fn random(random: &mut Random, statements: usize) -> Vec<u8> {
     text.out
 }
 
-/// Valid OBJ text with `runs` runs of similar lines, as programs write them: positions with weights and colors, uvs
-/// with two or three numbers, numbers in one notation, faces whose indices all count forward or backward.
+/// Generates valid OBJ text with `runs` runs of similar lines, as programs write them: positions with weights and
+/// colors, uvs with two or three numbers, numbers in one notation, faces with either positive or negative indices.
 pub fn runs(random: &mut Random, runs: usize) -> Vec<u8> {
     let mut text = Text { random, out: Vec::new(), counts: [0; 3], needed: [0; 3] };
     for _ in 0..runs {
@@ -253,7 +253,7 @@ impl Text<'_> {
             self.put(["v", "vt", "vn"][stream]);
             for _ in 0..count {
                 let value = (self.random.bits() >> 11) as f64 / f64::powi(2.0, 52) - 1.0;
-                // One of many has another notation.
+                // An occasional different notation interrupts the run.
                 let notation = if self.random.once_in(200) { self.random.below(5) } else { notation };
                 self.put(&match notation {
                     0 => format!(" {value:.6}"),
@@ -298,13 +298,13 @@ impl Text<'_> {
     }
 }
 
-/// Random text as it grows.
+/// Random text under construction.
 struct Text<'r> {
     random: &'r mut Random,
     out: Vec<u8>,
-    /// Positions, uvs, normals.
+    /// Numbers of positions, uvs and normals so far.
     counts: [usize; 3],
-    /// How many of each kind the elements so far require.
+    /// Numbers of positions, uvs and normals that the elements so far refer to.
     needed: [usize; 3],
 }
 
@@ -344,7 +344,7 @@ impl Text<'_> {
         }
     }
 
-    /// A keyword and the space after it.
+    /// Writes an optional indent, a keyword and a blank.
     fn keyword(&mut self, keyword: &str) {
         let indent = *self.random.pick(&["", "", "", "", " ", "\t "]);
         self.put(indent);
@@ -363,7 +363,7 @@ impl Text<'_> {
     }
 
     fn newline(&mut self) {
-        // An LF right after an escaped CR would belong to it.
+        // An LF right after an escaped CR would be part of the escape.
         self.put(if self.out.ends_with(b"\r") { " " } else { "" });
         let newline = *self.random.pick(&["\n", "\n", "\n", "\n", "\n", "\r\n", "\r"]);
         self.put(newline);

@@ -1,5 +1,5 @@
-//! Readers, writers and callbacks that do what a host may do (short reads, interruptions, errors) and what it must not
-//! do (claim more than was requested or another size, panic).
+//! Readers, writers and callbacks that exercise the contract of hosts: short transfers, interruptions and errors, and
+//! violations such as claiming more bytes than requested, a wrong size, or panics.
 
 use crate::random::Random;
 use polyhaul_bytes::{HostRead, HostWrite};
@@ -7,44 +7,44 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// How many bytes a call returns.
+/// Number of bytes per call of a reader.
 #[derive(Clone, Debug)]
 pub enum Sizes {
     /// As many as requested.
     All,
     /// One.
     One,
-    /// From one to as many as requested, mostly few.
+    /// Between one and as many as requested, mostly few.
     Random(Random),
 }
 
-/// What a reader does at a place in its bytes.
+/// Fault of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// None.
+    /// No fault.
     Nothing,
-    /// Every other call is interrupted, which means: call again.
+    /// Every other call returns [`io::ErrorKind::Interrupted`], which must be retried.
     Interrupted,
-    /// An error at this byte.
+    /// Returns an error at this byte.
     FailsAt(usize),
-    /// From this byte on it claims to have read one byte more than there was room for.
+    /// From this byte on, claims one byte more than the buffer holds.
     ClaimsTooMuchAt(usize),
-    /// A panic at this byte.
+    /// Panics at this byte.
     PanicsAt(usize),
 }
 
-/// The requests to a reader.
+/// Statistics of the calls of a reader.
 #[derive(Debug)]
 pub struct Log {
-    /// Calls.
+    /// Number of calls.
     pub calls: AtomicUsize,
-    /// The smallest room that was offered, in bytes.
+    /// Smallest buffer passed to it, in bytes.
     pub least_asked: AtomicUsize,
     /// Calls after the end or after an error.
     pub calls_too_late: AtomicUsize,
 }
 
-/// A reader over bytes with sizes and a fault.
+/// Reader over bytes in memory, with a choice of transfer sizes and faults.
 pub struct Hostile {
     bytes: Arc<[u8]>,
     at: usize,
@@ -58,7 +58,7 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// A reader that gives `bytes` in calls of these sizes.
+    /// Creates a reader that returns `bytes` in calls of these sizes.
     pub fn new(bytes: impl Into<Arc<[u8]>>, sizes: Sizes) -> Hostile {
         let log = Log {
             calls: AtomicUsize::new(0),
@@ -78,30 +78,30 @@ impl Hostile {
         }
     }
 
-    /// The same reader as callbacks of a host that can seek.
+    /// Makes the host callbacks seekable.
     pub fn seekable(mut self) -> Hostile {
         self.can_seek = true;
         self
     }
 
-    /// The same reader as callbacks of a host that claims this size.
+    /// Makes the host callbacks claim this size.
     pub fn sized(mut self, size: u64) -> Hostile {
         self.size = Some(size);
         self
     }
 
-    /// The same reader with a fault.
+    /// Adds a fault.
     pub fn with(mut self, fault: Fault) -> Hostile {
         self.fault = fault;
         self
     }
 
-    /// The requests to it.
+    /// Returns the statistics of its calls.
     pub fn log(&self) -> Arc<Log> {
         self.log.clone()
     }
 
-    /// How many bytes precede the next fault.
+    /// Returns the number of bytes before the fault.
     fn before_fault(&self) -> usize {
         let place = match self.fault {
             Fault::FailsAt(at) | Fault::ClaimsTooMuchAt(at) | Fault::PanicsAt(at) => at,
@@ -110,7 +110,7 @@ impl Hostile {
         place.saturating_sub(self.at)
     }
 
-    /// The fault at the current byte.
+    /// Triggers the fault.
     fn fail(&mut self, room: usize) -> io::Result<usize> {
         match self.fault {
             Fault::ClaimsTooMuchAt(_) => Ok(room + 1),
@@ -142,6 +142,7 @@ impl Read for Hostile {
             Sizes::All => available,
             Sizes::One => available.min(1),
             Sizes::Random(random) => {
+                // The scale is a random power of two, so that most calls are short.
                 let scale = 1usize << random.below(17);
                 available.min(1 + random.below(scale))
             }
@@ -172,51 +173,51 @@ impl HostRead for Hostile {
     }
 }
 
-/// What a host does when it is written to.
+/// Behavior of a host that is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taking {
-    /// Takes everything.
+    /// Accepts everything.
     All,
-    /// Takes at most this many bytes of a block.
+    /// Accepts at most this many bytes of a block.
     AtMost(usize),
-    /// An error in place of this byte.
+    /// Returns an error instead of accepting this byte.
     FailsAt(usize),
-    /// Takes nothing from this byte on.
+    /// Accepts nothing from this byte on.
     NothingAt(usize),
-    /// At this byte it claims one more than it was given.
+    /// At this byte, claims one byte more than it was passed.
     ClaimsTooMuchAt(usize),
-    /// A panic at this byte.
+    /// Panics at this byte.
     PanicsAt(usize),
-    /// An error when all is written.
+    /// Returns an error from `flush`.
     FailsToFlush,
-    /// An error at the very end.
+    /// Returns an error from `close`.
     FailsToClose,
 }
 
-/// What a host received.
+/// Calls that a host received.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// All bytes that it took.
+    /// All accepted bytes.
     pub bytes: Vec<u8>,
-    /// The sizes of the blocks.
+    /// Sizes of the blocks.
     pub blocks: Vec<usize>,
-    /// How often it was flushed.
+    /// Number of flushes.
     pub flushes: usize,
-    /// How often it was closed.
+    /// Number of closes.
     pub closes: usize,
-    /// Calls after an error, or after the end.
+    /// Calls after an error, or after `close`.
     pub calls_too_late: usize,
     is_over: bool,
 }
 
-/// A host that is written to.
+/// Host that is written to.
 pub struct Taker {
     taking: Taking,
     taken: Arc<Mutex<Taken>>,
 }
 
 impl Taker {
-    /// A host, and what it will receive.
+    /// Creates a host; also returns its record of calls.
     pub fn new(taking: Taking) -> (Taker, Arc<Mutex<Taken>>) {
         let taken = Arc::new(Mutex::new(Taken::default()));
         (Taker { taking, taken: taken.clone() }, taken)
@@ -270,20 +271,20 @@ impl HostWrite for Taker {
     }
 }
 
-/// What a writer does from some byte on.
+/// Fault of a [`Faulty`] writer.
 #[derive(Clone, Copy, Debug)]
 pub enum WriteFault {
-    /// An error of this kind.
+    /// Returns an error of this kind.
     Fails(io::ErrorKind),
-    /// It takes no byte.
+    /// Accepts no bytes.
     TakesNothing,
-    /// It claims to have taken one byte more than it got.
+    /// Claims one byte more than it was passed.
     ClaimsTooMuch,
-    /// A panic.
+    /// Panics.
     Panics,
 }
 
-/// A writer that takes some bytes in pieces of any size, with interruptions, and then does wrong.
+/// Writer with short writes and interruptions, and a fault after a given number of bytes.
 pub struct Faulty {
     left: usize,
     fault: WriteFault,
@@ -293,7 +294,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// A writer that takes `bytes` bytes, and the count of its calls after the fault.
+    /// Creates a writer that accepts `bytes` bytes; also returns the count of its calls after the fault.
     pub fn new(bytes: usize, fault: WriteFault) -> (Faulty, Arc<AtomicUsize>) {
         let late = Arc::new(AtomicUsize::new(0));
         (Faulty { left: bytes, fault, calls: 0, late: late.clone(), done: false }, late)

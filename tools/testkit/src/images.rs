@@ -1,43 +1,43 @@
-//! Image files: the test data, and small generated files for everything missing there.
+//! Image files: the test data, and small generated files for variants that it lacks.
 //!
-//! A format with a folder in the test data is included automatically. Its other entries are one row each: whether its
-//! decoder is our own in [`is_own`], files in [`made`], claims in [`claims`], and shapes of any size in [`SHAPES`].
+//! A format with a folder in the test data is included automatically. Everything else is one entry each: whether the
+//! decoder is our own in [`is_own`], files in [`made`], claims in [`claims`], and files of any size in [`SHAPES`].
 
 use crate::corpus::{root, samples};
 use polyhaul::Format;
 
-/// A file of an image.
+/// An image file.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Its name in messages: that in the test data, or what is special about it.
+    /// Name for messages: path in the test data, or the variant.
     pub name: String,
-    /// Its format.
+    /// File format.
     pub format: Format,
-    /// Its bytes.
+    /// File content.
     pub bytes: Vec<u8>,
-    /// Whether it must be read.
+    /// Whether reading must succeed.
     pub is_good: bool,
 }
 
 impl Picture {
-    /// A name with the extension of the format.
+    /// Returns a file name with the extension of the format.
     pub fn file_name(&self) -> String {
         format!("x.{}", self.format.name())
     }
 }
 
-/// The formats of images that have test data.
+/// Returns the image formats that have test data.
 pub fn formats() -> Vec<Format> {
     let is_here = |format: &Format| format.is_image() && root().join(format.name()).is_dir();
     Format::ALL.into_iter().filter(is_here).collect()
 }
 
-/// Whether the decoder is our own: one of a library keeps the limits, and no more is promised of it.
+/// Returns whether polyhaul implements the decoder. Decoders of other libraries only have to keep the limits.
 pub fn is_own(format: Format) -> bool {
     !matches!(format, Format::Png | Format::Jpeg | Format::Exr)
 }
 
-/// All files of the test data, and the generated ones.
+/// Returns all files of the test data, and the generated ones.
 pub fn pictures() -> Vec<Picture> {
     let mut images = Vec::new();
     for format in formats() {
@@ -57,12 +57,12 @@ pub fn pictures() -> Vec<Picture> {
     images
 }
 
-/// Those that must be readable.
+/// Returns the files that must be readable.
 pub fn good() -> Vec<Picture> {
     pictures().into_iter().filter(|picture| picture.is_good).collect()
 }
 
-/// Small files, one for each way of a format that the test data has no file for.
+/// Generates small files, one for each variant of a format that the test data lacks.
 pub fn made() -> Vec<Picture> {
     let rows = [
         (
@@ -99,7 +99,7 @@ pub fn made() -> Vec<Picture> {
     rows.into_iter().map(picture).collect()
 }
 
-/// Headers that claim data that does not exist, with the largest possible sizes.
+/// Generates headers that claim more pixels than the file has, up to the largest sizes.
 pub fn claims() -> Vec<Picture> {
     let largest = [u16::MAX; 2];
     let rows = [
@@ -122,10 +122,10 @@ pub fn claims() -> Vec<Picture> {
     rows.into_iter().map(picture).collect()
 }
 
-/// A file of about this many bytes or pixels.
+/// Generates a file of about this many bytes or pixels.
 pub type Shape = fn(usize) -> Vec<u8>;
 
-/// Files of any size: what is special about each, and how to make it.
+/// Files of any size: variant, format and generator.
 pub const SHAPES: &[(&str, Format, Shape)] = &[
     ("rows", Format::Tga, |size| {
         let rows = size / 300;
@@ -166,16 +166,16 @@ pub const SHAPES: &[(&str, Format, Shape)] = &[
     ("much behind", Format::Hdr, |size| hdr("c", "-Y 1 +X 1", &vec![9; 40 * size])),
 ];
 
-/// The header of a TGA file without a color map.
+/// TGA header fields of a missing color map.
 pub const NO_MAP: [u8; 6] = [0; 6];
 
-/// A TGA file: kind, color map header, size, bits and descriptor, and the rest.
+/// Encodes a TGA file: image type, color map fields, size, pixel depth and descriptor, and the data after the header.
 pub fn tga(kind: u8, map: [u8; 6], [width, height]: [u16; 2], end: [u8; 2], rest: &[u8]) -> Vec<u8> {
     let [[w0, w1], [h0, h1]] = [width.to_le_bytes(), height.to_le_bytes()];
     [&[0, map[0], kind], &map[1..], &[0, 0, 0, 0, w0, w1, h0, h1], &end, rest].concat()
 }
 
-/// A TGA file with premultiplied colors.
+/// Encodes a TGA file with premultiplied alpha.
 fn multiplied() -> Vec<u8> {
     let mut extension = vec![0; 495];
     extension[494] = 4;
@@ -184,13 +184,13 @@ fn multiplied() -> Vec<u8> {
     [&pixels, &extension, &place[..], &[0; 4], b"TRUEVISION-XFILE.\0"].concat()
 }
 
-/// An HDR file with a comment: its size as written, and the rest.
+/// Encodes an HDR file: a comment, the resolution string, and pixel data.
 pub fn hdr(comment: &str, size: &str, pixels: &[u8]) -> Vec<u8> {
     let header = format!("#?RADIANCE\n# {comment}\nFORMAT=32-bit_rle_rgbe\n\n{size}\n");
     [header.as_bytes(), pixels].concat()
 }
 
-/// A row of 8 pixels by channel.
+/// A row of 8 pixels, run-length encoded by channel.
 const PLANES: [u8; 21] = [2, 2, 0, 8, 0x88, 9, 3, 1, 2, 3, 0x85, 4, 0x88, 7, 0x84, 129, 4, 130, 131, 132, 133];
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-//! Shared code of polyhaul's tests, benchmarks and fuzzers. Nothing here is shipped.
+//! Shared code of polyhaul's tests, benchmarks and fuzzers; not shipped.
 //!
-//! - [`scene`]: scenes made in memory, and the rules that every scene must keep
-//! - [`generate`]: OBJ text of any size and of hostile shapes; [`naive`]: a slow reader to compare with
-//! - [`pbrt`]: pbrt scenes of any size, and text designed to hurt their readers; [`off`]: OFF text
-//! - [`summary`]: a scene, a warning, an error as text that is the same on every machine
-//! - [`hostile`]: readers, writers and callbacks that do what a host may do, and what it must not do
+//! - [`scene`]: generated scenes, and a validator of the scene model
+//! - [`generate`]: OBJ text of any size, and of adversarial shapes; [`naive`]: a slow reference reader
+//! - [`pbrt`]: pbrt scenes of any size, and adversarial pbrt text; [`off`]: OFF text
+//! - [`summary`]: scenes, warnings and errors as machine-independent text
+//! - [`hostile`]: readers, writers and callbacks with short transfers, errors and contract violations
 //! - [`mutate`]: damaged text; [`fuzz`]: properties that must hold for any bytes
-//! - [`alloc`]: allocators that count, and that fail; [`starve`]: work whose allocations fail one by one
-//! - [`growth`]: checks that work is linear; [`images`]: image files, and those that hurt their readers; [`exr`]: EXR
-//!   files with any parts and channels
-//! - [`losses`]: what formats cannot store of each other; [`output`]: written bytes, in memory; [`packed`]: compressed
+//! - [`alloc`]: allocators that count or fail; [`starve`]: work with each of its allocations failing in turn
+//! - [`growth`]: checks for linear complexity; [`images`]: valid and adversarial image files; [`exr`]: EXR files with
+//!   arbitrary parts and channels
+//! - [`losses`]: attributes lost in conversions between formats; [`output`]: output in memory; [`packed`]: compressed
 //!   bytes; [`zip`]: archives
-//! - [`worst`]: small inputs that ask for much
-//! - [`corpus`]: the files under `testdata`, and folders that remove themselves
-//! - [`random`]: numbers that look random and are the same every time
+//! - [`worst`]: small inputs that are expensive to read
+//! - [`corpus`]: the files under `testdata`, and temporary folders
+//! - [`random`]: reproducible pseudorandom numbers
 
 pub mod alloc;
 pub mod corpus;

@@ -1,18 +1,18 @@
-//! What each format cannot store of another one, written by hand, and whether a conversion complied with it.
+//! Attributes that each format cannot store of another, listed by hand, and a check that a conversion complies.
 //!
-//! This is the independent counterpart of the warnings: nothing here asks the library. An attribute that differs after
-//! a conversion must be listed here, and one of its warnings must have been given.
+//! Independent of the warnings: never calls the library for its expectations. An attribute that differs after a
+//! conversion must be listed here, and the conversion must have given one of its warnings.
 
 use crate::slots;
 use polyhaul::Report;
 use polyhaul::diff::Difference;
 use polyhaul::model::{Image, Samples};
 
-/// Formats of tables.
+/// Table formats.
 const TABLES: [&str; 6] = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
 
-/// The attributes that a file of the second format cannot store of one of the first; `None` for pairs that cannot be
-/// converted at all.
+/// Returns the attributes lost in a conversion between two formats, comma-separated; `None` if the conversion is
+/// unsupported.
 pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     if SPLATS.contains(&to) {
         return lost_of_splats(from);
@@ -21,12 +21,12 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
         // Without names, columns are read as normals or colors.
         return Some("columns, column names, normals, colors, alpha");
     }
-    // Splats are vertices with columns, as PLY has.
+    // Splats are loaded like PLY: vertices with columns.
     let from = if SPLATS.contains(&from) { "ply" } else { from };
     if [from, to].contains(&"glb") { lost_of_gltf(from, to) } else { lost_of_others(from, to) }
 }
 
-/// The same for the other formats.
+/// [`lost`] for all formats except splats and glTF.
 fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
@@ -100,14 +100,14 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
     })
 }
 
-/// Formats that store coordinates as 32-bit floats at most.
+/// Formats that store coordinates with at most 32 bits.
 const SINGLES: [&str; 7] = ["stl", "pbrt", "glb", "spz", "splat", "compressed.ply", "sog"];
 
-/// Formats of Gaussian splats.
+/// Gaussian splat formats.
 const SPLATS: [&str; 4] = ["spz", "splat", "compressed.ply", "sog"];
 
-/// The same for formats of splats, which store nothing else; PLY files may have other columns, too. Scenes without
-/// splats are refused.
+/// [`lost`] for splat formats, which store only splats; PLY files may have additional columns. Scenes without splats
+/// are refused.
 fn lost_of_splats(from: &str) -> Option<&'static str> {
     match from {
         "ply" => Some("positions, normals, uvs, colors, alpha, columns, tables"),
@@ -119,7 +119,7 @@ fn lost_of_splats(from: &str) -> Option<&'static str> {
     }
 }
 
-/// The same for glTF on either side.
+/// [`lost`] for glTF on either side.
 fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
@@ -154,14 +154,14 @@ fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
     })
 }
 
-/// What a target adds because its scenes require it: STL has a normal for each face, PLY and OFF zeros if some corners
-/// have no normal or uv, pbrt a camera, a light, film, a name for each shape and zeros if some corners have no uv;
-/// columns of points get names.
+/// Returns the attributes that a target format requires and the writer adds: normals per face for STL; zeros for
+/// corners without normal or uv for PLY and OFF; a camera, a light, film, shape names, and zeros for corners without uv
+/// for pbrt; names of columns.
 pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
         (_, "pbrt") => &["lights", "cameras", "settings", "names", "uvs"],
         (_, "stl") => &["normals"],
-        // Instances of one mesh are written together.
+        // Instances of one mesh are grouped.
         ("glb", "glb") => &["normals", "uvs", "vertices", "points", "order"],
         (_, "glb") => &["normals", "uvs", "vertices", "points"],
         (_, "ply") => &["normals", "uvs", "column names"],
@@ -172,7 +172,7 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     }
 }
 
-/// The warnings of which one must be given if an attribute differs.
+/// Returns the warnings of which at least one must be given if attribute `what` differs.
 pub fn warnings(what: &str) -> &'static [&'static str] {
     match what {
         "faces" => &["left-out-faces", "changed-faces"],
@@ -235,15 +235,15 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
     }
 }
 
-/// The faults of a successful conversion: attributes that were not expected to differ, or that no warning names.
+/// Returns the faults of a successful conversion: attributes that differ unexpectedly or without a warning.
 pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report) -> Vec<String> {
     let lost = lost(from, to).unwrap_or_default();
     let counts = report.warnings.counts();
     let mut faults = wrong_severities(to, differences, report);
     for difference in differences {
         let what = difference.what;
-        // Colors as bytes, if that changes nothing that was a byte before.
-        // A normal this short has no direction, and is written as zero.
+        // Colors may be rounded to bytes, if values that were bytes before stay the same. Normals this short have no
+        // direction, and are written as zero.
         let noise = match what {
             "colors" | "alpha" => 2.5e-4,
             "normals" => 1e-17,
@@ -265,7 +265,7 @@ pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report)
     faults
 }
 
-/// Warnings with another severity than the values read back have.
+/// Returns warnings whose severity contradicts the values read back.
 fn wrong_severities(to: &str, differences: &[Difference], report: &Report) -> Vec<String> {
     let severities = report.warnings.severities().keys();
     let wrong = severities.filter_map(|&(code, severity)| {
@@ -276,23 +276,23 @@ fn wrong_severities(to: &str, differences: &[Difference], report: &Report) -> Ve
     wrong.collect()
 }
 
-/// The attributes of an image that a file of the second format cannot store of one of the first. All store sizes.
+/// [`lost`] for images. All formats store the size.
 pub fn lost_of_image(from: &str, to: &str) -> &'static str {
     match (from, to) {
-        // 8 bits without alpha, or a format with as many bits.
+        // 8 bits without alpha, or a target with as many bits.
         ("tga" | "bmp", "tga") | ("png" | "jpg" | "bmp", "png") => "",
-        // Descriptions of colors, which PNG stores, and JPEG if they are profiles.
+        // PNG stores all color space metadata, JPEG only profiles.
         ("jpg", "tga" | "exr") => "color-space",
         ("hdr", "hdr") | ("exr", "exr") => "",
-        // No other format stores what EXR does.
+        // Only EXR stores arbitrary channels and attributes.
         ("exr", "tga" | "png") => "pixels, channels, attributes",
         ("exr", _) => "pixels, alpha, channels, attributes",
         ("png", "exr" | "tga") => "pixels, color-space",
-        // Exposure and the like.
+        // Exposure and similar attributes.
         ("hdr", "tga" | "png" | "jpg") => "pixels, attributes",
         ("jpg", "hdr") => "pixels, color-space",
         ("png", _) => "pixels, alpha, color-space",
-        // Colors of transparent pixels, and floats that need more than 16 bits.
+        // Colors of transparent pixels, and floats that need more than 16 bits, are changed.
         (_, "exr") => "pixels",
         ("hdr" | "jpg", _) => "pixels",
         (_, "tga" | "png") => "pixels",
@@ -300,7 +300,7 @@ pub fn lost_of_image(from: &str, to: &str) -> &'static str {
     }
 }
 
-/// The warnings of which one must be given if an attribute of an image differs.
+/// [`warnings`] for attributes of images.
 pub fn image_warnings(what: &str) -> &'static [&'static str] {
     match what {
         "pixels" => &["changed-samples", "cut-samples", "left-out-colors"],
@@ -312,8 +312,8 @@ pub fn image_warnings(what: &str) -> &'static [&'static str] {
     }
 }
 
-/// How much pixels of an image may differ in another format and still be equal: the last places of floats. Halves
-/// distinguish all samples of 8 bits, even if color and alpha are both rounded, each by at most 2^-11 of its size.
+/// Returns the largest difference of samples that counts as equal: the last digits of floats. Halves distinguish all
+/// 8-bit samples, even if color and alpha are both rounded, each with a relative error of at most 2^-11.
 pub fn image_noise(image: &Image, to: &str) -> f64 {
     match &image.samples {
         Samples::U8(samples) if to == "exr" => {
@@ -324,7 +324,7 @@ pub fn image_noise(image: &Image, to: &str) -> f64 {
     }
 }
 
-/// The brightest pixel, which is above 1 if a premultiplied color exceeds alpha.
+/// Returns the brightness of a pixel, which exceeds 1 if a premultiplied color exceeds its alpha.
 fn brightest(pixel: &[u8], premultiplied: bool) -> f64 {
     let alpha = pixel.last().copied().unwrap_or(0);
     let color = pixel.iter().copied().max().unwrap_or(0);
@@ -332,13 +332,13 @@ fn brightest(pixel: &[u8], premultiplied: bool) -> f64 {
     if premultiplied && alpha > 0.0 { ((color / alpha + 0.055) / 1.055).powf(2.4) * alpha } else { 1.0 }
 }
 
-/// Like [`faults`], for an image, whose pixels may differ by `noise`.
+/// Like [`faults`], for an image whose samples may differ by `noise`.
 pub fn image_faults(from: &str, to: &str, noise: f64, differences: &[Difference], report: &Report) -> Vec<String> {
     let counts = report.warnings.counts();
     let mut faults = wrong_severities(to, differences, report);
     for Difference { what, message, largest, .. } in differences {
         let is_noise = *what == "pixels" && largest.is_some_and(|largest| largest < noise);
-        // EXR stores premultiplied colors and PNG does not, whatever they were before.
+        // EXR always stores premultiplied colors, PNG never.
         let is_stored_so = *what == "premultiplied" && ["exr", "png"].contains(&to);
         if is_noise || is_stored_so {
             continue;

@@ -1,19 +1,19 @@
-//! Damaged text: cut off, one byte changed, or shaken up at random.
+//! Damages text: cuts it off, changes single bytes, or shakes it up at random.
 
 use crate::random::Random;
 
-/// Replacements for a byte, in addition to one more and one less: control characters, the ends of byte ranges, and
-/// characters with a meaning in text.
+/// Replacements for a byte, in addition to its successor and predecessor: control characters, the ends of byte ranges,
+/// and characters with a meaning in text.
 const PLANTED: [u8; 7] = [0x00, 0x7F, 0x80, 0xFF, b'\n', b'-', b'9'];
 
-/// Calls `visit` with `text` in which one byte is changed, for every byte and every change.
+/// Calls `visit` with `text` with one byte changed, for every byte and every replacement.
 ///
-/// `visit` receives the place of the byte and its new value.
+/// `visit` receives the offset of the byte and its new value.
 pub fn each_byte(text: &[u8], visit: impl FnMut(usize, u8, &[u8])) {
     bytes_at(text, 0..text.len(), visit);
 }
 
-/// The same for the bytes at these places.
+/// Like [`each_byte`], for the bytes at these offsets only.
 pub fn bytes_at(text: &[u8], places: impl IntoIterator<Item = usize>, mut visit: impl FnMut(usize, u8, &[u8])) {
     let mut damaged = text.to_vec();
     for at in places {
@@ -29,8 +29,8 @@ pub fn bytes_at(text: &[u8], places: impl IntoIterator<Item = usize>, mut visit:
     }
 }
 
-/// Where to cut a text of `size` bytes: everywhere below `all_below` bytes, otherwise at `count` places and near the
-/// start and the end.
+/// Returns offsets at which to cut a text of `size` bytes: all of them below `all_below` bytes, otherwise `count`
+/// random ones and 16 at either end.
 pub fn cuts(size: usize, all_below: usize, count: usize) -> Vec<usize> {
     if size < all_below {
         return (0..size).collect();
@@ -41,7 +41,7 @@ pub fn cuts(size: usize, all_below: usize, count: usize) -> Vec<usize> {
     ends.chain(inside).collect()
 }
 
-/// Words that mean something to the parsers.
+/// Tokens that the text parsers recognize.
 const WORDS: [&[u8]; 38] = [
     b"v 0 0 0\n",
     b"vt 0 0\n",
@@ -83,7 +83,7 @@ const WORDS: [&[u8]; 38] = [
     b"3 0 1 2\n",
 ];
 
-/// Changes a few places of `text`: bytes, words put in, parts cut out or doubled.
+/// Makes up to four changes to `text`: replaces a byte, inserts a word, removes or duplicates a part.
 pub fn shake(text: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(4) {
         let at = random.below(text.len() + 1);

@@ -1,38 +1,38 @@
-//! A slow reader of OBJ text that is easy to trust: line by line, `str::parse`, no state but what a statement needs. It
-//! has no chunks or threads, and gives up on anything unknown.
+//! A slow OBJ reader that is easy to trust: line by line, with `str::parse` and the minimum of state. It has no chunks
+//! or threads, and rejects everything unknown.
 //!
-//! Written from the rules in the documentation of the format, not from the reader that it checks.
+//! Written from the documentation of the format, independently of the reader that it checks.
 
 use polyhaul::model::{Elements, Mesh, NONE, ObjectKind, Run, Scene};
 use std::fmt::Debug;
 
-/// Positions, uvs, normals, faces, lines, points.
+/// Numbers of positions, uvs, normals, faces, lines, points.
 pub type Totals = [usize; 6];
 
-/// Everything that was read.
+/// Content of a file.
 #[derive(Debug, Default)]
 pub struct Naive {
-    /// Three numbers each.
+    /// Coordinates.
     pub positions: Vec<[f32; 3]>,
-    /// Per position.
+    /// Weight of each position, if it has one.
     pub weights: Vec<Option<f32>>,
-    /// Per position.
+    /// RGBA color of each position, if it has one.
     pub colors: Vec<Option<[f32; 4]>>,
-    /// Two numbers each.
+    /// The first two coordinates of each uv.
     pub uvs: Vec<[f32; 2]>,
-    /// Per uv.
+    /// Third coordinate of each uv, if it has one.
     pub depths: Vec<Option<f32>>,
-    /// Three numbers each.
+    /// Vectors.
     pub normals: Vec<[f32; 3]>,
     /// Faces, lines, points.
     pub elements: [Vec<Element>; 3],
-    /// Named sections.
+    /// Sections started by `o` and `g`, in order.
     pub sections: Vec<Section>,
     now: Attributes,
     open_group: Option<(Totals, String)>,
 }
 
-/// The attributes of an element.
+/// State of `usemtl`, `g` and `s` at an element.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
     /// The text after `usemtl`.
@@ -43,12 +43,12 @@ pub struct Attributes {
     pub smoothing: Option<u32>,
 }
 
-/// An element: 0-based indices of each corner, and its attributes.
+/// A face, line or point.
 #[derive(Clone, Debug)]
 pub struct Element {
-    /// Position, uv, normal.
+    /// 0-based indices of position, uv and normal of each corner.
     pub corners: Vec<[Option<u64>; 3]>,
-    /// The attributes when it was defined.
+    /// State when the element was declared.
     pub attributes: Attributes,
 }
 
@@ -57,13 +57,13 @@ pub struct Element {
 pub struct Section {
     /// Its name.
     pub name: String,
-    /// How it was declared.
+    /// Statement that declared it.
     pub kind: ObjectKind,
-    /// Counts before and after it.
+    /// Totals at its start and at its end.
     pub range: (Totals, Totals),
 }
 
-/// The logical lines of a text: lines joined by a backslash are one, with a blank in between.
+/// Splits text into logical lines: lines joined by a backslash become one, separated by a blank.
 pub fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let mut lines = Vec::new();
@@ -102,7 +102,8 @@ fn is_comment(line: &[u8]) -> bool {
     words(line).first().is_some_and(|word| word[0] == b'#')
 }
 
-/// Whether the next line is one that a comment before it does not swallow: blank, a comment or a usual statement.
+/// Returns whether a comment that ends in a backslash does not continue in the next line: it is blank, a comment or a
+/// common statement.
 fn starts_statement(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len());
     let usual = "v vt vn vp f l p o g s usemtl mtllib usemap cstype curv curv2 surf parm";
@@ -128,7 +129,7 @@ fn words(line: &[u8]) -> Vec<&[u8]> {
     words.collect()
 }
 
-/// The words after the keyword, up to a comment.
+/// Returns the words after the keyword, up to a comment.
 fn values(line: &[u8]) -> Vec<&[u8]> {
     let mut values = Vec::new();
     for word in words(line).into_iter().skip(1) {
@@ -146,7 +147,7 @@ fn values(line: &[u8]) -> Vec<&[u8]> {
     values
 }
 
-/// The text after the keyword; bytes that are not UTF-8 are Latin-1.
+/// Returns the text after the keyword; Latin-1 if it is not UTF-8.
 fn name(line: &[u8]) -> String {
     let start = line.iter().position(|b| !is_blank(b)).unwrap_or(0);
     let rest = &line[start..];
@@ -163,7 +164,7 @@ fn parse<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// The number of declared elements of each kind, valid or not, except for faces and lines with too few corners.
+/// Counts the declared elements of each kind, valid or not, except faces and lines with too few corners.
 pub fn declared(text: &[u8]) -> Totals {
     let mut totals = Totals::default();
     for line in logical_lines(text) {
@@ -204,7 +205,7 @@ pub fn read(text: &[u8]) -> Option<Naive> {
 }
 
 impl Naive {
-    /// The number of each kind.
+    /// Number of elements of each kind.
     pub fn totals(&self) -> Totals {
         let [faces, lines, points] = &self.elements;
         [self.positions.len(), self.uvs.len(), self.normals.len(), faces.len(), lines.len(), points.len()]
@@ -242,7 +243,7 @@ impl Naive {
         Some(())
     }
 
-    /// Ends the previous section; elements before any declaration get an unnamed section.
+    /// Ends the previous section and starts one; elements before the first section get an unnamed one.
     fn section(&mut self, name: String, kind: ObjectKind, at: Totals) {
         match self.sections.last_mut() {
             Some(last) => last.range.1 = at,
@@ -330,7 +331,7 @@ fn corner(word: &[u8], totals: Totals) -> Option<[Option<u64>; 3]> {
     Some(corner)
 }
 
-/// The first difference between a scene and the result of this reader; `None` if they are equal.
+/// Describes the first difference between this reader's result and a scene; `None` if they are equal.
 pub fn difference(naive: &Naive, scene: &Scene) -> Option<String> {
     let [mesh] = scene.meshes.as_slice() else {
         return Some(format!("{} meshes", scene.meshes.len()));
@@ -354,7 +355,7 @@ fn section_of(object: &polyhaul::model::Object) -> Section {
     Section { name: object.name.clone(), kind: object.kind, range: (totals(object.start), totals(object.end)) }
 }
 
-/// The bits of floats; all NaNs are alike.
+/// Formats the bits of floats; all NaNs are equal.
 fn bits<const N: usize>(rows: &[[f32; N]]) -> String {
     let bits = |value: &f32| if value.is_nan() { u32::MAX } else { value.to_bits() };
     let rows: Vec<Vec<u32>> = rows.iter().map(|row| row.iter().map(bits).collect()).collect();
@@ -419,7 +420,7 @@ fn corners_of(elements: &Elements, index: usize) -> Vec<[Option<u64>; 3]> {
         .collect()
 }
 
-/// The attributes of element `index` of a kind, from the runs.
+/// Looks up the attributes of element `index` of a kind in the runs.
 fn attributes_of(mesh: &Mesh, scene: &Scene, kind: usize, index: usize) -> Attributes {
     let value = |runs: &[Run]| {
         let begun = runs.iter().rev().find(|run| run.at.to_array()[kind] as usize <= index);

@@ -1,12 +1,12 @@
-//! Random OFF text: every keyword, notation, kind of face and line layout. The result is valid.
+//! Generates random valid OFF text: every keyword, number notation, kind of face and line layout.
 
 use crate::generate;
 use crate::random::Random;
 
-/// OFF text with at most this many vertices, and as many faces.
+/// Generates OFF text with at most `max_bytes` vertices, and at most as many faces.
 ///
-/// Reading it succeeds, possibly with warnings about faces without corners, and about colors of faces. The same
-/// generator yields the same bytes everywhere.
+/// Reading must succeed, possibly with warnings about faces without corners and about face colors. The same generator
+/// state yields the same bytes on every machine.
 pub fn random(random: &mut Random, max_bytes: usize) -> Vec<u8> {
     let end: &str = random.pick::<&str>(&["\n", "\n", "\r\n", "\r"]);
     let mut text = OffText { out: String::new(), end, random };
@@ -23,16 +23,16 @@ pub fn random(random: &mut Random, max_bytes: usize) -> Vec<u8> {
         text.face(vertices);
     }
     if text.random.once_in(2) {
-        // The last line need not end.
+        // The final line break is optional.
         text.out.truncate(text.out.trim_end_matches(['\r', '\n']).len());
     }
     text.out.into_bytes()
 }
 
-/// A text in the making.
+/// OFF text under construction.
 struct OffText<'r> {
     out: String,
-    /// The end of its lines.
+    /// Line end.
     end: &'r str,
     random: &'r mut Random,
 }
@@ -59,7 +59,7 @@ impl OffText<'_> {
         let normal = keyword.find('N');
         let color_words = if color.is_some() { self.color(has_bytes) } else { Vec::new() };
         let normal_words = if normal.is_some() { self.numbers(3) } else { Vec::new() };
-        // Geomview writes the normal first and its letter last; MeshLab the opposite.
+        // In Geomview's `CN`, normals come first; in MeshLab's `NC`, colors do.
         if normal < color {
             words.extend(color_words.into_iter().chain(normal_words))
         } else {
@@ -107,7 +107,7 @@ impl OffText<'_> {
         self.gap();
     }
 
-    /// Lines without meaning.
+    /// Writes blank lines and comments.
     fn gap(&mut self) {
         while self.random.once_in(9) {
             self.out += *self.random.pick(&["", " ", "# 1 2 3", "#", "\t# \\"]);

@@ -1,16 +1,16 @@
-//! Short ways to options that many tests set.
+//! Shortcuts for write options that many tests set.
 
 use polyhaul::WriteOptions;
 use polyhaul::options::{PlyWriteOptions, SceneWriteOptions};
 
-/// The encoding of numbers in a PLY file.
+/// Encoding of a PLY file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlyEncoding {
     /// Text.
     Ascii,
-    /// Binary, lowest byte first.
+    /// Little-endian binary.
     LittleEndian,
-    /// Binary, highest byte first.
+    /// Big-endian binary.
     BigEndian,
 }
 
@@ -18,21 +18,21 @@ impl PlyEncoding {
     /// All encodings.
     pub const ALL: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];
 
-    /// The default options with this encoding.
+    /// Returns the default options with this encoding.
     pub fn options(self) -> WriteOptions {
         let mut options = WriteOptions::default();
         self.set(&mut options);
         options
     }
 
-    /// Sets this encoding.
+    /// Sets this encoding in `options`.
     pub fn set(self, options: &mut WriteOptions) {
         options.scene.ascii = self == PlyEncoding::Ascii;
         options.ply = PlyWriteOptions::default().with_big_endian(self == PlyEncoding::BigEndian);
     }
 }
 
-/// The default options with these options of scenes.
+/// Returns the default options with `change` applied to the scene options.
 pub fn scene_options(change: impl FnOnce(&mut SceneWriteOptions)) -> WriteOptions {
     let mut options = WriteOptions::default();
     change(&mut options.scene);

@@ -1,26 +1,26 @@
-//! Written bytes in memory, and a comparison of texts.
+//! Writes scenes to memory, and compares text.
 
 use polyhaul::model::Scene;
 use polyhaul::{Output, Result, WriteOptions, Writer};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A writer into shared memory: its clones share the bytes.
+/// Writer into a shared buffer; clones write to the same buffer.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Shared {
-    /// A writer that does not allocate for the first `bytes` bytes.
+    /// Creates a buffer that does not reallocate for the first `bytes` bytes.
     pub fn with_room(bytes: usize) -> Shared {
         Shared(Arc::new(Mutex::new(Vec::with_capacity(bytes))))
     }
 
-    /// The bytes written so far. Holding the lock blocks writing.
+    /// Locks the bytes written so far; blocks writers while held.
     pub fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the bytes written so far.
+    /// Removes and returns the bytes written so far.
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.lock())
     }
@@ -37,41 +37,41 @@ impl Write for Shared {
     }
 }
 
-/// The bytes written to a stream of this name.
+/// Writes a scene to a stream called `name`.
 pub fn try_named(scene: &Scene, name: &str, options: &WriteOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
     Writer::new(Output::Writer(Box::new(shared.clone()), name.into())).options(options).scene(scene)?;
     Ok(shared.take())
 }
 
-/// The bytes written to a stream.
+/// Writes a scene to a stream.
 pub fn try_bytes(scene: &Scene, options: &WriteOptions) -> Result<Vec<u8>> {
     try_named(scene, "memory", options)
 }
 
-/// The bytes written to a stream; panics on an error.
+/// Writes a scene to a stream; panics on errors.
 #[track_caller]
 pub fn bytes(scene: &Scene, options: &WriteOptions) -> Vec<u8> {
     try_bytes(scene, options).unwrap()
 }
 
-/// The text that is written to a stream, without comments.
+/// Writes a scene to a stream and returns the text without comments; panics on errors.
 #[track_caller]
 pub fn text(scene: &Scene, options: &WriteOptions) -> String {
     without_comments(&String::from_utf8(bytes(scene, options)).unwrap())
 }
 
-/// The lines except comments.
+/// Removes lines that start with `#`.
 pub fn without_comments(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect()
 }
 
-/// The lines that start with a keyword.
+/// Returns the lines whose first word is `keyword`.
 pub fn lines<'a>(text: &'a str, keyword: &str) -> Vec<&'a str> {
     text.lines().filter(|line| line.split_ascii_whitespace().next() == Some(keyword)).collect()
 }
 
-/// The first line that differs, with its surroundings.
+/// Describes the first line that differs, with its context.
 pub fn difference(actual: &str, expected: &str) -> String {
     let same = actual.lines().zip(expected.lines()).take_while(|(a, b)| a == b).count();
     let around = |text: &str| {

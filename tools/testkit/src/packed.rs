@@ -1,12 +1,12 @@
-//! Compressed bytes for tests, in members of any size, and their content.
+//! Compresses test data into members of any size, and decompresses it.
 
 use polyhaul::options::Codec;
 use polyhaul_bytes::{DecompressLimits, Encoder, Source, decompressed};
 
-/// Each codec with its extension.
+/// Codecs and their file extensions.
 pub const CODECS: [(Codec, &str); 3] = [(Codec::Gzip, "gz"), (Codec::Zstd, "zst"), (Codec::Lz4, "lz4")];
 
-/// Members of `member_bytes` plain bytes each, the last one shorter; empty for empty input.
+/// Compresses `plain` into members of `member_bytes` plain bytes, the last one possibly shorter; empty for empty input.
 pub fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     let mut packed = Vec::new();
     let mut encoder = Encoder::new(codec, None).unwrap();
@@ -14,7 +14,7 @@ pub fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     packed
 }
 
-/// All plain bytes, read in blocks of `block_bytes`, and the error after them, if any.
+/// Decompresses a source in blocks of `block_bytes`; also returns the error that stopped it, if any.
 pub fn unpack(source: Source<'_>, limits: &DecompressLimits, block_bytes: usize) -> (Vec<u8>, Option<String>) {
     let source = match decompressed(source, limits) {
         Ok(source) => source,

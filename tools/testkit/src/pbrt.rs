@@ -1,16 +1,15 @@
-//! Scenes for pbrt-v4 of any size, structured like Moana's island: a main file, materials that it includes, and parts
-//! that it imports, each with textures, materials, objects (inline meshes, curves, PLY files) and very many instances
-//! of them.
+//! Generates pbrt-v4 scenes of any size, structured like Moana's island: a main file that includes materials and
+//! imports parts, each with textures, materials, objects (inline meshes, curves, PLY files) and very many instances of
+//! them.
 //!
-//! The same [`Spec`] yields the same bytes on every machine, for any number of threads: only sums, products, divisions
-//! and square roots of floats are used. The content of a folder is returned as [`Made`], so that tests can compare it
-//! with what a reader finds. Texture files are only named: all of them are missing. The module makes no invalid scenes;
-//! those are in [`hostile`]. Where to look next: `part` (the content of a part), `shape` (meshes and curves), `text`
-//! (writing bytes to a file).
+//! The same [`Spec`] yields the same bytes on every machine and for any number of threads: only sums, products,
+//! divisions and square roots of floats are used. Returns the content as [`Made`], for comparison with a reader's
+//! result. Texture files are referenced, but not written. All scenes are valid; invalid ones are in [`hostile`]. See
+//! `part` for the content of a part, `shape` for meshes and curves, `text` for the writer.
 //!
-//! The grammar follows `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials,
-//! textures and objects have one name space over all files, an Import keeps its graphics state to itself, and paths
-//! are relative to the main file's folder, in which all text lies.
+//! The grammar follows `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials, textures
+//! and objects share one namespace over all files, an Import does not change the graphics state of its parent, and
+//! paths are relative to the main file's folder, which contains all text files.
 
 pub mod hostile;
 #[cfg(test)]
@@ -32,14 +31,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use text::Text;
 
-/// The default number of parts: with the main file and the materials, 19 files.
+/// Default number of parts: with the main file and the materials, 19 files.
 const PARTS: usize = 17;
-/// The folder of PLY files, next to the main file.
+/// Folder of PLY files, relative to the main file.
 const GEOMETRY: &str = "geometry";
-/// The materials that all parts may use.
+/// Number of materials that all parts may use.
 const SHARED_MATERIALS: usize = 24;
 
-/// What to make.
+/// Settings of a scene.
 ///
 /// ```
 /// use polyhaul_testkit::{corpus::Folder, pbrt::{self, Spec}};
@@ -54,30 +53,30 @@ const SHARED_MATERIALS: usize = 24;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The approximate number of bytes of text, before compression; at least 4 KB per part.
+    /// Approximate size of the text before compression, in bytes; at least 4 KB per part.
     pub text_bytes: u64,
-    /// The approximate number of bytes of PLY files, before some of them are compressed; 0 for none.
+    /// Approximate size of the PLY files before some of them are compressed, in bytes; 0 for none.
     pub ply_bytes: u64,
-    /// The number of parts, at least 1: together with the layout, it determines the number of files.
+    /// Number of parts, at least 1; together with the layout, determines the number of files.
     pub parts: usize,
-    /// One file or many, with the same directives in them.
+    /// One file or many, with the same directives.
     pub layout: Layout,
-    /// How text is compressed, in members of 1 MiB. The main file of [`Layout::Imports`] stays plain.
+    /// Compression of text, in members of 1 MiB. The main file of [`Layout::Imports`] is never compressed.
     pub codec: Option<Codec>,
-    /// Another number gives another scene.
+    /// Seed; each yields a different scene.
     pub seed: u64,
-    /// How many files are written in parallel, at least 1.
+    /// Number of files to write in parallel, at least 1.
     pub threads: usize,
 }
 
 impl Spec {
-    /// A plain scene of 19 files, with a thirty-second as many bytes of PLY as of text.
+    /// Settings for an uncompressed scene of 19 files, with a thirty-second of `text_bytes` as PLY.
     pub fn new(text_bytes: u64) -> Spec {
         let ply_bytes = text_bytes / 32;
         Spec { text_bytes, ply_bytes, parts: PARTS, layout: Layout::Imports, codec: None, seed: 1, threads: 1 }
     }
 
-    /// `stem` with the extension of text.
+    /// Appends the extension of text files to `stem`.
     fn text_name(&self, stem: &str, codec: Option<Codec>) -> String {
         let packed = CODECS.iter().find(|(candidate, _)| Some(*candidate) == codec);
         let extension = packed.map(|(_, extension)| format!(".{extension}")).unwrap_or_default();
@@ -85,16 +84,16 @@ impl Spec {
     }
 }
 
-/// How many files the text is in.
+/// Distribution of the text over files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One: each part is between `AttributeBegin` and `AttributeEnd`.
+    /// One file: each part is between `AttributeBegin` and `AttributeEnd`.
     OneFile,
-    /// A main file, one that it includes, and one for each part, which it imports.
+    /// A main file that includes a file of materials and imports one file per part.
     Imports,
 }
 
-/// The kind of a file.
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Directives.
@@ -103,35 +102,35 @@ pub enum FileKind {
     Ply,
 }
 
-/// A file that was written.
+/// A written file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MadeFile {
-    /// Its path below the folder, with forward slashes.
+    /// Path relative to the folder, with forward slashes.
     pub name: String,
-    /// Its kind.
+    /// Kind.
     pub kind: FileKind,
-    /// Its size uncompressed.
+    /// Uncompressed size in bytes.
     pub bytes: u64,
-    /// Its size on the disk: less if it is compressed.
+    /// Size on disk in bytes: smaller if compressed.
     pub disk_bytes: u64,
 }
 
-/// The content of a scene, all files together.
+/// Content of a scene, summed over all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The number of each directive in the text.
+    /// Number of occurrences of each directive.
     pub directives: BTreeMap<&'static str, u64>,
-    /// The number of shapes of each type; shapes of objects count once.
+    /// Number of shapes of each type; shapes of objects count once.
     pub shapes: BTreeMap<&'static str, u64>,
-    /// Positions of all meshes, inline and in PLY files.
+    /// Number of positions of all meshes, inline and in PLY files.
     pub positions: u64,
-    /// Triangles of all meshes, each once.
+    /// Number of triangles of all meshes, each counted once.
     pub unique_triangles: u64,
-    /// Triangles that a renderer sees: triangles of an object once per instance, others once.
+    /// Number of visible triangles: triangles of an object count once per instance, others once.
     pub instanced_triangles: u64,
-    /// Control points of all curves.
+    /// Number of control points of all curves.
     pub curve_points: u64,
-    /// Texture files that are named; none of them exists.
+    /// Number of references to texture files, none of which exists.
     pub texture_files: u64,
 }
 
@@ -156,26 +155,26 @@ impl Counts {
     }
 }
 
-/// The files that were written.
+/// Paths and content of a written scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// The file to read.
+    /// Path of the main file.
     pub main: PathBuf,
-    /// All files, the main one with them, by name.
+    /// All files including the main one, sorted by name.
     pub files: Vec<MadeFile>,
-    /// Their content.
+    /// Content of the files.
     pub counts: Counts,
 }
 
 impl Made {
-    /// The size of the files of a kind, uncompressed and on the disk.
+    /// Returns the total size of the files of a kind, uncompressed and on disk.
     pub fn bytes(&self, kind: FileKind) -> (u64, u64) {
         let files = self.files.iter().filter(|file| file.kind == kind);
         files.fold((0, 0), |(bytes, disk_bytes), file| (bytes + file.bytes, disk_bytes + file.disk_bytes))
     }
 }
 
-/// The result of one job: its files and their counts.
+/// Files and counts of one job.
 #[derive(Default)]
 struct Written {
     files: Vec<MadeFile>,
@@ -188,7 +187,7 @@ impl Written {
         self.counts.add(&other.counts);
     }
 
-    /// Ends a file of text.
+    /// Finishes a text file and records it.
     fn close(&mut self, name: &str, text: Text) -> io::Result<()> {
         let (bytes, disk_bytes) = text.finish()?;
         self.files.push(MadeFile { name: name.into(), kind: FileKind::Text, bytes, disk_bytes });
@@ -196,10 +195,10 @@ impl Written {
     }
 }
 
-/// Writes a scene into `folder`, which is created if missing. Files of the same names are replaced.
+/// Writes a scene to `folder`, which is created if missing; overwrites existing files.
 ///
 /// # Errors
-/// Those of the disk.
+/// I/O errors.
 pub fn write(spec: &Spec, folder: &Path) -> io::Result<Made> {
     fs::create_dir_all(folder.join(GEOMETRY))?;
     let parts = part::parts(spec);
@@ -250,7 +249,7 @@ fn imports(spec: &Spec, folder: &Path, parts: &[PbrtPart]) -> io::Result<(String
     Ok((main, written))
 }
 
-/// Writes each part to a separate file.
+/// Writes each part to a separate file, in parallel.
 fn side_by_side(spec: &Spec, folder: &Path, parts: &[PbrtPart]) -> io::Result<Written> {
     let next = AtomicUsize::new(0);
     let total = Mutex::new(Written::default());
@@ -272,7 +271,7 @@ fn side_by_side(spec: &Spec, folder: &Path, parts: &[PbrtPart]) -> io::Result<Wr
     total.into_inner().map_err(|_| io::ErrorKind::Other.into())
 }
 
-/// Everything before the world, and its lights.
+/// Writes everything before the world, and the lights.
 fn head(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
     text.bytes(HEAD.as_bytes())?;
     let directives = HEAD.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
@@ -301,7 +300,7 @@ LightSource "infinite" "rgb L" [ 0.41 0.45 0.53 ] "float scale" 0.9
 LightSource "distant" "point3 from" [ 6.45 17.3 -8.2 ] "point3 to" [ 0 0 0 ] "blackbody L" 5500
 "#;
 
-/// Textures and materials that all parts may use.
+/// Writes the textures and materials that all parts may use.
 fn materials(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
     for index in 0..SHARED_MATERIALS {
         part::texture(text, "shared", index)?;
@@ -311,7 +310,7 @@ fn materials(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
     Ok(())
 }
 
-/// Shapes of the main file: the sea, and a ball of mist.
+/// Writes the shapes of the main file: the sea, and a ball of mist.
 fn ground(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
     text.bytes(
         b"AttributeBegin\n    Rotate -90 1 0 0\n    NamedMaterial \"shared/material_0\"\n    \

@@ -1,16 +1,16 @@
-//! Pseudorandom numbers that are the same on every machine: a seed determines the whole run.
+//! Pseudorandom numbers that depend only on the seed, on every machine.
 
-/// A generator (splitmix64).
+/// Pseudorandom generator (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator that always gives the same numbers for a seed.
+    /// Creates a generator with a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -19,23 +19,25 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`; 0 if `limit` is 0.
+    /// Returns a number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
+        // Multiplication instead of a remainder: no division, and the bias is negligible for small limits.
         ((u128::from(self.bits()) * limit as u128) >> 64) as usize
     }
 
-    /// True once in `times`, on average.
+    /// Returns true with a probability of 1 in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `items`, which must not be empty.
+    /// Returns a random element of `items`, which must not be empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// A number from -1 up to 1, which is left out.
+    /// Returns a number in [-1, 1).
     pub fn unit(&mut self) -> f32 {
+        // 24 bits, which an f32 stores exactly.
         (self.bits() >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
 }

@@ -1,16 +1,15 @@
-//! Scenes for tests and benchmarks, made in memory, and the rules that every scene must keep.
+//! Generates scenes for tests and benchmarks, and validates scenes against the rules of the model.
 //!
-//! The same arguments yield the same scene on every machine: only sums, products and divisions are used, no functions
-//! of the system's math library. Integration tests and benchmarks of `polyhaul` can use this module; its unit tests
-//! cannot, because they compile their own `polyhaul`.
+//! The same arguments yield the same scene on every machine: only sums, products and divisions are used, never the
+//! system's math library. For integration tests and benchmarks of `polyhaul`; its unit tests compile their own
+//! `polyhaul`, whose types differ.
 
 use polyhaul::model::splats::{HARMONICS, SplatColumns};
 use polyhaul::model::{
     Color, Counts, Curve, Elements, MapKind, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, TextureMap,
 };
 
-/// One object: a grid of `columns` times `rows` quads with positions, uvs and normals, cut in two
-/// by material, smooth.
+/// Generates one smooth object: a grid of `columns` × `rows` quads with positions, uvs and normals, and two materials.
 ///
 /// ```
 /// let scene = polyhaul_testkit::scene::grid(4, 3);
@@ -45,7 +44,7 @@ pub fn grid(columns: u32, rows: u32) -> Scene {
     Scene { meshes: vec![mesh], objects, materials, ..Scene::default() }
 }
 
-/// `count` boxes, each a separate object, all in one mesh: like a file of many small objects.
+/// Generates `count` boxes, each a separate object, all in one mesh, like a file with many small objects.
 ///
 /// ```
 /// let scene = polyhaul_testkit::scene::boxes(3);
@@ -64,7 +63,7 @@ pub fn boxes(count: u32) -> Scene {
     scene
 }
 
-/// Splats as training makes them.
+/// Generates splats with the value ranges of trained ones.
 pub fn splats(count: usize, degree: usize) -> Scene {
     let mut state = 5u32;
     let mut number = |center: f32, radius: f32| {
@@ -84,9 +83,9 @@ pub fn splats(count: usize, degree: usize) -> Scene {
     columns.into_scene().unwrap()
 }
 
-/// A little of everything: colors, weights, uv depths, corners without uv or normal, lines, points, a curve, groups,
-/// smoothing groups, repeated and missing materials, maps with options, an unnamed object, a group object. Every finite
-/// number in it is short in base 2 or has few digits, so that it survives even fixed digits.
+/// Generates a scene with every feature of OBJ: colors, weights, uv depths, corners without uv or normal, lines,
+/// points, a curve, groups, smoothing groups, repeated and missing materials, maps with options, an unnamed object, a
+/// group object. All finite numbers are short in base 2 or have few digits, so they survive a fixed number of digits.
 ///
 /// ```
 /// let scene = polyhaul_testkit::scene::everything();
@@ -133,7 +132,7 @@ pub fn everything() -> Scene {
     Scene { meshes: vec![mesh], objects, materials, material_libraries: vec!["all.mtl".into()], ..Scene::default() }
 }
 
-/// A material with a bit of each kind of value.
+/// Creates a material with one of each kind of value.
 fn painted() -> Material {
     let map = TextureMap {
         kind: MapKind::Diffuse,
@@ -170,7 +169,7 @@ fn run(at: Counts, value: u32) -> Run {
     Run { at, value }
 }
 
-/// Eight positions and six quads.
+/// Appends eight positions and six quads.
 fn push_box(mesh: &mut Mesh, at: [f32; 3]) {
     let base = mesh.positions.len() as u32;
     for corner in 0..8u8 {
@@ -183,7 +182,7 @@ fn push_box(mesh: &mut Mesh, at: [f32; 3]) {
     }
 }
 
-/// Adds an element; a stream that appears for the first time is padded with [`NONE`].
+/// Appends an element; a stream that appears for the first time is padded with [`NONE`].
 fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, normals: Option<&[u32]>) {
     let before = elements.corner_positions.len();
     if elements.offsets.is_empty() {
@@ -203,9 +202,9 @@ fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, no
     }
 }
 
-/// The first rule of the model that a scene breaks, in words; `None` for a valid scene.
+/// Describes the first rule of the model that a scene violates; `None` for a valid scene.
 ///
-/// Whatever a reader returns must pass, for any input.
+/// Every scene that a reader returns must pass, for any input.
 ///
 /// ```
 /// let mut scene = polyhaul_testkit::scene::boxes(1);
@@ -222,7 +221,7 @@ pub fn broken_rule(scene: &Scene) -> Option<String> {
     mesh.or_else(|| scene.objects.iter().enumerate().find_map(object))
 }
 
-/// The objects' rules: sections lie inside of their mesh.
+/// Rules of objects: ranges lie inside their mesh.
 fn broken_object(scene: &Scene, object: &Object) -> Option<&'static str> {
     let Some(mesh) = scene.meshes.get(object.mesh) else {
         return Some("there is no such mesh");
@@ -233,7 +232,7 @@ fn broken_object(scene: &Scene, object: &Object) -> Option<&'static str> {
     (!before(object.end, mesh.counts())).then_some("it ends behind the mesh")
 }
 
-/// The arrays' rules: lengths agree, and indices exist.
+/// Rules of meshes: array lengths agree, and indices are in range.
 fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
     let positions = mesh.positions.len();
     let optional = |count: usize| count == 0 || count == positions;
@@ -266,7 +265,7 @@ fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
     })
 }
 
-/// The rules of faces and lines: offsets rise from 0 to the number of corners, by `least` or more.
+/// Rules of faces and lines: offsets increase from 0 to the number of corners, in steps of at least `min_corners`.
 fn broken_elements(mesh: &Mesh, elements: &Elements, min_corners: u32) -> Option<&'static str> {
     let corners = elements.corner_positions.len();
     if elements.offsets.is_empty() {
@@ -293,7 +292,7 @@ fn broken_elements(mesh: &Mesh, elements: &Elements, min_corners: u32) -> Option
     None
 }
 
-/// The rules of runs: they are in order, and their values exist.
+/// Rules of runs: they are sorted, and their values exist.
 fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str> {
     if runs.iter().any(|run| run.value != NONE && run.value as usize >= values) {
         return Some("a value does not exist");
@@ -305,7 +304,7 @@ fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str>
     (!before(last.at, mesh.counts())).then_some("the last begins behind the mesh")
 }
 
-/// Whether no count of `one` exceeds the count of `other`.
+/// Returns whether no count of `first` exceeds that of `second`.
 fn before(first: Counts, second: Counts) -> bool {
     first.to_array().iter().zip(second.to_array()).all(|(a, b)| *a <= b)
 }

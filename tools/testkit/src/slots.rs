@@ -1,28 +1,27 @@
-//! What each format has a slot for, written by hand from the formats' descriptions, and the severities that follow.
+//! Slots of each format, written by hand from the formats' descriptions, and the severities that follow.
 //!
-//! This is the independent counterpart of the table of kinds of warnings (`polyhaul::severity`), which is never asked:
-//! a loss that a format has no slot for is a note, one that it has a slot for is a loss, and a kind that says that the
-//! file breaks its format is a fault. [`crate::losses`] compares the severities of warnings with those of values that
-//! were read back.
+//! Independent of the table of warning kinds (`polyhaul::severity`), which it never reads: losing an attribute without
+//! a slot is a note, losing one with a slot is a loss, and a kind that reports a violation of the format is a fault.
+//! [`crate::losses`] compares the severities of warnings with those of the values read back.
 
 use polyhaul::diff::Difference;
 use polyhaul::severity::Severity;
 
-/// What became of an attribute in a conversion, judged by the values read back.
+/// Outcome of a conversion for an attribute, judged by the values read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Nothing differs.
+    /// Values are the same.
     Equal,
-    /// Values are there, and others than before.
+    /// Values exist, but differ.
     Moved,
-    /// Values are not there, and the format has a slot for them.
+    /// Values are missing, although the format has a slot for them.
     Gone,
     /// The format has no slot for them.
     NoSlot,
 }
 
 impl Fate {
-    /// The severity of a warning about it; `None` if values cannot tell.
+    /// Returns the severity that a warning about it must have; `None` if values do not determine it.
     pub fn severity(self) -> Option<Severity> {
         match self {
             Fate::Equal => None,
@@ -32,7 +31,7 @@ impl Fate {
     }
 }
 
-/// The fate of the attribute of a kind of warnings, in a conversion to `to` with these differences.
+/// Returns the fate of the attribute that warning kind `code` is about, in a conversion to `to` with these differences.
 pub fn fate(code: &str, to: &str, differences: &[Difference]) -> Option<Fate> {
     let attribute = attribute(code)?;
     if !has_slot(to, attribute) {
@@ -47,7 +46,7 @@ pub fn fate(code: &str, to: &str, differences: &[Difference]) -> Option<Fate> {
     Some(if is_gone { Fate::Gone } else { Fate::Moved })
 }
 
-/// The names that a comparison has for an attribute.
+/// Maps an attribute to its names in comparisons.
 fn compared(attribute: &str) -> &'static [&'static str] {
     match attribute {
         "polygons" => &["faces"],
@@ -78,7 +77,7 @@ fn compared(attribute: &str) -> &'static [&'static str] {
     }
 }
 
-/// The attribute that warnings of a kind are about, if they are about one that is left out or changed.
+/// Returns the attribute that a warning kind reports as left out or changed, if any.
 pub fn attribute(code: &str) -> Option<&str> {
     Some(match code {
         "changed-faces" => "polygons",
@@ -94,17 +93,17 @@ pub fn attribute(code: &str) -> Option<&str> {
     })
 }
 
-/// Whether a format has a slot for an attribute. Every format has one for the elements themselves.
+/// Returns whether a format has a slot for an attribute. Every format has slots for the elements themselves.
 fn has_slot(to: &str, attribute: &str) -> bool {
-    // Samples are those of a color space, whether the file names it or not.
+    // Samples always have a color space, whether or not the file names it.
     const ELEMENTS: &str = "positions, objects, shapes, meshes, nodes, primitives, extensions, flags, parts, layers, slices, pixels, \
                             color-space";
     let has = |list: &str| list.split(", ").any(|slot| slot == attribute);
-    // Comments say nothing to programs, and smaller mip levels are made from the largest.
+    // Comments carry no data, and smaller mip levels are derived from the largest.
     attribute != "remarks" && attribute != "levels" && (has(ELEMENTS) || has(slots(to)))
 }
 
-/// The attributes that files of a format store; an empty name is that of a program, which can take anything.
+/// Lists the attributes that a format stores; the empty name stands for the program itself, which accepts everything.
 fn slots(to: &str) -> &'static str {
     match to {
         "" => {
@@ -114,25 +113,25 @@ fn slots(to: &str) -> &'static str {
              alpha-modes, occlusion-maps, unlit, extras, empty-nodes, visibility, texture-coordinates, texture-rotations, \
              harmonics, lights, cameras, media, settings, motion, skins, skin-weights, animations, morph-targets, tangents"
         }
-        // Materials of MTL have no alpha test, no rotation of textures and no occlusion.
+        // MTL materials have no alpha test, texture rotation or occlusion.
         "obj" => {
             "faces, polygons, normals, uvs, uv-depths, colors, lines, points, curves, weights, vertices, groups, smoothing, \
              sharp-edges, names, materials, material-properties, phong, maps, textures, images, wrap-modes"
         }
-        // A property of a vertex can have any name, and points are vertices.
+        // Vertex properties can have any name, and points are vertices.
         "ply" => {
             "faces, polygons, normals, uvs, uv-depths, colors, alpha, face-colors, lines, weights, vertices, vertex-groups, \
              column-names, columns, tables, attributes, harmonics, tangents"
         }
-        // Facets, and normals of facets.
+        // Stores one normal per facet, not per corner.
         "stl" => "faces",
-        // Normals are those of vertices, and the ones that are left out those of faces.
+        // Stores vertex normals; the warning about left-out normals is about face normals.
         "off" => "faces, polygons, uvs, colors, alpha, face-colors, lines, points, vertices",
         "pbrt" => {
             "faces, normals, uvs, materials, material-properties, phong, maps, textures, images, wrap-modes, lights, cameras, \
              media, settings, motion, tangents"
         }
-        // Materials are metallic-roughness ones.
+        // Materials are metallic-roughness only.
         "glb" => {
             "faces, normals, uvs, colors, alpha, lines, points, vertices, names, column-names, columns, attributes, \
              materials, maps, textures, images, wrap-modes, alpha-cutoffs, alpha-modes, culling, occlusion-maps, unlit, \
@@ -142,7 +141,7 @@ fn slots(to: &str) -> &'static str {
             "normals, uvs, uv-depths, colors, alpha, weights, vertices, vertex-groups, column-names, columns, tables, \
              attributes, tangents"
         }
-        // The same without names.
+        // Like CSV, without names.
         "txt" => {
             "normals, uvs, uv-depths, colors, alpha, weights, vertices, vertex-groups, columns, tables, attributes, tangents"
         }
@@ -160,13 +159,14 @@ fn slots(to: &str) -> &'static str {
 
 /// Attributes of images.
 const OF_IMAGES: &str = "alpha, attributes, channels, colors, faces, frames, layers, levels, parts, pixels, slices";
-/// Attributes of images that scenes do not have.
+/// Attributes that images have and scenes do not.
 const OF_IMAGES_ALONE: &str = "channels, frames, layers, levels, parts, pixels, slices";
 
-/// The severity that follows from the slots of a format; `None` if no conversion to it has warnings of this kind.
+/// Returns the severity that follows from a format's slots; `None` if conversions to it never give this kind of
+/// warning.
 pub fn expected(code: &str, to: &str) -> Option<Severity> {
     if ["bmp", "psd"].contains(&to) {
-        // They are only read.
+        // Both are read-only.
         return None;
     }
     let is_image = ["png", "tga", "hdr", "jpg", "exr", "dds", "ktx2"].contains(&to);
@@ -174,9 +174,10 @@ pub fn expected(code: &str, to: &str) -> Option<Severity> {
     let is_among = |list: &str, attribute: &str| list.split(", ").any(|other| other == attribute);
     let Some(attribute) = attribute(code) else { return Some(without_slot(code)) };
     let is_elsewhere = is_image && !is_among(OF_IMAGES, attribute) || is_scene && is_among(OF_IMAGES_ALONE, attribute);
-    // Only splats have harmonics, and only formats of meshes, tables and splats are written from them.
+    // Only splats have harmonics, and only mesh, table and splat formats are written from them.
     let is_unreached = attribute == "harmonics" && !["", "glb", "spz", "splat", "compressed.ply", "sog"].contains(&to);
-    // Values are changed where they are stored; what takes the place of polygons and of Phong's model are others.
+    // A value can only change where it is stored, except polygons and Phong materials, which are replaced by triangles
+    // and other materials.
     let is_changed = !code.starts_with("left-out-") && !has_slot(to, attribute);
     let is_replaced =
         attribute == "polygons" && has_slot(to, "faces") || attribute == "phong" && has_slot(to, "materials");
@@ -186,8 +187,7 @@ pub fn expected(code: &str, to: &str) -> Option<Severity> {
     Some(if has_slot(to, attribute) { Severity::Loss } else { Severity::Note })
 }
 
-/// The severity of a kind that is about no attribute: whether something is lost, or says nothing; else the file breaks
-/// its format.
+/// Returns the severity of a kind without an attribute: a note, a loss, or otherwise a fault.
 fn without_slot(code: &str) -> Severity {
     const NOTES: &str = "coarse-picture, coarse-texture, continued-comment, degenerate-face, empty-picture, empty-solid, flat-splats, left-in-files, other-case, other-format, outside-mesh, \
                          outside-texture, transform-begin, unchecked-mesh, unchecked-texture, unused-alpha";

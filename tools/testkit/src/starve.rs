@@ -1,13 +1,13 @@
-//! Makes every large allocation of a piece of work fail once: a lack of memory must be an error.
+//! Fails every large allocation of a piece of work once: lack of memory must be an error, never an abort.
 //!
-//! Only allocations of at least 1 KiB are affected: smaller ones are the standard library's own bookkeeping (starting a
-//! thread, for example), which aborts the process if one fails; stable Rust cannot prevent that, and the program's host
-//! would fail in the same way.
+//! Only allocations of at least 1 KiB fail: smaller ones include the standard library's own (for starting a thread, for
+//! example), whose failure aborts the process; stable Rust cannot prevent that, and a host program would abort
+//! likewise.
 //!
-//! An abort is what this looks for, so the work is done in child processes; a child proceeds from one allocation to the
-//! next until it dies, and the next child continues after that.
+//! Since an abort is the bug to find, the work runs in child processes; a child proceeds from one allocation to the
+//! next until it dies, and the next child resumes after that one.
 //!
-//! The test binary must have [`Failing`](crate::alloc::Failing) as its allocator.
+//! The test binary must use [`Failing`](crate::alloc::Failing) as its allocator.
 
 use crate::alloc::{self, fail_at, tell};
 use crate::corpus::Folder;
@@ -19,47 +19,47 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Smaller blocks are always given.
+/// Smaller allocations always succeed.
 const MIN_BYTES: usize = 1024;
-/// A fault that eats all memory must not take the machine with it.
+/// Cap on the memory of a child, so that a runaway allocation does not exhaust the machine.
 const MAX_BYTES: u64 = 1 << 30;
-/// After this many dead children the test gives up.
+/// Number of dead children after which the test stops.
 const MAX_DEATHS: usize = 60;
 
-/// How much memory may differ between runs: caches of threads, but no block of data for each run.
+/// Tolerance for live memory between runs: covers thread caches, but not a leaked block per run.
 const MAX_LEAKED_BYTES: i64 = 64 << 10;
 
 const CHILD: &str = "POLYHAUL_TEST_STARVED_IN";
 const FIRST: &str = "POLYHAUL_TEST_STARVED_FIRST";
 const TELL: &str = "POLYHAUL_TEST_STARVED_TELL";
 
-/// What to test.
+/// Test and the allocations to fail.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
-    /// The name of the test, with its modules: a child runs it and no other.
+    /// Test name with its modules; a child runs only this test.
     pub test: &'a str,
-    /// Which allocation comes after one.
+    /// Returns the number of the allocation to fail after a given one.
     pub next: fn(u64) -> u64,
-    /// Work with fewer errors than this was not starved.
+    /// Minimum number of errors: below it, the work was not starved.
     pub least_errors: u64,
-    /// What the work keeps permanently after its first success, such as tables.
+    /// Memory that the work keeps permanently after its first success, such as tables.
     pub kept_bytes: i64,
-    /// Smaller allocations succeed: those whose sizes do not depend on the input.
+    /// Minimum size of allocations to fail; smaller ones do not depend on the input.
     pub min_bytes: usize,
 }
 
 impl<'a> Plan<'a> {
-    /// All allocations.
+    /// Fails all allocations.
     pub fn of(test: &'a str) -> Plan<'a> {
         Plan { test, next: |number| number + 1, least_errors: 5, kept_bytes: 0, min_bytes: MIN_BYTES }
     }
 }
 
-/// Runs work once for each of its allocations, which fails: the work must end well or with
-/// [`ErrorKind::Memory`]. This is a whole test.
+/// Runs work once for each of its allocations, which fails: the work must succeed or return [`ErrorKind::Memory`]. Call
+/// it as the entire body of a test.
 ///
-/// `start` prepares the work in a child, may use the folder that it receives, and returns the work and a check, which
-/// is called after each run with whether that succeeded.
+/// `start` runs in a child, may use the folder that it receives, and returns the work and a check, which is called
+/// after each run with whether the work succeeded.
 pub fn every_allocation<W, C>(plan: Plan<'_>, start: impl FnOnce(&Path) -> (W, C))
 where
     W: FnMut() -> Result<()>,
@@ -71,12 +71,12 @@ where
     }
 }
 
-/// Whether this process is such a child.
+/// Returns whether this process is a child of such a test.
 pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// The same for writing a scene, with an output in memory or a file.
+/// [`every_allocation`] for writing a scene to memory or to a file.
 pub fn every_allocation_of_writing(plan: Plan<'_>, to_file: bool, start: impl FnOnce() -> (Scene, WriteOptions)) {
     every_allocation_of_saving(plan, to_file.then_some("out.obj"), || {
         let (scene, options) = start();
@@ -84,15 +84,15 @@ pub fn every_allocation_of_writing(plan: Plan<'_>, to_file: bool, start: impl Fn
     });
 }
 
-/// The same for writing, to memory or to a file of this name: the result must be the same each time, a file that could
-/// not be replaced is unchanged, and nothing else is left behind.
+/// [`every_allocation`] for writing, to memory or to a file of this name: the result must be the same each time, a file
+/// that could not be replaced must be unchanged, and no other files may remain.
 pub fn every_allocation_of_saving<S>(plan: Plan<'_>, file: Option<&str>, start: impl FnOnce() -> S)
 where
     S: Fn(Output) -> Result<()>,
 {
     every_allocation(plan, |folder| {
         let save = start();
-        // Memory for the output is reserved in advance.
+        // Reserved in advance, so that the output itself never allocates.
         let shared = Shared::with_room(32 << 20);
         let out = file.map(|name| folder.join(name));
         let written = shared.clone();
@@ -119,7 +119,7 @@ where
     });
 }
 
-/// Lets one allocation after the other fail, and prints its number before each.
+/// Fails the allocations sequentially, and prints the number of each before it fails.
 fn child<W, C>(plan: Plan<'_>, start: impl FnOnce() -> (W, C))
 where
     W: FnMut() -> Result<()>,
@@ -131,7 +131,7 @@ where
     }
     let (mut work, mut check) = start();
     let mut number = std::env::var(FIRST).ok().and_then(|first| first.parse().ok()).unwrap_or(0);
-    // Those before the first belong to earlier children.
+    // Earlier children had an error for each allocation before the first.
     let mut errors = number;
     let mut least_live = i64::MAX;
     loop {
@@ -157,12 +157,12 @@ where
     say("done");
 }
 
-/// Tells the parent.
+/// Prints a line for the parent.
 fn say(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// Starts children until one comes to the end.
+/// Starts children until one completes.
 fn parent(test: &str) {
     let folder = Folder::new("starved").unwrap();
     let mut first = 0;
@@ -196,7 +196,7 @@ fn run(test: &str, folder: &Path, first: u64, tells: bool) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The last allocation that a child printed, and the output after it.
+/// Returns the number of the last allocation that a child printed, and the output after it.
 fn last(said: &str) -> (Option<u64>, String) {
     let lines: Vec<&str> = said.lines().collect();
     let place = lines.iter().rposition(|line| line.starts_with("allocation "));
@@ -204,8 +204,8 @@ fn last(said: &str) -> (Option<u64>, String) {
     (number, lines[place.map_or(0, |place| place + 1)..].join("\n"))
 }
 
-/// The stack of the allocation that aborts the process; with many threads allocations come in another order each time,
-/// so those before it are printed as well, and the last one is it.
+/// Returns the stack of the allocation that aborts the process. With several threads, allocations vary in order between
+/// runs, so a child may print stacks of failures that it survived; the last one is the culprit.
 fn culprit(test: &str, folder: &Path, number: u64) -> String {
     let (is_well, said) = run(test, folder, number, true);
     if is_well {

@@ -1,7 +1,7 @@
-//! Scenes, warnings and errors as text that is the same on every machine.
+//! Prints scenes, warnings and errors as text that is the same on every machine.
 //!
-//! Two readings are equal if their texts are: small arrays are printed, large ones are represented by their size and a
-//! hash of their bits. People can read it, and compare it with a file.
+//! Two results are equal if their texts are: small arrays are printed, large ones are reduced to their size and a hash
+//! of their bits.
 
 use polyhaul::error::{Diagnostic, Warning};
 use polyhaul::model::{Counts, Elements, Mesh, NONE, Run, Scene};
@@ -9,12 +9,12 @@ use polyhaul::warnings::Warnings;
 use polyhaul::{Error, Loaded};
 use std::fmt::{Debug, Write};
 
-/// Arrays up to this many rows are shown.
+/// Maximum number of rows of an array to print; longer arrays are hashed.
 const SHOWN_ROWS: usize = 12;
-/// Warnings up to this many are shown, and the others hashed.
+/// Maximum number of warnings to print; the rest are hashed.
 const SHOWN_WARNINGS: usize = 24;
 
-/// The result of reading: the scene with all warnings, or the error.
+/// Prints the result of reading: the scene with all warnings, or the error.
 pub fn outcome(result: &Result<Loaded<Scene>, Error>) -> String {
     match result {
         Ok(loaded) => scene(&loaded.value) + &warnings(&loaded.report.warnings),
@@ -22,7 +22,7 @@ pub fn outcome(result: &Result<Loaded<Scene>, Error>) -> String {
     }
 }
 
-/// A scene.
+/// Prints a scene.
 pub fn scene(scene: &Scene) -> String {
     let mut out = String::new();
     for (index, mesh) in scene.meshes.iter().enumerate() {
@@ -127,7 +127,7 @@ fn runs(out: &mut String, name: &str, runs: &[Run]) {
     }
 }
 
-/// The counts of positions, uvs, normals, faces, lines, points and curves that are not 0.
+/// Prints the nonzero counts of positions, uvs, normals, faces, lines, points and curves.
 fn counts(counts: Counts) -> String {
     let names = ["v", "vt", "vn", "f", "l", "p", "c"];
     let parts = names.iter().zip(counts.to_array());
@@ -136,7 +136,7 @@ fn counts(counts: Counts) -> String {
     if parts.is_empty() { "0".to_owned() } else { parts.join(",") }
 }
 
-/// One line per item; absent fields are left out.
+/// Prints one line per item, without absent fields.
 fn list<T: Debug>(out: &mut String, name: &str, items: &[T]) {
     if items.len() > 8 * SHOWN_ROWS {
         let text: Vec<u8> = items.iter().flat_map(|item| format!("{item:?}\n").into_bytes()).collect();
@@ -149,10 +149,10 @@ fn list<T: Debug>(out: &mut String, name: &str, items: &[T]) {
     }
 }
 
-/// The text of a struct without the fields that are `None`, `false` or empty.
+/// Removes the fields of a struct that are `None`, `false` or empty.
 fn present(text: &str) -> String {
     let mut text = text.to_owned();
-    // The place of a scene differs from machine to machine.
+    // `SourceFolder` differs between machines.
     for absent in [": None", ": false", ": []", ": \"\"", ": SourceFolder"] {
         while let Some(at) = text.find(absent) {
             let start = text[..at].rfind([' ', '{']).map_or(at, |i| i + 1);
@@ -164,7 +164,7 @@ fn present(text: &str) -> String {
     text.replace(",  }", " }").replace("{  }", "{}")
 }
 
-/// All warnings: the number of each kind, and their messages.
+/// Prints all warnings: the count of each kind, and their messages.
 pub fn warnings(warnings: &Warnings) -> String {
     let mut out = String::new();
     for (code, count) in warnings.counts() {
@@ -178,7 +178,7 @@ pub fn warnings(warnings: &Warnings) -> String {
     let (shown, rest) = texts.split_at(texts.len().min(SHOWN_WARNINGS));
     shown.iter().for_each(|text| out += text);
     if !rest.is_empty() {
-        // Without folders: a hash must not depend on where the files are.
+        // Without folders: the hash must not depend on the location of the files.
         let folder = |warning: &Warning| {
             let file = &*warning.diagnostic.place.file;
             file.rfind(['/', '\\']).map_or(String::new(), |end| file[..=end].to_owned())
@@ -191,7 +191,7 @@ pub fn warnings(warnings: &Warnings) -> String {
     out
 }
 
-/// An error.
+/// Prints an error.
 pub fn error(error: &Error) -> String {
     format!("error {:?}: {}", error.kind(), diagnostic(error.diagnostic()))
 }
@@ -211,7 +211,7 @@ fn diagnostic(diagnostic: &Diagnostic) -> String {
     out
 }
 
-/// A hash of numbers (FNV-1a, a word at a time).
+/// Hashes numbers (FNV-1a variant, one 64-bit word at a time).
 pub fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers
         .into_iter()

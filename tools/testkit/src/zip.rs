@@ -1,9 +1,10 @@
-//! Zip archives for tests: valid ones, and the parts of hostile ones. Nothing here reads them.
+//! Writes zip archives for tests: valid ones, and members with arbitrary records for invalid ones. Never reads
+//! archives.
 
 use crate::packed::pack;
 use polyhaul_bytes::{Codec, Encoder};
 
-/// How a member is compressed.
+/// Compression method of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Uncompressed.
@@ -14,36 +15,36 @@ pub enum Method {
     Zstd,
 }
 
-/// Methods, for tests of all.
+/// All methods.
 pub const METHODS: [Method; 3] = [Method::Stored, Method::Deflate, Method::Zstd];
 
-/// A member, with the contents of its records, which tests modify.
+/// A member, with the fields of its records, for tests to modify.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The name as stored.
+    /// Name, as stored.
     pub name: Vec<u8>,
-    /// The data.
+    /// Compressed data.
     pub packed: Vec<u8>,
-    /// Its size in the directory.
+    /// Compressed size in the directory.
     pub packed_bytes: u64,
-    /// Its uncompressed size in the directory.
+    /// Uncompressed size in the directory.
     pub plain_bytes: u64,
-    /// The checksum.
+    /// Checksum of the uncompressed data.
     pub crc: u32,
-    /// The number of the method.
+    /// Number of the compression method.
     pub method: u16,
-    /// Flags: 1 is encrypted, 8 means that the sizes follow the data.
+    /// Flags: bit 0 for encryption, bit 3 (8) for sizes after the data.
     pub flags: u16,
-    /// The attributes of the file; in the upper half the mode.
+    /// External file attributes; the upper half is the Unix mode.
     pub attributes: u32,
-    /// Whether its sizes are in a zip64 field.
+    /// Whether sizes and offset are stored in a zip64 field.
     pub is_wide: bool,
-    /// Its offset in the directory; `None` for the real one.
+    /// Offset in the directory; `None` for the actual one.
     pub told_offset: Option<u64>,
 }
 
 impl Member {
-    /// A sound member.
+    /// Compresses `plain` into a valid member.
     pub fn new(name: impl AsRef<[u8]>, plain: &[u8], method: Method) -> Member {
         const GZIP_HEAD_BYTES: usize = 20;
         const GZIP_TAIL_BYTES: usize = 8;
@@ -70,13 +71,13 @@ impl Member {
     }
 }
 
-/// The checksum of zip, gzip and PNG.
+/// Computes the CRC-32 of zip, gzip and PNG.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let step = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ 0xEDB8_8320 } else { sum >> 1 };
     !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
 }
 
-/// An archive of these members, with a comment.
+/// Encodes an archive of these members, with a comment.
 pub fn archive(members: &[Member], comment: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut directory = Vec::new();
@@ -100,7 +101,7 @@ pub fn archive(members: &[Member], comment: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An archive of sound members: names and data.
+/// Encodes an archive of valid members, given as names and data.
 pub fn simple(members: &[(&str, &[u8])], method: Method) -> Vec<u8> {
     let members: Vec<_> = members.iter().map(|(name, plain)| Member::new(name, plain, method)).collect();
     archive(&members, b"")
@@ -112,9 +113,10 @@ fn put(out: &mut Vec<u8>, numbers: &[(u64, usize)]) {
     }
 }
 
-/// Version, flags, method, time and date, checksum.
+/// Appends version, flags, method, time and date, checksum.
 fn common(member: &Member, crc: u32, out: &mut Vec<u8>) {
     let Member { flags, method, .. } = member;
+    // Version 4.5 is the first with zip64; the date is 1980-01-01.
     put(out, &[(45, 2), (u64::from(*flags), 2), (u64::from(*method), 2), (0, 2), (0x21, 2), (u64::from(crc), 4)]);
 }
 
@@ -125,7 +127,7 @@ fn local(member: &Member, out: &mut Vec<u8>) {
     common(member, field(u64::from(member.crc)) as u32, out);
     put(out, &[(field(member.packed_bytes), 4), (field(member.plain_bytes), 4), (member.name.len() as u64, 2), (4, 2)]);
     out.extend_from_slice(&member.name);
-    // An unknown field that the directory does not have.
+    // An unknown extra field that the directory does not have.
     out.extend_from_slice(&[0xfe, 0xca, 0, 0]);
     out.extend_from_slice(&member.packed);
     if is_behind {

@@ -1,7 +1,7 @@
-//! Work and memory: linear in the input, bounded by the model and the budget, and no allocation per
+//! Memory and allocations of reading: linear in the input, bounded by the model plus the budget, and no allocation per
 //! statement.
 //!
-//! One test at a time: the counters belong to the process.
+//! Tests run one at a time, since the counters are global to the process.
 
 use polyhaul::model::Scene;
 use polyhaul::options::{Codec, OnError};
@@ -19,12 +19,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static ALLOCATOR: Counting = Counting;
 
 const MIB: u64 = 1 << 20;
-/// The budget that callers get by default, in bytes.
+/// Default memory budget in bytes.
 const BUDGET: u64 = 64 * MIB;
-/// What may come on top of model and budget: places of the program, and the growth of arrays.
+/// Tolerance on top of model and budget: static data, and growing arrays.
 const SLACK: u64 = 16 * MIB;
 
-/// One test at a time, and none that takes all memory.
+/// Serializes tests, and caps the memory of the process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     alloc::cap(4 << 30);
@@ -37,7 +37,7 @@ fn options(threads: usize) -> ReadOptions {
     options
 }
 
-/// The bytes of the model: arrays, and the names of groups.
+/// Returns the size of the model: arrays, and names of groups.
 fn heap_bytes(loaded: &Loaded<Scene>) -> u64 {
     let meshes = loaded.value.meshes.iter();
     let names = |names: &[String]| names.iter().map(|name| 24 + 16 + name.len() as u64).sum::<u64>();
@@ -48,7 +48,7 @@ fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / MIB as f64)
 }
 
-/// A grid of `bytes` in a file.
+/// Writes a grid of about `bytes` bytes to a file.
 fn grid_file(folder: &Folder, bytes: u64) -> std::path::PathBuf {
     let path = folder.path().join(format!("{bytes}.obj"));
     let mut out = BufWriter::new(File::create(&path).unwrap());
@@ -61,7 +61,7 @@ fn read_measured(input: Input, options: &ReadOptions) -> (Result<Loaded<Scene>, 
     measure(|| Reader::new(input).options(options).scene())
 }
 
-/// Reading a large file takes the model's arrays and the budget, from a file and from a stream.
+/// Reading a large file needs at most the model's arrays and the budget, from a file and from a stream.
 #[test]
 fn peak_while_reading_a_large_file() {
     let _alone = alone();
@@ -83,7 +83,7 @@ fn peak_while_reading_a_large_file() {
     }
 }
 
-/// Packs the file at `path` into members of `member_bytes` plain bytes, beside it.
+/// Compresses the file at `path` into members of `member_bytes` plain bytes, next to it.
 fn packed_file(path: &Path, codec: Codec, member_bytes: usize) -> std::path::PathBuf {
     let packed = pack(codec, &std::fs::read(path).unwrap(), member_bytes);
     let path = path.with_extension(format!("{codec}.{member_bytes}.obj"));
@@ -91,7 +91,7 @@ fn packed_file(path: &Path, codec: Codec, member_bytes: usize) -> std::path::Pat
     path
 }
 
-/// Reading a compressed file takes what reading the plain one takes and a constant, whether it is one member or many.
+/// Reading a compressed file needs at most as much memory as the plain one plus a constant, for one member or many.
 #[test]
 fn peak_while_reading_compressed_files() {
     let _alone = alone();
@@ -105,7 +105,7 @@ fn peak_while_reading_compressed_files() {
         for packed in &packed {
             let (result, used) = read_measured(Input::Path(packed.clone()), &options(threads));
             result.unwrap();
-            // Two members for each thread and a few to spare are in memory where threads decode them.
+            // Threads decode up to two members each, and a few more are buffered.
             let max_bytes = (plain.peak_bytes + 8 * MIB + 3 * threads as u64 * MIB).min(model + BUDGET + SLACK);
             let way = format!("{}, {threads} threads", packed.display());
             assert!(used.peak_bytes <= max_bytes, "{way}: {}, at most {}", mib(used.peak_bytes), mib(max_bytes));
@@ -113,7 +113,7 @@ fn peak_while_reading_compressed_files() {
     }
 }
 
-/// A bomb takes the budget at most, whatever it unpacks to, and so does damage.
+/// A decompression bomb needs at most the budget, for any expanded size, and so does a damaged file.
 #[test]
 fn peak_of_bad_compressed_files() {
     let _alone = alone();
@@ -129,7 +129,7 @@ fn peak_of_bad_compressed_files() {
     }
 }
 
-/// Twice the text takes no more allocations than it takes to double the arrays.
+/// Doubling the text adds only the allocations that doubling the arrays needs.
 #[test]
 fn allocations_do_not_come_with_statements() {
     let _alone = alone();
@@ -146,8 +146,7 @@ fn allocations_do_not_come_with_statements() {
     }
 }
 
-/// Statements that leave little or nothing in the model stay within the budget, however many there
-/// are and however many threads work on them.
+/// Statements that add little or nothing to the model stay within the budget, for any number of statements and threads.
 #[test]
 fn peak_of_hostile_shapes() {
     let _alone = alone();
@@ -156,7 +155,7 @@ fn peak_of_hostile_shapes() {
         [Shape::Smoothing, Shape::EmptyGroups, Shape::Blank, Shape::Comments, Shape::LongComment, Shape::LongNumber];
     let mut wrong = Vec::new();
     for shape in shapes {
-        // Memory that the caller holds is not counted; what the library makes of it is.
+        // Counts the library's copies of the text, but not the caller's.
         let text = shape.text(BYTES);
         let input = Input::Memory(text, "x.obj".into());
         let (result, used) = read_measured(input, &options(16));
@@ -169,7 +168,7 @@ fn peak_of_hostile_shapes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// One face of many corners: its text and values are needed at once, but not many times over.
+/// One face with many corners needs its text and values at once, but without many copies.
 #[test]
 fn peak_of_a_long_line() {
     let _alone = alone();
@@ -181,7 +180,7 @@ fn peak_of_a_long_line() {
     assert!(used.peak_bytes <= max_bytes, "{}, model {}", mib(used.peak_bytes), mib(model));
 }
 
-/// A library named under many spellings is in memory once.
+/// A library referred to by many spellings is loaded once.
 #[test]
 fn peak_of_one_library_under_many_names() {
     let _alone = alone();
@@ -199,7 +198,7 @@ fn peak_of_one_library_under_many_names() {
     assert!(used.peak_bytes < 8 * MIB, "{}", mib(used.peak_bytes));
 }
 
-/// The kernel's figure for the peak memory of the process; `None` if unavailable.
+/// Returns the peak resident size reported by the kernel; `None` if unavailable.
 fn peak_resident_bytes() -> Option<u64> {
     let mut text = String::new();
     File::open(Path::new("/proc/self/status")).ok()?.read_to_string(&mut text).ok()?;
@@ -210,7 +209,7 @@ fn peak_resident_bytes() -> Option<u64> {
 
 const CHILD: &str = "POLYHAUL_TEST_MEMORY_CHILD";
 
-/// A small budget is kept too: memory that is touched, as the kernel counts it, in a process of its own.
+/// A small budget also holds for memory as the kernel counts it, in a separate process.
 #[test]
 fn a_small_budget_is_kept() {
     if let Some(path) = std::env::var_os(CHILD) {

@@ -1,4 +1,4 @@
-//! An allocation that fails is an error: every large allocation of a reading is made to fail once.
+//! Makes every large allocation while reading fail once: the result must be an error.
 
 use polyhaul::{Input, ReadOptions, Reader};
 use polyhaul_testkit::alloc::Failing;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
 
-/// All allocations up to this number are tried, and some of those after it.
+/// Tries all allocations up to this number, and a sample of later ones.
 const ALL_BELOW: u64 = 300;
 
-/// A scene of all kinds of statements, with a library, names long and short, and warnings.
+/// Writes a scene with all kinds of statements, a library, short and long names, and warnings.
 fn scene(folder: &Path) -> PathBuf {
     let mut random = Random::new(51);
     let mut text = generate::random(&mut random, 1500);
@@ -62,7 +62,7 @@ fn with_three_threads() {
     check("with_three_threads", 3);
 }
 
-/// What these tests are for: an allocation that nobody looks at ends the process.
+/// Self-test: an unchecked allocation aborts the process, and must be reported.
 #[test]
 fn a_process_that_ends_is_found() {
     let plan = Plan { least_errors: 0, ..Plan::of("a_process_that_ends_is_found") };
@@ -74,7 +74,7 @@ fn a_process_that_ends_is_found() {
     assert_eq!(result.is_err(), !is_child());
 }
 
-/// A file of all kinds of columns and lists, comments long and short, and flaws.
+/// Generates a PLY file with all kinds of columns and lists, short and long comments, and errors.
 fn ply(form: &str) -> Vec<u8> {
     let rows = 3000u32;
     let long = "n".repeat(3000);
@@ -111,7 +111,7 @@ fn ply(form: &str) -> Vec<u8> {
         (0..2).for_each(|_| number(&mut file, &[7], "7".into()));
         number(&mut file, &[1], "1".into());
         number(&mut file, &1.5f64.to_le_bytes(), "1.5".into());
-        // From the hundredth line on, lines are not rows.
+        // Omits most line ends, so that lines do not match rows.
         if file.len() % 3 == 0 {
             end(&mut file);
         }

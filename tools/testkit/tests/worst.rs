@@ -1,5 +1,5 @@
-//! Small inputs that ask for much keep to the bound, whatever is done with them. One process for each input: a bug that
-//! takes all memory or never ends does not take down the others.
+//! Checks that small expensive inputs keep the bound on memory in all commands. Each input runs in a separate process,
+//! so that a runaway job does not affect the others.
 
 #![allow(clippy::print_stdout, reason = "a child reports to its parent")]
 
@@ -15,9 +15,9 @@ use std::process::Command;
 static ALLOCATOR: Counting = Counting;
 
 const CHILD: &str = "POLYHAUL_TEST_WORST";
-/// What any job may take before it is stopped.
+/// Cap on the memory of a child process.
 const CAP_BYTES: u64 = 3 << 30;
-/// The most allocations of a job, per byte of its input: work that is not linear in the input makes more.
+/// Maximum number of allocations per byte of input, beyond a constant: superlinear work makes more.
 const MAX_COUNT_PER_BYTE: u64 = 4;
 
 #[test]
@@ -31,8 +31,8 @@ fn there_are_fifty_of_all_formats_and_small() {
     assert!(large.is_empty(), "{large:#?}");
 }
 
-/// Runs in the child, with the path of an input, its size and that of its content: prints a line for each work, and
-/// one for each bound that it breaks.
+/// Runs in the child, with the path of an input, its size and the size of its content: prints a line for each command,
+/// and one for each violated bound.
 fn child(input: &str) {
     alloc::cap(CAP_BYTES);
     let [path, input_bytes, content_bytes] = input.split('\n').collect::<Vec<_>>().try_into().unwrap();
@@ -40,7 +40,7 @@ fn child(input: &str) {
     let allowed = max_bytes(input_bytes, content_bytes.parse().unwrap());
     let mut options = ReadOptions::default();
     options.run.threads = Some(1);
-    // The time of previews has tests of its own; `bench-obj worst` measures them with these inputs.
+    // Previews have separate tests for time; `bench-obj worst` measures them with these inputs.
     for work in Work::ALL.into_iter().filter(|work| *work != Work::Preview) {
         let (result, used) = measure(|| work.run(Path::new(path), &options));
         let said = result.err().map_or("ok".into(), |error| error.to_string());

@@ -1,14 +1,14 @@
-//! The public interface of each library crate, kept as text in its `public-api.txt`: a change shows in its review.
+//! Checks the public API of each library crate against its `public-api.txt`, so that changes show up in reviews.
 //!
-//! This needs a nightly toolchain and cargo-public-api, which is installed below `target` if possible. The meaning of
-//! the items is in their documentation.
+//! Needs a nightly toolchain and cargo-public-api, which is installed below `target` if possible. The items are
+//! described in their own documentation.
 
 use crate::steps::{Outcome, Tally};
 use crate::{root, term};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The file of an interface, in the folder of its crate. Items of our other crates appear by name only.
+/// File with the API, in the folder of its crate. Items of our other crates appear by name only.
 const FILE: &str = "public-api.txt";
 
 /// A library crate.
@@ -17,7 +17,7 @@ struct Library {
     folder: PathBuf,
 }
 
-/// Writes the interfaces.
+/// Writes all `public-api.txt` files.
 pub(crate) fn main() -> ExitCode {
     let Some(program) = program() else {
         term::err("this needs `rustup toolchain install nightly` and `cargo install --locked cargo-public-api`\n");
@@ -34,7 +34,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether the interfaces equal the stored ones. Each is counted as a test.
+/// Compares the APIs with the stored ones. Each crate counts as a test.
 pub(crate) fn step(tally: &mut Tally) -> Outcome {
     let Some(program) = program() else {
         return Outcome::Skipped("a nightly toolchain or cargo-public-api is not installed".into());
@@ -61,7 +61,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     Outcome::of(is_ok)
 }
 
-/// The crates with a library in `crates`, sorted.
+/// Lists the crates in `crates` that have a library, sorted.
 fn libraries() -> Vec<Library> {
     let manifests =
         root::output(Command::new("git").current_dir(root::root()).args(["ls-files", "crates/**/Cargo.toml"]));
@@ -74,7 +74,7 @@ fn libraries() -> Vec<Library> {
     manifests.unwrap_or_default().lines().filter_map(library).collect()
 }
 
-/// cargo-public-api, if there is a nightly toolchain for it.
+/// Finds or installs cargo-public-api, if there is a nightly toolchain.
 fn program() -> Option<PathBuf> {
     let has_nightly = root::succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"]));
     has_nightly.then(|| root::cargo_tool("public-api")).flatten()
@@ -82,7 +82,7 @@ fn program() -> Option<PathBuf> {
 
 fn interface(program: &Path, library: &Library) -> Option<String> {
     let mut command = Command::new("rustup");
-    // The variable names the toolchain of this program.
+    // `CARGO` names the toolchain that runs this program.
     command.env_remove("CARGO").current_dir(root::root()).args(["run", "nightly"]).arg(program);
     let output = command.args(["public-api", "-p", &library.name, "-sss"]).output().ok()?;
     if !output.status.success() {

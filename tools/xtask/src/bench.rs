@@ -1,10 +1,10 @@
-//! `cargo xtask bench`: polyhaul next to other readers and writers, and next to the limits of the machine.
+//! `cargo xtask bench`: compares polyhaul with other readers and writers, and with the limits of the machine.
 //!
-//! Every contestant is a separate process, so that its peak memory is its own; the contestants alternate, round after
-//! round, so that a slow moment of the machine hits all of them alike. The measured programs are in `tools/bench`, a
-//! separate workspace; the measurements are listed in `tools/bench/plan.toml`, which [`plan`] reads. Here: building
-//! ([`build`], [`python`]), the rounds ([`runs`]), sweeps ([`sweeps`]), and the record ([`record`]) with its machine
-//! ([`machine`]). The exit code is 0 unless something could not run.
+//! Every contestant is a separate process, so that peak memory is measured per contestant; the contestants alternate in
+//! rounds, so that a slow moment of the machine affects all of them. The measured programs are in `tools/bench`, a
+//! separate workspace; the measurements are listed in `tools/bench/plan.toml`, which [`plan`] reads. See [`build`] and
+//! [`python`] for building, [`runs`] for the rounds, [`sweeps`] for sweeps, [`record`] for the record, [`machine`] for
+//! the machine. Exits with 0 unless a measurement could not run.
 
 mod build;
 mod images;
@@ -20,37 +20,37 @@ use plan::{PLAN, Part, Place};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The size of the large inputs that records are made with.
+/// Size of the large inputs in records.
 const MEGABYTES: u64 = 300;
-/// How often each contestant runs.
+/// Number of runs of each contestant.
 const ROUNDS: usize = 5;
 
-/// The values of `--level`.
+/// Values of `--level`.
 const LEVELS: [&str; 4] = ["portable", "vector", "avx2", "avx512"];
 
-/// The requested options.
+/// Command line options.
 #[derive(Debug)]
 struct Options {
-    /// Print the README's tables, and measure nothing.
+    /// Whether to only print the README's tables.
     readme: bool,
-    /// What to measure, in order.
+    /// Parts to measure, in order.
     parts: Vec<&'static Part>,
     megabytes: u64,
     rounds: usize,
-    /// Where inputs and outputs are.
+    /// Folder of inputs and outputs.
     data: Option<PathBuf>,
-    /// Where the record goes.
+    /// Folder of the record.
     record: Option<PathBuf>,
     install_peers: bool,
-    /// Where ready programs of peers are.
+    /// Folder of prebuilt peer programs.
     programs: Option<PathBuf>,
-    /// An earlier build of `bench-obj`, to be measured in alternation with this one.
+    /// Earlier build of `bench-obj`, measured in alternation with the current one.
     before: Option<PathBuf>,
-    /// The instructions that polyhaul is held at.
+    /// Instruction set that polyhaul is limited to.
     level: Option<String>,
 }
 
-/// Measures, or prints the README's table from the latest record.
+/// Measures, or prints the README's tables from the latest records.
 pub(crate) fn main(args: &[&str]) -> ExitCode {
     let Some(options) = parse(args) else {
         return usage_error();
@@ -107,14 +107,14 @@ fn parse(args: &[&str]) -> Option<Options> {
     Some(options)
 }
 
-/// Those of `only`, or all if it is empty, except `without`; in order.
+/// Selects `only`, or all parts if it is empty, without `without`; in the order of the plan.
 fn chosen(only: &[&Part], without: &[&Part]) -> Vec<&'static Part> {
     let has = |parts: &[&Part], part: &Part| parts.iter().any(|other| other.name == part.name);
     let is_chosen = |part: &&Part| (only.is_empty() || has(only, part)) && !has(without, part);
     PLAN.part.iter().filter(is_chosen).collect()
 }
 
-/// The end of the name of a record of only these parts.
+/// Suffix of a record's file name, which lists its parts unless it has all of them.
 fn suffix(parts: &[&Part]) -> String {
     let has_all = parts.len() == PLAN.part.len();
     parts.iter().filter(|_| !has_all).map(|part| format!("-{}", part.name)).collect()
@@ -125,14 +125,14 @@ fn data_folder(options: &Options) -> PathBuf {
     options.data.clone().unwrap_or_else(default)
 }
 
-/// A trial, smaller or shorter than records require, leaves its record with the data.
+/// Returns the folder of the record: next to the data for trials that are smaller or shorter than records require.
 fn record_folder(options: &Options) -> PathBuf {
     let trial = options.megabytes != MEGABYTES || options.rounds < ROUNDS;
     let default = || if trial { data_folder(options).join("record") } else { root::root().join("tools/bench/record") };
     options.record.clone().unwrap_or_else(default)
 }
 
-/// Measures, shows and records; `false` if a contestant failed.
+/// Measures, prints and records; returns `false` if a contestant failed.
 fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;
@@ -170,7 +170,7 @@ fn measure(options: &Options) -> Result<bool, String> {
     Ok(!record.outcomes.iter().flat_map(|outcome| &outcome.rows).any(failed))
 }
 
-/// Leaves the record as files, and shows it.
+/// Writes the files of a record, and prints it.
 fn keep(record: &record::Record, options: &Options) -> Result<(), String> {
     let folder = record_folder(options);
     make_folder(&folder)?;

@@ -1,9 +1,9 @@
-//! The part `deny` of `cargo xtask nightly`: the licenses, origins and advisories of all dependencies, against
+//! The part `deny` of `cargo xtask nightly`: checks the licenses, sources and advisories of all dependencies against
 //! `deny.toml`.
 //!
-//! cargo-deny does this, and is installed below `target` if possible. If its database of advisories cannot be fetched,
-//! these are skipped. Without cargo-deny, the licenses are checked here from the output of `cargo tree`, against the
-//! same list. Dependencies are never changed.
+//! Runs cargo-deny, which is installed below `target` if possible. Advisories are skipped if their database cannot be
+//! fetched. Without cargo-deny, this checks the licenses in the output of `cargo tree` against the same list. Never
+//! changes dependencies.
 
 use crate::steps::Outcome;
 use crate::{root, term};
@@ -11,7 +11,7 @@ use spdx::{Expression, ParseMode};
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Checks whatever can be checked here.
+/// Runs the checks that are possible on this machine.
 pub(crate) fn step() -> Outcome {
     let Some(program) = root::cargo_tool("deny") else {
         return without_cargo_deny();
@@ -28,7 +28,7 @@ pub(crate) fn step() -> Outcome {
     Outcome::of(deny(&["check", "advisories"]))
 }
 
-/// Checks the licenses of the crates in builds on this machine; those of tests are not distributed.
+/// Checks the licenses of the crates in builds for this machine; test dependencies are not distributed.
 fn without_cargo_deny() -> Outcome {
     let policy = match std::fs::read_to_string(root::root().join("deny.toml")) {
         Ok(policy) => policy,
@@ -57,19 +57,19 @@ fn text(command: &mut Command) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
-/// The licenses in the lists named `allow` of the policy, including those of exceptions.
+/// Returns the licenses in all lists called `allow` of the policy, including exceptions.
 fn allowed(policy: &str) -> Vec<&str> {
     let lists = policy.split("allow = [").skip(1).filter_map(|rest| rest.split(']').next());
     lists.flat_map(|list| list.split('"').skip(1).step_by(2)).collect()
 }
 
-/// The packages in lines of `cargo tree` whose licence is not allowed.
+/// Returns the packages in the output of `cargo tree` whose license is not allowed.
 fn refused<'a>(listed: &'a str, allowed: &[&str]) -> BTreeMap<&'a str, &'a str> {
     let lines = listed.lines().filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
     lines.filter(|(_, licence)| !is_allowed(licence, allowed)).collect()
 }
 
-/// Whether an SPDX expression can be met with these licences. `/` is the old way to write OR.
+/// Returns whether these licenses satisfy an SPDX expression. `/` is the deprecated form of OR.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let parsed = Expression::parse_mode(expression, ParseMode::LAX);
     parsed.is_ok_and(|expression| expression.evaluate(|licence| allowed.contains(&licence.to_string().as_str())))

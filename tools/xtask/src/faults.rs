@@ -1,9 +1,10 @@
 //! `cargo xtask faults`: plants faults one at a time, and checks that the tests detect each.
 //!
-//! The places call `planted` of `polyhaul-fault`, which is `false` unless it was built with `--cfg polyhaul_faults`.
-//! All test binaries are built once; a variable selects the fault. A fault that no test detects is a missing test.
+//! The faults call `planted` of `polyhaul-fault`, which always returns `false` unless built with
+//! `--cfg polyhaul_faults`. All test binaries are built once; an environment variable selects the fault. A fault that
+//! no test detects is a missing test.
 //!
-//! `list` has the faults, `rules` what they break; both are the page [`PAGE`].
+//! `list` contains the faults, `rules` the rules that they violate; [`PAGE`] documents both.
 
 mod list;
 mod python;
@@ -22,17 +23,17 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// The page with all faults, relative to the repository's root.
+/// Page with all faults, relative to the repository's root.
 const PAGE: &str = "docs/faults.md";
-/// The names that stand for unit tests and for tests in Python in [`TestSet::binary`].
+/// Names of unit tests and of Python tests in [`TestSet::binary`].
 const UNIT_TESTS: &str = "lib";
 const PYTEST: &str = "pytest";
-/// How long tests may take without a fault.
+/// Time limit for tests without a fault.
 const MAX_TIME: Duration = Duration::from_secs(600);
-/// Tests that a fault makes so many times slower, and at least so slow, count as failed: they may wait forever.
+/// Tests count as failed if a fault makes them slower by more than this factor, and by a minimum time: they may hang.
 const MAX_SLOWDOWN: u32 = 4;
 const MIN_SLOW_TIME: Duration = Duration::from_secs(30);
-/// How often a test binary that runs is looked at.
+/// Polling interval for running test binaries.
 const STEP: Duration = Duration::from_millis(5);
 
 /// Runs the tests of all faults, or of those whose names, packages or tests contain `filter`.
@@ -40,13 +41,13 @@ pub(crate) fn main(filter: &str) -> ExitCode {
     single("faults", |tally| check(filter, tally))
 }
 
-/// Writes the page anew.
+/// Regenerates the page.
 pub(crate) fn write_page() -> ExitCode {
     let is_written = std::fs::write(root::root().join(PAGE), page()).is_ok();
     if is_written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The part of `cargo xtask nightly`.
+/// Runs as part of `cargo xtask nightly`.
 pub(crate) fn step(tally: &mut Tally) -> Outcome {
     check("", tally)
 }
@@ -89,7 +90,7 @@ pub(crate) fn count(check: &str, is_ok: bool, tally: &mut Tally) -> bool {
     is_ok
 }
 
-/// Counts faults whose tests were not built: skipped for those in Python, which may not be installed.
+/// Counts faults whose tests were not built: skipped for Python, which may not be installed, otherwise failed.
 fn missing(tests: &TestSet, count: u64, tally: &mut Tally) -> bool {
     let is_python = tests.binary == PYTEST;
     let outcome = if is_python { "skipped (see `cargo xtask python`)" } else { "NOT BUILT" };
@@ -100,28 +101,28 @@ fn missing(tests: &TestSet, count: u64, tally: &mut Tally) -> bool {
 }
 
 impl Fault {
-    /// Whether its name, its package or its tests contain a text.
+    /// Returns whether the name, package or tests contain `text`.
     fn contains(&self, text: &str) -> bool {
         [self.name, self.tests.package, self.tests.filter].iter().any(|name| name.contains(text))
     }
 }
 
 impl TestSet {
-    /// The target and the filter: `polyhaul-text (all) format_fixed`.
+    /// Describes the tests: `polyhaul-text (all) format_fixed`.
     fn words(&self) -> String {
         format!("{} ({}) {}", self.package, self.binary, self.filter).trim_end().to_owned()
     }
 }
 
-/// A line of Cargo's messages about a build.
+/// A line of Cargo's JSON messages.
 #[derive(Deserialize)]
 struct Artifact {
-    /// `path+file:///folder#name@version`, or without the name if the folder has it.
+    /// `path+file:///folder#name@version`, without the name if it equals the folder's.
     package_id: String,
     manifest_path: PathBuf,
     target: ArtifactTarget,
     profile: ArtifactProfile,
-    /// The program.
+    /// Path of the program.
     executable: PathBuf,
 }
 
@@ -137,7 +138,7 @@ struct ArtifactProfile {
 }
 
 impl Artifact {
-    /// The names of the package and the target of a test binary; `None` for others.
+    /// Returns the package and target of a test binary; `None` for other messages.
     fn names(&self) -> Option<(String, String)> {
         let (folder, version) = self.package_id.rsplit_once('#')?;
         let package = version.split_once('@').map_or_else(|| folder.rsplit('/').next(), |(name, _)| Some(name))?;
@@ -147,21 +148,22 @@ impl Artifact {
     }
 }
 
-/// A program that runs tests.
+/// A test program.
 struct TestBinary {
     program: PathBuf,
-    /// Its arguments before the filter.
+    /// Arguments before the filter.
     arguments: Vec<OsString>,
-    /// The folder of its package.
+    /// Folder of its package.
     folder: PathBuf,
-    /// Where Python looks for packages first.
+    /// First entry of Python's search path.
     search_path: Option<PathBuf>,
 }
 
 /// Test binaries by package and target.
 type TestBinaries = BTreeMap<(String, String), TestBinary>;
 
-/// Builds the tests of these faults. Those in Rust take one call of Cargo, so that all packages have the same features.
+/// Builds the tests of these faults. A single call of Cargo builds the Rust tests, so that all packages share their
+/// features.
 fn build(faults: &[Fault]) -> Option<TestBinaries> {
     let is_python = |fault: &&Fault| fault.tests.binary == PYTEST;
     let mut binaries = TestBinaries::new();
@@ -203,22 +205,22 @@ fn build_rust(faults: &[Fault], binaries: &mut TestBinaries) -> Option<()> {
     Some(())
 }
 
-/// Makes Cargo build faults, in a folder of their own.
+/// Enables planted faults in a build, in a separate target folder.
 fn with_faults(command: &mut Command) -> &mut Command {
     command.env("RUSTFLAGS", "--cfg polyhaul_faults").env("CARGO_TARGET_DIR", folder())
 }
 
-/// The folder for builds with faults.
+/// Target folder of builds with faults.
 fn folder() -> PathBuf {
     root::root().join("target/faults")
 }
 
 impl TestBinary {
-    /// Whether there are tests for this filter, and all pass without a fault; otherwise prints what they print.
+    /// Returns whether tests match the filter and all pass without a fault; otherwise prints their output.
     fn passes(&self, filter: &str) -> bool {
         let has_passed = self.run(filter, "", MAX_TIME);
         let text = std::fs::read_to_string(output_path()).unwrap_or_default();
-        // pytest fails if it finds no test.
+        // pytest fails if it collects no tests.
         let mut totals = text.lines().filter_map(parse_result);
         let is_ok = has_passed && (self.search_path.is_some() || totals.any(|totals| totals.passed > 0));
         if !is_ok {
@@ -227,8 +229,8 @@ impl TestBinary {
         is_ok
     }
 
-    /// Whether the tests pass with this fault; an empty name plants none. A detected fault prints a lot, which is kept
-    /// in a file.
+    /// Returns whether the tests pass with this fault; an empty name plants none. Output goes to a file, since a
+    /// detected fault prints a lot.
     fn run(&self, filter: &str, fault: &str, max_time: Duration) -> bool {
         let Ok(output) = File::create(output_path()) else { return false };
         let Ok(errors) = output.try_clone() else { return false };
@@ -243,12 +245,12 @@ impl TestBinary {
     }
 }
 
-/// The file with the output of the last test binary.
+/// File with the output of the last test binary.
 fn output_path() -> PathBuf {
     folder().join("output.txt")
 }
 
-/// Waits for tests, but not forever; whether they passed.
+/// Waits for tests up to a time limit; returns whether they passed.
 fn has_passed(mut tests: Child, max_time: Duration) -> bool {
     let start = Instant::now();
     while start.elapsed() < max_time {
@@ -258,14 +260,14 @@ fn has_passed(mut tests: Child, max_time: Duration) -> bool {
             Err(_) => return false,
         }
     }
-    // With the programs that the tests started, which are in the same group.
+    // Also kills programs that the tests started: they are in the same process group.
     root::succeeds(Command::new("kill").args(["-KILL", "--", &format!("-{}", tests.id())]));
     _ = tests.kill();
     _ = tests.wait();
     false
 }
 
-/// The page: each rule with its faults.
+/// Formats the page: each rule with its faults.
 fn page() -> String {
     let mut page = String::from(PAGE_HEAD);
     for rule in Rule::all() {
@@ -284,7 +286,7 @@ fn page() -> String {
     page
 }
 
-/// The start of the page.
+/// Introduction of the page.
 const PAGE_HEAD: &str = "\
 # Planted faults
 
@@ -298,7 +300,7 @@ one in turn, and fails if its tests pass. `cargo xtask fault-page` generates thi
 mod tests {
     use super::*;
 
-    /// The sources of everything that is shipped.
+    /// Returns the sources of everything that is released.
     fn sources() -> String {
         let mut folders = ["crates", "surfaces"].map(|folder| root::root().join(folder)).to_vec();
         let mut text = String::new();
@@ -319,7 +321,7 @@ mod tests {
     fn every_fault_is_planted_once() {
         let text = sources();
         let names: BTreeSet<&str> = FAULTS.iter().map(|fault| fault.name).collect();
-        // Those of models may be among the faults, too.
+        // Faults may also be planted in models.
         let places = |kind: &str, name: &str| text.matches(&format!("{kind}(\"{name}\")")).count();
         for name in &names {
             assert_eq!(places("planted", name) + places("mutated", name), 1, "{name}");

@@ -1,11 +1,10 @@
-//! `cargo xtask fuzz [TARGET] [--seconds N]` and `cargo xtask fuzz --all --hours N`: builds the program of
-//! `tools/fuzz/` with AddressSanitizer and runs its targets, seeded with the test data.
+//! `cargo xtask fuzz [TARGET] [--seconds N]` and `cargo xtask fuzz --all --hours N`: builds `tools/fuzz/` with
+//! AddressSanitizer and runs its targets, seeded with the test data.
 //!
-//! A long run gives turns to the target that is farthest from its goal, one turn for each processor at a time, keeps
-//! the corpora in tools/fuzz/corpus, and adds each turn to the table of `tools/fuzz/RECORD.md` (see `record`). The part
-//! `fuzz` of `cargo xtask nightly` gives turns to the targets whose parsers changed (see `changed`). Only a nightly
-//! toolchain is needed, for AddressSanitizer. The bodies of the targets are in the test kit, and run there over the
-//! same files as normal tests.
+//! A long run always picks the target that is farthest from its goal, one per processor at a time, keeps the corpora in
+//! tools/fuzz/corpus, and adds each turn to the table of `tools/fuzz/RECORD.md` (see `record`). The part `fuzz` of
+//! `cargo xtask nightly` runs the targets whose parsers changed (see `changed`). Requires only a nightly toolchain, for
+//! AddressSanitizer. The bodies of the targets are in the test kit, whose normal tests run them over the same files.
 
 mod changed;
 mod engine;
@@ -20,19 +19,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 use targets::TARGETS;
 
-/// How long each target runs by default.
+/// Default time per target.
 const SECONDS: u64 = 60;
 
-/// What to run.
+/// Selected run.
 #[derive(Debug, PartialEq)]
 enum Plan<'a> {
     /// One target, or each target once.
     Once { name: Option<&'a str>, seconds: u64 },
-    /// All targets in turn for this long, with the totals recorded.
+    /// All targets in turns for this long; totals are recorded.
     Long { seconds: u64 },
 }
 
-/// Fuzzes as `args` say.
+/// Fuzzes as specified by `args`.
 pub(crate) fn main(args: &[&str]) -> ExitCode {
     let Some(plan) = parse(args) else {
         return usage_error();
@@ -69,7 +68,7 @@ fn parse<'a>(args: &[&'a str]) -> Option<Plan<'a>> {
     is_known.then_some(Plan::Once { name, seconds })
 }
 
-/// Fuzzes one target, or all of them even after one found something; returns how many did.
+/// Fuzzes one target, or all of them even if one has findings; returns the number of targets with findings.
 fn once(engine: &Engine, name: Option<&str>, seconds: u64) -> usize {
     let chosen = TARGETS.iter().filter(|target| name.is_none_or(|name| name == target.name));
     chosen

@@ -1,14 +1,13 @@
-//! The parts `blender`, `neighbors` and `ray` of `cargo xtask nightly`: what runs inside other programs, tested in
-//! these.
+//! The parts `blender`, `neighbors` and `ray` of `cargo xtask nightly`: tests integrations inside their host programs.
 //!
-//! All use the wheel that `cargo xtask test` tests, and build it if needed. They are skipped if the other programs,
-//! which are large, cannot be installed.
+//! All use the wheel of `cargo xtask test`, and build it if needed. Skipped if the host programs, which are large,
+//! cannot be installed.
 
 use crate::python::{self, Place};
 use crate::steps::{Outcome, Tally};
 use crate::{root, term};
 
-/// Tests the extension in `blender/` inside Blender's module for Python.
+/// Tests the extension in `blender/` inside Blender's Python module.
 pub(crate) fn blender(tally: &mut Tally) -> Outcome {
     let folder = root::root().join("surfaces/blender");
     let place = Place {
@@ -35,13 +34,13 @@ pub(crate) fn neighbors(tally: &mut Tally) -> Outcome {
     step(&place, version, "PyVista, trimesh or meshio", install, tally, &["neighbors"])
 }
 
-/// Tests the engine of `polyhaul batch` that is a Ray cluster, on one of two nodes.
+/// Tests the Ray engine of `polyhaul batch` on one of two nodes.
 pub(crate) fn ray(tally: &mut Tally) -> Outcome {
     let source = root::root().join("surfaces/python");
     let place = Place {
         folder: root::target().join("ray"),
         requirements: source.join("requirements-ray.txt"),
-        // Ray's workers import from this folder: the package's sources must not lie in it.
+        // Ray's workers import from this folder, so it must not contain the package's sources.
         source: source.join("cluster"),
     };
     let version = "import sys; sys.exit(sys.version_info < (3, 11))";

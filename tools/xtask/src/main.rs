@@ -1,8 +1,8 @@
 //! The development tasks of the project, `cargo xtask TASK`.
 //!
-//! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`, the parts
-//! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types`, `option-page`,
-//! `unsafe`, `fault-page` and `api` change files in git.
+//! This file only selects the task. Each task is in the module of the same name, except that the C library is in `capi`
+//! and the parts of `nightly` are in several. None of this is part of the library, and only `header`, `option-types`,
+//! `option-page`, `unsafe`, `fault-page` and `api` change files in git.
 
 mod api;
 mod bench;
@@ -24,7 +24,7 @@ mod wheels;
 
 use std::process::ExitCode;
 
-/// The usage message.
+/// Usage message.
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the usage to standard error; exit code 2.
+/// Prints the usage to standard error; exits with 2.
 fn usage_error() -> ExitCode {
     term::err(USAGE);
     ExitCode::from(2)

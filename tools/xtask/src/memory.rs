@@ -1,7 +1,7 @@
-//! What is remembered of a part that passed: a hash of its inputs and its results, in `target/nightly`.
+//! Cache of passed parts in `target/nightly`: a hash of the inputs of each, and its results.
 //!
-//! The inputs are the contents of files in git (also new ones), and the versions of tools. Failures and skipped parts
-//! are not remembered.
+//! Inputs are the contents of files in git, including untracked ones, and tool versions. Failed and skipped parts are
+//! not cached.
 
 use crate::steps::Totals;
 use crate::{root, term};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A part that passed.
+/// A passed part.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Memory {
     pub(crate) hash: String,
@@ -20,7 +20,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The stored results of a part, if its inputs have this hash.
+    /// Loads the results of a part, if its inputs have this hash.
     pub(crate) fn load(part: &str, hash: &str) -> Option<Memory> {
         let text = std::fs::read_to_string(path(part)).ok()?;
         let memory: Memory = serde_json::from_str(&text).ok()?;
@@ -42,11 +42,11 @@ fn path(part: &str) -> PathBuf {
     root::target().join("nightly").join(format!("{part}.json"))
 }
 
-/// A hash of the files under `inputs`, of the versions of Rust and of what `tools` print. `None` without git.
+/// Hashes the files under `inputs`, the versions of Rust, and the output of `tools`. `None` without git.
 pub(crate) fn hash(inputs: &[&str], tools: &[&[&str]]) -> Option<String> {
     let listing = ["-c", "core.quotePath=off", "ls-files", "--cached", "--others", "--exclude-standard", "--"];
     let files = root::output(Command::new("git").current_dir(root::root()).args(listing).args(inputs))?;
-    // A file in the index may have been removed.
+    // A file in the index may be deleted.
     let mut files: Vec<&str> = files.lines().filter(|file| root::root().join(file).is_file()).collect();
     files.sort_unstable();
     files.dedup();
@@ -61,7 +61,7 @@ pub(crate) fn hash(inputs: &[&str], tools: &[&[&str]]) -> Option<String> {
     git_hash(&["--stdin"], &text).map(|hash| hash.trim_end().to_owned())
 }
 
-/// The output of `git hash-object` with `input`.
+/// Returns the output of `git hash-object` for `input`.
 fn git_hash(args: &[&str], input: &str) -> Option<String> {
     let mut command = Command::new("git");
     command.current_dir(root::root()).arg("hash-object").args(args).stdin(Stdio::piped()).stdout(Stdio::piped());

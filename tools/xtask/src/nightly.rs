@@ -1,7 +1,7 @@
-//! `cargo xtask nightly`: the checks that are too slow for every change, in parts of at most 20 minutes.
+//! `cargo xtask nightly`: checks that are too slow for every change, in parts of at most 20 minutes.
 //!
 //! A part that passed is skipped until one of its inputs changes: see [`memory`](crate::memory). A part whose tool is
-//! missing is skipped with a note. To add one, write its function and add a row to [`PARTS`].
+//! missing is skipped with a note. To add a part, write its function and add a row to [`PARTS`].
 
 mod budgets;
 mod miri;
@@ -16,18 +16,18 @@ pub(crate) use rust::missing_target;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// A part.
+/// A part of `cargo xtask nightly`.
 struct Part {
     name: &'static str,
     description: &'static str,
-    /// The files and folders that decide its outcome, in addition to [`SHARED_INPUTS`].
+    /// Files and folders that affect its outcome, in addition to [`SHARED_INPUTS`].
     inputs: &'static [&'static str],
-    /// Commands that print the versions of further tools that decide its outcome.
+    /// Commands that print the versions of other tools that affect its outcome.
     tools: &'static [&'static [&'static str]],
     step: fn(&mut Tally) -> Outcome,
 }
 
-/// Inputs of every part.
+/// Inputs of all parts.
 const SHARED_INPUTS: [&str; 5] =
     ["Cargo.toml", "Cargo.lock", ".cargo", "tools/xtask/src/nightly.rs", "tools/xtask/src/root.rs"];
 
@@ -210,7 +210,7 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Runs the named parts, or all; `--all` also those that passed with the same inputs, `--list` none.
+/// Runs the named parts, or all; `--all` includes those that passed with the same inputs, `--list` only lists them.
 pub(crate) fn main(args: &[&str]) -> ExitCode {
     let options = ["--all", "--list"];
     let names: Vec<&str> = args.iter().copied().filter(|arg| !options.contains(arg)).collect();
@@ -230,7 +230,7 @@ pub(crate) fn main(args: &[&str]) -> ExitCode {
 }
 
 impl Part {
-    /// Runs the part, or adds what is remembered of it.
+    /// Runs the part, or adds its cached results.
     fn run(&self, ignores_memory: bool, run: &mut Run) {
         let inputs: Vec<&str> = SHARED_INPUTS.iter().chain(self.inputs).copied().collect();
         let hash = memory::hash(&inputs, self.tools);

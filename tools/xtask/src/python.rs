@@ -1,9 +1,9 @@
-//! The step `python` of `cargo xtask test`: builds the wheel of `surfaces/python`, installs it into an environment of
-//! its own, and runs its tests and type checks there.
+//! The step `python` of `cargo xtask test`: builds the wheel of `surfaces/python`, installs it into a virtual
+//! environment, and runs its tests and type checks there.
 //!
-//! Everything is under `target/python` and reused by the next run. The required packages are listed, with versions, in
-//! `surfaces/python/requirements-test.txt`. The wheel has the profile and features of the tests in Rust, whose
-//! dependencies it shares.
+//! Everything is under `target/python` and reused by the next run. Required packages and their versions are listed in
+//! `surfaces/python/requirements-test.txt`. The wheel uses the profile and features of the Rust tests, to share
+//! compiled dependencies.
 
 use crate::steps::{Outcome, Stream, Tally, Totals, each_line};
 use crate::{root, term};
@@ -13,28 +13,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-/// Possible names of Python, the best first.
+/// Candidate names of Python, in order of preference.
 const PROGRAMS: &[&str] = &["python3", "python3.11", "python3.12", "python3.13", "python3.14", "python"];
 
-/// Succeeds where Python is new enough.
+/// Exits with 0 if Python is new enough.
 pub(crate) const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
 
-/// An environment of Python, and what is tested in it.
+/// A virtual environment, and the tests to run in it.
 pub(crate) struct Place {
-    /// What is built: `target/python`.
+    /// Folder of build output, such as `target/python`.
     pub(crate) folder: PathBuf,
-    /// Where tests run: `python/` in the repository.
+    /// Working directory of tests, such as `surfaces/python`.
     pub(crate) source: PathBuf,
-    /// The list of required packages.
+    /// List of required packages.
     pub(crate) requirements: PathBuf,
 }
 
-/// The program of Python for which a test succeeds.
+/// Finds a Python for which `test` succeeds.
 pub(crate) fn program(test: &str) -> Option<&'static str> {
     PROGRAMS.iter().copied().find(|program| root::succeeds(Command::new(program).args(["-c", test])))
 }
 
-/// The place of the package and its tests.
+/// Settings of the package and its tests.
 fn package() -> Place {
     let source = root::root().join("surfaces/python");
     let requirements = source.join("requirements-test.txt");
@@ -46,12 +46,12 @@ pub(crate) fn prepare() -> Option<bool> {
     program(IS_NEW_ENOUGH).map(|program| package().environment(program))
 }
 
-/// The environment's Python.
+/// Path of the environment's Python.
 pub(crate) fn interpreter() -> PathBuf {
     package().interpreter()
 }
 
-/// The wheel, built from the sources once; `None` if that fails, or without Python.
+/// Builds the wheel from the sources once; `None` if that fails, or without Python.
 pub(crate) fn wheel() -> Option<&'static Path> {
     static WHEEL: OnceLock<Option<PathBuf>> = OnceLock::new();
     WHEEL.get_or_init(|| prepare()?.then(|| package().build()).flatten()).as_deref()
@@ -64,7 +64,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     }
     let place = package();
     let is_installed = wheel().is_some_and(|wheel| place.install_only(wheel)) && place.types();
-    // A package that was not built counts as one failure, like a test binary that was not.
+    // A failed build counts as one failed test, as it does for Rust.
     let sum = match is_installed.then(|| place.tests(&mut tally.failures, &[])) {
         Some(sum) => sum,
         None => Totals { failed: 1, ..Totals::default() },
@@ -73,7 +73,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     Outcome::of(sum.failed == 0 && sum.passed > 0)
 }
 
-/// Writes the types of Python's options anew, from the table in the package that this builds.
+/// Regenerates the types of Python's options from the table in the package, which this builds.
 pub(crate) fn option_types() -> ExitCode {
     let place = package();
     let is_done = wheel()
@@ -82,7 +82,7 @@ pub(crate) fn option_types() -> ExitCode {
 }
 
 impl Place {
-    /// An environment with everything required. One that already has it is kept.
+    /// Creates an environment with all requirements, or reuses an existing one.
     pub(crate) fn environment(&self, python: &str) -> bool {
         let required = &self.requirements;
         let packages = fs::read_to_string(required).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Place {
         made
     }
 
-    /// Builds the wheel, in place of the previous one.
+    /// Builds the wheel, replacing the previous one.
     fn build(&self) -> Option<PathBuf> {
         let folder = self.folder.join("wheels");
         _ = fs::remove_dir_all(&folder);
@@ -115,12 +115,12 @@ impl Place {
         wheels.into_iter().find(|path| path.extension() == Some(OsStr::new("whl")))
     }
 
-    /// Installs a package without what it needs.
+    /// Installs a package without its dependencies.
     pub(crate) fn install_only(&self, package: &Path) -> bool {
         root::runs(self.pip().args(["--force-reinstall", "--no-deps"]).arg(package))
     }
 
-    /// The package passes the type checker, and its stubs match the module.
+    /// Type-checks the package, and compares its stubs with the module.
     fn types(&self) -> bool {
         let config = self.source.join("pyproject.toml");
         root::runs(self.module("mypy").args(["--no-error-summary", "--config-file"]).arg(&config))
@@ -131,7 +131,7 @@ impl Place {
             )
     }
 
-    /// Runs the tests, passes their output on and adds up their results.
+    /// Runs the tests, prints their output and adds up their results.
     pub(crate) fn tests(&self, failures: &mut Vec<String>, paths: &[&str]) -> Totals {
         let mut command = self.module("pytest");
         command.args(["-r", "fEs", "--color", "no"]).args(paths);
@@ -149,7 +149,7 @@ impl Place {
         self.folder.join("venv")
     }
 
-    /// Where the environment has its programs.
+    /// Folder of the environment's programs.
     pub(crate) fn programs(&self) -> PathBuf {
         self.venv().join(if cfg!(windows) { "Scripts" } else { "bin" })
     }
@@ -158,10 +158,10 @@ impl Place {
         self.programs().join(if cfg!(windows) { "python.exe" } else { "python" })
     }
 
-    /// The environment's Python, in the folder of the package.
+    /// The environment's Python, as a command in the folder of the package.
     fn python(&self) -> Command {
         let mut command = Command::new(self.interpreter());
-        // The installed package is meant, not the sources that lie in the folder.
+        // Import the installed package, not the sources in the working directory.
         command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());
         root::without_package(&mut command);
@@ -181,13 +181,13 @@ impl Place {
     }
 }
 
-/// The name in a line `FAILED tests/test_a.py::test_b - AssertionError`.
+/// Parses the test name in `FAILED tests/test_a.py::test_b - AssertionError`.
 fn parse_failure(line: &str) -> Option<String> {
     let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
     rest.contains("::").then(|| rest.split(" - ").next().unwrap_or(rest).into())
 }
 
-/// The numbers of pytest's last line: `2 failed, 124 passed, 3 skipped in 21.86s`.
+/// Parses the last line of pytest: `2 failed, 124 passed, 3 skipped in 21.86s`.
 fn parse_summary(line: &str) -> Option<Totals> {
     let (counts, _) = line.trim_matches(['=', ' ']).split_once(" in ")?;
     let mut sum = Totals::default();

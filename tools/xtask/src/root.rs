@@ -1,24 +1,24 @@
-//! Where the repository is, and which cargo to call.
+//! Location of the repository, and calls of cargo and other programs.
 
 use crate::term;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The repository's root folder: two levels above this crate.
+/// The repository's root folder, two levels above this crate.
 pub(crate) fn root() -> PathBuf {
-    // Cargo sets the variable when it runs a binary; the compiled-in value is for a binary run by hand.
+    // Cargo sets the variable when it runs a binary; the compiled-in value is for running the binary directly.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let manifest = Path::new(&manifest);
     manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
 }
 
-/// The folder for what is built.
+/// The folder of build output.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
-/// A call of the cargo that runs this chore, in the root folder.
+/// Calls the cargo that runs this task, in the root folder.
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
@@ -26,8 +26,8 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Removes the variables with which Cargo describes this program to it. Build scripts (that of `ring`) depend on them:
-/// a call of Cargo by hand would compile their crates again, and so would the next one from here.
+/// Removes the variables with which Cargo describes this program. Build scripts (for example of `ring`) depend on them,
+/// so their crates would be recompiled whenever Cargo is called alternately from here and by hand.
 pub(crate) fn without_package(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {
         let is_of_package = name.to_str().is_some_and(|name| {
@@ -40,23 +40,23 @@ pub(crate) fn without_package(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Whether `command` starts and succeeds, with its output on the terminal.
+/// Runs `command` with its output on the terminal; returns whether it succeeded.
 pub(crate) fn runs(command: &mut Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether `command` starts and succeeds; its output is dropped.
+/// Runs `command` without output; returns whether it succeeded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// The output of `command`, if it starts and succeeds.
+/// Returns the output of `command`, if it succeeds.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()
 }
 
-/// The program of a subcommand of Cargo, such as `cargo-deny`: installed already, or installed below `target` now.
+/// Returns the program of a Cargo subcommand such as `cargo-deny`, installing it below `target` if needed.
 pub(crate) fn cargo_tool(name: &str) -> Option<PathBuf> {
     let program = format!("cargo-{name}");
     let works = |program: &Path| succeeds(Command::new(program).args([name, "--version"]));

@@ -1,8 +1,7 @@
-//! The steps of `cargo xtask test` and the parts of `cargo xtask nightly`: running them, counting tests, and the table
-//! at the end.
+//! Steps of `cargo xtask test` and parts of `cargo xtask nightly`: runs them, counts tests, and prints the final table.
 //!
-//! Steps run sequentially and continue after a failure, so that one run shows everything. A step whose tool is missing
-//! is skipped with a note. The last line is the sum of all tests: `N passed, N failed, N skipped`.
+//! Steps run sequentially and continue after a failure, so that one run shows all failures. A step whose tool is
+//! missing is skipped with a note. The last line is the sum of all tests: `N passed, N failed, N skipped`.
 
 use crate::term;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Tests by outcome.
+/// Number of tests by outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) passed: u64,
@@ -23,26 +22,26 @@ pub(crate) struct Totals {
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) totals: Totals,
-    /// Names of failed tests for the summary: their output may be thousands of lines up.
+    /// Names of failed tests for the summary, since their output may be thousands of lines up.
     pub(crate) failures: Vec<String>,
 }
 
-/// How a step ended.
+/// Outcome of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Ok,
     Failed,
-    /// With the reason.
+    /// Skipped for this reason.
     Skipped(String),
 }
 
 impl Outcome {
-    /// The outcome of a command.
+    /// Converts the success of a command.
     pub(crate) fn of(is_ok: bool) -> Outcome {
         if is_ok { Outcome::Ok } else { Outcome::Failed }
     }
 
-    /// The text in the table.
+    /// Text in the table.
     fn text(&self) -> String {
         match self {
             Outcome::Ok => "ok".into(),
@@ -58,20 +57,20 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) outcome: Outcome,
     pub(crate) elapsed: Duration,
-    /// CPU seconds of this process and its children; `None` where the system does not tell.
+    /// CPU seconds of this process and its children; `None` if the system does not report them.
     pub(crate) cpu_seconds: Option<f64>,
-    /// Whether an earlier run is shown.
+    /// Whether the results are cached ones.
     pub(crate) is_remembered: bool,
 }
 
-/// The steps that ran so far.
+/// Results of the steps so far.
 #[derive(Default)]
 pub(crate) struct Run {
     pub(crate) rows: Vec<Row>,
     pub(crate) tally: Tally,
 }
 
-/// Runs one step alone.
+/// Runs a single step.
 pub(crate) fn single(name: &str, step: impl FnOnce(&mut Tally) -> Outcome) -> ExitCode {
     let mut run = Run::default();
     run.step(name, step);
@@ -94,10 +93,10 @@ impl Run {
         &self.rows[self.rows.len() - 1]
     }
 
-    /// Prints the table, then the sum of all tests alone on the last line.
+    /// Prints the table, then the sum of all tests as the last line.
     pub(crate) fn finish(&self) -> ExitCode {
         term::out(format!("\n== summary\n{}", table(&self.rows)));
-        // nextest names a failed test twice.
+        // nextest lists a failed test twice.
         for name in self.tally.failures.iter().collect::<BTreeSet<_>>() {
             term::out(format!("failed: {name}\n"));
         }
@@ -108,7 +107,7 @@ impl Run {
     }
 }
 
-/// One line per step: name, seconds, CPU seconds, outcome. The last line is their sum.
+/// Formats one line per step: name, seconds, CPU seconds, outcome. The last line is their sum.
 fn table(rows: &[Row]) -> String {
     let line = |name: &str, elapsed: Duration, cpu_seconds: Option<f64>, text: &str| {
         let cpu = cpu_seconds.map_or_else(|| "-".into(), |seconds| format!("{seconds:.1}"));
@@ -129,18 +128,18 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-/// CPU seconds of this process and of the children that it waited for, so far.
+/// Returns the CPU seconds of this process and of the children it has waited for.
 pub(crate) fn cpu_seconds() -> Option<f64> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in parentheses, may contain spaces. utime, stime, cutime and cstime are fields 14 to 17
-    // (man 5 proc_pid_stat); the first one after the name is the third.
+    // The program name in parentheses may contain spaces, and is field 2. utime, stime, cutime and cstime are fields 14
+    // to 17 (man 5 proc_pid_stat).
     let (_, fields) = stat.rsplit_once(") ")?;
     let ticks: Vec<f64> = fields.split(' ').skip(11).take(4).filter_map(|field| field.parse().ok()).collect();
     (ticks.len() == 4).then(|| ticks.iter().sum::<f64>() / TICKS_PER_SECOND)
 }
 
-/// Where a program reports its progress.
+/// The stream on which a program reports its progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     Output,
@@ -159,13 +158,13 @@ pub(crate) fn counted_from(stream: Stream, command: &mut Command, tally: &mut Ta
         sum.add(parse_result(line).or_else(|| parse_nextest_summary(line)).unwrap_or_default());
         tally.failures.extend(parse_failure(line).or_else(|| parse_nextest_failure(line)));
     });
-    // A binary that was not built or was killed reports no result: it counts as one failure.
+    // A binary that failed to build or was killed reports no results: count it as one failure.
     sum.failed = sum.failed.max(u64::from(!is_ok));
     tally.totals.add(sum);
     Outcome::of(is_ok)
 }
 
-/// Runs `command`, passes one stream of its output on and calls `show` with each line; returns whether it succeeded.
+/// Runs `command`, forwards one of its output streams and calls `show` with each line; returns whether it succeeded.
 pub(crate) fn each_line(stream: Stream, command: &mut Command, mut show: impl FnMut(&str)) -> bool {
     match stream {
         Stream::Output => command.stdout(Stdio::piped()),
@@ -191,7 +190,7 @@ impl Totals {
         self.skipped += other.skipped;
     }
 
-    /// What was added after `earlier`.
+    /// Subtracts `earlier`.
     pub(crate) fn since(self, earlier: Totals) -> Totals {
         Totals {
             passed: self.passed - earlier.passed,
@@ -201,12 +200,12 @@ impl Totals {
     }
 }
 
-/// The name in a line `test parse::tests::empty ... FAILED`.
+/// Parses the name in a line `test parse::tests::empty ... FAILED`.
 pub(crate) fn parse_failure(line: &str) -> Option<String> {
     Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.into())
 }
 
-/// The numbers of a line `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+/// Parses a line `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
 pub(crate) fn parse_result(line: &str) -> Option<Totals> {
     let (_, counts) = line.strip_prefix("test result:")?.split_once(". ")?;
     let count = |word: &str| {
@@ -216,15 +215,14 @@ pub(crate) fn parse_result(line: &str) -> Option<Totals> {
     Some(Totals { passed: count("passed")?, failed: count("failed")?, skipped: count("ignored")? })
 }
 
-/// The numbers of nextest's last line: `Summary [ 5.0s] 4 tests run: 2 passed (1 slow), 1 failed, 1 timed out, 3
-/// skipped`.
+/// Parses nextest's last line: `Summary [ 5.0s] 4 tests run: 2 passed (1 slow), 1 failed, 1 timed out, 3 skipped`.
 fn parse_nextest_summary(line: &str) -> Option<Totals> {
     let (_, counts) = line.trim_start().strip_prefix("Summary [")?.split_once(" run: ")?;
     let mut sum = Totals::default();
     for part in counts.split(", ") {
         let (count, word) = part.split_once(' ')?;
         let count: u64 = count.parse().ok()?;
-        // Details such as `(1 slow, 1 flaky)` follow some of the words.
+        // Some words are followed by details such as `(1 slow, 1 flaky)`.
         match word.split(" (").next()? {
             "passed" => sum.passed += count,
             "failed" | "exec failed" | "timed out" => sum.failed += count,
@@ -235,7 +233,7 @@ fn parse_nextest_summary(line: &str) -> Option<Totals> {
     Some(sum)
 }
 
-/// The name in a line of nextest `FAIL [ 0.005s] (3/9) polyhaul::all ply::text::empty`; the numbers may be missing.
+/// Parses the name in nextest's `FAIL [ 0.005s] (3/9) polyhaul::all ply::text::empty`; the count may be missing.
 fn parse_nextest_failure(line: &str) -> Option<String> {
     let (status, rest) = line.trim_start().split_once(" [")?;
     let is_failure = matches!(status, "FAIL" | "TIMEOUT") || status.starts_with("SIG") || status.starts_with("ABORT");

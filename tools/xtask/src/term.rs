@@ -1,5 +1,5 @@
-//! Text for the terminal. A reader that left (`cargo xtask tidy | head`) is no reason to panic, so errors of writing
-//! are dropped: the exit code still shows the result.
+//! Prints text to the terminal. Write errors are ignored, so that `cargo xtask tidy | head` does not panic: the exit
+//! code still shows the result.
 
 use std::io::Write;
 

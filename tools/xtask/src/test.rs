@@ -1,24 +1,24 @@
 //! `cargo xtask test`: the checks that every change must pass, with the tools that come with Rust and Python.
 //!
-//! Its steps share what they compile: lints check the whole workspace once, and the test binaries, the Python package
-//! and this program use the same profile, features and folder. Everything else is in `cargo xtask nightly`.
+//! Steps share compiled code: lints check the whole workspace once, and the test binaries, the Python package and this
+//! program use the same profile, features and folder. For all other checks, see `cargo xtask nightly`.
 
 use crate::steps::{Outcome, Run, Stream, Tally, counted, counted_from, single};
 use crate::{capi, python, root, tidy, web};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The packages and features of tests: everything that releases have, except for the Python package, which is linked
-/// into Python alone and tested there.
+/// Packages and features of tests: everything that is released, except the Python package, which can only be linked
+/// into Python and is tested there.
 pub(crate) const WORKSPACE: [&str; 5] =
     ["--workspace", "--exclude", "polyhaul-python", "--features", "polyhaul-cli/full"];
 
-/// Unit and integration tests. Examples in the documentation have their own part of `cargo xtask nightly`.
+/// Unit and integration tests. Doc tests are a part of `cargo xtask nightly`.
 const TARGETS: [&str; 2] = ["--tests", "--examples"];
 
-/// Runs all steps; `quick` leaves out lints and WebAssembly.
+/// Runs all steps; `quick` omits lints and WebAssembly.
 pub(crate) fn main(quick: bool) -> ExitCode {
-    // Waits for the network most of the time.
+    // Mostly waits for the network, so it runs in parallel.
     let environment = std::thread::spawn(python::prepare);
     let mut run = Run::default();
     run.step("tidy", |_| Outcome::of(tidy::main() == ExitCode::SUCCESS));
@@ -36,12 +36,12 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     run.finish()
 }
 
-/// Runs the step of the Python package alone.
+/// Runs only the step of the Python package.
 pub(crate) fn python() -> ExitCode {
     single("python", python::step)
 }
 
-/// Writes the guide's page of options anew.
+/// Regenerates the guide's page of options.
 pub(crate) fn option_page() -> ExitCode {
     let mut command = root::cargo();
     command.args(["test", "--quiet", "--package", "polyhaul", "--test", "all", "page"]);
@@ -49,7 +49,7 @@ pub(crate) fn option_page() -> ExitCode {
     if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Every file is formatted as rustfmt does it.
+/// Checks the format of all files with rustfmt.
 fn format() -> Outcome {
     if !root::succeeds(root::cargo().args(["fmt", "--version"])) {
         return Outcome::Skipped("rustfmt is not installed (rustup component add rustfmt)".into());
@@ -57,7 +57,7 @@ fn format() -> Outcome {
     status(root::cargo().args(["fmt", "--all", "--check"]))
 }
 
-/// No lint of the compiler or of clippy has a finding, in tests and the Python package either.
+/// Runs clippy on everything, including tests and the Python package; any finding is a failure.
 fn clippy() -> Outcome {
     if !root::succeeds(root::cargo().args(["clippy", "--version"])) {
         return Outcome::Skipped("clippy is not installed (rustup component add clippy)".into());
@@ -66,19 +66,19 @@ fn clippy() -> Outcome {
     status(root::cargo().arg("clippy").args(everything).args(["--", "-D", "warnings"]))
 }
 
-/// Builds everything that tests need, and installs the C library for programs in C.
+/// Builds everything that tests need, and installs the C library for C programs.
 fn build() -> Outcome {
     let libraries_and_tests = ["build", "--lib", "--tests", "--examples"];
     let is_built = root::runs(root::cargo().args(libraries_and_tests).args(WORKSPACE));
     Outcome::of(is_built && capi::install_tested(c_prefix()))
 }
 
-/// Where the C library is installed for tests.
+/// Prefix of the C library for tests.
 fn c_prefix() -> PathBuf {
     root::target().join("installed")
 }
 
-/// Runs unit and integration tests, with cargo-nextest if it is installed: it runs tests of several binaries in
+/// Runs unit and integration tests, with cargo-nextest if it is installed, which runs the tests of several binaries in
 /// parallel.
 fn tests(tally: &mut Tally) -> Outcome {
     let mut command = root::cargo();

@@ -1,8 +1,8 @@
-//! `cargo xtask tidy`: the rules that neither the compiler nor clippy checks. CONTRIBUTING.md lists them.
+//! `cargo xtask tidy`: checks rules that neither the compiler nor clippy covers. CONTRIBUTING.md lists them.
 //!
 //! Files come from git. Rules read lines, tokens ([`tokens`]), paths in code ([`paths`]) and manifests ([`packages`]),
-//! never types: a rule that errs lets something pass. To add one, write the function, put it into [`RULES`], and plant
-//! a fault in the test. What the tree does not fulfill yet is in a table of the rule, `KNOWN`, which may only shrink.
+//! never types, and err on the side of passing. To add a rule, write the function, add it to [`RULES`], and plant a
+//! violation in the test. Existing violations are listed in a table of the rule, `KNOWN`, which may only shrink.
 
 mod circles;
 mod docs;
@@ -32,7 +32,7 @@ use tokens::{Code, Token};
 
 type Rule = fn(&Tree, &mut Vec<Finding>);
 
-/// Everything that is checked.
+/// All rules.
 const RULES: &[Rule] = &[
     circles::circles,
     style::habits,
@@ -55,13 +55,13 @@ const RULES: &[Rule] = &[
     words::phrases,
 ];
 
-/// The endings of text that people write here. Everything else (data, pictures, lock files) is known by its path alone.
+/// Extensions of hand-written text files. For everything else (data, images, lock files), only the path is loaded.
 const TEXT: &[&str] =
     &["rs", "py", "pyi", "js", "mjs", "ts", "toml", "md", "sh", "yml", "yaml", "h", "c", "cpp", "hpp", "dict"];
 
-/// A file that people write.
+/// A hand-written file.
 struct File<'a> {
-    /// Relative to the root, with forward slashes.
+    /// Path relative to the root, with forward slashes.
     path: &'a str,
     text: &'a str,
     /// Empty unless the file is Rust.
@@ -82,7 +82,7 @@ impl<'a> File<'a> {
         Code::new(self.text, &self.tokens)
     }
 
-    /// Lines with their numbers, from 1.
+    /// Iterates over lines with their numbers, from 1.
     fn lines(&self) -> impl Iterator<Item = (usize, &'a str)> {
         (1..).zip(self.text.split('\n'))
     }
@@ -91,7 +91,7 @@ impl<'a> File<'a> {
         self.path.rsplit_once('.').is_some_and(|(_, ending)| ending == extension)
     }
 
-    /// Whether the whole file is for tests or benchmarks.
+    /// Whether the entire file is for tests or benchmarks.
     fn is_test(&self) -> bool {
         File::is_test_path(self.path)
     }
@@ -101,30 +101,30 @@ impl<'a> File<'a> {
         path.ends_with("tests.rs") || folders.iter().any(|folder| path.contains(folder))
     }
 
-    /// The part before the tests that end many files; empty for a file of tests.
+    /// Returns the text before the tests at the end of the file; empty for test files.
     fn product(&self) -> &'a str {
         if self.is_test() { "" } else { self.text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default() }
     }
 }
 
-/// The repository as the rules see it.
+/// The repository, as seen by the rules.
 struct Tree<'a> {
     files: Vec<File<'a>>,
-    /// Every file, texts included.
+    /// Paths of all files, including text files.
     paths: Vec<&'a str>,
     packages: Vec<Package<'a>>,
 }
 
-/// The texts that a [`Tree`] borrows.
+/// Text that a [`Tree`] borrows.
 struct Texts {
-    /// Every file.
+    /// Paths of all files.
     paths: Vec<String>,
-    /// The files that people write: paths and contents.
+    /// Paths and contents of hand-written files.
     files: Vec<(String, String)>,
 }
 
 impl Texts {
-    /// The files in git, and new ones that are not ignored.
+    /// Loads the files in git, and new ones that are not ignored.
     fn load(root: &Path) -> Option<Texts> {
         let output = Command::new("git").current_dir(root).args(["ls-files", "-co", "--exclude-standard"]).output();
         let output = output.ok().filter(|output| output.status.success())?;
@@ -155,7 +155,7 @@ impl<'a> Tree<'a> {
         self.files.iter().filter(|file| file.is("rs"))
     }
 
-    /// Whether a file or folder is at `path`.
+    /// Returns whether a file or folder exists at `path`.
     fn exists(&self, path: &str) -> bool {
         self.paths
             .iter()
@@ -163,17 +163,17 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether people write the file. Data from others is left unchanged.
+/// Returns whether a file is hand-written. Third-party data is exempt.
 fn is_text(path: &str) -> bool {
     let is_data = path.starts_with("testdata/") && !path.ends_with("README.md");
     !is_data && (path.starts_with(".ci/") || path.rsplit_once('.').is_some_and(|(_, ending)| TEXT.contains(&ending)))
 }
 
-/// One broken rule at one place.
+/// A violation of a rule at one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     path: String,
-    /// Counted from 1.
+    /// Line number, from 1.
     line: usize,
     message: String,
 }
@@ -190,7 +190,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks the repository and prints its findings; the exit code is 1 if there are any.
+/// Checks the repository and prints its findings; exits with 1 if there are any.
 pub(crate) fn main() -> ExitCode {
     let Some(texts) = Texts::load(&root::root()) else { return unlisted() };
     let tree = Tree::new(&texts);
@@ -205,13 +205,13 @@ pub(crate) fn main() -> ExitCode {
     if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Says that there is nothing to read.
+/// Reports that there are no files.
 fn unlisted() -> ExitCode {
     term::err("tidy: git cannot list the files of the repository\n");
     ExitCode::FAILURE
 }
 
-/// What `rule` finds in made-up files, as lines.
+/// Returns the findings of `rule` in fabricated files, as lines.
 #[cfg(test)]
 fn findings_of(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
     with_tree(files, |tree| {
@@ -222,7 +222,7 @@ fn findings_of(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
     })
 }
 
-/// Calls `body` with a repository of made-up files.
+/// Calls `body` with a repository of fabricated files.
 #[cfg(test)]
 fn with_tree<T>(files: &[(&str, &str)], body: impl FnOnce(&Tree<'_>) -> T) -> T {
     let is_written = |file: &&(&str, &str)| is_text(file.0);

@@ -1,9 +1,9 @@
-//! `cargo xtask web`: the package for the browser, in `target/npm`, and the steps of `cargo xtask test` and
+//! `cargo xtask web`: the package for browsers, in `target/npm`, and the steps of `cargo xtask test` and
 //! `cargo xtask nightly` that test it and its kernels in Node.
 //!
-//! The modules are built by Cargo alone, with the flags in `.cargo/config.toml`; the package's JavaScript is copied as
-//! it is, except for the script of its workers. Steps are skipped where the standard library for WebAssembly, Node or
-//! its packages are missing.
+//! Modules are built only with Cargo, with the flags in `.cargo/config.toml`; the package's JavaScript is copied
+//! unchanged, except for the worker script. Steps are skipped if the standard library for WebAssembly, Node or its
+//! packages are missing.
 
 use crate::nightly::missing_target;
 use crate::steps::{Outcome, Stream, Tally, Totals, counted, each_line};
@@ -13,22 +13,22 @@ use std::process::{Command, ExitCode};
 
 const TARGET: &str = "wasm32-wasip1";
 
-/// A module of the package: its file, and the features of `polyhaul-wasm`.
+/// Module of the package: file name, and features of `polyhaul-wasm`.
 type Module = (&'static str, &'static str);
 
-/// Reads everything, for most pages.
+/// Reads all formats, for most pages.
 const READER: Module = ("polyhaul.wasm", "obj,ply,stl,off,table");
 /// Also converts and writes.
 const CONVERTER: Module = ("polyhaul-convert.wasm", "obj,ply,stl,off,table,convert");
-/// Read a single format.
+/// Modules for a single format.
 const SMALL_MODULES: [Module; 3] =
     [("polyhaul-obj.wasm", "obj"), ("polyhaul-ply.wasm", "ply"), ("polyhaul-stl.wasm", "stl")];
 
-/// What the page draws with, and tests compare with.
+/// Renders the page, and serves as a reference in tests.
 const THREE: &str = "three@0.187";
-/// What opens the page in a browser that is installed.
+/// Opens the page in an installed browser.
 const DRIVER: &str = "playwright-core@1";
-/// What makes pages of the package in tests.
+/// Bundlers that tests build pages with.
 const BUNDLERS: [&str; 16] = [
     "vite@8",
     "vite-7@npm:vite@7",
@@ -47,12 +47,12 @@ const BUNDLERS: [&str; 16] = [
     "@types/three@0.187",
     DRIVER,
 ];
-/// The script of workers and what it imports, in order.
+/// Worker script with its imports, in order.
 const WORKER: [&str; 3] = ["engine.js", "remote.js", "worker.js"];
-/// Tests that need no other package.
+/// Tests without dependencies on other packages.
 const TESTS_OF_ONE: [&str; 3] = ["parts.test.mjs", "read.test.mjs", "remote.test.mjs"];
 
-/// Builds the package as it is published, and the page, which any server of files can serve.
+/// Builds the package as published, and the page, which can be hosted as static files.
 pub(crate) fn main() -> ExitCode {
     let Some(package) = package("web", "npm", &all_modules()) else { return ExitCode::FAILURE };
     term::out(format!("{}: the package\n", package.display()));
@@ -68,7 +68,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Puts the page together: its files, the package, and the parts of three.js that it uses.
+/// Assembles the page: its files, the package, and the parts of three.js that it uses.
 fn page(package: &Path) -> Option<PathBuf> {
     let folder = root::target().join("web");
     let three = place().join("node_modules/three");
@@ -85,12 +85,12 @@ fn all_modules() -> Vec<Module> {
     [&[READER, CONVERTER][..], &SMALL_MODULES].concat()
 }
 
-/// Where packages for Node are installed.
+/// Folder of installed Node packages.
 fn place() -> PathBuf {
     root::target().join("npm-tests")
 }
 
-/// Installs packages for Node in `place`.
+/// Installs Node packages in `place`.
 fn install(place: &Path, packages: &[&str]) -> bool {
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]).args(packages);
@@ -99,7 +99,7 @@ fn install(place: &Path, packages: &[&str]) -> bool {
         && root::succeeds(npm.current_dir(place))
 }
 
-/// Names the tool that is not installed, if any.
+/// Returns the name of a missing tool, if any.
 fn missing() -> Option<String> {
     missing_target(TARGET).or_else(missing_node)
 }
@@ -109,7 +109,7 @@ fn missing_node() -> Option<String> {
     (!root::succeeds(Command::new("node").args(is_recent))).then(|| "Node.js 20.16 is not installed".into())
 }
 
-/// The module with all features compiles, and passes the tests of the package that need no other package.
+/// Builds the module with all features, and runs the package's tests that need no other package.
 pub(crate) fn one_module(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing_target(TARGET) {
         return Outcome::Skipped(missing);
@@ -128,7 +128,7 @@ pub(crate) fn one_module(tally: &mut Tally) -> Outcome {
     tested(&place, None, tally)
 }
 
-/// Tests the package in Node, beside three.js' own loaders.
+/// Tests the package in Node, and compares it with three.js' own loaders.
 pub(crate) fn browser(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
@@ -147,7 +147,7 @@ pub(crate) fn browser(tally: &mut Tally) -> Outcome {
     tested(&place, Some(&page), tally)
 }
 
-/// Tests the package as `npm pack` makes it, in projects of bundlers.
+/// Tests the output of `npm pack` in projects of bundlers.
 pub(crate) fn bundlers(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
@@ -162,7 +162,7 @@ pub(crate) fn bundlers(tally: &mut Tally) -> Outcome {
     if is_ready { tested(&place, None, tally) } else { Outcome::Failed }
 }
 
-/// Packs the package as it is published, alone in a folder.
+/// Packs the package as published, as the only file of a folder.
 fn pack(package: &Path, folder: &Path) -> bool {
     _ = std::fs::remove_dir_all(folder);
     let mut npm = Command::new("npm");
@@ -170,7 +170,7 @@ fn pack(package: &Path, folder: &Path) -> bool {
     std::fs::create_dir_all(folder).is_ok() && root::succeeds(npm.current_dir(package))
 }
 
-/// The kernels for WebAssembly give the results of the portable ones, in Node.
+/// Checks in Node that the WebAssembly kernels return the results of the portable ones.
 pub(crate) fn kernels(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
@@ -181,7 +181,7 @@ pub(crate) fn kernels(tally: &mut Tally) -> Outcome {
     counted(command.env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner), tally)
 }
 
-/// Runs the tests in `place` and counts them by the last lines that Node prints.
+/// Runs the tests in `place` and parses their counts from Node's last lines.
 fn tested(place: &Path, page: Option<&Path>, tally: &mut Tally) -> Outcome {
     let mut sum = Totals::default();
     let mut command = Command::new("node");
@@ -201,7 +201,7 @@ fn tested(place: &Path, page: Option<&Path>, tally: &mut Tally) -> Outcome {
     Outcome::of(is_ok && sum.failed == 0 && sum.passed > 0)
 }
 
-/// Builds modules and puts the package together in a folder of `target`; returns it.
+/// Builds modules and assembles the package in a folder of `target`; returns the folder.
 fn package(profile: &str, folder: &str, modules: &[Module]) -> Option<PathBuf> {
     let folder = root::target().join(folder);
     _ = std::fs::remove_dir_all(&folder);
@@ -220,7 +220,7 @@ fn package(profile: &str, folder: &str, modules: &[Module]) -> Option<PathBuf> {
     (copied && modules.iter().all(build)).then_some(folder)
 }
 
-/// Joins the script of workers with its imports: bundlers that only copy it, and people, need not know of others.
+/// Joins the worker script with its imports, so that bundlers and users can copy it as a single file.
 fn join_worker(folder: &Path) -> std::io::Result<()> {
     let mut script = String::new();
     for name in WORKER {
@@ -232,7 +232,7 @@ fn join_worker(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join("worker.js"), script)
 }
 
-/// Copies the files of a folder, and leaves folders in it out.
+/// Copies the files of a folder, without subfolders.
 fn copy(from: &Path, to: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(from) else { return false };
     std::fs::create_dir_all(to).is_ok()
@@ -242,7 +242,7 @@ fn copy(from: &Path, to: &Path) -> bool {
         })
 }
 
-/// Copies a file, and makes its folder.
+/// Copies a file, creating its folder.
 fn copy_file(from: &Path, to: &Path) -> bool {
     to.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok()) && std::fs::copy(from, to).is_ok()
 }

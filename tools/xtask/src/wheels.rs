@@ -1,10 +1,10 @@
-//! `cargo xtask wheels`: the wheels of the Python package for other systems, and its source distribution, in
+//! `cargo xtask wheels`: wheels of the Python package for other systems, and its source distribution, in
 //! `target/wheels`.
 //!
-//! zig is the C compiler and linker, so that a wheel for Linux needs only an old glibc, and one for another processor
-//! no other machine. Nothing is uploaded.
+//! zig serves as C compiler and linker, so that wheels for Linux run with an old glibc, and cross-compiling needs no
+//! other machine. Nothing is uploaded.
 //!
-//! Wheels have the default features: those of `full` make them larger, and Python opens URLs through fsspec too.
+//! Wheels have the default features: `full` would make them larger, and Python can open URLs through fsspec.
 
 use crate::python::{self, Place};
 use crate::{root, term};
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What is built without arguments: Rust's target, and the tag that the wheel claims.
+/// Default targets: Rust target, and platform tag of the wheel.
 const TARGETS: &[(&str, &str)] = &[
     ("x86_64-unknown-linux-gnu", "manylinux2014"),
     ("aarch64-unknown-linux-gnu", "manylinux2014"),
@@ -21,7 +21,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("aarch64-unknown-linux-musl", "musllinux_1_2"),
 ];
 
-/// The maximum size of a wheel.
+/// Maximum size of a wheel.
 const MAX_BYTES: u64 = 8_000_000;
 
 /// Builds wheels for some of the targets, or all.
@@ -57,7 +57,7 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
         .args(["--compression-level", "9", "--out"])
         .arg(out);
     command.env("CARGO_TARGET_DIR", place.folder.join("build"));
-    // zig is a package of the environment, which maturin looks for among programs.
+    // zig is a package of the environment; maturin searches for it in `PATH`.
     let programs = place.programs();
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let Ok(paths) = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&paths))) else {
@@ -67,7 +67,7 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
     root::runs(&mut command)
 }
 
-/// Every wheel is small, and its description can be shown.
+/// Checks the size of every wheel, and that its description can be rendered.
 fn check(place: &Place, out: &Path) -> bool {
     let files = fs::read_dir(out).into_iter().flatten().flatten().map(|entry| entry.path());
     let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "whl" || end == "gz")).collect();

@@ -1,5 +1,5 @@
-//! pbrt scenes in folders: the tests' scenes, which a naive reader has counted there, and `film`, which has the habits
-//! of a film's assets.
+//! Generates pbrt scenes in folders: the scenes of the tests, whose counts a naive reader verifies there, and `film`,
+//! in the style of a film's assets.
 
 use super::styles::general;
 use super::{Grid, Text, hash};
@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Writes the scene of a kind (`one`, `many`, `many-gz`, `many-zst`, `film`) into `folder`, and returns the line of its
-/// counts. Its bytes count the text, compressed or not.
+/// Writes a scene (`one`, `many`, `many-gz`, `many-zst`, `film`) to `folder`, and returns the line of its counts.
+/// `bytes` is the uncompressed size of the text.
 pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failure> {
     if kind == "film" {
         return film(megabytes, folder);
@@ -23,7 +23,7 @@ pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failur
         "many-zst" => (Layout::Imports, Some(Codec::Zstd)),
         _ => return Err(format!("no kind {kind} of scene").into()),
     };
-    // Files left by another size must not be counted.
+    // Files of an earlier size must not be counted.
     let _ = std::fs::remove_dir_all(folder);
     let threads = std::thread::available_parallelism()?.get();
     let made = pbrt::write(&Spec { layout, codec, threads, ..Spec::new(megabytes * 1_000_000) }, folder)?;
@@ -37,10 +37,10 @@ pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failur
     ))
 }
 
-/// One file as exported for a film: meshes whose lists are lines of many megabytes, a curve per directive, instances
-/// with matrices of 16 numbers, all as `%.7g`. A third of the bytes each.
+/// Writes one file in the style of a film export: meshes with lists of many megabytes on one line, a curve per
+/// directive, instances with matrices of 16 numbers, all as `%.7g`. Each takes a third of the bytes.
 fn film(megabytes: u64, folder: &Path) -> Result<String, Failure> {
-    /// The side of a mesh's grid: about 30 MB of text.
+    /// Side of a mesh's grid: about 30 MB of text.
     const SIDE: u32 = 720;
     std::fs::create_dir_all(folder)?;
     let mut text = Text::new(BufWriter::with_capacity(1 << 20, File::create(folder.join("scene.pbrt"))?));
@@ -88,7 +88,7 @@ fn film(megabytes: u64, folder: &Path) -> Result<String, Failure> {
     ))
 }
 
-/// A grid as one directive: each list is one line.
+/// Writes a grid as one directive, with each list on one line.
 fn mesh(text: &mut Text, grid: &Grid) -> Result<(), Failure> {
     text.bytes(b"Shape \"trianglemesh\" \"integer indices\" [");
     for row in 0..grid.rows - 1 {
@@ -124,7 +124,7 @@ fn numbers(text: &mut Text, values: impl IntoIterator<Item = f64>) {
     }
 }
 
-/// A number from -`most` to `most`.
+/// Returns a number from -`max` to `max`.
 fn random(index: u32, at: u32, max: f64) -> f64 {
     max * f64::from(hash(index, at, 7) as i32) / f64::from(i32::MAX)
 }

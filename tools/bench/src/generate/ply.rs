@@ -1,29 +1,29 @@
-//! PLY: the grid as triangles, with a normal and a uv per position, in bytes and as text; and splats.
+//! Generates PLY files: the grid as triangles, with a normal and a uv per position, binary and ASCII; and splats.
 //!
-//! All rows of an element have one size, and a mesh has no colors: as written by a scanner or an exporter. Text also
-//! comes in the styles of [`super::styles`].
+//! All rows of an element have the same size, and meshes have no colors, as written by a scanner or an exporter. ASCII
+//! files also come in the styles of [`super::styles`].
 
 use super::styles::{Style, TIDY, style};
 use super::{Failure, Grid, Text, hash};
 
-/// The size of a vertex with its two triangles.
+/// Size of a vertex with its two triangles.
 const BINARY_BYTES_PER_VERTEX: f64 = 32.0 + 2.0 * 13.0;
-/// About how many as text.
+/// Approximate size of a vertex in ASCII, with its two triangles.
 const ASCII_BYTES_PER_VERTEX: f64 = 120.0;
-/// About how many bytes of text a vertex with a color takes, with its two triangles.
+/// Approximate size of a vertex with a color in ASCII, with its two triangles.
 const COLORED_BYTES_PER_VERTEX: f64 = 90.0;
-/// About how many a vertex takes with a normal, and if the numbers are doubles.
+/// Approximate size of a vertex with a normal in ASCII, with its two triangles; larger for doubles.
 const STYLED_BYTES_PER_VERTEX: f64 = 104.0;
 const STYLED_DOUBLE_BYTES_PER_VERTEX: f64 = 174.0;
 const VERTEX: [&str; 8] = ["x", "y", "z", "nx", "ny", "nz", "s", "t"];
-/// The columns of a splat before and after its 45 coefficients.
+/// Columns of a splat before and after its 45 coefficients.
 const SPLAT: [&[&str]; 2] = [
     &["x", "y", "z", "nx", "ny", "nz", "f_dc_0", "f_dc_1", "f_dc_2"],
     &["opacity", "scale_0", "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3"],
 ];
 const SPLAT_COEFFICIENTS: usize = 45;
 
-/// A mesh, little-endian.
+/// Writes a mesh, little-endian.
 pub fn binary(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let grid = grid(megabytes, BINARY_BYTES_PER_VERTEX);
     mesh_header(text, "binary_little_endian", &grid);
@@ -38,7 +38,7 @@ pub fn binary(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same mesh as text.
+/// Writes the same mesh in ASCII.
 pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let grid = grid(megabytes, ASCII_BYTES_PER_VERTEX);
     mesh_header(text, "ascii", &grid);
@@ -48,7 +48,7 @@ pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     faces(text, &grid, &TIDY)
 }
 
-/// A mesh as text, as scanners write it: positions, and a color of four bytes for each.
+/// Writes a mesh in ASCII, like a scanner: positions with colors of four bytes.
 pub fn colors(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let grid = grid(megabytes, COLORED_BYTES_PER_VERTEX);
     let (vertex_count, face_count) = sizes(&grid);
@@ -69,8 +69,8 @@ pub fn colors(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     faces(text, &grid, &TIDY)
 }
 
-/// A mesh as text with the habits of other programs: positions and normals, as doubles where the program has them, and
-/// four bytes of color where it has those.
+/// Writes a mesh in ASCII in the style of another program: positions and normals, as doubles if the program uses them,
+/// and four bytes of color if it has any.
 pub fn styled(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure> {
     let style = style(name)?;
     let grid =
@@ -96,14 +96,14 @@ pub fn styled(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure
             text.bytes(style.gap);
             text.integer(u64::from(*byte));
         }
-        // The first gap of a row is none.
+        // A row does not start with a gap.
         text.line.drain(..style.gap.len());
         style.end(text)?;
     }
     faces(text, &grid, &style)
 }
 
-/// The triangles as rows of text.
+/// Writes the triangles as rows of text.
 fn faces(text: &mut Text, grid: &Grid, style: &Style) -> Result<(), Failure> {
     for triangle in triangles(grid) {
         text.bytes(b"3");
@@ -116,7 +116,7 @@ fn faces(text: &mut Text, grid: &Grid, style: &Style) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Points of 62 floats, little-endian.
+/// Writes points of 62 floats, little-endian.
 pub fn splat(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let coefficients: Vec<String> = (0..SPLAT_COEFFICIENTS).map(|index| format!("f_rest_{index}")).collect();
     let [before, after] = SPLAT;
@@ -149,7 +149,7 @@ fn mesh_header(text: &mut Text, format: &str, grid: &Grid) {
     text.counts[2] = face_count;
 }
 
-/// The numbers of vertices and faces.
+/// Returns the numbers of vertices and faces.
 fn sizes(grid: &Grid) -> (u64, u64) {
     let [rows, columns] = [grid.rows, grid.columns].map(u64::from);
     (rows * columns, 2 * (rows - 1) * columns)
@@ -164,13 +164,13 @@ pub(super) fn header(text: &mut Text, format: &str) {
     text.bytes(format!("ply\nformat {format} 1.0\ncomment made by polyhaul's benchmark\n").as_bytes());
 }
 
-/// The declaration of an element whose properties of that name are all floats.
+/// Declares an element whose properties are all floats.
 pub(super) fn element(text: &mut Text, name: &str, count: u64, floats: &[&str]) {
     text.bytes(format!("element {name} {count}\n").as_bytes());
     floats.iter().for_each(|float| text.bytes(format!("property float {float}\n").as_bytes()));
 }
 
-/// Position, normal and uv.
+/// Returns position, normal and uv.
 fn vertex(grid: &Grid, row: u32, column: u32) -> [f32; 8] {
     let [x, y, z] = grid.position(row, column);
     let [nx, ny, nz] = grid.normal(row, column);
@@ -178,7 +178,7 @@ fn vertex(grid: &Grid, row: u32, column: u32) -> [f32; 8] {
     [x, y, z, nx, ny, nz, s, t]
 }
 
-/// Two for each square, with the last column of squares closed to a tube.
+/// Returns two triangles per square, with the last column of squares closed to a tube.
 pub(super) fn triangles(grid: &Grid) -> impl Iterator<Item = [u32; 3]> + use<> {
     let columns = grid.columns;
     let squares = (0..grid.rows - 1).flat_map(move |row| (0..columns).map(move |column| (row, column)));

@@ -1,15 +1,15 @@
-//! STL: the grid as triangles, of 50 bytes each and as text, also in the styles of [`super::styles`].
+//! Generates STL files: the grid as triangles, binary and ASCII, also in the styles of [`super::styles`].
 
 use super::ply::{grid, triangles};
 use super::styles::style;
 use super::{Failure, Grid, Text};
 
-/// The size of a vertex of the grid: it has two triangles.
+/// Size of a vertex of the grid, which has two triangles.
 const BINARY_BYTES_PER_VERTEX: f64 = 2.0 * 50.0;
-/// About how many as text.
+/// Approximate size in ASCII.
 const ASCII_BYTES_PER_VERTEX: f64 = 2.0 * 216.0;
 
-/// A header of 80 bytes, a count, and triangles.
+/// Writes a header of 80 bytes, a count, and triangles.
 pub fn binary(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let grid = grid(megabytes, BINARY_BYTES_PER_VERTEX);
     let mut title = b"made by polyhaul's benchmark".to_vec();
@@ -23,7 +23,7 @@ pub fn binary(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     })
 }
 
-/// A solid in polyhaul's own layout, with six digits after the point.
+/// Writes a solid in polyhaul's own layout, with six decimals.
 pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     text.bytes(b"solid grid\n");
     facets(text, &grid(megabytes, ASCII_BYTES_PER_VERTEX), |text, [normal, corners @ ..]| {
@@ -37,7 +37,7 @@ pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same solid with the habits of other programs.
+/// Writes the same solid in the style of another program.
 pub fn styled(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure> {
     let style = style(name)?;
     let line = |text: &mut Text, words: &[u8]| {

@@ -1,11 +1,11 @@
-//! The habits of other programs in files of text: their numbers, gaps, line ends, indices and groups; and OBJ files
-//! with such habits. PLY and STL files have them from here too.
+//! Styles of text files written by other programs: numbers, gaps, line ends, indices and groups. Generates OBJ files in
+//! these styles; PLY and STL files use them too.
 //!
-//! A style is named for the programs that it imitates: `tidy` (the easiest to read), `blender` (six digits for
-//! positions, four for normals, LF), `maya` (CR LF), `zbrush` (`%.6g`, polypaint), `scan` (MeshLab and scanners: colors
-//! of vertices, no uvs), `printf17` (programs that print doubles in full), `mixed` (all of these). The other styles
-//! have one habit each, to show its cost: `negative`, `digits15`, `digits17`, `exponents`, `groups`, `colors`,
-//! `tabs`, `crlf`, `ngons`.
+//! Styles are named after the programs that they imitate: `tidy` (the easiest to read), `blender` (six digits for
+//! positions, four for normals, LF), `maya` (CR LF), `zbrush` (`%.6g`, polypaint), `scan` (MeshLab and scanners: vertex
+//! colors, no uvs), `printf17` (programs that print doubles in full), `mixed` (all of these). The other styles differ
+//! from `tidy` in one property each, to measure its cost: `negative`, `digits15`, `digits17`, `exponents`, `groups`,
+//! `colors`, `tabs`, `crlf`, `ngons`.
 
 use super::{Grid, Text, hash};
 use crate::Failure;
@@ -13,10 +13,10 @@ use crate::Failure;
 /// Vertices along each side of an object.
 const SIDE: u32 = 40;
 
-/// Formats of numbers, as in C's `printf`.
+/// Number formats of C's `printf`.
 #[derive(Clone, Copy)]
 enum Numbers {
-    /// `%.6f`
+    /// `%.6f`.
     Fixed,
     /// `%.{}g`, of a double.
     General(usize),
@@ -32,28 +32,28 @@ enum Corners {
     All,
 }
 
-/// The habits of a program.
+/// Style of a program.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) newline: &'static [u8],
     pub(super) gap: &'static [u8],
     numbers: Numbers,
-    /// Digits after the point of normals in `Fixed` notation.
+    /// Decimals of normals in `Fixed` notation.
     normal_digits: u32,
     corners: Corners,
     /// Whether positions have colors.
     pub(super) colored: bool,
-    /// Whether indices count backwards.
+    /// Whether indices are negative.
     relative: bool,
     /// Whether a third of the faces have five corners, and another third three.
     ngons: bool,
-    /// The number of faces per group and material; 0 for one of each per object.
+    /// Number of faces per group and material; 0 for one group and material per object.
     group_faces: u32,
-    /// Lines of polypaint after the positions.
+    /// Whether positions are followed by lines of polypaint.
     polypaint: bool,
 }
 
-/// The easiest to read.
+/// The style that is easiest to read.
 pub(super) const TIDY: Style = Style {
     newline: b"\n",
     gap: b" ",
@@ -67,7 +67,7 @@ pub(super) const TIDY: Style = Style {
     polypaint: false,
 };
 
-/// The habits of a style.
+/// Finds a style by name.
 pub(super) fn style(name: &str) -> Result<Style, Failure> {
     Ok(match name {
         "tidy" => TIDY,
@@ -99,7 +99,7 @@ pub(super) fn style(name: &str) -> Result<Style, Failure> {
     })
 }
 
-/// Writes objects in a style until there are this many megabytes.
+/// Writes objects in a style until the file has this many megabytes.
 pub fn write(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure> {
     let style = style(name)?;
     let mut index = 0;
@@ -113,7 +113,7 @@ pub fn write(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure>
             origin: [(chance % 100) as f32, (chance >> 8) as f32 / 1e6, -3.5],
             size: 4.0,
         };
-        // Some programs mix: every third object of `mixed` has another notation.
+        // In `mixed`, every third object has another notation, as in files from several programs.
         let numbers = match (style.numbers, index % 3) {
             (Numbers::General(17), 1) if name == "mixed" => Numbers::Scientific,
             (Numbers::General(17), 2) if name == "mixed" => Numbers::Fixed,
@@ -184,7 +184,7 @@ impl Style {
         Ok(())
     }
 
-    /// A corner of the element that is number `at` of the file, in all streams.
+    /// Writes a corner whose indices are all `at`, counted over the whole file.
     fn corner(&self, text: &mut Text, at: u64) {
         text.bytes(self.gap);
         let index = |text: &mut Text| {
@@ -223,12 +223,12 @@ impl Style {
         text.spill()
     }
 
-    /// Whether a program with these numbers has doubles.
+    /// Whether a program with these numbers uses doubles.
     pub(super) fn has_doubles(&self) -> bool {
         !matches!(self.numbers, Numbers::Fixed | Numbers::General(..=9))
     }
 
-    /// Three numbers, each after a gap.
+    /// Appends three numbers, each after a gap.
     pub(super) fn normal(&self, text: &mut Text, normal: &[f32; 3]) {
         if matches!(self.numbers, Numbers::Fixed) {
             for &value in normal {
@@ -240,11 +240,11 @@ impl Style {
         }
     }
 
-    /// Numbers, each after a gap.
+    /// Appends numbers, each after a gap.
     pub(super) fn values(&self, text: &mut Text, values: &[f32]) {
         for &value in values {
             text.bytes(self.gap);
-            // A program's double has more digits than a float.
+            // Doubles of real programs have more digits than a float.
             let double = f64::from(value) * 1.000_000_1;
             match self.numbers {
                 Numbers::Fixed => text.number(value, 6),
@@ -255,7 +255,7 @@ impl Style {
     }
 }
 
-/// `%.{digits}e`: an exponent has a sign and two digits.
+/// Formats as `%.{digits}e`: the exponent has a sign and two digits.
 pub(super) fn scientific(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -264,7 +264,7 @@ pub(super) fn scientific(value: f64, digits: usize) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// `%.{digits}g`.
+/// Formats as `%.{digits}g`.
 pub(super) fn general(value: f64, digits: usize) -> String {
     let text = scientific(value, digits - 1);
     let exponent: i32 = text.split_once('e').and_then(|(_, text)| text.parse().ok()).unwrap_or(0);

@@ -1,12 +1,12 @@
-//! A closed surface, as scanners and modelers make them: a sphere with bumps, whose triangles are of usual shape.
+//! Generates a closed surface, like scanners and modelers: a sphere with bumps, with well-shaped triangles.
 //!
-//! The grids of the other inputs are noise: in a picture, they are millions of long and thin triangles.
+//! The grids of the other inputs are noise: rendered, they are millions of long and thin triangles.
 
 use super::ply::{element, header};
 use super::{Failure, Text};
 use std::f64::consts::{PI, TAU};
 
-/// Points around the sphere, and from pole to pole.
+/// Returns the number of points around the sphere, which equals that from pole to pole.
 fn side(megabytes: u64, bytes_per_vertex: f64) -> u32 {
     (megabytes as f64 * 1e6 / bytes_per_vertex).sqrt() as u32
 }
@@ -22,7 +22,7 @@ fn row(side: u32, row: u32) -> Vec<[f32; 3]> {
     (0..side).map(point).collect()
 }
 
-/// Binary STL; normals are left to the reader.
+/// Writes binary STL with zero normals, which the reader computes.
 pub fn stl(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let side = side(megabytes, 100.0);
     text.bytes(&[0; 80]);
@@ -45,7 +45,7 @@ pub fn stl(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Binary PLY.
+/// Writes binary PLY.
 pub fn ply(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let side = side(megabytes, 38.0);
     let vertices = u64::from(side) * u64::from(side);

@@ -1,7 +1,6 @@
-//! Three columns of floats, as the text of `%.6f` and as numpy's array of the same numbers; and tables with the habits
-//! of other programs, named for those: `tidy` (`%.6f`, as here), `crlf`, `aligned` (columns of equal width), `csv`,
-//! `quotes`, `e6` and `savetxt` (`%.6e` and numpy's `%.18e`), `g7` (`%.7g`), `repr` (the shortest digits of doubles),
-//! `integers`.
+//! Generates three columns of floats, as text (`%.6f`) and as a NumPy array of the same numbers; and tables in other
+//! styles: `tidy` (`%.6f`, as here), `crlf`, `aligned` (columns of equal width), `csv`, `quotes`, `e6` and `savetxt`
+//! (`%.6e` and NumPy's `%.18e`), `g7` (`%.7g`), `repr` (the shortest digits of doubles), `integers`.
 
 use super::styles::{general, scientific};
 use super::{Failure, Text, hash};
@@ -9,9 +8,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Half of the requested size, in rows of about 30 bytes: five million at 300 MB.
+/// Uses half of the requested size, with rows of about 30 bytes: five million at 300 MB.
 const ROWS_PER_MEGABYTE: f64 = 50_000.0 / 3.0;
-/// The size of an array's header: a multiple of 64.
+/// Size of an array's header: a multiple of 64.
 const ARRAY_HEAD_BYTES: usize = 128;
 
 /// Writes the text, and the array to `array`.
@@ -32,7 +31,7 @@ pub fn write(text: &mut Text, megabytes: u64, array: &Path) -> Result<(), Failur
     Ok(array.flush()?)
 }
 
-/// Writes four columns in a style until there are this many megabytes.
+/// Writes four columns in a style until the file has this many megabytes.
 pub fn write_style(text: &mut Text, style: &str, megabytes: u64) -> Result<(), Failure> {
     let (separator, newline) = match style {
         "tidy" | "aligned" | "e6" | "savetxt" | "g7" | "integers" => (" ", "\n"),
@@ -62,7 +61,7 @@ pub fn write_style(text: &mut Text, style: &str, megabytes: u64) -> Result<(), F
     Ok(())
 }
 
-/// The head of version 1.0: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+/// Formats the header of version 1.0: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 fn array_head(row_count: u32) -> Vec<u8> {
     let mut head = b"\x93NUMPY\x01\x00".to_vec();
     head.extend((ARRAY_HEAD_BYTES as u16 - 10).to_le_bytes());

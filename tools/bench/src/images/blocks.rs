@@ -1,6 +1,6 @@
-//! Making textures: blocks next to the encoder alone, whose quality they must have, and mip levels.
+//! Benchmarks of texture compression, compared with the bare encoder, whose quality must be matched, and of mip levels.
 //!
-//! The result is decoded by another library, and the error is given in decibels.
+//! Decodes the results with another library, and prints their error in decibels.
 
 use super::{Contender, Decoded, Measured, measure};
 use crate::Failure;
@@ -10,7 +10,7 @@ use polyhaul::options::RunOptions;
 
 const SIDE: usize = 2048;
 
-/// The encoder alone.
+/// Direct calls of the encoder.
 mod bare {
     use intel_tex_2::bc7::EncodeSettings;
     use intel_tex_2::bindings::kernel;
@@ -21,15 +21,15 @@ mod bare {
         kernel::rgba_surface { ptr, width: width as i32, height: height as i32, stride }
     }
 
-    /// BC1 of a whole image, by the library alone.
+    /// Encodes an image as BC1 in one call.
     pub fn bc1(pixels: &[u8], size: [usize; 2]) -> Vec<u8> {
         let mut blocks = vec![0; size[0] * size[1] / 2];
-        // SAFETY: all pixels are there, and there is room for all blocks.
+        // SAFETY: `pixels` has all pixels of `size`, and `blocks` has space for all blocks.
         unsafe { kernel::CompressBlocksBC1_ispc(&mut surface(pixels, size), blocks.as_mut_ptr()) };
         blocks
     }
 
-    /// BC7 of a whole opaque image at its fastest, by the library alone.
+    /// Encodes an opaque image as BC7 at the fastest setting, in one call.
     pub fn bc7(pixels: &[u8], size: [usize; 2]) -> Vec<u8> {
         let from: EncodeSettings = intel_tex_2::bc7::opaque_ultra_fast_settings();
         let mut settings = kernel::bc7_enc_settings {
@@ -44,7 +44,7 @@ mod bare {
             channels: from.channels,
         };
         let mut blocks = vec![0; size[0] * size[1]];
-        // SAFETY: all pixels are there, and there is room for all blocks.
+        // SAFETY: `pixels` has all pixels of `size`, and `blocks` has space for all blocks.
         unsafe { kernel::CompressBlocksBC7_ispc(&mut surface(pixels, size), blocks.as_mut_ptr(), &mut settings) };
         blocks
     }
@@ -98,7 +98,7 @@ fn levels_of(image: &Image, filter: MipmapFilter, threads: usize) -> Result<(Dec
     }
 }
 
-/// A number from 0 to 1 for a place.
+/// Returns a pseudorandom number from 0 to 1 for a position.
 fn random(x: u32, y: u32, layer: u32) -> f32 {
     let mut hash = x.wrapping_mul(0x9E37_79B1) ^ y.wrapping_mul(0x85EB_CA77) ^ layer.wrapping_mul(0xC2B2_AE3D);
     for shift in [15, 12, 15] {
@@ -119,7 +119,7 @@ fn noise(x: f32, y: f32, layer: u32) -> f32 {
     mix(mix(at(0, 0), at(1, 0), u), mix(at(0, 1), at(1, 1), u), v)
 }
 
-/// An image with noise of all sizes, edges, and correlated colors, like photographs.
+/// Generates an image with noise of all scales, edges, and correlated colors, like a photograph.
 fn picture() -> Image {
     let mut samples = Vec::with_capacity(SIDE * SIDE * 4);
     for y in 0..SIDE {
@@ -150,7 +150,7 @@ fn picture() -> Image {
     }
 }
 
-/// The error of decoded colors, in decibels.
+/// Returns the error of decoded colors, in decibels.
 fn psnr(samples: &[u8], blocks: &[u8], bytes: usize, decode: fn(&[u8], &mut [u8], usize)) -> f64 {
     let mut decoded = vec![0; SIDE * SIDE * 4];
     for (number, block) in blocks.chunks_exact(bytes).enumerate() {

@@ -1,4 +1,4 @@
-//! The files that are read: a painted texture with flat parts, gradients and grain, and the same as light.
+//! Files to read: a painted texture with flat parts, gradients and grain, and the same in linear light.
 
 use crate::Failure;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
@@ -11,20 +11,20 @@ use std::path::Path;
 pub struct File {
     pub name: &'static str,
     pub kind: ImageKind,
-    /// Pixels in a row, and rows.
+    /// Width and height in pixels.
     pub side: usize,
 }
 
-/// What a file is.
+/// Kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind {
-    /// TGA of this many bits.
+    /// Uncompressed TGA with this many bits per pixel.
     Tga {
         bits: usize,
     },
-    /// TGA of 24 bits in packets.
+    /// Run-length encoded TGA with 24 bits.
     Packets,
-    /// TGA of 24 bits in an LZ4 frame.
+    /// TGA with 24 bits in an LZ4 frame.
     Cache,
     Png,
     Hdr,
@@ -48,7 +48,7 @@ impl File {
     }
 }
 
-/// Makes the files in `folder` that are not there.
+/// Creates missing files in `folder`.
 pub fn make(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder)?;
     for file in FILES {
@@ -66,7 +66,7 @@ fn write(file: &File, path: &Path) -> Result<(), Failure> {
     let height = file.side;
     let paint = painted(file.side, channels.count());
     if file.kind == ImageKind::Png {
-        // Not by polyhaul: the writer of a file should have no advantage in reading it.
+        // Not written by polyhaul, so that it has no advantage in reading.
         image::save_buffer(path, &paint, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
         return Ok(());
     }
@@ -81,12 +81,12 @@ fn write(file: &File, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The light of a byte: up to 16 times white.
+/// Converts a byte to linear light, up to 16 times white.
 fn light(byte: u8) -> f32 {
     (f32::from(byte) / 255.0).powi(3) * 16.0
 }
 
-/// Tiles of 128 pixels: flat ones, gradients with steps, and grain.
+/// Paints tiles of 128 pixels: flat ones, gradients with steps, and grain.
 fn painted(side: usize, channels: usize) -> Vec<u8> {
     let mut samples = Vec::with_capacity(side * side * channels);
     let mut grain = 1u32;

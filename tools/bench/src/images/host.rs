@@ -1,4 +1,4 @@
-//! A host that has files, counts its calls, and may be slow.
+//! A host that reads files through callbacks, counts its calls, and may be slow.
 
 use polyhaul::HostRead;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A file of a host.
+/// A file of the host.
 pub struct Host {
     file: File,
     calls: Arc<AtomicU64>,
@@ -16,7 +16,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens a file whose every call takes `delay` longer; also returns the count of calls.
+    /// Opens a file and adds `delay` to each call; also returns the number of calls.
     pub fn open(path: &Path, delay: Duration) -> Result<(Host, Arc<AtomicU64>)> {
         let calls = Arc::new(AtomicU64::new(0));
         Ok((Host { file: File::open(path)?, calls: calls.clone(), delay }, calls))
@@ -25,7 +25,7 @@ impl Host {
     fn count(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
-        // Sleeping would take 50 microseconds more.
+        // Spins: sleeping would take about 50 microseconds longer.
         while start.elapsed() < self.delay {
             std::hint::spin_loop();
         }

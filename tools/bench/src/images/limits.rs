@@ -8,10 +8,10 @@ use std::path::Path;
 
 const BLOCK_BYTES: usize = 252 << 10;
 
-/// Bytes that are swapped at a time.
+/// Bytes per vector step.
 const STEP_BYTES: usize = 16;
 
-/// Calls `each` with the file's bytes, block after block.
+/// Calls `each` with each block of the file.
 fn blocks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
     let mut file = File::open(path)?;
     let mut block = vec![0; BLOCK_BYTES];
@@ -23,7 +23,7 @@ fn blocks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
     }
 }
 
-/// Reads the file and forgets it.
+/// Reads the file and discards it.
 pub fn read(path: &Path) -> Result<(Decoded, u64), Failure> {
     blocks(path, |block| {
         std::hint::black_box(block);
@@ -31,10 +31,10 @@ pub fn read(path: &Path) -> Result<(Decoded, u64), Failure> {
     Ok((Decoded::None, 0))
 }
 
-/// Reads the file and swaps the first and the third of each three bytes, into fresh memory.
+/// Reads the file and swaps red and blue of each pixel into fresh memory.
 pub fn read_and_swizzle(path: &Path, pixel_bytes: usize) -> Result<(Decoded, u64), Failure> {
     let size = usize::try_from(path.metadata()?.len())?;
-    // Bytes after the last pixel are overwritten by the next ones.
+    // Padding: a step also writes bytes past its last pixel, which the next step overwrites.
     let mut pixels = vec![0; size + STEP_BYTES];
     let mut end = 0;
     blocks(path, |block| {
@@ -48,7 +48,7 @@ pub fn read_and_swizzle(path: &Path, pixel_bytes: usize) -> Result<(Decoded, u64
 fn swap(from: &[u8], to: &mut [u8], pixel_bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("ssse3") {
-        // SAFETY: the instructions are there.
+        // SAFETY: the CPU has SSSE3.
         return unsafe { swap_wide(from, to, pixel_bytes) };
     }
     swap_each(from, to, pixel_bytes);
@@ -61,7 +61,7 @@ fn swap_each(from: &[u8], to: &mut [u8], pixel_bytes: usize) {
     }
 }
 
-/// The same, 12 or 16 bytes at a time.
+/// Like [`swap_each`], with 12 or 16 bytes per step.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "ssse3")]
 fn swap_wide(from: &[u8], to: &mut [u8], pixel_bytes: usize) {
@@ -73,7 +73,7 @@ fn swap_wide(from: &[u8], to: &mut [u8], pixel_bytes: usize) {
     let step = STEP_BYTES / pixel_bytes * pixel_bytes;
     let mut copied = 0;
     while copied + STEP_BYTES <= from.len().min(to.len()) {
-        // SAFETY: there are 16 bytes on both sides.
+        // SAFETY: the loop condition leaves at least 16 bytes after `copied` on both sides.
         unsafe {
             let pixels = _mm_loadu_si128(from.as_ptr().add(copied).cast());
             _mm_storeu_si128(to.as_mut_ptr().add(copied).cast(), _mm_shuffle_epi8(pixels, order));

@@ -1,9 +1,9 @@
-//! Image readers compared: each reader decodes the same files, from the file and through callbacks of a host that
-//! counts its calls and can be slow.
+//! Compares image readers: each decodes the same files, directly and through the callbacks of a host that counts its
+//! calls and can be slow.
 //!
-//! Readers of a file alternate, round after round. The sum of each result reveals a reader that decodes to other
-//! pixels. Files are made by [`files`]; readers in Rust are here and in [`readers`], others in `peers/` and `python/`;
-//! the machine's limits are in [`limits`]. [`blocks`] makes textures.
+//! The readers of a file alternate in rounds. The sum of all samples reveals a reader that decodes different pixels.
+//! [`files`] creates the files; Rust readers are here and in [`readers`], others in `peers/` and `python/`; [`limits`]
+//! measures the machine's limits. [`blocks`] creates textures.
 
 mod blocks;
 mod files;
@@ -18,18 +18,18 @@ use std::time::Instant;
 
 pub use files::make;
 
-/// The samples of an image, as a reader gave them.
+/// Samples of an image, in the reader's type.
 enum Decoded {
     Bytes(Box<dyn AsRef<[u8]>>),
     Floats(Box<dyn AsRef<[f32]>>),
-    /// Nothing, for the machine's limits.
+    /// No samples, for the machine's limits.
     None,
 }
 
-/// One way to read a file.
+/// A reader of a file.
 struct Contender<'a> {
     name: &'static str,
-    /// Decodes once; also returns how often a host was called.
+    /// Decodes once; also returns the number of host calls.
     read: Box<dyn Fn() -> Result<(Decoded, u64), Failure> + 'a>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Contender<'a> {
 }
 
 impl Decoded {
-    /// The sum of all samples, which does not depend on their order.
+    /// Returns the sum of all samples, which does not depend on their order.
     fn sum(&self) -> f64 {
         match self {
             Decoded::Bytes(bytes) => (**bytes).as_ref().iter().map(|&byte| u64::from(byte)).sum::<u64>() as f64,
@@ -50,11 +50,11 @@ impl Decoded {
     }
 }
 
-/// The input of contenders.
+/// Input of the contenders.
 struct Measured<'a> {
     group: &'a str,
     pixels: usize,
-    /// A measure of the result: a sum, or the error of an inexact one.
+    /// Rates a result: a sum, or the error of an inexact one.
     judge: &'a dyn Fn(&Decoded) -> f64,
 }
 
@@ -68,7 +68,7 @@ pub fn main(folder: &Path, rounds: usize) -> Result<(), Failure> {
     blocks::main(rounds)
 }
 
-/// `image group=FILE name=N seconds=LEAST median_seconds=M pixels=P sum=S calls=C extra_bytes=E`
+/// Prints `image group=FILE name=N seconds=LEAST median_seconds=M pixels=P sum=S calls=C extra_bytes=E`.
 fn measure(measured: Measured<'_>, contenders: &[Contender<'_>], rounds: usize) -> Result<(), Failure> {
     let Measured { group, pixels, judge } = measured;
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
@@ -81,15 +81,14 @@ fn measure(measured: Measured<'_>, contenders: &[Contender<'_>], rounds: usize) 
         let extra = peak_memory_bytes().saturating_sub(before);
         lines.push((judge(&decoded), calls, extra));
     }
-    // The first contender after slower ones pays for what the machine did with free memory meanwhile: each round starts
-    // with another.
+    // Rotate the order: after a slow contender, the next one pays for what the machine did with free memory meanwhile.
     for round in 0..rounds.max(1) {
         for turn in 0..contenders.len() {
             let at = (round + turn) % contenders.len();
             let start = Instant::now();
             let decoded = (contenders[at].read)()?;
             times[at].push(start.elapsed().as_secs_f64());
-            // Returning the memory is not part of reading.
+            // Freeing the memory is not part of reading.
             drop(decoded);
         }
     }

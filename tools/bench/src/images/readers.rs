@@ -1,4 +1,4 @@
-//! Readers in Rust: polyhaul, image and png, from files and through a host's callbacks.
+//! Rust readers: polyhaul, image and png, from files and through a host's callbacks.
 
 use super::files::{File, ImageKind};
 use super::host::Host;
@@ -13,15 +13,15 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The delay of each call of a slow host.
+/// Delay per call of a slow host.
 const SLOW: Duration = Duration::from_micros(100);
 
-/// The number of pictures in `many`.
+/// Number of images in `many`.
 const MANY: usize = 8;
 
 type ReadResult = Result<(Decoded, u64), Failure>;
 
-/// All readers of a file.
+/// Returns all readers of a file.
 pub fn all<'a>(file: &File, path: &'a Path) -> Vec<Contender<'a>> {
     let fast = Duration::ZERO;
     let mut contenders = vec![
@@ -83,7 +83,7 @@ fn called(path: &Path, threads: usize, delay: Duration) -> ReadResult {
     Ok((decoded, calls.load(Ordering::Relaxed)))
 }
 
-/// Reads the file as often as `many` has files.
+/// Reads the file [`MANY`] times, like that many files.
 fn many(path: &Path, threads: usize) -> ReadResult {
     let read_share = || (0..MANY / threads).try_for_each(|_| polyhaul(Input::Path(path.into()), 1).map(drop));
     std::thread::scope(|scope| {
@@ -105,7 +105,7 @@ fn of_image(image: image::DynamicImage) -> Decoded {
     }
 }
 
-/// The decoder calls the host directly, as in naive code.
+/// Decodes with unbuffered host calls, as in naive code.
 fn image_called<D: ImageDecoder>(path: &Path, open: impl Fn(Host) -> Result<D, Failure>) -> ReadResult {
     let (host, calls) = Host::open(path, Duration::ZERO)?;
     let image = image::DynamicImage::from_decoder(open(host)?)?;
@@ -116,7 +116,7 @@ fn png_file(path: &Path) -> ReadResult {
     png(BufReader::new(std::fs::File::open(path)?))
 }
 
-/// png takes a buffered reader alone.
+/// png requires a buffered reader.
 fn png_called(path: &Path) -> ReadResult {
     let (host, calls) = Host::open(path, Duration::ZERO)?;
     let (decoded, _) = png(BufReader::new(host))?;

@@ -1,7 +1,7 @@
-//! Values to text: fixed and shortest digits, a value per line or three.
+//! Formats numbers: fixed and shortest digits, one or three values per line.
 //!
-//! Every contender fills a buffer that it empties after [`PAGE_VALUES`] values, like a writer, so that no fresh memory
-//! is measured.
+//! Every contender fills a buffer and clears it after [`PAGE_VALUES`] values, like a writer, so that no fresh memory is
+//! measured.
 
 use super::{Contender, Group};
 use polyhaul_text::format::{FixedLine, Page};
@@ -9,11 +9,11 @@ use std::ffi::CStr;
 use std::hint::black_box;
 use std::io::Write;
 
-/// Values per page; their text fits the first-level cache.
+/// Values per page; their text fits in the L1 cache.
 const PAGE_VALUES: usize = 3 * 256;
 const PAGE_BYTES: usize = 32 << 10;
 
-/// Takes the text of a page.
+/// Receives the text of a page.
 type Sink<'s> = &'s mut dyn FnMut(&[u8]);
 /// Formats all values, page by page.
 type Format<'a, T> = Box<dyn Fn(&[T], Sink<'_>) + 'a>;
@@ -39,9 +39,9 @@ struct Entry<'a, T> {
 enum Judge {
     /// The text must equal the first contender's.
     SameText,
-    /// The text must read back as the values.
+    /// Parsing the text must return the values.
     SameValues,
-    /// It does something else.
+    /// The job differs.
     Other,
 }
 
@@ -59,14 +59,14 @@ fn group<'a, T: Copy + Into<f64>>(name: &'static str, values: &'a [T], entries: 
     Group { name, values: values.len(), contenders: entries.into_iter().map(contender).collect() }
 }
 
-/// The whole text.
+/// Returns the entire text.
 fn text<T>(format: &Format<'_, T>, values: &[T]) -> Vec<u8> {
     let mut whole = Vec::new();
     format(values, &mut |text| whole.extend_from_slice(text));
     whole
 }
 
-/// Whether the text has each value on a line. An f32's text is read as f32.
+/// Returns whether each line parses as its value, as f32 if values are f32.
 fn reads_back<T: Copy + Into<f64>>(text: &[u8], values: &[T]) -> bool {
     let narrow = size_of::<T>() == size_of::<f32>();
     let parse = |line: &str| match narrow {
@@ -122,7 +122,7 @@ fn zmij<'a, T: Copy + zmij::Float + 'a>(name: &'static str) -> Entry<'a, T> {
     Entry { name, judge: Judge::SameValues, format }
 }
 
-/// Appends to a page value by value.
+/// Appends values to a page one by one.
 fn page_values<'a, T: Copy>(append: impl Fn(&mut Page<'_>, T) + 'a) -> Format<'a, T> {
     Box::new(move |values, sink| {
         let mut buffer = [0; PAGE_BYTES];
@@ -161,7 +161,7 @@ fn page_rows<'a>(line: FixedLine<'a>) -> Format<'a, f32> {
     })
 }
 
-/// Writes to the rest of a buffer value by value.
+/// Writes values to the rest of a buffer one by one.
 fn written<'a, T: Copy>(write: impl Fn(&mut &mut [u8], T) + 'a) -> Format<'a, T> {
     Box::new(move |values, sink| {
         let mut buffer = [0; PAGE_BYTES];
@@ -176,7 +176,7 @@ fn written<'a, T: Copy>(write: impl Fn(&mut &mut [u8], T) + 'a) -> Format<'a, T>
     })
 }
 
-/// Writes to the rest of a buffer in rows of three values.
+/// Writes rows of three values to the rest of a buffer.
 fn written_rows<'a>(write: impl Fn(&mut &mut [u8], [f32; 3]) + 'a) -> Format<'a, f32> {
     let rows = written(write);
     Box::new(move |values, sink| rows(values.as_chunks::<3>().0, sink))
@@ -187,10 +187,10 @@ fn append_line(rest: &mut &mut [u8], text: &str) {
     assert!(written.is_ok(), "a page holds all values");
 }
 
-/// The C library's formatter. `pattern` takes as many doubles as there are values.
+/// Formats with the C library. `pattern` must have `N` conversions for doubles.
 fn print_f<const N: usize>(rest: &mut &mut [u8], pattern: &CStr, values: [f32; N]) {
     let value = |index: usize| f64::from(values[index.min(N - 1)]);
-    // SAFETY: the room is passed on; the arguments past what the pattern asks for are ignored.
+    // SAFETY: the size of the buffer is passed; C ignores arguments beyond those of the pattern.
     let written =
         unsafe { libc::snprintf(rest.as_mut_ptr().cast(), rest.len(), pattern.as_ptr(), value(0), value(1), value(2)) };
     let room = std::mem::take(rest);

@@ -1,9 +1,8 @@
-//! Number kernels compared in one process: one group per job, alternating rounds, nanoseconds
-//! per value.
+//! Compares number kernels in one process: one group per job, alternating rounds, nanoseconds per value.
 //!
-//! A contender handles all values of its group in one call. It is called once to compare its result with the others,
-//! and then in alternation with them, round after round, so that a slow moment of the machine hits all of them alike.
-//! To text: [`format`]; from text: [`parse`]; rows of both to text: [`records`].
+//! A contender processes all values of its group in one call. The first call verifies its result; later ones alternate
+//! with the other contenders in rounds, so that a slow moment of the machine affects all of them. See [`format`] for
+//! formatting, [`parse`] for parsing, [`records`] for rows of several types.
 
 mod format;
 mod parse;
@@ -12,41 +11,41 @@ mod records;
 use crate::Failure;
 use std::time::Instant;
 
-/// Values per call: too many for the branch predictor to learn by heart.
+/// Values per call: too many for the branch predictor to memorize.
 const VALUES: usize = 3 << 14;
 
-/// A job that several contenders do.
+/// A job of several contenders.
 struct Group<'a> {
     name: &'static str,
     values: usize,
     contenders: Vec<Contender<'a>>,
 }
 
-/// One way to do the job.
+/// An implementation of the job.
 struct Contender<'a> {
     name: &'static str,
-    /// Whether the result is right; `None` if a contender does another job, and is only shown for scale.
+    /// Whether the result is correct; `None` for a different job, shown only for scale.
     agrees: Option<bool>,
     run: Box<dyn FnMut() + 'a>,
 }
 
-/// Runs all groups and prints a line for each contender.
+/// Measures all groups and prints a line for each contender.
 pub fn main(rounds: usize) -> Result<(), Failure> {
     format::groups(&mut |group| measure(group, rounds));
     parse::groups(&mut |group| measure(group, rounds))
 }
 
-/// The same for records.
+/// Measures records and prints a line for each contender.
 pub fn records(rounds: usize) -> Result<(), Failure> {
     records::groups(&mut |group| measure(group, rounds))
 }
 
-/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no|other`
+/// Prints `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no|other` for each contender.
 fn measure(mut group: Group<'_>, rounds: usize) {
     let mut times = vec![Vec::with_capacity(rounds); group.contenders.len()];
     for _ in 0..rounds.max(1) {
         for (contender, times) in group.contenders.iter_mut().zip(&mut times) {
-            // Once unmeasured: code and tables come back into the caches.
+            // Unmeasured: brings code and tables back into the caches.
             (contender.run)();
             let start = Instant::now();
             (contender.run)();
@@ -65,7 +64,7 @@ fn measure(mut group: Group<'_>, rounds: usize) {
     }
 }
 
-/// Random numbers, evenly spread over [-100, 100].
+/// Returns random numbers, uniformly distributed over [-100, 100].
 fn values() -> Vec<f64> {
     let mut state = 1u64;
     let next = std::iter::repeat_with(move || {
@@ -75,7 +74,7 @@ fn values() -> Vec<f64> {
     next.take(VALUES).collect()
 }
 
-/// The same as f32.
+/// Returns the same numbers as f32.
 fn floats() -> Vec<f32> {
     values().into_iter().map(|value| value as f32).collect()
 }

@@ -1,7 +1,7 @@
-//! Text to values: lines `v x y z` and `f a/b/c a/b/c a/b/c a/b/c`.
+//! Parses numbers in lines `v x y z` and `f a/b/c a/b/c a/b/c a/b/c`.
 //!
-//! polyhaul first indexes the ends of tokens and then converts many at once; the others go from token to token. All get
-//! the same text and write into an array that stays.
+//! polyhaul first indexes the ends of tokens and then converts many at once; the others proceed token by token. All
+//! parse the same text into a reused array.
 
 use super::{Contender, Group};
 use crate::Failure;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::rc::Rc;
 
-/// Converts all of a padded text.
+/// Parses an entire padded text.
 type Parse<T> = Box<dyn FnMut(&[u8], &mut Vec<T>)>;
 
 pub(super) fn groups(measure: &mut dyn FnMut(Group<'_>)) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ fn float_text() -> Result<Vec<u8>, Failure> {
     Ok(padded(&text))
 }
 
-/// Quads of a grid of 1.7 million vertices, from somewhere in its middle.
+/// Formats quads from the middle of a grid of 1.7 million vertices.
 fn face_text() -> Result<Vec<u8>, Failure> {
     let mut text = String::new();
     for face in 0..super::VALUES / 12 {
@@ -51,12 +51,12 @@ fn padded(text: &str) -> Vec<u8> {
     [&padding, text.as_bytes(), &padding].concat()
 }
 
-/// The text without its padding.
+/// Returns the text without its padding.
 fn text_of(padded: &[u8]) -> &[u8] {
     &padded[PADDING..padded.len() - PADDING]
 }
 
-/// The last entry is the reference: it only uses the standard library.
+/// Creates a group; the last entry is the reference, which only uses the standard library.
 fn group<'a, T: PartialEq + 'static>(
     name: &'static str,
     text: &'a [u8],
@@ -96,7 +96,7 @@ fn float_entries() -> Vec<(&'static str, Parse<f32>)> {
     ]
 }
 
-/// polyhaul's way: index a window, then convert its rows.
+/// Parses like polyhaul: indexes a window, then converts its rows.
 fn float_windows(level: Level) -> impl FnMut(&[u8], &mut Vec<f32>) {
     let mut index = Box::new(Index::new());
     let mut rows = vec![[0.0; 3]; MAX_LINES * 2];
@@ -113,7 +113,7 @@ fn float_windows(level: Level) -> impl FnMut(&[u8], &mut Vec<f32>) {
     }
 }
 
-/// One token after the other; `parse` returns the value and the end of its token.
+/// Parses token by token; `parse` returns the value and the length of its token.
 fn float_tokens(text: &[u8], out: &mut Vec<f32>, parse: impl Fn(&[u8]) -> Option<(f32, usize)>) {
     let mut at = 0;
     while at < text.len() {
@@ -158,7 +158,7 @@ fn face_windows(level: Level) -> impl FnMut(&[u8], &mut Vec<u32>) {
     }
 }
 
-/// The loop that most readers have.
+/// The digit loop that most readers use.
 fn digit_loop(text: &[u8], out: &mut Vec<u32>) {
     let mut at = 0;
     while at < text.len() {

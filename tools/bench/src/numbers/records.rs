@@ -1,6 +1,6 @@
-//! Records to text: 1,024 pages of 1,024 records, a bool and an f32 each, into one buffer of the caller.
+//! Formats records: 1,024 pages of 1,024 records, each a bool and an f32, into one buffer provided by the caller.
 //!
-//! Peers with two threads format a half each, and then move the second one up to the first.
+//! Peers with two threads format half of the records each, and then move the second half up to the first.
 
 use super::{Contender, Group};
 use polyhaul::options::RunOptions;
@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::io::Write;
 
 const RECORDS: usize = 1024 * 1024;
-/// Room for a record; records of this group are shorter.
+/// Maximum length of a formatted record.
 const ROOM_BYTES: usize = 16;
 
 /// A record of 8 bytes.
@@ -20,9 +20,9 @@ struct Record {
     value: f32,
 }
 
-/// Formats records; returns how many bytes it wrote.
+/// Formats records; returns the number of bytes written.
 type Format = fn(&[Record], &mut [u8]) -> usize;
-/// The same with the records in it.
+/// A formatter with its records.
 type Writer<'a> = Box<dyn Fn(&mut [u8]) -> usize + 'a>;
 
 pub(super) fn groups(measure: &mut dyn FnMut(Group<'_>)) -> Result<(), crate::Failure> {
@@ -112,7 +112,7 @@ fn printed(records: &[Record], out: &mut [u8]) -> usize {
     let mut length = 0;
     for record in records {
         let rest = &mut out[length..];
-        // SAFETY: the room is passed on, and the pattern takes an int and a double.
+        // SAFETY: the size of the buffer is passed, and the pattern takes an int and a double.
         let written = unsafe {
             let letter = record.letter() as libc::c_int;
             let value = f64::from(record.value);

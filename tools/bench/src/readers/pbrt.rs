@@ -1,4 +1,4 @@
-//! Reading pbrt scenes: a folder whose main file is `scene.pbrt`, compressed or not. No peer is in a registry.
+//! Reads pbrt scenes: a folder with the main file `scene.pbrt`, compressed or not. No registry has a peer.
 
 use super::{ModelCounts, load, report};
 use crate::Failure;

@@ -1,5 +1,5 @@
-//! Readers of PLY files. polyhaul reads a file as a scene (in [`super`]) and, here, as tables; its peers are given the
-//! columns in advance, as they require.
+//! Readers of PLY files. polyhaul reads a file as a scene (in [`super`]) and, here, as tables; its peers need the
+//! columns in advance.
 
 use super::{ModelCounts, report};
 use crate::Failure;
@@ -11,10 +11,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// Blocks that the peers read by.
+/// Block size of the peers.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A row of floats, as both peers read it.
+/// Declares a row of floats for both peers.
 macro_rules! row {
     ($row:ident: $($name:ident)*) => {
         #[derive(Default, Deserialize)]
@@ -45,7 +45,7 @@ row!(Splat: x y z nx ny nz f_dc_0 f_dc_1 f_dc_2
     f_rest_36 f_rest_37 f_rest_38 f_rest_39 f_rest_40 f_rest_41 f_rest_42 f_rest_43 f_rest_44
     opacity scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3);
 
-/// A face of any number of corners.
+/// A face with any number of corners.
 #[derive(Default, Deserialize)]
 struct Polygon {
     vertex_indices: Vec<i32>,
@@ -62,7 +62,7 @@ impl PropertyAccess for Polygon {
     }
 }
 
-/// A face that is known to have three corners: no vector for each.
+/// A face with exactly three corners, without a vector for each.
 #[derive(Deserialize)]
 struct Triangle {
     #[expect(dead_code, reason = "what is read is only counted")]

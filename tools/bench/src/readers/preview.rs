@@ -1,4 +1,4 @@
-//! Pictures of files, and how long their phases take.
+//! Renders previews of files, and measures their phases.
 
 use super::pbrt;
 use crate::Failure;
@@ -7,7 +7,7 @@ use polyhaul::preview::{PreviewOptions, preview};
 use polyhaul::{ReadOptions, Report};
 use std::path::Path;
 
-/// Draws `file`, and prints the time of all of it, of what comes before the first pixel, or of a phase.
+/// Renders `file`, and prints the total time, the time before the first pixel, or that of a phase.
 pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     let file = if file.is_dir() { pbrt::main_file(file)? } else { file.into() };
     let run = polyhaul::options::RunOptions::default().with_threads(Some(threads));
@@ -25,7 +25,7 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
 }
 
 fn phase_seconds(report: &Report, name: &str) -> Option<f64> {
-    // Trees need the definitions of a scene first.
+    // Flattening a scene's definitions is part of building trees.
     let is_part = |phase: &str| phase == name || name == "trees" && phase == "flatten";
     let seconds = report.phases.iter().filter(|phase| is_part(phase.name)).map(|phase| phase.elapsed.as_secs_f64());
     seconds.reduce(|sum, seconds| sum + seconds)

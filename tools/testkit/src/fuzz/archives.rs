@@ -1,4 +1,4 @@
-//! Properties of any bytes taken as compressed data or as an archive.
+//! Properties of any bytes read as compressed data or as an archive.
 
 use super::no_fault;
 use super::trial::{Effort, Trial};
@@ -12,22 +12,22 @@ use polyhaul_bytes::{Archive, DecompressLimits, Source};
 const PACKED_NAME: &str = "fuzz.obj";
 const ARCHIVE_NAME: &str = "fuzz.zip";
 
-/// So many members of an archive are looked at.
+/// Maximum number of members of an archive to check.
 const MAX_MEMBERS: usize = 8;
 
-/// Maximum plain bytes of an input.
+/// Maximum decompressed size of an input.
 const MAX_PLAIN_BYTES: u64 = 1 << 18;
 
 /// Maximum memory of decoders.
 const MEMORY_BYTES: u64 = 16 << 20;
 
-/// One input in this many is unpacked from streams; the others only from memory.
+/// One input in this many is decompressed from streams; the others only from memory.
 const STREAM_SHARE: usize = 8;
 
 /// One input in this many is also read as a scene.
 const SCENE_SHARE: usize = 4;
 
-/// One input in this many is also read through the callbacks of a host.
+/// One input in this many is also read through host callbacks.
 const HOST_SHARE: usize = 8;
 
 fn limits() -> DecompressLimits {
@@ -41,8 +41,8 @@ fn read_options(trial: &mut Trial<'_>) -> ReadOptions {
     options
 }
 
-/// Reads compressed bytes, with the same result in every way: plain bytes and damage, and the scene. Uncompressed bytes
-/// are taken for text.
+/// Decompresses bytes, and reads them as a scene; all ways of reading must agree on content and errors. Uncompressed
+/// bytes are read as text.
 pub fn packed(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, PACKED_NAME, effort);
     let whole = unpack(Source::memory(data), &limits(), 1 << 16);
@@ -58,24 +58,25 @@ pub fn packed(data: &[u8], effort: Effort) {
     }
 }
 
-/// Checks that streams unpack to the same as memory, whatever the sizes of their calls.
+/// Checks that streams decompress to the same content as memory, for any transfer sizes.
 fn streams_agree(trial: &mut Trial<'_>, whole: &(Vec<u8>, Option<String>)) {
     let data = trial.data;
     let block_bytes = 1 + trial.random.below(3000);
     let hostile = Hostile::new(data, Sizes::Random(trial.random.clone())).with(Fault::Interrupted);
     let (plain, damage) = unpack(Source::reader(Box::new(hostile), PACKED_NAME), &limits(), block_bytes);
-    // Members decoded in parallel are complete or absent.
+    // From memory, members are decoded in parallel, each completely or not at all; a stream also returns the start of a
+    // damaged one.
     assert!(plain.starts_with(&whole.0), "{} and {} bytes", plain.len(), whole.0.len());
     assert_eq!(damage.is_some(), whole.1.is_some(), "{damage:?} {:?}", whole.1);
     let again = unpack(Source::reader(Box::new(data), PACKED_NAME), &limits(), 1 << 16);
     assert_eq!((plain, damage), again, "blocks of {block_bytes} bytes");
 }
 
-/// The result of an archive: names, plain bytes and damage, or why it is none.
+/// Content of an archive: name, plain bytes and error of each member; or the error of the archive.
 type Outcome = Result<Vec<(String, Vec<u8>, Option<String>)>, String>;
 
-/// Reads an archive from memory and through a host, with the same result; members are as large as they claim, and their
-/// names stay inside.
+/// Reads an archive from memory and through a host, with the same result; member sizes must match the directory, and
+/// names must not leave the archive.
 pub fn zip(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, ARCHIVE_NAME, effort);
     let expected = read(Source::memory(data));

@@ -1,15 +1,15 @@
-//! Scenes built from bytes: each byte decides something, so that mutations change the structure of a pbrt scene or a
-//! glTF file, and most inputs get past the syntax.
+//! Builds scenes from bytes: each byte is a decision, so mutations change the structure of a pbrt scene or a glTF file,
+//! and most inputs are syntactically valid.
 //!
-//! What is built is mostly valid: names and indices mostly refer to something, blocks are closed. The properties are
-//! those of any bytes of the format.
+//! Scenes are mostly valid: most names and indices refer to something, and blocks are closed. The properties are the
+//! same as for other bytes of the format.
 
 use super::pbrt;
 use super::scans::gltf;
 use super::trial::Effort;
 use std::fmt::Write;
 
-/// Decisions taken from bytes; all are 0 at the end.
+/// Decisions read from bytes; zeros after the end.
 struct Choices<'d>(&'d [u8]);
 
 impl Choices<'_> {
@@ -40,19 +40,19 @@ impl Choices<'_> {
         items[self.below(items.len())]
     }
 
-    /// A count: mostly small, sometimes one at which arithmetic may overflow.
+    /// Returns a count: mostly small, sometimes one that may overflow arithmetic.
     fn count(&mut self) -> u64 {
         const LARGE: [u64; 8] =
             [255, 256, 65_535, 65_536, u32::MAX as u64, 1 << 32, i64::MAX as u64, (1 << 62) / 3 + 1];
         if self.once_in(24) { LARGE[self.below(LARGE.len())] } else { self.below(40) as u64 }
     }
 
-    /// Mostly one of the first `count` indices.
+    /// Returns an index, mostly below `count`.
     fn index(&mut self, count: usize) -> u64 {
         if self.once_in(32) { self.count() } else { self.below(count) as u64 }
     }
 
-    /// A number as text: mostly plain.
+    /// Formats a number, mostly a plain one.
     fn number(&mut self) -> String {
         const AWKWARD: [&str; 8] = ["1e38", "-1e39", "1e-45", "1e999", "0.1", "-0", "123456789.123456789", "7e-320"];
         if self.once_in(24) { self.pick(&AWKWARD).to_owned() } else { format!("{}", self.byte() as f64 / 16.0 - 4.0) }
@@ -63,14 +63,14 @@ impl Choices<'_> {
     }
 }
 
-/// Builds a pbrt scene and reads it: see [`pbrt`].
+/// Builds a pbrt scene and reads it with [`pbrt`].
 pub fn pbrt_built(data: &[u8], effort: Effort) {
     pbrt(pbrt_text(data).as_bytes(), effort);
 }
 
 const NAMES: [&str; 5] = ["a", "b", "metal", "", "ground plane"];
 
-/// Directives, with blocks that are closed.
+/// Writes directives with closed blocks.
 fn pbrt_text(data: &[u8]) -> String {
     let mut choices = Choices(data);
     let mut text = String::new();
@@ -138,7 +138,7 @@ fn pbrt_material(choices: &mut Choices<'_>) -> String {
     format!("\"string type\" \"{class}\" {}", pbrt_parameters(choices))
 }
 
-/// A few parameters of any type; some refer to textures.
+/// Writes a few parameters of any type; some refer to textures.
 fn pbrt_parameters(choices: &mut Choices<'_>) -> String {
     const NAMES_OF_PARAMETERS: [&str; 8] =
         ["reflectance", "roughness", "value", "filename", "alpha", "L", "scale", "tex1"];
@@ -193,12 +193,12 @@ fn pbrt_shape(choices: &mut Choices<'_>) -> String {
     text + &pbrt_parameters(choices)
 }
 
-/// Builds a binary glTF file and reads it: see [`gltf`].
+/// Builds a binary glTF file and reads it with [`gltf`].
 pub fn gltf_built(data: &[u8], effort: Effort) {
     gltf(&gltf_file(data), effort);
 }
 
-/// How many there are of each list that others refer to.
+/// Lengths of the lists that indices refer to.
 struct Counts {
     views: usize,
     accessors: usize,
@@ -209,7 +209,7 @@ struct Counts {
 }
 
 fn gltf_file(data: &[u8]) -> Vec<u8> {
-    // What decides comes first: the last half are the bytes of the buffer.
+    // Decisions come first; the second half becomes the buffer.
     let [decisions, buffer] = [&data[..data.len().div_ceil(2)], &data[data.len().div_ceil(2)..]];
     let mut buffer = buffer.to_vec();
     buffer.resize(buffer.len().next_multiple_of(4), 0);
@@ -326,7 +326,7 @@ fn gltf_mesh(choices: &mut Choices<'_>, counts: &Counts, _: usize) -> String {
     format!("{{\"primitives\":[{}]}}", primitives.join(","))
 }
 
-/// A node with children further on in the list, or anywhere.
+/// Writes a node, whose child is usually the next one.
 fn gltf_node(choices: &mut Choices<'_>, counts: &Counts, number: usize) -> String {
     let mut text = format!("{{\"name\":\"{number}\"");
     if !choices.once_in(3) {
@@ -357,7 +357,7 @@ mod tests {
     use crate::random::Random;
     use polyhaul::{Input, Reader};
 
-    /// The share of scenes that are read, of those built from random bytes.
+    /// Returns the number of readable scenes among 300 built from random bytes.
     fn read(name: &str, build: fn(&[u8]) -> Vec<u8>) -> usize {
         let mut random = Random::new(5);
         let bytes: Vec<Vec<u8>> = (0..300).map(|_| (0..120).map(|_| random.below(256) as u8).collect()).collect();

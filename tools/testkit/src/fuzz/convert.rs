@@ -1,4 +1,4 @@
-//! Conversions of any bytes: nothing is lost without a warning.
+//! Conversions between any two formats: nothing may be lost without a warning.
 
 use super::Effort;
 use crate::losses::{faults, image_faults, image_noise};
@@ -7,12 +7,12 @@ use polyhaul::diff::Difference;
 use polyhaul::options::{Digits, Limits, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
 
-/// The formats that are converted into one another; two bytes choose.
+/// Formats of scenes and tables, selected by the first two bytes.
 const FORMATS: [&str; 11] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy", "off"];
-/// Image formats, if the first byte is 128 or above; the first five are written too.
+/// Image formats, selected if the first byte is at least 128; the first five can be written.
 const IMAGES: [&str; 9] = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"];
 
-/// The source and target.
+/// Source and target format.
 struct Pair {
     from: &'static str,
     to: &'static str,
@@ -27,7 +27,7 @@ impl Pair {
         Pair { from, to, is_image }
     }
 
-    /// The faults of a conversion.
+    /// Returns the faults of a conversion.
     fn faults(&self, source: Input, read: &ReadOptions, differences: &[Difference], report: &Report) -> Vec<String> {
         let Pair { from, to, is_image } = *self;
         if is_image {
@@ -35,20 +35,20 @@ impl Pair {
             return image_faults(from, to, image_noise(&image, to), differences, report);
         }
         let mut wrong = faults(from, to, differences, report);
-        // A stream has no material library next to it.
+        // A stream has no material library.
         wrong.retain(|fault| to != "obj" || !fault.starts_with("material"));
         wrong
     }
 
-    /// Whether the source cannot be compared, although it was converted: a table need not be a scene.
+    /// Returns whether the source cannot be compared although it was converted: not every table is a scene.
     fn is_incomparable(&self, source: &dyn Fn() -> Input, read: &ReadOptions) -> bool {
         polyhaul::diff(source(), source(), read, 0.0).is_err()
             || !self.is_image && polyhaul::Reader::new(source()).options(read).scene().is_err()
     }
 }
 
-/// Converts the bytes after the first two, which choose the formats, and compares the result. Each input is converted
-/// once, whatever the effort.
+/// Converts the bytes after the first two, which select the formats, and compares the result. Converts each input once,
+/// for any effort.
 pub fn convert(data: &[u8], _: Effort) {
     let [from, to, bytes @ ..] = data else { return };
     let pair = Pair::choose(*from, *to);

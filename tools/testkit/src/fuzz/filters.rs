@@ -1,14 +1,14 @@
-//! Properties of any text taken as a filter.
+//! Properties of any text parsed as a filter.
 
 use super::trial::Effort;
 use polyhaul::options::{Expression, RowOptions};
 use polyhaul::{ErrorKind, Input, Reader};
 
-/// A table with the columns that filters may name.
+/// Table with the columns that filters may name.
 const TABLE: &[u8] = b"x,y,z,a b\n0,0.5,1e300,7\n-1,nan,inf,8\n2,3,-0,9\n1e-40,5,6,255\n";
 
-/// A filter keeps some rows of a table, and not other ones with more threads; an error is the user's, and lies in the
-/// text.
+/// Parses a filter and applies it to a table; the result must not depend on the number of threads. Errors must be usage
+/// errors with a position in the text.
 pub fn filter(data: &[u8], _: Effort) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let filter = match text.parse::<Expression>() {
@@ -30,7 +30,7 @@ pub fn filter(data: &[u8], _: Effort) {
     assert_eq!(filtered(&filter, 3).unwrap(), count, "{text:?}");
     match filter.and(&filter) {
         Ok(both) => assert_eq!(filtered(&both, 1).unwrap(), count, "{text:?}"),
-        // Parentheses around each are one level more.
+        // `and` wraps both filters in parentheses, which adds a level.
         Err(error) => assert!(error.to_string().contains("nested more than 100 levels"), "{text:?}: {error}"),
     }
 }

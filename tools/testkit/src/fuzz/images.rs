@@ -1,4 +1,4 @@
-//! Properties of any bytes taken as an image.
+//! Properties of any bytes read as an image or a texture.
 
 use super::no_fault;
 use super::trial::{Effort, MAX_PIXELS, RETURN_SHARE, Trial};
@@ -10,7 +10,8 @@ use polyhaul::{Format, Input, Output, ReadOptions, Reader, Writer};
 
 const NAME: &str = "image that came back";
 
-/// Reads a TGA file, with the same result in every way; the image survives being written, with packets and without.
+/// Reads a TGA file; all ways of reading must agree, and the image must survive a round trip, with and without
+/// run-length encoding.
 pub fn tga(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.tga", effort);
     if let Some(image) = trial.image()
@@ -26,7 +27,7 @@ pub fn tga(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads an HDR file, with the same result in every way; the image survives being written.
+/// Reads an HDR file; all ways of reading must agree, and the image must survive a round trip.
 pub fn hdr(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.hdr", effort);
     if let Some(mut image) = trial.image()
@@ -38,27 +39,27 @@ pub fn hdr(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads a BMP file which must come to the same in every way.
+/// Reads a BMP file; all ways of reading must agree.
 pub fn bmp(data: &[u8], effort: Effort) {
     Trial::new(data, "fuzz.bmp", effort).image();
 }
 
-/// Reads a Photoshop document which must come to the same in every way.
+/// Reads a Photoshop document; all ways of reading must agree.
 pub fn psd(data: &[u8], effort: Effort) {
     Trial::new(data, "fuzz.psd", effort).image();
 }
 
-/// Reads a DDS file, with the same result in every way; the texture survives being written.
+/// Reads a DDS file; all ways of reading must agree, and the texture must survive a round trip.
 pub fn dds(data: &[u8], effort: Effort) {
     texture(Trial::new(data, "fuzz.dds", effort));
 }
 
-/// Reads a KTX 2 file, with the same result in every way; the texture survives being written.
+/// Reads a KTX 2 file; all ways of reading must agree, and the texture must survive a round trip.
 pub fn ktx2(data: &[u8], effort: Effort) {
     texture(Trial::new(data, "fuzz.ktx2", effort));
 }
 
-/// Checks that a texture is read and decoded in every way, and that it survives a KTX 2 file, which holds all textures.
+/// Decodes a texture in several ways, and checks a round trip through KTX 2, which can store every texture.
 fn texture(mut trial: Trial<'_>) {
     let Some(image) = trial.image() else { return };
     if !trial.draws(RETURN_SHARE) {
@@ -83,7 +84,7 @@ fn texture(mut trial: Trial<'_>) {
     assert_eq!(back.value, decoded);
 }
 
-/// Reads a PNG file, with the same result in every way; the image survives being written.
+/// Reads a PNG file; all ways of reading must agree, and the image must survive a round trip.
 pub fn png(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.png", effort);
     if let Some(image) = trial.image()
@@ -93,7 +94,7 @@ pub fn png(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads a JPEG file, with the same result in every way; a JPEG written from it has its size and channels.
+/// Reads a JPEG file; all ways of reading must agree, and a JPEG written from it must have the same size and channels.
 pub fn jpeg(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.jpg", effort);
     if let Some(image) = trial.image()
@@ -104,7 +105,7 @@ pub fn jpeg(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads an EXR file, with the same result in every way; the image survives being written.
+/// Reads an EXR file; all ways of reading must agree, and the image must survive a round trip.
 pub fn exr(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.exr", effort);
     if let Some(image) = trial.image()
@@ -115,7 +116,7 @@ pub fn exr(data: &[u8], effort: Effort) {
     }
 }
 
-/// Compares bits: samples may be NaN, which equals nothing.
+/// An image that compares by bits, since samples may be NaN.
 #[derive(Debug)]
 struct Exact(Image);
 
@@ -133,7 +134,7 @@ impl PartialEq for Exact {
 }
 
 impl Trial<'_> {
-    /// The image, if it is one, read in every way.
+    /// Reads the image in several ways; `None` if it is invalid.
     fn image(&mut self) -> Option<Image> {
         let options = self.options();
         let read = |input: &dyn Fn() -> Input, options: &ReadOptions| {
@@ -151,7 +152,7 @@ impl Trial<'_> {
     }
 }
 
-/// An image that was read, written and read again.
+/// Writes an image and reads it back.
 fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageWriteOptions) -> Image {
     let shared = Shared::default();
     let options = trial.write_options().with_format(Some(format)).with_image(style);
@@ -167,8 +168,8 @@ fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageWrite
         .value
 }
 
-/// Makes the one pixel black that HDR has but a plain row cannot store: three mantissas of 1 with the minimum exponent,
-/// which would be a run.
+/// Makes pixels black that HDR can represent but not store in a plain row: three mantissas of 1 with the minimum
+/// exponent mark a run.
 fn blacken(image: &mut Image) {
     let Samples::F32(samples) = &mut image.samples else { return };
     for pixel in samples.to_mut().expect("memory").as_chunks_mut::<3>().0 {

@@ -1,8 +1,8 @@
-//! Properties of the logs of libraries, whatever happens to them: runs, kills, merges and damage, one after another.
+//! Properties of library logs under any sequence of runs, kills, merges and damage.
 //!
-//! The bytes of an input are such operations: a letter each (`OPERATIONS`), with its arguments in the bytes behind it.
-//! What must be true afterwards follows from the files alone: a row whose line is in one of them is reported, in
-//! whatever damage it is, and nothing else is.
+//! The bytes of an input are operations: a letter of `OPERATIONS` followed by its arguments. The expected result
+//! follows from the files alone: a row is reported if and only if one of them contains its line, whatever damage
+//! surrounds it.
 
 use super::trial::Effort;
 use memchr::memmem;
@@ -18,18 +18,18 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The letters of operations.
+/// Operations.
 const OPERATIONS: &[u8] = b"SAFKMWBRIXCUDONG";
-/// Maximum number of operations of an input.
+/// Maximum number of operations per input.
 const MAX_OPERATIONS: usize = 40;
-/// Maximum number of runs at the same time.
+/// Maximum number of concurrent runs.
 const MAX_RUNS: usize = 4;
-/// The assets of a library.
+/// Assets of the library.
 const ASSETS: [&str; 4] = ["a.obj", "b/ü \"x\".obj", "c {\".obj", "0123456789abcdef {}"];
-/// A line that a newer version might write.
+/// Line of a hypothetical newer format version.
 const FOREIGN: &str = r#"{"format":2,"rows":[]}"#;
 
-/// Takes bytes as operations on the logs of a library. All readers must report the same rows and the same damage.
+/// Executes bytes as operations on the logs of a library; all readers must report the same rows and the same damage.
 pub fn logs(data: &[u8], effort: Effort) {
     let mut library = LogLibrary::new();
     let mut script = Script(data);
@@ -46,11 +46,11 @@ pub fn logs(data: &[u8], effort: Effort) {
     library.check();
 }
 
-/// The bytes that are left.
+/// Remaining bytes of an input.
 struct Script<'d>(&'d [u8]);
 
 impl Script<'_> {
-    /// The next letter of an operation.
+    /// Skips to the next operation.
     fn operation(&mut self) -> Option<u8> {
         let at = self.0.iter().position(|byte| OPERATIONS.contains(byte))?;
         let operation = self.0[at];
@@ -58,7 +58,7 @@ impl Script<'_> {
         Some(operation)
     }
 
-    /// A number below `limit`, from two bytes; 0 at the end.
+    /// Returns a number below `limit` from the next two bytes; 0 at the end.
     fn below(&mut self, limit: usize) -> usize {
         let mut number = 0;
         for _ in 0..2 {
@@ -70,34 +70,34 @@ impl Script<'_> {
     }
 }
 
-/// A run that has not ended.
+/// An active run.
 struct Run {
     log: LogWriter,
     path: PathBuf,
-    /// Whether its file is no longer where it was.
+    /// Whether its file was removed, renamed or replaced.
     is_disturbed: bool,
-    /// The rows in its file before.
+    /// Rows in its file before that.
     removed: BTreeSet<u64>,
 }
 
-/// A library with logs, in a folder of its own, and what was written to them.
+/// Library in a temporary folder, and the rows written to its logs.
 pub struct LogLibrary {
     folder: PathBuf,
-    /// Each row that was written, by its number, and its line.
+    /// All written rows with their lines, by id.
     issued: BTreeMap<u64, (Row, String)>,
     runs: Vec<Run>,
     serial: u64,
 }
 
-/// Everything that the files of a library contain.
+/// Content of all log files.
 #[derive(Debug, PartialEq)]
 struct Content {
     rows: BTreeSet<u64>,
-    /// Lines that are not rows.
+    /// Complete lines that are not valid rows.
     damaged: Vec<Vec<u8>>,
-    /// The ends of files without a line feed.
+    /// Ends of files without a line feed.
     tails: Vec<Vec<u8>>,
-    /// How many lines may be reported as damaged: the end of a log may be a torn line.
+    /// Allowed number of damaged lines: an incomplete last line may or may not count.
     damage: RangeInclusive<u64>,
 }
 
@@ -115,7 +115,7 @@ impl Default for LogLibrary {
 }
 
 impl LogLibrary {
-    /// An empty library, in memory where possible: runs sync their files.
+    /// Creates an empty library, in `/dev/shm` if it exists, since runs sync their files.
     pub fn new() -> LogLibrary {
         static SERIAL: AtomicUsize = AtomicUsize::new(0);
         let memory = Path::new("/dev/shm");
@@ -126,7 +126,7 @@ impl LogLibrary {
         LogLibrary { folder, issued: BTreeMap::new(), runs: Vec::new(), serial: 0 }
     }
 
-    /// The log files, in the order of their names.
+    /// Lists the log files, sorted by name.
     pub fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(state_folder(&self.folder).join("log")).into_iter().flatten();
         let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -135,7 +135,7 @@ impl LogLibrary {
         files
     }
 
-    /// Writes the log of a run with this many rows, and returns its path.
+    /// Writes the log of a complete run with this many rows, and returns its path.
     pub fn run(&mut self, rows: usize) -> PathBuf {
         self.start();
         for _ in 0..rows {
@@ -171,7 +171,7 @@ impl LogLibrary {
         }
     }
 
-    /// Gives the log of a run that has ended the name of another clock: far ahead, or far behind.
+    /// Renames the log of a completed run as if its clock had been far ahead or far behind.
     fn start_with_name_of(&mut self, serial: usize) {
         let running: Vec<_> = self.runs.iter().map(|run| run.path.clone()).collect();
         let Some(file) = self.files().into_iter().find(|path| !running.contains(path)) else { return };
@@ -180,7 +180,7 @@ impl LogLibrary {
         fs::rename(&file, file.with_file_name(format!("{clock}-{}.log", self.serial))).unwrap();
     }
 
-    /// A new row, by turns of success and failure.
+    /// Creates a row; every third one is a failure.
     fn row(&mut self) -> (Row, String) {
         self.serial += 1;
         let asset = ASSETS[(xxh3_64(&self.serial.to_le_bytes()) % ASSETS.len() as u64) as usize];
@@ -216,7 +216,7 @@ impl LogLibrary {
         self.refused(&error, run);
     }
 
-    /// A run whose log was truncated by another program ends.
+    /// Removes a run whose log was truncated by another program.
     fn refused(&mut self, error: &Error, run: usize) {
         assert!(error.kind() == ErrorKind::Io && error.to_string().contains("truncated"), "{error}");
         self.runs.remove(run);
@@ -230,7 +230,7 @@ impl LogLibrary {
         }
     }
 
-    /// Ends a run in the middle of a line.
+    /// Kills a run while it writes a line.
     fn kill(&mut self, run: usize, script: &mut Script<'_>) {
         let (_, line) = self.row();
         let cut = script.below(line.len());
@@ -274,7 +274,7 @@ impl LogLibrary {
         let mut after = self.content();
         assert_eq!(before.rows, after.rows, "a merge");
         assert_eq!(reported.lines, self.damage().lines, "a merge");
-        // It keeps the evidence. Ends of lines that are damaged become lines.
+        // Damaged lines are kept; damaged ends of files become lines.
         for line in &before.damaged {
             let at = after.damaged.iter().position(|other| other == line);
             after.damaged.remove(at.expect("a merge keeps damaged lines"));
@@ -282,7 +282,7 @@ impl LogLibrary {
         assert!(after.damaged.iter().all(|line| before.tails.contains(line)), "{after:?}");
     }
 
-    /// The damage that a run reports.
+    /// Returns the damage that a resumed run reports.
     fn damage(&self) -> Damage {
         Plan::default().resume(&self.folder, "").unwrap()
     }
@@ -293,7 +293,7 @@ impl LogLibrary {
         assert!(!is_manifest_stale(&self.folder));
     }
 
-    /// Changes bytes of a file.
+    /// Changes the bytes of a file.
     fn change_bytes(&mut self, operation: u8, script: &mut Script<'_>) {
         let files = self.files();
         let Some(file) = files.get(script.below(files.len())) else { return };
@@ -312,12 +312,12 @@ impl LogLibrary {
         self.damage_file(file, &bytes);
     }
 
-    /// Replaces the content of a file, which stays the same file.
+    /// Overwrites a file in place.
     pub fn damage_file(&self, file: &Path, bytes: &[u8]) {
         fs::write(file, bytes).unwrap();
     }
 
-    /// The rows whose lines are in these files.
+    /// Returns the rows whose lines are in these files.
     fn rows_in(&self, files: &[Vec<u8>]) -> BTreeSet<u64> {
         let is_there = |line: &str| files.iter().any(|file| memmem::find(file, line.as_bytes()).is_some());
         self.issued.iter().filter(|(_, (_, line))| is_there(line)).map(|(id, _)| *id).collect()
@@ -341,7 +341,7 @@ impl LogLibrary {
         self.issued.values().any(|(_, line)| line.as_bytes() == bytes)
     }
 
-    /// Checks that all readers report the rows that are in the files, and the same damage.
+    /// Checks that all readers report the rows in the files, and the same damage.
     ///
     /// # Panics
     /// If they do not.
@@ -367,10 +367,10 @@ impl LogLibrary {
         assert!(damage == Damage::default() || damage.first.is_some_and(|file| self.files().contains(&file)));
     }
 
-    /// The last of these rows of each asset.
+    /// Returns the last of these rows for each asset.
     fn lasts(&self, rows: &BTreeSet<u64>, is_meant: impl Fn(&Row) -> bool) -> BTreeMap<&str, &Row> {
         let rows = rows.iter().map(|id| &self.issued[id].0).filter(|row| is_meant(row));
-        // Numbers of rows are those of attempts.
+        // Ids increase with attempts, so the last one wins.
         rows.map(|row| (row.asset.as_str(), row)).collect()
     }
 

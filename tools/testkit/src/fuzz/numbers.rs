@@ -1,4 +1,4 @@
-//! Properties of any text taken as numbers.
+//! Properties of any text parsed as numbers.
 
 use super::trial::Effort;
 use polyhaul_text::cpu::Level;
@@ -8,11 +8,12 @@ use polyhaul_text::parse::positions::{DigitLoss, position_rows};
 use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING, is_space};
 
-/// So many tokens are parsed one by one where many inputs are: of a long text the rest is like the first.
+/// Maximum number of tokens to parse individually when fuzzing: the rest of a long text adds little.
 const MAX_TOKENS: usize = 64;
 
-/// Parses every token as every kind of number and compares with the standard library, and the text as rows with every
-/// instruction set, which may differ in what they leave to the slow path; formats every number, which must parse back.
+/// Parses every token as every type of number and compares with the standard library; parses rows with every
+/// instruction set, which may leave different rows to the slow path; formats every number, which must parse back to the
+/// same value.
 pub fn numbers(data: &[u8], effort: Effort) {
     let tokens = data.split(|&byte| is_space(byte)).filter(|token| !token.is_empty());
     let max_tokens = if effort == Effort::Full { usize::MAX } else { MAX_TOKENS };
@@ -82,7 +83,7 @@ fn integers(token: &[u8]) {
     }
 }
 
-/// Rows of a text: the kernel and the slow path return equal values.
+/// Checks that the row kernels and the slow path return equal values.
 fn rows(data: &[u8]) {
     let mut padded = vec![b' '; PADDING];
     padded.extend_from_slice(data);
@@ -96,7 +97,7 @@ fn rows(data: &[u8]) {
         while start < end {
             index.scan(&padded, start, end, level);
             if index.lines().is_empty() {
-                // A line with more tokens than a window holds: the slow path's part.
+                // A line with more tokens than a window is left to the slow path.
                 let next = padded[start..end].iter().position(|&b| b == b'\n');
                 start += next.map_or(end, |next| next + 1);
                 continue;
@@ -108,7 +109,7 @@ fn rows(data: &[u8]) {
     }
 }
 
-/// A row of coordinates: the kernel and the slow path have equal values and find the same losses.
+/// Checks that the kernel and the slow path return equal coordinates and losses of digits for a row.
 fn position_row(window: Window<'_>, line: usize, tokens: &[&[u8]]) {
     let mut singles = [[0.0; 3]; 1];
     let mut doubles = [[0.0; 3]; 1];
@@ -123,11 +124,11 @@ fn position_row(window: Window<'_>, line: usize, tokens: &[&[u8]]) {
         assert_eq!(number::f64(token).map(f64::to_bits), Some(doubles[0][place].to_bits()), "{token:?}");
     }
     assert_eq!((loss.short, loss.largest), (slow.short, slow.largest), "{tokens:?}");
-    // A long number may be an f32 by chance.
+    // The kernel may count a long number whose value happens to be an f32.
     assert!(loss.long >= slow.long, "{tokens:?}");
 }
 
-/// All rows of a window, line by line, held against the slow path.
+/// Compares every row of a window with the slow path.
 fn window_rows(window: Window<'_>, values: &mut [u32]) {
     let mut row_ends = vec![0; MAX_LINES];
     for line in 0..window.index.lines().len() {
@@ -149,7 +150,7 @@ fn window_rows(window: Window<'_>, values: &mut [u32]) {
             let slow = tokens[1..].iter().flat_map(|token| token.split(|&b| b == b'/'));
             let index = |part| text(part).and_then(|t| t.parse::<i64>().ok()).unwrap_or(0);
             let slow: Vec<i64> = slow.map(index).collect();
-            // Indices that count backwards are the bits of negative numbers.
+            // Negative indices are returned as two's complement.
             let value = |&bits: &u32| if faces.is_negative { i64::from(bits as i32) } else { i64::from(bits) };
             assert_eq!(slow, taken.iter().map(value).collect::<Vec<_>>(), "{:?}", String::from_utf8_lossy(bytes));
         }

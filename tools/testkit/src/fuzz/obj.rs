@@ -1,4 +1,4 @@
-//! Properties of any bytes taken as OBJ or MTL.
+//! Properties of any bytes read as OBJ or MTL.
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 const NAME: &str = "fuzz.obj";
 
-/// One input in this many is also counted by a slow reader.
+/// One input in this many is also counted by the naive reader.
 const COUNT_SHARE: usize = 4;
 
-/// Reads OBJ text, with the same result in every way; it must be valid, and survive being written.
+/// Reads OBJ text; all ways of reading must agree, and valid scenes must survive a round trip.
 pub fn obj(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, NAME, effort);
     let options = trial.options();
@@ -34,17 +34,17 @@ pub fn obj(data: &[u8], effort: Effort) {
     }
 }
 
-/// A reading that did not fail has all elements that the text declares.
+/// Checks that a scene has all elements that the text declares.
 pub fn complete(text: &[u8], scene: &Scene) {
     let totals = scene.totals();
     let counts: naive::Totals = std::array::from_fn(|kind| totals[kind] as usize);
     assert_eq!(naive::declared(text), counts, "declared and found");
 }
 
-/// A scene that is written and read again has the same values; what is written then stays the same.
+/// Checks that a scene survives a round trip, and that the text is stable from the second time on.
 ///
-/// The first text may differ from the second: digits beyond those of a float make a reader keep doubles, which need
-/// fewer digits when they are written.
+/// The first text may differ from the second: numbers with more digits than a float are loaded as doubles, which may be
+/// shorter when written.
 fn comes_back(trial: &Trial<'_>, scene: &Scene) {
     let Some(first) = written(trial, scene) else { return };
     let again = read_back(trial, &first);
@@ -66,7 +66,7 @@ fn read_back(trial: &Trial<'_>, text: &[u8]) -> Scene {
     }
 }
 
-/// The scene as OBJ text that keeps every bit; `None` if it cannot be written.
+/// Writes a scene as exact OBJ text; `None` if it cannot be stored.
 fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
     let exact = SceneWriteOptions::default().with_digits(Some(Digits::Shortest));
     match try_named(scene, NAME, &trial.write_options().with_scene(exact)) {
@@ -78,7 +78,7 @@ fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
     }
 }
 
-/// The arrays of a scene; all NaNs are alike.
+/// Prints the arrays of a scene; all NaNs are equal.
 fn values(scene: &Scene) -> String {
     let mut scene = scene.clone();
     for mesh in &mut scene.meshes {
@@ -86,14 +86,14 @@ fn values(scene: &Scene) -> String {
         for value in rows.chain(mesh.uvs.to_mut().unwrap().iter_mut().flatten()) {
             *value = if value.is_nan() { f32::NAN } else { *value };
         }
-        // OBJ cannot store alpha, which is a counted loss.
+        // OBJ cannot store alpha; the loss has a warning.
         mesh.colors.to_mut().unwrap().iter_mut().for_each(|color| color[3] = 1.0);
         mesh.material_runs.clear();
         mesh.group_runs.clear();
         mesh.smoothing_runs.clear();
         mesh.groups.clear();
         mesh.curves.clear();
-        // A weight of 1 and a depth of 0 are the defaults.
+        // Weights of 1 and depths of 0 are the defaults.
         if mesh.position_weights.iter().all(|&weight| weight == 1.0) {
             mesh.position_weights.to_mut().unwrap().clear();
         }
@@ -107,7 +107,7 @@ fn values(scene: &Scene) -> String {
     summary::scene(&scene)
 }
 
-/// Reads a material library: only limits and `strict` may make it fail, and names are distinct.
+/// Reads a material library: only limits and `strict` may make it fail, and names must be distinct.
 pub fn mtl(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.mtl", effort);
     let mut options = trial.options();

@@ -1,4 +1,4 @@
-//! Properties of any bytes taken as PLY, STL, OFF or glTF.
+//! Properties of any bytes read as PLY, STL, OFF or glTF.
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -10,8 +10,8 @@ use polyhaul::model::{Scalar, Scene, Table};
 use polyhaul::options::{Digits, OnError, SceneWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, Tables, WriteOptions, Writer};
 
-/// Reads a PLY file as a scene and as tables, with the same result in every way; it must be valid, and survive being
-/// written.
+/// Reads a PLY file as a scene and as tables; all ways of reading must agree, and valid content must survive a round
+/// trip.
 pub fn ply(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.ply", effort);
     let options = trial.options();
@@ -48,16 +48,16 @@ fn ply_tables(trial: &mut Trial<'_>, options: &ReadOptions) {
     }
 }
 
-/// The scene with all that its summary abridges.
+/// Prints the entire scene, including arrays that [`summary`] hashes.
 fn whole(result: &Result<Loaded<Scene>, Error>) -> String {
     result.as_ref().map(|loaded| format!("{:?}", loaded.value)).unwrap_or_default()
 }
 
-/// Reads an STL file of either kind, with the same result in every way; it must be valid, and its triangles survive
-/// being written.
+/// Reads an STL file, ASCII or binary; all ways of reading must agree, and the triangles of valid scenes must survive a
+/// round trip.
 pub fn stl(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.stl", effort);
-    // The size of a stream is unknown, so a binary file that looks like text may be either.
+    // The size of a stream is unknown, so binary files that look like text are ambiguous.
     if data.trim_ascii_start().to_ascii_lowercase().starts_with(b"solid") {
         trial = trial.without_streams();
     }
@@ -76,7 +76,7 @@ pub fn stl(data: &[u8], effort: Effort) {
     }
 }
 
-/// The scene of a file, read in every way with the same result; it must be valid.
+/// Reads and validates a scene; all ways of reading must agree.
 pub(super) fn valid_scene(trial: &mut Trial<'_>, options: &ReadOptions) -> Option<Scene> {
     let text = |result: &Result<Loaded<Scene>, Error>| (outcome(result), whole(result));
     let result = trial.read(options, |input, options| Reader::new(input()).options(options).scene(), text);
@@ -86,8 +86,8 @@ pub(super) fn valid_scene(trial: &mut Trial<'_>, options: &ReadOptions) -> Optio
     Some(scene)
 }
 
-/// Reads an OFF file, with the same result in every way; it must be valid, and survive being written, except for
-/// rounded colors.
+/// Reads an OFF file; all ways of reading must agree, and valid scenes must survive a round trip, except that colors
+/// are rounded.
 pub fn off(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.off", effort);
     let options = trial.options();
@@ -105,7 +105,7 @@ pub fn off(data: &[u8], effort: Effort) {
             .expect("what is written is read");
         let mut codes = back.report.warnings.counts().keys();
         assert!(codes.all(|code| *code == "rounded"), "{:?}", back.report.warnings);
-        // All NaNs are alike in text, and colors may be rounded.
+        // In text, all NaNs are equal; colors may be rounded, and are compared below.
         let plain = |scene: &Scene| {
             let mut meshes = scene.meshes.clone();
             meshes.iter_mut().for_each(|mesh| mesh.colors = Vec::new().into());
@@ -123,8 +123,8 @@ pub fn off(data: &[u8], effort: Effort) {
     }
 }
 
-/// Reads a glTF file, with the same result in every way; it must be valid, and its elements survive being written,
-/// unless glTF has no such numbers.
+/// Reads a glTF file; all ways of reading must agree, and the face count of valid scenes must survive a round trip,
+/// unless glTF cannot store their numbers.
 pub fn gltf(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, "fuzz.glb", effort);
     let options = trial.options();
@@ -154,13 +154,13 @@ fn encoded(trial: &Trial<'_>, encoding: PlyEncoding) -> WriteOptions {
     options
 }
 
-/// Tables without wide integers, which PLY has not, are the same when they were written and read.
+/// Checks that tables survive a round trip, except those with 64-bit integers, which PLY cannot store.
 fn tables_come_back(trial: &Trial<'_>, tables: &[Table]) {
     let is_wide = |scalar| matches!(scalar, Scalar::I64 | Scalar::U64);
     if tables.iter().flat_map(|table| &table.columns).any(|column| is_wide(column.values.scalar())) {
         return;
     }
-    // Control characters in names are not written as they are.
+    // Names with control characters or whitespace are changed when written.
     let is_odd = |name: &str| name.contains(char::is_control) || name.contains(char::is_whitespace);
     let names = tables.iter().flat_map(|table| table.columns.iter().map(|column| &column.name).chain([&table.name]));
     if names.into_iter().any(|name| is_odd(name)) {
@@ -181,7 +181,7 @@ fn tables_come_back(trial: &Trial<'_>, tables: &[Table]) {
     }
 }
 
-/// The mesh of a scene has as many positions, faces and lines when it was written and read.
+/// Checks that the number of faces survives a round trip.
 fn scene_comes_back(trial: &Trial<'_>, scene: &Scene) {
     for encoding in ENCODINGS {
         let bytes = match try_named(scene, "x.ply", &encoded(trial, encoding)) {
@@ -198,7 +198,7 @@ fn scene_comes_back(trial: &Trial<'_>, scene: &Scene) {
     }
 }
 
-/// Every bit of every triangle survives both kinds; all NaNs are alike in text.
+/// Checks that every bit of every triangle survives a round trip, in ASCII and binary; in ASCII, all NaNs are equal.
 fn triangles_come_back(trial: &Trial<'_>, scene: &Scene) {
     for ascii in [false, true] {
         let stl = SceneWriteOptions::default().with_ascii(ascii).with_digits(Some(Digits::Shortest));

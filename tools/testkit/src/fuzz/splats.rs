@@ -1,4 +1,4 @@
-//! Properties of any bytes taken as formats of Gaussian splats. Compressed PLY is PLY: see `scans`.
+//! Properties of any bytes read as Gaussian splats. For compressed PLY, see `scans`.
 
 use super::scans::valid_scene;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -10,22 +10,22 @@ use polyhaul::options::Resolve;
 use polyhaul::{ErrorKind, Format, Input, ReadOptions, Reader};
 use std::sync::Arc;
 
-/// Reads an SPZ file, with the same result in every way; it must be valid splats, and survive being written.
+/// Reads an SPZ file; all ways of reading must agree, and valid splats must survive a round trip.
 pub fn spz(data: &[u8], effort: Effort) {
     splats(Trial::new(data, "fuzz.spz", effort), Format::Spz);
 }
 
-/// Reads rows of splats, with the same result in every way; they must be valid, and survive being written.
+/// Reads a `.splat` file; all ways of reading must agree, and valid splats must survive a round trip.
 pub fn splat(data: &[u8], effort: Effort) {
     splats(Trial::new(data, "fuzz.splat", effort), Format::Splat);
 }
 
-/// The images of SOG files, in the order in which inputs have them behind the JSON.
+/// Images of SOG files, in the order in which inputs store them after the JSON.
 const SOG_IMAGES: [&str; 7] =
     ["means_l.webp", "means_u.webp", "scales.webp", "quats.webp", "sh0.webp", "shN_centroids.webp", "shN_labels.webp"];
 
-/// Reads the JSON of SOG and images that follow it, each of which starts with `RIFF`, with the same result in every
-/// way; they must be valid splats, and survive being written in other formats.
+/// Reads SOG metadata followed by images, each of which starts with `RIFF`; all ways of reading must agree, and valid
+/// splats must survive writing in other formats.
 pub fn sog(data: &[u8], effort: Effort) {
     let starts = data.windows(4).enumerate().filter(|(_, bytes)| bytes == b"RIFF").map(|(at, _)| at);
     let starts: Vec<usize> = starts.chain([data.len()]).collect();
@@ -45,7 +45,7 @@ fn splats(mut trial: Trial<'_>, format: Format) {
     survive(trial, &options, &[format, Format::Spz, Format::CompressedPly]);
 }
 
-/// Reads splats, and writes them in some formats.
+/// Reads splats, and writes them in these formats.
 fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
     let Some(scene) = &valid_scene(&mut trial, options) else { return };
     let count = |scene: &Scene| {
@@ -59,7 +59,7 @@ fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
     for &to in formats {
         let bytes = match try_named(scene, "x", &trial.write_options().with_format(Some(to))) {
             Ok(bytes) => bytes,
-            // Some formats have no such coordinates.
+            // Some formats cannot store all coordinates.
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
                 continue;
@@ -70,7 +70,7 @@ fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
         let back = Reader::new(input).options(&plain).scene().expect("what is written is read").value;
         assert_eq!(broken_rule(&back), None);
         let max_degree = if to == Format::CompressedPly { 3 } else { 4 };
-        // Empty files have no columns.
+        // Empty files have no columns, so their degree is undefined.
         let degree = if own_count == 0 { count(&back).1 } else { degree.min(max_degree) };
         assert_eq!(count(&back), (own_count, degree));
     }

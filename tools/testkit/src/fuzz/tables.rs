@@ -1,4 +1,4 @@
-//! Properties of any bytes taken as a table.
+//! Properties of any bytes read as a table.
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
@@ -7,8 +7,8 @@ use polyhaul::model::{Scalar, Table};
 use polyhaul::options::{ColumnTypes, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};
 use polyhaul::{Format, Input, Loaded, Output, Reader, Tables, Writer};
 
-/// Reads bytes as a table, or as a numpy array if they start like one, in many ways with the same result, which
-/// survives being written.
+/// Reads bytes as a NumPy array if they have its signature, otherwise as a text table; all ways of reading must agree,
+/// and the table must survive a round trip.
 pub fn table(data: &[u8], effort: Effort) {
     const NAMES: [&str; 5] = ["x.csv", "x.tsv", "x.txt", "x.xyz", "x.pts"];
     let is_array = data.starts_with(b"\x93NUM");
@@ -33,7 +33,7 @@ pub fn table(data: &[u8], effort: Effort) {
     }
 }
 
-/// The result of reading tables as text: NaN is not equal to itself.
+/// Prints the result of reading tables, since NaN does not equal itself.
 fn table_outcome(result: &polyhaul::Result<Loaded<Tables>>) -> String {
     match result {
         Ok(loaded) => format!("{:?} {:?} {:?}", loaded.value.tables, loaded.value.comments, loaded.report.warnings),
@@ -41,7 +41,7 @@ fn table_outcome(result: &polyhaul::Result<Loaded<Tables>>) -> String {
     }
 }
 
-/// A table with columns and rows survives being written and read, except for its names.
+/// Checks that a table with columns and rows survives a round trip, except for its names.
 fn table_comes_back(trial: &Trial<'_>, table: &Table) {
     let types = table.columns.iter().map(|column| Some(column.values.scalar())).collect();
     let bare = TableReadOptions::default().with_header(TableHeader::Absent).with_types(ColumnTypes::Each(types));

@@ -1,9 +1,8 @@
-//! How much is checked with one input: everything, or what a fuzzer can afford thousands of times a second.
+//! Bounds the work per input: everything, or a share that a fuzzer can afford thousands of times per second.
 //!
-//! A fuzzer finds more with many cheap executions than with few thorough ones. So most inputs are read once, on this
-//! thread; the rest (other chunk sizes, streams, more threads, writing and reading back) is done for a share of them. A
-//! hash of the bytes decides which ones, so an input that fails once fails every time. The properties of a format are
-//! in the other modules.
+//! Many cheap executions find more bugs than a few thorough ones. So most inputs are read once, on this thread; other
+//! chunk sizes, streams, more threads, and writing and reading back are done for a share of them. A hash of the bytes
+//! selects them, so that failures are reproducible. The properties of each format are in the other modules.
 
 use crate::hostile::{Fault, Hostile, Sizes};
 use crate::random::Random;
@@ -11,41 +10,41 @@ use polyhaul::options::{Limits, OnError};
 use polyhaul::{Input, ReadOptions, WriteOptions};
 use std::fmt::Debug;
 
-/// How thoroughly an input is checked.
+/// Thoroughness of the checks of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// A cheap check of every input and the expensive ones for a share of them: for fuzzers.
+    /// Cheap checks of every input, and expensive ones for a share of them: for fuzzers.
     Spread,
-    /// Every check for every input: for tests.
+    /// All checks of every input: for tests.
     Full,
 }
 
 /// One input in this many is read with several threads and tiny chunks, from memory and from streams.
 const MATRIX_SHARE: usize = 256;
 
-/// One input in this many is read a second time on the same thread, in other chunks or as a stream.
+/// One input in this many is read a second time on the same thread, with other chunks or as a stream.
 const SECOND_SHARE: usize = 6;
 
-/// One input in this many is written and read back, if possible.
+/// One input in this many is written and read back.
 pub(super) const RETURN_SHARE: usize = 2;
 
-/// Chunks of the first reading, which has most inputs in one.
+/// Chunk size of the first reading; most inputs fit in one chunk.
 const MAX_CHUNK_BYTES: usize = 1 << 16;
 
-/// Maximum pixels of an image: larger ones only slow the search down.
+/// Maximum number of pixels of an image: larger ones only slow down the search.
 pub(super) const MAX_PIXELS: u64 = 1 << 14;
 
-/// One input and what is done with it.
+/// An input, and the state of its checks.
 pub(super) struct Trial<'d> {
     pub(super) data: &'d [u8],
     pub(super) random: Random,
     name: &'static str,
     effort: Effort,
-    /// Whether a stream of these bytes means the same as memory.
+    /// Whether reading from a stream must have the same result as from memory.
     has_streams: bool,
 }
 
-/// Another way to read the same bytes.
+/// Settings for an additional reading of the same bytes.
 #[derive(Debug)]
 struct RunSettings {
     chunk_bytes: usize,
@@ -54,33 +53,33 @@ struct RunSettings {
 }
 
 impl<'d> Trial<'d> {
-    /// An input that is read under this name.
+    /// Creates a trial of an input with this file name.
     pub(super) fn new(data: &'d [u8], name: &'static str, effort: Effort) -> Trial<'d> {
         Trial { data, random: Random::new(hash(data)), name, effort, has_streams: true }
     }
 
-    /// The same input, which is not read as a stream.
+    /// Disables reading from streams.
     pub(super) fn without_streams(mut self) -> Trial<'d> {
         self.has_streams = false;
         self
     }
 
-    /// The same input under one of these names.
+    /// Selects one of these file names.
     pub(super) fn rename<const N: usize>(&mut self, names: [&'static str; N]) {
         self.name = *self.random.pick(&names);
     }
 
-    /// Whether to do something that is done for one input in `share`.
+    /// Returns whether to do work that is done for one input in `share`.
     pub(super) fn draws(&mut self, share: usize) -> bool {
         self.random.once_in(share) || self.effort == Effort::Full
     }
 
-    /// One of a few ways to read, half of them with small limits.
+    /// Selects read options; half of them have small limits.
     pub(super) fn options(&mut self) -> ReadOptions {
         let random = &mut self.random;
         let mut options = ReadOptions::default();
         options.run.threads = Some(1);
-        // Larger chunks, which are zeroed for each input, take a quarter of the time.
+        // Chunks are zeroed for each input, so the size of the default would dominate.
         options.run.chunk_bytes = Some(MAX_CHUNK_BYTES);
         options.strict = random.once_in(8).into();
         options.on_error = if random.once_in(4) { OnError::Warn } else { OnError::Raise };
@@ -94,14 +93,14 @@ impl<'d> Trial<'d> {
         options
     }
 
-    /// The default options, without threads where many inputs are read.
+    /// Returns the default read options, on one thread when fuzzing.
     pub(super) fn plain_options(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.run.threads = self.threads();
         options
     }
 
-    /// How to write, likewise.
+    /// Returns the default write options, on one thread when fuzzing.
     pub(super) fn write_options(&self) -> WriteOptions {
         let mut options = WriteOptions::default();
         options.run.threads = self.threads();
@@ -112,19 +111,19 @@ impl<'d> Trial<'d> {
         (self.effort == Effort::Spread).then_some(1)
     }
 
-    /// The bytes in memory.
+    /// Returns the bytes as an input in memory.
     pub(super) fn memory(&self) -> Input {
         Input::Memory(self.data.to_vec(), self.name.into())
     }
 
-    /// The bytes from a stream that gives few at a time.
+    /// Returns the bytes as a stream with short reads and interruptions.
     fn stream(&self) -> Input {
         let reader = Hostile::new(self.data, Sizes::Random(self.random.clone())).with(Fault::Interrupted);
         Input::Reader(Box::new(reader), self.name.into())
     }
 
-    /// Reads the bytes from memory and, if selected, in other ways with the same result; `text` prints everything in
-    /// it.
+    /// Reads the bytes from memory and, if selected, with other settings; panics if the results differ. `text` prints
+    /// the entire result.
     pub(super) fn read<R, T: PartialEq + Debug>(
         &mut self,
         options: &ReadOptions,
@@ -147,7 +146,7 @@ impl<'d> Trial<'d> {
         first
     }
 
-    /// The other ways in which this input is read.
+    /// Selects additional settings for this input.
     fn ways(&mut self) -> Vec<RunSettings> {
         let has_streams = self.has_streams;
         if self.draws(MATRIX_SHARE) {
@@ -166,7 +165,7 @@ impl<'d> Trial<'d> {
     }
 }
 
-/// A hash of bytes, eight at a time.
+/// Hashes bytes, eight at a time.
 fn hash(data: &[u8]) -> u64 {
     let (words, rest) = data.as_chunks::<8>();
     let mut last = [0; 8];

@@ -1,24 +1,24 @@
-//! Text and folders that cost a careless reader of pbrt scenes its stack, its memory or an eternity. Sound scenes are
-//! made in [`pbrt`](super).
+//! Text and folders that cost a careless reader of pbrt scenes its stack, its memory, or unbounded time. For valid
+//! scenes, see [`pbrt`](super).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A text designed to hurt: a part that repeats, with something before and after it.
+/// Adversarial text: a repeated part, with text before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// A scene of very many spheres, to compare with.
+    /// A scene of very many spheres, as a baseline.
     Plain,
-    /// A string that never ends, not even at a line end.
+    /// An unclosed string on one line.
     OpenString,
-    /// The same over many lines, which no string may contain.
+    /// An unclosed string over many lines.
     OpenStringOfLines,
-    /// A string that ends in the middle of an escape.
+    /// A string that ends within an escape.
     OpenEscape,
     /// An unclosed list.
     OpenBracket,
-    /// Brackets in brackets.
+    /// Nested brackets.
     NestedBrackets,
     /// Unmatched closing brackets.
     ClosingBrackets,
@@ -28,51 +28,52 @@ pub enum Trap {
     LongStringArray,
     /// All directives on one line.
     OneLine,
-    /// One name.
+    /// One long name.
     LongString,
-    /// One name, all of it escapes.
+    /// One long name of escapes.
     EscapedString,
-    /// One number.
+    /// One number with many digits.
     LongNumber,
-    /// One word that is not a directive.
+    /// One long word that is not a directive.
     LongWord,
-    /// One comment.
+    /// One long comment.
     LongComment,
     /// Short comments.
     Comments,
     /// Empty lines.
     Blank,
-    /// Blocks in blocks, closed again.
+    /// Nested attribute blocks.
     DeepAttributes,
-    /// The same without closing.
+    /// Nested attribute blocks without their ends.
     OpenAttributes,
-    /// The same of the older kind.
+    /// Nested blocks of the deprecated `TransformBegin`.
     DeepTransforms,
     /// Unmatched ends of blocks.
     ClosingAttributes,
-    /// Objects in objects, which is not allowed.
+    /// Nested objects, which are invalid.
     NestedObjects,
     /// Empty objects.
     EmptyObjects,
-    /// Instances of an object that there is not.
+    /// Instances of an undefined object.
     UnknownInstances,
-    /// Instances of one object within another: each doubles the visible shapes, if a reader lets it.
+    /// Objects that each contain instances of the previous one: exponentially many visible shapes, if a reader expands
+    /// them.
     InstancesInObjects,
     /// Materials.
     Materials,
     /// Coordinate systems.
     CoordinateSystems,
-    /// Parameters of one shape.
+    /// Many parameters of one shape.
     Parameters,
-    /// The same parameter of one shape.
+    /// One parameter of one shape, repeated.
     SameParameter,
-    /// A sequence of transforms that ends in infinity.
+    /// Transforms whose product overflows to infinity.
     Scales,
     /// Meshes with indices out of range.
     OutOfRange,
     /// Words that are not directives.
     Unknown,
-    /// Files that are not there.
+    /// References to missing files.
     MissingFiles,
 }
 
@@ -114,10 +115,10 @@ impl Trap {
         Trap::MissingFiles,
     ];
 
-    /// Writes the text with its part repeated `count` times: a million, say, or ten.
+    /// Writes the text with its part repeated `count` times, for example a million.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(self, count: u64, out: &mut dyn Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, out);
         out.write_all(b"Camera \"perspective\"\nFilm \"rgb\"\nWorldBegin\n")?;
@@ -132,7 +133,7 @@ impl Trap {
         out.flush()
     }
 
-    /// The same as bytes.
+    /// Returns the text as bytes.
     ///
     /// ```
     /// let text = polyhaul_testkit::pbrt::hostile::Trap::OpenBracket.text(3);
@@ -140,12 +141,12 @@ impl Trap {
     /// ```
     pub fn text(self, count: u64) -> Vec<u8> {
         let mut text = Vec::new();
-        // cannot fail: a vector takes all that is written.
+        // Writing to a vector cannot fail.
         let _ = self.write(count, &mut text);
         text
     }
 
-    /// The text before the repeated part.
+    /// Text before the repeated part.
     fn start(self) -> &'static [u8] {
         match self {
             Trap::OpenString | Trap::OpenStringOfLines | Trap::OpenEscape => b"Material \"",
@@ -161,7 +162,7 @@ impl Trap {
         }
     }
 
-    /// The part that repeats.
+    /// Writes the repeated part.
     fn unit(self, index: u64, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Trap::EmptyObjects => writeln!(out, "ObjectBegin \"{index}\" ObjectEnd"),
@@ -180,7 +181,7 @@ impl Trap {
         }
     }
 
-    /// The same without a number.
+    /// Repeated part, if it is always the same.
     fn fixed_unit(self) -> &'static [u8] {
         match self {
             Trap::Plain => b"Shape \"sphere\" \"float radius\" 2.5\n",
@@ -208,7 +209,7 @@ impl Trap {
         }
     }
 
-    /// Its counterpart, repeated as often after it.
+    /// Counterpart of the repeated part, repeated as often after it.
     fn closing_unit(self) -> &'static [u8] {
         match self {
             Trap::NestedBrackets => b"] ",
@@ -219,7 +220,7 @@ impl Trap {
         }
     }
 
-    /// The text at the end.
+    /// Text at the end.
     fn end(self) -> &'static [u8] {
         match self {
             Trap::OpenEscape => b"\\",
@@ -232,12 +233,12 @@ impl Trap {
     }
 }
 
-/// How a file refers to another.
+/// Directive with which a file refers to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncludeKind {
-    /// As if its text were there.
+    /// Inserts the text of the file.
     Include,
-    /// With a separate graphics state.
+    /// Reads the file with a separate graphics state.
     Import,
 }
 
@@ -250,19 +251,18 @@ impl IncludeKind {
     }
 }
 
-/// Writes `count` files each of which names the next, and the last the first; one file names itself. Returns the file
-/// to read, after the start of its world.
+/// Writes `count` files that each refer to the next, and the last to the first. Returns the path of the main file.
 ///
 /// # Errors
-/// Those of the disk.
+/// I/O errors.
 pub fn ring(folder: &Path, way: IncludeKind, count: usize) -> io::Result<PathBuf> {
     chain_to(folder, way, count, &format!("{} \"file_0.pbrt\"\n", way.directive()))
 }
 
-/// Writes `count` files each of which names the next, and the last contains a sphere. Returns the file to read.
+/// Writes `count` files that each refer to the next; the last contains a sphere. Returns the path of the main file.
 ///
 /// # Errors
-/// Those of the disk.
+/// I/O errors.
 pub fn chain(folder: &Path, way: IncludeKind, count: usize) -> io::Result<PathBuf> {
     chain_to(folder, way, count, "Shape \"sphere\"\n")
 }
@@ -277,21 +277,21 @@ fn chain_to(folder: &Path, way: IncludeKind, count: usize, last: &str) -> io::Re
     main_file(folder, way, 1, "file_0.pbrt")
 }
 
-/// Writes a main file that names one other, which holds a sphere, `count` times. Returns the file to read.
+/// Writes a main file that refers `count` times to another, which contains a sphere. Returns its path.
 ///
 /// # Errors
-/// Those of the disk.
+/// I/O errors.
 pub fn wide(folder: &Path, way: IncludeKind, count: usize) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("leaf.pbrt"), "Shape \"sphere\"\n")?;
     main_file(folder, way, count, "leaf.pbrt")
 }
 
-/// Writes `levels` files each of which names the next `width` times, and the last contains a sphere: width to the power
-/// of levels of them in a few bytes. Returns the file to read.
+/// Writes `levels` files that each refer `width` times to the next; the last contains a sphere. A few bytes expand to
+/// more than `width` to the power of `levels` spheres. Returns the path of the main file.
 ///
 /// # Errors
-/// Those of the disk.
+/// I/O errors.
 pub fn fan(folder: &Path, way: IncludeKind, levels: usize, width: usize) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     for level in 0..levels.saturating_sub(1) {

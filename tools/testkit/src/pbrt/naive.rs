@@ -1,11 +1,11 @@
-//! A slow reader of the generator's output, for counting: tokens, directives with their operands, and scenes over
-//! several files. It implements the grammar alone, and shares no code with the generator.
+//! Slow reader that counts the content of generated scenes: tokens, directives with operands, and scenes over several
+//! files. Implements only the grammar, and shares no code with the generator.
 
 use polyhaul_bytes::DecompressLimits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Directives that take strings, numbers or a matrix: how many words, and whether parameters follow.
+/// Directives, the number of their operands, and whether parameters follow.
 const DIRECTIVES: [(&str, usize, bool); 29] = [
     ("AttributeBegin", 0, false),
     ("AttributeEnd", 0, false),
@@ -38,7 +38,7 @@ const DIRECTIVES: [(&str, usize, bool); 29] = [
     ("WorldBegin", 0, false),
 ];
 
-/// A directive, the words after it, and its parameters: type, name, values.
+/// A directive with its operands and parameters: type, name, values.
 pub(super) struct Statement {
     pub(super) name: String,
     pub(super) words: Vec<String>,
@@ -46,7 +46,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// The values of a parameter, none if it is absent.
+    /// Returns the values of a parameter; empty if it is absent.
     pub(super) fn values(&self, name: &str) -> &[String] {
         self.parameters.iter().find(|(key, _)| key == name).map_or(&[], |(_, values)| values)
     }
@@ -56,7 +56,7 @@ impl Statement {
     }
 }
 
-/// The tokens of a text, strings with their quotes; `None` if one does not end.
+/// Splits text into tokens, strings with their quotes; `None` for an unclosed string.
 pub(super) fn tokens(text: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(text).ok()?;
     let mut words = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn tokens(text: &[u8]) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The bytes of the string at the beginning of `rest`.
+/// Returns the length in bytes of the string at the start of `rest`.
 fn string_length(rest: &str) -> Option<usize> {
     let mut escaped = false;
     for (index, c) in rest.char_indices().skip(1) {
@@ -91,7 +91,7 @@ fn string_length(rest: &str) -> Option<usize> {
     None
 }
 
-/// The directives of a text; `None` if it violates the grammar.
+/// Parses the directives of a text; `None` if it violates the grammar.
 pub(super) fn statements(text: &[u8]) -> Option<Vec<Statement>> {
     let mut tokens = tokens(text)?.into_iter().peekable();
     let mut directives = Vec::new();
@@ -113,7 +113,7 @@ pub(super) fn statements(text: &[u8]) -> Option<Vec<Statement>> {
     Some(directives)
 }
 
-/// A value, or the values of a list, which must be closed.
+/// Parses a value or a closed list of values.
 fn values(tokens: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
     let first = tokens.next()?;
     if first != "[" {
@@ -137,7 +137,7 @@ fn is_value(kind: &str, value: &str) -> bool {
     }
 }
 
-/// The contents of a scene, found by reading it.
+/// Content of a scene.
 #[derive(Debug, Default)]
 pub(super) struct NaiveContents {
     pub(super) directives: BTreeMap<String, u64>,
@@ -147,16 +147,16 @@ pub(super) struct NaiveContents {
     pub(super) instanced_triangles: u64,
     pub(super) curve_points: u64,
     pub(super) texture_files: BTreeSet<String>,
-    /// Bytes of each file of text.
+    /// Size of each text file in bytes.
     pub(super) text_bytes: BTreeMap<String, u64>,
     pub(super) ply_files: BTreeSet<String>,
-    /// Materials, textures and objects, each once.
+    /// Number of definitions of each material, texture and object.
     names: BTreeMap<(&'static str, String), u64>,
     blocks: i64,
     object: Option<String>,
 }
 
-/// Reads a scene whose text is all in `folder`. Panics if it is invalid.
+/// Reads a scene whose text files are all in `folder`. Panics if it is invalid.
 pub(super) fn read(folder: &Path, main: &str) -> NaiveContents {
     let mut contents = NaiveContents::default();
     contents.file(folder, main);
@@ -254,7 +254,7 @@ impl NaiveContents {
     }
 }
 
-/// Positions and triangles of an inline mesh, whose arrays agree.
+/// Returns the number of positions and triangles of an inline mesh.
 fn mesh(statement: &Statement) -> (u64, u64) {
     let count = |name: &str, width: usize| {
         let values = statement.values(name);
@@ -269,7 +269,7 @@ fn mesh(statement: &Statement) -> (u64, u64) {
     (positions as u64, triangles as u64)
 }
 
-/// The plain bytes of a file.
+/// Reads a file, decompressed.
 fn plain(path: &Path) -> Vec<u8> {
     let source = polyhaul_bytes::Source::open(path).unwrap();
     let (bytes, wrong) = crate::packed::unpack(source, &DecompressLimits::default(), 1 << 16);

@@ -1,5 +1,5 @@
-//! A part of a scene: textures and materials, then groups of a few objects and of instances of these and of earlier
-//! objects. The content of shapes is in [`shape`](super::shape).
+//! Generates a part of a scene: textures and materials, then groups of a few objects, with instances of these and
+//! earlier ones. See [`shape`](super::shape) for the content of shapes.
 
 use super::shape::{self, MESH_BYTES_PER_VERTEX, PLY_BYTES_PER_VERTEX, Patch};
 use super::text::Text;
@@ -9,30 +9,30 @@ use polyhaul_text::format::Page;
 use std::io;
 use std::path::Path;
 
-/// Parts differ in size by up to this factor.
+/// Largest ratio between the sizes of parts.
 const SIZES: usize = 6;
-/// About how many groups a part has ...
+/// Approximate number of groups per part.
 const GROUPS: u64 = 24;
-/// ... whose shapes take at least and at most this many bytes of text.
+/// Minimum and maximum size of a group's shapes, in bytes of text.
 const GROUP_BYTES: [u64; 2] = [1 << 10, 1 << 20];
-/// Materials of a part, each with a texture.
+/// Number of materials per part, each with a texture.
 const MATERIALS: usize = 6;
-/// Instances are of one of this many latest objects.
+/// Instances refer to one of this many latest objects.
 const RECENT: usize = 48;
-/// For each byte of a group's shapes there are this many hundredths of instances.
+/// Size of a group's instances, in percent of its shapes.
 const INSTANCES_PERCENT: u64 = 125;
 
-/// The contents of a part.
+/// Settings of a part.
 pub(super) struct PbrtPart {
     name: String,
     seed: u64,
     text_bytes: u64,
     ply_bytes: u64,
-    /// Whether instances add to the transform of the part or replace it.
+    /// Whether instances multiply the part's transform or replace it.
     concat: bool,
 }
 
-/// The parts of a scene. Each has its share of the bytes.
+/// Divides the bytes of a scene among its parts.
 pub(super) fn parts(spec: &Spec) -> Vec<PbrtPart> {
     let mut random = Random::new(spec.seed);
     let shares: Vec<u64> = (0..spec.parts.max(1)).map(|_| 1 + random.below(SIZES) as u64).collect();
@@ -48,7 +48,7 @@ pub(super) fn parts(spec: &Spec) -> Vec<PbrtPart> {
     shares.into_iter().enumerate().map(part).collect()
 }
 
-/// A texture with its own file: Ptex, or an image.
+/// Writes a texture with a separate file: Ptex, or an image.
 pub(super) fn texture(text: &mut Text, owner: &str, index: usize) -> io::Result<()> {
     let line = match index % 3 {
         2 => format!(
@@ -63,7 +63,7 @@ pub(super) fn texture(text: &mut Text, owner: &str, index: usize) -> io::Result<
     text.bytes(line.as_bytes())
 }
 
-/// A material that uses the texture of the same index.
+/// Writes a material that uses the texture of the same index.
 pub(super) fn material(text: &mut Text, owner: &str, index: usize) -> io::Result<()> {
     let kind = match index % 4 {
         0 => "\"coateddiffuse\" ] \"float roughness\" [ 0.25 ] \"texture reflectance\"",
@@ -75,7 +75,7 @@ pub(super) fn material(text: &mut Text, owner: &str, index: usize) -> io::Result
     text.bytes(line.as_bytes())
 }
 
-/// So many materials with their textures.
+/// Counts this many materials with their textures.
 pub(super) fn count_materials(counts: &mut Counts, count: usize) {
     counts.directive("Texture", count as u64);
     counts.directive("MakeNamedMaterial", count as u64);
@@ -111,14 +111,14 @@ impl PbrtPart {
 struct Writer<'w> {
     part: &'w PbrtPart,
     text: &'w mut Text,
-    /// The target length of the text after the part.
+    /// Target length of the text at the end of the part.
     end: u64,
     folder: &'w Path,
     random: Random,
     written: Written,
-    /// The triangles of each object.
+    /// Number of triangles of each object.
     objects: Vec<u64>,
-    /// Bytes of PLY files so far.
+    /// Size of the PLY files so far.
     ply_bytes: u64,
 }
 
@@ -138,7 +138,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Some objects, seldom a shape of the world, and instances.
+    /// Writes some objects, rarely a shape of the world, and instances.
     fn group(&mut self) -> io::Result<()> {
         let start = self.text.len();
         let [min, max] = GROUP_BYTES;
@@ -171,7 +171,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A mesh or some curves of at most about this many bytes, with their material. Returns the triangles.
+    /// Writes a mesh or curves of at most about `bytes` bytes, with their material. Returns the number of triangles.
     fn shapes(&mut self, bytes: u64) -> io::Result<u64> {
         let (owner, materials) =
             if self.random.once_in(4) { ("shared", SHARED_MATERIALS) } else { (self.part.name.as_str(), MATERIALS) };
@@ -208,13 +208,13 @@ impl Writer<'_> {
         Ok(patch.triangles())
     }
 
-    /// Small sizes are as likely as large ones.
+    /// Returns a random size whose scale is random too, so that small sizes are frequent.
     fn random_size(&mut self, max_size: usize) -> u64 {
         let scale = self.random.below(4);
         self.random.below((max_size >> scale) + 1) as u64
     }
 
-    /// A mesh in a separate file; one in three is compressed.
+    /// Writes a mesh to a separate file; one in three is compressed.
     fn ply(&mut self) -> io::Result<u64> {
         let max_vertices = (self.part.ply_bytes - self.ply_bytes).min(1 << 20) / PLY_BYTES_PER_VERTEX;
         let vertices = 4 + self.random_size(max_vertices as usize);
@@ -235,7 +235,7 @@ impl Writer<'_> {
         Ok(patch.triangles())
     }
 
-    /// About this many bytes of instances, at least one.
+    /// Writes about `bytes` bytes of instances, at least one.
     fn instances(&mut self, bytes: u64) -> io::Result<()> {
         let end = (self.text.len() + bytes).min(self.end);
         let first = self.objects.len().saturating_sub(RECENT);
@@ -273,8 +273,8 @@ fn instance(page: &mut Page<'_>, part: &PbrtPart, index: usize, matrix: &[f32; 1
     page.bytes(b"\"\nAttributeEnd\n");
 }
 
-/// A rotation, a scale and a translation, column by column. One in eight is upright, and has zeros or the rounding
-/// errors of a program that computes with sines.
+/// Returns a random rotation, scale and translation, column by column. One in eight is upright, with zeros or typical
+/// rounding errors of sines.
 fn matrix(random: &mut Random) -> [f32; 16] {
     let mut turn: [f32; 4] = std::array::from_fn(|_| random.unit());
     if random.once_in(8) {

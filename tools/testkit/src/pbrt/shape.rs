@@ -1,5 +1,4 @@
-//! Meshes and curves: the text after `Shape`, and PLY files. Which of them a part has is decided in
-//! [`part`](super::part).
+//! Writes meshes and curves: the text after `Shape`, and PLY files. [`part`](super::part) chooses among them.
 
 use super::Counts;
 use super::text::Text;
@@ -11,19 +10,19 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// About how many bytes of text a vertex of an inline mesh has, its two triangles with it.
+/// Approximate bytes of text per vertex of an inline mesh, with two triangles per vertex.
 pub(super) const MESH_BYTES_PER_VERTEX: u64 = 115;
-/// The bytes per vertex of a PLY file, including its two triangles.
+/// Bytes per vertex of a PLY file, with two triangles per vertex.
 pub(super) const PLY_BYTES_PER_VERTEX: u64 = 32 + 2 * 13;
-/// A row of vertices is written at a time.
+/// Maximum number of columns; a row of vertices must fit in one write.
 pub(super) const MAX_COLUMNS: u32 = 64;
 
-/// How numbers are printed.
+/// Number of digits to print.
 #[derive(Clone, Copy)]
 enum Digits {
-    /// As many as an f32 needs: up to 9, with an exponent if that is shorter.
+    /// As many as needed to restore the f32: up to 9, with an exponent if that is shorter.
     Shortest,
-    /// So many after the point.
+    /// A fixed number after the decimal point.
     Fixed(usize),
 }
 
@@ -36,7 +35,7 @@ impl Digits {
     }
 }
 
-/// A rough patch: quads of two triangles each.
+/// A rough grid of quads, each of two triangles.
 pub(super) struct Patch {
     seed: u64,
     columns: u32,
@@ -45,7 +44,7 @@ pub(super) struct Patch {
 }
 
 impl Patch {
-    /// One of about `vertices` vertices, at least four.
+    /// Creates a patch of about `vertices` vertices, at least four.
     pub(super) fn new(random: &mut Random, vertices: u64) -> Patch {
         let min_columns = (vertices as f32).sqrt() as u32;
         let columns = (min_columns / 2 + random.below(min_columns as usize + 1) as u32).clamp(1, MAX_COLUMNS);
@@ -61,7 +60,7 @@ impl Patch {
         2 * u64::from(self.columns) * u64::from(self.rows)
     }
 
-    /// Three numbers from -1 to 1 that belong to a vertex.
+    /// Returns three reproducible random numbers in [-1, 1) for a vertex.
     fn chance(&self, column: u32, row: u32) -> [f32; 3] {
         let bits = Random::new(self.seed ^ u64::from(row) << 32 ^ u64::from(column)).bits();
         [0, 21, 42].map(|shift| ((bits >> shift) & 0x1f_ffff) as f32 / (1 << 20) as f32 - 1.0)
@@ -76,7 +75,7 @@ impl Patch {
 
     fn normal(&self, column: u32, row: u32) -> [f32; 3] {
         let [x, y, z] = self.chance(row, column);
-        // One in sixteen is nearly upright: its numbers have exponents.
+        // One normal in sixteen is nearly upright, so that its numbers have exponents.
         let tilt = if y > 0.875 { 1e-8 } else { 0.6 };
         let x = x * tilt;
         let z = z * tilt;
@@ -95,7 +94,7 @@ impl Patch {
         corners.map(move |a| [[a, a + 1, a + stride + 1], [a, a + stride + 1, a + stride]])
     }
 
-    /// Writes it as a `trianglemesh`; one in four has no normals, one in eight no uvs.
+    /// Writes a `trianglemesh`; one in four has no normals, one in eight no uvs.
     pub(super) fn inline(&self, random: &mut Random, text: &mut Text, counts: &mut Counts) -> io::Result<()> {
         text.bytes(b"    Shape \"trianglemesh\"\n")?;
         let digits = *random.pick(&[Digits::Shortest, Digits::Shortest, Digits::Fixed(4), Digits::Fixed(6)]);
@@ -112,7 +111,7 @@ impl Patch {
         Ok(())
     }
 
-    /// An array of numbers on one line, or a row of vertices per line.
+    /// Writes an array of numbers, on one line or with a line per row of vertices.
     fn values<const N: usize>(
         &self,
         text: &mut Text,
@@ -148,7 +147,7 @@ impl Patch {
         text.bytes(b"]\n")
     }
 
-    /// Writes it as a PLY file, compressed or not. Returns its bytes, and those on the disk.
+    /// Writes a PLY file, optionally compressed. Returns its plain size and its size on disk.
     pub(super) fn ply(&self, path: &Path, packed: bool) -> io::Result<(u64, u64)> {
         let mut bytes = self.ply_header().into_bytes();
         for (column, row) in (0..=self.rows).flat_map(|row| (0..=self.columns).map(move |column| (column, row))) {
@@ -186,7 +185,7 @@ fn open(text: &mut Text, name: &[u8]) -> io::Result<()> {
     })
 }
 
-/// A curve of one Bézier segment, or of some of a B-spline.
+/// Writes a curve: a Bézier segment, or a B-spline of several.
 pub(super) fn curve(random: &mut Random, text: &mut Text, counts: &mut Counts) -> io::Result<()> {
     let spline = random.once_in(8);
     let count = if spline { 5 + random.below(12) } else { 4 };

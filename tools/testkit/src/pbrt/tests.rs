@@ -1,4 +1,4 @@
-//! The counts of the generator and a naive reader are equal.
+//! Compares the counts of the generator with those of the naive reader.
 
 use super::*;
 use crate::corpus::Folder;
@@ -8,7 +8,7 @@ fn spec() -> Spec {
     Spec { parts: 4, ply_bytes: 60_000, threads: 3, ..Spec::new(300_000) }
 }
 
-/// Makes a scene and reads it.
+/// Generates a scene and reads it.
 fn round(spec: &Spec) -> (Folder, Made, NaiveContents) {
     let folder = Folder::new("pbrt").unwrap();
     let made = write(spec, folder.path()).unwrap();
@@ -89,7 +89,7 @@ fn the_size_is_about_what_was_asked_for() {
     }
 }
 
-/// All bytes of all files.
+/// Returns the names and contents of all files.
 fn bytes(spec: &Spec) -> Vec<(String, Vec<u8>)> {
     let folder = Folder::new("pbrt").unwrap();
     let made = write(spec, folder.path()).unwrap();

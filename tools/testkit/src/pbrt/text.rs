@@ -1,4 +1,4 @@
-//! Writing text to a file, plain or in compressed members. Directives are written elsewhere.
+//! Writes text to a file, plain or in compressed members.
 
 use polyhaul::options::Codec;
 use polyhaul_bytes::{Encoder, MEMBER_BYTES};
@@ -7,14 +7,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Maximum bytes of one write.
+/// Maximum size of one write.
 const ROOM_BYTES: usize = 16 << 10;
 
-/// A file of text that grows.
+/// Buffered text file.
 pub(super) struct Text {
     buffer: Vec<u8>,
     used: usize,
-    /// Plain bytes before the buffer.
+    /// Plain bytes written before the buffer.
     before: u64,
     file: File,
     encoder: Option<Encoder>,
@@ -55,7 +55,7 @@ impl Text {
         if self.used < MEMBER_BYTES { Ok(()) } else { self.spill(MEMBER_BYTES) }
     }
 
-    /// Hands the first `count` bytes of the buffer to the file.
+    /// Writes the first `count` bytes of the buffer to the file.
     fn spill(&mut self, count: usize) -> io::Result<()> {
         let plain = &self.buffer[..count];
         let bytes = match &mut self.encoder {
@@ -74,7 +74,7 @@ impl Text {
         Ok(())
     }
 
-    /// Plain bytes, and bytes on the disk.
+    /// Writes the rest; returns the plain size and the size on disk.
     pub(super) fn finish(mut self) -> io::Result<(u64, u64)> {
         if self.used > 0 {
             self.spill(self.used)?;

@@ -1,7 +1,7 @@
-//! Small inputs that ask for much: at most 1 MB each, made to cost as much memory and time as a reader lets them.
+//! Small inputs that are expensive to read: at most 1 MB each, built to use as much memory and time as a reader allows.
 //!
-//! [`inputs`] makes all of them, [`Work`] is what people do with files, and [`max_bytes`] is the bound that holds. The
-//! test `worst` checks the bound, and `cargo xtask bench` measures the command with the same files.
+//! [`inputs`] generates all of them, [`Work`] is the typical work on a file, and [`max_bytes`] is the bound on memory.
+//! The test `worst` checks the bound, and `cargo xtask bench` measures the command with the same files.
 
 mod pixels;
 mod rows;
@@ -14,16 +14,16 @@ use polyhaul::{Format, Output, ReadOptions, Reader, Result, WriteOptions, Writer
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of an input, with the files that it refers to.
+/// Maximum size of an input, including the files that it refers to.
 pub const MAX_INPUT_BYTES: u64 = 1 << 20;
 
-/// An input, with the files that it refers to.
+/// An input and the files that it refers to.
 pub struct WorstInput {
-    /// What is bad about it, in a few words.
+    /// Short description of the attack.
     pub name: &'static str,
-    /// The names and contents of its files; the first one is opened.
+    /// File names and contents; the first one is opened.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The most bytes that its content may take as arrays: declared by the file and backed by its data, or by a limit.
+    /// Upper bound for the size of the loaded arrays: declared by the file and backed by its data, or by a limit.
     pub content_bytes: u64,
 }
 
@@ -32,28 +32,28 @@ impl WorstInput {
         WorstInput { name, files: vec![(file.into(), bytes.into())], content_bytes: 0 }
     }
 
-    /// Adds a file that it refers to.
+    /// Adds a file that the input refers to.
     fn with(mut self, file: &str, bytes: impl Into<Vec<u8>>) -> WorstInput {
         self.files.push((file.into(), bytes.into()));
         self
     }
 
-    /// Allows arrays of this size.
+    /// Sets the bound for loaded arrays.
     fn content(self, content_bytes: u64) -> WorstInput {
         WorstInput { content_bytes, ..self }
     }
 
-    /// The format, as the extension of the first file.
+    /// Returns the extension of the first file.
     pub fn format(&self) -> &str {
         self.files[0].0.rsplit('.').next().unwrap_or_default()
     }
 
-    /// The bytes of all its files.
+    /// Returns the total size of its files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum()
     }
 
-    /// Writes its files into a folder of their own; returns the path of the first.
+    /// Writes its files to a subfolder; returns the path of the first.
     pub fn save(&self, folder: &Folder) -> io::Result<PathBuf> {
         let mut paths = Vec::new();
         for (name, bytes) in &self.files {
@@ -63,7 +63,7 @@ impl WorstInput {
     }
 }
 
-/// All inputs, by format.
+/// Generates all inputs, grouped by format.
 pub fn inputs() -> Vec<WorstInput> {
     [scenes::gltf(), scenes::pbrt(), scenes::obj(), rows::meshes(), rows::tables(), pixels::images(), pixels::packed()]
         .into_iter()
@@ -71,26 +71,26 @@ pub fn inputs() -> Vec<WorstInput> {
         .collect()
 }
 
-/// What is done with an input.
+/// Command to run on an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// `polyhaul info`.
     Info,
     /// `polyhaul check`.
     Check,
-    /// `polyhaul convert`, to a format that stores most of it.
+    /// `polyhaul convert`, to the format of [`target`].
     Convert,
-    /// `polyhaul diff` with itself.
+    /// `polyhaul diff` of the file with itself.
     Diff,
     /// `polyhaul preview`.
     Preview,
 }
 
 impl Work {
-    /// All of them.
+    /// All commands.
     pub const ALL: [Work; 5] = [Work::Info, Work::Check, Work::Convert, Work::Diff, Work::Preview];
 
-    /// Does it with an input that was saved at `path`. Many inputs are refused.
+    /// Runs the command on an input saved at `path`. Many inputs are rejected with an error.
     pub fn run(self, path: &Path, options: &ReadOptions) -> Result<()> {
         match self {
             Work::Info => polyhaul::inspect::info(path, options).map(drop),
@@ -105,7 +105,7 @@ impl Work {
     }
 }
 
-/// The format to convert a file to, which stores most of it.
+/// Returns a format that stores most of a file's content: PNG for images, PLY for everything else.
 pub fn target(path: &Path) -> Format {
     let extension = path.extension().and_then(|extension| extension.to_str());
     if extension.is_some_and(|name| pixels::EXTENSIONS.contains(&name)) { Format::Png } else { Format::Ply }
@@ -117,8 +117,8 @@ fn convert(path: &Path, options: &ReadOptions) -> Result<()> {
     Reader::new(path).options(options).convert(Writer::new(output).options(&write)).map(drop)
 }
 
-/// The most memory that a job may take besides what the process has: 64 MiB, 4 times the input, buffers of 64 MiB, and
-/// twice the content, because an array that grows has a second one beside it while it moves.
+/// Returns the maximum memory of a command, in addition to the process's own: 128 MiB, of which 64 MiB are buffers, 4
+/// times the input, and twice the content, because a growing array needs space for its copy.
 pub fn max_bytes(input_bytes: u64, content_bytes: u64) -> u64 {
     (128 << 20) + 4 * input_bytes + 2 * content_bytes
 }

@@ -1,4 +1,5 @@
-//! Images that claim pixels, or have many in few bytes; archives and compressed files that unpack to much.
+//! Images that claim more pixels than they store, or store many in few bytes; archives and compressed files that expand
+//! a lot.
 
 use super::WorstInput;
 use crate::images::{NO_MAP, hdr, tga};
@@ -9,10 +10,10 @@ use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::Codec;
 use polyhaul::{Format, Output, WriteOptions, Writer};
 
-/// The extensions of images.
+/// File extensions of images.
 pub(super) const EXTENSIONS: [&str; 9] = ["tga", "png", "hdr", "exr", "jpg", "bmp", "psd", "dds", "ktx2"];
 
-/// A black picture of this size, written by polyhaul.
+/// Writes a black image of this size with polyhaul.
 pub(super) fn picture(format: Format, width: usize, height: usize) -> Vec<u8> {
     let samples = Samples::U8(vec![0; width * height].into());
     let image = Image { width, height, channels: Channels::Gray, samples, ..Image::default() };
@@ -22,20 +23,20 @@ pub(super) fn picture(format: Format, width: usize, height: usize) -> Vec<u8> {
     bytes.lock().clone()
 }
 
-/// Replaces bytes at an offset.
+/// Replaces the bytes at an offset.
 fn patched(mut bytes: Vec<u8>, offset: usize, new: &[u8]) -> Vec<u8> {
     bytes[offset..offset + new.len()].copy_from_slice(new);
     bytes
 }
 
-/// A PNG file that claims another size.
+/// Encodes a 1 × 1 PNG file that claims `side` × `side` pixels, with a valid checksum.
 fn png_of(side: u32) -> Vec<u8> {
     let file = patched(picture(Format::Png, 1, 1), 16, &[side.to_be_bytes(), side.to_be_bytes()].concat());
     let crc = crc32(&file[12..29]);
     patched(file, 29, &crc.to_be_bytes())
 }
 
-/// A PSD file of runs: each row of 30,000 pixels is 234 runs and a bit.
+/// Encodes a PSD file with `rows` rows of run-length encoded pixels: 128 pixels per 2 bytes.
 fn psd(side: u32, rows: usize) -> Vec<u8> {
     let header =
         [b"8BPS\0\x01", &[0; 6][..], &[0, 1], &side.to_be_bytes(), &side.to_be_bytes(), &[0, 8, 0, 1]].concat();
@@ -44,26 +45,26 @@ fn psd(side: u32, rows: usize) -> Vec<u8> {
     [&header, &[0; 12][..], &[0, 1], &sizes, &row.repeat(rows)].concat()
 }
 
-/// A bitmap of runs that claims a size.
+/// Encodes a run-length encoded BMP file that claims `side` × `side` pixels.
 fn bmp(side: i32) -> Vec<u8> {
     let fields = [40, side, side, 1 | 8 << 16, 1, 0, 0, 0, 256, 0];
     let info: Vec<u8> = fields.iter().flat_map(|field: &i32| field.to_le_bytes()).collect();
     [b"BM", &[0; 8][..], &1078u32.to_le_bytes(), &info, &[0; 1024], &[255, 1].repeat(1000)].concat()
 }
 
-/// The headers of a JPEG file of this size, without a scan.
+/// Encodes the headers of a JPEG file of this size, and a scan of zeros.
 fn jpeg(side: u16) -> Vec<u8> {
     let [high, low] = side.to_be_bytes();
     let frame = [0xFF, 0xC2, 0, 17, 8, high, low, high, low, 3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0];
     [&[0xFF, 0xD8][..], &frame, &[0xFF, 0xDA, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 63, 0], &[0; 100], &[0xFF, 0xD9]].concat()
 }
 
-/// Numbers of 32 bits after a signature.
+/// Encodes 32-bit numbers after a signature.
 fn words(signature: &[u8], numbers: &[u32]) -> Vec<u8> {
     signature.iter().copied().chain(numbers.iter().flat_map(|number| number.to_le_bytes())).collect()
 }
 
-/// A DDS file of blocks whose sides are as long as the header can say.
+/// Encodes a DDS file of BC1 blocks with the largest possible sides.
 fn dds() -> Vec<u8> {
     let mut header = [0; 31];
     header[..7].copy_from_slice(&[124, 0x1007, u32::MAX, u32::MAX, 0, 0, u32::MAX]);
@@ -72,7 +73,7 @@ fn dds() -> Vec<u8> {
     words(b"DDS ", &header)
 }
 
-/// A KTX2 file likewise.
+/// Encodes a KTX2 file with the largest possible sides.
 fn ktx2() -> Vec<u8> {
     let header = [37, 1, u32::MAX, u32::MAX, 0, u32::MAX, 1, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     words(b"\xABKTX 20\xBB\r\n\x1A\n", &header)
@@ -92,7 +93,7 @@ pub(super) fn images() -> Vec<WorstInput> {
         WorstInput::new("pixels that are not there", "a.hdr", hdr("c", "-Y 1048576 +X 1048576", &[])),
         WorstInput::new("a window that is not there", "a.exr", {
             let file = picture(Format::Exr, 4, 4);
-            // The name is followed by that of its type and its size.
+            // The attribute's name is followed by its type, `box2i`, and its size.
             let window = file.windows(10).position(|name| name == b"dataWindow").unwrap() + 11 + 6 + 4;
             patched(file, window, &[0, 0, 1_000_000, 1_000_000].map(i32::to_le_bytes).concat())
         }),

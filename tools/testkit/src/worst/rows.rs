@@ -1,4 +1,4 @@
-//! Meshes and tables whose headers claim rows, lists and columns, and rows that take no bytes.
+//! Meshes and tables whose headers claim more rows, lists and columns than they store, and rows that take no bytes.
 
 use super::WorstInput;
 use crate::packed::pack;
@@ -7,7 +7,7 @@ use crate::zip::{self, Method};
 use polyhaul::options::Codec;
 use std::fmt::Write;
 
-/// A header of PLY, and what follows it.
+/// Encodes a binary PLY file with this data.
 fn ply(elements: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("ply\nformat binary_little_endian 1.0\n{elements}end_header\n");
     [header.as_bytes(), data].concat()
@@ -15,7 +15,7 @@ fn ply(elements: &str, data: &[u8]) -> Vec<u8> {
 
 const POSITION: &str = "property float x\nproperty float y\nproperty float z\n";
 
-/// A header of binary STL, and triangles of zeros.
+/// Encodes a binary STL file that claims `claimed` triangles, with zeros as data.
 fn stl(claimed: u32, bytes: usize) -> Vec<u8> {
     [&[0; 80][..], &claimed.to_le_bytes(), &vec![0; bytes]].concat()
 }
@@ -52,12 +52,12 @@ pub(super) fn meshes() -> Vec<WorstInput> {
     ]
 }
 
-/// The header of SPZ, without the compression around it.
+/// Encodes an SPZ header, uncompressed.
 fn spz_header(count: u32) -> Vec<u8> {
     [b"NGSP", &2u32.to_le_bytes()[..], &count.to_le_bytes(), &[3, 12, 0, 0]].concat()
 }
 
-/// A file of numpy that claims a shape.
+/// Encodes a NumPy file that claims a shape.
 fn npy(shape: &str, data: &[u8]) -> Vec<u8> {
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
     while (header.len() + 11) % 64 != 0 {
@@ -67,7 +67,7 @@ fn npy(shape: &str, data: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
 }
 
-/// Splats that each cover all others: positions, scales, colors and rotations.
+/// Encodes splats that each cover the whole image: position, scale, color and rotation.
 fn large_splats(count: usize) -> Vec<u8> {
     let splat = |number: usize| {
         let floats = [number as f32 / 1e4, 0.0, 0.0, 50.0, 50.0, 50.0].map(f32::to_le_bytes);

@@ -1,4 +1,4 @@
-//! Scenes: instances, repeated references, many objects, polygons that are hard to cut.
+//! Scenes with instances, repeated references, many objects, and polygons that are hard to triangulate.
 
 use super::WorstInput;
 use super::pixels::picture;
@@ -6,13 +6,13 @@ use crate::random::Random;
 use polyhaul::Format;
 use std::fmt::Write;
 
-/// Twelve triangles or so, as glTF's positions.
+/// Encodes `count` random positions for glTF.
 fn positions(count: usize) -> Vec<u8> {
     let mut random = Random::new(7);
     (0..3 * count).flat_map(|_| (random.below(1000) as f32).to_le_bytes()).collect()
 }
 
-/// A `.glb` file of a JSON document and a binary part.
+/// Encodes a `.glb` file with a JSON and a binary chunk.
 fn glb(json: &str, binary: &[u8]) -> Vec<u8> {
     let mut json = json.as_bytes().to_vec();
     json.resize(json.len().next_multiple_of(4), b' ');
@@ -29,7 +29,7 @@ fn glb(json: &str, binary: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A document with a buffer of `count` positions, which is view and accessor 0, and further parts.
+/// Formats a document with a buffer of `count` positions, which is accessor 0, and further accessors and properties.
 fn document(count: usize, accessors: &str, rest: &str) -> String {
     let bytes = 12 * count;
     format!(
@@ -39,7 +39,7 @@ fn document(count: usize, accessors: &str, rest: &str) -> String {
     )
 }
 
-/// Nodes of a scene, each the same text.
+/// Formats a scene of `count` identical nodes.
 fn same_nodes(count: usize, node: &str) -> String {
     let numbers: Vec<String> = (0..count).map(|number| number.to_string()).collect();
     let nodes = vec![node; count].join(",");
@@ -48,7 +48,7 @@ fn same_nodes(count: usize, node: &str) -> String {
 
 const MESH: &str = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}]"#;
 
-/// A document with `count` instances of a triangle, whose translations are accessor 1, without data.
+/// Encodes `count` instances of a triangle; the accessor of their translations has no data.
 fn instances(count: u64) -> Vec<u8> {
     let accessor = format!(r#",{{"componentType":5126,"count":{count},"type":"VEC3"}}"#);
     let node = r#"{"mesh":0,"extensions":{"EXT_mesh_gpu_instancing":{"attributes":{"TRANSLATION":1}}}}"#;
@@ -56,7 +56,7 @@ fn instances(count: u64) -> Vec<u8> {
     glb(&document(3, &accessor, &rest), &positions(3))
 }
 
-/// A mesh whose positions have no data, except for one sparse value.
+/// Encodes a mesh with `count` positions without data, except optionally one sparse value.
 fn without_data(count: u64, is_sparse: bool) -> Vec<u8> {
     let sparse = if is_sparse {
         r#","sparse":{"count":1,"indices":{"bufferView":0,"componentType":5125},"values":{"bufferView":0}}"#
@@ -112,7 +112,7 @@ pub(super) fn gltf() -> Vec<WorstInput> {
     ]
 }
 
-/// A mesh of `count` triangles with random corners, as pbrt.
+/// Formats a pbrt mesh of `count` triangles with random corners.
 fn pbrt_mesh(count: usize) -> String {
     let mut random = Random::new(11);
     let mut text = String::from("Shape \"trianglemesh\" \"point3 P\" [");
@@ -133,7 +133,7 @@ pub(super) fn pbrt() -> Vec<WorstInput> {
         WorstInput::new("instances that multiply", "a.pbrt", definition + &instances).content(3000 * 400 * 48),
         WorstInput::new("objects in objects", "b.pbrt", format!("WorldBegin\n{nested}")),
         WorstInput::new("a file included often", "c.pbrt", "Include \"c.inc\"\n".repeat(30_000))
-            // Includes may add 256 MiB of text, and a directive takes some four times its text.
+            // Includes may add 256 MiB of text; `content` is the memory that its directives take.
             .with("c.inc", "Translate 1 0 0\n".repeat(30_000))
             .content(2 * (256 << 20)),
         WorstInput::new("a file that includes itself", "d.pbrt", "Include \"d.pbrt\"\n"),
@@ -151,7 +151,7 @@ pub(super) fn pbrt() -> Vec<WorstInput> {
     ]
 }
 
-/// A binary PLY file of `count` vertices and as many triangles.
+/// Encodes a binary PLY file with `count` vertices and as many triangles.
 fn ply_grid(count: u32) -> Vec<u8> {
     let mut file = format!(
         "ply\nformat binary_little_endian 1.0\nelement vertex {count}\nproperty float x\nproperty float y\nproperty \
@@ -166,7 +166,7 @@ fn ply_grid(count: u32) -> Vec<u8> {
     file
 }
 
-/// Positions with random places, and one polygon of all of them.
+/// Formats `count` random positions and one polygon over all of them.
 fn polygon(count: u64) -> String {
     let mut random = Random::new(13);
     let mut text = String::new();
@@ -176,14 +176,14 @@ fn polygon(count: u64) -> String {
     text + "\n"
 }
 
-/// `count` lines that a number makes different, after a triangle's positions.
+/// Formats a triangle's positions and `count` numbered lines.
 fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     let mut text = String::from("v 0 0 0\nv 1 0 0\nv 0 1 0\n");
     (0..count).for_each(|number| text += &line(number));
     text
 }
 
-/// Triangles across the whole picture, one behind another.
+/// Formats overlapping triangles that cover the whole image.
 fn large_triangles(count: usize) -> String {
     let mut random = Random::new(9);
     let mut text = String::new();
@@ -193,7 +193,7 @@ fn large_triangles(count: usize) -> String {
     text
 }
 
-/// Triangles with a texture of 25 megapixels each.
+/// Creates triangles with a texture of 25 megapixels each.
 fn textures(count: usize) -> WorstInput {
     let picture = picture(Format::Png, 5000, 5000);
     let mut text = String::from("mtllib k.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n");

@@ -1,4 +1,4 @@
-//! Members of zip archives: found by path, by name and alone; damaged and hostile archives.
+//! Members of zip archives: addressed by path, by name, or as the only one; damaged and hostile archives.
 
 use crate::{options, read};
 use polyhaul::options::{OnError, Resolve};
@@ -44,7 +44,7 @@ fn kind<T>(result: Result<T, Error>) -> Result<(), (ErrorKind, String)> {
     result.map(drop).map_err(|error| (error.kind(), error.to_string()))
 }
 
-/// The directory of an archive is read once for all its members, and again when another file has its name.
+/// The directory of an archive is cached for all its members, and read again if the file is replaced.
 #[test]
 fn a_replaced_archive_is_read_again() {
     let folder = Folder::new("zip-replaced").unwrap();
@@ -67,7 +67,7 @@ fn a_path_goes_on_behind_an_archive() {
         let loaded = read(Input::Path(path.join("s/a.obj")), &options(2, None)).unwrap();
         assert_eq!((loaded.value.totals()[0], loaded.value.materials[0].missing), (3, false), "{method:?}");
         assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
-        // Only the members of the archive are read.
+        // Counts only the members that were read, not the rest of the archive.
         assert_eq!(loaded.report.plain_bytes_in, (OBJ.len() + MTL.len()) as u64);
         let packed = |plain| Member::new("", plain, method).packed_bytes;
         assert_eq!(loaded.report.bytes_in, packed(OBJ) + packed(MTL));
@@ -95,7 +95,7 @@ fn what_is_not_there_is_an_error_with_some_of_what_is() {
     assert!(message.contains("several") && message.contains("s/b.pbrt") && !message.contains("mtl"), "{message}");
     let empty = folder.file("empty.zip", simple(&[], Method::Stored)).unwrap();
     assert_eq!(kind(read(Input::Path(empty), &options(1, None))).unwrap_err().0, ErrorKind::Usage);
-    // A file other than an archive is not a folder.
+    // Only archives act as folders.
     let plain = folder.file("plain.obj", "v 0 0 0\n").unwrap();
     assert_eq!(kind(read(Input::Path(plain.join("a.obj")), &options(1, None))).unwrap_err().0, ErrorKind::Io);
     for name in ["../plain.obj", "s/../s/a.obj"] {
@@ -119,7 +119,7 @@ fn an_archive_stands_for_its_one_member() {
             assert_eq!(loaded.value.totals()[0], 1);
         }
     }
-    // A stream is taken into memory as far as that is allowed.
+    // Streams are buffered in memory, up to the limit.
     let large = [("a.obj", &vec![b'#'; 200_000][..])];
     let bytes = simple(&large, Method::Stored);
     let mut options = options(1, None);
@@ -151,7 +151,7 @@ fn archives_and_compression_nest() {
             let bytes = simple(&[(&name, &pack(codec, OBJ, 20))], method);
             let loaded = read(member(&bytes, &name), &options(1, None)).unwrap();
             assert_eq!((loaded.value.totals()[0], loaded.report.codec), (3, Some(codec)), "{name}");
-            // The name of the one member says its format.
+            // The format follows from the name of the only member.
             assert_eq!(read(memory(&bytes), &options(1, None)).unwrap().value.totals()[0], 3);
         }
     }
@@ -179,7 +179,7 @@ fn members_of_an_archive_that_a_host_has() {
             for fault in [Fault::FailsAt(at), Fault::PanicsAt(at), Fault::ClaimsTooMuchAt(at)] {
                 let input = Input::Host(Box::new(host(Sizes::All).with(fault)), "x.zip".into());
                 let result = read(Input::Member(Box::new(input), "s/grid.obj".into()), &options(2, None));
-                // A block that ends before the fault may be all that is needed.
+                // The blocks before the fault may suffice.
                 assert!(result.is_ok() || kind(result).unwrap_err().0 == ErrorKind::Host, "{at}");
             }
         }
@@ -210,7 +210,7 @@ fn names_do_not_lead_out() {
     let loaded = read(Input::Path(path.join("s/a.obj")), &options(1, None)).unwrap();
     assert_eq!(loaded.report.warnings.counts().get("missing-library"), Some(&5));
     assert!(loaded.value.materials[0].missing);
-    // Within the archive that may be allowed.
+    // Paths within the archive may be permitted.
     let outside = options(1, None).with_allow_outside(true);
     let loaded = read(Input::Path(path.join("s/a.obj")), &outside).unwrap();
     assert_eq!(loaded.report.warnings.counts().get("missing-library"), Some(&4));
@@ -227,12 +227,12 @@ fn names_are_made_equal() {
     assert_eq!(opened.names().collect::<Vec<_>>(), ["a/b.obj", "c/d.obj", "e\u{fc}.obj", "\u{a0}.obj"]);
 }
 
-/// What goes wrong with the one member, and its plain bytes before that.
+/// Reads the first member of an archive, which must fail; returns the error.
 fn broken(members: &[Member]) -> (ErrorKind, String) {
     kind(read(member(&archive(members, b""), "a.obj"), &options(1, None))).unwrap_err()
 }
 
-/// What is done to a sound member, and what that must come to.
+/// Change of a valid member, expected error kind, and part of the message.
 type Case = (fn(&mut Member), ErrorKind, &'static str);
 
 #[test]
@@ -261,7 +261,7 @@ fn hostile_archives() {
             assert_eq!(kind_of, expected, "{method:?} {number}: {message}");
             assert!(part == "size" || message.contains(part), "{method:?} {number}: {message}");
         }
-        // Two names of one member, and one member inside of another.
+        // Two names of the same member, and overlapping members.
         let same = |name: &str| Member { name: name.into(), told_offset: Some(0), ..good(method) };
         assert_eq!(broken(&[same("a.obj"), same("b.obj")]).0, ErrorKind::Malformed);
         let mut around = good(method);
@@ -289,7 +289,7 @@ fn sizes_of_8_bytes_and_sizes_behind_the_data() {
             let loaded = read(member(&bytes, "a.obj"), &options(1, None)).unwrap();
             assert!(!loaded.value.materials[0].missing);
         }
-        // Sizes that lie, and wrap.
+        // Wrong sizes, some of which overflow.
         for size in [1 << 40, u64::MAX, u64::MAX - 100] {
             members[1].is_wide = true;
             members[1].packed_bytes = size;
@@ -314,7 +314,7 @@ fn bombs_meet_the_limits() {
         options.limits.decompressed_ratio = 100;
         let (kind_of, message) = kind(read(memory(&bytes), &options)).unwrap_err();
         assert!(kind_of == ErrorKind::Limit && message.contains("decompressed_ratio"), "{message}");
-        // An archive that a bomb is taken into memory for.
+        // Opening the inner archive requires decompressing a bomb into memory.
         let outer = simple(&[("inner.zip", &simple(&[("a.obj", &zeros)], Method::Stored))], method);
         let (kind_of, _) = kind(read(member(&outer, "inner.zip/a.obj"), &self::options(1, None))).unwrap_err();
         assert_eq!(kind_of, ErrorKind::Limit);
@@ -330,14 +330,14 @@ fn a_large_directory_meets_the_memory_limit_before_it_is_read() {
     let (kind_of, message) = kind(read(memory(&many), &options)).unwrap_err();
     assert!(kind_of == ErrorKind::Limit && message.contains("memory_limit"), "{message}");
     assert_eq!(kind(read(memory(&many), &self::options(1, None))).unwrap_err().0, ErrorKind::Usage);
-    // A count and a size that nothing backs.
+    // A count and a size without data.
     let mut lying = archive(&members[..2], b"");
     let end = lying.len() - 22;
     lying[end + 8..end + 12].copy_from_slice(&[0xfe; 4]);
     assert_eq!(kind(read(memory(&lying), &options)).unwrap_err().0, ErrorKind::Malformed);
 }
 
-/// Prefixes, and bytes that are another: an error, or a scene, in little memory and time.
+/// Truncated archives must be errors; changed bytes must yield an error or a scene, with little memory and time.
 #[test]
 fn damage_anywhere() {
     alloc::cap(1 << 30);
@@ -375,7 +375,7 @@ fn damage_anywhere() {
     }
 }
 
-/// Archives that other programs made.
+/// Archives written by other programs.
 #[test]
 fn the_samples() {
     let good = samples("zip/good", "zip");

@@ -1,5 +1,4 @@
-//! Compressed input: the same scene, warnings and errors as the plain text, however the bytes come and
-//! whoever works on them.
+//! Compressed input yields the same scene, warnings and errors as plain text, for any source and any threads.
 
 use crate::{lenient, options, read};
 use polyhaul::options::{Codec, OnError, Progress};
@@ -12,7 +11,7 @@ use polyhaul_testkit::{generate, summary};
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-/// The scenes among the samples of a codec.
+/// Returns the sample scenes of a codec.
 fn scenes(extension: &str, part: &str) -> Vec<Sample> {
     let mut files = samples(&format!("{extension}/{part}"), extension);
     files.retain(|file| file.name.contains("/scene.obj."));
@@ -20,12 +19,12 @@ fn scenes(extension: &str, part: &str) -> Vec<Sample> {
     files
 }
 
-/// Options for OBJ, whatever the name says. Libraries are found beside files only.
+/// Returns options for OBJ, regardless of the name, without libraries, which only files have.
 fn obj(base: ReadOptions) -> ReadOptions {
     base.with_format(Some(Format::Obj)).with_load_materials(false)
 }
 
-/// The ways in which bytes come.
+/// Kinds of sources.
 const SOURCES: [&str; 4] = ["memory", "stream", "stream byte by byte", "stream in bits"];
 
 fn input(source: &str, bytes: &[u8], name: &str) -> Input {
@@ -38,7 +37,7 @@ fn input(source: &str, bytes: &[u8], name: &str) -> Input {
     }
 }
 
-/// Reads in many ways, which must all come to `expected`, or else to the first.
+/// Reads in many ways; each outcome must equal `expected`, or otherwise the first one.
 fn same(bytes: &[u8], name: &str, base: &ReadOptions, expected: Option<String>) -> Vec<String> {
     let mut expected = expected;
     let mut wrong = Vec::new();
@@ -112,7 +111,7 @@ fn garbage_behind_the_data_may_be_a_warning() {
     }
 }
 
-/// Errors say the codec, what is wrong, where in the file, and how much text came before.
+/// Errors name the codec, the cause, the offset in the file, and the amount of text before it.
 #[test]
 fn damage_is_told_in_plain_words() {
     for (file, kind, words) in [
@@ -130,7 +129,7 @@ fn damage_is_told_in_plain_words() {
     }
 }
 
-/// Text of some megabytes with a fault in it, where one is wanted.
+/// Generates text of about `bytes` bytes, optionally with an invalid statement.
 fn text(bytes: u64, fault_at: Option<usize>) -> Vec<u8> {
     let mut text = Vec::new();
     generate::grid(bytes, &mut text).unwrap();
@@ -141,8 +140,8 @@ fn text(bytes: u64, fault_at: Option<usize>) -> Vec<u8> {
     text
 }
 
-/// A fault of the text and damage of a member: the first by position is the error, on any threads, in
-/// chunks of any size, for a file and for a pipe.
+/// If both the text is invalid and a member is damaged, the error is the first by position, for any threads and chunk
+/// sizes, for a file and for a pipe.
 #[test]
 fn the_first_by_position_is_the_error() {
     const MEMBER_BYTES: usize = 100_000;
@@ -155,7 +154,7 @@ fn the_first_by_position_is_the_error() {
             let mut packed = pack(codec, &plain[..damaged * MEMBER_BYTES], MEMBER_BYTES);
             let start = packed.len();
             packed.extend(pack(codec, &plain[damaged * MEMBER_BYTES..], MEMBER_BYTES));
-            // In the middle of the first member of the second part; the heads stay, so that members are found.
+            // Damages the first member of the second part, away from its header, so that members are still found.
             packed[start + 10_000] ^= 0x55;
             let mut expected = None;
             for threads in [1, 2, 3, 7, 64] {
@@ -173,7 +172,7 @@ fn the_first_by_position_is_the_error() {
                 }
             }
             let expected = expected.unwrap();
-            // Damage may turn up as text that means nothing, but never before its member.
+            // A damaged member may decode to invalid text, but never affects earlier members.
             assert!(!is_text || expected.contains("what"), "{codec} {fault_at:?}: {expected}");
             assert!(expected.starts_with("error"), "{codec}: {expected}");
         }
@@ -216,7 +215,7 @@ fn the_extension_before_that_of_the_codec_is_the_format() {
     assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("`fbx`"), "{error}");
 }
 
-/// Libraries may be compressed: by their content, under any name.
+/// Libraries may be compressed, which is detected by their content, under any name.
 #[test]
 fn libraries_may_be_compressed() {
     let folder = Folder::new("compressed").unwrap();
@@ -238,7 +237,7 @@ fn libraries_may_be_compressed() {
     assert_eq!((report.codec, report.plain_bytes_in), (None, text.len() as u64 + 22 + 9));
 }
 
-/// Progress counts the compressed bytes.
+/// Progress counts compressed bytes.
 #[test]
 fn progress_is_of_the_file() {
     let plain = text(12_000_000, None);
@@ -264,7 +263,7 @@ fn progress_is_of_the_file() {
     }
 }
 
-/// Whatever a host's reader fails with comes out as itself, whatever was decoded before.
+/// Errors of a host's reader are passed through unchanged, regardless of what was decoded before.
 #[test]
 fn errors_of_readers_come_out_as_they_are() {
     struct Failing(std::io::Cursor<Vec<u8>>);

@@ -1,5 +1,5 @@
-//! Compares values with a reader too simple to be wrong, on random text of all common
-//! statements and notations: bit for bit, corner for corner, name for name.
+//! Compares values, corners and names exactly with the naive reader, on random text with all common statements and
+//! notations.
 
 use crate::{options, outcome, read_text};
 use polyhaul_testkit::corpus::samples;
@@ -42,7 +42,7 @@ fn random_text_in_chunks() {
     }
 }
 
-/// What the kernels take line by line, in runs that end anywhere.
+/// Covers the kernels, which parse runs of similar lines that may end anywhere.
 #[test]
 fn runs_of_lines() {
     let mut random = Random::new(35);
@@ -56,7 +56,7 @@ fn runs_of_lines() {
     }
 }
 
-/// Of indices that count backwards past the start of the file, the first is the error, however they are read.
+/// The first of several negative indices before the start of the file is the error, for any chunk size and threads.
 #[test]
 fn the_first_index_before_the_start() {
     let start = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\n".to_owned() + &"f -3//-1 -2//-1 -1//-1\n".repeat(20);
@@ -76,7 +76,7 @@ fn the_first_index_before_the_start() {
     }
 }
 
-/// Enough rows of one kind to fill the windows of the fast paths, and to cross them.
+/// Generates enough rows of one kind to fill the windows of the fast paths, and to cross them.
 #[test]
 fn long_text() {
     let mut random = Random::new(33);
@@ -92,7 +92,7 @@ fn long_text() {
     check(&objects, 2, Some(1000), "objects");
 }
 
-/// Every text of the files that the naive reader understands.
+/// Compares all test files that the naive reader understands.
 #[test]
 fn test_files() {
     let mut understood = 0;
@@ -106,7 +106,7 @@ fn test_files() {
     assert!(understood > 30, "{understood}");
 }
 
-/// A text means the same whatever its line ends are; only offsets differ.
+/// Line ends do not affect the result, except for offsets.
 #[test]
 fn line_ends() {
     let mut random = Random::new(34);
@@ -125,7 +125,7 @@ fn line_ends() {
     }
 }
 
-/// What notation means, one statement at a time: equal readings.
+/// Compares pairs of equivalent notations of single statements.
 #[test]
 fn notations_that_are_equal() {
     const SAME: [(&str, &str); 12] = [

@@ -1,7 +1,7 @@
-//! Every file of `testdata` against what it is expected to come to, in `testdata/obj/expected`.
+//! Compares the outcome of every file of `testdata` with `testdata/obj/expected`.
 //!
-//! After a change on purpose, `POLYHAUL_BLESS=1 cargo test -p polyhaul-testkit --test reading expected`
-//! writes what is there now; read the difference before it is committed.
+//! After an intentional change, `POLYHAUL_BLESS=1 cargo test -p polyhaul-testkit --test reading expected` updates the
+//! expectations; review the difference before committing it.
 
 use crate::{lenient, options, read};
 use polyhaul::{Input, ReadOptions};
@@ -10,7 +10,7 @@ use polyhaul_testkit::output::difference;
 use polyhaul_testkit::summary;
 use std::fs;
 
-/// Holds all files of a folder against their expectations, each read in these ways.
+/// Compares all files of a folder with their expectations, each read in these ways.
 fn check(folder: &str, ways: &[(&str, ReadOptions)]) {
     let files = samples(folder, "obj");
     assert!(!files.is_empty(), "no files in {folder}");
@@ -32,20 +32,20 @@ fn check(folder: &str, ways: &[(&str, ReadOptions)]) {
     assert!(wrong.is_empty(), "{} files:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What a file comes to in each way.
+/// Prints the outcome of a file in each way.
 fn text(file: &Sample, ways: &[(&str, ReadOptions)]) -> String {
     let mut text = String::new();
     for (way, options) in ways {
         let result = read(Input::Path(file.path.clone()), options);
         text += &format!("== {way}\n{}", summary::outcome(&result));
     }
-    // Paths and the system's own words differ between machines.
+    // Paths and system messages differ between machines.
     let root = format!("{}/", root().display());
     let not_there = std::io::Error::from_raw_os_error(NOT_FOUND).to_string();
     text.replace(&root, "").replace(&not_there, "it is not there")
 }
 
-/// The system's number for a file that does not exist: ENOENT, ERROR_FILE_NOT_FOUND.
+/// The system's error code for a missing file: ENOENT, ERROR_FILE_NOT_FOUND.
 const NOT_FOUND: i32 = 2;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files that change while they are read, files larger than 4 GiB, and the locale.
+//! Files that change while being read, files larger than 4 GiB, and the locale.
 
 use crate::{options, outcome, read};
 use polyhaul::options::{Codec, Progress};
@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads a file of some megabytes that `change` is done to in the middle.
+/// Reads a file of several megabytes while `change` modifies it.
 fn changed(threads: usize, change: impl Fn(&Path) + Send + Sync + 'static) -> Result<(), ErrorKind> {
     let folder = Folder::new("files").unwrap();
     let path: PathBuf = folder.path().join("x.obj");
@@ -49,7 +49,7 @@ fn a_file_that_is_written_anew() {
     assert_eq!(changed(2, rewrite), Err(ErrorKind::Io));
 }
 
-/// The same behind compression: a file that was changed only looks damaged.
+/// The same with compression, where a changed file could be mistaken for a damaged one.
 #[test]
 fn a_compressed_file_that_changes() {
     let folder = Folder::new("files").unwrap();
@@ -86,7 +86,7 @@ fn files_that_cannot_be_read() {
     assert_eq!(error.kind(), ErrorKind::Usage);
 }
 
-/// 5 GiB that start as OBJ and continue as zeros.
+/// 5 GiB that start as OBJ and continue with zeros.
 #[test]
 #[cfg(unix)]
 fn a_hole_of_five_gibibytes() {
@@ -102,7 +102,7 @@ fn a_hole_of_five_gibibytes() {
     }
 }
 
-/// More than 4 GiB of comments, each of [`LINE_BYTES`], and then a text.
+/// More than 4 GiB of comments, each of [`LINE_BYTES`], followed by `text`.
 struct Comments {
     at: u64,
     text: &'static [u8],
@@ -127,7 +127,7 @@ impl Read for Comments {
     }
 }
 
-/// Something that is wrong behind 4 GiB: its place is right.
+/// An error after 4 GiB has the right offset.
 #[test]
 fn a_fault_behind_four_gibibytes() {
     let text = b"v 0 0 0\nf 1 1 2\n";
@@ -138,8 +138,8 @@ fn a_fault_behind_four_gibibytes() {
     assert_eq!(place.offset, Some(LINES * LINE_BYTES + 14), "{error:?}");
 }
 
-/// C libraries take the point of a number from the locale; nothing here may. Where the system has
-/// no German locale only the variables are set, which proves less.
+/// The decimal point of C libraries depends on the locale; polyhaul's must not. Without a German locale on the system,
+/// only the variables are set, which is a weaker test.
 #[test]
 #[cfg(unix)]
 fn the_locale_has_no_effect() {
@@ -154,7 +154,7 @@ fn the_locale_has_no_effect() {
     };
     let before = outcomes();
     let set = |name: &CStr| {
-        // SAFETY: the string ends with a zero byte. Other threads of this process read no locale.
+        // SAFETY: the string ends with a zero byte, and no other thread of this process uses the locale.
         let set = unsafe { setlocale(LC_ALL, name.as_ptr()) };
         !set.is_null()
     };

@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets over the test files, shaken up: a fixed number of times from a
-//! fixed seed, so that a failure comes back.
+//! Runs the bodies of the fuzz targets over mutated test files, a fixed number of times from a fixed seed, so that
+//! failures are reproducible.
 
 use polyhaul_testkit::corpus::{Sample, samples};
 use polyhaul_testkit::fuzz::Effort;
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-/// Files above this size would take most of the time.
+/// Larger files would take most of the time.
 const LARGEST_SEED_BYTES: u64 = 4000;
 
-/// The test files of one kind, of the most useful sizes.
+/// Returns the small test files with this extension.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
     let own_samples = [
         "ply", "stl", "off", "glb", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr", "spz",
@@ -29,9 +29,9 @@ fn seeds(extension: &str) -> Vec<Vec<u8>> {
 }
 
 thread_local! {
-    /// Whether panics of this thread are caught and reported in one message at the end.
+    /// Whether panics of this thread are collected for a single message at the end.
     static SILENT: Cell<bool> = const { Cell::new(false) };
-    /// What the last panic said, and where.
+    /// Message and location of the last panic.
     static MESSAGE: Cell<String> = const { Cell::new(String::new()) };
 }
 
@@ -45,7 +45,7 @@ fn silence() {
     });
 }
 
-/// Runs a body over `inputs`; fails with the shortest input of each kind of fault.
+/// Runs a body over `inputs`; fails with the shortest input for each kind of fault.
 fn run(body: fn(&[u8], Effort), inputs: impl Iterator<Item = Vec<u8>>) {
     let mut faults: BTreeMap<String, (Vec<u8>, String)> = BTreeMap::new();
     let mut count = 0;
@@ -69,7 +69,7 @@ fn run(body: fn(&[u8], Effort), inputs: impl Iterator<Item = Vec<u8>>) {
     assert!(faults.is_empty(), "{} kinds of faults in {count} inputs:\n{}", faults.len(), shown.concat());
 }
 
-/// The place of a message and the starts of its lines, without numbers.
+/// Reduces a panic message to its location and the start of its lines, without digits.
 fn kind_of(message: &str) -> String {
     let mut lines = message.lines();
     let place = lines.next().unwrap_or_default().to_owned();
@@ -202,7 +202,7 @@ fn exr() {
     run(fuzz::exr, shaken(small("exr"), 2000));
 }
 
-/// Seeds that are quickly read.
+/// Returns the seeds that are fast to read.
 fn small(folder: &str) -> Vec<Vec<u8>> {
     seeds(folder).into_iter().filter(|seed| seed.len() < 16 << 10).collect()
 }
@@ -253,16 +253,16 @@ fn convert() {
     run(fuzz::convert, shaken(seeds, 500));
 }
 
-/// Formats of meshes, by the byte that says so.
+/// Mesh formats with the byte that selects them.
 const PAIRED: [(&str, u8); 4] = [("obj", 0), ("ply", 1), ("stl", 2), ("off", 10)];
 
-/// Files behind two bytes that say which formats they go from and to.
+/// Prefixes files with two bytes that select source and target format.
 fn seeds_of_pairs(extension: &str, from: u8) -> Vec<Vec<u8>> {
     let numbered = seeds(extension).into_iter().zip(0u8..);
     numbered.map(|(bytes, number)| [&[from, number % 11][..], &bytes].concat()).collect()
 }
 
-/// Images behind two such bytes: from 128 on the first one says that they are.
+/// Prefixes images with such bytes; values from 128 on select images.
 fn seeds_of_images() -> Vec<Vec<u8>> {
     let formats = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"].into_iter().zip(135u8..);
     let of_format = |(extension, from): (&str, u8)| {

@@ -1,4 +1,4 @@
-//! Callbacks of a host: every file of `testdata` through them, how often they are called, and what they must not do.
+//! Host callbacks: reads every file of `testdata` through them, counts calls, and violates their contract.
 
 use crate::{options, read};
 use polyhaul::model::{Image, Scene};
@@ -44,7 +44,7 @@ fn all_samples() -> Vec<Sample> {
     endings.flat_map(|ending| FOLDERS.into_iter().flat_map(move |folder| samples(folder, ending))).collect()
 }
 
-/// What reading a file comes to, as what it is, as text.
+/// Reads a file as an image, tables or a scene, and prints the outcome.
 fn outcome(name: &str, input: Input, options: &ReadOptions) -> String {
     let error_text = |error: &Error| summary::error(error);
     match Format::of_path(Path::new(name)) {
@@ -64,7 +64,7 @@ fn outcome(name: &str, input: Input, options: &ReadOptions) -> String {
 
 fn without_libraries() -> ReadOptions {
     let mut options = options(2, None).with_load_materials(false);
-    // Files that unpack to much more are not what this is about.
+    // Large decompressed files would only slow down this test.
     options.limits.decompressed_bytes = 4 << 20;
     options
 }
@@ -112,7 +112,7 @@ fn it_is_called_no_oftener_than_its_size_takes() {
         files.push((format!("grid.obj.{ending}"), packed::pack(codec, &grid, 100_000)));
     }
     files.push(("grid.obj".into(), grid));
-    // An image of 1024 by 1024 pixels of 24 bits.
+    // An image of 1024 × 1024 pixels with 24 bits.
     let image = [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 4, 24, 0], &vec![7; 3 << 20][..]].concat();
     files.push(("image.tga.lz4".into(), packed::pack(polyhaul::options::Codec::Lz4, &image, usize::MAX)));
     files.push(("image.tga".into(), image));
@@ -166,7 +166,7 @@ fn a_size_that_is_wrong_is_its_fault() {
     }
 }
 
-/// A callback that reads something itself before it gives its bytes.
+/// A callback that calls the library itself before it returns its bytes.
 struct Nested(u32, &'static [u8]);
 
 impl HostRead for Nested {
@@ -190,7 +190,7 @@ fn it_may_use_the_library_itself() {
     assert_eq!(loaded.value.totals()[0], 3);
 }
 
-/// A resolver that reads the files of a folder for the library.
+/// Returns options with a resolver that reads the files of a folder.
 fn resolving(folder: &Path) -> ReadOptions {
     let folder = folder.to_path_buf();
     let resolve = move |name: &str| {
@@ -201,7 +201,7 @@ fn resolving(folder: &Path) -> ReadOptions {
     options(2, None).with_resolver(Some(Resolve(Arc::new(resolve))))
 }
 
-/// Scenes with libraries, parts and meshes: all through the host's own callbacks.
+/// Reads scenes with libraries, parts and meshes entirely through host callbacks.
 #[test]
 fn files_that_a_scene_names_come_from_it_too() {
     let mut count = 0;
@@ -249,7 +249,7 @@ fn image() -> Image {
     Reader::new(Input::Memory(DOT.to_vec(), "dot.tga".into())).options(&options(1, None)).image().unwrap().value
 }
 
-/// Saves a scene or an image to a host; what it got, and what saving said.
+/// Saves a scene or an image to a host; returns what the host received, and the result.
 fn saved(taking: Taking, name: &str) -> (polyhaul_testkit::hostile::Taken, Result<u64, Error>) {
     let (host, taken) = Taker::new(taking);
     let output = Output::Host(Box::new(host), name.into());

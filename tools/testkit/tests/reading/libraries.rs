@@ -1,4 +1,4 @@
-//! Material libraries: which file a name means, and which files are not opened.
+//! Material libraries: name resolution, and files that must not be opened.
 
 use crate::{options, read};
 use polyhaul::model::Scene;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// A folder `scene` with a library, and one beside it that must not be read.
+/// Creates a folder `scene` with a library, and one outside that must not be read.
 fn place() -> Folder {
     let folder = Folder::new("libraries").unwrap();
     folder.file("scene/inside.mtl", "newmtl inside\nKd 1 0 0\n").unwrap();
@@ -17,7 +17,7 @@ fn place() -> Folder {
     folder
 }
 
-/// Reads a scene that names this library, in a thread that must come back soon.
+/// Reads a scene that refers to this library; panics if that blocks.
 fn load(folder: &Folder, library: &str, options: &ReadOptions) -> Loaded<Scene> {
     let text = format!("mtllib {library}\nv 0 0 0\n");
     let scene = folder.file("scene/scene.obj", text).unwrap();
@@ -53,7 +53,7 @@ fn names_that_are_read() {
     }
 }
 
-/// Names that lead outside, or to something other than a file.
+/// Checks that names which lead outside, or to something other than a file, are not opened.
 fn refused(folder: &Folder, names: &[&str]) {
     for name in names {
         let loaded = load(folder, name, &options(1, None));
@@ -131,7 +131,7 @@ fn links_pipes_and_devices() {
     assert_eq!(materials(&load(&folder, "out.mtl", &allow)), ["secret"]);
 }
 
-/// The folder itself may be reached through a link: it is the caller who named it.
+/// The folder itself may be reached through a link, since the caller named it.
 #[test]
 #[cfg(unix)]
 fn a_scene_in_a_folder_behind_a_link() {
@@ -143,7 +143,7 @@ fn a_scene_in_a_folder_behind_a_link() {
     assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
 }
 
-/// A scene from memory has no libraries, whatever its name.
+/// Scenes from memory have no libraries, whatever their name.
 #[test]
 fn memory_has_no_folder() {
     let folder = place();
@@ -172,7 +172,7 @@ fn materials_that_no_library_defines() {
     assert_eq!(loaded.value.material_libraries, ["inside.mtl"]);
 }
 
-/// Names that are spelled differently and mean one file must not multiply the work.
+/// Different spellings of the same file must not multiply the work.
 #[test]
 fn one_library_under_many_names() {
     let folder = place();

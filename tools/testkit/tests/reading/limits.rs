@@ -1,5 +1,5 @@
-//! Every limit at one less than needed, at what is needed, and at one more; the message names the
-//! limit, and how to raise it.
+//! Tests every limit at one below the required value, at that value, and one above; the message names the limit and how
+//! to raise it.
 
 use crate::{options, read, read_text};
 use polyhaul::model::Scene;
@@ -34,7 +34,7 @@ fn check_reading(
     }
 }
 
-/// The message shows the line, even if the excerpt starts in the middle of a character.
+/// The message shows the line, even if the excerpt starts within a character.
 #[test]
 fn line_bytes_of_libraries_that_are_no_text() {
     let folder = Folder::new("limits").unwrap();
@@ -49,7 +49,7 @@ fn line_bytes_of_libraries_that_are_no_text() {
     }
 }
 
-/// Of a compressed file the plain bytes count.
+/// For compressed files, plain bytes count.
 #[test]
 fn referenced_file_bytes_of_compressed_files() {
     let folder = Folder::new("limits").unwrap();
@@ -63,7 +63,7 @@ fn referenced_file_bytes_of_compressed_files() {
     }
 }
 
-/// The ratio is looked at once 64 MiB came out; what comes before is the same on any threads.
+/// The ratio is checked after 64 MiB of output; earlier output is the same for any threads.
 #[test]
 fn decompressed_ratio() {
     let line = "# ".to_owned() + &"x".repeat(997) + "\n";
@@ -100,7 +100,7 @@ fn memory_for_windows() {
     assert!(error.to_string().contains("memory_limit") && error.diagnostic().hint.is_some(), "{error}");
 }
 
-/// Options that are extreme and not wrong.
+/// Extreme but valid options.
 #[test]
 fn extremes() {
     let text = "v 0 0 0\nf 1 1 1\n";
@@ -118,7 +118,7 @@ fn extremes() {
 
 #[test]
 fn the_element_over_the_limit_is_the_same_in_chunks_of_any_size() {
-    // Statements that are left out count for nothing: one is short, one has a word for an index.
+    // Skipped statements do not count: one is short, one has an invalid index.
     let lines = ["f 1 2 3\n", "l 1\n", "f  3\n", "f 1 x 3\n", "f 1 2 3 4\n", "l 1 2\n", "f 1 2\n", "f 3 2 1\n"];
     let text = [&lines[..]; 3].concat().concat().into_bytes();
     for elements in 0..12 {

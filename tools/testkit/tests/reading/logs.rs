@@ -1,9 +1,9 @@
-//! Logs of libraries with damage in every byte.
+//! Damages every byte of library logs.
 
 use polyhaul_testkit::fuzz::LogLibrary;
 use std::fs;
 
-/// A library whose second of three logs is to be damaged.
+/// Creates a library with three logs; returns the path of the second one, which is to be damaged.
 fn library() -> (LogLibrary, std::path::PathBuf) {
     let mut library = LogLibrary::new();
     let paths = [1, 3, 2].map(|rows| library.run(rows));

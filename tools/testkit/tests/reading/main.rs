@@ -1,6 +1,6 @@
-//! Independent tests of reading: each module is a promise.
+//! Independent tests of reading, with one module per guarantee.
 //!
-//! The files of `testdata` are taken up by themselves. Whatever is random comes from a fixed seed.
+//! New files in `testdata` are included automatically. All random input has a fixed seed.
 
 mod archives;
 mod compressed;
@@ -28,12 +28,12 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// No test here needs more; a fault that eats all memory must not take the machine with it.
+/// Cap on memory, so that a runaway allocation does not exhaust the machine.
 const MAX_BYTES: u64 = 3 << 30;
-/// All tests together take a small part of this; a fault that never ends must not wait for ever.
+/// Time limit of the process, far above the total of all tests, to stop a hanging test.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Reads, under guard.
+/// Reads a scene, with limits on memory and time.
 fn read(input: Input, options: &ReadOptions) -> Result<Loaded<Scene>, Error> {
     static GUARD: Once = Once::new();
     GUARD.call_once(|| {
@@ -46,17 +46,17 @@ fn read(input: Input, options: &ReadOptions) -> Result<Loaded<Scene>, Error> {
     Reader::new(input).options(options).scene()
 }
 
-/// Reads text in memory; the name says that it is OBJ.
+/// Reads OBJ text in memory.
 fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded<Scene>, Error> {
     read(Input::Memory(text.as_ref().to_vec(), "x.obj".into()), options)
 }
 
-/// What reading comes to, as text.
+/// Reads OBJ text and prints the outcome.
 fn outcome(text: impl AsRef<[u8]>, options: &ReadOptions) -> String {
     summary::outcome(&read_text(text, options))
 }
 
-/// Options with these threads and chunks; the defaults of the library for `None`.
+/// Returns options with these threads and chunks; `None` is the library's default.
 fn options(threads: usize, chunk_bytes: impl Into<Option<usize>>) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
@@ -64,7 +64,7 @@ fn options(threads: usize, chunk_bytes: impl Into<Option<usize>>) -> ReadOptions
     options
 }
 
-/// Goes on after what is broken.
+/// Returns options that continue after errors.
 fn lenient() -> ReadOptions {
     options(1, None).with_on_error(OnError::Warn)
 }

@@ -1,12 +1,11 @@
-//! The same scene, the same warnings and the same error for any number of threads, any size of
-//! chunks, and any way in which the bytes come.
+//! Scene, warnings and error are the same for any number of threads, any chunk size, and any source.
 
 use crate::{options, outcome, read};
 use polyhaul::Input;
 use polyhaul_testkit::hostile::{Hostile, Sizes};
 use polyhaul_testkit::summary;
 
-/// Limits and faults in one text: the first by position is the error.
+/// With limits and errors in one text, the first by position is reported.
 #[test]
 fn limits_are_the_same_for_any_chunk() {
     let texts: [&[u8]; 8] = [

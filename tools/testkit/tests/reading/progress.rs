@@ -1,4 +1,4 @@
-//! Cancelling and progress.
+//! Cancellation and progress.
 
 use crate::{options, read};
 use polyhaul::model::Scene;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 const TEXT: &[u8] = b"o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\r\nusemtl b\nf 3 2 1\n";
 
-/// A job that was cancelled before it began does nothing.
+/// A job canceled before it starts does nothing.
 #[test]
 fn cancelled_before() {
     for threads in [1, 4] {
@@ -20,10 +20,10 @@ fn cancelled_before() {
     }
 }
 
-/// Bytes done, and bytes in all.
+/// Bytes processed, and total bytes.
 type Call = (u64, Option<u64>);
 
-/// Calls of a progress callback while a text of 12 MB is read.
+/// Records the calls of a progress callback while reading a text of 12 MB.
 fn progress(threads: usize, streamed: bool) -> (Vec<Call>, u64, Result<Loaded<Scene>, Error>) {
     let mut text = Vec::new();
     generate::grid(12_000_000, &mut text).unwrap();

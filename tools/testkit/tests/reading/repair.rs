@@ -1,4 +1,4 @@
-//! `OnError::Warn`, `strict`, and warnings: what is left out is counted, and nothing else is.
+//! `OnError::Warn`, `strict`, and warnings: exactly the skipped elements are counted.
 
 use crate::{lenient, options, read, read_text};
 use polyhaul::options::{OnError, Strict};
@@ -7,7 +7,7 @@ use polyhaul::{ErrorKind, Input, Loaded, ReadOptions};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::scene::broken_rule;
 
-/// A statement that is broken, and what it is called.
+/// Invalid statements, and the code of their warning.
 const BROKEN: [(&str, &str); 17] = [
     ("v 1 2", "malformed"),
     ("v 1 2 3 4 5", "malformed"),
@@ -52,7 +52,7 @@ fn a_broken_statement_can_be_left_out() {
             options.limits.elements = 100;
             let Loaded { value: scene, report } = read_text(around(broken), &options).unwrap();
             assert_eq!(broken_rule(&scene), None, "{broken}");
-            // A vertex that is skipped keeps its number, and takes what uses it along.
+            // A skipped vertex keeps its number, and elements that use it are skipped too.
             let expected = if broken.starts_with("v ") { [4, 0, 0, 1, 1, 0] } else { [4, 0, 0, 2, 1, 1] };
             assert_eq!(scene.totals()[..6], expected, "{broken}");
             let count = report.warnings.counts().get(code);
@@ -61,7 +61,7 @@ fn a_broken_statement_can_be_left_out() {
     }
 }
 
-/// Nothing is lost in counting, whatever the number of places that are kept.
+/// Counts are exact, whatever the number of warnings that are kept.
 #[test]
 fn every_left_out_element_is_counted() {
     let count = 2500;
@@ -76,7 +76,7 @@ fn every_left_out_element_is_counted() {
     }
 }
 
-/// Faces may come before their positions; one that is wrong hides behind many that are right.
+/// Faces may precede their positions; an invalid one must be found among many valid ones.
 #[test]
 fn a_wrong_index_behind_many_forward_references() {
     let mut text = "f 1 2 3\n".repeat(1100) + "f 1 2 9999\n";
@@ -101,8 +101,8 @@ fn a_wrong_index_behind_many_forward_references() {
     }
 }
 
-/// Streams are empty where no corner has a value, also after an element was left out; and so is the
-/// list of objects where nothing is left.
+/// Streams are empty if no corner has a value, even after an element was skipped; so is the list of objects if nothing
+/// remains.
 #[test]
 fn nothing_stays_of_what_is_left_out() {
     let text = "v 0 0 0\nvt 0 0\nvn 0 0 1\nf 1 1 1\nf 1/1/1 1/1/1 9/1/1\n";
@@ -112,7 +112,7 @@ fn nothing_stays_of_what_is_left_out() {
     assert!(read_text("f 1 2 3\n", &lenient()).unwrap().value.objects.is_empty());
 }
 
-/// What is only worth a warning is an error where the caller is strict, and nothing else is.
+/// `strict` turns warnings into errors, and changes nothing else.
 #[test]
 fn strict_turns_warnings_into_errors() {
     let notes = [
@@ -148,7 +148,7 @@ fn strict_turns_warnings_into_errors() {
     assert!(read_text(b"o \xe9\n", &names).is_err());
 }
 
-/// What the model promises about lines and points.
+/// Rules of the model for lines and points.
 #[test]
 fn elements_keep_to_the_model() {
     for text in ["l 1//1 1//1", "l 1/1/1 1/1/1", "p 1/1", "p 1//1"] {
@@ -162,17 +162,17 @@ fn elements_keep_to_the_model() {
         };
         assert!(!silent, "{text:?}: what the model cannot hold is lost without a word");
     }
-    // A curve has a degree of at least 1.
+    // The degree of a curve is at least 1.
     let text = "v 0 0 0\ncstype bspline\ncurv 0 1 1 1\nparm u 0 0 1 1\nend\n";
     let curves = read_text(text, &options(1, None)).map(|loaded| loaded.value.meshes[0].curves.clone());
     assert!(curves.is_err_and(|e| e.kind() == ErrorKind::Malformed), "a curve without a degree");
-    // Colours for more positions than there are.
+    // Colors for more positions than exist.
     let text = "v 0 0 0\n#MRGB ff112233ff445566\n";
     let lost = read_text(text, &options(1, None)).is_ok_and(|loaded| loaded.report.warnings.is_empty());
     assert!(!lost, "a colour that no position has is lost without a word");
 }
 
-/// `curv` opens a curve that only `end` completes: what is open at the end of the text is lost.
+/// `curv` starts a curve that only `end` completes: a curve that is incomplete at the end of the text is lost.
 #[test]
 fn a_curve_without_an_end_is_not_lost_without_a_word() {
     let text = "v 0 0 0\ncstype bspline\ndeg 1\ncurv 0 1 1 1\nparm u 0 0 1 1\n";

@@ -1,4 +1,4 @@
-//! The caller's own way to the files that a scene refers to.
+//! The caller's resolver for files that a scene refers to.
 
 use crate::{options, read};
 use polyhaul::model::Scene;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 const TEXT: &[u8] = b"mtllib mine.mtl file.mtl\nusemtl mine\nusemtl file\n";
 
-/// Options with a resolver, and the names requested from it.
+/// Returns options with a resolver, and the names that are requested from it.
 fn resolving(
     answer: impl Fn(&str) -> io::Result<Option<Input>> + Send + Sync + 'static,
 ) -> (ReadOptions, Arc<Mutex<Vec<String>>>) {
@@ -101,7 +101,7 @@ fn so_do_those_of_its_readers() {
     }
 }
 
-/// A path that it gives may lie anywhere, but is opened only if it is a regular file.
+/// A path from the resolver may lead anywhere, but is only opened if it is a regular file.
 #[test]
 #[cfg(unix)]
 fn paths_that_it_gives() {

@@ -1,4 +1,4 @@
-//! The participating programs: built or set up if possible, otherwise noted.
+//! Builds or sets up the contestants; notes those that are unavailable.
 
 use super::plan::{self, Cpp, PLAN, Part};
 use super::python;
@@ -8,20 +8,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The programs for measuring.
+/// Programs for measuring.
 #[derive(Default)]
 pub(super) struct Tools {
-    /// Programs by their names in the plan: those that are available.
+    /// Available programs, by their names in the plan.
     pub(super) programs: BTreeMap<&'static str, PathBuf>,
-    /// The command that starts each measurement: the real-time class, if permitted.
+    /// Prefix of each measurement's command: runs it in the real-time class, if permitted.
     pub(super) prefix: Vec<OsString>,
-    /// Each peer with its version.
+    /// Peers with their versions.
     pub(super) peers: Vec<String>,
-    /// Who does not take part, and why.
+    /// Missing contestants, with reasons.
     pub(super) notes: Vec<String>,
 }
 
-/// Builds what `parts` need.
+/// Builds the programs that `parts` need.
 pub(super) fn tools(parts: &[&'static Part], install: bool, ready: Option<&Path>) -> Result<Tools, String> {
     let uses = plan::uses(parts);
     let mut tools = Tools { prefix: real_time(), peers: crate_versions(), ..Tools::default() };
@@ -53,7 +53,7 @@ pub(super) fn tools(parts: &[&'static Part], install: bool, ready: Option<&Path>
     Ok(tools)
 }
 
-/// Builds the command as it is shipped.
+/// Builds the command as released.
 fn command() -> Result<PathBuf, String> {
     let mut command = root::cargo();
     let target = root::root().join("target");
@@ -64,7 +64,7 @@ fn command() -> Result<PathBuf, String> {
     }
 }
 
-/// Builds `bench-obj` in the workspace `tools/bench`, which has its own lock file and target folder.
+/// Builds `bench-obj` in the workspace `tools/bench`, which has a separate lock file and target folder.
 fn bench() -> Result<PathBuf, String> {
     let folder = root::root().join("tools/bench");
     let target = folder.join("target");
@@ -78,7 +78,7 @@ fn bench() -> Result<PathBuf, String> {
     }
 }
 
-/// `chrt -f 5` puts a process before all others, if one is allowed to.
+/// Returns `chrt -f 5`, which gives a process priority over all normal ones, if permitted.
 fn real_time() -> Vec<OsString> {
     let prefix = ["chrt", "-f", "5"];
     if root::succeeds(Command::new(prefix[0]).args(&prefix[1..]).arg("true")) {
@@ -98,7 +98,7 @@ fn install_packages() -> Result<(), String> {
     }
 }
 
-/// Compiles a peer in C++, or notes why not.
+/// Compiles a C++ peer, or notes why that failed.
 fn cpp(peer: &'static Cpp, tools: &mut Tools) {
     let Cpp { name, package, libraries } = peer;
     let folder = root::root().join("target").join("bench-peers");
@@ -126,24 +126,24 @@ fn cpp(peer: &'static Cpp, tools: &mut Tools) {
     }
 }
 
-/// The line of a compiler's output with the error.
+/// Returns the first line of a compiler's output with an error.
 fn first_error(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().find(|line| line.contains("error"));
     let message = line.or(text.lines().next()).unwrap_or("no message");
-    // The place is a path of this machine.
+    // Without the location, which is a path of this machine.
     let message = message.split_once("error: ").map_or(message, |(_, what)| what);
     message.trim().into()
 }
 
-/// What `command` prints, if it succeeds.
+/// Returns the output of `command`, if it succeeds.
 pub(super) fn output_of(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_string();
     output.status.success().then_some(text)
 }
 
-/// Peers in Rust with the versions that were built.
+/// Returns the Rust peers with their built versions.
 fn crate_versions() -> Vec<String> {
     let lock = root::root().join("tools/bench").join("Cargo.lock");
     versions(&std::fs::read_to_string(lock).unwrap_or_default())

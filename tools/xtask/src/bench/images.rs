@@ -1,12 +1,12 @@
-//! Textures: the programs that decode the files, and their results. Every program prints a line for each reader of each
-//! file; they alternate, round after round.
+//! Texture benchmarks: the programs that decode the files, and their results. Every program prints a line for each
+//! reader of each file; programs alternate in rounds.
 
 use super::plan::{Part, Place};
 use super::runs::{fields, median, output};
 use crate::term;
 use serde::{Deserialize, Serialize};
 
-/// The textures made from an image, and their names.
+/// Textures made from an image, and their names.
 pub(super) const MADE: [(&str, &str); 4] = [
     (BC1, "Making BC1"),
     (BC7, "Making BC7, fast"),
@@ -16,58 +16,58 @@ pub(super) const MADE: [(&str, &str); 4] = [
 pub(super) const BC1: &str = "bc1";
 pub(super) const BC7: &str = "bc7-fast";
 
-/// The title of the README's table.
+/// Title of the README's table.
 pub(super) const HEAD: &str = "Reading images";
-/// Its columns.
+/// Columns of the README's table.
 const SHOWN: [(&str, &str); 4] = [
     ("story.tga", "TGA, ms"),
     ("story-rle.tga", "TGA in packets, ms"),
     ("story.png", "PNG, ms"),
     ("story.hdr", "HDR, ms"),
 ];
-/// Its rows: those that were measured with callbacks, by their names without.
+/// Rows of the README's table, without the suffix for callbacks, with which they were measured.
 const ROWS: [&str; 8] =
     ["polyhaul, 2 threads", "polyhaul, 1 thread", "image", "png", "stb image", "FreeImage", "Pillow", "OpenImageIO"];
 
-/// The result of a reader for a file.
+/// Result of a reader for a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Picture {
-    /// The file.
+    /// File name.
     #[serde(rename(serialize = "file"))]
     pub(super) group: String,
-    /// The reader.
+    /// Reader name.
     pub(super) name: String,
-    /// The least and the median of all rounds.
+    /// Minimum and median of all rounds.
     pub(super) seconds: f64,
     pub(super) median_seconds: f64,
     pub(super) pixels: u64,
-    /// The sum of all samples; 0 for readers that do not examine them.
+    /// Sum of all samples; 0 for readers that do not compute it.
     pub(super) sum: f64,
-    /// How often a host was called; 0 without callbacks.
+    /// Number of host calls; 0 without callbacks.
     pub(super) calls: u64,
-    /// Additional memory; 0 if it was not measured.
+    /// Additional memory; 0 if not measured.
     pub(super) extra_bytes: u64,
 }
 
 impl Picture {
-    /// Whether it is of the same file by the same reader.
+    /// Whether both results are for the same reader and file.
     fn is_like(&self, other: &Picture) -> bool {
         (&self.group, &self.name) == (&other.group, &other.name)
     }
 
-    /// Millions of pixels per second.
+    /// Megapixels per second.
     pub(super) fn rate(&self) -> f64 {
         self.pixels as f64 / self.seconds / 1e6
     }
 }
 
-/// Whether a reader found the pixels that the first reader of the file found.
+/// Returns whether a reader decoded the same pixels as the first reader of the file.
 pub(super) fn agrees(pictures: &[Picture], picture: &Picture) -> Option<bool> {
     let first = pictures.iter().find(|other| other.group == picture.group && other.sum != 0.0)?;
     (picture.sum != 0.0).then(|| (picture.sum - first.sum).abs() <= first.sum.abs() * 1e-9)
 }
 
-/// The README's table, its head first: the minimum times of 2048 x 2048 pixels, and the calls of a host.
+/// Formats the README's table with its header: minimum times for 2048 x 2048 pixels, and the number of host calls.
 pub(super) fn readme(pictures: &[Picture]) -> Option<Vec<[String; 6]>> {
     let find = |file: &str, name: &str| pictures.iter().find(|picture| picture.group == file && picture.name == name);
     find(SHOWN[0].0, ROWS[0])?;
@@ -92,7 +92,8 @@ pub(super) fn readme(pictures: &[Picture]) -> Option<Vec<[String; 6]>> {
     Some(table)
 }
 
-/// The quality of a result: the error of blocks, or whether the pixels equal those of others.
+/// Describes the quality of a result: the error of compressed blocks, or whether the pixels equal those of other
+/// readers.
 pub(super) fn result(pictures: &[Picture], picture: &Picture) -> String {
     if [BC1, BC7].contains(&&*picture.group) {
         return format!("{:.2} dB", picture.sum);
@@ -100,7 +101,7 @@ pub(super) fn result(pictures: &[Picture], picture: &Picture) -> String {
     agrees(pictures, picture).map_or("-", |same| if same { "right" } else { "OTHER" }).into()
 }
 
-/// Makes the files, and has all programs decode them.
+/// Creates the files, and decodes them with all programs.
 pub(super) fn run(part: &Part, place: &Place, rounds: usize) -> Result<Vec<Picture>, String> {
     term::out(format!("images: {rounds} rounds\n"));
     if let Some(make) = &part.make {
@@ -122,8 +123,8 @@ fn picture(line: &str) -> Option<Picture> {
     Some(Picture { name: picture.name.replace('_', " "), ..picture })
 }
 
-/// One result of each program and file, with the minimum time of all rounds. Files are in the order in which they first
-/// occur.
+/// Merges the results of each program and file, with the minimum time of all rounds. Files keep the order of their
+/// first occurrence.
 fn merged(pictures: &[Picture]) -> Vec<Picture> {
     let mut firsts: Vec<&Picture> = Vec::new();
     for picture in pictures {
@@ -146,7 +147,7 @@ fn merge(pictures: &[Picture], first: &Picture) -> Picture {
 pub(super) mod tests {
     use super::*;
 
-    /// A made-up result of a million pixels.
+    /// Fabricates a result of a million pixels.
     pub(crate) fn made(group: &str, name: &str, seconds: f64, calls: u64) -> Picture {
         Picture {
             group: group.into(),

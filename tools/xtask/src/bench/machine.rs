@@ -1,23 +1,23 @@
-//! The machine and the day, as far as a record needs them; never a host name.
+//! Describes the machine and date of a record; never includes a host name.
 
 use super::build::{Tools, output_of};
 use crate::root;
 use serde::Serialize;
 use std::process::Command;
 
-/// The place and date of a measurement.
+/// Machine and date of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Machine {
-    /// The CPU's model as the system calls it.
+    /// CPU model, as reported by the system.
     pub(super) cpu: String,
-    /// Cores that may be used.
+    /// Number of available cores.
     pub(super) cores: u64,
-    /// The instructions that polyhaul uses there.
+    /// Instruction set that polyhaul uses.
     pub(super) level: String,
     pub(super) memory_gib: u64,
     pub(super) kernel: String,
     pub(super) rustc: String,
-    /// The measured revision of polyhaul.
+    /// Revision of polyhaul.
     pub(super) revision: String,
     /// Whether measurements ran in the real-time class.
     pub(super) real_time: bool,
@@ -27,7 +27,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// This machine, today.
+    /// Describes this machine, today.
     pub(super) fn this(tools: &Tools) -> Machine {
         let unknown = || String::from("unknown");
         let level = [&tools.prefix[..], &[tools.programs["bench"].clone().into(), "level".into()]].concat();
@@ -46,7 +46,7 @@ impl Machine {
         }
     }
 
-    /// A name for files: the CPU in lower-case words, and the cores.
+    /// Returns a part of file names: the CPU in lower-case words, and the number of cores.
     pub(super) fn slug(&self) -> String {
         let cpu = self.cpu.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
         let words = cpu.split(|c: char| !c.is_ascii_alphanumeric());
@@ -55,7 +55,7 @@ impl Machine {
     }
 }
 
-/// The value of `key` in one of Linux's tables of `key : value` lines.
+/// Returns the value of `key` in a Linux file of `key : value` lines.
 fn system_value(file: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(key))?;

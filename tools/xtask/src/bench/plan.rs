@@ -1,4 +1,4 @@
-//! The contestants and files: `tools/bench/plan.toml` as data, with its commands filled in for this machine.
+//! Loads `tools/bench/plan.toml`, the contestants and files, and fills in its commands for this machine.
 
 use super::build::Tools;
 use super::runs;
@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
-/// The contestants that the README sets in bold.
+/// Contestants that the README prints in bold.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
 pub(super) const TWO_THREADS: &str = "polyhaul, 2 threads";
-/// The end of the names of an earlier build's rows.
+/// Suffix of the rows of an earlier build.
 pub(super) const BEFORE: &str = ", before";
 
 /// The plan of this repository.
@@ -23,17 +23,17 @@ pub(super) static PLAN: LazyLock<Plan> = LazyLock::new(|| {
     toml::from_str(text).unwrap_or_else(|error| panic!("tools/bench/plan.toml: {error}"))
 });
 
-/// Everything that can be measured, and its requirements.
+/// Available measurements and their requirements.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
-    /// Peers in Rust, by their names in the lock file of `tools/bench`.
+    /// Rust peers, by their names in the lock file of `tools/bench`.
     pub(super) crates: Vec<String>,
-    /// Peers that no registry has: programs in the folder of `--programs`.
+    /// Peers that no registry provides: programs in the folder of `--programs`.
     pub(super) ready: Vec<String>,
-    /// Debian packages besides those of [`Plan::cpp`].
+    /// Debian packages in addition to those of [`Plan::cpp`].
     pub(super) packages: Vec<String>,
-    /// What can be selected, in order.
+    /// Selectable parts, in order.
     pub(super) part: Vec<Part>,
     pub(super) cpp: Vec<Cpp>,
     pub(super) python: Vec<Environment>,
@@ -41,40 +41,40 @@ pub(super) struct Plan {
     group: Vec<Listed>,
 }
 
-/// What can be measured alone or left out.
+/// A part that can be measured alone or omitted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Part {
     pub(super) name: String,
-    /// Who does not take part, and why.
+    /// Missing contestants, with reasons.
     pub(super) note: Option<String>,
-    /// Programs that its module takes.
+    /// Programs that its module uses.
     #[serde(default)]
     needs: Vec<String>,
-    /// A command that makes files, and those that read them.
+    /// Command that creates files, and commands that read them.
     pub(super) make: Option<String>,
     #[serde(default)]
     pub(super) commands: Vec<String>,
-    /// A command that compares kernels in one process.
+    /// Command that compares kernels in one process.
     pub(super) kernels: Option<String>,
-    /// How many times as many rounds it makes.
+    /// Factor for the number of rounds.
     #[serde(default = "one")]
     pub(super) turns: usize,
 }
 
-/// A peer in C++.
+/// A C++ peer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Cpp {
     pub(super) name: String,
-    /// The Debian package that it needs.
+    /// Required Debian package.
     pub(super) package: String,
-    /// What the linker needs.
+    /// Linker arguments.
     #[serde(default)]
     pub(super) libraries: Vec<String>,
 }
 
-/// A virtual environment for Python.
+/// A Python virtual environment.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Environment {
@@ -85,7 +85,7 @@ pub(super) struct Environment {
     pub(super) packages: Vec<String>,
 }
 
-/// How an input is made.
+/// Recipe of an input.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recipe {
@@ -98,7 +98,7 @@ struct Recipe {
     after: Vec<String>,
 }
 
-/// A group as written.
+/// A group, as written in the plan.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
@@ -107,20 +107,20 @@ struct Listed {
     title: String,
     input: String,
     output: Option<String>,
-    /// Programs without which there is no such group.
+    /// Programs without which the group is omitted.
     #[serde(default)]
     needs: Vec<String>,
     #[serde(default)]
     resident: bool,
     baseline: String,
     limit: String,
-    /// The group whose rows come first.
+    /// Group whose rows precede those of this group.
     like: Option<String>,
     #[serde(default)]
     rows: Vec<Line>,
 }
 
-/// A contestant: its name, its command, and in how many rounds it takes part at most.
+/// A contestant: name, command, and maximum number of rounds.
 #[derive(Deserialize)]
 struct Line(String, String, #[serde(default)] Option<usize>);
 
@@ -137,53 +137,53 @@ fn python3() -> String {
 pub(super) struct Input {
     #[serde(skip)]
     pub(super) path: PathBuf,
-    /// Its description, for headings.
+    /// Description for headings.
     #[serde(skip)]
     pub(super) title: &'static str,
     #[serde(skip_serializing)]
     megabytes: u64,
-    /// The bytes of its text.
+    /// Size of its text in bytes.
     pub(super) bytes: u64,
-    /// Its size on the disk: less for a compressed one, more for a scene with other files.
+    /// Size on disk: smaller if compressed, larger for a scene with other files.
     #[serde(skip_serializing)]
     disk_bytes: Option<u64>,
     pub(super) positions: u64,
     pub(super) faces: u64,
 }
 
-/// Contestants on one input.
+/// Contestants with the same input.
 #[derive(Serialize)]
 pub(super) struct Group {
-    /// Its name in records.
+    /// Name in records.
     pub(super) key: &'static str,
     #[serde(skip)]
     pub(super) title: &'static str,
     #[serde(flatten)]
     pub(super) input: Input,
-    /// The contestant that the others are compared with: a peer.
+    /// Peer that the other contestants are compared with.
     pub(super) baseline: &'static str,
-    /// The same, for the machine's limit.
+    /// Contestant that measures the machine's limit.
     pub(super) limit: &'static str,
     #[serde(skip)]
     pub(super) contestants: Vec<Contestant>,
 }
 
-/// A name and a command that prints a line of results.
+/// Name of a contestant and a command that prints a line of results.
 pub(super) struct Contestant {
     pub(super) name: &'static str,
     pub(super) command: Vec<OsString>,
-    /// Whether it is started once, holds its data, and prints a line for each input line.
+    /// Whether it is started once, keeps its data loaded, and prints a result for each input line.
     pub(super) resident: bool,
-    /// In how many rounds it takes part at most.
+    /// Maximum number of rounds.
     pub(super) rounds: usize,
 }
 
-/// The part of that name.
+/// Finds a part by name.
 pub(super) fn part(name: &str) -> Option<&'static Part> {
     PLAN.part.iter().find(|part| part.name == name)
 }
 
-/// The names in braces that `parts` use, including those that make their inputs.
+/// Returns the names in braces that `parts` use, including those in the recipes of their inputs.
 pub(super) fn uses(parts: &[&'static Part]) -> BTreeSet<&'static str> {
     let mut open: Vec<&'static str> = Vec::new();
     for part in parts {
@@ -203,29 +203,29 @@ pub(super) fn uses(parts: &[&'static Part]) -> BTreeSet<&'static str> {
     seen
 }
 
-/// The names in braces of a command.
+/// Returns the names in braces of a command.
 fn names(command: &str) -> impl Iterator<Item = &str> {
     command.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
-/// The words of a command; text in single quotes is one word.
+/// Splits a command into words; text in single quotes is one word.
 fn words(command: &str) -> impl Iterator<Item = &str> {
     let pieces = command.split('\'').enumerate();
     pieces.flat_map(|(i, piece)| if i % 2 == 1 { vec![piece] } else { piece.split_whitespace().collect() })
 }
 
-/// The values of the names in braces.
+/// Values of the names in braces.
 pub(super) struct Place<'a> {
     pub(super) tools: &'a Tools,
-    /// Where inputs and outputs lie.
+    /// Folder of inputs and outputs.
     pub(super) data: &'a Path,
     pub(super) megabytes: u64,
-    /// An earlier build of `bench-obj`: each row of polyhaul gets a twin measured by it.
+    /// Earlier build of `bench-obj`: each row of polyhaul is also measured with it.
     pub(super) before: Option<&'a Path>,
 }
 
 impl Place<'_> {
-    /// The groups of a part, in order. Missing inputs are made.
+    /// Returns the groups of a part, in order, creating missing inputs.
     pub(super) fn groups(&self, part: &Part) -> Result<Vec<Group>, String> {
         let is_here = |name: &String| self.tools.programs.contains_key(name.as_str());
         let listed = PLAN.group.iter().filter(|group| group.part == part.name && group.needs.iter().all(is_here));
@@ -243,7 +243,7 @@ impl Place<'_> {
                 self.before.filter(|_| line.0.starts_with("polyhaul") && line.1.matches("{bench}").count() == 1)
             {
                 let twin = self.contestant(listed, line, &[more[0], more[1], ("bench", before)])?;
-                // A name lives as long as the process.
+                // Leaked: row names are `'static`.
                 contestants
                     .extend(twin.map(|twin| Contestant { name: format!("{}{BEFORE}", twin.name).leak(), ..twin }));
             }
@@ -252,7 +252,7 @@ impl Place<'_> {
         Ok(Group { key, title, input, baseline, limit, contestants })
     }
 
-    /// The contestant of a line of the plan; `None` if a program of its command is missing.
+    /// Fills in a contestant of the plan; `None` if a program of its command is missing.
     fn contestant(
         &self,
         listed: &Listed,
@@ -265,7 +265,8 @@ impl Place<'_> {
         Ok(Some(Contestant { name, command, resident, rounds: rounds.unwrap_or(usize::MAX) }))
     }
 
-    /// The words of a command; `None` if one of its programs is missing. `more` are names for this command only.
+    /// Fills in the words of a command; `None` if one of its programs is missing. `more` are names for this command
+    /// only.
     pub(super) fn fill(&self, command: &str, more: &[(&str, &Path)]) -> Result<Option<Vec<OsString>>, String> {
         let mut filled = Vec::new();
         for mut rest in words(command) {
@@ -296,7 +297,7 @@ impl Place<'_> {
         })
     }
 
-    /// An input, made unless it is there.
+    /// Returns an input, creating it if missing.
     pub(super) fn input(&self, name: &str) -> Result<Input, String> {
         let recipe = PLAN.input.get(name).ok_or(format!("no input {name} in tools/bench/plan.toml"))?;
         let path = self.data.join(&recipe.path);
@@ -314,7 +315,7 @@ impl Place<'_> {
         let (program, args) = words.split_first().ok_or(format!("no program makes {shown}"))?;
         let made = root::runs(Command::new(program).args(args).stdout(Stdio::null()));
         if of.is_some() && !made {
-            // A part of it would be taken for the whole the next time.
+            // A partial input would pass for a complete one in the next run.
             let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
         }
         recipe.there(&path, megabytes, of.as_ref()).filter(|_| made).ok_or(format!("{shown} could not be made"))
@@ -329,7 +330,7 @@ impl Listed {
 }
 
 impl Recipe {
-    /// The input, if it exists in the right form: with this many megabytes, or newer than its source.
+    /// Returns an existing input if it is current: of this many megabytes, or newer than its source.
     fn there(&'static self, path: &Path, megabytes: u64, of: Option<&Input>) -> Option<Input> {
         let title = &self.title;
         if let Some(of) = of {
@@ -345,7 +346,7 @@ impl Recipe {
     }
 }
 
-/// The scripts of the benchmark.
+/// Folder of the benchmark's scripts.
 fn scripts() -> PathBuf {
     root::root().join("tools/bench/python")
 }
@@ -354,7 +355,7 @@ fn changed(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
-/// The size of a file, or of all files below a folder.
+/// Returns the size of a file, or of all files below a folder.
 fn disk_bytes(path: &Path) -> Option<u64> {
     let data = std::fs::metadata(path).ok()?;
     if !data.is_dir() {
@@ -368,7 +369,7 @@ fn disk_bytes(path: &Path) -> Option<u64> {
 pub(super) mod tests {
     use super::*;
 
-    /// A group without contestants, on an input of four positions and a face.
+    /// Fabricates a group without contestants, on an input of four positions and a face.
     pub(crate) fn group(key: &'static str) -> Group {
         let input = runs::fields("megabytes=1 bytes=1000 positions=4 faces=1").unwrap();
         let input = Input { path: "a.obj".into(), title: "a", ..input };

@@ -1,5 +1,5 @@
-//! Virtual environments for Python: one for polyhaul's package, one for the readers that it is compared with, one for
-//! Blender, which requires a specific Python and numpy.
+//! Creates Python virtual environments: for polyhaul's package, for the readers that it is compared with, and for
+//! Blender, which requires a specific Python and NumPy.
 
 use super::build::{Tools, output_of};
 use super::plan::{Environment, PLAN};
@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The environment that polyhaul's package goes into.
+/// Environment that polyhaul's package is installed into.
 const OWN: &str = "numpy";
-/// The functions of polyhaul's package that are measured if they exist.
+/// Functions of polyhaul's package that are measured if they exist.
 const FUNCTIONS: [&str; 2] = ["savetxt", "loadtxt"];
 
-/// Creates the environments that are used if missing; each one that is absent is noted.
+/// Creates missing environments that are used; notes those that cannot be created.
 pub(super) fn set_up(uses: &BTreeSet<&str>, tools: &mut Tools) {
     let is_wanted = uses.contains("polyhaul") || FUNCTIONS.iter().any(|name| uses.contains(name));
     for environment in &PLAN.python {
@@ -32,7 +32,7 @@ pub(super) fn set_up(uses: &BTreeSet<&str>, tools: &mut Tools) {
 }
 
 impl Environment {
-    /// The interpreter, or a note why there is none.
+    /// Returns the interpreter, or notes why it is missing.
     fn made(&self, tools: &mut Tools) -> Option<PathBuf> {
         let folder = root::root().join("target").join(&self.folder);
         let python = folder.join("bin").join("python");
@@ -57,14 +57,14 @@ impl Environment {
     }
 }
 
-/// The versions of packages, if all are there.
+/// Returns the versions of packages, if all are installed.
 fn versions(python: &Path, names: &[&str]) -> Option<Vec<String>> {
     let code = "import sys\nfrom importlib.metadata import version\nfor name in sys.argv[1:]: print(version(name))";
     let text = output_of(Command::new(python).args(["-c", code]).args(names))?;
     Some(text.lines().map(String::from).collect())
 }
 
-/// Builds polyhaul's current package and installs it.
+/// Builds and installs polyhaul's current package.
 fn with_polyhaul(python: &Path, tools: &mut Tools) -> bool {
     term::out("building polyhaul's Python package\n");
     let mut install = pip(python);
@@ -77,7 +77,7 @@ fn with_polyhaul(python: &Path, tools: &mut Tools) -> bool {
     built
 }
 
-/// Those of [`FUNCTIONS`] that are used and that polyhaul's package has; others are noted.
+/// Returns the used [`FUNCTIONS`] that polyhaul's package has; notes the others.
 fn functions(python: &Path, uses: &BTreeSet<&str>, tools: &mut Tools) -> Vec<&'static str> {
     let code = "import sys, polyhaul\nfor name in sys.argv[1:]: print(name) if hasattr(polyhaul, name) else None";
     let text = output_of(Command::new(python).args(["-c", code]).args(FUNCTIONS)).unwrap_or_default();

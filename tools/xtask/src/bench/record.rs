@@ -1,4 +1,4 @@
-//! The record of a run: Markdown to read, JSON to compute with, and the table for the README.
+//! Formats the record of a run: Markdown, JSON, and the tables for the README.
 
 use super::images::{self, Picture};
 use super::machine::Machine;
@@ -10,10 +10,10 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-/// The README's table is between these lines of a record.
+/// Markers around the README's tables in a record.
 const README_START: &str = "<!-- readme: begin -->";
 const README_END: &str = "<!-- readme: end -->";
-/// The README's tables: titles, two groups, and which memory counts.
+/// The README's tables: titles, two groups, and the memory to show.
 const README: [(&str, &str, &str, Memory); 8] = [
     ("Reading OBJ", "read single", "read objects", Memory::Peak),
     ("Writing OBJ", "write single", "write objects", Memory::Peak),
@@ -25,7 +25,7 @@ const README: [(&str, &str, &str, Memory); 8] = [
     ("Reading pbrt", "read pbrt one", "read pbrt many", Memory::Peak),
 ];
 
-/// How it was measured, for readers of a record.
+/// Method of measurement, for readers of a record.
 const METHOD: &str = "\
 Each measurement is a new process, except for programs that write arrays: these keep the arrays in memory, and the \
 second of two runs counts. The programs of a table take turns, and every other round runs in reverse order; slow ones \
@@ -36,19 +36,19 @@ model's arrays and what the process held before. Both release profiles, polyhaul
 Compare ratios: absolute figures depend on the machine.
 ";
 
-/// How sweeps are made.
+/// Method of sweeps.
 const SWEPT: &str = "\
 What `polyhaul sweep` says after `polyhaul limits --again`: seconds, the middle one of three loads, and in brackets what \
 the model predicts. Rates are of stored bytes, held back by a throttle; files are in the page cache but in the last line.
 ";
 
-/// Everything that a run found out.
+/// All results of a run.
 #[derive(Serialize)]
 pub(super) struct Record {
     pub(super) machine: Machine,
     pub(super) rounds: usize,
     pub(super) peers: Vec<String>,
-    /// Who did not take part, and why.
+    /// Missing contestants, with reasons.
     #[serde(rename = "left_out")]
     pub(super) notes: Vec<String>,
     #[serde(rename = "groups")]
@@ -57,16 +57,16 @@ pub(super) struct Record {
     pub(super) kernels: Vec<Kernel>,
     #[serde(rename = "images")]
     pub(super) pictures: Vec<Picture>,
-    /// Loads at many rates.
+    /// Loads at many data rates.
     pub(super) sweeps: Vec<Sweep>,
 }
 
-/// The memory that a table shows.
+/// Memory column of a table.
 #[derive(Clone, Copy)]
 enum Memory {
-    /// All that the process held.
+    /// Peak memory of the process.
     Peak,
-    /// The memory for the work alone.
+    /// Peak memory minus the data and the initial size.
     Extra,
 }
 
@@ -74,7 +74,7 @@ enum Memory {
 struct Table(String);
 
 impl Table {
-    /// Words come first and are left-aligned, figures are right-aligned.
+    /// Creates a table with `words` left-aligned columns, followed by right-aligned numbers.
     fn new(words: usize, heads: &[&str]) -> Table {
         let mut table = Table(String::new());
         table.row(heads.iter().map(|head| head.to_string()));
@@ -88,8 +88,8 @@ impl Table {
     }
 }
 
-/// The README's tables from the records in `folder`, each from the latest one that has it, with the notes after the
-/// tables of that record.
+/// Returns the README's tables from the records in `folder`, each from the latest record that contains it, with the
+/// notes of that record.
 pub(super) fn readme(folder: &Path) -> Result<String, String> {
     let none = || format!("no record with a table in {}", folder.display());
     let mut names: Vec<_> = std::fs::read_dir(folder)
@@ -97,17 +97,17 @@ pub(super) fn readme(folder: &Path) -> Result<String, String> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    // Names start with the date.
+    // File names start with the date.
     names.sort();
     let texts = names.iter().rev().filter_map(|path| std::fs::read_to_string(path).ok());
     Some(newest(texts)).filter(|text| !text.is_empty()).ok_or_else(none)
 }
 
-/// The newest of each table, record by record; `records` starts with the newest.
+/// Returns the newest version of each table, grouped by record; `records` starts with the newest.
 fn newest(records: impl Iterator<Item = String>) -> String {
     let heads: Vec<&str> = README.iter().map(|(head, ..)| *head).chain([images::HEAD]).collect();
     let mut seen = vec![false; heads.len()];
-    // The position of a record's first table, and its text.
+    // Position of a record's first table, and its text.
     let mut parts: Vec<(usize, String)> = Vec::new();
     for record in records {
         let Some(part) = readme_part(&record) else { continue };
@@ -139,12 +139,12 @@ fn readme_part(record: &str) -> Option<&str> {
 }
 
 impl Record {
-    /// The name of the record's files, without an ending.
+    /// Returns the base name of the record's files.
     pub(super) fn name(&self, suffix: &str) -> String {
         format!("{}-{}{suffix}", self.machine.date, self.machine.slug())
     }
 
-    /// The whole record as a page.
+    /// Formats the entire record as a page.
     pub(super) fn markdown(&self) -> String {
         let mut page = format!("# Benchmark record of {}\n\n{}\n{METHOD}", self.machine.date, self.place());
         for outcome in &self.outcomes {
@@ -180,7 +180,7 @@ impl Record {
         page
     }
 
-    /// Each row that an earlier build has too: above 1.00×, this one is faster.
+    /// Adds the rows that an earlier build has too: above 1.00×, the current one is faster.
     fn before_table(&self, page: &mut String) {
         let mut table = Table::new(2, &["job", "by", "before", "now", "min", "median"]);
         let heads = table.0.len();
@@ -198,7 +198,7 @@ impl Record {
         }
     }
 
-    /// The machine, the peers and those missing, as a list.
+    /// Lists the machine, the peers, and missing contestants.
     fn place(&self) -> String {
         let Machine { cpu, cores, level, memory_gib, kernel, rustc, revision, real_time, .. } = &self.machine;
         let class = match real_time {
@@ -237,7 +237,7 @@ impl Record {
         table
     }
 
-    /// A table for each file.
+    /// Adds a table for each image file.
     fn picture_tables(&self, page: &mut String) {
         for group in self.pictures.chunk_by(|a, b| a.group == b.group) {
             let head = ["by", "min ms", "median ms", "MPix/s", "calls", "extra memory", "pixels"];
@@ -263,7 +263,7 @@ impl Record {
         }
     }
 
-    /// The record's tables for the README, if any.
+    /// Returns the README's tables of the record, if any.
     fn readme(&self) -> Option<String> {
         let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
         let mut text = String::new();
@@ -294,7 +294,7 @@ impl Record {
         Some(text)
     }
 
-    /// The whole record with every sample.
+    /// Formats the entire record with all samples.
     pub(super) fn json(&self) -> String {
         #[derive(Serialize)]
         struct Dated<'a> {
@@ -305,19 +305,19 @@ impl Record {
         let mut text = Vec::new();
         let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
         let whole = Dated { date: &self.machine.date, record: self };
-        // A vector takes everything, and no map has other keys than text.
+        // Cannot fail: writing to a vector succeeds, and all map keys are strings.
         let _ = whole.serialize(&mut writer);
         String::from_utf8_lossy(&text).into_owned() + "\n"
     }
 }
 
-/// JSON with a line for each group and each of its rows; the samples of a row are on its line.
+/// JSON formatter with a line for each group and row; the samples of a row are on its line.
 #[derive(Default)]
 struct Lines {
     open_arrays: usize,
 }
 
-/// Arrays up to this depth have an element on each line: groups and their rows.
+/// Maximum depth of arrays with an element per line: groups and their rows.
 const MAX_LINE_DEPTH: usize = 2;
 
 impl serde_json::ser::Formatter for Lines {
@@ -351,7 +351,7 @@ impl serde_json::ser::Formatter for Lines {
     }
 }
 
-/// All figures of a group. Against: how many times as fast as the baseline, how many times the limit's time.
+/// Formats all figures of a group, including the speedup over the baseline, and the time relative to the limit.
 fn outcome_table(outcome: &Outcome) -> Table {
     let baseline = outcome.group.baseline;
     let limit = outcome.group.limit;
@@ -382,7 +382,7 @@ fn outcome_table(outcome: &Outcome) -> Table {
     table
 }
 
-/// The result of a contestant, as a word if it is right.
+/// Describes the result of a contestant; a word if it is correct.
 fn result(outcome: &Outcome, row: &Row) -> String {
     if let Some(why) = &row.failure {
         // A bar would end the cell.
@@ -399,7 +399,7 @@ fn result(outcome: &Outcome, row: &Row) -> String {
     }
 }
 
-/// The content of a file; without faces, it has rows.
+/// Describes the content of a file, as rows if there are no faces.
 fn contents(positions: u64, faces: u64) -> String {
     match faces {
         0 => format!("{positions} rows"),
@@ -407,10 +407,10 @@ fn contents(positions: u64, faces: u64) -> String {
     }
 }
 
-/// Two groups with the same contestants next to each other; the memory is the left one's. The machine's limit comes
-/// last.
+/// Formats two groups with the same contestants next to each other; memory is that of the left one. The machine's limit
+/// is the last row.
 fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> Table {
-    // Two jobs on one file are distinguished by their titles.
+    // Two jobs on the same file are labeled with their titles.
     let is_one = left.group.input.title == right.group.input.title;
     let size = |Outcome { group, .. }: &Outcome| {
         let title = if is_one { group.title } else { group.input.title };
@@ -424,7 +424,7 @@ fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> 
     let mut table = Table::new(1, &[head, &size(left), &against(left), &size(right), &against(right), memory_head]);
     let (limits, mut rows): (Vec<&Row>, Vec<&Row>) =
         left.rows.iter().filter(|row| !row.name.ends_with(BEFORE)).partition(|row| row.name.starts_with("limit"));
-    // The fastest first.
+    // Fastest first.
     rows.sort_by(|a, b| a.least_seconds().unwrap_or(f64::MAX).total_cmp(&b.least_seconds().unwrap_or(f64::MAX)));
     for row in rows.into_iter().chain(limits) {
         let cells = |outcome: &Outcome| {

@@ -1,4 +1,4 @@
-//! Rounds: every contestant once, then every contestant again; all results are kept.
+//! Runs all contestants in rounds, each once per round; keeps all results.
 
 use super::plan::{Contestant, Group, Part, Place};
 use crate::term;
@@ -13,42 +13,41 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// Unmeasured runs of a group's limits before its first round.
+/// Number of unmeasured runs of a group's limits before its first round.
 const WARM_UPS: usize = 4;
 
-/// A contestant that takes longer than this for one measurement is ended, and drops out: some peers were seen to wait
-/// for ever.
+/// Time limit of a measurement: a contestant that exceeds it is killed and drops out. Some peers were seen to hang.
 const LONGEST: Duration = Duration::from_secs(240);
-/// The interval of checking whether a process has ended.
+/// Polling interval for running processes.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// One measurement, as its process told it.
+/// A measurement, as reported by its process.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(super) struct Sample {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
-    /// The bytes written, or of the file read, if the contestant reports them.
+    /// Bytes written, or size of the input file, if reported.
     pub(super) bytes: Option<u64>,
     pub(super) peak_rss_bytes: u64,
     pub(super) positions: Option<u64>,
     pub(super) faces: Option<u64>,
-    /// The part of the peak that is not work in flight, if the contestant reports it: the bytes of the model's arrays,
-    /// and what the process held before.
+    /// Part of the peak memory that does not depend on work in flight, if reported: the arrays of the model, and the
+    /// process before the work.
     pub(super) base_bytes: Option<u64>,
-    /// Whether the written data equals what was read.
+    /// Whether the written data equals the input.
     pub(super) identical: Option<bool>,
 }
 
-/// A contestant's results.
+/// Results of a contestant.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) samples: Vec<Sample>,
-    /// Why it dropped out.
+    /// Reason for dropping out.
     pub(super) failure: Option<String>,
 }
 
-/// A group's results.
+/// Results of a group.
 #[derive(Serialize)]
 pub(super) struct Outcome {
     #[serde(flatten)]
@@ -56,20 +55,20 @@ pub(super) struct Outcome {
     pub(super) rows: Vec<Row>,
 }
 
-/// A number kernel's result.
+/// Result of a number kernel.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Kernel {
     pub(super) group: String,
     pub(super) name: String,
-    /// Nanoseconds per value: the least and the median of all rounds.
+    /// Nanoseconds per value: minimum and median of all rounds.
     pub(super) ns: f64,
     pub(super) median_ns: f64,
-    /// `yes`, `no`, or `other` if it does another job.
+    /// `yes`, `no`, or `other` for a kernel with a different job.
     pub(super) agrees: String,
 }
 
 impl Kernel {
-    /// Names are printed with underscores for spaces.
+    /// Restores the spaces in names, which are printed as underscores.
     fn spaced(self) -> Kernel {
         let [group, name, agrees] = [self.group, self.name, self.agrees].map(|text| text.replace('_', " "));
         Kernel { group, name, agrees, ..self }
@@ -85,7 +84,7 @@ impl Row {
         median(self.samples.iter().map(|sample| sample.seconds))
     }
 
-    /// The 90th percentile: 9 of 10 rounds took at most this long.
+    /// Returns the 90th percentile: 9 of 10 rounds were at most this slow.
     pub(super) fn late_seconds(&self) -> Option<f64> {
         let mut seconds: Vec<f64> = self.samples.iter().map(|sample| sample.seconds).collect();
         seconds.sort_by(f64::total_cmp);
@@ -96,12 +95,12 @@ impl Row {
         self.samples.iter().map(|sample| sample.cpu_seconds).reduce(f64::min)
     }
 
-    /// The most of all rounds, and so for the next.
+    /// Returns the maximum of all rounds.
     pub(super) fn peak_bytes(&self) -> Option<u64> {
         self.samples.iter().map(|sample| sample.peak_rss_bytes).max()
     }
 
-    /// Peak memory in excess of that.
+    /// Returns the maximum of peak memory minus [`Sample::base_bytes`].
     pub(super) fn extra_bytes(&self) -> Option<u64> {
         let above = |sample: &Sample| Some(sample.peak_rss_bytes.saturating_sub(sample.base_bytes?));
         self.samples.iter().filter_map(above).max()
@@ -125,18 +124,18 @@ impl Outcome {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// The least time of a contestant.
+    /// Returns the minimum time of a contestant.
     pub(super) fn seconds(&self, name: &str) -> Option<f64> {
         self.row(name)?.least_seconds()
     }
 
-    /// The input's bytes per second.
+    /// Returns the data rate in bytes of the input per second.
     pub(super) fn rate(&self, row: &Row) -> Option<f64> {
         Some(self.group.input.bytes as f64 / row.least_seconds()?)
     }
 }
 
-/// Runs all rounds of a group. A contestant that fails takes no part in later rounds.
+/// Runs all rounds of a group. A contestant that fails is skipped in later rounds.
 pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
     warm(&group);
     let new_row = |contestant: &Contestant| Row { name: contestant.name, ..Row::default() };
@@ -145,8 +144,8 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
     for round in 0..rounds {
         term::out(format!("{}: round {} of {rounds}\n", group.key, round + 1));
         let mut turns: Vec<_> = group.contestants.iter().zip(&mut rows).zip(&mut residents).collect();
-        // A contestant after one that frees much memory may wait for the host to return it: the same program took 0.14
-        // s or 0.33 s for 300 MB depending on its place alone.
+        // Alternate the order: after a contestant that frees much memory, the next one may wait for the host to return
+        // it. The same program took 0.14 s or 0.33 s for 300 MB depending only on its position.
         if round % 2 == 1 {
             turns.reverse();
         }
@@ -168,8 +167,8 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
     Ok(Outcome { group, rows })
 }
 
-/// Runs the limits without keeping their results: the input gets into the page cache, and a virtual machine gets its
-/// memory back from its host, which slows first runs. A failure will show in its row.
+/// Runs the limits without keeping results, to load the input into the page cache and to let a virtual machine get its
+/// memory back from its host, which slows down first runs. Failures will show up in the measured rounds.
 fn warm(group: &Group) {
     for _ in 0..WARM_UPS {
         for contestant in group.contestants.iter().filter(|contestant| contestant.name.starts_with("limit")) {
@@ -178,19 +177,19 @@ fn warm(group: &Group) {
     }
 }
 
-/// A process that holds its data, and measures once for each input line.
+/// A process that keeps its data loaded, and measures once for each input line.
 struct Resident {
     child: Child,
-    /// Taken away, it ends the process.
+    /// Dropped to end the process.
     orders: Option<ChildStdin>,
-    /// Its output lines.
+    /// Lines of its output.
     results: Receiver<String>,
 }
 
 impl Resident {
-    /// Starts the process in its first round. Loading its data is not measured, and of two consecutive runs the second
-    /// counts: a virtual machine returns unused memory to its host, and getting it back is slow the first time (a plain
-    /// write took 0.06 s or 0.8 s, depending on the previous contestant).
+    /// Measures a round, starting the process in the first one. Excludes loading the data, and counts the second of two
+    /// consecutive runs: a virtual machine returns unused memory to its host, and the first use of it afterwards is
+    /// slow (a plain write took 0.06 s or 0.8 s, depending on the previous contestant).
     fn measure(resident: &mut Option<Resident>, contestant: &Contestant) -> Result<Sample, String> {
         let mut held = match resident.take() {
             Some(held) => held,
@@ -231,7 +230,7 @@ impl Resident {
         }
     }
 
-    /// Why there are no more lines. A process that is still there is ended.
+    /// Explains the missing output, and kills the process if it still runs.
     fn silent(&mut self, longest: Duration) -> String {
         match status(&mut self.child, LOOK) {
             Ok(Some(_)) => "it ended without a result".into(),
@@ -248,7 +247,7 @@ impl Drop for Resident {
     }
 }
 
-/// How a process ended; after this long, it is killed.
+/// Waits for a process; kills it after `longest` and returns `None`.
 fn status(child: &mut Child, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
     let end = Instant::now() + longest;
     loop {
@@ -266,7 +265,7 @@ fn too_long(longest: Duration) -> String {
     format!("it took longer than {} s", longest.as_secs_f32())
 }
 
-/// The command of a contestant.
+/// Creates the command of a contestant.
 fn program(contestant: &Contestant) -> Command {
     let mut command = Command::new(&contestant.command[0]);
     command.args(&contestant.command[1..]);
@@ -296,7 +295,7 @@ fn measure_within(contestant: &Contestant, longest: Duration) -> Result<Sample, 
     line.and_then(fields).ok_or("it printed no result".into())
 }
 
-/// The output of a pipe until its end.
+/// Reads a pipe to its end on another thread.
 fn all_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, text) = channel();
     spawn(move || {
@@ -309,7 +308,7 @@ fn all_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     text
 }
 
-/// The values of `name=value` in a line of such pairs.
+/// Deserializes a line of `name=value` pairs.
 pub(super) fn fields<T: DeserializeOwned>(line: &str) -> Option<T> {
     let value = |name: &str, text: &str| match name {
         "identical" => (text == "1").into(),
@@ -320,14 +319,14 @@ pub(super) fn fields<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_value(object.into()).ok()
 }
 
-/// The one in the middle.
+/// Returns the median.
 pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
 
-/// The output of a program that succeeds.
+/// Returns the output of a program; an error if it fails.
 pub(super) fn output(words: &[OsString]) -> Result<String, String> {
     let (program, args) = words.split_first().ok_or("a program is not here")?;
     let output = Command::new(program).args(args).output().map_err(|error| error.to_string())?;
@@ -335,7 +334,7 @@ pub(super) fn output(words: &[OsString]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// Compares the kernels of a part, all in one process.
+/// Compares the kernels of a part in one process.
 pub(super) fn kernels(part: &Part, place: &Place, rounds: usize) -> Result<Vec<Kernel>, String> {
     let Some(command) = &part.kernels else { return Ok(Vec::new()) };
     let rounds = rounds * part.turns;
@@ -353,7 +352,7 @@ fn kernel(line: &str) -> Option<Kernel> {
 pub(super) mod tests {
     use super::*;
 
-    /// A row of made-up measurements.
+    /// Fabricates a row of measurements.
     pub(crate) fn row(name: &'static str, seconds: &[f64], peak: u64, base: u64) -> Row {
         let sample = |&seconds: &f64| Sample {
             seconds,

@@ -1,6 +1,7 @@
-//! Sweeps of an OBJ and of a pbrt scene: loads at many rates, stored in several ways, next to the model's predictions.
+//! Sweeps of an OBJ and of a pbrt scene: loads at many data rates, stored in several ways, with the predictions of the
+//! model.
 //!
-//! The results are those of `polyhaul limits` and `polyhaul sweep`; here they are run, and their cells are read.
+//! Runs `polyhaul limits` and `polyhaul sweep`, and parses their output.
 
 use super::plan::{Input, Place};
 use super::runs::output;
@@ -8,19 +9,19 @@ use crate::term;
 use serde::Serialize;
 use std::path::Path;
 
-/// A sweep with time enough for all cells.
+/// Sweep with a time budget for all cells.
 const SWEEP: &str =
     "{command} sweep --time-limit 900s --csv {csv} --chart {chart} --cache {data}/copies {main} --no-progress";
 
 /// Loads of one asset.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Sweep {
-    /// A word for the names of files.
+    /// Part of file names.
     #[serde(skip)]
     pub(super) key: &'static str,
     #[serde(rename = "asset")]
     pub(super) title: String,
-    /// The output of the command, and its chart as SVG.
+    /// Output of the command, and its chart as SVG.
     #[serde(skip)]
     pub(super) text: String,
     #[serde(skip)]
@@ -28,7 +29,7 @@ pub(super) struct Sweep {
     pub(super) cells: Vec<Cell>,
 }
 
-/// A way of storing at a rate with a number of threads, in seconds.
+/// Load time in seconds for a storage method, a data rate and a number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Cell {
     pub(super) stored: String,
@@ -36,21 +37,20 @@ pub(super) struct Cell {
     pub(super) threads: u64,
     /// `rate`, `memory` or `disk`.
     pub(super) device: String,
-    /// In bytes per second.
+    /// Bytes per second.
     #[serde(rename = "bytes_per_second")]
     pub(super) rate: Option<f64>,
     #[serde(rename = "median_seconds")]
     pub(super) median: Option<f64>,
     #[serde(rename = "predicted_seconds")]
     pub(super) predicted: Option<f64>,
-    /// The error of the prediction as a share of the measurement; `None` for loads from the disk itself, whose rate is
-    /// not chosen.
+    /// Relative error of the prediction; `None` for loads from the disk itself, whose data rate is not chosen.
     #[serde(rename = "prediction_error")]
     pub(super) error: Option<f64>,
 }
 
 impl Cell {
-    /// A line of the command's table.
+    /// Parses a line of the command's table.
     fn parse(line: &str) -> Option<Cell> {
         let fields: Vec<&str> = line.splitn(11, ',').collect();
         let [stored, bytes, _, threads, device, rate, _, median, _, predicted, _] = fields[..] else { return None };
@@ -93,7 +93,7 @@ fn swept(place: &Place, key: &'static str, title: String, main: &Path) -> Result
     Ok(Sweep { key, title, text: lines.collect(), chart: read(&chart)?, cells })
 }
 
-/// The output of the command.
+/// Returns the output of the command.
 fn said(place: &Place, command: &str, more: &[(&str, &Path)]) -> Result<String, String> {
     let words = place.fill(command, more)?.unwrap_or_default();
     output(&[&place.tools.prefix[..], &words].concat()).map_err(|why| format!("{words:?}: {}", why.trim()))

@@ -1,5 +1,4 @@
-//! The licenses of the packages that the library contains, as one text: most of them require that copies are
-//! accompanied by it.
+//! Collects the licenses of the packages that the library contains into one text: most of them must accompany copies.
 
 use crate::root;
 use serde_json::Value;
@@ -7,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How the names of files with licenses start, in capital letters.
+/// Prefixes of license file names, in upper case.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
-/// Folders below that of a package: sources in C have their licenses there.
+/// Maximum depth below a package's folder: bundled C sources keep their licenses in subfolders.
 const MAX_DEPTH: usize = 2;
 
-/// The texts with the packages that they apply to; `None` if Cargo does not list them.
+/// Returns the license texts with the packages that they apply to; `None` if Cargo cannot list them.
 pub(super) fn text(target: Option<&str>) -> Option<String> {
     let mut packages_of_text: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let folders = folders()?;
@@ -34,7 +33,7 @@ pub(super) fn text(target: Option<&str>) -> Option<String> {
     Some(text)
 }
 
-/// The packages in the library with their licenses, without those of the workspace and those that run in the compiler.
+/// Returns the packages in the library with their licenses, without workspace members and build-time packages.
 fn packages(target: Option<&str>) -> Option<BTreeMap<String, String>> {
     let mut tree = root::cargo();
     tree.args(["tree", "--package", "polyhaul-capi", "--edges", "normal,no-proc-macro", "--prefix", "none"]);
@@ -45,7 +44,7 @@ fn packages(target: Option<&str>) -> Option<BTreeMap<String, String>> {
     Some(foreign.map(|(package, license)| (package.to_owned(), license.to_owned())).collect())
 }
 
-/// The folder of each package, by its name and version as `cargo tree` has them.
+/// Returns the folder of each package, by its name and version in `cargo tree`.
 fn folders() -> Option<HashMap<String, PathBuf>> {
     let metadata = root::output(root::cargo().args(["metadata", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&metadata).ok()?;
@@ -57,7 +56,7 @@ fn folders() -> Option<HashMap<String, PathBuf>> {
     metadata["packages"].as_array()?.iter().map(folder).collect()
 }
 
-/// Collects the files with licenses in a folder, sorted.
+/// Collects the license files in a folder, sorted.
 fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     let mut paths: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.sort();

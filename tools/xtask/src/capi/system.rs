@@ -1,12 +1,12 @@
-//! What the C library is called on each system, and what its users link.
+//! File names of the C library on each system, and the libraries that its users link.
 
 use crate::root;
 use std::process::Command;
 
-/// The number in the name of the shared library (see `surfaces/capi/build.rs`).
+/// Version suffix of the shared library (see `surfaces/capi/build.rs`).
 const SHARED_NUMBER: &str = "0";
 
-/// A system that programs run on.
+/// Kind of operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SystemKind {
     Unix,
@@ -15,16 +15,16 @@ pub(super) enum SystemKind {
     WindowsMsvc,
 }
 
-/// The system that the library is built for.
+/// System that the library is built for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct System {
     pub(super) kind: SystemKind,
     pub(super) pointer_bytes: u32,
-    /// `None` for the system of this program.
+    /// rustc target; `None` for the system of this program.
     pub(super) target: Option<String>,
 }
 
-/// A library as Cargo names it, and its installed path below `lib`.
+/// A library file: Cargo's name, and its installed path below `lib`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LibraryFile {
     pub(super) built: &'static str,
@@ -32,14 +32,14 @@ pub(super) struct LibraryFile {
 }
 
 impl System {
-    /// The system of a target of rustc; `None` if rustc does not know it.
+    /// Returns the system of a rustc target; `None` if rustc does not know it.
     pub(super) fn of(target: Option<&str>) -> Option<System> {
         let mut command = Command::new("rustc");
         command.args(["--print", "cfg"]).args(target.map(|target| format!("--target={target}")));
         System::parse(&root::output(&mut command)?, target)
     }
 
-    /// The system that rustc's list of settings describes.
+    /// Parses the output of `rustc --print cfg`.
     fn parse(settings: &str, target: Option<&str>) -> Option<System> {
         let value = |key: &str| {
             let value = settings.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
@@ -55,17 +55,17 @@ impl System {
         Some(System { kind, pointer_bytes: pointer_bits / 8, target: target.map(str::to_owned) })
     }
 
-    /// The static library.
+    /// Static library.
     pub(super) fn static_library(&self) -> LibraryFile {
         let (built, installed) = match self.kind {
-            // The import library of the shared one has the usual name.
+            // The import library of the shared one uses the plain name.
             SystemKind::WindowsMsvc => ("polyhaul.lib", "polyhaul_static.lib"),
             _ => ("libpolyhaul.a", "libpolyhaul.a"),
         };
         LibraryFile { built, installed: installed.into() }
     }
 
-    /// The shared library.
+    /// Shared library.
     pub(super) fn shared_library(&self, version: &str) -> LibraryFile {
         let (built, installed) = match self.kind {
             SystemKind::Unix => ("libpolyhaul.so", format!("libpolyhaul.so.{version}")),
@@ -75,7 +75,7 @@ impl System {
         LibraryFile { built, installed }
     }
 
-    /// The library that programs link to use a DLL.
+    /// Import library of a DLL.
     pub(super) fn import_library(&self) -> Option<LibraryFile> {
         let (built, installed) = match self.kind {
             SystemKind::WindowsGnu => ("libpolyhaul.dll.a", "libpolyhaul.dll.a"),
@@ -85,7 +85,7 @@ impl System {
         Some(LibraryFile { built, installed: installed.into() })
     }
 
-    /// Links to the shared library: the name that programs look for when they start, and the one for the linker.
+    /// Symbolic links to the shared library: the one that the loader resolves, and the one for the linker.
     pub(super) fn links(&self) -> Vec<String> {
         match self.kind {
             SystemKind::Unix => vec![format!("libpolyhaul.so.{SHARED_NUMBER}"), "libpolyhaul.so".into()],
@@ -94,7 +94,7 @@ impl System {
         }
     }
 
-    /// The property of CMake's target for the shared library that says what programs are linked with.
+    /// CMake property with the import library, or the soname that programs link against.
     pub(super) fn shared_property(&self) -> String {
         match (self.import_library(), self.kind) {
             (Some(import), _) => format!("IMPORTED_IMPLIB \"${{_polyhaul_lib}}/{}\"", import.installed),
@@ -103,14 +103,14 @@ impl System {
         }
     }
 
-    /// The system libraries that the static library needs: the list that rustc prints for `native-static-libs`, without
-    /// those that compilers link anyway. With `meshopt`, the runtime of C++ is one.
+    /// System libraries that the static library requires: rustc's list for `native-static-libs`, without libraries that
+    /// compilers link by default. `meshopt` requires the C++ runtime.
     pub(super) fn system_libraries(&self, has_cpp: bool) -> Vec<&'static str> {
         let (cpp, system): (&str, &[&str]) = match self.kind {
             SystemKind::Unix => ("stdc++", &["pthread", "dl", "m"]),
             SystemKind::MacOs => ("c++", &["iconv", "System", "m"]),
             SystemKind::WindowsGnu => ("stdc++", &["kernel32", "ntdll", "userenv", "ws2_32", "dbghelp"]),
-            // The compiler's objects name the runtime of C++.
+            // Object files of MSVC name the C++ runtime themselves.
             SystemKind::WindowsMsvc => ("", &["kernel32", "ntdll", "userenv", "ws2_32", "dbghelp"]),
         };
         [cpp].into_iter().filter(|name| has_cpp && !name.is_empty()).chain(system.iter().copied()).collect()

@@ -1,18 +1,18 @@
-//! The Python package with planted faults: its module, built beside the test binaries, and the sources around it.
+//! Python package with planted faults: its module, built next to the test binaries, and its sources.
 //!
-//! It is not installed: tests find it before an installed one. The environment is that of `cargo xtask python`.
+//! Not installed: tests find it before an installed package. Uses the environment of `cargo xtask python`.
 
 use super::{TestBinary, folder, with_faults};
 use crate::{python, root};
 use std::fs;
 use std::path::Path;
 
-/// The module in the package, and the library that Cargo makes of it.
+/// Module in the package, and the library that Cargo builds for it.
 const MODULE: &str = "_polyhaul.abi3.so";
 const LIBRARY: &str = "debug/lib_polyhaul.so";
 
-/// Builds the package; returns pytest as a test binary, whose filters are files of tests. `None` if there is no Python,
-/// or something else is missing.
+/// Builds the package; returns pytest as a test binary, whose filters are test files. `None` if Python or a requirement
+/// is missing.
 pub(super) fn build() -> Option<TestBinary> {
     if !python::prepare()? {
         return None;

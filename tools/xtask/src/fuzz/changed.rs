@@ -1,4 +1,4 @@
-//! The part `fuzz` of `cargo xtask nightly`: turns for the targets whose parsers changed since they passed.
+//! The part `fuzz` of `cargo xtask nightly`: fuzzes targets whose parsers have changed since they last passed.
 
 use super::engine::Engine;
 use super::targets::{TARGETS, Target};
@@ -7,13 +7,13 @@ use crate::steps::{Outcome, Tally, Totals};
 use crate::term;
 use std::time::Instant;
 
-/// The time for all of them, the build included.
+/// Time for all targets, including the build.
 const SECONDS: u64 = 20 * 60;
 
-/// The shortest useful turn.
+/// Minimum useful time per target.
 const TURN_SECONDS: u64 = 15;
 
-/// What every parser uses.
+/// Code that every parser uses.
 const SHARED: [&str; 3] = ["crates/core/text", "crates/core/bytes", "crates/core/pipeline"];
 
 /// Fuzzes each changed target for its share of the time.
@@ -47,7 +47,7 @@ fn part(target: &Target) -> String {
     format!("fuzz-{}", target.name)
 }
 
-/// The target with the hash of its parser, unless it passed with the same.
+/// Returns the target with the hash of its parser, unless it passed with the same hash.
 fn is_changed(target: &'static Target) -> Option<(&'static Target, String)> {
     let inputs: Vec<&str> = SHARED.into_iter().chain([target.parser]).collect();
     let hash = memory::hash(&inputs, &[])?;

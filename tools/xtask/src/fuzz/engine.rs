@@ -1,4 +1,4 @@
-//! The program of all fuzz targets: building it, and a turn of libFuzzer with one target.
+//! Builds the program of all fuzz targets, and runs libFuzzer on a target.
 
 use super::record::{Progress, Turn, progress};
 use super::targets::Target;
@@ -8,32 +8,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What the fuzzer learns from: counters of branches, and the numbers that are compared. The sanitizer finds reads and
-/// writes outside of allocations.
+/// Instrumentation that guides the fuzzer: edge counters and comparison operands. The sanitizer detects out-of-bounds
+/// accesses.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address --cfg fuzzing";
 
-/// Small stores of freed memory and short stacks of allocations: a third of the time is saved.
+/// A small quarantine and short allocation stacks save a third of the time.
 const ASAN_OPTIONS: &str =
     "quarantine_size_mb=4:thread_local_quarantine_size_kb=64:malloc_context_size=4:detect_stack_use_after_return=0";
 
-/// A file system in memory.
+/// In-memory file system.
 const MEMORY_FOLDER: &str = "/dev/shm";
 
 const NO_NIGHTLY: &str = "fuzzing needs a nightly toolchain: rustup toolchain install nightly";
 
-/// The program that was built.
+/// The built program.
 pub(super) struct Engine {
     program: PathBuf,
 }
 
 impl Engine {
-    /// Builds the program, or returns what is missing.
+    /// Builds the program; the error names a missing requirement.
     pub(super) fn build() -> Result<Engine, String> {
         let version =
             root::output(Command::new("rustup").args(["run", "nightly", "rustc", "-vV"])).ok_or(NO_NIGHTLY)?;
-        // Flags are for the target alone if it is named, and not for scripts that run during the build.
+        // With an explicit target, the flags do not apply to build scripts.
         let host = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or(NO_NIGHTLY)?;
         let folder = root::root().join("tools/fuzz");
         let mut command = Command::new("rustup");
@@ -44,11 +44,11 @@ impl Engine {
         Ok(Engine { program: folder.join("target").join(host).join("release/polyhaul-fuzz") })
     }
 
-    /// Fuzzes one target; `None` where it could not run.
+    /// Fuzzes one target; `None` if it could not run.
     pub(super) fn run(&self, target: &Target, max_bytes: usize, seconds: u64) -> Option<Turn> {
         let name = target.name;
         term::out(format!("\n== fuzz {name}, {seconds} s, inputs of up to {max_bytes} bytes\n"));
-        // libFuzzer adds its findings to the first folder and only reads the second.
+        // libFuzzer adds new inputs to the first folder and only reads the others.
         let [corpus, artifacts] = ["corpus", "artifacts"].map(|kind| format!("tools/fuzz/{kind}/{name}/"));
         for folder in [&corpus, &artifacts] {
             if let Err(error) = std::fs::create_dir_all(root::root().join(folder)) {
@@ -62,13 +62,13 @@ impl Engine {
         command.arg(format!("-max_total_time={seconds}"));
         command.arg(format!("-max_len={max_bytes}"));
         command.arg(format!("-dict=tools/fuzz/dictionaries/{name}.dict"));
-        // Choosing by rare features costs a quarter of the time here.
+        // Selecting inputs by rare features costs a quarter of the time here.
         command.arg("-entropic=0");
-        // A second is a lot for so few bytes, but other work on the machine takes time, too.
+        // A second is plenty for such small inputs, but the machine may be busy.
         command.args(["-timeout=60", "-rss_limit_mb=3000", "-print_final_stats=1"]);
-        // A thread that is about to end is taken for a leak of 32 bytes; the tests of the C library look for leaks.
+        // The state of an exiting thread is reported as a leak of 32 bytes; the tests of the C library check for leaks.
         command.arg("-detect_leaks=0");
-        // Logs are synced with the disk after each line: 20 times as slow.
+        // Logs are synced after each line, which is 20 times as slow on disk.
         if Path::new(MEMORY_FOLDER).is_dir() {
             command.env("TMPDIR", MEMORY_FOLDER);
         }
@@ -76,8 +76,7 @@ impl Engine {
     }
 }
 
-/// Runs libFuzzer, shows what it prints except for its progress, and counts its executions; `None` where it did not
-/// run.
+/// Runs libFuzzer, prints its output except for progress, and counts its executions; `None` if it did not run.
 fn follow(name: &str, command: &mut Command) -> Option<Turn> {
     let start = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().ok()?;
@@ -99,7 +98,7 @@ fn follow(name: &str, command: &mut Command) -> Option<Turn> {
     Some(Turn { points, seconds: start.elapsed().as_secs(), found_something: !is_well })
 }
 
-/// Whether a line of libFuzzer is of no use here, such as the words that it found.
+/// Returns whether a line of libFuzzer is irrelevant, such as its recommended dictionary.
 fn is_chatter(line: &str) -> bool {
     ["INFO:", "Dictionary:", "######", "\"", "stat::", "\tNEW_FUNC"].iter().any(|start| line.starts_with(start))
 }

@@ -1,4 +1,4 @@
-//! A long run of the fuzz targets: turns for whichever is farthest from its goal, recorded one by one.
+//! Long run of the fuzz targets: always picks the target that is farthest from its goal, and records every turn.
 
 use super::engine::Engine;
 use super::record::{self, Record, Turn};
@@ -7,25 +7,25 @@ use crate::term;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest turn: short enough that all targets have had one after a few hours.
+/// Maximum length of a turn: short enough that all targets have had one after a few hours.
 const TURN_SECONDS: u64 = 600;
 
-/// The largest input of some turns.
+/// Maximum size of inputs in turns with large ones.
 const LARGE_INPUT_BYTES: usize = 65_536;
 
 /// One turn in this many has large inputs.
 const LARGE_SHARE: u64 = 8;
 
-/// What the processors share.
+/// State shared by the worker threads.
 struct State {
     record: Record,
-    /// Targets that have a turn now, or found something: such a target would only find the same again.
+    /// Targets that are running, or have findings, which they would only find again.
     closed: Vec<&'static str>,
     stopped: usize,
     turns: u64,
 }
 
-/// Gives turns to the targets until the time is up or all reached their goals; returns how many found something.
+/// Runs targets until the time is up or all have reached their goals; returns the number with findings.
 pub(super) fn run(engine: &Engine, time: Duration) -> usize {
     let end = Instant::now() + time;
     let record = match Record::load() {
@@ -51,7 +51,7 @@ fn take_turns(engine: &Engine, state: &Mutex<State>, end: Instant, turn_seconds:
     loop {
         let left = end.saturating_duration_since(Instant::now()).as_secs();
         let Some((target, number)) = lock().next().filter(|_| left > 0) else { return };
-        // The number is unrelated to the target, so each gets large inputs at some time.
+        // Turn numbers are independent of targets, so each target gets large inputs eventually.
         let is_large = number % LARGE_SHARE == LARGE_SHARE - 1;
         let max_bytes = if is_large { LARGE_INPUT_BYTES } else { target.max_bytes };
         let turn = engine.run(target, max_bytes, turn_seconds.min(left));
@@ -60,7 +60,7 @@ fn take_turns(engine: &Engine, state: &Mutex<State>, end: Instant, turn_seconds:
 }
 
 impl State {
-    /// The target of the next turn, and the turn's number; `None` where all have reached their goals.
+    /// Returns the next target and the number of its turn; `None` if all have reached their goals.
     fn next(&mut self) -> Option<(&'static Target, u64)> {
         let open = TARGETS.iter().filter(|target| !self.closed.contains(&target.name));
         let part = |target: &&Target| self.record.executions(target.name) * 1000 / target.goal;
@@ -70,7 +70,7 @@ impl State {
         Some((target, self.turns - 1))
     }
 
-    /// Records a turn; a target that found nothing may have more.
+    /// Records a turn; a target without findings may get more.
     fn finish(&mut self, target: &Target, turn: Option<Turn>) {
         if turn.as_ref().is_some_and(|turn| !turn.found_something) {
             self.closed.retain(|name| *name != target.name);

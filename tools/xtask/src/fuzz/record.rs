@@ -1,38 +1,38 @@
-//! `tools/fuzz/RECORD.md`: how often each target ran, for how long, what it reached, and how often it found something.
+//! Reads and writes `tools/fuzz/RECORD.md`: executions, time, coverage and findings of each target.
 //!
-//! The table is the only store of these totals; the text around it is written by people and stays unchanged.
+//! The table is the only store of these totals; the text around it is written by hand and stays unchanged.
 
 use crate::root;
 use std::io;
 
-/// Where the record is, below the root folder.
+/// Path of the record, relative to the root folder.
 pub(super) const PATH: &str = "tools/fuzz/RECORD.md";
 
-/// The first line of the table.
+/// First line of the table.
 const HEADER: &str =
     "| target | executions | seconds | per second | turns that found something | edges reached after executions |";
 
-/// Edges are recorded after this many executions, and after each four times as many.
+/// Coverage is recorded after this many executions, and whenever their number has quadrupled.
 const FIRST_POINT: u64 = 4096;
 
-/// What libFuzzer says in the course of a turn.
+/// Progress reported by libFuzzer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Progress {
     pub(super) executions: u64,
-    /// Edges between blocks of code that were taken so far, by all inputs of the corpus.
+    /// Number of control-flow edges that the corpus covers.
     pub(super) edges: u64,
 }
 
-/// The result of a target's turn.
+/// Result of a target's turn.
 #[derive(Debug, PartialEq)]
 pub(super) struct Turn {
-    /// At least one.
+    /// Never empty.
     pub(super) points: Vec<Progress>,
     pub(super) seconds: u64,
     pub(super) found_something: bool,
 }
 
-/// The totals of a target.
+/// Totals of a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Row {
     target: String,
@@ -42,7 +42,7 @@ struct Row {
     growth: Vec<Progress>,
 }
 
-/// The whole page.
+/// Content of the page.
 pub(super) struct Record {
     before: String,
     rows: Vec<Row>,
@@ -67,7 +67,7 @@ impl Record {
         Some(Record { before: before.to_owned(), rows, after: lines.collect() })
     }
 
-    /// How often a target ran in all.
+    /// Returns the total number of executions of a target.
     pub(super) fn executions(&self, target: &str) -> u64 {
         self.rows.iter().find(|row| row.target == target).map_or(0, |row| row.executions)
     }
@@ -99,7 +99,7 @@ impl Record {
 }
 
 impl Row {
-    /// Adds what is reached at the next recorded numbers of executions.
+    /// Records the coverage if the number of executions reaches the next recorded one.
     fn grow(&mut self, executions: u64, edges: u64) {
         let mut next = self.growth.last().map_or(FIRST_POINT, |point| point.executions * 4);
         while executions >= next {
@@ -135,7 +135,7 @@ impl Row {
     }
 }
 
-/// A number with commas: `1,234`.
+/// Formats a number with commas: `1,234`.
 fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -148,7 +148,7 @@ fn grouped(value: u64) -> String {
     out
 }
 
-/// A line of libFuzzer's progress, or its final number of executions, which comes without edges.
+/// Parses a progress line of libFuzzer, or its final number of executions, which has no coverage.
 pub(super) fn progress(line: &str) -> Option<Progress> {
     if let Some(number) = line.strip_prefix("stat::number_of_executed_units:") {
         return Some(Progress { executions: number.trim().parse().ok()?, edges: 0 });

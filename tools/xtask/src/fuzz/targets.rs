@@ -1,24 +1,24 @@
-//! The fuzz targets: what seeds each, how large its inputs are, and how often it is to run.
+//! The fuzz targets: seeds, maximum input sizes, and goals.
 
-/// A fuzz target. Its words are in `tools/fuzz/dictionaries`.
+/// A fuzz target. Its dictionary is in `tools/fuzz/dictionaries`.
 pub(super) struct Target {
     pub(super) name: &'static str,
-    /// The folder of test data that seeds it.
+    /// Folder of test data with its seeds.
     pub(super) seeds: &'static str,
-    /// The largest input of most turns: small ones run often, and most faults need few bytes.
+    /// Maximum input size of most turns: small inputs run fast, and most bugs need few bytes.
     pub(super) max_bytes: usize,
-    /// The executions that a long run aims at.
+    /// Number of executions that long runs aim for.
     pub(super) goal: u64,
-    /// What it reads is in this folder.
+    /// Folder of the code that it tests.
     pub(super) parser: &'static str,
 }
 
-/// A parser that is read most, or was written last.
+/// Goal of the most important and the newest parsers.
 const MANY: u64 = 2_000_000;
 
 const SOME: u64 = 500_000;
 
-/// For a target with thousands of instructions for each byte.
+/// Goal of targets with thousands of instructions per byte.
 const FEW: u64 = 50_000;
 
 const fn target(name: &'static str, seeds: &'static str, max_bytes: usize, goal: u64, parser: &'static str) -> Target {

@@ -1,5 +1,5 @@
-//! The parts `budgets` and `budgets-full` of `cargo xtask nightly`: what building, depending on and downloading
-//! polyhaul costs, beside the limits in `tools/xtask/budgets.toml`.
+//! The parts `budgets` and `budgets-full` of `cargo xtask nightly`: compares build times, dependencies and download
+//! sizes with the limits in `tools/xtask/budgets.toml`.
 
 use crate::steps::{Outcome, Tally, cpu_seconds};
 use crate::{python, root, term};
@@ -43,7 +43,7 @@ struct CrateBudget {
     count: usize,
 }
 
-/// A measured figure beside its limit.
+/// A measured figure and its limit.
 struct Figure {
     name: String,
     measured: f64,
@@ -57,7 +57,7 @@ impl Figure {
     }
 }
 
-/// Measures the builds of one part; that without `is_full` also counts crates.
+/// Measures the builds of one part; without `is_full`, also counts crates.
 pub(super) fn step(is_full: bool, tally: &mut Tally) -> Outcome {
     let budgets = match load() {
         Ok(budgets) => budgets,
@@ -106,7 +106,7 @@ impl Build {
         if self.after.is_none() {
             _ = std::fs::remove_dir_all(&folder);
         }
-        // Downloads are not part of the build.
+        // Excludes downloads from the measurement.
         if !root::runs(root::cargo().args(["fetch", "--quiet", "--locked"])) {
             return None;
         }
@@ -139,7 +139,7 @@ impl FileBudget {
     }
 }
 
-/// The size of the largest file whose path ends so, in the folder or one below it.
+/// Returns the size of the largest file whose path ends with `end`, in the folder or one below it.
 fn largest(folder: &Path, end: &str) -> Option<u64> {
     let (inner, end) = end.rsplit_once('/').unwrap_or(("", end));
     let files = std::fs::read_dir(folder.join(inner)).ok()?.flatten();
@@ -148,7 +148,7 @@ fn largest(folder: &Path, end: &str) -> Option<u64> {
 }
 
 impl CrateBudget {
-    /// Counts the third-party crates in the output of `cargo tree`; `None`, and a message, if that fails.
+    /// Counts the third-party crates in the output of `cargo tree`; prints a message and returns `None` if that fails.
     fn measure(&self) -> Option<Figure> {
         let mut command = root::cargo();
         command.args(["tree", "--package", "polyhaul", "--no-default-features", "--features", &self.features]);
@@ -160,7 +160,7 @@ impl CrateBudget {
     }
 }
 
-/// Prints the figures beside their limits, and counts each as a test.
+/// Prints the figures and their limits, and counts each as a test.
 fn report(figures: &[Figure], tally: &mut Tally) -> Outcome {
     term::out(format!("{:<40} {:>12} {:>12}\n", "", "measured", "allowed"));
     for figure in figures {

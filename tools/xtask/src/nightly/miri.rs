@@ -1,9 +1,9 @@
-//! The part `miri` of `cargo xtask nightly`: tests inside Miri, an interpreter that finds undefined behavior, and which
-//! unsafe blocks they run.
+//! The part `miri` of `cargo xtask nightly`: runs tests in Miri, an interpreter that detects undefined behavior, and
+//! determines which unsafe blocks they cover.
 //!
-//! The tests run in a copy of the tree where each unsafe block of the product first says that it is run. The list of
-//! unsafe blocks (`tools/xtask/unsafe.toml`) must not name more. Programs with undefined behavior on purpose show that
-//! Miri would have found it.
+//! The tests run in a copy of the tree in which each unsafe block of the product first reports itself. The list of
+//! unsafe blocks (`tools/xtask/unsafe.toml`) must not claim more. Planted programs with undefined behavior show that
+//! Miri detects it.
 
 use crate::faults;
 use crate::steps::{Outcome, Tally, Totals, parse_failure, parse_result};
@@ -15,20 +15,20 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// What a line of a marked block starts with.
+/// Prefix of the line that an instrumented block prints.
 const MARK: &str = "polyhaul-unsafe ";
 
-/// Vector instructions of x86-64, so that the kernels for AVX-512 are run as well as those for other levels. Miri
-/// does not look at the CPU.
+/// Vector instructions of x86-64, so that the AVX-512 kernels run as well as those of lower levels. Miri emulates them
+/// on any CPU.
 const X86: &str = "+avx2,+bmi1,+bmi2,+lzcnt,+popcnt,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,\
                    +avx512vbmi,+avx512vbmi2,+avx512ifma,+avx512vnni,+avx512vpopcntdq";
 
 /// A run of tests.
 struct Job {
     package: &'static str,
-    /// Which program of the package.
+    /// Test binary of the package.
     binary: &'static [&'static str],
-    /// Words in the names of the tests, and options of the program.
+    /// Test name filters, and options of the binary.
     args: &'static [&'static str],
     target: &'static str,
 }
@@ -43,7 +43,7 @@ const fn job(package: &'static str, binary: &'static [&'static str], args: &'sta
     Job { package, binary, args, target: X86_64 }
 }
 
-/// The longest ones first, because two run at a time. Those of the C library read and write files of all formats.
+/// Sorted by decreasing time, because two run at a time. The tests of the C library read and write all formats.
 const JOBS: &[Job] = &[
     job("polyhaul-capi", LIB, &["tests::meshes_go", "tests::a_compressed", "tests::small_meshes"]),
     job("polyhaul-capi", LIB, &["tests::images_are", "tests::small_splats", "tests::small_images"]),
@@ -83,7 +83,7 @@ const JOBS: &[Job] = &[
     },
 ];
 
-/// Programs with undefined behavior, as tests that are run on request, and words of Miri's message.
+/// Ignored tests with undefined behavior, and words of Miri's message.
 const PLANTED: &[(Job, &str)] = &[
     (job("polyhaul-pipeline", LIB, &["--ignored", "planted::overlap"]), "strongly protected"),
     (job("polyhaul-pipeline", LIB, &["--ignored", "planted::race"]), "strongly protected"),
@@ -91,7 +91,7 @@ const PLANTED: &[(Job, &str)] = &[
     (job("polyhaul-model", LIB, &["--ignored", "planted::out_of_bounds"]), "does not exist in the borrow stack"),
 ];
 
-/// Runs the tests, two at a time, and compares the blocks that they ran with the list.
+/// Runs the tests, two at a time, and compares the covered blocks with the list.
 pub(super) fn step(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
@@ -103,7 +103,7 @@ pub(super) fn step(tally: &mut Tally) -> Outcome {
             return Outcome::Failed;
         }
     };
-    // Miri reads what was compiled while it runs, so that nothing may be compiled then.
+    // Everything is built first: Miri reads build output while it runs, so it must not change.
     let jobs = || JOBS.iter().chain(PLANTED.iter().map(|(job, _)| job));
     if !jobs().all(|job| root::runs(job.command(&tree).arg("--no-run"))) {
         return Outcome::Failed;
@@ -134,7 +134,7 @@ fn next(queue: &Mutex<std::slice::Iter<'static, Job>>) -> Option<&'static Job> {
     queue.lock().expect("no thread panics").next()
 }
 
-/// Says what is not installed.
+/// Describes missing requirements.
 fn missing() -> Option<String> {
     let is_installed = root::succeeds(Command::new("rustup").args(["run", "nightly", "cargo", "miri", "--version"]));
     let sysroot = Command::new("rustup").args(["run", "nightly", "rustc", "--print", "sysroot"]).output();
@@ -144,7 +144,7 @@ fn missing() -> Option<String> {
     (!is_installed || !has_source).then(|| hint.into())
 }
 
-/// A call of Miri in the tree, with one folder for all that is built.
+/// Calls Miri in the tree, with a shared target folder.
 fn miri(tree: &Path, target: &str) -> Command {
     let mut command = Command::new("rustup");
     // The variables name the toolchain that runs this program.
@@ -152,17 +152,17 @@ fn miri(tree: &Path, target: &str) -> Command {
     command.args(["run", "nightly", "cargo", "miri"]);
     let features = if target == X86_64 { format!(" -Ctarget-feature={X86}") } else { String::new() };
     command.env("RUSTFLAGS", format!("--cap-lints=warn{features}"));
-    // Tests read files and clocks. Nothing here makes pointers of numbers.
+    // Tests read files and clocks. No code casts integers to pointers.
     command.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-strict-provenance");
     command.env("CARGO_TARGET_DIR", root::target().join("miri/build")).env("CARGO_INCREMENTAL", "0");
     command
 }
 
-/// What a job printed.
+/// Output of a job.
 struct JobResult {
     name: String,
     output: Output,
-    /// The marks: paths and numbers of blocks.
+    /// Reported blocks: paths and numbers.
     ran: Vec<String>,
 }
 
@@ -183,7 +183,7 @@ impl Job {
         JobResult { name, ran, output }
     }
 
-    /// Whether Miri stops at the undefined behavior of a planted program.
+    /// Returns whether Miri detects the undefined behavior of a planted program.
     fn finds(&self, tree: &Path, word: &str, tally: &mut Tally) -> bool {
         let result = self.run(tree);
         let errors = String::from_utf8_lossy(&result.output.stderr);
@@ -193,7 +193,7 @@ impl Job {
 }
 
 impl JobResult {
-    /// Prints and counts the results of tests; whether all passed.
+    /// Prints and counts test results; returns whether all passed.
     fn count(&self, tally: &mut Tally) -> bool {
         let is_ok = self.output.status.success();
         let text = String::from_utf8_lossy(&self.output.stdout);
@@ -213,7 +213,7 @@ impl JobResult {
     }
 }
 
-/// Stores which blocks ran, for `cargo xtask unsafe --write`.
+/// Stores the covered blocks for `cargo xtask unsafe --write`.
 fn store(ran: &BTreeSet<String>) -> bool {
     let path = root::target().join(MEASURED);
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -221,15 +221,15 @@ fn store(ran: &BTreeSet<String>) -> bool {
     folder.and_then(|()| std::fs::write(path, lines)).is_ok()
 }
 
-/// Whether all blocks ran that the list names.
+/// Returns whether all blocks that the list claims were covered.
 fn is_complete(tally: &mut Tally) -> bool {
     let missed = unsafe_code::missed().unwrap_or_else(|error| vec![error]);
     missed.iter().for_each(|line| term::out(format!("{line}\n")));
     faults::count("Miri runs the unsafe blocks that the list names", missed.is_empty(), tally)
 }
 
-/// Copies the workspace to `target/miri/tree`, with a mark in each unsafe block. Unchanged files keep their times, so
-/// that nothing is compiled again.
+/// Copies the workspace to `target/miri/tree`, with instrumented unsafe blocks. Unchanged files keep their modification
+/// times, to avoid recompilation.
 fn marked_tree() -> std::io::Result<PathBuf> {
     let tree = root::target().join("miri/tree");
     let root = root::root();
@@ -258,12 +258,12 @@ fn marked_tree() -> std::io::Result<PathBuf> {
     Ok(tree)
 }
 
-/// A file whose unsafe blocks print a line when they are run for the first time. Lines keep their numbers.
+/// Instruments a file: unsafe blocks print a line when they first run. Line numbers do not change.
 fn marked(path: &str, text: &str) -> String {
     let mut marked = String::with_capacity(text.len());
     let mut copied = 0;
     for (number, block) in unsafe_code::blocks_of(path, text).iter().enumerate() {
-        // The compiler cannot print.
+        // Constant evaluation cannot print.
         if !block.is_constant {
             marked += &text[copied..block.inside];
             marked += &mark(path, number);

@@ -1,7 +1,8 @@
-//! The part `races`: models of code that threads share, and the tests of crates with threads under ThreadSanitizer.
+//! The part `races` of `cargo xtask nightly`: models of concurrent code, and the tests of multithreaded crates under
+//! ThreadSanitizer.
 //!
-//! Models find faults of order in all orders of few threads (`tools/models`); ThreadSanitizer finds accesses to memory
-//! that nothing orders, in whole jobs. Both must also detect what is planted.
+//! Models (`tools/models`) find ordering bugs in the interleavings of a few threads; ThreadSanitizer finds data races
+//! in entire jobs. Each must also detect a planted bug.
 
 use super::rust::merged;
 use crate::steps::{Outcome, Tally, counted};
@@ -10,31 +11,31 @@ use std::path::Path;
 use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-/// The source of the standard library, below the folder of the toolchain: it is compiled for ThreadSanitizer, too.
+/// Source of the standard library in the toolchain folder, which is also compiled with ThreadSanitizer.
 const LIBRARY_SOURCE: &str = "lib/rustlib/src/rust/library/std/Cargo.toml";
-/// Writes one element past each range of an array (`crates/core/pipeline/src/column.rs`).
+/// Fault that writes one element past each range of an array (`crates/core/pipeline/src/column.rs`).
 const PLANTED_RACE: &str = "column-overlap";
-/// The test that detects it.
+/// Test that detects it.
 const RACING_TEST: &str = "column::tests";
 
-/// Measures the memory of the process, which ThreadSanitizer multiplies.
+/// Excluded: measures the memory of the process, which ThreadSanitizer multiplies.
 const MEASURING_TEST: &str = "the_process_does_not_grow_with_its_arrays";
 
 pub(super) fn step(tally: &mut Tally) -> Outcome {
     merged([("models", models(tally)), ("ThreadSanitizer", sanitizer(tally))])
 }
 
-/// Runs all models. They count as the shipped code does, where a number that underflows is not a panic.
+/// Runs all models, without overflow checks: like shipped code, models must not panic on an underflow.
 fn models(tally: &mut Tally) -> Outcome {
     let mut command = root::cargo();
     command.args(["test", "--config", "profile.dev.overflow-checks=false", "--no-fail-fast", "--lib"]);
     command.args(["-p", "polyhaul-pipeline", "-p", "polyhaul-bytes", "models::"]);
     command.env("RUSTFLAGS", "--cfg polyhaul_shuttle").env("CARGO_TARGET_DIR", root::target().join("models"));
-    // Threads of models have small stacks.
+    // Model threads have small stacks, which a backtrace could overflow.
     counted(command.env("RUST_BACKTRACE", "0"), tally)
 }
 
-/// Runs the tests of crates with threads, and one of them with a planted race.
+/// Runs the tests of multithreaded crates, and one of them with a planted race.
 fn sanitizer(tally: &mut Tally) -> Outcome {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Outcome::Skipped("it is set up for Linux on x86-64 only".into());
@@ -60,13 +61,13 @@ fn has_library_source() -> bool {
     folder.is_some_and(|folder| Path::new(folder.trim()).join(LIBRARY_SOURCE).is_file())
 }
 
-/// `cargo test` under ThreadSanitizer, with a planted fault or none.
+/// Calls `cargo test` under ThreadSanitizer, optionally with a planted fault.
 fn sanitized(fault: &str) -> Command {
     let mut command = Command::new("rustup");
     root::without_package(command.args(["run", "nightly", "cargo", "test", "-Zbuild-std", "--target", TARGET]));
     command.current_dir(root::root()).env("CARGO_TARGET_DIR", root::target().join("races"));
     command.env("RUSTFLAGS", "-Zsanitizer=thread --cfg polyhaul_faults").env("POLYHAUL_FAULT", fault);
-    // Tests request more memory than there is.
+    // Some tests request more memory than available, and expect an error.
     command.env("TSAN_OPTIONS", "allocator_may_return_null=1");
     command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
     command

@@ -1,5 +1,5 @@
-//! The parts that compile and test the workspace in other ways: feature sets, no optimization, documentation, other
-//! systems, an older compiler.
+//! The parts that compile and test the workspace in other configurations: feature sets, no optimization, documentation,
+//! other systems, the oldest supported compiler.
 
 use crate::steps::{Outcome, Tally, counted};
 use crate::test::{WORKSPACE, status};
@@ -7,12 +7,12 @@ use crate::{capi, root, term, web};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A system for which programs are compiled here if its standard library is installed.
+/// A system to cross-compile for, if its standard library is installed.
 pub(super) struct Cross {
     pub(super) target: &'static str,
-    /// Compilers of the libraries in C (compression)
+    /// Compiler of the C libraries (compression).
     pub(super) c: &'static str,
-    /// and in C++ (meshoptimizer).
+    /// Compiler of the C++ library (meshoptimizer).
     pub(super) cpp: &'static str,
 }
 
@@ -21,7 +21,7 @@ pub(super) const WINDOWS: Cross =
 const AARCH64: Cross =
     Cross { target: "aarch64-unknown-linux-gnu", c: "aarch64-linux-gnu-gcc", cpp: "aarch64-linux-gnu-g++" };
 
-/// Runs programs for aarch64, with the C library of Debian's package for cross compilation.
+/// Runs programs for aarch64, with the C library of Debian's cross-compilation package.
 const EMULATOR: &str = "qemu-aarch64";
 const EMULATED_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
@@ -44,7 +44,7 @@ const SINGLE_FEATURES: [&str; 15] = [
     "rust-zstd",
 ];
 
-/// The library compiles with each feature alone, and the command passes its tests with the default ones.
+/// Compiles the library with each feature alone, and tests the command with its default features.
 pub(super) fn features(tally: &mut Tally) -> Outcome {
     let check = |feature: &&str| {
         let library = ["check", "-p", "polyhaul", "--no-default-features", "--features", feature];
@@ -57,9 +57,9 @@ pub(super) fn features(tally: &mut Tally) -> Outcome {
     counted(root::cargo().args(default), tally)
 }
 
-/// The command links without optimization, and so do programs in C with the installed library.
+/// Links the command without optimization, and C programs with the installed library.
 pub(super) fn unoptimized(tally: &mut Tally) -> Outcome {
-    // For this crate another level is set in `Cargo.toml`.
+    // `Cargo.toml` sets another level for this crate.
     let command = ["--config", "profile.dev.package.intel_tex_2.opt-level=0"];
     if !root::runs(capi::unoptimized("polyhaul-cli").args(command)) {
         return Outcome::Failed;
@@ -72,8 +72,8 @@ pub(super) fn unoptimized(tally: &mut Tally) -> Outcome {
     counted(root::cargo().args(tests).args(WORKSPACE).env("POLYHAUL_C_PREFIX", prefix), tally)
 }
 
-/// Examples in the documentation run, and its links lead somewhere. The C library has the library's name; its reference
-/// is its header.
+/// Runs doc tests and checks links. Excludes the C library, which has the same name as the Rust one; its reference is
+/// its header.
 pub(super) fn docs(tally: &mut Tally) -> Outcome {
     let examples = counted(root::cargo().args(["test", "--doc", "--no-fail-fast"]).args(WORKSPACE), tally);
     let mut pages = root::cargo();
@@ -82,7 +82,7 @@ pub(super) fn docs(tally: &mut Tally) -> Outcome {
     Outcome::of(examples == Outcome::Ok && pages == Outcome::Ok)
 }
 
-/// Benchmarks and fuzz targets, which are workspaces of their own, compile.
+/// Compiles benchmarks and fuzz targets, which are separate workspaces.
 pub(super) fn other_workspaces(_: &mut Tally) -> Outcome {
     let check = |folder: &str| {
         let mut command = root::cargo();
@@ -93,7 +93,7 @@ pub(super) fn other_workspaces(_: &mut Tally) -> Outcome {
     Outcome::of(passed.into_iter().all(|passed| passed))
 }
 
-/// The kernels for aarch64 and WebAssembly give the results of the portable ones.
+/// Checks that the aarch64 and WebAssembly kernels return the results of the portable ones.
 pub(super) fn emulation(tally: &mut Tally) -> Outcome {
     merged([("aarch64", aarch64_kernels(tally)), ("WebAssembly", web::kernels(tally))])
 }
@@ -112,13 +112,13 @@ fn aarch64_kernels(tally: &mut Tally) -> Outcome {
     counted(&mut command, tally)
 }
 
-/// The workspace compiles for other systems, and programs in C link with the C library for Windows; nothing is run.
+/// Compiles the workspace for other systems, and links C programs with the C library for Windows; runs nothing.
 pub(super) fn cross(_: &mut Tally) -> Outcome {
     let [windows, aarch64] = [WINDOWS, AARCH64].map(|system| (system.target, system.check()));
     merged([windows, aarch64, ("the C library for Windows", WINDOWS.link_examples())])
 }
 
-/// The outcome of several checks: a failure, else a skipped check, else ok.
+/// Merges outcomes: failed if any failed, else skipped if any was skipped.
 pub(super) fn merged<const N: usize>(outcomes: [(&str, Outcome); N]) -> Outcome {
     let mut skipped = Vec::new();
     for (name, outcome) in outcomes {
@@ -135,7 +135,7 @@ impl Cross {
     fn check(&self) -> Outcome {
         match self.missing(&[self.c, self.cpp]) {
             Some(missing) => Outcome::Skipped(missing),
-            // The Python package needs a Python of the other system.
+            // The Python package needs a Python of the target system.
             None => {
                 let check = ["check", "--target", self.target, "--exclude", "polyhaul-python"];
                 status(root::cargo().args(check).args(WORKSPACE))
@@ -143,7 +143,7 @@ impl Cross {
         }
     }
 
-    /// CMake builds the examples in C and C++ with the installed library, shared and static.
+    /// Builds the C and C++ examples with CMake and the installed library, shared and static.
     fn link_examples(&self) -> Outcome {
         if let Some(missing) = self.missing(&[self.c, self.cpp, "cmake"]) {
             return Outcome::Skipped(missing);
@@ -164,7 +164,7 @@ impl Cross {
         Outcome::of(is_installed && ["ON", "OFF"].into_iter().all(build))
     }
 
-    /// Names the standard library or the first of `programs` that is not installed.
+    /// Returns the first of the standard library and `programs` that is not installed.
     pub(super) fn missing(&self, programs: &[&str]) -> Option<String> {
         if let Some(missing) = missing_target(self.target) {
             return Some(missing);
@@ -174,14 +174,14 @@ impl Cross {
     }
 }
 
-/// Says that the standard library for a target is not installed, if so. Works without rustup.
+/// Describes a missing standard library of a target. Works without rustup.
 pub(crate) fn missing_target(target: &str) -> Option<String> {
     let sysroot = root::output(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
     let is_installed = PathBuf::from(sysroot.trim()).join("lib/rustlib").join(target).join("lib").is_dir();
     (!is_installed).then(|| format!("not installed (rustup target add {target})"))
 }
 
-/// The workspace compiles with the Rust version that `Cargo.toml` promises.
+/// Compiles the workspace with the minimum Rust version in `Cargo.toml`.
 pub(super) fn minimum_version() -> Outcome {
     let version = env!("CARGO_PKG_RUST_VERSION");
     let is_installed = || root::succeeds(Command::new("rustup").args(["run", version, "rustc", "--version"]));

@@ -1,6 +1,6 @@
-//! The tests of the library and the command on Windows: cross-compiled and run under wine.
+//! Tests of the library and the command for Windows, cross-compiled and run under wine.
 //!
-//! Wine is not Windows: the guide's page on Windows names what it cannot show.
+//! Wine is not Windows: the guide's page on Windows lists the differences.
 
 use super::rust::WINDOWS;
 use crate::steps::{Outcome, Tally, counted};
@@ -8,11 +8,11 @@ use crate::{root, term};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The packages, together so that each crate is compiled once.
+/// Packages, tested in one call so that each crate is compiled once.
 const PACKAGES: [&str; 5] = ["polyhaul-bytes", "polyhaul-pipeline", "polyhaul-batch", "polyhaul", "polyhaul-cli"];
 const TARGETS: [&str; 3] = ["--lib", "--test=all", "--test=interrupted"];
 
-/// A test that cannot pass there.
+/// A test that cannot pass under wine.
 struct ExcludedTest {
     name: &'static str,
     reason: &'static str,
@@ -52,7 +52,7 @@ pub(super) fn step(tally: &mut Tally) -> Outcome {
         return Outcome::Skipped(missing);
     }
     let Some(prefix) = prepare() else { return Outcome::Failed };
-    // Without a server that stays, each program would wait seconds for a new one.
+    // Without a persistent server, each program would wait seconds for a new one.
     let server = |argument: &str| root::runs(wine("wineserver", &prefix).arg(argument));
     let is_started = server("-p");
     let outcome = counted(&mut tests(&prefix), tally);
@@ -64,7 +64,7 @@ pub(super) fn step(tally: &mut Tally) -> Outcome {
     if is_started { outcome } else { Outcome::Failed }
 }
 
-/// The call of Cargo that builds and runs them.
+/// Calls Cargo to build and run the tests.
 fn tests(prefix: &Path) -> Command {
     let mut command = wine_environment(root::cargo(), prefix);
     command.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine").env("CARGO_PROFILE_DEV_DEBUG", "0");
@@ -74,7 +74,7 @@ fn tests(prefix: &Path) -> Command {
     command
 }
 
-/// What is not installed, if anything.
+/// Describes missing requirements.
 fn missing() -> Option<String> {
     if !root::succeeds(Command::new("wine").arg("--version")) {
         return Some("wine is not installed (Debian: apt install wine wine64)".into());
@@ -84,11 +84,11 @@ fn missing() -> Option<String> {
         .map(|missing| format!("{missing} (Debian: apt install g++-mingw-w64-x86-64)"))
 }
 
-/// Makes the folder with wine's drive C and settings; returns its path.
+/// Creates the folder of wine's drive C and settings; returns its path.
 fn prepare() -> Option<PathBuf> {
     let prefix = root::target().join("nightly/wine");
     let libraries = prefix.join("drive_c/windows/system32");
-    // Wine makes one folder only.
+    // Wine only creates the last folder of a path.
     std::fs::create_dir_all(&prefix).ok()?;
     if !libraries.is_dir() && !root::succeeds(wine("wineboot", &prefix).arg("--init")) {
         return None;
@@ -99,17 +99,17 @@ fn prepare() -> Option<PathBuf> {
     root::runs(compile.arg(source).arg("-ladvapi32")).then_some(prefix)
 }
 
-/// A program of wine.
+/// Calls a program of wine.
 fn wine(program: &str, prefix: &Path) -> Command {
     wine_environment(Command::new(program), prefix)
 }
 
-/// Takes the library that [`prepare`] built, and leaves out the web browser and .NET, which wine would offer to
+/// Sets the prefix, uses the DLL built by [`prepare`], and disables the web browser and .NET, which wine would offer to
 /// install.
 fn wine_environment(mut command: Command, prefix: &Path) -> Command {
     command.env("WINEPREFIX", prefix).env("WINEDEBUG", "-all");
     command.env("WINEDLLOVERRIDES", "bcryptprimitives=n;mscoree,mshtml=");
-    // MinGW's libraries for C++.
+    // MinGW's C++ libraries.
     let library = root::output(Command::new(WINDOWS.cpp).arg("-print-file-name=libstdc++-6.dll")).unwrap_or_default();
     command.env("WINEPATH", Path::new(&library).parent().unwrap_or(Path::new("")));
     command

@@ -1,18 +1,19 @@
-//! Circles of imports: files of a crate that need each other cannot be read, moved or tested one at a time.
+//! Finds import cycles: files of a crate that need each other cannot be read, moved or tested separately.
 //!
-//! An arrow leads from a file to the one that defines what it names, through re-exports; declaring a module and
-//! re-exporting its items are not arrows. The files of one folder may form a circle; a larger one is a finding, and so
-//! is one of the modules directly below a crate's root, whatever their folders. Tests do not count.
+//! An edge leads from a file to the file that defines what it names, through re-exports; declaring a module and
+//! re-exporting its items are not edges. The files of one folder may form a cycle; cycles over several folders are
+//! limited in size, and so are cycles of the modules directly below a crate's root, whatever their folders. Tests are
+//! ignored.
 
 use super::modules::Modules;
 use super::{Finding, Tree};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// The largest circle that is accepted anywhere.
+/// Maximum size of a cycle.
 const MAX_CIRCLE: usize = 3;
 
-/// What a circle consists of.
+/// Kind of the members of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CircleKind {
     /// Files in several folders.
@@ -21,18 +22,18 @@ enum CircleKind {
     Modules,
 }
 
-/// A circle that is too large.
+/// A cycle that is too large.
 struct Circle<'a> {
-    /// The folder of its crate.
+    /// Folder of its crate.
     folder: &'a str,
     kind: CircleKind,
     members: Vec<String>,
-    /// The arrows between its members: where they are, and what they lead to.
+    /// Edges between its members: path, line and target.
     arrows: Vec<(&'a str, usize, String)>,
 }
 
-/// No circle of more than [`MAX_CIRCLE`] files in several folders, or of modules below the root of a crate. Its arrows
-/// are findings, too.
+/// Rule: no cycle of more than [`MAX_CIRCLE`] files in several folders, or of modules below the root of a crate.
+/// Reports the edges too.
 pub(super) fn circles(tree: &Tree, findings: &mut Vec<Finding>) {
     for circle in load(tree) {
         let noun = match circle.kind {
@@ -79,7 +80,7 @@ fn load<'a>(tree: &'a Tree) -> Vec<Circle<'a>> {
     circles
 }
 
-/// The nodes that each node leads to, with a place that is the reason: its path and line.
+/// Successors of each node, with the path and line that cause the edge.
 struct Arrows<'a, N>(BTreeMap<N, BTreeMap<N, (&'a str, usize)>>);
 
 impl<'a, N: Copy + Ord> Arrows<'a, N> {
@@ -89,7 +90,7 @@ impl<'a, N: Copy + Ord> Arrows<'a, N> {
         }
     }
 
-    /// The arrows between `members`: path, line, and the name of what they lead to.
+    /// Returns the edges between `members`: path, line, and name of the target.
     fn between(&self, members: &[N], name: impl Fn(&N) -> String) -> Vec<(&'a str, usize, String)> {
         let mut arrows = Vec::new();
         for from in members {
@@ -103,10 +104,10 @@ impl<'a, N: Copy + Ord> Arrows<'a, N> {
     }
 }
 
-/// The arrows of one crate.
+/// Import graph of a crate.
 struct Graph<'a> {
     files: Arrows<'a, usize>,
-    /// Between the modules directly below the root.
+    /// Edges between the modules directly below the root.
     modules: Arrows<'a, &'a str>,
 }
 
@@ -121,7 +122,7 @@ impl<'a> Graph<'a> {
             for (token, path, is_public) in imports.chain(qualified).filter(|(token, _, _)| !code.is_test(*token)) {
                 let Some(from) = modules.module_at(index, token) else { continue };
                 let targets = modules.resolve(from, path).into_iter().flat_map(|target| target.modules);
-                // A module may re-export what is below it.
+                // A module may re-export its own descendants.
                 for to in targets.filter(|to| !(is_public && modules.is_below(*to, from))) {
                     let line = code.line(token);
                     graph.files.add(modules.modules[from].file, modules.modules[to].file, file.path, line);
@@ -137,7 +138,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The strongly connected components: sets of nodes that all lead to each other. Each is sorted.
+/// Returns the strongly connected components: sets of nodes that can reach each other. Each is sorted.
 fn components<N: Copy + Ord>(arrows: &Arrows<'_, N>) -> Vec<Vec<N>> {
     let mut walk =
         Walk { arrows, numbers: BTreeMap::new(), lowest: BTreeMap::new(), stack: Vec::new(), components: Vec::new() };
@@ -147,12 +148,12 @@ fn components<N: Copy + Ord>(arrows: &Arrows<'_, N>) -> Vec<Vec<N>> {
     walk.components
 }
 
-/// Tarjan's algorithm.
+/// State of Tarjan's algorithm.
 struct Walk<'a, N> {
     arrows: &'a Arrows<'a, N>,
-    /// The order in which nodes were visited.
+    /// Order in which nodes were visited.
     numbers: BTreeMap<N, usize>,
-    /// The lowest number that a node leads to, of those on the stack.
+    /// Lowest number on the stack that a node can reach.
     lowest: BTreeMap<N, usize>,
     stack: Vec<N>,
     components: Vec<Vec<N>>,
@@ -183,7 +184,7 @@ impl<N: Copy + Ord> Walk<'_, N> {
     }
 }
 
-/// Whether no folder has all files. The file of a module counts as one of its folder and of the folder above.
+/// Returns whether no folder contains all files. The file of a module is in its own folder and in its parent's.
 fn spans_folders(tree: &Tree, files: &[usize]) -> bool {
     let mut shared = folders(tree.files[files[0]].path);
     for file in &files[1..] {
@@ -193,7 +194,7 @@ fn spans_folders(tree: &Tree, files: &[usize]) -> bool {
     shared.is_empty()
 }
 
-/// The folder of a file, and the one of the modules below it.
+/// Returns the folder of a file, and the folder of its submodules.
 fn folders(path: &str) -> Vec<&str> {
     let above = |path: &str| path.rfind('/').unwrap_or(0);
     match path.strip_suffix("/mod.rs") {

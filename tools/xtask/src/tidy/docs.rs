@@ -1,27 +1,27 @@
-//! Documents: every module states its purpose, crates are explained, pages name existing things, and test files have
-//! origins.
+//! Documentation rules: every module states its purpose, crates are documented, pages refer to existing things, and
+//! test files have origins.
 
 use super::{File, Finding, Tree};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Doc lines per line of code below which a crate is not explained. Well-kept libraries have 0.25 to 0.6.
+/// Minimum ratio of doc lines to code lines of a crate. Well-maintained libraries have 0.25 to 0.6.
 const MIN_DOCS: f64 = 0.1;
 
-/// The page that names every crate of the project.
+/// Page that mentions every crate of the project.
 const MAP: &str = "ARCHITECTURE.md";
 
-/// Levels of test data that sort files by expected outcome: naming one says nothing of origins under it.
+/// Subfolders of test data for expected outcomes; they carry no information about origins.
 const SORTS: &[&str] = &["good", "bad", "regression"];
 
-/// Every Rust file begins with `//!`.
+/// Rule: every Rust file starts with `//!`.
 pub(super) fn module_docs(tree: &Tree, findings: &mut Vec<Finding>) {
     let bare = tree.rust().filter(|file| !file.text.starts_with("//!"));
     let message = "the file does not begin with `//!`: its job, what it never does, where to look next";
     findings.extend(bare.map(|file| Finding::new(file.path, 1, message)));
 }
 
-/// No crate falls below the minimum of documentation.
+/// Rule: every crate has a minimum of documentation.
 pub(super) fn coverage(tree: &Tree, findings: &mut Vec<Finding>) {
     for (folder, docs, _) in ratios(tree).into_iter().filter(|(_, docs, _)| *docs < MIN_DOCS) {
         let message = format!("{docs:.2} doc lines per line of code; the minimum is {MIN_DOCS}");
@@ -29,7 +29,7 @@ pub(super) fn coverage(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// One line with each crate's doc lines and lines of other comments per line of code.
+/// Returns one line with the ratios of doc lines and comment lines to code lines of each crate.
 pub(super) fn summary(tree: &Tree) -> String {
     let mut line = String::from("docs and comments per line of code:");
     for (folder, docs, comments) in ratios(tree) {
@@ -38,7 +38,7 @@ pub(super) fn summary(tree: &Tree) -> String {
     line
 }
 
-/// Doc lines and lines of other comments per line of code, without tests, for each crate that has code.
+/// Returns the ratios of doc lines and other comment lines to code lines, without tests, for each crate with code.
 fn ratios<'a>(tree: &Tree<'a>) -> Vec<(&'a str, f64, f64)> {
     let of_crate = |folder| {
         let inside = format!("{folder}/src/");
@@ -49,7 +49,7 @@ fn ratios<'a>(tree: &Tree<'a>) -> Vec<(&'a str, f64, f64)> {
     tree.packages.iter().filter_map(|package| of_crate(package.folder)).collect()
 }
 
-/// Lines of documentation, of other comments, and of code.
+/// Counts lines of documentation, of other comments, and of code.
 fn count(file: &File) -> [u32; 3] {
     let mut counts = [0; 3];
     for line in file.product().lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -63,7 +63,7 @@ fn count(file: &File) -> [u32; 3] {
     counts
 }
 
-/// The standing pages are there, and one names every crate.
+/// Rule: the required pages exist, and one mentions every crate.
 pub(super) fn standing_pages(tree: &Tree, findings: &mut Vec<Finding>) {
     for page in [MAP, "README.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
         let Some(file) = tree.file(page) else {
@@ -81,7 +81,7 @@ pub(super) fn standing_pages(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a page names a crate's folder: its path, or its last part with a slash.
+/// Returns whether a page mentions a crate's folder: its path, or its last component with a slash.
 fn names_crate(text: &str, folder: &str) -> bool {
     let last = format!("{}/", folder.rsplit('/').next().unwrap_or(folder));
     text.contains(folder)
@@ -89,7 +89,7 @@ fn names_crate(text: &str, folder: &str) -> bool {
         || text.contains(&format!("`{last}`"))
 }
 
-/// Each folder of test files is named on a page of `testdata`, itself or by an origin folder above it.
+/// Rule: a page of `testdata` mentions each folder of test files, or a parent folder for their origin.
 pub(super) fn test_data(tree: &Tree, findings: &mut Vec<Finding>) {
     let files = tree.paths.iter().filter(|path| !path.ends_with("README.md"));
     let folders: BTreeSet<&str> =
@@ -101,7 +101,7 @@ pub(super) fn test_data(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Every word of the pages that may be a folder, relative to `testdata`.
+/// Returns every word of the pages that may be a folder, relative to `testdata`.
 fn named_folders(tree: &Tree) -> BTreeSet<String> {
     let part = |c: char| c.is_alphanumeric() || "_-./".contains(c);
     let pages = tree.files.iter().filter_map(|file| {
@@ -112,7 +112,7 @@ fn named_folders(tree: &Tree) -> BTreeSet<String> {
     words.map(|(folder, word)| format!("{folder}{}", word.trim_end_matches(['/', '.']))).collect()
 }
 
-/// Whether the folder, or an origin above it, is among the named ones.
+/// Returns whether the folder or a parent folder is mentioned.
 fn is_named(named: &BTreeSet<String>, folder: &str) -> bool {
     let is_origin = |path: &str| path.rsplit_once('/').is_some_and(|(_, last)| !SORTS.contains(&last));
     let mut above = folder.match_indices('/').map(|(at, _)| &folder[..at]).filter(|path| is_origin(path));

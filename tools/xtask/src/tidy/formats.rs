@@ -1,6 +1,6 @@
-//! Formats that the facade names: only the registry's rows and a format's own modules do so.
+//! Restricts references to formats within the facade to the registry's rows and the formats' own modules.
 //!
-//! A new format is then a folder, a row and a feature, and nothing else knows about it.
+//! So a new format only needs a folder, a row and a feature.
 
 use super::{File, Finding, Tree};
 use std::collections::BTreeSet;
@@ -9,10 +9,10 @@ const FACADE: &str = "crates/polyhaul/src/";
 const REGISTRY: &str = "crates/polyhaul/src/formats.rs";
 const FORMATS: &str = "crates/formats/";
 
-/// Modules of the facade whose names do not start with that of their format.
+/// Modules of the facade whose names do not start with their format's name, and that name.
 const OWN: &[(&str, &str)] = &[("flat", "pbrt"), ("sog", "splat"), ("textures", "image")];
 
-/// No other module names a format's crate, or one of the registry's names.
+/// Rule: no other module refers to a format's crate, or to a format of the registry.
 pub(super) fn formats(tree: &Tree, findings: &mut Vec<Finding>) {
     let rows = rows(tree);
     let crates = tree.packages.iter().filter(|package| package.folder.starts_with(FORMATS));
@@ -36,7 +36,7 @@ pub(super) fn formats(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The names of the registry's rows.
+/// Returns the names of the registry's rows.
 fn rows<'a>(tree: &Tree<'a>) -> Vec<&'a str> {
     let Some(file) = tree.file(REGISTRY) else { return Vec::new() };
     let code = file.code();
@@ -44,7 +44,7 @@ fn rows<'a>(tree: &Tree<'a>) -> Vec<&'a str> {
     (0..code.len()).filter(is_row).map(|index| code.text(index)).collect()
 }
 
-/// The crates and formats that a file names outside of tests, each with a line.
+/// Returns the crates and formats that a file refers to outside of tests, with line numbers.
 fn names<'a>(file: &'a File, rows: &'a [&str], crates: &'a [String]) -> impl Iterator<Item = (usize, String)> {
     let code = file.code();
     let imports = file.paths.imports.iter().map(|import| (import.token, &import.path));
@@ -59,7 +59,7 @@ fn names<'a>(file: &'a File, rows: &'a [&str], crates: &'a [String]) -> impl Ite
     })
 }
 
-/// Whether a file of the facade belongs to the format of that name.
+/// Returns whether a file of the facade belongs to the format `name`.
 fn is_own(path: &str, name: &str) -> bool {
     let module = path.split(['/', '.']).next().unwrap_or_default();
     let module = module.strip_prefix("no_").unwrap_or(module);

@@ -1,11 +1,11 @@
-//! Layers of crates: a dependency leads down, or to the same layer where that is accepted.
+//! Layers of crates: a crate may depend on lower layers, and on its own layer if that is permitted.
 //!
-//! The layer of a crate is its folder. Cargo itself refuses circles between crates.
+//! A crate's folder determines its layer. Cargo itself rejects cyclic dependencies.
 
 use super::packages::Package;
 use super::{Finding, Tree};
 
-/// What tests may use of the layer of tools.
+/// Crates in the layer of tools that tests may use.
 const TEST_TOOLS: [&str; 2] = ["tools/models", "tools/testkit"];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +13,7 @@ enum Layer {
     Core,
     Geometry,
     Format,
-    /// What uses the parts of the facade, or the facade.
+    /// Users of the facade or its parts.
     Consumer,
     Facade,
     Surface,
@@ -21,7 +21,7 @@ enum Layer {
 }
 
 impl Layer {
-    /// The layer of a crate in `folder`.
+    /// Returns the layer of a crate in `folder`.
     fn of(folder: &str) -> Option<Layer> {
         let mut parts = folder.split('/');
         Some(match (parts.next()?, parts.next()?) {
@@ -36,7 +36,7 @@ impl Layer {
         })
     }
 
-    /// The layers that a crate of this one may use.
+    /// Returns the layers that a crate of this one may use.
     fn below(self) -> &'static [Layer] {
         use Layer::{Consumer, Core, Facade, Format, Geometry, Surface, Tool};
         match self {
@@ -50,7 +50,7 @@ impl Layer {
     }
 }
 
-/// Every crate has a layer and uses only what its layer may use.
+/// Rule: every crate has a layer and uses only permitted layers.
 pub(super) fn layers(tree: &Tree, findings: &mut Vec<Finding>) {
     for package in &tree.packages {
         let manifest = format!("{}/Cargo.toml", package.folder);
@@ -77,7 +77,7 @@ fn is_accepted(table: &str, layer: Layer, target: &Package<'_>) -> bool {
     is_test || Layer::of(target.folder).is_none_or(|target| layer.below().contains(&target))
 }
 
-/// The line of the manifest that names the dependency.
+/// Returns the line of the manifest with the dependency.
 fn line_of(package: &Package<'_>, dependency: &str) -> usize {
     let names = |line: &str| line.strip_prefix(dependency).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
     package.text.lines().position(names).map_or(1, |index| index + 1)

@@ -1,20 +1,19 @@
-//! Lengths of files, functions and comments.
+//! Limits the lengths of files, functions and comments.
 //!
-//! clippy counts the lines of functions in the main workspace; this also reads the other workspaces, Python and
-//! JavaScript.
+//! clippy limits functions in the main workspace; this also covers the other workspaces, Python and JavaScript.
 
 use super::tokens::Code;
 use super::{File, Finding, Tree};
 
-/// Lines of a function that are neither empty nor comments.
+/// Maximum number of lines of a function, without blank lines and comments.
 const MAX_FUNCTION_LINES: usize = 70;
 const MAX_FILE_LINES: usize = 800;
 const MAX_COLUMNS: usize = 120;
 
-/// The endings of files with code. The header for C is generated.
+/// Extensions of source files. The C header is generated.
 const CODE: &[&str] = &["rs", "py", "js", "mjs", "c", "cpp", "hpp"];
 
-/// No file with code and no comment is too long. Lines of code are the formatter's.
+/// Rule: no source file and no comment is too long. The formatter limits lines of code.
 pub(super) fn files_and_comments(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in tree.files.iter().filter(|file| CODE.iter().any(|ending| file.is(ending))) {
         let count = file.text.lines().count();
@@ -29,7 +28,7 @@ pub(super) fn files_and_comments(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// No function is too long.
+/// Rule: no function is too long.
 pub(super) fn functions(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in &tree.files {
         let functions = match file.path.rsplit_once('.') {
@@ -49,12 +48,12 @@ pub(super) fn functions(tree: &Tree, findings: &mut Vec<Finding>) {
 
 struct Function<'a> {
     name: &'a str,
-    /// Where it starts.
+    /// First line.
     line: usize,
     count: usize,
 }
 
-/// Counts lines with code between the braces of functions.
+/// Counts lines with code between the braces of Rust functions.
 fn rust<'a>(code: Code<'a, '_>) -> Vec<Function<'a>> {
     let mut functions = Vec::new();
     for index in 0..code.len() {
@@ -66,7 +65,7 @@ fn rust<'a>(code: Code<'a, '_>) -> Vec<Function<'a>> {
             open = code.partner(open).max(open) + 1;
         }
         let close = code.partner(open);
-        // Most functions are short enough with comments.
+        // Most functions are short enough even with comments, so the exact count is rarely needed.
         let mut count = code.line(close).saturating_sub(code.line(open));
         if count > MAX_FUNCTION_LINES {
             count = lines_with_code(code, open + 1, close);
@@ -82,7 +81,7 @@ fn lines_with_code(code: Code<'_, '_>, start: usize, end: usize) -> usize {
     for index in start..end {
         let line = code.line(index);
         count += usize::from(line != last_line);
-        // The further lines of a literal.
+        // Remaining lines of a multi-line literal.
         let more = code.text(index).matches('\n').count();
         count += more;
         last_line = line + more;
@@ -94,7 +93,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// A Python function ends before the next line that is indented no deeper than its `def`.
+/// Finds Python functions, which end before the next line that is indented no deeper than their `def`.
 fn python<'a>(file: &File<'a>) -> Vec<Function<'a>> {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut functions = Vec::new();
@@ -110,8 +109,8 @@ fn python<'a>(file: &File<'a>) -> Vec<Function<'a>> {
     functions
 }
 
-/// A JavaScript function ends at the next closing brace with its indentation. A function around a whole file is a
-/// module.
+/// Finds JavaScript functions, which end at the next closing brace with their indentation. A function around a whole
+/// file is a module.
 fn javascript<'a>(file: &File<'a>) -> Vec<Function<'a>> {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut functions = Vec::new();
@@ -128,7 +127,7 @@ fn javascript<'a>(file: &File<'a>) -> Vec<Function<'a>> {
     functions
 }
 
-/// Whether a line opens the body of a JavaScript function.
+/// Returns whether a line opens the body of a JavaScript function.
 fn starts_javascript(line: &str) -> bool {
     let line = line.trim();
     let first = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -151,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Code with a function of so many lines.
+    /// Generates a function of this many lines.
     type Source<'a> = &'a dyn Fn(usize) -> String;
 
     #[test]

@@ -1,14 +1,14 @@
-//! Rules about lines: white space, marks of unfinished work, paths of one machine.
+//! Rules about lines: whitespace, markers of unfinished work, machine-specific paths.
 
 use super::{Finding, Tree};
 
-/// Marks of unfinished work, in two halves each so that this file passes its own rule.
+/// Markers of unfinished work, split so that this file passes its own rule.
 const MARKERS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK")];
 
-/// First folders of absolute paths on somebody's machine.
+/// First components of absolute paths on a developer's machine.
 const MACHINE: &[&str] = &["home", "root", "Users", "work"];
 
-/// LF line ends, no space before them, a last line that ends, and no tabs in Rust and Python.
+/// Rule: LF line ends, no trailing spaces, a final line end, and no tabs in Rust and Python.
 pub(super) fn clean(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in &tree.files {
         let is_code = ["rs", "py", "pyi"].iter().any(|ending| file.is(ending));
@@ -26,7 +26,7 @@ pub(super) fn clean(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// No marks of unfinished work, and no absolute paths of a developer's machine.
+/// Rule: no markers of unfinished work, and no absolute paths of a developer's machine.
 pub(super) fn leftovers(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in &tree.files {
         let mut line = 1;
@@ -49,7 +49,7 @@ pub(super) fn leftovers(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether the word starts at a byte of the text, and is whole.
+/// Returns whether `word` is a whole word at byte `at`.
 fn has_word_at(text: &str, at: usize, word: &str) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
     let (before, rest) = text.as_bytes().split_at(at);
@@ -57,8 +57,8 @@ fn has_word_at(text: &str, at: usize, word: &str) -> bool {
     after.is_some_and(|after| !after.first().is_some_and(is_word) && !before.last().is_some_and(is_word))
 }
 
-/// Whether an absolute path that starts with `folder` has its first slash at a byte of the text. Later parts of a path
-/// (`src/home/`) pass.
+/// Returns whether an absolute path that starts with `folder` is at byte `at`. Inner components (`src/home/`) do not
+/// count.
 fn names_machine(text: &str, at: usize, folder: &str) -> bool {
     let is_inside = |c: char| c.is_alphanumeric() || "._-~})*".contains(c);
     let before = &text[..at];

@@ -1,16 +1,16 @@
-//! Links of pages and references in comments: what they lead to has to exist.
+//! Checks that the targets of links in pages and of references in comments exist.
 //!
-//! rustdoc checks links in the documentation of public items; this reads the comments of private ones as well.
+//! rustdoc checks links in the documentation of public items; this also covers comments of private ones.
 
 use super::modules::Modules;
 use super::packages::Package;
 use super::{File, Finding, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// Folders whose mention in backticks is a path that has to exist.
+/// Prefixes of paths in backticks that must exist.
 const PLACES: &[&str] = &["crates/", "surfaces/", "tools/", "testdata/", "docs/", ".ci/"];
 
-/// Names that every module knows, with modules and types of the standard library that comments use.
+/// Names that are in scope everywhere, and modules and types of the standard library that comments use.
 const PRELUDE: &[&str] = &[
     "crate", "self", "super", "Self", "std", "core", "alloc", "io", "array", "str", "slice", "char", "bool", "u8",
     "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64", "Box", "Clone",
@@ -18,10 +18,10 @@ const PRELUDE: &[&str] = &[
     "Result", "Send", "Some", "String", "Sync", "ToString", "Vec",
 ];
 
-/// Pages about the past, which name what is gone.
+/// Pages about the past, which may refer to removed things.
 const HISTORY: &[&str] = &["CHANGELOG.md", "tools/bench/record/", "tools/fuzz/RECORD.md"];
 
-/// Relative links of pages lead to files and headings that exist, and so do paths in backticks.
+/// Rule: relative links of pages lead to existing files and headings, and paths in backticks exist.
 pub(super) fn pages(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in tree.files.iter().filter(|file| file.is("md")) {
         let mut is_code = false;
@@ -45,7 +45,7 @@ pub(super) fn pages(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The targets of the links in a line of a page, without those of other sites.
+/// Returns the targets of the links in a line of a page, without external ones.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let prose = line.split('`').step_by(2);
     let definition = line.strip_prefix('[').and_then(|rest| rest.split_once("]: "));
@@ -54,7 +54,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
 
-/// What is missing at the target of a link in `file`.
+/// Describes what is missing at the target of a link in `file`.
 fn problem_of(tree: &Tree, file: &File, target: &str) -> Option<String> {
     let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
     let path = if path.is_empty() { file.path.into() } else { join(file.path, path) };
@@ -66,7 +66,7 @@ fn problem_of(tree: &Tree, file: &File, target: &str) -> Option<String> {
     (!has_heading).then(|| format!("{path} has no such heading"))
 }
 
-/// `link`, relative to the folder of the file `from`, relative to the root.
+/// Resolves `link` relative to the folder of `from`; the result is relative to the root.
 fn join(from: &str, link: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -82,7 +82,7 @@ fn join(from: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// The anchors of the headings of a page, as GitHub makes them.
+/// Returns the anchors of a page's headings, as GitHub generates them.
 fn anchors(page: &File) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     for (_, line) in page.lines().filter(|(_, line)| line.starts_with('#')) {
@@ -95,7 +95,7 @@ fn anchors(page: &File) -> Vec<String> {
     anchors
 }
 
-/// Paths of files and of modules in comments exist, and so do the targets of links in documentation.
+/// Rule: paths of files and modules in comments exist, and so do the targets of links in documentation.
 pub(super) fn references(tree: &Tree, findings: &mut Vec<Finding>) {
     let names = Names::load(tree);
     for file in tree.rust() {
@@ -115,20 +115,20 @@ pub(super) fn references(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The texts in backticks.
+/// Returns the texts in backticks.
 fn spans(comment: &str) -> impl Iterator<Item = &str> {
     comment.split('`').skip(1).step_by(2)
 }
 
-/// Words that are names of Rust files.
+/// Returns the words that are names of Rust files.
 fn sources(comment: &str) -> impl Iterator<Item = &str> {
     let words = comment.split(|c: char| !c.is_ascii_alphanumeric() && !"_-./:".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':'])).filter(|word| !word.contains("://"));
     words.filter(|word| word.len() > 3 && word.ends_with(".rs") && !word.starts_with('.'))
 }
 
-/// Whether a comment of the package may name a Rust file so: by its last parts, with or without `src`. A name alone
-/// means one of the same package.
+/// Returns whether a Rust file matches a name in a comment of the package: by its last components, with or without
+/// `src`. A name without folders must be in the same package.
 fn has_source(tree: &Tree, package: Option<&Package<'_>>, name: &str) -> bool {
     let ends = |path: &str| path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
     let is_near = |path: &str| name.contains('/') || package.is_some_and(|package| path.starts_with(package.folder));
@@ -136,14 +136,14 @@ fn has_source(tree: &Tree, package: Option<&Package<'_>>, name: &str) -> bool {
     paths.any(|path| is_near(path) && (ends(path) || ends(&path.replace("/src/", "/"))))
 }
 
-/// Whether a text in backticks is a path from the root, and neither a pattern nor a placeholder.
+/// Returns whether a text in backticks is a path from the root, and not a pattern or placeholder.
 fn is_place(span: &str) -> bool {
     let is_plain = span.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
     let is_placeholder = span.split('/').any(|part| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase()));
     is_plain && !is_placeholder && PLACES.iter().any(|place| span.starts_with(place))
 }
 
-/// The targets of links such as [`Names::load`] that have none beside them.
+/// Returns the targets of links such as [`Names::load`] without an explicit target.
 fn links(comment: &str) -> impl Iterator<Item = &str> {
     comment.split("[`").skip(1).filter_map(|rest| {
         let (link, after) = rest.split_once("`]")?;
@@ -154,13 +154,13 @@ fn links(comment: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What comments may name.
+/// Names that comments may refer to.
 struct Names<'a> {
-    /// For the modules and crates of each name, what is in them. Crates are known with and without `polyhaul_`.
+    /// Items of the modules and crates of each name. Crates are listed with and without `polyhaul_`.
     members: HashMap<String, HashSet<&'a str>>,
-    /// Modules that may have more, from macros and from imports of everything.
+    /// Modules that may have more items, from macros and glob imports.
     open: HashSet<String>,
-    /// Packages that others depend on.
+    /// Third-party dependencies.
     external: HashSet<String>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// Whether the modules of a path such as `pipeline::run` exist. Anything else passes.
+    /// Returns whether the modules of a path such as `pipeline::run` exist; true for anything else.
     fn has(&self, span: &str) -> bool {
         let is_path = span.contains("::") && span.chars().all(|c| c.is_alphanumeric() || "_:".contains(c));
         let segments: Vec<&str> = span.split("::").collect();
@@ -205,7 +205,7 @@ impl<'a> Names<'a> {
         true
     }
 
-    /// Whether the first part of a link is in scope of the file, as far as can be seen.
+    /// Returns whether the first component of a link is in scope of the file, as far as this can be determined.
     fn leads_somewhere(&self, tree: &Tree, file: &File, package: Option<&Package<'_>>, link: &str) -> bool {
         let first = link.split("::").next().unwrap_or(link);
         if PRELUDE.contains(&first) || self.external.contains(first) || has_word(file, first) {
@@ -215,14 +215,14 @@ impl<'a> Names<'a> {
         if file.text.contains(&defines_link) {
             return true;
         }
-        // The names of a glob are somewhere in the crate.
+        // The items of a glob import are somewhere in the crate.
         let has_glob = file.paths.imports.iter().any(|import| import.name == "*");
         let near = package.map_or("", |package| package.folder);
         has_glob && tree.rust().any(|other| other.path.starts_with(near) && has_word(other, first))
     }
 }
 
-/// Whether the code of a file has the word.
+/// Returns whether the code of a file contains the word.
 fn has_word(file: &File, word: &str) -> bool {
     let code = file.code();
     (0..code.len()).any(|index| code.is(index, word))

@@ -1,7 +1,7 @@
-//! The modules of a crate: which file defines each, and the module that a path leads to.
+//! Module tree of a crate: the file that defines each module, and path resolution.
 //!
-//! Only what is built without tests counts. Names from macros are unknown: a path to one leads to the module that it
-//! would be defined in.
+//! Ignores code that is only built for tests. Names from macros are unknown: a path to one resolves to the module that
+//! would define it.
 
 use super::Tree;
 use super::paths::Import;
@@ -9,44 +9,44 @@ use super::tokens::Code;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-/// Imports that lead through more modules than this are circular.
+/// Maximum number of modules that an import may lead through; longer chains are treated as circular.
 const MAX_DEPTH: usize = 8;
 
-/// A module, in a file of its own or in braces.
+/// A module, in a separate file or inline.
 pub(super) struct Module<'a> {
-    /// The module above; the root's is itself.
+    /// Parent module; the root is its own parent.
     parent: usize,
-    /// The index of its file in the tree.
+    /// Index of its file in the tree.
     pub(super) file: usize,
-    /// The tokens in its file.
+    /// Range of its tokens in the file.
     tokens: Range<usize>,
-    /// With several for one name where a condition of the build chooses.
+    /// Several for one name if a `cfg` selects among them.
     children: HashMap<&'a str, Vec<usize>>,
     items: HashSet<&'a str>,
-    /// Names from `use` at the top level of the module.
+    /// Names imported by `use` at the top level of the module.
     imports: HashMap<&'a str, Vec<&'a str>>,
     globs: Vec<Vec<&'a str>>,
     /// Whether a macro may define more items.
     has_macro: bool,
 }
 
-/// What a path leads to.
+/// Result of resolving a path.
 pub(super) struct Target {
-    /// With several where a condition of the build chooses.
+    /// Several if a `cfg` selects among them.
     pub(super) modules: Vec<usize>,
-    /// Whether the path goes on to an item of the module.
+    /// Whether the path continues to an item of the module.
     is_item: bool,
 }
 
-/// The modules of one crate: its root first, each before its children.
+/// Modules of a crate: the root first, parents before children.
 pub(super) struct Modules<'a> {
     pub(super) modules: Vec<Module<'a>>,
-    /// For each file, its modules: the outermost first.
+    /// Modules of each file, outermost first.
     by_file: BTreeMap<usize, Vec<usize>>,
 }
 
 impl<'a> Modules<'a> {
-    /// The modules below the file `root`.
+    /// Loads the modules below the file `root`.
     pub(super) fn load(tree: &'a Tree<'_>, root: usize) -> Modules<'a> {
         let mut loader =
             Loader { tree, files: tree.files.iter().map(|file| file.path).zip(0..).collect(), modules: Vec::new() };
@@ -58,18 +58,18 @@ impl<'a> Modules<'a> {
         Modules { modules: loader.modules, by_file }
     }
 
-    /// The files of the crate, as indices into those of the tree.
+    /// Returns the files of the crate, as indices into those of the tree.
     pub(super) fn files(&self) -> impl Iterator<Item = usize> {
         self.by_file.keys().copied()
     }
 
-    /// The innermost module that has the token.
+    /// Returns the innermost module that contains the token.
     pub(super) fn module_at(&self, file: usize, token: usize) -> Option<usize> {
         let modules = self.by_file.get(&file)?;
         modules.iter().rev().copied().find(|module| self.modules[*module].tokens.contains(&token))
     }
 
-    /// The name of the module directly below the root that `module` belongs to; `None` for the root.
+    /// Returns the name of the ancestor of `module` directly below the root; `None` for the root.
     pub(super) fn top_level(&self, mut module: usize) -> Option<&'a str> {
         while module != 0 && self.modules[module].parent != 0 {
             module = self.modules[module].parent;
@@ -78,7 +78,7 @@ impl<'a> Modules<'a> {
         names.find(|(_, children)| children.contains(&module)).map(|(name, _)| *name)
     }
 
-    /// Whether `module` is `above` or below it.
+    /// Returns whether `module` is `above` or a descendant of it.
     pub(super) fn is_below(&self, mut module: usize, above: usize) -> bool {
         while module != above && module != 0 {
             module = self.modules[module].parent;
@@ -86,7 +86,7 @@ impl<'a> Modules<'a> {
         module == above
     }
 
-    /// The name of every module, `None` for the root, with the names in it, and whether it may have more.
+    /// Returns every module: its name, or `None` for the root, the names in it, and whether it may have more.
     pub(super) fn members(&self) -> impl Iterator<Item = (Option<&'a str>, Vec<&'a str>, bool)> {
         let name_of = |index: usize| {
             let mut children = self.modules[self.modules[index].parent].children.iter();
@@ -98,7 +98,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// What a path in the module `from` leads to, if that is in this crate.
+    /// Resolves a path in the module `from`; `None` if it leads out of this crate.
     pub(super) fn resolve(&self, from: usize, path: &[&str]) -> Option<Target> {
         self.resolve_within(from, path, 0)
     }
@@ -135,7 +135,7 @@ impl<'a> Modules<'a> {
         Some(target)
     }
 
-    /// Whether the module has `name`, by itself or by an import.
+    /// Returns whether the module defines or imports `name`.
     fn names(&self, module: usize, name: &str, depth: usize) -> bool {
         let this = &self.modules[module];
         this.children.contains_key(name)
@@ -153,7 +153,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// What `name` in `module` leads to; `None` if that is another crate.
+    /// Resolves `name` in `module`; `None` if it belongs to another crate.
     fn member(&self, module: usize, name: &str, depth: usize) -> Option<Target> {
         let this = &self.modules[module];
         let item = Target { modules: vec![module], is_item: true };
@@ -164,7 +164,7 @@ impl<'a> Modules<'a> {
             return Some(item);
         }
         if let Some(path) = this.imports.get(name) {
-            // In `use a::a`, the path starts at another crate.
+            // In `use a::a`, the path starts with another crate.
             return if path[..] == [name] { None } else { self.resolve_within(module, path, depth + 1) };
         }
         let glob = this.globs.iter().find(|path| self.glob_names(module, path, name, depth));
@@ -185,7 +185,7 @@ struct Loader<'a, 't> {
 }
 
 impl<'a> Loader<'a, '_> {
-    /// Adds the module of a file, with those below it, and returns its index.
+    /// Adds the module of a file and its descendants, and returns its index.
     fn file(&mut self, file: usize, parent: usize, is_root: bool) -> usize {
         let path = self.tree.files[file].path;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -248,7 +248,7 @@ impl<'a> Loader<'a, '_> {
         }
     }
 
-    /// Adds the module that `mod` at `index` declares, and returns the index behind it.
+    /// Adds the module that `mod` at `index` declares, and returns the index after it.
     fn child(&mut self, file: usize, index: usize, parent: usize, folder: &str, attribute: Option<&str>) -> usize {
         let tree = self.tree;
         let code = tree.files[file].code();
@@ -257,7 +257,7 @@ impl<'a> Loader<'a, '_> {
         let child = if code.is(after, "{") {
             Some(self.module(file, after + 1..code.partner(after), parent, format!("{folder}/{name}")))
         } else {
-            // Relative to the folder of the file that declares the module.
+            // Relative to the folder of the declaring file.
             let declaring = tree.files[file].path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let paths = match attribute {
                 Some(path) => vec![format!("{declaring}/{path}")],
@@ -272,7 +272,7 @@ impl<'a> Loader<'a, '_> {
         if code.is(after, "{") { code.partner(after) + 1 } else { after + 1 }
     }
 
-    /// Adds what the `use` at `index` imports.
+    /// Adds the imports of the `use` at `index`.
     fn imports(&mut self, file: usize, index: usize, module: usize) {
         let imports: &'a [Import<'a>] = &self.tree.files[file].paths.imports;
         let first = imports.partition_point(|import| import.token < index);
@@ -285,7 +285,7 @@ impl<'a> Loader<'a, '_> {
         }
     }
 
-    /// Adds the item whose keyword is at `index`, and returns an index behind its name.
+    /// Adds the item whose keyword is at `index`, and returns an index after its name.
     fn item(&mut self, code: Code<'a, '_>, index: usize, module: usize) -> usize {
         let mut at = index + 1;
         // `const fn`, `const unsafe fn`, `static mut`, `macro_rules!`
@@ -299,7 +299,7 @@ impl<'a> Loader<'a, '_> {
     }
 }
 
-/// The index behind the `;` of a statement without blocks.
+/// Returns the index after the `;` of a statement without blocks.
 fn skip_statement(code: Code<'_, '_>, mut index: usize) -> usize {
     while index < code.len() && code.first(index) != b';' {
         index += 1;

@@ -1,23 +1,23 @@
-//! Packages of Cargo, from their manifests.
+//! Cargo packages, from their manifests.
 
 use super::Tree;
 use toml::Table;
 
-/// One package.
+/// A package.
 pub(super) struct Package<'a> {
-    /// The folder of the manifest, relative to the root.
+    /// Folder of the manifest, relative to the root.
     pub(super) folder: &'a str,
     pub(super) name: String,
-    /// The text of the manifest.
+    /// Text of the manifest.
     pub(super) text: &'a str,
     manifest: Table,
 }
 
-/// Names of the tables of dependencies, in a manifest or in one of its targets.
+/// Names of dependency tables, in a manifest or in one of its targets.
 const DEPENDENCIES: &[&str] = &["dependencies", "build-dependencies", "dev-dependencies"];
 
 impl<'a> Package<'a> {
-    /// The package whose manifest is at `path`; `None` if it is only a workspace, or cannot be read.
+    /// Loads the package with the manifest at `path`; `None` for a plain workspace or an unreadable manifest.
     pub(super) fn load(path: &'a str, text: &'a str) -> Option<Package<'a>> {
         let folder = path.strip_suffix("/Cargo.toml")?;
         let manifest: Table = text.parse().ok()?;
@@ -25,7 +25,7 @@ impl<'a> Package<'a> {
         Some(Package { folder, name, text, manifest })
     }
 
-    /// Names of all packages that it depends on, with the table that names each.
+    /// Returns the names of its dependencies, with the table that lists each.
     pub(super) fn dependencies(&self) -> Vec<(&'static str, &str)> {
         let targets = self.manifest.get("target").and_then(|targets| targets.as_table());
         let targets = targets.into_iter().flat_map(|targets| targets.values()).filter_map(|target| target.as_table());
@@ -42,12 +42,12 @@ impl<'a> Package<'a> {
         dependencies
     }
 
-    /// A text of `[package.metadata.polyhaul]`.
+    /// Returns a string of `[package.metadata.polyhaul]`.
     pub(super) fn metadata(&self, key: &str) -> Option<&str> {
         self.manifest.get("package")?.get("metadata")?.get("polyhaul")?.get(key)?.as_str()
     }
 
-    /// The root files of its library and programs, as indices into the files of the tree.
+    /// Returns the root files of its library and programs, as indices into the files of the tree.
     pub(super) fn roots(&self, tree: &Tree<'_>) -> Vec<usize> {
         let mut paths = vec![format!("{}/src/lib.rs", self.folder), format!("{}/src/main.rs", self.folder)];
         let targets = self.manifest.get("bin").and_then(|bin| bin.as_array()).into_iter().flatten();
@@ -59,7 +59,7 @@ impl<'a> Package<'a> {
         (0..tree.files.len()).filter(|index| is_root(tree.files[*index].path)).collect()
     }
 
-    /// The root files of its tests and benchmarks, as indices into the files of the tree.
+    /// Returns the root files of its tests and benchmarks, as indices into the files of the tree.
     pub(super) fn test_roots(&self, tree: &Tree<'_>) -> Vec<usize> {
         let is_root = |path: &str| {
             let Some(path) = path.strip_prefix(self.folder).and_then(|path| path.strip_suffix(".rs")) else {

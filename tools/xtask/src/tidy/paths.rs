@@ -1,32 +1,32 @@
-//! Paths in Rust code: what `use` imports, and the qualified paths of everything else.
+//! Collects the paths in Rust code: imports, and qualified paths elsewhere.
 
 use super::tokens::Code;
 
-/// One imported name: `use a::{b as c}` has the path a, b and the name c.
+/// An imported name: `use a::{b as c}` has the path a, b and the name c.
 pub(super) struct Import<'a> {
     pub(super) path: Vec<&'a str>,
-    /// The name in this module; `*` for all names of `path`.
+    /// Name in this module; `*` for all names of `path`.
     pub(super) name: &'a str,
-    /// Whether `pub` or `pub(…)` makes it available elsewhere.
+    /// Whether it is re-exported with `pub` or `pub(…)`.
     pub(super) is_public: bool,
-    /// The index of the token `use`.
+    /// Index of the token `use`.
     pub(super) token: usize,
 }
 
 /// A path of at least two segments outside of imports.
 pub(super) struct QualifiedPath<'a> {
     pub(super) segments: Vec<&'a str>,
-    /// The index of the first segment.
+    /// Index of the first segment.
     pub(super) token: usize,
 }
 
-/// Everything that the code names by a path.
+/// All paths of a file.
 pub(super) struct Paths<'a> {
     pub(super) imports: Vec<Import<'a>>,
     pub(super) qualified: Vec<QualifiedPath<'a>>,
 }
 
-/// Collects the paths of a file, those of tests included.
+/// Collects the paths of a file, including those in tests.
 pub(super) fn collect<'a>(code: Code<'a, '_>) -> Paths<'a> {
     let mut paths = Paths { imports: Vec::new(), qualified: Vec::new() };
     let mut index = 0;
@@ -43,7 +43,7 @@ pub(super) fn collect<'a>(code: Code<'a, '_>) -> Paths<'a> {
     paths
 }
 
-/// Adds the imports of one `use` and returns the index behind it.
+/// Adds the imports of one `use` and returns the index after it.
 fn collect_import<'a>(code: Code<'a, '_>, start: usize, imports: &mut Vec<Import<'a>>) -> usize {
     let is_public = start > 0 && (code.is(start - 1, "pub") || code.is(code.partner(start - 1).wrapping_sub(1), "pub"));
     let mut tree = ImportTree { code, start, is_public, imports };
@@ -59,7 +59,7 @@ struct ImportTree<'a, 'b> {
 }
 
 impl<'a> ImportTree<'a, '_> {
-    /// Adds the names of one branch below `prefix`, and returns the index behind it.
+    /// Adds the names of one branch below `prefix`, and returns the index after it.
     fn branch(&mut self, mut index: usize, prefix: &[&'a str]) -> usize {
         let mut path = prefix.to_vec();
         loop {
@@ -118,7 +118,7 @@ impl<'a> ImportTree<'a, '_> {
     }
 }
 
-/// Adds the path that starts at `start` and returns the index behind it.
+/// Adds the path that starts at `start` and returns the index after it.
 fn collect_qualified<'a>(code: Code<'a, '_>, start: usize, qualified: &mut Vec<QualifiedPath<'a>>) -> usize {
     let mut segments = vec![code.text(start)];
     let mut index = start + 1;
@@ -126,7 +126,7 @@ fn collect_qualified<'a>(code: Code<'a, '_>, start: usize, qualified: &mut Vec<Q
         segments.push(code.text(index + 1));
         index += 2;
     }
-    // Behind `>`, the path continues a type; behind a turbofish, it starts with the type's parameters.
+    // After `>`, the path continues a type; after a turbofish, it starts with the type's arguments.
     let continues = start > 0 && code.is(start - 1, "::");
     if segments.len() > 1 && !continues {
         qualified.push(QualifiedPath { segments, token: start });

@@ -1,19 +1,19 @@
-//! Names of files that Windows cannot have: a clone would fail there, or a test would open a device.
+//! File names that Windows forbids: cloning would fail, or a test would open a device.
 
 use super::{Finding, Tree};
 use std::collections::HashMap;
 
-/// Names that lead to a device in every folder, with any extension.
+/// Names that refer to a device in every folder, with any extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Every path of the repository can exist on Windows, and no two differ in case alone.
+/// Rule: every path of the repository is valid on Windows, and no two differ only in case.
 pub(super) fn names(tree: &Tree, findings: &mut Vec<Finding>) {
     let mut by_lowercase: HashMap<String, &str> = HashMap::new();
     for &path in &tree.paths {
         if let Some(name) = path.split('/').find(|name| !is_portable(name)) {
             findings.push(Finding::new(path, 1, format!("Windows cannot have a file named `{name}`")));
         }
-        // During a merge, git lists a path for each side.
+        // During a merge, git lists a path once per side.
         if let Some(other) = by_lowercase.insert(path.to_lowercase(), path).filter(|&other| other != path) {
             findings.push(Finding::new(path, 1, format!("differs from {other} in case alone")));
         }

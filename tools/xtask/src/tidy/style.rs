@@ -1,9 +1,9 @@
-//! Habits of code that make it hard to read (see Style in CONTRIBUTING.md). Tests count, too.
+//! Coding habits that hurt readability (see Style in CONTRIBUTING.md), including tests.
 
 use super::tokens::{Code, TokenKind};
 use super::{Finding, Tree};
 
-/// The habits.
+/// Kind of habit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     TupleBinding,
@@ -17,7 +17,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What to write instead.
+    /// Returns the recommended alternative.
     fn instead(self) -> &'static str {
         match self {
             Kind::TupleBinding => "`let (a, b) = (x, y);` is two bindings: one per line",
@@ -32,21 +32,21 @@ impl Kind {
     }
 }
 
-/// Names that say nothing of a value.
+/// Names that do not describe a value.
 const VAGUE: &[&str] =
     &["found", "known", "kept", "own", "some", "one", "asked", "wanted", "told", "most", "least", "done", "all", "it"];
 
-/// Methods that serde_json names.
+/// Methods defined by serde_json.
 const FORMATTER: &[&str] = &["begin_array", "begin_array_value", "begin_object_key", "begin_object_value"];
 
-/// A place of a habit.
+/// Location of a habit.
 struct Place<'a> {
     kind: Kind,
     path: &'a str,
     line: usize,
 }
 
-/// Every place of a habit.
+/// Rule: none of the habits.
 pub(super) fn habits(tree: &Tree, findings: &mut Vec<Finding>) {
     let places = places(tree);
     findings.extend(places.iter().map(|place| Finding::new(place.path, place.line, place.kind.instead())));
@@ -63,7 +63,7 @@ fn places<'a>(tree: &Tree<'a>) -> Vec<Place<'a>> {
     places
 }
 
-/// The habits of one file: kinds and tokens.
+/// Habits of one file: kinds and tokens.
 struct Scan<'a, 't> {
     code: Code<'a, 't>,
     hits: Vec<(Kind, usize)>,
@@ -91,14 +91,14 @@ impl Scan<'_, '_> {
         self.hits.push((kind, at));
     }
 
-    /// Adds the names that the pattern before `end` binds.
+    /// Adds the vague names that the pattern before `end` binds.
     fn pattern(&mut self, start: usize, end: usize, kind: Kind) {
         for at in start..end {
             if !self.code.is_word(at) || self.code.is(at + 1, "::") || self.code.is(at + 1, "(") {
                 continue;
             }
             let name = self.code.text(at);
-            // `field: pattern` binds no `field`.
+            // In `field: pattern`, `field` is not a binding.
             let is_field = self.code.is(at + 1, ":") && at + 1 < end;
             if VAGUE.contains(&name) && !is_field {
                 self.hit(kind, at);
@@ -192,7 +192,7 @@ impl Scan<'_, '_> {
         let mut name = index.wrapping_sub(1);
         let mut start = name;
         if code.is(name, ")") {
-            // The path of a variant.
+            // Path of a variant.
             start = code.partner(name).wrapping_sub(1);
             while code.is(start.wrapping_sub(1), "::") {
                 start -= 2;
@@ -230,13 +230,13 @@ impl Scan<'_, '_> {
     }
 }
 
-/// Whether a name has `begin` in place of `start`. `attribute_begin` may be a keyword of a format.
+/// Returns whether a name uses `begin` instead of `start`. `attribute_begin` may be a keyword of a format.
 fn is_begin(name: &str) -> bool {
     let starts = name.starts_with("begin_") || name.starts_with("begins_");
     matches!(name, "begin" | "begins") || starts && !FORMATTER.contains(&name)
 }
 
-/// Whether `|` at `index` opens the parameters of a closure, and is neither an operator nor part of a pattern.
+/// Returns whether `|` at `index` opens the parameters of a closure, and is not an operator or part of a pattern.
 fn starts_closure(code: Code<'_, '_>, index: usize) -> bool {
     if index == 0 || !code.is(index, "|") {
         return false;
@@ -247,7 +247,7 @@ fn starts_closure(code: Code<'_, '_>, index: usize) -> bool {
     matches!(code.text(index - 1), "(" | "," | "=" | "=>" | "{" | ";" | "&&" | "||" | ":" | "[" | "&")
 }
 
-/// Whether brackets at `index` enclose a comma of their own.
+/// Returns whether brackets at `index` directly enclose a comma.
 fn is_tuple(code: Code<'_, '_>, index: usize) -> bool {
     let end = code.partner(index);
     let mut at = index + 1;
@@ -260,17 +260,17 @@ fn is_tuple(code: Code<'_, '_>, index: usize) -> bool {
     false
 }
 
-/// Whether nothing follows the tuple at `index` in its expression.
+/// Returns whether the tuple at `index` ends its expression.
 fn ends_tuple(code: Code<'_, '_>, index: usize) -> bool {
     matches!(code.text(code.partner(index) + 1), ";" | "else" | "{" | "&&")
 }
 
-/// 1 for an opening angle bracket, -1 for a closing one.
+/// Returns 1 for an opening angle bracket, -1 for a closing one.
 fn angle(code: Code<'_, '_>, index: usize) -> i32 {
     i32::from(code.first(index) == b'<') - i32::from(code.is(index, ">"))
 }
 
-/// The end of the parameter that starts at `start`: a comma, `|` or `end`.
+/// Returns the end of the parameter at `start`: a comma, `|` or `end`.
 fn parameter_end(code: Code<'_, '_>, start: usize, end: usize) -> usize {
     let mut at = start;
     let mut depth = 0;

@@ -1,6 +1,6 @@
-//! Who starts threads, and who uses files, clocks and processes: derived from the code, and stated in manifests.
+//! Checks which crates start threads, and which use files, clocks and processes, against their manifests.
 //!
-//! A crate that does says why in its `Cargo.toml`:
+//! A crate that does either states its reason in `Cargo.toml`:
 //!
 //! ```toml
 //! [package.metadata.polyhaul]
@@ -8,14 +8,14 @@
 //! system = "files, clocks"
 //! ```
 //!
-//! Tests do not count. What dependencies do is not seen.
+//! Tests are ignored, and so are dependencies.
 
 use super::packages::Package;
 use super::tokens::Code;
 use super::{File, Finding, Tree};
 use std::collections::HashMap;
 
-/// Crates that convert between bytes and values: they must not have a reason, either.
+/// Crates that convert between bytes and values: they may do neither, even with a reason.
 const PURE: &[&str] = &["crates/core/text", "crates/geometry", "crates/formats/"];
 
 /// Paths that start threads.
@@ -57,17 +57,17 @@ const SYSTEM: &[&str] = &[
     "tokio::time",
 ];
 
-/// Plain values and constants among them.
+/// Exceptions: plain values and constants.
 const VALUES: &[&str] = &["std::process::ExitCode", "std::env::consts"];
 
-/// Parts of `std::os` that are for files, sockets and processes.
+/// Parts of `std::os` for files, sockets and processes.
 const OS: &[&str] = &["fs", "io", "fd", "net", "process", "thread"];
 
-/// Methods of `std::path::Path` that ask the file system.
+/// Methods of `std::path::Path` that access the file system.
 const METHODS: &[&str] =
     &["exists", "try_exists", "is_file", "is_dir", "is_symlink", "read_dir", "canonicalize", "symlink_metadata"];
 
-/// What a crate may have a reason for.
+/// Kind of use that requires a reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Use {
     Threads,
@@ -75,7 +75,7 @@ enum Use {
 }
 
 impl Use {
-    /// The key in the manifest.
+    /// Returns the key in the manifest.
     fn key(self) -> &'static str {
         match self {
             Use::Threads => "threads",
@@ -84,7 +84,7 @@ impl Use {
     }
 }
 
-/// Crates state in their manifests, truly, whether they start threads and use the system.
+/// Rule: manifests state whether crates start threads and use the system, and agree with the code.
 pub(super) fn threads_and_system(tree: &Tree, findings: &mut Vec<Finding>) {
     for package in &tree.packages {
         let source = format!("{}/src/", package.folder);
@@ -123,7 +123,7 @@ fn check(package: &Package<'_>, kind: Use, places: &[&(Use, &str, usize, String)
     findings.push(Finding::new(&manifest, line, message));
 }
 
-/// The uses in the code of a file outside of tests: what, the token, and its full path.
+/// Returns the uses in the code of a file outside of tests: kind, token, and full path.
 fn uses(file: &File) -> Vec<(Use, usize, String)> {
     let code = file.code();
     let imports = &file.paths.imports;
@@ -135,7 +135,7 @@ fn uses(file: &File) -> Vec<(Use, usize, String)> {
         }
     };
     for import in imports {
-        // A function that is imported is called somewhere.
+        // Imported functions are assumed to be called.
         let is_value = import.name.ends_with("_t") || import.name.starts_with("c_");
         let glob = if import.name == "*" { "::*" } else { "" };
         add(import.token, import.path.join("::") + glob, !is_value);
@@ -154,12 +154,12 @@ fn uses(file: &File) -> Vec<(Use, usize, String)> {
     uses
 }
 
-/// Whether the word at `index` is called as one of [`METHODS`].
+/// Returns whether the word at `index` is a call of one of [`METHODS`].
 fn is_method(code: Code<'_, '_>, index: usize) -> bool {
     index > 0 && code.is(index - 1, ".") && METHODS.contains(&code.text(index)) && code.is(index + 2, ")")
 }
 
-/// What a path does. A function of `libc` counts if it is called, and types and constants do not.
+/// Classifies a path. Functions of `libc` count if they are called; types and constants do not.
 fn kind_of(path: &str, is_call: bool) -> Option<Use> {
     let starts = |prefix: &&str| path.strip_prefix(*prefix).is_some_and(|rest| !rest.starts_with(is_word_char));
     let mut segments = path.split("::");

@@ -1,10 +1,9 @@
-//! Rust source as tokens: comments are left out, strings and characters are one token each, brackets know their
-//! partner.
+//! Tokenizes Rust source: omits comments, keeps strings and characters as single tokens, and matches brackets.
 //!
-//! Rules about code read these instead of lines. The scanner accepts any text and never fails: in text that the
-//! compiler would refuse, tokens are merely useless. Loops are plain because `xtask` is built without optimization.
+//! Rules about code read tokens instead of lines. The scanner accepts any text and never fails; for text that the
+//! compiler would reject, tokens are merely useless. Loops are plain because `xtask` is built without optimization.
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TokenKind {
     /// Identifiers and keywords.
@@ -13,28 +12,28 @@ pub(super) enum TokenKind {
     Number,
     /// Strings, bytes and characters, with their quotes.
     Literal,
-    /// Brackets, operators and punctuation. Only [`JOINED`] have more than one character.
+    /// Brackets, operators and punctuation: single characters, except [`JOINED`].
     Symbol,
 }
 
-/// One token, as a range of the text.
+/// A token, as a range of the text.
 #[derive(Clone, Copy)]
 pub(super) struct Token {
     kind: TokenKind,
     start: u32,
     end: u32,
-    /// Counted from 1.
+    /// Line number, from 1.
     line: u32,
-    /// The index of the matching bracket; that of the token itself if it is not a bracket or has no partner.
+    /// Index of the matching bracket; the token's own index if it is not a bracket or has no match.
     partner: u32,
     /// Whether the token is in an item of `#[cfg(test)]`.
     is_test: bool,
 }
 
-/// Symbols of several characters. Others, such as `+=` and `>>`, are one token per character.
+/// Multi-character symbols. Others, such as `+=` and `>>`, are one token per character.
 const JOINED: &[&[u8]] = &[b"..=", b"::", b"->", b"=>", b"==", b"!=", b"<=", b">=", b"&&", b"||", b".."];
 
-/// The tokens of a file, with its text.
+/// Tokens of a file, with its text.
 #[derive(Clone, Copy)]
 pub(super) struct Code<'a, 't> {
     text: &'a str,
@@ -50,7 +49,7 @@ impl<'a, 't> Code<'a, 't> {
         self.tokens.len()
     }
 
-    /// The text of a token; empty past the end.
+    /// Returns the text of a token; empty past the end.
     pub(super) fn text(&self, index: usize) -> &'a str {
         match self.tokens.get(index) {
             Some(token) => &self.text[token.start as usize..token.end as usize],
@@ -58,7 +57,7 @@ impl<'a, 't> Code<'a, 't> {
         }
     }
 
-    /// The first byte of a token; 0 past the end. Much faster than [`Code::text`].
+    /// Returns the first byte of a token; 0 past the end. Much faster than [`Code::text`].
     pub(super) fn first(&self, index: usize) -> u8 {
         if index < self.tokens.len() { self.text.as_bytes()[self.tokens[index].start as usize] } else { 0 }
     }
@@ -75,7 +74,7 @@ impl<'a, 't> Code<'a, 't> {
         self.is_kind(index, TokenKind::Word)
     }
 
-    /// The offset behind a token; 0 past the end.
+    /// Returns the offset after a token; 0 past the end.
     pub(super) fn end(&self, index: usize) -> usize {
         self.tokens.get(index).map_or(0, |token| token.end as usize)
     }
@@ -84,7 +83,7 @@ impl<'a, 't> Code<'a, 't> {
         self.tokens.get(index).map_or(0, |token| token.line as usize)
     }
 
-    /// The index of the matching bracket; `index` itself if there is none.
+    /// Returns the index of the matching bracket; `index` itself if there is none.
     pub(super) fn partner(&self, index: usize) -> usize {
         self.tokens.get(index).map_or(index, |token| token.partner as usize)
     }
@@ -93,7 +92,7 @@ impl<'a, 't> Code<'a, 't> {
         index < self.tokens.len() && self.tokens[index].is_test
     }
 
-    /// The first index from `index` that is outside of `#[cfg(test)]`.
+    /// Returns the first index from `index` on that is outside of `#[cfg(test)]`.
     pub(super) fn skip_test(&self, mut index: usize) -> usize {
         while self.is_test(index) {
             index += 1;
@@ -123,7 +122,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// The byte at `ahead` bytes from the current one; 0 past the end.
+    /// Returns the byte `ahead` bytes after the current one; 0 past the end.
     fn peek(&self, ahead: usize) -> u8 {
         let index = self.offset + ahead;
         if index < self.bytes.len() { self.bytes[index] } else { 0 }
@@ -135,7 +134,7 @@ impl Scanner<'_> {
         self.tokens.push(Token { kind, start: start as u32, end, line, partner: index, is_test: false });
     }
 
-    /// Skips white space or a comment, or adds one token.
+    /// Skips whitespace or a comment, or adds one token.
     fn step(&mut self) {
         let start = self.offset;
         let line = self.line;
@@ -177,7 +176,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Skips a block comment, which may contain others.
+    /// Skips a block comment, which may be nested.
     fn skip_block(&mut self) {
         let mut depth = 0;
         while self.offset < self.bytes.len() {
@@ -201,7 +200,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Moves behind the closing quote of a string or character with escapes.
+    /// Moves past the closing quote of a string or character with escapes.
     fn finish_quoted(&mut self, quote: u8) {
         while self.offset < self.bytes.len() {
             let byte = self.bytes[self.offset];
@@ -218,7 +217,7 @@ impl Scanner<'_> {
         self.offset = self.offset.min(self.bytes.len());
     }
 
-    /// Moves behind a character or a lifetime, which start with the same quote.
+    /// Moves past a character or a lifetime, which start with the same quote.
     fn quote(&mut self) -> TokenKind {
         let first = self.peek(1);
         let char_bytes = match first {
@@ -243,7 +242,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Moves behind a word, or behind the string or character that it is the prefix of.
+    /// Moves past a word, or past the string or character that it prefixes.
     fn word(&mut self) -> TokenKind {
         let start = self.offset;
         self.skip_word();
@@ -278,7 +277,7 @@ impl Scanner<'_> {
         TokenKind::Literal
     }
 
-    /// Moves behind a raw string, from its opening quote.
+    /// Moves past a raw string, from its opening quote.
     fn finish_raw(&mut self, hashes: usize) {
         self.offset += 1;
         while self.offset < self.bytes.len() {
@@ -298,7 +297,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Moves behind a number. In `1..2` and `1.max(2)`, the point does not belong to it.
+    /// Moves past a number. In `1..2` and `1.max(2)`, the point is not part of it.
     fn number(&mut self) {
         let is_hex = self.peek(0) == b'0' && self.peek(1) == b'x';
         loop {
@@ -315,7 +314,7 @@ impl Scanner<'_> {
     }
 
     fn symbol_len(&self) -> usize {
-        // Most symbols are followed by something that cannot continue them.
+        // Fast path: most symbols are followed by something that cannot continue them.
         if !matches!(self.peek(1), b'.' | b':' | b'>' | b'=' | b'&' | b'|') {
             return 1;
         }
@@ -352,7 +351,7 @@ fn pair_brackets(bytes: &[u8], tokens: &mut [Token]) {
     }
 }
 
-/// Marks the items behind `#[cfg(test)]`, their attributes included.
+/// Marks the items after `#[cfg(test)]`, including their attributes.
 fn mark_tests(text: &str, tokens: &mut [Token]) {
     let mut index = 0;
     while index < tokens.len() {
@@ -364,13 +363,13 @@ fn mark_tests(text: &str, tokens: &mut [Token]) {
     }
 }
 
-/// The end of the item whose attribute `#[cfg(test)]` starts at `index`; `index` if there is none.
+/// Returns the end of the item whose attribute `#[cfg(test)]` starts at `index`; `index` if there is none.
 fn test_item_end(code: Code<'_, '_>, index: usize) -> usize {
     if code.first(index) != b'#' || !code.is(index + 1, "[") || !code.is(index + 2, "cfg") {
         return index;
     }
     let attribute_end = code.partner(index + 1);
-    // `any(test, unix)` is built without tests, too; in `all(test, unix)`, the word follows `(`.
+    // `any(test, unix)` is also built without tests; in `all(test, unix)`, the word follows `(`.
     let is_test = (index..attribute_end)
         .any(|at| code.is(at, "test") && code.is(at - 1, "(") && !code.is(at - 2, "any") && !code.is(at - 2, "not"));
     if !is_test {

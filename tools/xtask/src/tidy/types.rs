@@ -1,19 +1,19 @@
-//! Types with one name in several crates: a type is found by its name alone only if there is one of it.
+//! Types with the same name in several crates, which cannot be found by name alone.
 
 use super::tokens::Code;
 use super::{Finding, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of today: each with the number of crates that have it. The aim is an empty table.
+/// Existing duplicates, with the number of crates that define each. The goal is an empty table.
 const KNOWN: &str = include_str!("types.txt");
 
-/// Where types are compared. Programs of developers are apart.
+/// Folders to check; excludes developer tools.
 const FOLDERS: &[&str] = &["crates/", "surfaces/"];
 
-/// Where a name stands: crate, file and line.
+/// Crate, file and line of a definition.
 type Definition<'a> = (&'a str, &'a str, usize);
 
-/// No two crates define a type of the same name.
+/// Rule: no two crates define a type of the same name.
 pub(super) fn types(tree: &Tree, findings: &mut Vec<Finding>) {
     let lines = KNOWN.lines().filter_map(|line| line.split_once(' '));
     let counts = lines.filter_map(|(name, count)| Some((name, count.parse().ok()?)));
@@ -42,7 +42,7 @@ fn check(tree: &Tree, accepted: &BTreeMap<&str, usize>, findings: &mut Vec<Findi
     }
 }
 
-/// The types of every crate, by name.
+/// Returns the types of all crates, by name.
 fn definitions<'a>(tree: &'a Tree) -> BTreeMap<&'a str, Vec<Definition<'a>>> {
     let mut definitions: BTreeMap<&str, Vec<Definition>> = BTreeMap::new();
     for package in tree.packages.iter().filter(|package| FOLDERS.iter().any(|place| package.folder.starts_with(place)))
@@ -57,10 +57,10 @@ fn definitions<'a>(tree: &'a Tree) -> BTreeMap<&'a str, Vec<Definition<'a>>> {
     definitions
 }
 
-/// Names of types with their lines, without associated types.
+/// Returns the names of types with their lines, without associated types.
 fn types_of<'a>(code: Code<'a, '_>) -> Vec<(&'a str, usize)> {
     let mut types = Vec::new();
-    // The end of the block whose `type` is an associated one.
+    // End of the block whose `type` items are associated types.
     let mut block_end = 0;
     let mut index = 0;
     while index < code.len() {

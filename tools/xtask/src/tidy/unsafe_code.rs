@@ -1,8 +1,8 @@
-//! The unsafe blocks of the product, and the list that says of each whether Miri runs it, `tools/xtask/unsafe.toml`.
+//! Unsafe blocks of the product, and the list of those that Miri covers, `tools/xtask/unsafe.toml`.
 //!
-//! The list is written by `cargo xtask unsafe --write` from what [`crate::nightly`]'s part `miri` measured; the reasons
-//! of blocks that Miri does not run are added by hand. An unsafe function needs no row: its unsafe operations are in
-//! blocks (`unsafe_op_in_unsafe_fn`), and neither does `unsafe impl`, which has no code.
+//! `cargo xtask unsafe --write` updates the list with the measurements of [`crate::nightly`]'s part `miri`; reasons for
+//! blocks that Miri does not cover are added by hand. Unsafe functions have no rows, since their unsafe operations are
+//! in blocks (`unsafe_op_in_unsafe_fn`); neither does `unsafe impl`, which has no code.
 
 use super::tokens::{self, Code};
 use super::{File, Finding, Texts, Tree};
@@ -13,34 +13,34 @@ use std::process::ExitCode;
 
 const LIST: &str = "tools/xtask/unsafe.toml";
 
-/// The file that names the blocks that Miri ran: a line for each, its path and its number in the file.
+/// File of the blocks that Miri covered: one path and number within the file per line.
 pub(crate) const MEASURED: &str = "nightly/unsafe-blocks.txt";
 
-/// What a row says of a block that Miri runs. Everything else is a key of [`List::reasons`].
+/// Class of covered blocks. All other classes are keys of [`List::reasons`].
 const RUN: &str = "miri";
 
-/// What a new block is until somebody names the reason.
+/// Class of new blocks without a reason.
 const OPEN: &str = "open";
 
 /// An unsafe block.
 pub(crate) struct Block<'a> {
-    /// The function or macro that contains it, or the name of the constant.
+    /// Name of the enclosing function or macro, or of the constant.
     pub(crate) function: &'a str,
     pub(crate) line: usize,
-    /// The offset behind its opening brace.
+    /// Offset after its opening brace.
     pub(crate) inside: usize,
-    /// Whether the compiler may evaluate it.
+    /// Whether it may be evaluated at compile time.
     pub(crate) is_constant: bool,
 }
 
-/// A function or macro around a token.
+/// Function or macro that encloses a token.
 struct Scope<'a> {
     name: &'a str,
     close: usize,
     is_constant: bool,
 }
 
-/// Counts of blocks: of a class (`miri`, or a reason), of a function, of a file.
+/// Numbers of blocks by class (`miri`, or a reason), function and file.
 type Classes = BTreeMap<String, usize>;
 type Functions = BTreeMap<String, Classes>;
 
@@ -51,7 +51,7 @@ struct List {
     blocks: BTreeMap<String, Functions>,
 }
 
-/// The unsafe blocks of a file of the product; none in other files.
+/// Returns the unsafe blocks of a file of the product; empty for other files.
 pub(crate) fn blocks_of<'a>(path: &str, text: &'a str) -> Vec<Block<'a>> {
     let is_product = ["crates/", "surfaces/"].iter().any(|folder| path.starts_with(folder)) && path.ends_with(".rs");
     if !is_product || File::is_test_path(path) {
@@ -86,7 +86,7 @@ fn blocks<'a>(code: Code<'a, '_>) -> Vec<Block<'a>> {
     blocks
 }
 
-/// The function or macro whose name is behind the token at `index`.
+/// Returns the function or macro whose name follows the token at `index`.
 fn scope_at<'a>(code: Code<'a, '_>, index: usize) -> Option<Scope<'a>> {
     let is_macro = code.is(index, "macro_rules");
     let name = if is_macro { index + 2 } else { index + 1 };
@@ -106,7 +106,7 @@ fn scope_at<'a>(code: Code<'a, '_>, index: usize) -> Option<Scope<'a>> {
     code.is(open, "{").then(|| Scope { name: code.text(name), close: code.partner(open), is_constant })
 }
 
-/// Every unsafe block has a row in the list, and every row a block.
+/// Rule: every unsafe block has a row in the list, and every row has blocks.
 pub(super) fn unsafe_blocks(tree: &Tree, findings: &mut Vec<Finding>) {
     let list = match tree.file(LIST).map(|file| toml::from_str::<List>(file.text)) {
         Some(Ok(list)) => list,
@@ -156,7 +156,7 @@ impl List {
     }
 }
 
-/// The files of the product with their unsafe blocks and whether Miri ran each, by the last measurement.
+/// Returns the unsafe blocks of the product's files, with whether the last measurement covered each.
 fn measured(texts: &Texts) -> BTreeMap<&str, BTreeMap<&str, Vec<bool>>> {
     let ran = std::fs::read_to_string(root::target().join(MEASURED)).unwrap_or_default();
     let ran: BTreeSet<&str> = ran.lines().collect();
@@ -170,7 +170,7 @@ fn measured(texts: &Texts) -> BTreeMap<&str, BTreeMap<&str, Vec<bool>>> {
     files
 }
 
-/// The row of a function: what was measured, and for the other blocks the reasons that the list has already.
+/// Creates the row of a function: measured coverage, and the listed reasons for the other blocks.
 fn row(runs: &[bool], listed: Option<&Classes>) -> Classes {
     let ran = runs.iter().filter(|ran| **ran).count();
     let mut row = Classes::new();
@@ -191,7 +191,7 @@ fn row(runs: &[bool], listed: Option<&Classes>) -> Classes {
     row
 }
 
-/// The blocks that the list says Miri runs, and which the last measurement did not see.
+/// Returns the blocks that the list claims as covered, but the last measurement did not see.
 pub(crate) fn missed() -> Result<Vec<String>, String> {
     let list = List::load()?;
     let texts = Texts::load(&root::root()).ok_or("git cannot list the files of the repository")?;
@@ -210,7 +210,7 @@ pub(crate) fn missed() -> Result<Vec<String>, String> {
     Ok(missed)
 }
 
-/// Prints how many unsafe blocks Miri runs, for each crate; with `is_written`, writes the list first.
+/// Prints the number of blocks that Miri covers, for each crate; with `is_written`, updates the list first.
 pub(crate) fn main(is_written: bool) -> ExitCode {
     let result = if is_written { write() } else { Ok(()) };
     match result.and_then(|()| List::load()) {
@@ -225,7 +225,7 @@ pub(crate) fn main(is_written: bool) -> ExitCode {
     }
 }
 
-/// Writes the list: what was measured, with the reasons that it has already.
+/// Updates the list with the measurement, keeping its reasons.
 fn write() -> Result<(), String> {
     let list = List::load()?;
     let texts = Texts::load(&root::root()).ok_or("git cannot list the files of the repository")?;
@@ -248,7 +248,7 @@ fn write() -> Result<(), String> {
     std::fs::write(root::root().join(LIST), text).map_err(|error| error.to_string())
 }
 
-/// A line for each crate, then the sum, then a line for each reason.
+/// Formats a line for each crate, the sum, and a line for each reason.
 fn summary(list: &List) -> String {
     let mut crates: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();

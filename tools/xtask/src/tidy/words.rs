@@ -1,19 +1,19 @@
-//! Plain English: phrases that read like a translation (`phrases.txt`), with the usual expression.
+//! Finds phrases that read like a translation (`phrases.txt`), and suggests the usual expression.
 //!
-//! They are searched where users read: in string literals and doc comments of Rust files, and in pages. Tests and
-//! history are exempt. A phrase is in the table only if it is wrong everywhere.
+//! Searches string literals and doc comments of Rust files, and pages: the text that users read. Tests and history are
+//! exempt. The table contains only phrases that are wrong in every context.
 
 use super::{Finding, Tree};
 use std::collections::HashMap;
 
-/// The phrase in lower case, and its replacement: a pair on each line.
+/// Pairs of a lower-case phrase and its replacement, one per line.
 const PHRASES: &str = include_str!("phrases.txt");
 
-/// Files that quote old words: the table itself, and history.
+/// Files that quote old wording: this file, and history.
 const QUOTING: &[&str] =
     &["tools/xtask/src/tidy/words.rs", "CHANGELOG.md", "tools/bench/record", "tools/fuzz/RECORD.md", "testdata/"];
 
-/// No phrase of the table, in small or capital letters.
+/// Rule: none of the phrases, in lower or upper case.
 pub(super) fn phrases(tree: &Tree, findings: &mut Vec<Finding>) {
     let mut by_word: HashMap<&str, Vec<(&str, &str)>> = HashMap::new();
     for (phrase, instead) in pairs() {
@@ -49,7 +49,7 @@ fn first_word(phrase: &str) -> &str {
     word_ranges(phrase.as_bytes()).first().map_or("", |(start, end)| &phrase[*start..*end])
 }
 
-/// Where words start and end. A plain loop, because this reads every byte of the repository.
+/// Returns the start and end of each word. A plain loop, because this reads every byte of the repository.
 fn word_ranges(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
     let mut index = 0;
@@ -74,7 +74,7 @@ fn is_read_by_users(line: &str) -> bool {
     !line.starts_with("//") || line.starts_with("///") || line.starts_with("//!")
 }
 
-/// Whether the words of the phrase are at `start`, and the last one is whole.
+/// Returns whether the words of the phrase are at `start`, and the last one is complete.
 fn has_phrase_at(text: &str, start: usize, phrase: &str) -> bool {
     let after = text[start..].strip_prefix(phrase);
     after.is_some_and(|after| !after.as_bytes().first().copied().is_some_and(is_word_byte))
