@@ -1,6 +1,6 @@
-//! The command line: its options, and their translation into the library's options.
+//! Declares the command line and converts its options to the library's.
 //!
-//! Nothing is opened or read here. `values` parses values of options; `manual` generates completions and man pages from
+//! Nothing is opened or read here. `values` parses option values; `manual` generates completions and man pages from
 //! these declarations.
 
 pub mod batch;
@@ -225,7 +225,7 @@ impl DemoKind {
 }
 
 impl ConvertArgs {
-    /// An error if the output is missing.
+    /// Fails if the output is missing.
     pub fn check(&self) -> Result<()> {
         if self.paths.len() > 1 {
             return Ok(());
@@ -267,7 +267,7 @@ pub struct ConvertArgs {
     /// Input files or folders, followed by the output file, or by an output folder for several inputs
     ///
     /// `-` reads standard input or writes standard output, the latter without a material library.
-    // With an argument of its own, the output would have to follow the inputs without options in between (clap 4.6).
+    // A separate argument for the output would have to follow the inputs without options in between (clap 4.6).
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     /// Several files at once.
@@ -391,7 +391,7 @@ impl Command {
 }
 
 impl Everywhere {
-    /// The first given option that has no meaning for subcommands that read and write no assets.
+    /// The first given option that applies only to subcommands that read or write assets.
     pub fn of_work(&self) -> Option<&'static str> {
         let pace = &self.pace;
         let given = [
@@ -406,12 +406,12 @@ impl Everywhere {
         given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
     }
 
-    /// The kinds of warnings that are no errors.
+    /// The kinds of warnings that are not errors.
     pub fn allowed(&self) -> KindSet {
         self.allow.iter().fold(KindSet::default(), |allowed, set| allowed.union(*set))
     }
 
-    /// What reading does with broken statements; this option and `--strict` exclude each other.
+    /// How reading treats broken statements. Fails if `--on-error warn` is combined with `--strict`.
     pub fn policy(&self) -> Result<OnError> {
         match self.on_error {
             ErrorPolicy::Raise => Ok(OnError::Raise),

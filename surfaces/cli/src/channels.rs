@@ -1,6 +1,6 @@
-//! Channels and parts of an image, as text and as JSON.
+//! Channels and parts of EXR files, as text and JSON.
 //!
-//! `contents` describes an image; this is about the other contents of EXR files.
+//! `contents` describes the pixels that were read.
 
 use crate::human;
 use polyhaul::model::{ImagePart, PartChannel};
@@ -12,12 +12,12 @@ pub struct NamedChannel {
     name: String,
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The distance of its samples in columns and rows.
+    /// Sample spacing in columns and rows; `None` for one sample per pixel.
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<[usize; 2]>,
 }
 
-/// A part of a file of images.
+/// A part of a multi-part file, without its pixels.
 #[derive(Serialize)]
 pub struct PartOfFile {
     name: String,
@@ -25,7 +25,7 @@ pub struct PartOfFile {
     width: usize,
     height: usize,
     deep: bool,
-    /// Whether it is the part that was read.
+    /// Whether this part was read.
     read: bool,
     levels: usize,
     layers: Vec<String>,
@@ -80,7 +80,7 @@ impl PartOfFile {
     }
 }
 
-/// For people: the channels besides the colors, the attributes, the parts of the file, a line each.
+/// Text for people: one line for the extra channels, one for the attributes, and one per part.
 pub fn lines(extra: &[NamedChannel], attributes: &[String], parts: &[PartOfFile]) -> String {
     let mut lines = String::new();
     if !extra.is_empty() {

@@ -1,5 +1,6 @@
-//! `polyhaul check IN...`: holes and other faults of surfaces, areas and volumes. The check is the library's,
-//! `polyhaul::inspect::check`; this shows the results as text and as JSON.
+//! `polyhaul check IN...`: prints holes and other faults of surfaces, with areas and volumes, as text and JSON.
+//!
+//! The check itself is in the library (`polyhaul::inspect::check`).
 
 use crate::args::check::CheckArgs;
 use crate::contents::{Extent, wide_bounds_row};
@@ -17,15 +18,15 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// How many edges, faces and surfaces the text shows, and how many edges and faces of a surface JSON lists.
+/// Maximum number of edges, faces and surfaces in the text, and of edges and faces per surface in JSON.
 const SHOWN: usize = 8;
 const LISTED: usize = 1000;
-/// The width of names in the text.
+/// The width of names in the table.
 const NAME_WIDTH: usize = 20;
 
 #[derive(Serialize)]
 struct CheckDetails<'a> {
-    /// Whether there are no faults; `null` if an input could not be checked.
+    /// Whether all inputs are free of faults; `null` if one could not be checked and the others are free of faults.
     clean: Option<bool>,
     #[serde(serialize_with = "by_name")]
     counts: SurfaceCounts,
@@ -75,10 +76,10 @@ fn by_name<S: Serializer>(counts: &SurfaceCounts, to: S) -> Result<S::Ok, S::Err
 /// The result for one input.
 struct CheckedInput {
     path: PathBuf,
-    /// What was found; empty if it could not be checked.
+    /// Empty if the input could not be checked.
     check: SurfaceCheck,
     error: Option<Error>,
-    /// Whether there are no faults; `None` if it could not be checked.
+    /// Whether the input is free of faults; `None` if it could not be checked.
     is_clean: Option<bool>,
 }
 
@@ -126,7 +127,7 @@ fn check(path: &Path, args: &CheckArgs, options: &ReadOptions) -> CheckedInput {
     }
 }
 
-/// The kinds of faults with their counts.
+/// The count of each kind of fault.
 fn faults(counts: &SurfaceCounts) -> [(&'static str, u64); 5] {
     [
         ("open edge", counts.open_edges),
@@ -137,7 +138,7 @@ fn faults(counts: &SurfaceCounts) -> [(&'static str, u64); 5] {
     ]
 }
 
-/// Shows one result; `false` if standard output is closed.
+/// Prints one result; `false` if standard output is closed.
 fn show(session: &Session, checked: &CheckedInput) -> bool {
     let check = &checked.check;
     if let Some(error) = &checked.error {
@@ -154,7 +155,7 @@ fn show(session: &Session, checked: &CheckedInput) -> bool {
     console::result(&(title + &table(check)))
 }
 
-/// The table for people.
+/// Formats the table for people.
 fn table(check: &SurfaceCheck) -> String {
     let counts = check.counts();
     let mut text = String::new();
@@ -188,7 +189,7 @@ fn table(check: &SurfaceCheck) -> String {
     text
 }
 
-/// The first edges and faces of each kind of fault.
+/// Lists the first edges and faces of each kind of fault.
 fn fault_notes(surface: &Surface) -> [String; 5] {
     let edges = |edges: &[[u32; 2]]| listed(edges.iter().map(|[a, b]| format!("{a}-{b}")));
     let faces = |faces: &[u32]| listed(faces.iter().map(u32::to_string));
@@ -206,7 +207,7 @@ fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
     items.take(SHOWN).collect::<Vec<_>>().join(" ") + more
 }
 
-/// The first surfaces with faults, by name.
+/// Lists the first surfaces with faults.
 fn faulty_surfaces(surfaces: &[CheckedSurface]) -> String {
     let faulty: Vec<_> = surfaces.iter().filter(|checked| !checked.surface.is_clean()).collect();
     let mut text = String::new();
@@ -222,11 +223,11 @@ fn faulty_surfaces(surfaces: &[CheckedSurface]) -> String {
     text
 }
 
-/// Prints the object, and returns the exit code.
+/// Prints the JSON object and returns the exit code.
 fn finish(session: &Session, results: &[CheckedInput], ended: Option<Error>) -> u8 {
     let error = ended.as_ref().or(results.iter().rev().find_map(|checked| checked.error.as_ref()));
     let is_faulty = results.iter().any(|checked| checked.is_clean == Some(false));
-    // As in other comparison tools, 1 means that files were read and are not as they should be.
+    // 1 means that all files were read and some have faults, as in comparison tools such as diff(1).
     let code = match error {
         Some(error) if error.kind() == ErrorKind::Cancelled => session.exit_code(Some(error)),
         Some(error) => session.exit_code(Some(error)).max(USAGE),
@@ -245,7 +246,7 @@ fn finish(session: &Session, results: &[CheckedInput], ended: Option<Error>) -> 
     session.finish("check", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
-/// One input's place in the array `files`.
+/// Creates an entry of the array `files`.
 fn entry(checked: &CheckedInput) -> CheckFile<'_> {
     let CheckedInput { path, check, error, is_clean } = checked;
     CheckFile {

@@ -1,8 +1,8 @@
-//! Standard output and standard error. Nothing else in this crate prints.
+//! Standard output and standard error. No other module prints.
 //!
-//! Text may contain colors; they are removed if the stream is not a terminal or the user wants none. A failed write to
-//! standard output is an error, except on a pipe whose reader left (`polyhaul info a.obj | head -1`): the reader has
-//! everything it wanted. Failed writes to standard error are ignored: there is nowhere to report them.
+//! Colors are removed if the stream is not a terminal or `--color` forbids them. A failed write to standard output is
+//! an error, except for a broken pipe (`polyhaul info a.obj | head -1`): the reader has all it wanted. Failed writes to
+//! standard error are ignored, since they cannot be reported anywhere.
 
 use crate::args::ColorWhen;
 use crate::standard;
@@ -23,13 +23,14 @@ pub fn set_color(when: ColorWhen) {
     choice.write_global();
 }
 
-/// Writes a result to standard output; `false` if that failed.
+/// Writes a result to standard output; `false` on failure.
 #[must_use]
 pub fn result(text: &str) -> bool {
     write_all(anstream::stdout().lock(), shown(text).as_bytes())
 }
 
-/// Writes bytes that are not meant for people (scripts, pages) to standard output.
+/// Writes output for other programs (completion scripts, man pages, JSON lines) to standard output unchanged; `false`
+/// on failure.
 #[must_use]
 pub fn bytes(bytes: &[u8]) -> bool {
     write_all(std::io::stdout().lock(), bytes)
@@ -39,7 +40,7 @@ fn write_all(mut out: impl Write, bytes: &[u8]) -> bool {
     is_written(|| out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Whether `write` wrote to standard output, or did not need to since its reader left; otherwise reports why not.
+/// Runs `write` on standard output and reports a failure. A broken pipe counts as success.
 #[must_use]
 pub fn is_written(write: impl FnOnce() -> std::io::Result<()>) -> bool {
     let written = if standard::is_output_closed() { Err(std::io::Error::other("it is closed")) } else { write() };
@@ -52,7 +53,7 @@ pub fn is_written(write: impl FnOnce() -> std::io::Result<()>) -> bool {
     }
 }
 
-/// Whether an error means that the reader of standard output left: that is how `polyhaul convert a.obj - | head` ends.
+/// Whether an error is a broken pipe of standard output, the normal end of `polyhaul convert a.obj - | head`.
 pub fn reader_left(error: &Error) -> bool {
     let is_broken = error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
     is_broken && &*error.diagnostic().place.file == "standard output"
@@ -64,8 +65,8 @@ pub fn note(text: &str) {
     let _ = err.write_all(shown(text).as_bytes()).and_then(|()| err.flush());
 }
 
-/// The text without characters that a terminal would act on, in case a name contains them; our own colors and lines
-/// stay.
+/// Replaces characters that a terminal would act on, in case a name contains them. Newlines, tabs, and the escapes of
+/// our own colors stay.
 fn shown(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_active(c) && !matches!(c, '\n' | '\t' | '\u{1b}');
     if text.contains(is_bad) { text.replace(is_bad, "\u{fffd}").into() } else { text.into() }

@@ -1,4 +1,6 @@
-//! The contents of a scene, as a table and as JSON.
+//! Formats the contents of files, as tables for people and as JSON.
+//!
+//! `polyhaul::inspect` collects them; `channels` formats the parts of EXR files.
 
 use crate::channels::{self, NamedChannel, PartOfFile};
 use crate::human;
@@ -11,13 +13,13 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How many names the table shows.
+/// Maximum number of names per row of a table.
 const NAMES: usize = 8;
 
-/// How many columns of a table of numbers are shown.
+/// Maximum number of columns to show of a table of numbers.
 const COLUMNS: usize = 40;
 
-/// An inventory as JSON.
+/// An inventory in JSON.
 #[derive(Serialize)]
 pub struct Listed<'a> {
     #[serde(flatten, serialize_with = "counts")]
@@ -29,27 +31,27 @@ pub struct Listed<'a> {
     texture_files: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<ContentsHeader<'a>>,
-    /// For a table of numbers.
+    /// The rows of a table of numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     columns: Vec<ContentsNumbers<'a>>,
-    /// For a scene for a renderer.
+    /// The counts of a renderer scene.
     #[serde(skip_serializing_if = "Option::is_none")]
     render: Option<Rendered<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<Pixels>,
 }
 
-/// What several inventories have together, as JSON.
+/// The sums of several inventories in JSON.
 #[derive(Serialize)]
 pub struct Summed {
     #[serde(flatten, serialize_with = "counts")]
     contents: Contents,
     bounds: Option<Extent>,
-    /// The rows of tables of numbers.
+    /// The total rows of tables of numbers.
     rows: u64,
-    /// The counts of scenes for renderers; `null` if there are none.
+    /// The counts of renderer scenes; `null` if there are none.
     render: Option<SummedRender>,
 }
 
@@ -60,7 +62,7 @@ struct SummedRender {
 }
 
 impl Summed {
-    /// The sums of an inventory to which others were added.
+    /// Creates the sums from an inventory to which the others were added.
     pub fn new(sum: &Inventory) -> Summed {
         Summed {
             contents: sum.contents,
@@ -80,21 +82,21 @@ pub struct Pixels {
     bits: u32,
     color_space: &'static str,
     premultiplied: bool,
-    /// The properties that only textures have.
+    /// Properties of textures.
     #[serde(skip_serializing_if = "Option::is_none")]
     texture: Option<Levels>,
-    /// The channels besides colors and alpha.
+    /// The channels other than color and alpha.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extra: Vec<NamedChannel>,
-    /// The names of the attributes that the file declares.
+    /// The names of the file's attributes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     attributes: Vec<String>,
-    /// The parts of the file, where its format has parts.
+    /// The parts of a multi-part file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<PartOfFile>,
 }
 
-/// The properties of a texture besides its first picture.
+/// Properties of a texture beyond its first image.
 #[derive(Serialize)]
 struct Levels {
     encoding: String,
@@ -104,21 +106,21 @@ struct Levels {
     faces: usize,
 }
 
-/// The contents of a scene for a renderer.
+/// The contents of a renderer scene.
 #[derive(Serialize)]
 struct Rendered<'a> {
     #[serde(flatten, serialize_with = "render_counts")]
     contents: RenderContents,
     classes: BTreeMap<&'a str, u64>,
     directives: BTreeMap<&'a str, u64>,
-    /// By kind.
+    /// By kind of file.
     files: BTreeMap<&'a str, ContentsFiles>,
     texture_files: &'a [String],
     missing_textures: &'a [String],
     outside_textures: &'a [String],
 }
 
-/// Files of a kind.
+/// The files of one kind.
 #[derive(Serialize)]
 struct ContentsFiles {
     count: u64,
@@ -127,7 +129,7 @@ struct ContentsFiles {
     plain_bytes: Option<u64>,
 }
 
-/// A column of a table.
+/// A column of a table of numbers.
 #[derive(Serialize)]
 struct ContentsNumbers<'a> {
     name: &'a str,
@@ -138,7 +140,7 @@ struct ContentsNumbers<'a> {
     max: Option<ContentsEnd>,
 }
 
-/// The smallest or the largest number of a column. JSON has no infinity.
+/// The minimum or maximum of a column. Infinity is `null`, since JSON cannot represent it.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ContentsEnd {
@@ -190,12 +192,12 @@ struct ContentsProperty<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     scalar: &'static str,
-    /// The type of a list's count.
+    /// The count type of a list property.
     #[serde(skip_serializing_if = "Option::is_none")]
     list: Option<&'static str>,
 }
 
-/// A box.
+/// A bounding box.
 #[derive(Serialize)]
 pub struct Extent {
     min: [f64; 3],
@@ -209,7 +211,7 @@ impl From<Bounds<f64>> for Extent {
 }
 
 impl<'a> Listed<'a> {
-    /// All that there is, the names included.
+    /// Lists the counts and names of an inventory.
     pub fn new(inventory: &'a Inventory) -> Self {
         Listed {
             contents: inventory.contents,
@@ -228,7 +230,7 @@ impl<'a> Listed<'a> {
 }
 
 impl Pixels {
-    /// In words that stay as they are.
+    /// Converts the properties to the stable names that JSON uses.
     pub fn from_image(image: &ImageSummary) -> Pixels {
         let &ImageSummary { width, height, bits, premultiplied, .. } = image;
         let channels = match image.channels {
@@ -255,7 +257,7 @@ impl Pixels {
         }
     }
 
-    /// For people: `2048 x 2048 pixels, rgb, 8 bits, srgb`; for a texture followed by `, bc7, 12 levels`.
+    /// Describes the image: `2048 x 2048 pixels, rgb, 8 bits, srgb`; for a texture followed by `, bc7, 12 levels`.
     pub fn words(&self) -> String {
         let Pixels { width, height, channels, bits, color_space, premultiplied, texture, .. } = self;
         let alpha = if *premultiplied { ", premultiplied" } else { "" };
@@ -319,7 +321,7 @@ impl<'a> ContentsHeader<'a> {
     }
 }
 
-/// The name of a type in PLY files.
+/// The PLY name of a scalar type.
 fn type_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "char",
@@ -335,7 +337,7 @@ fn type_name(scalar: Scalar) -> &'static str {
     }
 }
 
-/// The name of a type in numpy.
+/// The numpy name of a scalar type.
 fn number_type(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "int8",
@@ -351,7 +353,7 @@ fn number_type(scalar: Scalar) -> &'static str {
     }
 }
 
-/// Counts as keys of a JSON object, for serde.
+/// Serializes the counts as keys of a JSON object.
 pub fn counts<S: Serializer>(contents: &Contents, to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(contents.by_name())
 }
@@ -361,12 +363,12 @@ fn render_counts<S: Serializer>(contents: &RenderContents, to: S) -> Result<S::O
     to.collect_map(contents.by_name().map(with_known))
 }
 
-/// Whether a count is complete: counts of positions and triangles are not if meshes were not read.
+/// Whether a count is complete. Counts of positions and triangles are incomplete if meshes were not read.
 fn is_known(contents: &RenderContents, name: &str) -> bool {
     contents.unread_meshes == 0 || !matches!(name, "positions" | "unique_triangles" | "instanced_triangles")
 }
 
-/// The table for people.
+/// Formats the table for people.
 pub fn table(inventory: &Inventory) -> String {
     if let Some(image) = &inventory.image {
         let pixels = Pixels::from_image(image);
@@ -382,7 +384,7 @@ pub fn table(inventory: &Inventory) -> String {
     }
 }
 
-/// The contents of a scene for a renderer; empty categories are left out.
+/// The rows of a renderer scene; empty categories are omitted.
 fn render_rows(render: &RenderInventory) -> String {
     let mut text = String::new();
     let mut row = |name: &str, count: u64, note: String| {
@@ -416,7 +418,7 @@ fn render_rows(render: &RenderInventory) -> String {
     text
 }
 
-/// The count of each, most frequent first.
+/// Lists counts with their names, in descending order.
 fn by_count(counts: &[(String, u64)]) -> String {
     let mut sorted: Vec<_> = counts.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -426,7 +428,7 @@ fn by_count(counts: &[(String, u64)]) -> String {
     words.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
-/// The size of files, and how many more are missing.
+/// The total size of files, and the number of missing ones.
 fn stored(files: &FileSummary) -> String {
     let plain = match files.plain_bytes {
         Some(plain) if plain != files.bytes => format!(", {} decompressed", human::bytes(plain)),
@@ -437,7 +439,7 @@ fn stored(files: &FileSummary) -> String {
     format!("{}{plain}{missing}", human::bytes(files.bytes))
 }
 
-/// The rows of a table, and each of its columns.
+/// The rows of a table of numbers: its size, and one row per column.
 fn column_rows(inventory: &Inventory) -> String {
     let Inventory { rows, columns, bounds, .. } = inventory;
     let mut text = format!(
@@ -469,7 +471,7 @@ fn column_rows(inventory: &Inventory) -> String {
     text
 }
 
-/// The contents of a scene.
+/// The rows of a scene.
 fn scene_rows(inventory: &Inventory) -> String {
     let c = &inventory.contents;
     let mut text = inventory.declared.as_ref().map(header_rows).unwrap_or_default();
@@ -499,7 +501,7 @@ fn scene_rows(inventory: &Inventory) -> String {
     text
 }
 
-/// The format, and each element with its properties, grouped by type.
+/// The rows of a header: the format, and each element with its properties grouped by type.
 fn header_rows(declared: &Declared) -> String {
     let mut text = format!("  {:<10}{:>14}  {}\n", "format", "", declared.format);
     for element in &declared.elements {
@@ -532,7 +534,7 @@ fn bounds_row(bounds: Option<Bounds<f64>>) -> String {
     wide_bounds_row(bounds, 10)
 }
 
-/// The box, behind names of a width.
+/// The bounding box, after a name column of `width` characters.
 pub fn wide_bounds_row(bounds: Option<Bounds<f64>>, width: usize) -> String {
     match bounds {
         Some(Bounds { min: [a, b, c], max: [x, y, z] }) => {
@@ -626,7 +628,7 @@ mod tests {
         let pbrt = serde_json::json!({"count": 3, "missing": 0, "bytes": 1500, "plain_bytes": 20_000});
         assert_eq!((&render["files"]["pbrt"], &render["missing_textures"][0]), (&pbrt, &"b.png".into()));
         assert!(render["files"]["texture"]["plain_bytes"].is_null());
-        // Unknown values are shown as such.
+        // Incomplete counts have a note.
         let lines = table(&inventory(4));
         assert!(
             lines.contains("unique triangles                 7  excluding 4 PLY shapes that were not read\n"),

@@ -1,4 +1,4 @@
-//! `polyhaul convert IN... OUT`. Several inputs are in [`many`].
+//! `polyhaul convert IN... OUT`: converts one file. [`many`] converts several into a folder.
 
 pub mod many;
 
@@ -16,14 +16,14 @@ use polyhaul::{Content, Format, Report, Result, WriteOptions};
 use serde::Serialize;
 use std::path::Path;
 
-/// How many tables the line for people names.
+/// Maximum number of tables to name in the summary line.
 const TABLES: usize = 4;
 
 #[derive(Serialize)]
 struct ConvertDetails {
     input: String,
     output: String,
-    /// The sizes of the two files themselves.
+    /// The sizes of the two files, without the files they reference.
     input_bytes: Option<u64>,
     output_bytes: Option<u64>,
     codec: Option<String>,
@@ -35,28 +35,28 @@ struct ConvertDetails {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum What {
-    /// A scene.
+    /// A scene or splats.
     Scene {
-        /// Its counts.
+        /// The counts.
         #[serde(flatten, serialize_with = "contents::counts")]
         contents: Contents,
-        /// Shapes and instances of a scene for a renderer.
+        /// The shapes and instances of a renderer scene.
         #[serde(skip_serializing_if = "Option::is_none")]
         render: Option<Shown>,
     },
     /// Tables.
     Tables {
-        /// Each of them.
+        /// An entry per table.
         tables: Vec<ConvertRows>,
     },
     /// An image.
     Image {
-        /// Its properties.
+        /// The image's properties.
         image: Pixels,
     },
 }
 
-/// The contents of a scene for a renderer.
+/// The counts of a renderer scene.
 #[derive(Serialize)]
 pub struct Shown {
     shapes: u64,
@@ -69,7 +69,7 @@ impl Shown {
     }
 }
 
-/// A table that was copied from file to file unchanged.
+/// The size of a table that was copied unchanged.
 #[derive(Serialize)]
 pub struct ConvertRows {
     name: String,
@@ -78,7 +78,7 @@ pub struct ConvertRows {
 }
 
 impl What {
-    /// For a scene or tables.
+    /// Summarizes loaded content.
     pub fn from_content(content: Content<'_>) -> What {
         match content {
             Content::Scene(scene) => {
@@ -94,7 +94,7 @@ impl What {
         }
     }
 
-    /// In words: `2 objects, 7 faces`, or `vertex with 8 rows, face with 12 rows`.
+    /// Describes the content: `2 objects, 7 faces`, or `vertex with 8 rows of 6 columns`.
     pub fn words(&self) -> String {
         match self {
             What::Scene { render: Some(Shown { shapes, instances }), .. } => {
@@ -131,8 +131,8 @@ impl ConvertRows {
     }
 }
 
-/// Where the JSON object of a subcommand goes: a conversion may need standard output for itself, and a watched program
-/// uses it.
+/// Where the JSON object of a subcommand goes: to standard error if a conversion, preview or watched command writes to
+/// standard output.
 pub fn json_to(command: &Command) -> JsonTo {
     match command {
         Command::Convert(args) if format::is_stream(args.output()) => JsonTo::Stderr,
@@ -165,12 +165,12 @@ pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
 }
 
 fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Report)> {
-    // All options are checked before anything is read.
+    // Check all options before reading anything.
     let input = args.inputs().first().map_or(Path::new(""), |input| input);
     let to = format::of_output(args.output(), args.style.to)?;
     let read = session.convert_options(&args.style)?;
     let write = write_options(session, &args.style, input, to)?;
-    // The output may replace it.
+    // Look up the size now: the output may replace the input.
     let input_bytes = human::file_bytes(input);
     let mut content = What::Tables { tables: Vec::new() };
     let conversion = session.convert([input, args.output()], &read, &write, |loaded, report| {
@@ -190,7 +190,7 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     Ok((details, report))
 }
 
-/// The options for writing the output of `input` in the format `to`.
+/// The options for converting `input` to the format `to`.
 pub fn write_options(session: &Session, args: &StyleArgs, input: &Path, to: Format) -> Result<WriteOptions> {
     Ok(args
         .write_options(input, to)?
@@ -200,7 +200,7 @@ pub fn write_options(session: &Session, args: &StyleArgs, input: &Path, to: Form
         .with_allow(session.everywhere.allowed()))
 }
 
-/// The line for people: what was read from where, written to where, and how long it took.
+/// Formats the summary line: input, output, content, and time.
 fn summary(details: &ConvertDetails, report: &Report) -> String {
     let seconds = report.elapsed().as_secs_f64();
     let copied = match report.copied_files {

@@ -1,4 +1,4 @@
-//! `polyhaul diff A B`: whether two files have the same content. The comparison is the library's, `polyhaul::diff`.
+//! `polyhaul diff A B`: compares the content of two files with `polyhaul::diff` and prints the differences.
 
 use crate::args::diff::DiffArgs;
 use crate::exit::{DONE, FAILED, USAGE};
@@ -25,7 +25,7 @@ struct DiffEntry {
     what: &'static str,
     message: String,
     count: u64,
-    /// `null` if it is not a number.
+    /// `null` if the difference is not numeric.
     largest: Option<f64>,
     place: Option<String>,
 }
@@ -41,7 +41,7 @@ impl DiffEntry {
 pub fn run(session: &Session, args: &DiffArgs) -> u8 {
     match compare(session, args) {
         Ok(comparison) => show(session, args, &comparison),
-        // As in other comparison tools, 1 means that two files were read and differ.
+        // 1 means that both files were read and differ, as in diff(1) and cmp(1), so failures exit with 2 or more.
         Err(error) => match error.kind() {
             ErrorKind::Cancelled => session.fail("diff", &error, JsonTo::Stdout),
             _ => session.fail("diff", &error, JsonTo::Stdout).max(USAGE),

@@ -1,11 +1,12 @@
-//! Small files that the command writes itself: whole or not at all, tried before the work starts.
+//! Atomic writes of the command's own small files, such as reports.
 //!
-//! Assets are written by the library.
+//! The library writes assets.
 
 use polyhaul::{Error, FileOptions, Result, Sink};
 use std::path::Path;
 
-/// Begins to write a file and undoes that. Anything but a regular file, such as a pipe, is opened only once.
+/// Checks that a file can be created, by starting to write it and discarding the result. Pipes and other special files
+/// are not tried, since they can be opened only once.
 pub fn try_out(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return Ok(());
@@ -14,7 +15,7 @@ pub fn try_out(path: &Path) -> Result<()> {
     sink.map(drop).map_err(|error| io("creating", path, error))
 }
 
-/// Writes a file as a whole or not at all.
+/// Writes a file atomically: the old content stays if writing fails.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = Sink::file(path, FileOptions::default()).and_then(|mut sink| {
         sink.write_all(bytes)?;
@@ -23,7 +24,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map(drop).map_err(|error| io("writing", path, error))
 }
 
-/// A failed operation of the system on a path.
+/// Wraps an I/O error with the operation and the path.
 pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
     Error::io(doing, &polyhaul::place::shown(path), error)
 }

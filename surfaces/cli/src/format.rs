@@ -1,6 +1,6 @@
-//! The names and extensions of the formats, and which of them are written.
+//! Parses format names on the command line, and determines output formats.
 //!
-//! The formats themselves are the library's (`polyhaul::Format`).
+//! The formats themselves are in the library (`polyhaul::Format`).
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use polyhaul::{Error, ErrorKind, Format, Result};
@@ -11,24 +11,25 @@ pub fn parser() -> impl TypedValueParser<Value = Format> {
     named(Format::ALL.into_iter())
 }
 
-/// A format by one of its names, which is the extension of outputs in folders.
+/// A format and the name it was requested by, which becomes the extension of outputs in folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedFormat {
     /// The format.
     pub format: Format,
-    /// The name.
+    /// The requested name, which is also the extension.
     pub extension: &'static str,
 }
 
 impl NamedFormat {
-    /// The format of a name.
+    /// Looks up a format by any of its names.
     fn parse(name: &str) -> Option<NamedFormat> {
         let format = Format::named(name)?;
         let other = format.other_names().iter().find(|other| other.eq_ignore_ascii_case(name));
         Some(NamedFormat { format, extension: other.map_or(format.name(), |other| *other) })
     }
 
-    /// An error if this names a file with others beside it, and the output has another extension.
+    /// Fails if the name stands for a main file with separate buffers, as `gltf` does, but the output has another
+    /// extension.
     fn check(self, output: &Path) -> Result<()> {
         let is_named = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(self.extension));
         if is_named || self.format.split_name() != Some(self.extension) {
@@ -42,16 +43,16 @@ impl NamedFormat {
     }
 }
 
-/// Parses the value of `--to`: a format that is written, or one of textures.
+/// Parses the value of `--to`: a format that conversions write, or a texture format.
 pub fn output_parser() -> impl TypedValueParser<Value = NamedFormat> {
     let value = |format: Format| PossibleValue::new(format.name()).aliases(format.other_names());
-    // Only a library of images is converted to these.
+    // Only `batch` accepts texture formats, for images, so they stay out of the help.
     let textures = Format::ALL.into_iter().filter(|format| format.is_texture()).map(|format| value(format).hide(true));
     PossibleValuesParser::new(written().map(value).chain(textures))
         .try_map(|text| NamedFormat::parse(&text).ok_or("unknown format"))
 }
 
-/// Parses a format of textures.
+/// Parses the name of a texture format.
 pub fn texture_parser() -> impl TypedValueParser<Value = Format> {
     named(Format::ALL.into_iter().filter(|format| format.is_texture()))
 }
@@ -62,20 +63,20 @@ fn named(formats: impl Iterator<Item = Format>) -> impl TypedValueParser<Value =
     PossibleValuesParser::new(names).map(|text| Format::named(&text).unwrap_or(Format::Obj))
 }
 
-/// The formats that a conversion writes.
+/// The formats that conversions write.
 fn written() -> impl Iterator<Item = Format> {
     Format::ALL.into_iter().filter(|format| format.is_written())
 }
 
-/// Whether the path means a standard stream.
+/// Whether the path is `-`, a standard stream.
 pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The output format: `requested`, or else by the file extension; OBJ for a stream.
+/// Returns the output format: `requested`, or else the one of the file extension, or OBJ for a stream.
 ///
 /// # Errors
-/// If the format is unknown, or read-only.
+/// If the format is unknown or read-only, or `requested` does not suit the extension.
 pub fn of_output(path: &Path, requested: Option<NamedFormat>) -> Result<Format> {
     if let Some(to) = requested {
         to.check(path)?;
@@ -92,7 +93,7 @@ pub fn of_output(path: &Path, requested: Option<NamedFormat>) -> Result<Format> 
     }
 }
 
-/// An error for a format that is not written by conversions.
+/// Fails if conversions do not write the format.
 pub fn check_written(format: Format) -> Result<()> {
     if format.is_written() { Ok(()) } else { Err(not_written(format)) }
 }

@@ -1,9 +1,9 @@
-//! Hints about limits. The library names a limit as the table of options does; the command names its flag.
+//! Adds command-line flags to the library's hints about limits, which name only the option.
 
 use polyhaul::options::{Limits, OptionGroup};
 
-/// The hint with the flag of the limit that it names: "raise the limit `files`" as "raise the limit with `--limit
-/// files=N`". A suggested value becomes the value of the flag.
+/// Replaces the limit named in a hint by its flag. "raise the limit `files`" becomes "raise the limit with
+/// `--limit files=N`", with the suggested value if there is one. Other hints are returned unchanged.
 pub fn with_flag(hint: &str) -> String {
     flagged(hint).unwrap_or_else(|| hint.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Numbers, sizes and names for people.
+//! Formats numbers, sizes and names for people.
 
 use crate::format;
 use polyhaul::Report;
@@ -8,7 +8,7 @@ use polyhaul::printable::printable;
 pub use polyhaul::report::{count, day};
 use std::path::Path;
 
-/// A path or a URL, without what may be secret in it.
+/// A path or URL without its secrets, such as passwords in URLs.
 pub fn path(path: &Path) -> String {
     safe(&place::shown(path))
 }
@@ -28,7 +28,7 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.1} {}", UNITS[unit])
 }
 
-/// The size of a file, without those that it refers to; `None` for streams, URLs, and members of archives.
+/// The size of a file without the files it references; `None` for streams, URLs and archive members.
 pub fn file_bytes(path: &Path) -> Option<u64> {
     if format::is_stream(path) || place::is_url(path) {
         return None;
@@ -36,8 +36,8 @@ pub fn file_bytes(path: &Path) -> Option<u64> {
     place::find(path).ok().filter(|info| info.kind == PlaceKind::File).and_then(|info| info.bytes)
 }
 
-/// The size of an input, given that of the file itself: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`; with
-/// other files that were read with it, `104.2 MB; 120.3 MB read`.
+/// The size of an input: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`; if other files were read with it,
+/// `104.2 MB; 120.3 MB read`. `file_bytes` is the size of the file itself.
 pub fn input(file_bytes: Option<u64>, report: &Report) -> String {
     let file = file_bytes.unwrap_or(report.bytes_in);
     if let Some(codec) = report.codec {
@@ -50,7 +50,7 @@ pub fn input(file_bytes: Option<u64>, report: &Report) -> String {
     if report.bytes_in > file && read != shown { format!("{shown}; {read} read") } else { shown }
 }
 
-/// The size of an output: `104.2 MB`; with other files beside it, `920 B; 120.3 MB in 2 files`.
+/// The size of an output: `104.2 MB`; if other files were written with it, `920 B; 120.3 MB in 2 files`.
 pub fn output(path: &Path, report: &Report) -> String {
     let file = output_bytes(path, report).unwrap_or(report.bytes_out);
     let others = match report.files.len() {
@@ -63,7 +63,7 @@ pub fn output(path: &Path, report: &Report) -> String {
     bytes(file) + &others
 }
 
-/// The size of an output without the files beside it.
+/// The size of an output without other files written with it.
 pub fn output_bytes(path: &Path, report: &Report) -> Option<u64> {
     let shown = place::shown(path);
     report.files.iter().find(|file| file.path == shown).map(|file| file.bytes)
@@ -94,7 +94,7 @@ pub fn number(value: f64) -> String {
     coordinate(format!("{value:.8e}").parse().unwrap_or(value))
 }
 
-/// All digits of a coordinate, with an exponent if it is very small or large: `5411234.456`.
+/// A coordinate with all its digits, with an exponent if it is very small or large: `5411234.456`.
 pub fn coordinate(value: f64) -> String {
     match value.abs() {
         size if size == 0.0 || !size.is_finite() || (1e-5..1e9).contains(&size) => value.to_string(),
@@ -102,7 +102,7 @@ pub fn coordinate(value: f64) -> String {
     }
 }
 
-/// The word with its count, in the plural if necessary: `1 face`, `2 faces`.
+/// A count with its noun: `1 face`, `2 faces`.
 pub fn plural(value: u64, word: &str) -> String {
     let ending = if value == 1 { "" } else { "s" };
     format!("{} {word}{ending}", count(value))
@@ -113,7 +113,7 @@ pub fn safe(name: &str) -> String {
     printable(&name.replace(['\n', '\r', '\t'], " "), char::REPLACEMENT_CHARACTER).into_owned()
 }
 
-/// The first few names, and how many more there are.
+/// The first `shown` names, and the number of the rest.
 pub fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
     let more = names.len().saturating_sub(shown);
     let mut text = names.take(shown).map(safe).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! `polyhaul info IN...`.
+//! `polyhaul info IN...`: lists the contents of files.
 
 use crate::args::InfoArgs;
 use crate::contents::{Listed, Summed, table};
@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// One file in JSON.
+/// An entry of the JSON array `files`.
 #[derive(Serialize)]
 struct InfoFile<'a> {
     file: String,
@@ -24,7 +24,7 @@ struct InfoFile<'a> {
     input: JsonInput<'a>,
 }
 
-/// The sums of all files, and each of them.
+/// The sums over all files, and an entry for each.
 #[derive(Serialize)]
 struct InfoDetails<'a> {
     #[serde(flatten)]
@@ -37,7 +37,7 @@ struct InfoFound {
     path: PathBuf,
     result: Result<Inventory, Error>,
     report: Report,
-    /// The table for people, until it is shown.
+    /// The table for people; taken when it is shown.
     text: String,
 }
 
@@ -96,8 +96,8 @@ fn show(session: &Session, info: &mut InfoFound) -> bool {
     console::result(&std::mem::take(&mut info.text))
 }
 
-/// Adds up the counts, prints the object, and returns the exit code. The object has the sums, and an array with each
-/// input, also if there is only one.
+/// Adds up the counts, prints the JSON object, and returns the exit code. The object has the sums and an array of all
+/// inputs, even if there is only one.
 fn finish(session: &Session, infos: &[InfoFound], ended: Option<Error>) -> u8 {
     let error = ended.as_ref().or(infos.iter().rev().find_map(|info| info.result.as_ref().err()));
     let failed = infos.iter().filter(|info| info.result.is_err()).count();
@@ -113,7 +113,7 @@ fn finish(session: &Session, infos: &[InfoFound], ended: Option<Error>) -> u8 {
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
 }
 
-/// One input's place in the array `files`.
+/// Creates an entry of the array `files`.
 fn entry(info: &InfoFound) -> InfoFile<'_> {
     InfoFile {
         file: place::shown(&info.path),

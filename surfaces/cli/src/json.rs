@@ -1,7 +1,7 @@
-//! The one object that `--json` prints.
+//! The JSON object that `--json` prints.
 //!
-//! Every subcommand prints the same keys, with its own keys before them. Where a subcommand has a key of that name
-//! itself, its value counts. Sizes are in bytes, times in seconds; unknown values are `null`.
+//! Every subcommand prints the same keys after its own. If a key of the subcommand has the name of a shared key, only
+//! the subcommand's is printed. Sizes are in bytes, times in seconds; unknown values are `null`.
 
 use crate::judge::Judged;
 use crate::{hint, human, peak};
@@ -14,11 +14,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Version of the objects. It increases if a key is renamed or removed, or its meaning changes; new keys do not count
+/// Version of the keys. It increases if a key is renamed or removed, or its meaning changes; new keys do not count
 /// (`docs/policy.md`).
 const SCHEMA: u32 = 1;
 
-/// The object.
 #[derive(Serialize)]
 struct JsonDocument<'a, T> {
     command: &'a str,
@@ -29,7 +28,7 @@ struct JsonDocument<'a, T> {
     shared: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The keys of all subcommands.
+/// The keys that all subcommands share.
 #[derive(Serialize)]
 struct SharedKeys<'a> {
     bytes_in: u64,
@@ -57,14 +56,14 @@ struct JsonPhase {
     seconds: f64,
 }
 
-/// The limits of the container that the process runs in; `null` without limits.
+/// The limits of the container in which the process runs; `null` without limits.
 #[derive(Serialize)]
 struct JsonContainer {
     cores: Option<f64>,
     memory_bytes: Option<u64>,
 }
 
-/// Bytes of one format and codec.
+/// Bytes moved in one format and codec.
 #[derive(Serialize)]
 struct JsonMoved {
     format: Option<&'static str>,
@@ -73,11 +72,11 @@ struct JsonMoved {
     plain_bytes: u64,
 }
 
-/// What every input has in the array `files` of `info`, `validate` and `check`.
+/// Keys of every input in the array `files` of `info`, `validate` and `check`.
 #[derive(Serialize)]
 pub struct JsonInput<'a> {
     codec: Option<String>,
-    /// The size of the file itself.
+    /// The size of the file, without files it references.
     file_bytes: Option<u64>,
     bytes_in: u64,
     plain_bytes_in: u64,
@@ -99,7 +98,7 @@ impl<'a> JsonInput<'a> {
     }
 }
 
-/// The warnings of one file, or of all.
+/// The warnings of one file, or of the run.
 #[derive(Serialize)]
 pub struct JsonWarnings<'a> {
     total: u64,
@@ -130,7 +129,6 @@ struct At {
     offset: Option<u64>,
 }
 
-/// The error.
 #[derive(Serialize)]
 pub struct JsonFailure {
     kind: &'static str,
@@ -143,12 +141,12 @@ pub struct JsonFailure {
     hint: Option<String>,
 }
 
-/// The cause of an error of the system, by the name of its `std::io::ErrorKind`, such as `NotFound`.
+/// The cause of an I/O error: the name of its `std::io::ErrorKind`, such as `NotFound`.
 pub fn cause(error: &Error) -> Option<String> {
     error.io_error().map(|error| format!("{:?}", error.kind()))
 }
 
-/// The object of a subcommand, in one line.
+/// Formats the object of a subcommand as one line.
 pub fn document<T: Serialize>(
     command: &str,
     details: Option<T>,
@@ -182,7 +180,7 @@ pub fn document<T: Serialize>(
     line(&JsonDocument { command, schema: SCHEMA, details, shared })
 }
 
-/// A value with named fields as a JSON object.
+/// Converts a struct to a JSON object.
 fn object(value: &impl Serialize) -> serde_json::Map<String, serde_json::Value> {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::Object(object)) => object,
@@ -190,7 +188,7 @@ fn object(value: &impl Serialize) -> serde_json::Map<String, serde_json::Value> 
     }
 }
 
-/// The object for invalid arguments: the message of the argument parser, for the given subcommand.
+/// Formats the object for invalid arguments: the parser's message and tip, for the subcommand if it is known.
 pub fn usage(message: &str, command: Option<&str>) -> String {
     let message = message.trim_end().strip_prefix("error: ").unwrap_or(message).trim_end();
     let mut parts = message.split("\n\n").map(str::trim);
@@ -201,14 +199,14 @@ pub fn usage(message: &str, command: Option<&str>) -> String {
     line(&serde_json::json!({ "command": command, "schema": SCHEMA, "error": error }))
 }
 
-/// The compression of an input, `null` if it was not compressed.
+/// The compression of an input, if any.
 pub fn codec(report: &Report) -> Option<String> {
     report.codec.map(|codec| codec.to_string())
 }
 
 pub fn line(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    // In strings, escaping an active character preserves its meaning, and it occurs nowhere else.
+    // Active characters occur only in strings, where escaping them preserves the meaning.
     if text.contains(is_active) {
         let escaped = |c: char| if is_active(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
         text = text.chars().map(escaped).collect();
@@ -232,7 +230,6 @@ impl From<&report::Moved> for JsonMoved {
 }
 
 impl<'a> JsonWarnings<'a> {
-    /// The warnings of a log.
     pub fn new(log: &'a warnings::Warnings) -> Self {
         let listed = log.kept().iter().map(|warning| JsonListed {
             code: warning.code,
@@ -254,7 +251,6 @@ impl At {
 }
 
 impl JsonFailure {
-    /// The details of an error.
     pub fn new(error: &Error) -> JsonFailure {
         JsonFailure { cause: cause(error), ..JsonFailure::from_kind(error.kind().name(), error.diagnostic()) }
     }

@@ -1,6 +1,6 @@
-//! What limited the run's jobs, as text and for `--json`.
+//! Formats the verdict on a run, as text and JSON.
 //!
-//! The rules are the library's (`polyhaul::report::Verdict`); here their results are formatted. Nothing is measured.
+//! The rules are in the library (`polyhaul::report::Verdict`). Nothing is measured here.
 
 use crate::args::pace::Throttles;
 use crate::human;
@@ -10,14 +10,14 @@ use polyhaul::report::Verdict;
 use polyhaul::trace::Recording;
 use serde::Serialize;
 
-/// The verdict on a recording of jobs with this `report`, throttled as requested.
+/// Judges a recording of jobs with this `report`, taking the requested throttles into account.
 pub fn judge(seen: &Recording, report: &Report, throttles: &Throttles) -> Verdict {
     let facts = report.facts().throttled(throttles.read.as_ref(), throttles.write.as_ref());
     Verdict::from_recording(seen, &facts, measure::kept_for(seen).as_ref())
 }
 
-/// The line of a verdict after `of`; with `verbose` also its causes and advice. Otherwise, a verdict without
-/// information has no line.
+/// Formats the line of a verdict, after the prefix `of`. With `verbose`, its causes and advice follow; otherwise an
+/// inconclusive verdict is an empty string.
 pub fn words(of: &str, verdict: &Verdict, verbose: bool) -> String {
     if !verbose {
         return if verdict.is_telling() { format!("{of}{verdict}\n") } else { String::new() };

@@ -1,7 +1,7 @@
-//! The `polyhaul` command: turns arguments into calls of the library, and results into text.
+//! The `polyhaul` command: parses arguments, calls the library, and prints the results.
 //!
-//! This crate contains no knowledge of formats. `args` declares the options, `session` runs the library with them, each
-//! subcommand has a module, `render`, `json` and `human` make the text, `console` is the only place that prints.
+//! The crate knows nothing about formats. `args` declares the options, `session` runs the library with them, each
+//! subcommand has its own module, `render`, `json` and `human` format text, and only `console` prints.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -49,8 +49,8 @@ use exit::{DONE, FAILED, USAGE};
 use session::Session;
 use std::ffi::OsString;
 
-/// Runs the command with these words, the first being the program's name, and returns its exit code. A process calls it
-/// once: it handles signals from then on.
+/// Runs the command with these words, the first being the program name, and returns its exit code. Call it once per
+/// process: it installs signal handlers that stay.
 pub fn main(words: Vec<OsString>) -> u8 {
     let words = match batch::with_job(words) {
         Ok(words) => words::keep(words),
@@ -76,7 +76,7 @@ fn run(mut cli: Cli) -> u8 {
             | Command::Completions(_)
             | Command::Man(_)
     );
-    // A sweep draws its own chart.
+    // `sweep` draws a different chart, so the session must not draw one.
     let sweep_chart = if matches!(cli.command, Command::Sweep(_)) { cli.everywhere.chart.take() } else { None };
     let session = Session::new(cli.everywhere);
     if let Err(error) = session.check(is_work) {
@@ -101,7 +101,7 @@ fn run(mut cli: Cli) -> u8 {
     session.end(code)
 }
 
-/// A job file that cannot be used is like arguments that cannot.
+/// Reports an unusable job file as a usage error.
 fn refuse_job(words: &[OsString], error: &polyhaul::Error) -> u8 {
     if words.iter().any(|word| word == "--json") {
         let _ = console::result(&json::usage(&error.to_string(), Some("batch")));
@@ -111,12 +111,12 @@ fn refuse_job(words: &[OsString], error: &polyhaul::Error) -> u8 {
     USAGE
 }
 
-/// Help and version are errors to the parser of arguments, and successes to everyone else.
+/// Prints a parser error. clap returns help and version as errors too; they go to standard output and succeed.
 fn refuse(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
         return if console::is_written(|| error.print()) { DONE } else { FAILED };
     }
-    // A failure to print changes nothing: the exit code shows it.
+    // A failure to print is ignored: the exit code is the same.
     if words::arguments().any(|word| word == "--json") {
         let _ = console::result(&json::usage(&error.to_string(), meant().as_deref()));
     } else {
@@ -125,7 +125,7 @@ fn refuse(error: &clap::Error) -> u8 {
     USAGE
 }
 
-/// The subcommand that the arguments name.
+/// The subcommand named in the arguments, for the JSON error.
 fn meant() -> Option<String> {
     let names: Vec<_> =
         manual::command().get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();

@@ -1,7 +1,7 @@
-//! `polyhaul limits`: the maximum rates of this machine and one of its disks.
+//! `polyhaul limits`: shows the maximum rates of this machine and one of its disks.
 //!
-//! The library measures and saves the figures (`polyhaul::measure`). Here they become a table and an object, and
-//! figures of a busy machine are measured again, or not saved.
+//! The library measures and stores the figures (`polyhaul::measure`). This module formats them, and measures again if
+//! the machine is busy; figures of a busy machine are not stored without `--force`.
 
 use crate::args::limits::LimitsArgs;
 use crate::exit::{DONE, FAILED};
@@ -14,22 +14,22 @@ use polyhaul::{Report, Result};
 use serde::Serialize;
 use std::time::SystemTime;
 
-/// Older figures are shown with the advice to measure again.
+/// Age in days above which to advise measuring again.
 const OLD_DAYS: u64 = 90;
 
-/// Figures, and their origin.
+/// The figures to show.
 struct LimitsShown {
     ceilings: Ceilings,
-    /// Whether they were just measured, rather than stored earlier.
+    /// Whether they were just measured rather than loaded.
     is_new: bool,
-    /// Why they were not kept.
+    /// The reason they were not stored.
     not_kept: Option<String>,
 }
 
-/// How often a busy machine is measured.
+/// Maximum number of measurements on a busy machine.
 const ATTEMPTS: usize = 2;
 
-/// Shows the saved figures, or measures them.
+/// Shows the stored figures, or measures them.
 pub fn run(session: &Session, args: &LimitsArgs) -> u8 {
     if args.forget {
         return forget(session, args);
@@ -52,7 +52,7 @@ fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) ->
     if let Some(ceilings) = measure::kept(&args.folder).filter(|_| !args.again) {
         return Ok(LimitsShown { ceilings, is_new: false, not_kept: None });
     }
-    // Signals wait for the end of the running step, so that no file is left.
+    // Signals wait for the running step, so that no file is left behind.
     let _hold = session.signals().hold()?;
     let bar = Bar::figures("measuring".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let cancel = session.signals().cancel();
@@ -61,7 +61,7 @@ fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) ->
     let ceilings = measured?;
     report.threads = ceilings.cores;
     drop(bar);
-    // The figures are there and worth showing even if they cannot be saved.
+    // The figures are worth showing even if they cannot be stored.
     let not_kept = match refusal(&ceilings, args.force) {
         Some(why) => Some(why),
         None => match measure::keep(&ceilings) {
@@ -73,7 +73,7 @@ fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) ->
     Ok(LimitsShown { ceilings, is_new: true, not_kept })
 }
 
-/// Measures until the machine is quiet, or often enough; the quietest of several attempts counts.
+/// Measures up to [`ATTEMPTS`] times until the machine is quiet, and returns the figures with the least other load.
 fn settled(force: bool, mut measure: impl FnMut() -> Result<Ceilings>) -> Result<Ceilings> {
     let mut best = measure()?;
     for _ in 1..ATTEMPTS {
@@ -91,13 +91,13 @@ fn settled(force: bool, mut measure: impl FnMut() -> Result<Ceilings>) -> Result
     Ok(best)
 }
 
-/// Why figures are not saved: later jobs would be compared with a busy machine.
+/// The reason not to store the figures: later jobs would be compared with a busy machine.
 fn refusal(ceilings: &Ceilings, force: bool) -> Option<String> {
     let is_refused = !force && !ceilings.is_quiet();
     is_refused.then(|| "the machine was busy; run again when it is idle, or use --force".to_owned())
 }
 
-/// The use by other programs: `0.9 of 2 cores`.
+/// The load of other programs: `0.9 of 2 cores`.
 fn load(ceilings: &Ceilings) -> String {
     format!("{:.1} of {}", ceilings.other_load, human::plural(ceilings.cores as u64, "core"))
 }
@@ -116,13 +116,13 @@ fn forget(session: &Session, args: &LimitsArgs) -> u8 {
     session.finish("limits", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
 }
 
-/// Whole days since the figures were measured.
+/// Whole days since the measurement.
 fn age_days(ceilings: &Ceilings) -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     now.saturating_sub(ceilings.measured_unix_s) / 86_400
 }
 
-/// The table for people.
+/// Formats the table for people.
 fn table(shown: &LimitsShown) -> String {
     let LimitsShown { ceilings, is_new, not_kept } = shown;
     let date = human::day(ceilings.measured_unix_s);
@@ -149,7 +149,7 @@ fn table(shown: &LimitsShown) -> String {
     text
 }
 
-/// The figures under each heading.
+/// The rows under each heading.
 fn groups(ceilings: &Ceilings) -> [(&'static str, Vec<(String, String)>); 5] {
     let row = |name: &str, value: String| (name.to_owned(), value);
     let cold = ceilings.cold_read.map_or("-".to_owned(), rate);
@@ -192,13 +192,13 @@ struct LimitsDetails {
     disk: String,
     measured_unix_s: u64,
     age_days: u64,
-    /// Whether they were measured by this run.
+    /// Whether this run measured the figures.
     is_new: bool,
-    /// Whether later runs find them.
+    /// Whether the figures are stored for later runs.
     is_kept: bool,
     cores: usize,
     cores_side_by_side: f64,
-    /// Cores that other programs used meanwhile.
+    /// Cores used by other programs during the measurement.
     other_load: f64,
     small_read_ns: f64,
     bytes_per_second: Rates,
@@ -218,7 +218,7 @@ struct Rates {
     fresh_memory: f64,
 }
 
-/// Writing files of one size.
+/// Rates of writing files of one size.
 #[derive(Serialize)]
 struct LimitsSize {
     bytes: u64,
@@ -276,7 +276,7 @@ impl LimitsDetails {
 mod tests {
     use super::*;
 
-    /// Figures of two cores, with this load by other programs.
+    /// Figures of a machine with two cores and this load by other programs.
     fn beside(other_load: f64) -> Ceilings {
         let mut ceilings = Ceilings::default();
         ceilings.cores = 2;
@@ -284,7 +284,7 @@ mod tests {
         ceilings
     }
 
-    /// The attempt that is used, and how many there were.
+    /// The figures that are used, and the number of attempts.
     fn attempts(loads: &[f64], force: bool) -> (Ceilings, usize) {
         let mut count = 0;
         let measure = || {
@@ -306,7 +306,7 @@ mod tests {
             (2, 0.9, &["other programs used 0.9 of 2 cores during the measurement".to_owned()][..])
         );
         assert!(refusal(&busy, false).unwrap().contains("--force"));
-        // With force there is a single attempt, and the note.
+        // With --force there is only one attempt, and the note is kept.
         let (forced, count) = attempts(&[0.9], true);
         assert_eq!((count, refusal(&forced, true), forced.notes.len()), (1, None, 1));
         assert_eq!(

@@ -1,9 +1,9 @@
-//! The program `polyhaul`. Everything is in the library, which the Python package runs, too.
+//! The `polyhaul` program. All of it is in the library, which the Python package also runs.
 
 use polyhaul_spill::SpillAllocator;
 use std::process::ExitCode;
 
-/// Lets conversions move arrays to disk that do not fit in memory.
+/// Spills arrays that do not fit in memory to disk.
 #[global_allocator]
 static ALLOCATOR: SpillAllocator = SpillAllocator;
 

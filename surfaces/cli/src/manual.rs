@@ -1,6 +1,6 @@
-//! The command line as a whole, and what is generated from it: `polyhaul completions SHELL` and `polyhaul man [DIR]`.
+//! The complete command line, and its documentation: `polyhaul completions SHELL` and `polyhaul man [DIR]`.
 //!
-//! The options themselves are declared in `args`. This is only about their presentation: nothing is parsed or run.
+//! `args` declares the options. Nothing is parsed or run here.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::console;
@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Global options that a subcommand does not take, or that have no effect there: they are not shown.
+/// Global options to hide in subcommands that reject or ignore them.
 const NOT_TAKEN: [(&str, &[&str]); 6] = [
     ("batch", &["trace", "report", "chart", RATES[0], RATES[1], RATES[2], RATES[3]]),
     (
@@ -81,7 +81,7 @@ const ALL: [&str; 19] = [
     RATES[3],
 ];
 
-/// The command line: each subcommand shows the options that it accepts.
+/// The command line, with the options that do not apply hidden in each subcommand.
 pub fn command() -> Command {
     let mut command = Cli::command().mut_args(without_files);
     let globals: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
@@ -92,7 +92,7 @@ pub fn command() -> Command {
             .iter()
             .find(|(subcommand_name, _)| *subcommand_name == name)
             .map_or(&[][..], |(_, hidden)| hidden);
-        // A subcommand's own option hides the global one of that name.
+        // An argument of the subcommand replaces the global one of the same name.
         let is_hidden = |arg: &&Arg| hidden.contains(&arg.get_id().as_str());
         let hidden_globals = globals.iter().filter(is_hidden).map(|arg| arg.clone().hide(true));
         *subcommand = std::mem::take(subcommand).args(hidden_globals);
@@ -100,14 +100,14 @@ pub fn command() -> Command {
     command
 }
 
-/// The same with the global options in each subcommand.
+/// The command line with the global options copied into each subcommand.
 fn built() -> Command {
     let mut command = command();
     command.build();
     command
 }
 
-/// An option whose value is not a file: shells do not complete files there.
+/// Keeps shells from completing file names for an option without a value hint.
 fn without_files(arg: Arg) -> Arg {
     let is_open = arg.get_action().takes_values() && arg.get_value_hint() == ValueHint::Unknown;
     if is_open { arg.value_hint(ValueHint::Other) } else { arg }
@@ -115,7 +115,7 @@ fn without_files(arg: Arg) -> Arg {
 
 /// Prints the completion script of a shell.
 pub fn completions(args: &CompletionsArgs) -> u8 {
-    // Into memory first: the generator does not expect standard output to fail.
+    // Generate in memory: the generator panics if standard output fails.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "polyhaul", &mut script);
     if console::bytes(&script) { DONE } else { FAILED }
@@ -144,15 +144,15 @@ fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `polyhaul-convert`.
+/// The name of the page, such as `polyhaul-convert`.
 fn display_name(command: &Command) -> &str {
     command.get_display_name().unwrap_or(command.get_name())
 }
 
-/// A man page.
+/// Renders a man page.
 fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     let version = format!("polyhaul {}", env!("CARGO_PKG_VERSION"));
-    // Without a date, so that building twice gives the same pages: the version tells how old they are.
+    // No date, so that builds are reproducible; the version identifies the page.
     let man = Man::new(command.clone()).title(display_name(command)).source(version).manual("polyhaul manual");
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -167,7 +167,7 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// `polyhaul convert [OPTIONS] IN OUT`: every option is in a section.
+/// The section with the usage line, such as `polyhaul convert [OPTIONS] IN OUT`.
 fn synopsis(command: &Command) -> String {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
@@ -175,7 +175,7 @@ fn synopsis(command: &Command) -> String {
     format!(".SH SYNOPSIS\n{}\n", escaped(&line.replace(['<', '>'], "")))
 }
 
-/// The text after the options: paragraphs, and verbatim lines under a heading (`Examples:`).
+/// The text after the options: paragraphs become notes, a first line like `Examples:` a heading over verbatim lines.
 fn after(command: &Command) -> String {
     let text = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let mut page = String::new();
@@ -191,7 +191,7 @@ fn after(command: &Command) -> String {
     page
 }
 
-/// A line escaped for roff: nothing in it is a request or an escape.
+/// Escapes a line for roff.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     if line.starts_with('.') { format!("\\&{line}") } else { line }
@@ -201,7 +201,7 @@ fn escaped(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// clap wraps this text: with line breaks of its own, lines would be wrapped twice.
+    /// clap wraps this text, so line breaks in it would wrap lines twice.
     #[test]
     fn paragraphs_after_the_options_are_single_lines() {
         for subcommand in built().get_subcommands() {
@@ -229,7 +229,7 @@ mod tests {
         }
         assert!(help("convert").contains("--read-rate") && help("sweep").contains("--chart"));
         assert!(help("limits").contains("--json") && help("watch").contains("--quiet"));
-        // Hidden options are still parsed, and refused with a reason if that matters.
+        // Hidden options are still parsed, so that the subcommand can reject them with a reason.
         assert!(command().try_get_matches_from(["polyhaul", "limits", "--trace", "a.json"]).is_ok());
         command().debug_assert();
     }
@@ -275,7 +275,7 @@ mod tests {
             assert!(of(option).contains("compgen -W") && of(option).contains(value), "{option}: {}", of(option));
         }
         assert!(!of("--memory-limit").contains("compgen -f"), "{}", of("--memory-limit"));
-        // Files are completed where they are expected.
+        // Shells still complete file names for inputs.
         assert!(script.contains("compgen -f"));
     }
 }

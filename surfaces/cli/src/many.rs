@@ -1,4 +1,6 @@
-//! Rules shared by subcommands with several inputs: which files these are, and the exit code. Reads nothing.
+//! Rules shared by subcommands with several inputs: which files these are, where outputs may go, and the exit code.
+//!
+//! Nothing is read except the member lists of archives.
 
 use crate::args::many::FindArgs;
 use crate::exit::{DONE, FAILED, PARTLY};
@@ -12,7 +14,7 @@ use polyhaul_fault::planted;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The input files, and the files in input folders that `options` include. It is an error if there are none.
+/// Lists the input files, and the files in input folders that pass `is_included`. Fails if there are none.
 pub fn find(
     inputs: &[PathBuf],
     args: &FindArgs,
@@ -24,7 +26,7 @@ pub fn find(
     if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
 }
 
-/// The input files, and those in folders that `is_included` allows; instead of an archive with several members these.
+/// Like [`find`], but replaces archives that have several members by the members that pass `is_included`.
 pub fn find_all(
     inputs: &[PathBuf],
     args: &FindArgs,
@@ -34,7 +36,7 @@ pub fn find_all(
     let is_member = |path: &PathBuf| Format::of_path(path).is_none_or(&is_included);
     let mut sources = Vec::new();
     for source in find(inputs, args, args.options()?, &is_included)? {
-        // An archive that cannot be opened is an input that cannot be read.
+        // Keep an archive that cannot be opened: reading it reports the error.
         let members =
             if format::is_stream(&source.path) { Ok(Vec::new()) } else { inspect::members(&source.path, options) };
         match members {
@@ -52,7 +54,7 @@ fn source_of(path: PathBuf) -> Source {
     Source { path, name, found: None }
 }
 
-/// The error for inputs without a file to be processed.
+/// The error for inputs that contain no files to process.
 pub fn none_found(inputs: &[PathBuf], args: &FindArgs) -> Error {
     let shown: Vec<_> = inputs.iter().map(|input| format!("`{}`", place::shown(input))).collect();
     let error = Error::new(ErrorKind::Usage, format!("no files found in {}", shown.join(", ")));
@@ -63,7 +65,7 @@ pub fn none_found(inputs: &[PathBuf], args: &FindArgs) -> Error {
     })
 }
 
-/// Creates the folders of outputs.
+/// Creates the parent folders of outputs.
 pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()> {
     let folders: BTreeSet<_> =
         outputs.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty() && !is_url(folder)).collect();
@@ -72,13 +74,14 @@ pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()>
     })
 }
 
-/// Whether several outputs cannot be written there, because it is a file, a stream, or named like a file.
+/// Whether the output cannot be a folder: it is a stream or a file, or nothing exists there and it is named like a
+/// file.
 pub fn is_no_folder(output: &Path) -> bool {
     format::is_stream(output) || is_file_by(output, |path| place::find(path).map(|info| info.kind))
 }
 
-/// Whether the output is a file, or named like one where nothing exists yet. Looks it up once: another process may
-/// create the folder between two questions.
+/// Whether the output is a file, or would be by its name if nothing exists there. Calls `find` only once, since another
+/// process may create the folder in between.
 fn is_file_by(output: &Path, find: impl FnOnce(&Path) -> std::io::Result<PlaceKind>) -> bool {
     let is_named_like_file = || Format::of_path(output).is_some();
     if is_url(output) {
@@ -90,14 +93,14 @@ fn is_file_by(output: &Path, find: impl FnOnce(&Path) -> std::io::Result<PlaceKi
     }
 }
 
-/// Whether outputs go into a folder, judged by the names of outputs and inputs.
+/// Whether outputs go into a folder, judging by the inputs and the output.
 pub fn is_folder(inputs: &[PathBuf], output: &Path) -> bool {
     let is_folder = place::is_folder(output) && Format::of_path(output).is_none();
     let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);
     inputs.len() > 1 || inputs.iter().any(|input| place::is_folder(input)) || is_folder || ends_in_slash
 }
 
-/// Standard input can be read once.
+/// Fails if standard input is given more than once, since it can be read only once.
 pub fn check_streams(inputs: &[PathBuf]) -> Result<()> {
     let streams = inputs.iter().filter(|path| format::is_stream(path)).count();
     if streams < 2 {
@@ -107,7 +110,7 @@ pub fn check_streams(inputs: &[PathBuf]) -> Result<()> {
     Err(error.with_hint("use ./- for a file of that name"))
 }
 
-/// The exit code where `failed` of `total` inputs failed, the last of them with `error`.
+/// The exit code after `failed` of `total` inputs failed; `error` is the last failure or the reason for stopping early.
 pub fn exit_code(session: &Session, failed: usize, total: usize, error: Option<&Error>) -> u8 {
     let cancelled = error.is_some_and(|error| error.kind() == ErrorKind::Cancelled);
     match failed {
@@ -124,7 +127,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Shards start together on a new folder: one of them creates it right after another one has looked.
+    /// Shards may start together with a new folder, which one of them creates right after another one looked it up.
     #[test]
     fn an_output_is_looked_up_once() {
         let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);

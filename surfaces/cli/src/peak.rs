@@ -1,20 +1,21 @@
-//! Memory of this process: its peak, in total or for a part of its work, and how it is allocated.
+//! Memory of this process: its peak, in total or for part of the work, and how large arrays are allocated.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 
-/// Has the allocator map every large array on its own, for the life of the program.
+/// Makes glibc map every large array separately, for the life of the process.
 ///
-/// glibc does so at first, but stops once such an array was freed: then arrays grow by copies, between the holes of
-/// earlier ones. That shows most in the memory of a file that is read twice, since its last number needs double
-/// precision (`late.obj` of tools/bench/python/survey.py). This is a choice for a whole process, so libraries leave it
-/// alone.
+/// glibc does so at first, but raises its threshold whenever such an array is freed. Later arrays are then grown by
+/// copying within the heap, between the holes that earlier ones left. The effect is largest for a file that is read
+/// twice because its last number needs double precision (`late.obj` of tools/bench/python/survey.py). The setting
+/// affects the whole process, so libraries do not change it.
 pub fn map_large_arrays() {
-    /// Up to this much freed memory stays for the next small arrays. Any value makes the allocator's sizes fixed.
+    /// Freed memory up to this size is kept for the next small arrays. Setting any value stops glibc from adjusting its
+    /// thresholds.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     const KEPT_BYTES: libc::c_int = 64 << 20;
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: `mallopt` takes two numbers; it is called at the start of the program, before there are threads.
+    // SAFETY: `mallopt` takes two integers; it is called at program start, before other threads exist.
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES);
     }
@@ -25,31 +26,31 @@ pub fn bytes() -> Option<u64> {
     high_water_mark().or_else(usage)
 }
 
-/// The peak of parts of a run, where the system can forget an earlier one: on Linux.
+/// Measures the peak of parts of a run where the system can reset it, which is only Linux.
 ///
-/// See <https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html>. Its files stay open: there are many
-/// small parts.
+/// See <https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html>. The files in /proc stay open, since there
+/// are many small parts.
 pub struct PeakMeter {
     forget: Option<File>,
     status: Option<File>,
 }
 
 impl PeakMeter {
-    /// For this process.
+    /// Opens the files for this process.
     pub fn new() -> PeakMeter {
         let forget = OpenOptions::new().write(true).open("/proc/self/clear_refs").ok();
         PeakMeter { forget, status: File::open("/proc/self/status").ok() }
     }
 
-    /// Starts a part.
+    /// Starts a part: resets the peak.
     pub fn reset(&mut self) {
         if let Some(forget) = &mut self.forget {
-            // Without it, the peak of an earlier part would count.
+            // If this fails, the peak includes earlier parts.
             let _ = forget.write_all(b"5");
         }
     }
 
-    /// The peak of the part in bytes, or of the process if the system does not distinguish parts.
+    /// The peak since the last reset in bytes, or the peak of the whole process where it cannot be reset.
     pub fn bytes(&mut self) -> Option<u64> {
         let Some(status) = &mut self.status else { return usage() };
         let mut text = [0; 4096];
@@ -59,7 +60,7 @@ impl PeakMeter {
     }
 }
 
-/// Resident memory now, in bytes; `None` if the system does not report it.
+/// Current resident memory in bytes; `None` if the system does not report it.
 pub fn resident_bytes() -> Option<u64> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -70,7 +71,7 @@ pub fn resident_bytes() -> Option<u64> {
 
 #[cfg(unix)]
 fn page_bytes() -> u64 {
-    // SAFETY: `sysconf` takes a number and returns one.
+    // SAFETY: `sysconf` takes an integer and returns one.
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
@@ -79,8 +80,7 @@ fn page_bytes() -> u64 {
     4096
 }
 
-/// Linux keeps a separate mark for this program; its `getrusage` also counts the memory of the parent before this
-/// program was started.
+/// Linux keeps this mark per program; `getrusage` also counts the memory of the parent from before `exec`.
 fn high_water_mark() -> Option<u64> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -98,7 +98,7 @@ fn marked(status: &str) -> Option<u64> {
 #[cfg(unix)]
 fn usage() -> Option<u64> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
-    // SAFETY: `usage` is a writable `rusage`, which the call fills as a whole if it returns 0; only then it is read.
+    // SAFETY: `usage` is a writable `rusage`, which the call fills completely if it returns 0; it is read only then.
     let usage = unsafe {
         if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
             return None;
@@ -123,7 +123,7 @@ mod tests {
         assert!(super::usage().unwrap() > 100_000);
     }
 
-    /// The meter sees memory that a part touched, and forgets earlier parts.
+    /// The meter includes memory that a part touched, and excludes earlier parts.
     #[test]
     #[cfg(target_os = "linux")]
     fn each_part_has_its_own_peak() {

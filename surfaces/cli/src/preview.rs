@@ -1,6 +1,6 @@
-//! `polyhaul preview IN... -o OUT`: pictures of files.
+//! `polyhaul preview IN... -o OUT`: draws pictures of files.
 //!
-//! Reading and drawing are the library's (`polyhaul::preview`); this names the outputs and reports.
+//! The library reads and draws (`polyhaul::preview`); this module names the outputs and reports the results.
 
 use crate::args::preview::PreviewArgs;
 use crate::json::{JsonFailure, JsonWarnings};
@@ -16,21 +16,21 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// A file and its picture.
+/// A file to draw, and its output.
 struct PreviewJob {
     input: PathBuf,
-    /// Its name on a sheet.
+    /// The label on a sheet.
     name: String,
-    /// The file of the picture, or of the sheet that it is on.
+    /// The file of the picture, or of the sheet that contains it.
     output: PathBuf,
 }
 
 struct Picture {
     size: [usize; 2],
-    /// The time until the picture was in memory, in seconds.
+    /// Seconds until the picture was in memory.
     first_pixel: f64,
     report: Report,
-    /// For a sheet.
+    /// The picture, if it goes on a sheet.
     image: Option<Image>,
 }
 
@@ -41,7 +41,7 @@ struct PreviewDetails<'a> {
     files: Vec<PreviewFile<'a>>,
 }
 
-/// One of several files in JSON.
+/// An entry of the JSON array `files`.
 #[derive(Serialize)]
 struct PreviewFile<'a> {
     input: String,
@@ -97,7 +97,7 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
     }
 }
 
-/// All inputs with their outputs.
+/// Lists all inputs with their outputs.
 fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
     let sources = many::find(&args.inputs, &args.find, args.find.options()?.with_exclude(&args.output), |_| true)?;
     let real = |path: &Path| place::real(path).ok();
@@ -129,7 +129,7 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
         return Err(Error::new(ErrorKind::Usage, message).with_hint("-o takes a folder for several inputs"));
     }
     let job = |source: &Source| {
-        // Files that differ in their extension have different pictures.
+        // Keep the extension, so that files that differ only in it get different pictures.
         let mut name = source.name.clone().into_os_string();
         name.push(".png");
         PreviewJob::new(source, args.output.join(name))
@@ -139,7 +139,7 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
     Ok(jobs)
 }
 
-/// A picture is written as an image; PNG for a stream.
+/// Fails unless the output is an image format that can be written, or a stream, which becomes PNG.
 fn check_format(output: &Path) -> Result<()> {
     let hint = "a picture is written as png, jpg, tga, hdr or exr";
     let usage = |message: String| Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
@@ -158,7 +158,7 @@ impl PreviewJob {
     }
 }
 
-/// Draws a file, and writes its picture unless that is for a sheet.
+/// Draws a file, and writes its picture unless it goes on a sheet.
 fn draw(
     session: &Session,
     job: &PreviewJob,
@@ -183,12 +183,12 @@ fn write(session: &Session, output: &Path, image: &Image, run: RunOptions) -> Re
     let mut options = WriteOptions::default().with_run(run);
     options.format = Format::of_path(output).or(Format::named("png"));
     let target = standard::output_of(output)?;
-    // While a file is open, signals wait.
+    // Signals wait while an output file is open.
     let _hold = session.signals().hold_output(output)?;
     Writer::new(target).options(&options).image(image)
 }
 
-/// Puts a picture on a sheet, with the name and the size of its file, or the error in place of that.
+/// Adds a picture to a sheet, labeled with the name and size of its file, or the error if drawing failed.
 fn put(sheet: &mut Sheet, number: usize, job: &PreviewJob, result: &mut Result<Picture>) {
     match result {
         Ok(picture) => {
@@ -201,7 +201,8 @@ fn put(sheet: &mut Sheet, number: usize, job: &PreviewJob, result: &mut Result<P
     }
 }
 
-/// Shows the warnings of one file and, if it is the only one or on request, its line; the error of one of many.
+/// Shows the warnings of a file, its summary line if it is the only one or on request, and its error if there are
+/// several.
 fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of_many: bool) {
     match result {
         Err(error) if is_one_of_many => session.show_error(error),
@@ -219,7 +220,8 @@ fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of
     }
 }
 
-/// Adds up the results, prints the object, and returns the exit code. `ended` is why others had no turn.
+/// Adds up the results, prints the JSON object, and returns the exit code. `ended` is the error that stopped the run
+/// early.
 fn finish(session: &Session, results: &[(&PreviewJob, Result<Picture>)], ended: Option<Error>, to: JsonTo) -> u8 {
     let error = ended.as_ref().or(results.iter().rev().find_map(|(_, result)| result.as_ref().err()));
     let failed = results.iter().filter(|(_, result)| result.is_err()).count();
@@ -241,7 +243,7 @@ fn finish(session: &Session, results: &[(&PreviewJob, Result<Picture>)], ended: 
     session.finish("preview", Some(details), &report, (code, error), to)
 }
 
-/// One file's place in the array `files`.
+/// Creates an entry of the array `files`.
 fn entry<'a>(job: &PreviewJob, result: &'a Result<Picture>) -> PreviewFile<'a> {
     let picture = result.as_ref().ok();
     PreviewFile {

@@ -1,7 +1,7 @@
-//! The progress bar of one job, on standard error, only if that is a terminal.
+//! The progress bar of a job, on standard error if that is a terminal.
 //!
-//! Rates come from the last seconds, not from the start, and the remaining time includes the phases that follow. The
-//! text is ours (`Gauge`, which has no clock); drawing is indicatif's.
+//! Rates cover the last seconds rather than the whole job, and the remaining time includes the phases that follow.
+//! `Gauge` formats the text and has no clock; indicatif draws.
 
 use crate::human;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,13 +11,13 @@ use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Jobs shorter than this show no bar: a flash helps nobody.
+/// Jobs shorter than this show no bar, since it would only flash.
 const QUIET_FOR: Duration = Duration::from_millis(300);
-/// The period over which rates are computed.
+/// The period over which a rate is computed.
 const WINDOW: Duration = Duration::from_secs(3);
-/// The shortest period for a rate.
+/// The minimum period for a rate.
 const MIN_WINDOW: Duration = Duration::from_millis(500);
-/// How often an amount is recorded, and the text updated.
+/// The interval at which amounts are recorded and the text is updated.
 const EVERY: Duration = Duration::from_millis(100);
 
 const KNOWN: &str = "{prefix} [{bar:30}] {msg}";
@@ -31,34 +31,34 @@ enum Unit {
     Figures,
 }
 
-/// A bar that appears if its job takes long, and disappears with it.
+/// A bar that appears if its job takes long, and disappears on drop.
 #[derive(Default)]
 pub struct Bar(Option<Arc<Lazy>>);
 
 struct Lazy {
     label: String,
     unit: Unit,
-    /// How many phases follow that take about as long.
+    /// Number of phases that follow and take about as long.
     later: u32,
-    /// When the job first reported progress.
+    /// The time of the first progress report.
     start: OnceLock<Instant>,
     gauge: Mutex<Gauge>,
     bar: OnceLock<ProgressBar>,
 }
 
 impl Bar {
-    /// A bar for a job that counts bytes, if `is_wanted` and standard error is a terminal; `later` phases follow
-    /// it.
+    /// Creates a bar for a job that counts bytes, if `is_wanted` and standard error is a terminal. `later` phases of
+    /// about the same duration follow.
     pub fn new(label: String, is_wanted: bool, later: u32) -> Bar {
         Bar::counting(label, is_wanted, Unit::Bytes, later)
     }
 
-    /// The same for a job whose progress is files.
+    /// Creates a bar for a job that counts files.
     pub fn files(label: String, is_wanted: bool) -> Bar {
         Bar::counting(label, is_wanted, Unit::Files, 0)
     }
 
-    /// The same for a job whose progress is figures.
+    /// Creates a bar for a job that counts measured figures.
     pub fn figures(label: String, is_wanted: bool) -> Bar {
         Bar::counting(label, is_wanted, Unit::Figures, 0)
     }
@@ -71,7 +71,7 @@ impl Bar {
         Bar(shown.then(|| Arc::new(Lazy { label, unit, later, start, gauge, bar })))
     }
 
-    /// Prints while the bar is hidden.
+    /// Hides the bar while `print` runs.
     pub fn aside(&self, print: impl FnOnce()) {
         match self.0.as_ref().and_then(|lazy| lazy.bar.get()) {
             Some(bar) => bar.suspend(print),
@@ -79,7 +79,7 @@ impl Bar {
         }
     }
 
-    /// The library's callback.
+    /// The progress callback for the library; `None` without a bar.
     pub fn callback(&self) -> Option<Progress> {
         let lazy = self.0.clone()?;
         Some(Progress(Arc::new(move |done_amount, total| lazy.update(done_amount, total))))
@@ -87,7 +87,7 @@ impl Bar {
 }
 
 impl Lazy {
-    /// Called from worker threads, so it must not wait: if another thread is in it, it does nothing.
+    /// Records progress. Worker threads call this, so it never waits: if another thread is updating, it does nothing.
     fn update(&self, done_amount: u64, total: Option<u64>) {
         let elapsed = self.start.get_or_init(Instant::now).elapsed();
         let Ok(mut gauge) = self.gauge.try_lock() else { return };
@@ -100,12 +100,12 @@ impl Lazy {
     }
 }
 
-/// The amounts done over the last seconds.
+/// The amounts done at times of the last seconds.
 #[derive(Debug, Default)]
 struct Gauge(VecDeque<(Duration, u64)>);
 
 impl Gauge {
-    /// Records the amount done at a time since the start; `false` if it is too soon for another record.
+    /// Records the amount done at a time since the start; `false` if the last record is too recent.
     fn note(&mut self, at: Duration, done_amount: u64) -> bool {
         if self.0.back().is_some_and(|last| at < last.0 + EVERY) {
             return false;
@@ -117,7 +117,7 @@ impl Gauge {
         true
     }
 
-    /// The amount done per second; `None` while too little time has passed.
+    /// The amount per second; `None` until enough time has passed.
     fn rate(&self) -> Option<f64> {
         let first = self.0.front()?;
         let last = self.0.back()?;
@@ -125,7 +125,7 @@ impl Gauge {
         (time >= MIN_WINDOW).then(|| last.1.saturating_sub(first.1) as f64 / time.as_secs_f64())
     }
 
-    /// The seconds left in a phase of this size, and in the `later` ones, which take about as long.
+    /// The seconds left in a phase of size `total` and in the `later` phases of about the same duration.
     fn seconds_left(&self, total: u64, later: u32) -> Option<f64> {
         let (at, done_amount) = *self.0.back()?;
         let left = total.saturating_sub(done_amount) as f64 / self.rate().filter(|rate| *rate > 0.0)?;
@@ -153,7 +153,7 @@ impl Gauge {
     }
 }
 
-/// A time in whole seconds: `40 s`, `3 min 20 s`, `2 h 5 min`.
+/// Formats a time in whole seconds: `40 s`, `3 min 20 s`, `2 h 5 min`.
 fn time(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {
@@ -186,7 +186,7 @@ mod tests {
 
     const MB: u64 = 1_000_000;
 
-    /// A gauge with notes of times in milliseconds and finished megabytes.
+    /// Creates a gauge from pairs of milliseconds and finished megabytes.
     fn gauge_of(notes: &[(u64, u64)]) -> Gauge {
         let mut gauge = Gauge::default();
         notes.iter().for_each(|&(ms, megabytes)| _ = gauge.note(Duration::from_millis(ms), megabytes * MB));
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_first_figure_is_no_rate() {
-        // 40 MB arrived at once: the first block of a file in memory.
+        // 40 MB arrived at once, like the first block of a file in the page cache.
         let first = gauge_of(&[(0, 0), (1, 40), (300, 40)]);
         assert_eq!(first.words(Unit::Bytes, Some(400 * MB), 0), "40.0 MB of 400.0 MB");
         let later = gauge_of(&[(0, 0), (1, 40), (300, 40), (600, 60)]);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_last_seconds() {
-        // A second at 1 GB/s, then ten at 10 MB/s.
+        // One second at 1 GB/s, then ten seconds at 10 MB/s.
         let mut notes: Vec<_> = (0..=10).map(|step| (step * 100, step * 100)).collect();
         notes.extend((1..=100).map(|step| (1000 + step * 100, 1000 + step)));
         let gauge = gauge_of(&notes);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(gauge.seconds_left(400 * MB, 0), Some(2.0));
         // Writing takes about as long as reading: 4 s.
         assert_eq!(gauge.seconds_left(400 * MB, 1), Some(6.0));
-        // Without progress the rest is unknown.
+        // Without progress, the remaining time is unknown.
         assert_eq!(gauge_of(&[(0, 100), (4000, 100), (8000, 100)]).seconds_left(400 * MB, 1), None);
     }
 

@@ -1,7 +1,7 @@
-//! The files that a run leaves about itself: `--trace`, `--report`, `--chart`.
+//! Writes the files about a run: `--trace`, `--report`, `--chart`.
 //!
-//! Their content is the library's, `polyhaul::report`; this decides when they are written, and reports a path that
-//! cannot be written before the work starts. They never change the work.
+//! `polyhaul::report` makes their content. This module decides when to write them, and reports unwritable paths before
+//! the work starts. Recording never changes the work.
 
 use crate::args::Everywhere;
 use crate::args::pace::Throttles;
@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The interval of sampling the process.
+/// The sampling interval.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// The files to write at the end, and the sampler until then.
+/// The files to write at the end, with the running sampler.
 pub struct Records(Mutex<Option<RecordsOpen>>);
 
 struct RecordsOpen {
@@ -27,7 +27,7 @@ struct RecordsOpen {
 }
 
 impl Records {
-    /// A recorder for the run, with the detail that the requested files need.
+    /// Starts recording, at the detail that the requested files need.
     pub fn start(everywhere: &Everywhere) -> (Trace, Records) {
         let Everywhere { trace, report, chart, .. } = everywhere;
         let paths = [(Document::Trace, trace), (Document::Page, report), (Document::Picture, chart)];
@@ -40,21 +40,21 @@ impl Records {
         (trace, Records(Mutex::new(Some(RecordsOpen { requested, heading: heading(), sampler }))))
     }
 
-    /// An error if a file cannot be written; then none will be.
+    /// Fails if one of the files cannot be written; then none will be.
     pub fn check(&self) -> Result<()> {
         let result = self.open().iter().flat_map(|open| &open.requested).try_for_each(|(_, path)| try_out(path));
         result.inspect_err(|_| self.forget())
     }
 
-    /// No file will be written.
+    /// Discards the recording, so that no file is written.
     pub fn forget(&self) {
         *self.open() = None;
     }
 
-    /// Writes the files; a second call writes none. `report` is about the jobs, unless they failed.
+    /// Writes the files. Only the first call does. `report` covers the jobs; `None` if they failed.
     ///
     /// # Errors
-    /// The first error; the other files are written nevertheless.
+    /// Returns an error if a file cannot be written, after trying to write the others.
     pub fn write(&self, trace: &Trace, report: Option<&Report>, throttles: &Throttles) -> Result<()> {
         let Some(RecordsOpen { requested, heading, sampler }) = self.open().take() else { return Ok(()) };
         drop(sampler);
@@ -78,7 +78,7 @@ impl Records {
     }
 }
 
-/// The command as it was given, and when.
+/// The command line and the current time.
 fn heading() -> Heading {
     let args = words::arguments().map(|arg| format!(" {}", arg.to_string_lossy()));
     let command = std::iter::once("polyhaul".to_owned()).chain(args).collect();

@@ -1,6 +1,6 @@
-//! Errors and warnings in the style of a good compiler: the place, the line, a caret, a hint.
+//! Formats errors and warnings like a compiler: place, line, caret, hint.
 //!
-//! Pure: a diagnostic goes in, colored text comes out. Text from files is made safe for a terminal here.
+//! Pure functions from diagnostics to colored text. Text from files is made safe for terminals here.
 
 use crate::args::WarningsShown;
 use crate::{hint, human};
@@ -11,23 +11,23 @@ use polyhaul::warnings::{KEPT_PER_KIND, Warnings, kind_words};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many warnings of a kind are shown in full before they are summed up.
+/// Maximum number of warnings per kind to show in full; the others are summarized.
 const FULL: usize = KEPT_PER_KIND;
 
-/// How many names a summary of warnings lists.
+/// Maximum number of names in a summary of warnings.
 const NAMED: usize = 5;
 
-/// An error.
+/// Formats an error.
 pub fn error(diagnostic: &Diagnostic) -> String {
     diagnose(Level::ERROR, None, diagnostic)
 }
 
-/// A warning, with its code.
+/// Formats a warning, with its code.
 pub fn warning(warning: &Warning) -> String {
     diagnose(level(warning.severity), Some(warning.code), &warning.diagnostic)
 }
 
-/// The level that a severity is shown with.
+/// The display level of a severity.
 fn level(severity: Severity) -> Level<'static> {
     match severity {
         Severity::Note => Level::NOTE,
@@ -35,8 +35,8 @@ fn level(severity: Severity) -> Level<'static> {
     }
 }
 
-/// The warnings: all that are kept, or the first of each kind and a line for the others of that kind. A warning that
-/// `stop` repeats is shown as that error.
+/// Formats the warnings: all that are kept, or the first of each kind and a summary line for the rest. A warning that
+/// equals the error `stop` is shown as that error.
 pub fn warnings(warnings: &Warnings, shown: WarningsShown, stop: Option<&Diagnostic>) -> String {
     let full = if shown == WarningsShown::All { usize::MAX } else { FULL };
     let mut kinds: BTreeMap<&str, KindShown<'_>> = BTreeMap::new();
@@ -58,20 +58,20 @@ pub fn warnings(warnings: &Warnings, shown: WarningsShown, stop: Option<&Diagnos
     text + &sums(warnings, &kinds, full)
 }
 
-/// The displayed warnings of one kind.
+/// Statistics on the warnings of one kind.
 #[derive(Default)]
 struct KindShown<'w> {
-    /// How many were considered.
+    /// Number of kept warnings so far.
     seen: usize,
-    /// How many occurrences those shown in full stand for.
+    /// Number of occurrences that the warnings shown in full stand for.
     covered: u64,
-    /// The worst severity of all.
+    /// The highest severity.
     severity: Severity,
-    /// The subjects of the others.
+    /// The subjects of the warnings not shown in full.
     names: Vec<&'w str>,
 }
 
-/// A line for each kind with more warnings than those shown in full.
+/// Formats a summary line for each kind with warnings that were not shown in full.
 fn sums(warnings: &Warnings, kinds: &BTreeMap<&str, KindShown<'_>>, full: usize) -> String {
     let more = |(code, &count): (&&'static str, &u64)| {
         let kind = kinds.get(code);
@@ -90,7 +90,7 @@ fn sums(warnings: &Warnings, kinds: &BTreeMap<&str, KindShown<'_>>, full: usize)
     lines.into_iter().map(|(level, line)| diagnose(level, None, &line)).collect()
 }
 
-/// The first few of some names, each once: `: mat_14, mat_17, ...`.
+/// The first distinct names: `: mat_14, mat_17, ...`.
 fn names(names: &[&str]) -> String {
     let mut few: Vec<&str> = Vec::new();
     for name in names {
@@ -107,12 +107,12 @@ fn names(names: &[&str]) -> String {
     if few.is_empty() { String::new() } else { format!(": {}", few.join(", ")) }
 }
 
-/// Whether two diagnostics have the same message and place.
+/// Whether two diagnostics have equal messages and places.
 pub fn same(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.message == b.message && a.place == b.place
 }
 
-/// The number of warnings of each kind: `3 missing-material, 1 unknown-statement`.
+/// Formats the number of warnings per kind: `3 missing-material, 1 unknown-statement`.
 pub fn counts(warnings: &Warnings) -> String {
     let each = warnings.counts().iter().map(|(code, n)| format!("{} {code}", human::count(*n)));
     each.collect::<Vec<_>>().join(", ")
@@ -125,7 +125,7 @@ fn diagnose(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -> St
     }
 }
 
-/// The short form, for diagnostics without a line: the place precedes the message.
+/// The short form for diagnostics without an excerpt: the place precedes the message.
 fn without_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -> String {
     let message = human::safe(&diagnostic.message);
     let title = match human::safe(&diagnostic.place.to_string()).as_str() {
@@ -139,7 +139,7 @@ fn without_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -
     render(with_hint(group, diagnostic))
 }
 
-/// The form of a compiler: title, place, line, caret and label, hint.
+/// The long form: title, place, excerpt with caret and label, hint.
 fn with_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic, excerpt: &Excerpt) -> String {
     let text = excerpt.text.replace(['\n', '\r'], " ");
     let mark = AnnotationKind::Primary.span(inside(&text, &excerpt.marked));
@@ -174,8 +174,8 @@ fn render(group: Group<'_>) -> String {
     text
 }
 
-/// Inserts ` --> file:line:column` below the title. The renderer would count the column itself, from the start of the
-/// excerpt; but an excerpt of a long line starts somewhere inside.
+/// Inserts ` --> file:line:column` below the title. The renderer would count columns from the start of the excerpt, but
+/// the excerpt of a long line starts in the middle of the line.
 fn insert_place(rendered: &str, place: &Place) -> String {
     let (title, rest) = rendered.split_once('\n').unwrap_or((rendered, ""));
     let indent = place.line.map_or(0, |line| line.to_string().len());
@@ -185,7 +185,7 @@ fn insert_place(rendered: &str, place: &Place) -> String {
     format!("{title}\n{:indent$}{bold_blue}-->{reset} {place}\n{rest}", "")
 }
 
-/// The marked range, moved inside the text and onto borders of characters.
+/// Clamps the marked range to the text, on character boundaries.
 fn inside(text: &str, marked: &Range<usize>) -> Range<usize> {
     let floor = |index: usize| (0..=index.min(text.len())).rfind(|&i| text.is_char_boundary(i)).unwrap_or(0);
     let start = floor(marked.start);

@@ -1,4 +1,4 @@
-//! Golden tests: what people see, letter by letter, without the colors.
+//! Golden tests of the text for people, compared exactly but without colors.
 
 use super::*;
 use polyhaul::error::Place;
@@ -120,7 +120,7 @@ fn files_cannot_drive_the_terminal() {
     }
 }
 
-/// A log with this many undefined materials.
+/// A log with `count` warnings about undefined materials.
 fn undefined(count: usize) -> Warnings {
     let mut log = Warnings::default();
     for number in 0..count {

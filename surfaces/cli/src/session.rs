@@ -1,6 +1,6 @@
-//! One run of the command: calls the library with the global options, and ends the run.
+//! A run of the command: calls the library with the global options, and ends the run.
 //!
-//! The work of each subcommand is in its own module; the output is made by `render`, `json` and `judge`.
+//! Each subcommand does its work in its own module; `render`, `json` and `judge` format the output.
 
 use crate::args::pace::Throttles;
 use crate::args::style::{ReadArgs, StyleArgs};
@@ -25,29 +25,29 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-/// One run of the command.
+/// The state of a run.
 pub struct Session {
-    /// The options that every subcommand takes.
+    /// The global options.
     pub everywhere: Everywhere,
     signals: Signals,
     start: Instant,
-    /// The recording of all jobs of the run.
+    /// Records all jobs of the run.
     trace: Trace,
     records: Records,
     throttles: Throttles,
 }
 
-/// Where the JSON object goes.
+/// The stream for the JSON object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum JsonTo {
     /// Standard output.
     Stdout,
-    /// Standard error, because the scene went to standard output.
+    /// Standard error, since standard output contains the scene or belongs to the watched program.
     Stderr,
 }
 
 impl Session {
-    /// Starts the clock and catches signals.
+    /// Starts the clock and the recording, and installs the signal handlers.
     pub fn new(everywhere: Everywhere) -> Session {
         console::set_color(everywhere.color);
         let signals = Signals::install();
@@ -56,9 +56,10 @@ impl Session {
         Session { everywhere, signals, start: Instant::now(), trace, records, throttles }
     }
 
-    /// An error if a file requested for the end cannot be written: to be checked before anything is done.
+    /// Fails if a file requested for the end of the run cannot be written. Call it before starting the work.
     ///
-    /// Another if the subcommand does not read or write assets (`is_work`) but such a file, or a rate, is requested.
+    /// Also fails if such a file or a rate is requested for a subcommand that does not read or write assets (`is_work`
+    /// is false).
     pub fn check(&self, is_work: bool) -> Result<()> {
         if !is_work && let Some(option) = self.everywhere.of_work() {
             self.records.forget();
@@ -69,12 +70,12 @@ impl Session {
         self.records.check()
     }
 
-    /// Whether text for people is wanted, beyond errors.
+    /// Whether to print text for people other than errors.
     pub fn talks(&self) -> bool {
         !self.everywhere.json && !self.everywhere.quiet
     }
 
-    /// The signals, to hold them off.
+    /// The signal state, for holding signals off.
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
@@ -84,14 +85,14 @@ impl Session {
         Ok(self.validate_options(args)?.with_on_error(self.everywhere.policy()?))
     }
 
-    /// The options for reading for a conversion.
+    /// The options for reading the input of a conversion.
     pub fn convert_options(&self, args: &StyleArgs) -> Result<ReadOptions> {
         let mut options = self.read_options(&args.read)?;
         args.rows.apply(&mut options.rows)?;
         Ok(options)
     }
 
-    /// The options for validating, where `--on-error` does not matter.
+    /// The options for validation, which ignores `--on-error`.
     pub fn validate_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
         Ok(args
             .options()?
@@ -100,7 +101,7 @@ impl Session {
             .with_allow(if planted("allow-ignored") { Default::default() } else { self.everywhere.allowed() }))
     }
 
-    /// The options for running anything.
+    /// The run options of every job.
     pub fn run_options(&self) -> RunOptions {
         let usual = RunOptions::default();
         let memory_limit = self.everywhere.memory_limit.unwrap_or(usual.memory_limit);
@@ -114,8 +115,9 @@ impl Session {
             .with_write_throttle(self.throttles.write.clone())
     }
 
-    /// Works on each file, by its number, and passes the results on in order, until `each_result` breaks. `work`
-    /// receives the options to run with; it runs in parallel for files that need little memory, estimated by `bytes`.
+    /// Runs `work` on each file and passes the results to `each_result` in order, until that breaks. `work` receives
+    /// the index of the file and the run options; it runs in parallel for files that need little memory, as estimated
+    /// by `bytes`.
     pub fn each<T: Send>(
         &self,
         doing: &str,
@@ -141,12 +143,12 @@ impl Session {
         })
     }
 
-    /// Reads `path`, or standard input.
+    /// Loads the scene in `path`, or in standard input for `-`.
     pub fn load(&self, path: &Path, options: &ReadOptions) -> Result<Loaded<Scene>> {
         self.reading(path, options, |input, options| Reader::new(input).options(options).scene())
     }
 
-    /// Passes `path`, or standard input, to a function that reads it.
+    /// Calls `read` with `path`, or with standard input for `-`, and shows its progress.
     pub fn reading<T>(
         &self,
         path: &Path,
@@ -160,7 +162,7 @@ impl Session {
         read(input, &options)
     }
 
-    /// Writes to `path`, or to standard output. While a file is open, signals wait.
+    /// Writes a scene to `path`, or to standard output for `-`. Signals wait while the file is open.
     pub fn save(&self, scene: &Scene, path: &Path, options: &WriteOptions) -> Result<Report> {
         let bar = self.bar("writing", path, 0);
         let mut options = options.clone();
@@ -172,7 +174,8 @@ impl Session {
         Writer::new(path).options(&options).scene(scene)
     }
 
-    /// Reads one path and writes the other; `-` is a standard stream. `before` receives what was read.
+    /// Converts one path to another; `-` is a standard stream. Calls `before` with the content after reading and before
+    /// the output is replaced.
     pub fn convert(
         &self,
         [from, to]: [&Path; 2],
@@ -188,16 +191,17 @@ impl Session {
         let mut write = write.clone();
         read.run.progress = reading.callback();
         write.run.progress = writing.callback();
-        // What does not fit is moved to disk, which is slower, but not as slow as a system without memory.
+        // Content that does not fit is spilled to disk, which is slower, but faster than a system out of memory.
         read.run.total_memory = self.everywhere.memory_limit.or_else(|| free_memory_bytes().map(|bytes| bytes / 4 * 3));
-        // A file may be written while it is read, and reading it does not hang.
+        // The output may be opened while the input is read. Only a regular file cannot block, so only then hold
+        // signals.
         let is_file = std::fs::metadata(from).is_ok_and(|metadata| metadata.is_file());
         let mut hold = if is_file { self.signals.hold_output(to)? } else { None };
         let writer = Writer::new(output).options(&write);
         let result = Reader::new(input).options(&read).convert_with(writer, |content, report| {
             drop(reading);
             before(content, report);
-            // While a file is open, signals wait.
+            // Signals wait while the output file is open.
             if hold.is_none() {
                 hold = self.signals.hold_output(to)?;
             }
@@ -207,18 +211,18 @@ impl Session {
         result
     }
 
-    /// A bar that counts files.
+    /// Creates a bar that counts files.
     pub fn files_bar(&self, doing: &str) -> Bar {
         Bar::files(doing.to_owned(), !self.everywhere.quiet && !self.everywhere.no_progress)
     }
 
-    /// A bar for work on a file, followed by this many phases.
+    /// Creates a bar for work on a file, followed by `later` phases.
     fn bar(&self, doing: &str, path: &Path, later: u32) -> Bar {
         let is_wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
         Bar::new(format!("{doing} {}", human::path(path)), is_wanted, later)
     }
 
-    /// Shows the first warnings to people.
+    /// Prints warnings, unless the output is quiet or JSON.
     pub fn show_warnings(&self, report: &Report) {
         if self.talks() {
             let shown = self.everywhere.warnings.unwrap_or(WarningsShown::Summary);
@@ -226,14 +230,14 @@ impl Session {
         }
     }
 
-    /// Shows an error to people.
+    /// Prints an error, unless the output is JSON.
     pub fn show_error(&self, error: &Error) {
         if !self.everywhere.json {
             console::note(&render::error(error.diagnostic()));
         }
     }
 
-    /// Shows times, threads and memory if requested.
+    /// Prints times, threads and memory with `--verbose`.
     pub fn show_work(&self, report: &Report) {
         if !self.talks() || !self.everywhere.verbose {
             return;
@@ -251,23 +255,23 @@ impl Session {
         console::note(&format!("time: {}; {threads}{peak}{moved}{container}\n", phases.join(", ")));
     }
 
-    /// The recording of the run's jobs so far.
+    /// The recording of the jobs so far.
     pub fn recording(&self) -> Recording {
         self.trace.recording()
     }
 
-    /// The verdict on all jobs of the run so far, whose report is `report`; `None` if none ended.
+    /// The verdict on all jobs so far; `None` if none has finished. `report` covers them.
     fn verdict(&self, report: &Report) -> Option<Verdict> {
         let seen = self.recording();
         (seen.elapsed_ns > 0).then(|| self.judge(&seen, report))
     }
 
-    /// The verdict on a recording of jobs whose report is `report`.
+    /// The verdict on a recording of jobs; `report` covers them.
     pub fn judge(&self, seen: &Recording, report: &Report) -> Verdict {
         judge::judge(seen, report, &self.throttles)
     }
 
-    /// Shows people what limited the jobs of the run.
+    /// Prints the verdict on the run's jobs.
     pub fn show_verdict(&self, report: &Report) {
         if moved(report)
             && self.talks()
@@ -277,7 +281,8 @@ impl Session {
         }
     }
 
-    /// Prints the JSON object if requested. Returns `code`, or that printing failed.
+    /// Writes the requested files about the run, and prints the JSON object if requested. Returns the code of
+    /// `outcome`, or failure if writing or printing failed.
     pub fn finish<T: Serialize>(
         &self,
         command: &str,
@@ -290,7 +295,7 @@ impl Session {
         self.finish_with(command, details, report, verdict, outcome, to)
     }
 
-    /// The same with a verdict other than that on the whole run.
+    /// Like [`finish`](Session::finish), with the given verdict instead of the one on the whole run.
     pub fn finish_with<T: Serialize>(
         &self,
         command: &str,
@@ -318,7 +323,7 @@ impl Session {
         code
     }
 
-    /// Ends a run that failed as a whole. Where the reader of standard output left, it ends well, without a word.
+    /// Ends a run that failed as a whole. A broken pipe on standard output is a silent success.
     pub fn fail(&self, command: &str, error: &Error, to: JsonTo) -> u8 {
         if console::reader_left(error) {
             return self.finish(command, None::<()>, &Report::default(), (DONE, None), to);
@@ -328,19 +333,19 @@ impl Session {
         self.finish(command, None::<()>, &Report::default(), (code, Some(error)), to)
     }
 
-    /// Writes the files about the run now; `report` is about its jobs.
+    /// Writes the requested files about the run now; `report` covers its jobs.
     pub fn leave(&self, report: &Report) -> Result<()> {
         self.leave_records(Some(report))
     }
 
-    /// Ends a run, whatever its result: its exit code is `code`, unless writing its files fails.
+    /// Ends a run without a JSON object: returns `code`, or failure if the requested files cannot be written.
     pub fn end(&self, code: u8) -> u8 {
         if self.leave_records(None).is_ok() { code } else { code.max(FAILED) }
     }
 
-    /// Writes the files about the run, the first time.
+    /// Writes the requested files about the run; later calls do nothing.
     fn leave_records(&self, report: Option<&Report>) -> Result<()> {
-        // Signals wait, also one that came before: so no temporary file stays.
+        // Signals wait, even one that came before, so that no temporary file remains.
         let _hold = self.signals.hold_on();
         self.records.write(&self.trace, report, &self.throttles).inspect_err(|error| self.show_error(error))
     }
@@ -362,7 +367,7 @@ impl Session {
     }
 }
 
-/// Whether any job did work that a verdict is possible for.
+/// Whether any job moved bytes, without which a verdict is impossible.
 fn moved(report: &Report) -> bool {
     report.bytes_in + report.bytes_out > 0
 }

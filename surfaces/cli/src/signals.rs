@@ -1,10 +1,11 @@
-//! SIGINT and SIGTERM stop the work cleanly; SIGXFSZ becomes an error of the write. On Windows, Ctrl-C counts as
-//! SIGINT, and Ctrl-Break, a closed console and the end of the session as SIGTERM.
+//! Handles SIGINT and SIGTERM by stopping the work cleanly, and turns SIGXFSZ into a write error. On Windows, Ctrl-C
+//! counts as SIGINT; Ctrl-Break, a closed console and the end of the session count as SIGTERM.
 //!
-//! The first signal sets the library's cancel flag. The work then ends at its next chunk, removes its temporary file,
-//! and `main` exits with 128 plus the signal's number. Work that hangs in a read of a pipe never sees the flag, so a
-//! thread ends the process after a moment, unless there is a [`Hold`]: while an output file is open, leaving would
-//! leave litter. A second signal ends the process immediately, in any case; the old file is intact even then.
+//! The first signal sets the library's cancel flag. The work then stops at its next chunk and removes its temporary
+//! file, and `main` exits with 128 plus the signal number. Work that is blocked reading a pipe never checks the flag,
+//! so a thread ends the process after [`GRACE`], unless a [`Hold`] exists: exiting while an output file is open would
+//! leave a temporary file behind. A second signal always ends the process immediately; even then, the old output is
+//! intact.
 
 use crate::format;
 use polyhaul::options::Cancel;
@@ -15,45 +16,45 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long work without a hold may take to stop.
+/// Time for work without a hold to stop.
 const GRACE: Duration = Duration::from_millis(800);
 
-/// The signal that was caught, and whether leaving immediately would do harm.
+/// The caught signal, and the holds that delay an exit.
 #[derive(Clone, Default)]
 pub struct Signals {
     cancel: Cancel,
-    /// The signal's number; 0 for none.
+    /// The signal number; 0 for none.
     caught: Arc<AtomicUsize>,
     holds: Arc<AtomicUsize>,
-    /// The process that signals are meant for; `None` for this one.
+    /// The process to forward signals to; `None` to handle them here.
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     meant_for: Arc<std::sync::Mutex<Option<Other>>>,
 }
 
-/// Another process. The descriptor refers only to it, even if its id is reused; systems before Linux 5.3 have none.
+/// Another process. The pidfd refers only to this process, even if its id is reused; `None` before Linux 5.3.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 struct Other {
     process: i32,
     descriptor: Option<std::os::fd::OwnedFd>,
 }
 
-/// While it lives, the first signal waits for the work to stop by itself.
+/// While it exists, the process waits for the work to stop by itself after the first signal.
 pub struct Hold(Arc<AtomicUsize>);
 
 impl Signals {
-    /// Catches signals from now on. Where that fails, they keep their usual effect.
+    /// Installs the handlers. If that fails, signals keep their default effect.
     pub fn install() -> Signals {
         let signals = Signals::default();
         let _ = signals.catch();
         signals
     }
 
-    /// The flag to run the library with.
+    /// The cancel flag to pass to the library.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()
     }
 
-    /// The exit code of the signal that was caught.
+    /// The exit code for the caught signal, if any.
     pub fn exit_code(&self) -> Option<u8> {
         match self.caught.load(Ordering::SeqCst) {
             0 => None,
@@ -62,40 +63,39 @@ impl Signals {
         }
     }
 
-    /// Declares that an output is open from now on; an error if a signal came first.
+    /// Marks an output as open until the hold is dropped. Fails if a signal came first.
     pub fn hold(&self) -> Result<Hold> {
         let hold = self.hold_on();
-        // Counted first and checked then: the watching thread does it the other way round.
+        // Count first and check then; the leaving thread uses the opposite order, so one of the two sees the other.
         if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
     }
 
-    /// The same for an output of this path. Anything but a separate file (a pipe, a device, `-`) leaves nothing behind
-    /// and needs no hold.
+    /// Like [`hold`](Signals::hold), for the output at `path`. Returns `None` for pipes, devices and `-`, which leave
+    /// nothing behind.
     pub fn hold_output(&self, path: &Path) -> Result<Option<Hold>> {
         let is_special = || std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         if format::is_stream(path) || is_special() { Ok(None) } else { self.hold().map(Some) }
     }
 
-    /// The same even after a signal: for the cleanup of work that stopped.
+    /// Holds even after a signal, for the cleanup of stopped work.
     pub fn hold_on(&self) -> Hold {
         self.holds.fetch_add(1, Ordering::SeqCst);
         Hold(self.holds.clone())
     }
 
-    /// From now on signals are for another process, which was not waited for yet and which decides when to end; with
-    /// `None` they are for this one again. SIGTERM is forwarded to it; it receives SIGINT by itself, since a terminal
-    /// sends it to both.
+    /// Passes signals to another process from now on, which must not have been waited for and decides itself when to
+    /// end; `None` handles them here again. Only SIGTERM is forwarded: a terminal sends SIGINT to both processes.
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub fn pass_to(&self, process: Option<i32>) {
         let other = process.map(Other::new);
         *self.meant_for.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = other;
     }
 
-    /// A thread waits for signals, so that their handling need not be async-signal-safe.
+    /// Starts a thread that waits for signals, so that handling them need not be async-signal-safe.
     #[cfg(unix)]
     fn catch(&self) -> std::io::Result<()> {
         use signal_hook::consts::{SIGINT, SIGTERM};
-        // A handler that does nothing makes the write fail with EFBIG instead of ending the process.
+        // With a no-op handler, the write fails with EFBIG instead of ending the process.
         signal_hook::flag::register(libc::SIGXFSZ, Arc::default())?;
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
         let watched = self.clone();
@@ -107,13 +107,13 @@ impl Signals {
         std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
     }
 
-    /// The system starts a thread for each event.
+    /// Registers a handler, which the system calls in a new thread for each event.
     #[cfg(windows)]
     fn catch(&self) -> std::io::Result<()> {
         console::catch(self.clone())
     }
 
-    /// The first signal requests a stop and starts the clock; the second ends the process.
+    /// Handles a signal: the first one requests a stop and starts the clock, the second ends the process.
     fn arrived(&self, signal: usize) {
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
         if let Some(other) = &*self.meant_for.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
@@ -138,7 +138,7 @@ impl Signals {
     }
 }
 
-/// Events of the console.
+/// Console events on Windows.
 #[cfg(windows)]
 mod console {
     use super::Signals;
@@ -162,19 +162,19 @@ mod console {
         if SIGNALS.set(signals).is_err() {
             return Ok(());
         }
-        // SAFETY: the handler is a function that lives as long as the program and may run on any thread.
+        // SAFETY: the handler is a function that exists as long as the program and may run on any thread.
         match unsafe { SetConsoleCtrlHandler(Some(handle), 1) } {
             0 => Err(io::Error::last_os_error()),
             _ => Ok(()),
         }
     }
 
-    /// Returns 1, since the event is handled.
+    /// Returns 1 to mark the event as handled.
     extern "system" fn handle(event: u32) -> i32 {
         if let Some(signals) = SIGNALS.get() {
             signals.arrived(if event == CTRL_C_EVENT { SIGINT } else { SIGTERM });
         }
-        // After other events, the system ends the process when this returns, or a few seconds later.
+        // After the other events, the system ends the process when this returns, or a few seconds later.
         while event > CTRL_BREAK_EVENT {
             std::thread::sleep(Duration::from_secs(1));
         }
@@ -186,8 +186,8 @@ mod console {
 impl Other {
     fn new(process: i32) -> Other {
         use std::os::fd::{FromRawFd, OwnedFd};
-        // SAFETY: `pidfd_open` takes numbers only. A descriptor that it returns (0 or above) is new, so that `OwnedFd`
-        // is its only owner.
+        // SAFETY: `pidfd_open` takes only integers. A descriptor that it returns (0 or above) is new, so `OwnedFd` is
+        // its only owner.
         let descriptor = unsafe {
             let descriptor = libc::syscall(libc::SYS_pidfd_open, process, 0);
             i32::try_from(descriptor)
@@ -198,11 +198,11 @@ impl Other {
         Other { process, descriptor }
     }
 
-    /// Asks it to end; without effect if it has ended. Without a descriptor, an id that was just waited for could be
-    /// hit, but a system reuses it only after all other ids.
+    /// Sends SIGTERM; does nothing if the process has ended. Without a pidfd, the id of a process that was just waited
+    /// for could be hit, but systems reuse an id only after all others.
     fn terminate(&self) {
         use std::os::fd::AsRawFd;
-        // SAFETY: the calls take numbers, and a null where a pointer is allowed to be one.
+        // SAFETY: the calls take integers, and a null pointer where one is allowed.
         unsafe {
             match &self.descriptor {
                 Some(descriptor) => {

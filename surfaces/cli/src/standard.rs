@@ -1,18 +1,18 @@
-//! Which of the three standard streams were open when the program started.
+//! Detects standard streams that were closed when the program started.
 //!
-//! Rust's runtime opens `/dev/null` in place of a closed one before `main` starts, so that no file gets its number.
-//! That is needed, but it hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So this is
-//! checked earlier, when the program is loaded. Nothing here reads or writes.
+//! Rust's runtime opens `/dev/null` in place of closed ones before `main`, so that no file gets their descriptors. This
+//! also hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So the check runs earlier,
+//! when the program is loaded. Nothing is read or written here.
 
 use crate::format;
 use polyhaul::{Error, ErrorKind, Input, Output, Result};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A bit for each descriptor that was closed.
+/// A bit per descriptor, set if it was closed.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// The system calls the functions of this section before Rust's runtime starts.
+/// The loader calls the functions in this section before Rust's runtime starts.
 #[cfg(unix)]
 #[used]
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
@@ -22,7 +22,7 @@ static LOOK: extern "C" fn() = look;
 #[cfg(unix)]
 extern "C" fn look() {
     for descriptor in 0..3 {
-        // SAFETY: `F_GETFD` takes numbers only and changes nothing; for a descriptor that is closed it fails.
+        // SAFETY: `F_GETFD` takes only integers and changes nothing; it fails for a closed descriptor.
         let is_closed = unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0;
         CLOSED.fetch_or(u8::from(is_closed) << descriptor, Ordering::Relaxed);
     }

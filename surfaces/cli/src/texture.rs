@@ -1,6 +1,6 @@
-//! `polyhaul texture IN... -o DIR`: images to GPU textures.
+//! `polyhaul texture IN... -o DIR`: converts images to GPU textures.
 //!
-//! The work is the library's (`polyhaul::textures`); this makes the text and JSON about it.
+//! The library converts (`polyhaul::textures`); this module formats the results as text and JSON.
 
 use crate::args::texture::TextureArgs;
 use crate::exit::FAILED;
@@ -20,7 +20,7 @@ struct TextureDetails<'a> {
     files: Vec<TextureFile<'a>>,
 }
 
-/// One image of many in JSON.
+/// An entry of the JSON array `files`.
 #[derive(Serialize)]
 struct TextureFile<'a> {
     file: String,
@@ -61,7 +61,7 @@ fn options(session: &Session, args: &TextureArgs) -> Result<TextureOptions> {
     Ok(options.with_run(session.run_options()))
 }
 
-/// The images; it is an error if there are none.
+/// Lists the images. Fails if there are none.
 fn find(args: &TextureArgs) -> Result<Vec<Source>> {
     if args.inputs.iter().any(|input| format::is_stream(input)) {
         let error = Error::new(ErrorKind::Usage, "standard input (-) has no name for a texture in a folder");
@@ -77,7 +77,7 @@ fn find(args: &TextureArgs) -> Result<Vec<Source>> {
 fn import(session: &Session, args: &TextureArgs, sources: &[Source], mut options: TextureOptions) -> u8 {
     let bar = session.files_bar("importing");
     options.run.progress = bar.callback();
-    // While textures are open, signals wait: so no temporary file stays.
+    // Signals wait while textures are open, so that no temporary file remains.
     let hold = session.signals().hold();
     let observe = |source: &Source, outcome: &Outcome| bar.aside(|| show(session, source, outcome));
     let imports = hold.and_then(|_hold| import_textures(sources, &args.output, &options, args.force, &observe));
@@ -88,7 +88,7 @@ fn import(session: &Session, args: &TextureArgs, sources: &[Source], mut options
     }
 }
 
-/// Shows the warnings and errors of one image while others are being processed.
+/// Prints the warnings or the error of one image as soon as it is finished.
 fn show(session: &Session, source: &Source, outcome: &Outcome) {
     match outcome {
         Outcome::Failed(error) => session.show_error(error),
@@ -104,7 +104,7 @@ fn show(session: &Session, source: &Source, outcome: &Outcome) {
     }
 }
 
-/// Adds up the results, prints the lines and the object, and returns the exit code.
+/// Adds up the results, prints the summary and the JSON object, and returns the exit code.
 fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
     let [made, unchanged, failed] = imports.counts();
     let error = imports.outcomes.iter().rev().find_map(|outcome| match outcome {
@@ -134,14 +134,14 @@ fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
         }
     }
     session.show_verdict(&report);
-    // Phases of many parallel files mean nothing when added up.
+    // The phases of files processed in parallel cannot be added up.
     report.phases.clear();
     let files = sources.iter().zip(&imports.outcomes).map(|(source, outcome)| entry(source, outcome)).collect();
     let details = TextureDetails { made, unchanged, failed, files };
     session.finish("texture", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
-/// A line for each image that failed, if there were several.
+/// Formats a line for each image that failed.
 fn failures(sources: &[Source], imports: &Imports) -> String {
     let outcomes = sources.iter().zip(&imports.outcomes);
     let failed = outcomes.filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
@@ -149,7 +149,7 @@ fn failures(sources: &[Source], imports: &Imports) -> String {
     failed.map(|(source, _)| line(source)).collect()
 }
 
-/// One image's place in the array `files`.
+/// Creates an entry of the array `files`.
 fn entry<'a>(source: &Source, outcome: &'a Outcome) -> TextureFile<'a> {
     let file = place::shown(&source.path);
     let plain = TextureFile { file, outcome: "unchanged", texture: None, warnings: None, error: None };

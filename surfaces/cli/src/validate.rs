@@ -1,6 +1,6 @@
-//! `polyhaul validate IN...`: every problem found by reading, and some that reading does not see.
+//! `polyhaul validate IN...`: reports every problem found by reading, and some that reading ignores.
 //!
-//! The checks are the library's (`polyhaul::inspect`); this shows the results as text and as JSON.
+//! The checks are in the library (`polyhaul::inspect`); this module formats the results as text and JSON.
 
 use crate::args::{ValidateArgs, WarningsShown};
 use crate::exit::FAILED;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
 struct ValidateDetails<'a> {
-    /// Whether all are; `null` if an interruption left that open.
+    /// Whether all inputs are valid; `null` if an interruption prevented checking some and none is invalid.
     valid: Option<bool>,
     files: Vec<ValidateFile<'a>>,
 }
@@ -37,14 +37,14 @@ struct ValidateChecked {
 }
 
 impl ValidateChecked {
-    /// Whether it is valid; `None` if an interruption came first.
+    /// Whether the input is valid; `None` if the check was interrupted.
     fn valid(&self) -> Option<bool> {
         let is_cancelled = self.validation.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
         (!is_cancelled).then_some(self.validation.valid)
     }
 }
 
-/// Lists every problem of each input.
+/// Validates each input.
 pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
     let find = |options: &ReadOptions| many::find_all(&args.inputs, &args.find, options, |_| true);
     let prepared = session.validate_options(&args.read).and_then(|options| Ok((find(&options)?, options)));
@@ -73,14 +73,14 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
     }
 }
 
-/// Checks one input. An input that cannot be read at all is not valid either.
+/// Checks one input. An unreadable input is invalid.
 fn check(path: &Path, options: ReadOptions) -> ValidateChecked {
     let validation = standard::input_of(path).and_then(|input| inspect::validate(input, &options));
     let unread = |error| Validation { report: Report::default(), error: Some(error), valid: false };
     ValidateChecked { path: path.to_owned(), validation: validation.unwrap_or_else(unread) }
 }
 
-/// Shows the problems and the result; `false` if standard output is closed.
+/// Prints the problems and the verdict; `false` if standard output is closed.
 fn show(session: &Session, checked: &ValidateChecked) -> bool {
     if session.everywhere.json {
         return true;
@@ -101,7 +101,7 @@ fn show(session: &Session, checked: &ValidateChecked) -> bool {
     session.everywhere.quiet || console::result(&verdict(checked))
 }
 
-/// The one line on standard output for each input.
+/// The line on standard output for an input.
 fn verdict(checked: &ValidateChecked) -> String {
     let name = human::path(&checked.path);
     let warnings = &checked.validation.report.warnings;
@@ -117,7 +117,7 @@ fn verdict(checked: &ValidateChecked) -> String {
     format!("{name}: {word}{counts}\n")
 }
 
-/// Adds up the results, prints the object, and gives the exit code.
+/// Adds up the results, prints the JSON object, and returns the exit code.
 fn finish(session: &Session, results: &[ValidateChecked], ended: Option<Error>) -> u8 {
     let error = ended.as_ref().or(results.iter().rev().find_map(|checked| checked.validation.error.as_ref()));
     let failed = results.iter().filter(|checked| checked.valid() == Some(false)).count();
@@ -131,7 +131,7 @@ fn finish(session: &Session, results: &[ValidateChecked], ended: Option<Error>) 
     session.finish("validate", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
-/// One input's place in the array `files`.
+/// Creates an entry of the array `files`.
 fn entry(checked: &ValidateChecked) -> ValidateFile<'_> {
     let Validation { report, error, .. } = &checked.validation;
     ValidateFile {

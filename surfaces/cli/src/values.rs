@@ -1,4 +1,4 @@
-//! The values of options: sizes, rates, times, axes, digits, limits. Text in, value or message out; nothing is opened.
+//! Parses the values of options: sizes, rates, times, axes, digits, limits. Nothing is opened.
 
 use crate::picture;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Parses a value with some names offered by completions; other texts may be valid, too.
+/// A parser with some names for completions; it may accept other values too.
 #[derive(Clone)]
 pub struct Choices<T> {
     names: &'static [&'static str],
@@ -16,7 +16,7 @@ pub struct Choices<T> {
 }
 
 impl<T> Choices<T> {
-    /// These names, which `parse` accepts.
+    /// Offers `names`, which `parse` must accept.
     pub fn with(names: &'static [&'static str], parse: fn(&str) -> Result<T, String>) -> Choices<T> {
         Choices { names, parse }
     }
@@ -34,7 +34,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Choices<T> {
     }
 }
 
-/// A size in bytes: `64MB` and `64M` are 64,000,000, `64MiB` is 67,108,864, `64` is 64.
+/// Parses a size in bytes: `64MB` and `64M` are 64,000,000, `64MiB` is 67,108,864, `64` is 64.
 pub fn size(text: &str) -> Result<u64, String> {
     match u64::parse(text) {
         Ok(0) => Err("expected more than 0".into()),
@@ -46,18 +46,18 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Which warnings are errors.
+/// Parses which warnings are errors.
 pub fn strict(text: &str) -> Result<Strict, String> {
     Strict::parse(text)
 }
 
-/// Kinds of warnings, separated by commas.
+/// Parses comma-separated kinds of warnings.
 pub fn kinds(text: &str) -> Result<KindSet, String> {
     KindSet::parse(text)
 }
 
-/// A path of a file to write whose name ends in one of `endings`, so that an input given by mistake is not replaced.
-/// Names without an extension are fine (`/dev/fd/3`).
+/// Parses the path of an output file that must have one of the extensions `endings`, so that an input given by mistake
+/// is not overwritten. Paths without an extension (`/dev/fd/3`) are accepted.
 pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         let is_accepted = |ending: &OsStr| endings.iter().any(|accepted| ending.eq_ignore_ascii_case(accepted));
@@ -72,7 +72,7 @@ pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Val
     })
 }
 
-/// The same for a chart, in a format that this build draws.
+/// Like [`file_named`], for charts in the formats that this build supports.
 pub fn chart_file() -> impl TypedValueParser<Value = PathBuf> {
     file_named(picture::ENDINGS).try_map(|path| match picture::missing_feature(&path) {
         Some(message) => Err(message),
@@ -80,7 +80,7 @@ pub fn chart_file() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Bytes per second: a size with its unit, with or without `/s`.
+/// Parses a rate in bytes per second: a size with its unit, with or without `/s`.
 pub fn rate(text: &str) -> Result<u64, String> {
     let text = text.strip_suffix("/s").or(text.strip_suffix("/S")).unwrap_or(text).trim();
     if text.parse::<f64>().is_ok_and(|number| number >= 0.0) {
@@ -94,7 +94,7 @@ pub fn rate(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A time: `100us`, `5ms`, `0.1s`.
+/// Parses a time of up to an hour: `100us`, `5ms`, `0.1s`.
 pub fn latency(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
@@ -109,7 +109,7 @@ pub fn latency(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or("expected a time of up to 3600s, such as 100us, 5ms or 0.1s".into())
 }
 
-/// The size of the demo's scene: less would make rates meaningless, more would exceed 32-bit indices.
+/// Parses the size of the demo's scene. Smaller ones yield meaningless rates, larger ones exceed 32-bit indices.
 pub fn demo_size(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
     if (100_000..=4_000_000_000).contains(&bytes) { Ok(bytes) } else { Err("expected a size from 100KB to 4GB".into()) }
@@ -145,7 +145,7 @@ mod tests {
             assert_eq!(rate(text), Ok(bytes), "{text}");
         }
         let bad = [("/s", "500MB/s"), ("fast", "unit"), ("0MB/s", "more than 0"), ("5MB/min", "unit")];
-        // Nobody means 100 bytes per second.
+        // A unit is required, since 100 bytes per second is hardly ever intended.
         let bare = [("100", "with a unit, such as 100MB/s"), ("1.5", "such as 1.5MB/s"), ("100/s", "such as 100MB/s")];
         for (text, says) in bad.into_iter().chain(bare).chain([("0", "with a unit")]) {
             assert!(rate(text).is_err_and(|error| error.contains(says)), "{text}");

@@ -1,7 +1,7 @@
-//! `polyhaul watch -- COMMAND`: runs any program, and reports its use of each file.
+//! `polyhaul watch -- COMMAND`: runs a program and reports its use of each file.
 //!
-//! On Linux, by ptrace and a filter of system calls in the kernel (`linux`); other systems get an error. The program's
-//! output is not touched: the report goes to standard error, or to a file.
+//! Linux uses ptrace with a seccomp filter (`linux`); other systems return an error. The program's output is not
+//! touched: the report goes to standard error or to a file.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;
@@ -11,7 +11,7 @@ mod render;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use linux::run;
 
-/// Says that this system has no way to watch.
+/// Fails, since this system is not supported.
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub fn run(session: &crate::session::Session, _: &crate::args::watch::WatchArgs) -> u8 {
     let message = "`watch` is supported only on Linux, on x86-64 and aarch64";

@@ -1,17 +1,17 @@
-//! The arguments of the command line.
+//! Stores the command line of the process.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// The arguments of this process; the first is the program's name.
+/// The command-line words; the first is the program name.
 static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Keeps the arguments for the rest of the process; the first call decides.
+/// Stores the words for the rest of the process, unless an earlier call did, and returns the stored ones.
 pub fn keep(words: Vec<OsString>) -> &'static [OsString] {
     WORDS.get_or_init(|| words)
 }
 
-/// The arguments after the program's name.
+/// The arguments after the program name.
 pub fn arguments() -> impl Iterator<Item = &'static OsString> {
     WORDS.get().into_iter().flatten().skip(1)
 }

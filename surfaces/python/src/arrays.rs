@@ -1,9 +1,9 @@
-//! Arrays across the border, without copies: the library's as buffers that Python reads, and Python's
-//! buffers as slices that the library reads.
+//! Arrays shared between Python and the library without copies: the library's as buffers that Python reads, and
+//! Python's buffers as slices that the library reads.
 //!
-//! Shapes and element types are determined in `surfaces/python/polyhaul/_arrays.py`, or accepted unchanged by
-//! `fitting`; here only safety is checked. Nothing here writes to memory that the other side can see; Python may write
-//! to memory that was handed over for good ([`Array::owned`]).
+//! `surfaces/python/polyhaul/_arrays.py` determines shapes and element types, or `fitting` accepts them unchanged; only
+//! safety is checked here. This module never writes to memory that the other side can see. Python may write to memory
+//! that it owns ([`Array::owned`]).
 
 use bytemuck::{NoUninit, Pod};
 use polyhaul::model;
@@ -21,20 +21,20 @@ use std::sync::Arc;
 pub(crate) struct Array {
     start: NonNull<u8>,
     length: usize,
-    /// Whether the library, or another array, may read the same memory.
+    /// Whether the library or another array may read the same memory.
     is_shared: bool,
     /// Frees the memory.
     _owner: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: `start` points to memory of the owner, which may be looked at from any thread. Who writes to a view that may
-// be written to is asked to see to it that nobody else uses it, as for any array of numpy.
+// SAFETY: `start` points to memory of the owner, which any thread may read. Python code that writes to a writable view
+// must ensure that nothing else uses it meanwhile, as for any numpy array.
 unsafe impl Send for Array {}
 // SAFETY: as above.
 unsafe impl Sync for Array {}
 
 impl Array {
-    /// Passes values to Python, which may only read them.
+    /// Shares values with Python as read-only memory.
     pub(crate) fn new<T: NoUninit + Send + Sync>(values: impl Into<model::Array<T>>) -> Array {
         let values = values.into();
         let bytes: &[u8] = bytemuck::cast_slice(&values);
@@ -43,19 +43,19 @@ impl Array {
         Array { start, length, is_shared: true, _owner: Box::new(values) }
     }
 
-    /// Passes values to Python for good: it may change them.
+    /// Moves values to Python, which may change them.
     pub(crate) fn owned<T: NoUninit + Send + Sync>(mut values: Vec<T>) -> Array {
         let length = size_of_val(&*values);
         let start = NonNull::from(&mut *values).cast();
         Array { start, length, is_shared: false, _owner: Box::new(values) }
     }
 
-    /// Hands text over to Python.
+    /// Shares text with Python.
     pub(crate) fn text(text: Vec<u8>) -> Array {
         Array::new(text)
     }
 
-    /// Values inside of something shared that does not move.
+    /// Shares values inside a reference-counted owner that does not move.
     pub(crate) fn part_of<O: Any + Send + Sync, T: NoUninit + Send + Sync>(
         owner: Arc<O>,
         part: impl for<'a> FnOnce(&'a O) -> &'a [T],
@@ -66,7 +66,7 @@ impl Array {
         Array { start, length, is_shared: true, _owner: Box::new(owner) }
     }
 
-    /// The values of a shared array. If Python may write to them, the library uses them only when it is called.
+    /// Shares the values of an array. If Python may write to them, the library uses them only while it is called.
     pub(crate) fn from_values<T: NoUninit + Send + Sync>(values: &model::Array<T>, is_writable: bool) -> Array {
         Array { is_shared: !is_writable, ..Array::new(values.clone()) }
     }
@@ -79,11 +79,11 @@ impl Array {
         self.length
     }
 
-    /// Fills in a view.
+    /// Fills in a buffer view.
     ///
     /// # Safety
     ///
-    /// `view` points to a buffer structure that the interpreter wants to have filled.
+    /// `view` is null or points to a buffer structure that the interpreter wants filled.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         if view.is_null() {
             return Err(PyBufferError::new_err("the buffer argument is null"));
@@ -92,20 +92,20 @@ impl Array {
         let start = array.start.as_ptr().cast::<c_void>();
         let length = array.length as ffi::Py_ssize_t;
         let read_only = c_int::from(array.is_shared);
-        // SAFETY: the view keeps a reference to the object, the object is frozen and its owner keeps the memory where
-        // it is; shared memory is marked as read-only. No memory is longer than isize::MAX.
+        // SAFETY: the view keeps a reference to the object, the object is frozen, and its owner keeps the memory in
+        // place; shared memory is marked as read-only. No allocation is longer than isize::MAX.
         let filled = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, length, read_only, flags) };
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }
 }
 
-/// The items of an array: numbers, or rows of them.
+/// An item of an array: a number, or a row of numbers.
 pub(crate) trait Row: Pod + Send + Sync {
-    /// Whether numbers of this kind have its bytes.
+    /// Whether buffers with numbers of this type have the same representation.
     fn consists_of(kind: ElementType) -> bool;
 }
 
-/// Numbers that may only come from buffers of the same type.
+/// Implements [`Row`] for numbers that only buffers of the same type can contain.
 macro_rules! plain_rows {
     ($($number:ty => $kind:ident,)*) => {
         $(impl Row for $number {
@@ -127,7 +127,8 @@ plain_rows! {
     u64 => UnsignedInteger,
 }
 
-/// Indices: -1 is [`model::NONE`], and other negative numbers are more than there can be of anything.
+/// Indices: signed ones are accepted too. -1 becomes [`model::NONE`], and other negative numbers become indices that
+/// are out of range.
 impl Row for u32 {
     fn consists_of(kind: ElementType) -> bool {
         kind == ElementType::UnsignedInteger { bytes: 4 } || i32::consists_of(kind)
@@ -149,20 +150,20 @@ where
     }
 }
 
-/// A buffer of Python, held so that its memory stays, seen as values of `T`.
+/// A Python buffer as values of `T`, held so that its memory stays valid.
 pub(crate) struct Held<T> {
     buffer: PyUntypedBuffer,
     start: NonNull<T>,
     count: usize,
 }
 
-// SAFETY: a buffer may be looked at and released from any thread, and `start` points into it.
+// SAFETY: any thread may read and release a buffer, and `start` points into it.
 unsafe impl<T: Sync> Send for Held<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Held<T> {}
 
 impl<T: Row> Held<T> {
-    /// The buffer of `object`, if it has such numbers, in C order, that divide into rows.
+    /// Gets the buffer of `object` if its numbers have the right type, are in C order, and divide into rows.
     pub(crate) fn get(object: &Bound<'_, PyAny>) -> Option<Held<T>> {
         let buffer = PyUntypedBuffer::get(object).ok()?;
         let start = NonNull::new(buffer.buf_ptr().cast::<T>()).filter(|start| start.is_aligned());
@@ -176,40 +177,40 @@ impl<T: Row> Held<T> {
         fits.then_some(Held { buffer, start, count })
     }
 
-    /// The size in each dimension.
+    /// The size of each dimension.
     pub(crate) fn shape(&self) -> &[usize] {
         self.buffer.shape()
     }
 }
 
-/// A buffer of Python that is written to.
+/// A writable Python buffer.
 pub(crate) struct Room<T>(Held<T>);
 
 impl<T: Row> Room<T> {
-    /// The buffer of `object`, under the conditions of [`Held::get`], if it is writable.
+    /// Gets the buffer of `object` under the conditions of [`Held::get`], if it is writable.
     pub(crate) fn get(object: &Bound<'_, PyAny>) -> Option<Room<T>> {
         Held::get(object).filter(|held| !held.buffer.readonly()).map(Room)
     }
 
-    /// The number of values that fit.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         self.0.count
     }
 
-    /// `count` values of it, if it has them.
+    /// Borrows `count` values starting at `start`; `None` if they are out of range.
     ///
     /// # Safety
-    /// Nobody else looks at them, or changes them, while they are used.
+    /// Nothing else reads or writes these values while they are borrowed.
     #[allow(clippy::mut_from_ref, reason = "the memory is Python's; who shares it is the caller's business")]
     pub(crate) unsafe fn part(&self, start: usize, count: usize) -> Option<&mut [T]> {
         let end = start.checked_add(count).filter(|end| *end <= self.0.count)?;
-        // SAFETY: `get` saw to type, alignment and contiguity, the range is inside, and the memory stays while the
-        // buffer is held; the rest is the caller's promise. All bytes are values of `T`.
+        // SAFETY: `get` checked type, alignment and contiguity, the range is inside, and the memory stays valid while
+        // the buffer is held; the caller promises the rest. All bit patterns are values of `T`.
         Some(unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().add(start), end - start) })
     }
 }
 
-/// The kind of the buffer's numbers; unknown if their byte order differs from this machine's, or they are text.
+/// The type of the buffer's numbers; unknown for text, and for a byte order other than this machine's.
 fn native_kind(buffer: &PyUntypedBuffer) -> ElementType {
     let foreign: &[u8] = if cfg!(target_endian = "little") { b">!c" } else { b"<c" };
     if buffer.format().to_bytes().iter().any(|byte| foreign.contains(byte)) {
@@ -230,14 +231,14 @@ impl<'a, 'py, T: Row> FromPyObject<'a, 'py> for Held<T> {
 
 impl<T> AsRef<[T]> for Held<T> {
     fn as_ref(&self) -> &[T] {
-        // SAFETY: `get` saw to type, alignment and contiguity; the memory stays while the buffer is held. That
-        // callers must not write to it meanwhile, as the documentation of `write` says.
+        // SAFETY: `get` checked type, alignment and contiguity; the memory stays valid while the buffer is held. The
+        // documentation of `write` forbids callers to write to it meanwhile.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
 
 impl<T: Row> From<Held<T>> for model::Array<T> {
-    /// The buffer's memory as an array of the library.
+    /// Converts to an array of the library that uses the buffer's memory.
     fn from(held: Held<T>) -> Self {
         if held.count == 0 { model::Array::default() } else { model::Array::shared(Arc::new(held)) }
     }

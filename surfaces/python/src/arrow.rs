@@ -1,8 +1,8 @@
-//! Tables as streams of Apache Arrow, and back: the C stream interface, in capsules of the Arrow PyCapsule interface
+//! Converts tables to and from Apache Arrow streams, in capsules of the Arrow PyCapsule interface
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
 //!
-//! Columns of polyhaul have no missing values. On the way out the numbers of scans are
-//! moved; those of tables, which Python may change, are copied.
+//! Columns of polyhaul have no missing values. Exporting a scan moves its numbers; exporting a table, which Python may
+//! change, copies them.
 
 use crate::tables::{TableIn, TableOut, tables_from_python, tables_to_python, with_values};
 use arrow_array::cast::AsArray;
@@ -24,13 +24,13 @@ use std::collections::TryReserveError;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-/// What the interface calls a stream.
+/// The capsule name of a stream.
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// What the interface calls a schema.
+/// The capsule name of a schema.
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// A stream of `first` and the tables after it.
+/// Exports a stream of `first` and the tables that follow.
 pub(crate) fn capsule<'py>(
     py: Python<'py>,
     first: Table,
@@ -39,11 +39,11 @@ pub(crate) fn capsule<'py>(
     let schema = Arc::new(schema(&first));
     let rows = Rows { schema, tables: std::iter::once(Ok(first)).chain(others) };
     let stream = FFI_ArrowArrayStream::new(Box::new(rows));
-    // The stream's own release frees it when the capsule goes and nobody has taken it.
+    // If no consumer takes the stream, the capsule releases it on destruction.
     PyCapsule::new_with_value(py, stream, STREAM)
 }
 
-/// A stream of a table of Python, whose numbers are copied.
+/// Exports a Python table as a stream; its numbers are copied.
 #[pyfunction]
 pub(crate) fn table_to_arrow(py: Python<'_>, table: TableIn) -> PyResult<Bound<'_, PyCapsule>> {
     let mut table = tables_from_python(vec![table]).pop().unwrap_or_default();
@@ -51,7 +51,7 @@ pub(crate) fn table_to_arrow(py: Python<'_>, table: TableIn) -> PyResult<Bound<'
     capsule(py, table, std::iter::empty())
 }
 
-/// The names and types of the columns of a table.
+/// Exports the names and types of a table's columns.
 #[pyfunction]
 pub(crate) fn table_to_arrow_schema(py: Python<'_>, table: TableIn) -> PyResult<Bound<'_, PyCapsule>> {
     let table = tables_from_python(vec![table]).pop().unwrap_or_default();
@@ -59,7 +59,7 @@ pub(crate) fn table_to_arrow_schema(py: Python<'_>, table: TableIn) -> PyResult<
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// Makes the numbers of a column its own.
+/// Copies the numbers of a column unless it already owns them.
 fn own(column: &mut Column) -> Result<(), TryReserveError> {
     if let Some(offsets) = &mut column.offsets {
         offsets.to_mut()?;
@@ -67,7 +67,7 @@ fn own(column: &mut Column) -> Result<(), TryReserveError> {
     with_values!(&mut column.values, array => array.to_mut().map(drop))
 }
 
-/// Batches as Arrow has them.
+/// Converts tables to record batches.
 struct Rows<I> {
     schema: SchemaRef,
     tables: I,
@@ -91,7 +91,7 @@ fn external(error: Error) -> ArrowError {
     ArrowError::ExternalError(Box::new(error))
 }
 
-/// The columns of a table; those without a name are `f0`, `f1` and so on.
+/// The schema of a table; unnamed columns become `f0`, `f1` and so on.
 fn schema(table: &Table) -> Schema {
     let field = |(number, column): (usize, &Column)| {
         let name = if column.name.is_empty() { format!("f{number}") } else { column.name.clone() };
@@ -102,7 +102,7 @@ fn schema(table: &Table) -> Schema {
     Schema::new(table.columns.iter().enumerate().map(field).collect::<Vec<_>>())
 }
 
-/// The items of lists.
+/// The field of list items.
 fn item(kind: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", kind, false))
 }
@@ -155,18 +155,19 @@ fn primitive<T: ArrowPrimitiveType>(values: model::Array<T::Native>) -> Result<A
     Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None)))
 }
 
-/// The table of an object that exports a stream: a frame of polars, pandas or pyarrow, a result of DuckDB.
+/// Imports a table from the stream of another library, such as a frame of polars, pandas or pyarrow, or a DuckDB
+/// result.
 #[pyfunction]
 pub(crate) fn table_from_arrow(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -> PyResult<TableOut> {
     let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name holds such a stream, which the producer gives to whoever takes it first; what is
-    // left behind is an empty one. The capsule lives as long as this call.
+    // SAFETY: a capsule of this name contains such a stream, which belongs to the first consumer that takes it; an
+    // empty stream is left behind. The capsule lives as long as this call.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
     let mut reader = reader.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let schema = reader.schema();
     let mut columns = schema.fields().iter().map(|field| Growing::new(field)).collect::<PyResult<Vec<_>>>()?;
     let mut row_count = 0;
-    // A producer that needs Python asks for it; one that does not may have to wait for a thread that does.
+    // Detach: the producer may wait for a thread that needs the interpreter, and attaches by itself if it needs Python.
     loop {
         py.check_signals()?;
         let next;
@@ -183,7 +184,7 @@ pub(crate) fn table_from_arrow(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -
     tables.pop().ok_or_else(|| PyValueError::new_err("there is no table"))
 }
 
-/// A column of which there will be more.
+/// A column to which batches are appended.
 struct Growing {
     column: Column,
 }
@@ -242,7 +243,7 @@ fn no_memory() -> PyErr {
     PyMemoryError::new_err("out of memory for the columns")
 }
 
-/// The type of a column; bools are bytes, as numpy's are.
+/// The type of a column; `None` if unsupported. Booleans become bytes, as in numpy.
 fn scalar(kind: &DataType) -> Option<Scalar> {
     Some(match kind {
         DataType::Int8 => Scalar::I8,
@@ -259,7 +260,7 @@ fn scalar(kind: &DataType) -> Option<Scalar> {
     })
 }
 
-/// Appends numbers to a column.
+/// Appends the values of an array to a column.
 fn append(values: &mut Values, array: &ArrayRef, name: &str) -> PyResult<()> {
     if array.null_count() > 0 {
         return Err(PyValueError::new_err(format!("column {name:?} has missing values; fill or drop them first")));

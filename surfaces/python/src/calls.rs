@@ -1,4 +1,4 @@
-//! The calls of the library, as functions of the module.
+//! The main calls of the library as Python functions: read, write, convert, info, validate.
 
 use crate::errors;
 use crate::options::{self, NativeWriteOptions};
@@ -11,8 +11,8 @@ use polyhaul::{Content, Report};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects if it should be
-/// flattened. `turn` has other axes, forward and up, and a scale.
+/// Reads a scene; returns the scene and the report as dicts. `flatten` converts a renderer scene to meshes and objects.
+/// `turn` contains the requested forward and up axes, if any, and a scale.
 #[pyfunction]
 pub(crate) fn read<'py>(
     py: Python<'py>,
@@ -39,7 +39,7 @@ pub(crate) fn read<'py>(
     Ok((scene_to_python(py, loaded.value, writable)?, report::report(py, &loaded.report)?))
 }
 
-/// Writes a scene: the report, as a dict.
+/// Writes a scene; returns the report as a dict.
 #[pyfunction]
 pub(crate) fn write<'py>(
     py: Python<'py>,
@@ -54,7 +54,7 @@ pub(crate) fn write<'py>(
     })
 }
 
-/// Reads a scene and writes it: the report, as a dict.
+/// Converts a source to a target; returns the report as a dict.
 #[pyfunction]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
@@ -67,7 +67,7 @@ pub(crate) fn convert<'py>(
     let report = run_reading(py, reading, move |job, input, options| {
         job.rule(&mut writing.run);
         let (output, is_file) = target.open(job);
-        // While it only reads, it can be abandoned.
+        // Hold only when writing starts: a job that is still reading may be abandoned.
         let before = |_: Content<'_>, _: &Report| if is_file { job.hold() } else { Ok(()) };
         let mut options = options.clone();
         options.run.total_memory = total_memory;
@@ -92,7 +92,7 @@ pub(crate) fn info<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<(Bo
     Ok((report::inventory(py, &inventory)?, report::report(py, &report)?))
 }
 
-/// Collects every complaint about a source: whether it is valid, the error that stops a read, and the report.
+/// Validates a source; returns whether it is valid, the error that stops a read, and the report.
 #[pyfunction]
 pub(crate) fn validate<'py>(
     py: Python<'py>,

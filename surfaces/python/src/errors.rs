@@ -1,4 +1,4 @@
-//! Errors of the library as exceptions. The classes are in `surfaces/python/polyhaul/_errors.py`.
+//! Converts errors of the library to exceptions. The classes are in `surfaces/python/polyhaul/_errors.py`.
 
 use crate::hint::with_keywords;
 use polyhaul::Error;
@@ -9,23 +9,23 @@ use pyo3::types::PyDict;
 use std::error::Error as _;
 use std::io;
 
-/// The exception for `error`.
+/// The exception for an error of the library.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let cause = error.io_error().map(system_error);
     make(py, error.kind().name(), error.diagnostic(), cause)
 }
 
-/// A fault of polyhaul itself.
+/// The exception for a bug in polyhaul.
 pub(crate) fn internal(py: Python<'_>, message: &str) -> PyErr {
     make(py, "internal", &Diagnostic::new(message), None)
 }
 
-/// A callback that broke its contract.
+/// The exception for a callback that violates its contract.
 pub(crate) fn host(py: Python<'_>, message: &str) -> PyErr {
     make(py, "host", &Diagnostic::new(message), None)
 }
 
-/// The system's number of an error, if it has one, and the name of its kind.
+/// The system's error number, if any, and the name of the error kind.
 fn system_error(error: &io::Error) -> (Option<i32>, String) {
     let mut number = error.raw_os_error();
     let mut cause = error.source();
@@ -38,12 +38,12 @@ fn system_error(error: &io::Error) -> (Option<i32>, String) {
     (number, format!("{:?}", error.kind()))
 }
 
-/// All fields of a diagnostic, under their names in Python.
+/// Converts a diagnostic to a dict with Python's field names.
 pub(crate) fn describe<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResult<Bound<'py, PyDict>> {
     let place = &diagnostic.place;
     let path = Some(&*place.file).filter(|file| !file.is_empty());
     let excerpt = diagnostic.excerpt.as_ref().map(|excerpt| {
-        // Python counts characters, Rust bytes.
+        // Python counts characters, Rust counts bytes.
         let characters = |end: usize| excerpt.text.get(..end).map_or(0, |text| text.chars().count());
         (&excerpt.text, characters(excerpt.marked.start), characters(excerpt.marked.end))
     });

@@ -1,7 +1,7 @@
-//! Meshes of arrays that can be taken as they are: right type, right layout, all values in range.
+//! Creates meshes from arrays that can be used unchanged: with the right type and layout, and all values in range.
 //!
-//! It only decides yes or no, examining each array once. Anything else is converted or refused by
-//! `surfaces/python/polyhaul/_given.py`, which also handles all other valid arguments; these are only the usual cases.
+//! This fast path covers only the usual arguments, and examines each array once. `surfaces/python/polyhaul/_given.py`
+//! converts or rejects everything else.
 
 use crate::arrays::{Held, Row};
 use crate::mesh::domain_of;
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyTuple, PyType};
 
-/// The user's arguments, by the names of the arguments of `polyhaul.Mesh`.
+/// The user's arguments, named like those of `polyhaul.Mesh`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct FittingInput<'py> {
@@ -39,7 +39,7 @@ pub(crate) struct FittingInput<'py> {
 
 type Argument<'py> = Option<Bound<'py, PyAny>>;
 
-/// The mesh of the arguments, if all of them fit.
+/// Creates a mesh if all arguments fit.
 pub(crate) fn fitting(given: &FittingInput<'_>) -> Option<Mesh> {
     let is_empty = given.curves.cast::<PyTuple>().is_ok_and(|curves| curves.is_empty());
     let others = [&given.vertex_groups, &given.vertex_columns, &given.face_columns];
@@ -73,14 +73,14 @@ pub(crate) fn fitting(given: &FittingInput<'_>) -> Option<Mesh> {
     })
 }
 
-/// The number of values of an attribute in each domain.
+/// The number of values that an attribute has in each domain.
 struct Sizes {
     corners: usize,
     positions: usize,
     faces: usize,
 }
 
-/// Normals or uvs, with their domain and their indices.
+/// Accepts normals or uvs, with their domain and indices.
 fn attribute<const N: usize>(
     value: &Argument<'_>,
     domain: &Argument<'_>,
@@ -113,7 +113,7 @@ where
     fits.then_some((rows, domain, stream))
 }
 
-/// Faces or lines of at least `min_corners` corners, whose indices are below `count`.
+/// Accepts faces or lines with at least `min_corners` corners each and indices below `count`.
 fn elements(positions: &Argument<'_>, offsets: &Argument<'_>, count: usize, min_corners: u32) -> Option<Elements> {
     let Some(positions) = positions else {
         return offsets.is_none().then(Elements::default);
@@ -129,9 +129,9 @@ fn elements(positions: &Argument<'_>, offsets: &Argument<'_>, count: usize, min_
     fits.then(|| Elements { offsets, corner_positions, ..Elements::default() })
 }
 
-/// Whether these go from 0 to `corners` in steps of at least `min_corners`.
+/// Whether the offsets increase from 0 to `corners` in steps of at least `min_corners`.
 fn are_offsets(offsets: &[u32], corners: usize, min_corners: u32) -> bool {
-    // The same as `all`, but faster: the loop has no exit.
+    // Faster than `all`, because the loop has no early exit.
     let are_steps = |starts: &[u32], ends: &[u32]| {
         let pairs = starts.iter().zip(ends);
         pairs.fold(true, |fits, (&start, &end)| fits & (end >= min_corners) & (end.wrapping_sub(min_corners) >= start))
@@ -142,7 +142,7 @@ fn are_offsets(offsets: &[u32], corners: usize, min_corners: u32) -> bool {
     }
 }
 
-/// The offsets of elements of `size` corners each, `corners` in all.
+/// The offsets of elements with `size` corners each, for a total of `corners`.
 fn even_offsets(corners: usize, size: usize) -> Option<Array<u32>> {
     let corners = u32::try_from(corners).ok()?;
     let step = u32::try_from(size).ok().filter(|size| *size > 0)?;
@@ -152,7 +152,7 @@ fn even_offsets(corners: usize, size: usize) -> Option<Array<u32>> {
     Some(offsets.into())
 }
 
-/// Rows of `N` numbers, or all of them in one row.
+/// Accepts rows of `N` numbers, or a flat array of them.
 fn rows<const N: usize>(value: &Bound<'_, PyAny>) -> Option<Array<[f32; N]>>
 where
     [f32; N]: Row,
@@ -162,17 +162,17 @@ where
     fits.then(|| held.into())
 }
 
-/// One value for each of `count` things.
+/// Accepts an array with `count` values.
 fn values<T: Row>(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<T>> {
     held(value).filter(|held| *held.shape() == [count]).map(Array::from)
 }
 
-/// Indices below `end`, whatever their shape.
+/// Accepts indices below `end`, in any shape.
 fn indices(value: &Bound<'_, PyAny>, end: usize) -> Option<Array<u32>> {
     below(held(value)?, end)
 }
 
-/// Pairs of indices below `end`.
+/// Accepts pairs of indices below `end`.
 fn pairs(value: &Bound<'_, PyAny>, end: usize) -> Option<Array<[u32; 2]>> {
     let held: Held<[u32; 2]> = held(value)?;
     let fits = matches!(held.shape(), [_, 2]) && are_below(held.as_ref().as_flattened(), end);
@@ -188,7 +188,7 @@ fn are_below(indices: &[u32], end: usize) -> bool {
     indices.iter().fold(true, |fits, index| fits & (*index < end))
 }
 
-/// One flag for each of `count` things, or one for all of them.
+/// Accepts an array of `count` flags, or a single flag for all.
 fn flags(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<u8>> {
     if let Ok(flag) = value.cast::<PyBool>() {
         let mut flags = Vec::new();
@@ -199,7 +199,7 @@ fn flags(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<u8>> {
     values(value, count).filter(|flags: &Array<u8>| flags.iter().fold(true, |fits, flag| fits & (*flag <= 1)))
 }
 
-/// An empty array if nothing is given; `None` if it does not fit.
+/// Accepts a missing argument as an empty array; `None` if a given one does not fit.
 fn optional<T, A: Into<Array<T>>>(
     value: &Argument<'_>,
     take: impl FnOnce(&Bound<'_, PyAny>) -> Option<A>,
@@ -207,13 +207,14 @@ fn optional<T, A: Into<Array<T>>>(
     value.as_ref().map_or_else(|| Some(Array::default()), |value| take(value).map(Into::into))
 }
 
-/// A buffer with elements, no more than allowed. numpy treats bytes as text, and masked values must not be taken.
+/// Accepts a buffer with at least one and fewer than [`NONE`] items. Rejects bytes, which numpy treats as text, and
+/// masked values.
 fn held<T: Row>(value: &Bound<'_, PyAny>) -> Option<Held<T>> {
     let is_usual = |held: &Held<T>| (1..NONE as usize).contains(&held.as_ref().len());
     Held::get(value).filter(is_usual).filter(|_| !value.is_instance_of::<PyBytes>() && !has_mask(value))
 }
 
-/// Whether an array has masked values, which its buffer has like others.
+/// Whether an array has masked values, which its buffer does not distinguish from others.
 fn has_mask(value: &Bound<'_, PyAny>) -> bool {
     static MASKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let masked = MASKED.import(value.py(), "numpy.ma", "MaskedArray");

@@ -1,4 +1,4 @@
-//! Rows of columns by their indices, in parallel: what numpy does for one column after another.
+//! Gathers rows from several columns by index in parallel. numpy gathers one column after the other on one thread.
 
 use crate::arrays::{Held, Room, Row};
 use crate::job::{self, Job};
@@ -8,11 +8,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Rows that are gathered at a time: their numbers stay in the cache from column to column.
+/// Rows to gather at a time, so that their indices stay in the cache from column to column.
 const BLOCK_ROWS: usize = 1 << 13;
 
-/// Fills each room with the rows of these numbers of its column. Columns are numbers of any type, as unsigned
-/// integers of their size.
+/// Fills each output with the rows of its column that `rows` selects. Columns may contain numbers of any type, passed
+/// as unsigned integers of the same size.
 #[pyfunction]
 pub(crate) fn gather(py: Python<'_>, columns: Vec<Lane>, rows: Held<i64>, threads: Option<usize>) -> PyResult<()> {
     if columns.iter().any(|column| column.0.room_count() != rows.as_ref().len()) {
@@ -26,17 +26,17 @@ pub(crate) fn gather(py: Python<'_>, columns: Vec<Lane>, rows: Held<i64>, thread
     })
 }
 
-/// A column, and the room for some of its rows.
+/// A column, and the output for its rows.
 pub(crate) struct Lane(Box<dyn Pick + Send + Sync>);
 
 trait Pick {
-    /// The number of rows that fit.
+    /// The number of rows that fit in the output.
     fn room_count(&self) -> usize;
 
-    /// Stores the values of these rows from `start` on; `false` if an index is out of range.
+    /// Gathers `rows` to the output starting at `start`; `false` if an index is out of range.
     ///
     /// # Safety
-    /// Nobody else writes there meanwhile.
+    /// Nothing else accesses these output rows meanwhile.
     unsafe fn pick(&self, rows: &[i64], start: usize) -> bool;
 }
 
@@ -47,10 +47,10 @@ impl<T: Row> Pick for (Held<T>, Room<T>) {
 
     unsafe fn pick(&self, rows: &[i64], start: usize) -> bool {
         let values = self.0.as_ref();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises exclusive access.
         let Some(out) = (unsafe { self.1.part(start, rows.len()) }) else { return false };
         for (slot, &row) in out.iter_mut().zip(rows) {
-            // Negative numbers are past the end of anything.
+            // A negative index becomes one that is out of range.
             let Some(value) = values.get(row as usize) else { return false };
             *slot = *value;
         }
@@ -76,7 +76,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Lane {
     }
 }
 
-/// Fills all rooms, block by block on this many threads; `false` if an index is out of range, or the job was cancelled.
+/// Fills all outputs block by block on `threads` threads; `false` if an index is out of range or the job was cancelled.
 fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool {
     let next = AtomicUsize::new(0);
     let is_fine = AtomicBool::new(true);
@@ -85,7 +85,7 @@ fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool
             let start = next.fetch_add(BLOCK_ROWS, Ordering::Relaxed);
             let Some(rows) = rows.get(start..).filter(|rows| !rows.is_empty()) else { return };
             let rows = rows.get(..BLOCK_ROWS).unwrap_or(rows);
-            // SAFETY: each start is given out once, so blocks do not overlap.
+            // SAFETY: each start is handed out once, so blocks do not overlap.
             if job.is_cancelled() || !columns.iter().all(|column| unsafe { column.0.pick(rows, start) }) {
                 is_fine.store(false, Ordering::Relaxed);
                 return;

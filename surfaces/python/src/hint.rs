@@ -1,10 +1,10 @@
-//! Hints in Python's words. The library names options as the command does: `--float-colors` is `float_colors=True`
-//! here.
+//! Converts hints to Python syntax. The library names options like the command: `--float-colors` becomes
+//! `float_colors=True`.
 
 use polyhaul::options::{OptionGroup, OptionKind, OptionRow};
 use polyhaul::{ReadOptions, WriteOptions};
 
-/// The hint with keywords in place of flags.
+/// Replaces the flags in a hint by keyword arguments.
 pub(crate) fn with_keywords(hint: &str) -> String {
     let mut text = String::new();
     let mut rest = hint;
@@ -18,7 +18,7 @@ pub(crate) fn with_keywords(hint: &str) -> String {
             rest = after;
             continue;
         };
-        // In quotes, a value may follow; a format follows anyway.
+        // A value follows only within quotes, or after a format.
         let value = match more.find(['`', ',', ';']).unwrap_or(more.len()) {
             size if before.ends_with('`') || row.name == "format" => &more[..size],
             _ => "",
@@ -29,7 +29,7 @@ pub(crate) fn with_keywords(hint: &str) -> String {
     text + rest
 }
 
-/// The option of a flag, without its dashes.
+/// Finds the option of a flag without its dashes.
 fn row_of(flag: &str) -> Option<OptionRow> {
     let name = flag.replace('-', "_");
     let positive = name.strip_prefix("no_").unwrap_or(&name);

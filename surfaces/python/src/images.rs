@@ -1,7 +1,7 @@
-//! Images in Python, as samples and their shape. The class that users see is in `surfaces/python/polyhaul/_image.py`.
+//! Passes images to and from Python as samples with a shape. The public class is in
+//! `surfaces/python/polyhaul/_image.py`.
 //!
-//! Samples of an image that was read belong to Python alone, so they may be changed there; those that are written are
-//! used in place.
+//! Python owns the samples of an image that was read, so it may change them. Samples to write are used in place.
 
 use crate::arrays::{Array, Held};
 use crate::options::NativeWriteOptions;
@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::TryReserveError;
 
-/// An image for Python: the type of its samples, the samples, rows, columns and channels, the color space, whether it
-/// is premultiplied, its other contents, and the report, as a dict.
+/// An image for Python: sample type, samples, shape as (rows, columns, channels), color space, whether it is
+/// premultiplied, other contents, and the report as a dict.
 #[derive(IntoPyObject)]
 pub(crate) struct ImageOut<'py>(
     &'static str,
@@ -30,8 +30,8 @@ pub(crate) struct ImageOut<'py>(
     Bound<'py, PyDict>,
 );
 
-/// The contents of an image besides its colors: channels (name, type, samples), the names and types of the colors in
-/// the file, and attributes (name, type, value).
+/// The contents of an image other than its colors: extra channels (name, type, samples), the names and types of the
+/// color channels in the file, and attributes (name, type, value).
 #[derive(IntoPyObject)]
 pub(crate) struct BesideOut(
     Vec<(String, &'static str, Array)>,
@@ -39,22 +39,22 @@ pub(crate) struct BesideOut(
     Vec<(String, String, Array)>,
 );
 
-/// An image from Python: samples, rows, columns and channels, the color space, whether it is premultiplied, and its
+/// An image from Python: samples, shape as (rows, columns, channels), color space, whether it is premultiplied, and
 /// other contents. No samples are copied.
 #[derive(FromPyObject)]
 pub(crate) struct ImageIn(SamplesIn, (usize, usize, usize), String, bool, BesideIn);
 
-/// Like [`BesideOut`].
+/// The counterpart of [`BesideOut`].
 #[derive(FromPyObject)]
 struct BesideIn(Vec<(String, String, PlaneIn)>, Vec<(String, String)>, Vec<(String, String, Vec<u8>)>);
 
-/// Samples of a channel; 16-bit floats are passed as their bits.
+/// Samples of a channel; 16-bit floats arrive as their bits.
 struct PlaneIn(ChannelSamples);
 
-/// Samples of any type.
+/// Samples of any supported type.
 struct SamplesIn(Samples);
 
-/// Reads the image of a source.
+/// Reads an image.
 #[pyfunction]
 pub(crate) fn read_image<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<ImageOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
@@ -65,7 +65,7 @@ pub(crate) fn read_image<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResu
     image_to_python(py, loaded)
 }
 
-/// An image with its report; its samples are moved.
+/// Moves an image and its report to Python.
 pub(crate) fn image_to_python(py: Python<'_>, loaded: Loaded<Image>) -> PyResult<ImageOut<'_>> {
     let Image { width, height, channels, samples, color_space, premultiplied, extra, stored, attributes, .. } =
         loaded.value;
@@ -84,7 +84,7 @@ pub(crate) fn image_to_python(py: Python<'_>, loaded: Loaded<Image>) -> PyResult
     Ok(ImageOut(kind, samples, shape, color_space.print(), premultiplied, beside, report))
 }
 
-/// Writes an image: the report, as a dict.
+/// Writes an image; returns the report as a dict.
 #[pyfunction]
 pub(crate) fn write_image<'py>(
     py: Python<'py>,
@@ -137,7 +137,7 @@ impl ImageIn {
 const TYPES: [ChannelType; 5] =
     [ChannelType::U8, ChannelType::U16, ChannelType::U32, ChannelType::F16, ChannelType::F32];
 
-/// The samples, for Python alone, and the name of their type in numpy.
+/// Moves samples to Python; also returns their numpy type.
 fn owned(samples: Samples) -> Result<(&'static str, Array), TryReserveError> {
     Ok(match samples {
         Samples::U8(samples) => ("u1", Array::owned(samples.into_vec()?)),
@@ -146,7 +146,7 @@ fn owned(samples: Samples) -> Result<(&'static str, Array), TryReserveError> {
     })
 }
 
-/// The samples of a channel, for Python alone.
+/// Moves the samples of a channel to Python.
 fn plane(samples: ChannelSamples) -> Result<Array, TryReserveError> {
     Ok(match samples {
         ChannelSamples::U8(samples) => Array::owned(samples.into_vec()?),
@@ -159,7 +159,7 @@ fn plane(samples: ChannelSamples) -> Result<Array, TryReserveError> {
 impl<'a, 'py> FromPyObject<'a, 'py> for PlaneIn {
     type Error = PyErr;
 
-    /// The samples in place.
+    /// Uses the samples in place.
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let held = Held::get(&object).map(|held: Held<u8>| ChannelSamples::U8(held.into()));
         held.or_else(|| Held::get(&object).map(|held: Held<u16>| ChannelSamples::U16(held.into())))
@@ -173,7 +173,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PlaneIn {
 impl<'a, 'py> FromPyObject<'a, 'py> for SamplesIn {
     type Error = PyErr;
 
-    /// The samples where they are.
+    /// Uses the samples in place.
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let held = Held::get(&object).map(|held: Held<u8>| Samples::U8(held.into()));
         held.or_else(|| Held::get(&object).map(|held: Held<u16>| Samples::U16(held.into())))

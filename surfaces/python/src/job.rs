@@ -1,10 +1,9 @@
-//! Runs work on a separate thread while the caller's thread waits for it and serves it.
+//! Runs work on a separate thread while the calling thread waits and handles everything that needs Python.
 //!
-//! The caller's thread does everything that needs Python: it makes the calls requested by the work ([`Caller`]),
-//! reports progress, and checks for signals, at least every [`STEP`]. The work's thread never attaches to Python, so it
-//! cannot hang on the interpreter or outlive it. An exception, wherever it comes from, cancels the work and is raised
-//! after the work has cleaned up. Work that hangs in the system (a pipe that nobody fills) is abandoned after
-//! [`PATIENCE`], unless it holds a file that it must finish.
+//! The calling thread makes the calls that the work requests ([`Caller`]), reports progress, and checks for signals, at
+//! least every [`STEP`]. The worker thread never attaches to Python, so it cannot block on the interpreter or outlive
+//! it. Any exception cancels the work and is raised after the work has cleaned up. Work that is blocked in the system,
+//! such as on a pipe without a writer, is abandoned after [`PATIENCE`], unless it holds a file that it must finish.
 
 use crate::{errors, profile};
 use polyhaul::Result;
@@ -19,22 +18,22 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The interval of checking for signals and reporting progress.
+/// The interval between checks for signals and progress reports.
 const STEP: Duration = Duration::from_millis(50);
 
-/// How long cancelled work without open files may continue before it is abandoned.
+/// Time for cancelled work to stop, unless it has open files. Then it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A request of the work to the caller's thread.
+/// A call that the work requests from the calling thread.
 type Task = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 
-/// The channel to the thread that waits for the work.
+/// The channel to the thread that called [`run`].
 #[derive(Clone)]
 pub(crate) struct Caller(Sender<Task>);
 
 impl Caller {
-    /// Calls `task` on the caller's thread. An error means that it raised, or that the caller left: the exception is
-    /// raised by [`run`], whatever the work does with the error.
+    /// Calls `task` on the calling thread. Fails if `task` raised or the caller left; [`run`] then raises the
+    /// exception, whatever the work does with the error.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         task: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
@@ -42,7 +41,7 @@ impl Caller {
         let (reply, answer) = mpsc::sync_channel(1);
         let stopped = || io::Error::other("the caller stopped");
         let task = move |py: Python<'_>| {
-            // There is a listener unless the work has ended meanwhile.
+            // The receiver exists unless the work has ended meanwhile.
             let _ = reply.send(task(py)?);
             Ok(())
         };
@@ -54,17 +53,17 @@ impl Caller {
 /// The context of a running job.
 #[derive(Clone)]
 pub(crate) struct Job {
-    /// Asks the caller's thread.
+    /// The channel to the calling thread.
     pub(crate) caller: Caller,
     cancel: Cancel,
     meter: Arc<Meter>,
     holds: Arc<AtomicBool>,
-    /// Records it, if there is a profile.
+    /// The profile's trace, if there is a profile.
     trace: Option<Trace>,
 }
 
 impl Job {
-    /// Makes the library's options obey this job.
+    /// Connects the run options to the job's cancel flag, trace and progress.
     pub(crate) fn rule(&self, options: &mut RunOptions) {
         options.cancel = self.cancel.clone();
         options.trace = self.trace.clone();
@@ -77,24 +76,23 @@ impl Job {
         self.cancel.is_cancelled()
     }
 
-    /// Reports completion: `bytes` of them, if no total was known.
+    /// Reports completion of the known total, or of `bytes` if no total was known.
     pub(crate) fn complete(&self, bytes: u64) {
         let total = Meter::known(&self.meter.total).unwrap_or(bytes);
         self.meter.set(total, Some(total));
     }
 
-    /// Declares that files are open from now on, so that the work must be waited for; an error if the job was cancelled
-    /// first.
+    /// Marks files as open, so that the caller waits for the work. Fails if the job was cancelled before.
     pub(crate) fn hold(&self) -> Result<()> {
         self.holds.store(true, Ordering::Relaxed);
-        // Set first, then check; the caller does it in the opposite order.
+        // Set first and check then; the caller uses the opposite order, so one of the two sees the other.
         fence(Ordering::SeqCst);
         self.cancel.check()
     }
 }
 
-/// Runs `work` and returns its result; `progress` is called with the bytes done, and the total if known, at most every
-/// [`STEP`] and once at the end.
+/// Runs `work` and returns its result. Calls `progress` with the finished bytes, and with the total if known, at most
+/// every [`STEP`] and once at the end.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Bound<'_, PyAny>>,
@@ -117,14 +115,14 @@ pub(crate) fn run<T: Send + 'static>(
     waiting.finish(py, worker)
 }
 
-/// Runs `work` on this many threads, including this one.
+/// Runs `work` on `threads` threads, including the current one.
 pub(crate) fn side_by_side(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
-        // Without one more thread it takes longer.
+        // If a thread cannot be started, the others do its share.
         let others: Vec<_> =
             (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, &work).ok()).collect();
         work();
-        // Joined, not detached: glibc's `pthread_detach` may access memory that an ended thread freed.
+        // Join the threads: glibc's `pthread_detach` may access memory that an ended thread freed.
         others.into_iter().for_each(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
 }
@@ -135,19 +133,19 @@ struct Waiting<'py> {
     cancel: Cancel,
     holds: Arc<AtomicBool>,
     reported: Reported<'py>,
-    /// The first exception, and when it came.
+    /// The first exception and its time.
     failure: Option<(PyErr, Instant)>,
 }
 
 impl Waiting<'_> {
-    /// Serves until the work has ended, or should be abandoned.
+    /// Serves the work until it has ended or must be abandoned.
     fn serve(&mut self, py: Python<'_>) {
         loop {
             let tasks = &mut self.tasks;
             let result = match py.detach(move || tasks.recv_timeout(STEP)) {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => Ok(()),
-                // After an exception nothing is called any more: a dropped task is an error for the work.
+                // After an exception, drop tasks instead of calling them, which is an error for the work.
                 Ok(_) if self.failure.is_some() => Ok(()),
                 Ok(task) => task(py),
             };
@@ -163,7 +161,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// Keeps an exception, and cancels the work.
+    /// Stores an exception and cancels the work.
     fn note(&mut self, result: PyResult<()>) {
         if let Err(error) = result {
             self.failure = Some((error, Instant::now()));
@@ -172,7 +170,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// The result of the work, unless an exception came first.
+    /// Returns the result of the work, or the exception that came first.
     fn finish<T: Send>(mut self, py: Python<'_>, worker: JoinHandle<Result<T>>) -> PyResult<T> {
         if let Some((error, _)) = self.failure {
             if planted("python-exception") {
@@ -180,7 +178,7 @@ impl Waiting<'_> {
             }
             return Err(error);
         }
-        // The thread may be about to release buffers, for which it needs the interpreter.
+        // Detach: the thread may be about to release buffers, for which it needs the interpreter.
         let result = py.detach(|| worker.join());
         match result {
             Ok(Ok(value)) => self.reported.finish().map(|()| value),
@@ -190,10 +188,10 @@ impl Waiting<'_> {
     }
 }
 
-/// The progress of the work; updated by its threads.
+/// The progress of the work, updated by its threads.
 struct Meter {
     finished: AtomicU64,
-    /// [`Meter::UNKNOWN`] if it is not known.
+    /// [`Meter::UNKNOWN`] if unknown.
     total: AtomicU64,
 }
 
@@ -211,7 +209,7 @@ impl Meter {
         self.finished.store(finished, Ordering::Relaxed);
     }
 
-    /// The latest values; `None` if there are none.
+    /// The latest values; `None` before the first.
     fn get(&self) -> Option<(u64, Option<u64>)> {
         Some((Meter::known(&self.finished)?, Meter::known(&self.total)))
     }
@@ -226,12 +224,12 @@ struct Reported<'py> {
     callback: Option<Bound<'py, PyAny>>,
     meter: Arc<Meter>,
     last: Option<(u64, Option<u64>)>,
-    /// Not called again before.
+    /// The earliest time of the next call.
     next: Instant,
 }
 
 impl Reported<'_> {
-    /// Reports progress if there is any and it is due.
+    /// Calls the callback if it is due and there is new progress.
     fn update(&mut self, _: Python<'_>) -> PyResult<()> {
         if self.callback.is_none() || Instant::now() < self.next {
             return Ok(());
@@ -240,7 +238,7 @@ impl Reported<'_> {
         self.finish()
     }
 
-    /// Reports what was not reported yet.
+    /// Calls the callback if there is new progress.
     fn finish(&mut self) -> PyResult<()> {
         let now = self.meter.get();
         match (&self.callback, now) {

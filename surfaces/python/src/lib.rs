@@ -1,9 +1,9 @@
-//! The Python module `polyhaul._polyhaul`: the library's calls for the Python files next to it.
+//! The native module `polyhaul._polyhaul`, which calls the library for the Python files of the package.
 //!
-//! It takes and returns plain things (buffers, dicts, tuples) and checks only what safety requires: the public classes,
-//! their messages and their documentation are in `surfaces/python/polyhaul`. Work runs in [`job`], on a thread that
-//! never touches Python. Buffers of numpy arrays are passed without a copy ([`arrays`], [`fitting`]); callbacks and
-//! file objects are called on the caller's thread ([`streams`]).
+//! It exchanges plain data (buffers, dicts, tuples) and checks only what safety requires; `surfaces/python/polyhaul`
+//! has the public classes, their messages and their documentation. Work runs in [`job`], on a thread that never
+//! attaches to Python. Buffers of numpy arrays are passed without copies ([`arrays`], [`fitting`]); callbacks and file
+//! objects are called on the calling thread ([`streams`]).
 
 mod arrays;
 mod arrow;
@@ -34,7 +34,7 @@ mod textures;
 use polyhaul_spill::SpillAllocator;
 use pyo3::prelude::*;
 
-/// Lets conversions move arrays to disk that do not fit in memory.
+/// Spills arrays that do not fit in memory to disk.
 #[global_allocator]
 static ALLOCATOR: SpillAllocator = SpillAllocator;
 

@@ -1,4 +1,4 @@
-//! Materials as dicts and back: one key per field of the library's struct. The classes are in
+//! Converts materials to dicts and back, with a key for each field of the library's struct. The classes are in
 //! `surfaces/python/polyhaul/_material.py`.
 
 use polyhaul::model::{Color, FolderPlace, MapKind, Material, SourceFolder, TextureMap};
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// The kinds of maps, and their names in Python.
+/// The Python names of the kinds of texture maps.
 const KINDS: [(MapKind, &str); 18] = [
     (MapKind::Ambient, "ambient"),
     (MapKind::Diffuse, "diffuse"),
@@ -29,7 +29,7 @@ const KINDS: [(MapKind, &str); 18] = [
     (MapKind::Occlusion, "occlusion"),
 ];
 
-/// Runs a macro over the fields of a material by how they cross the border.
+/// Applies macros to the fields of a material, grouped by their conversion.
 macro_rules! material_fields {
     ($as_is:ident, $number:ident, $color:ident) => {
         $as_is!(name missing halo alpha_blended single_sided unlit extras illumination texture_antialiasing other);
@@ -39,7 +39,7 @@ macro_rules! material_fields {
     };
 }
 
-/// The same for the fields of a texture map.
+/// Applies macros to the fields of a texture map, grouped by their conversion.
 macro_rules! map_fields {
     ($as_is:ident, $number:ident, $numbers:ident) => {
         $as_is!(keyword file blend_u blend_v clamp color_correction channel projection color_space);
@@ -48,7 +48,7 @@ macro_rules! map_fields {
     };
 }
 
-/// A material as a dict.
+/// Converts a material to a dict.
 pub(crate) fn material_to_python<'py>(py: Python<'py>, material: &Material) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     macro_rules! as_is { ($($name:ident)*) => { $(fields.set_item(stringify!($name), &material.$name)?;)* } }
@@ -66,16 +66,16 @@ pub(crate) fn material_to_python<'py>(py: Python<'py>, material: &Material) -> P
     Ok(fields)
 }
 
-/// A folder as Python keeps it: the scene's, the library's, and the flags in the order of [`FolderPlace`].
+/// A source folder in Python: the folders of the scene and the material library, then the flags of [`FolderPlace`].
 pub(crate) type FolderParts = (PathBuf, Option<PathBuf>, bool, bool, bool);
 
-/// A folder as a tuple; `None` if unknown.
+/// Converts a folder to a tuple; `None` if unknown.
 pub(crate) fn folder_to_python(folder: &SourceFolder) -> Option<FolderParts> {
     let place = folder.place()?;
     Some((place.scene.clone(), place.library.clone(), place.allow_outside, place.in_archive, place.has_resolver))
 }
 
-/// A folder from its tuple.
+/// Converts a tuple to a folder.
 pub(crate) fn folder_from_python(parts: Option<FolderParts>) -> SourceFolder {
     let Some((scene, library, allow_outside, in_archive, has_resolver)) = parts else { return SourceFolder::default() };
     let mut place = FolderPlace::default();
@@ -87,7 +87,7 @@ pub(crate) fn folder_from_python(parts: Option<FolderParts>) -> SourceFolder {
     place.into()
 }
 
-/// A material from a dict with all the keys.
+/// Converts a dict, which must have all keys, to a material.
 pub(crate) fn material_from_python(fields: &Bound<'_, PyDict>) -> PyResult<Material> {
     let mut material = Material::default();
     macro_rules! as_is { ($($name:ident)*) => { $(material.$name = get(fields, stringify!($name))?.extract()?;)* } }
@@ -125,7 +125,7 @@ fn map_from_python(fields: &Bound<'_, PyDict>) -> PyResult<TextureMap> {
     Ok(map)
 }
 
-/// A color with the name of its kind.
+/// Converts a color to its kind and value.
 fn color_to_python<'py>(py: Python<'py>, color: &Color) -> PyResult<Bound<'py, PyAny>> {
     Ok(match color {
         Color::Rgb(values) => ("rgb", values.map(short)).into_pyobject(py)?.into_any(),
@@ -146,8 +146,8 @@ fn color_from_python(color: Bound<'_, PyAny>) -> PyResult<Color> {
     })
 }
 
-/// The number as it is usually written: 0.8, where the plain conversion yields 0.800000011920929. It converts back to
-/// the same `f32`.
+/// Converts a number via its shortest decimal form: 0.8, where a direct conversion yields 0.800000011920929. It
+/// converts back to the same `f32`.
 pub(crate) fn short(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }

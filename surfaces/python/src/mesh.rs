@@ -1,5 +1,5 @@
-//! Meshes of the library as dicts of buffers for Python, and back. The public class is in
-//! `surfaces/python/polyhaul/_mesh.py`; `fitting` makes meshes of its arrays without a dict.
+//! Converts meshes to dicts of buffers for Python, and back. The public class is in
+//! `surfaces/python/polyhaul/_mesh.py`; `fitting` creates meshes from the user's arrays without a dict.
 
 use crate::arrays::{Array, Held, Row};
 use crate::fitting::{FittingInput, fitting};
@@ -10,15 +10,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::collections::TryReserveError;
 
-/// A mesh of the library, which never changes, unless Python may write to its arrays. These are shared: views of them
-/// may outlive it.
+/// A mesh of the library. It never changes, unless Python may write to its arrays. The arrays are shared, so views of
+/// them may outlive the mesh.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct NativeMesh {
     mesh: Mesh,
     is_writable: bool,
 }
 
-/// Runs `$body` with `$array` as each array of a mesh in turn, other than columns.
+/// Runs `$body` with `$array` as each array of a mesh in turn, except columns.
 macro_rules! each_array {
     ($mesh:ident, $array:ident => $body:expr) => {
         each_array!(@fields $mesh, $array => $body, positions, exact_positions, position_weights, colors, uvs, uv_depths, normals, points,
@@ -37,24 +37,24 @@ macro_rules! each_array {
 
 #[pymethods]
 impl NativeMesh {
-    /// The mesh of these arrays, as [`NativeMesh::arrays`] gives them.
+    /// Creates a mesh from arrays as returned by [`NativeMesh::arrays`].
     #[new]
     fn from_arrays(arrays: MeshIn) -> PyResult<NativeMesh> {
         arrays.mesh().map(NativeMesh::of_python)
     }
 
-    /// The mesh of a user's arguments, if all of them can be used unchanged.
+    /// Creates a mesh from a user's arguments, if all of them can be used unchanged.
     #[staticmethod]
     fn fitting(given: FittingInput<'_>) -> Option<NativeMesh> {
         fitting(&given).map(NativeMesh::of_python)
     }
 
-    /// All arrays, by the names of the library's fields.
+    /// All arrays, named like the library's fields.
     fn arrays(&self) -> MeshOut {
         MeshOut::new(&self.mesh, self.is_writable)
     }
 
-    /// The number of elements of each kind.
+    /// The count of each kind of element.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.mesh.counts().to_array())
@@ -62,19 +62,19 @@ impl NativeMesh {
 }
 
 impl NativeMesh {
-    /// A mesh of arrays of Python.
+    /// Wraps a mesh with arrays of Python.
     fn of_python(mesh: Mesh) -> NativeMesh {
         NativeMesh { mesh, is_writable: false }
     }
 
-    /// A mesh of the library whose arrays Python may change; only columns are read-only still.
+    /// Wraps a mesh of the library whose arrays Python may change, except columns, which stay read-only.
     pub(crate) fn writable(mut mesh: Mesh) -> PyResult<NativeMesh> {
-        // Borrowed memory is copied.
+        // Borrowed memory is copied, since Python must own what it may change.
         own(&mut mesh).map_err(|_| PyMemoryError::new_err("out of memory for writable arrays"))?;
         Ok(NativeMesh { is_writable: true, ..NativeMesh::new(mesh) })
     }
 
-    /// A mesh of the library. Its arrays do not move.
+    /// Wraps a mesh of the library, whose arrays become shared without moving.
     pub(crate) fn new(mut mesh: Mesh) -> NativeMesh {
         each_array!(mesh, array => array.share());
         tables::share(&mut mesh.vertex_columns);
@@ -82,18 +82,17 @@ impl NativeMesh {
         NativeMesh { mesh, is_writable: false }
     }
 
-    /// The mesh itself.
     pub(crate) fn as_mesh(&self) -> &Mesh {
         &self.mesh
     }
 
-    /// The same mesh for the library; the arrays are shared.
+    /// Clones the mesh for the library; the arrays are shared.
     pub(crate) fn mesh(&self) -> Mesh {
         self.mesh.clone()
     }
 }
 
-/// How the value of an attribute is found for a corner, and the names in Python, the usual one first.
+/// The Python names of attribute domains, the preferred one first.
 const DOMAINS: [(Domain, &str); 5] = [
     (Domain::Indexed, "indexed"),
     (Domain::Corner, "corner"),
@@ -102,7 +101,7 @@ const DOMAINS: [(Domain, &str); 5] = [
     (Domain::Face, "face"),
 ];
 
-/// A mesh of the library on its way to Python.
+/// A mesh for Python.
 #[derive(IntoPyObject)]
 pub(crate) struct MeshOut {
     positions: Array,
@@ -130,7 +129,7 @@ pub(crate) struct MeshOut {
     face_columns: Vec<ColumnOut>,
 }
 
-/// Faces or lines on their way to Python: offsets, and per corner the index of each stream.
+/// Faces or lines for Python: offsets, and the position, uv and normal indices of each corner.
 #[derive(IntoPyObject)]
 struct ElementsOut(Array, Array, Array, Array);
 
@@ -144,7 +143,7 @@ struct CurveOut {
     at: [u32; Counts::KINDS],
 }
 
-/// A run as Python sees it: the counts, then the value.
+/// A run in Python: the counts, then the value.
 type RunRow = [u32; Counts::KINDS + 1];
 
 impl MeshOut {
@@ -185,7 +184,7 @@ fn domain_name(domain: Domain) -> Option<&'static str> {
     DOMAINS.iter().find(|(candidate, _)| *candidate == domain).map(|(_, name)| *name)
 }
 
-/// Makes the arrays of a mesh, other than columns, its own.
+/// Copies the arrays of a mesh that it does not own, except columns.
 fn own(mesh: &mut Mesh) -> Result<(), TryReserveError> {
     each_array!(mesh, array => array.to_mut().map(drop)?);
     Ok(())
@@ -217,7 +216,7 @@ fn runs_out(runs: &[Run]) -> Array {
     Array::new(runs.iter().map(row).collect::<Vec<_>>())
 }
 
-/// A mesh from Python; its arrays are not copied. `None` means no elements.
+/// A mesh from Python, whose arrays are not copied. `None` stands for an empty array.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct MeshIn {
@@ -264,7 +263,7 @@ struct CurveIn {
 }
 
 impl MeshIn {
-    /// The library's mesh.
+    /// Converts to a mesh of the library.
     pub(crate) fn mesh(self) -> PyResult<Mesh> {
         let group = |(name, weights): (String, Held<f32>)| VertexGroup { name, weights: weights.into() };
         Ok(Mesh {
@@ -295,12 +294,12 @@ impl MeshIn {
     }
 }
 
-/// The elements of a buffer; none if there is no buffer.
+/// Converts a buffer to an array; empty without a buffer.
 fn array<T: Row>(held: Option<Held<T>>) -> model::Array<T> {
     held.map(Into::into).unwrap_or_default()
 }
 
-/// The domain that Python calls by this name.
+/// The domain with this Python name.
 pub(crate) fn domain_of(name: &str) -> Option<Domain> {
     DOMAINS.iter().find(|(_, candidate)| *candidate == name).map(|(domain, _)| *domain)
 }

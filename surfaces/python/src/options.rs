@@ -1,5 +1,5 @@
-//! Options as Python gives them: names and texts of the library's table of options, set one at a time. The checks that
-//! depend on Python's types are in `surfaces/python/polyhaul/_options.py`.
+//! Options from Python: names and texts of the library's table of options, set one at a time. Checks that depend on
+//! Python types are in `surfaces/python/polyhaul/_options.py`.
 
 use polyhaul::model::{Axis, Bounds, Scalar};
 use polyhaul::options::{
@@ -18,7 +18,7 @@ use crate::errors;
 static READ_ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(ReadOptions::rows);
 static WRITE_ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(WriteOptions::rows);
 
-/// A row of the table of options, as a dict: `Row` of `_options.py`.
+/// A row of the table of options, as a dict: `Row` in `_options.py`.
 #[derive(IntoPyObject)]
 pub(crate) struct RowOut {
     name: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct RowOut {
     writes: bool,
 }
 
-/// All rows of the table. The options for textures are for neither reading nor writing.
+/// Lists all rows of the table. Texture options are marked as neither reading nor writing.
 #[pyfunction]
 pub(crate) fn option_rows() -> Vec<RowOut> {
     let is_among = |rows: &[OptionRow], row: &OptionRow| rows.iter().any(|other| other.is(row.group, row.name));
@@ -51,13 +51,13 @@ pub(crate) fn format_names() -> Vec<&'static str> {
     Format::ALL.map(Format::name).into()
 }
 
-/// The format that a name implies by its ending, which may be followed by that of a compression.
+/// The format for a file name, by its extension; the extension of a compression may follow.
 #[pyfunction]
 pub(crate) fn format_of_name(name: &str) -> Option<&'static str> {
     Format::of_path(Path::new(name)).map(Format::name)
 }
 
-/// The bytes that a text such as `64MB` stands for.
+/// Parses a size such as `64MB` to bytes.
 #[pyfunction]
 pub(crate) fn parse_size(text: &str) -> PyResult<u64> {
     u64::parse(text.trim()).map_err(PyValueError::new_err)
@@ -98,20 +98,20 @@ impl RowOut {
 #[pyclass]
 pub(crate) struct NativeReadOptions {
     pub(crate) options: ReadOptions,
-    /// The memory limit, if one was given.
+    /// The memory limit, if set.
     pub(crate) memory_limit: Option<u64>,
 }
 
 #[pymethods]
 impl NativeReadOptions {
-    /// The defaults, with a throttle of bytes per second and seconds.
+    /// Creates the default options, with a throttle of `rate` bytes per second and `latency` seconds.
     #[new]
     fn new(rate: Option<u64>, latency: Option<f64>) -> NativeReadOptions {
         let run = RunOptions::default().with_read_throttle(throttle(rate, latency));
         NativeReadOptions { options: ReadOptions::default().with_run(run), memory_limit: None }
     }
 
-    /// Sets an option from its text. The message of the exception is what was expected.
+    /// Sets an option from text. The exception describes the expected value.
     fn set(&mut self, name: &str, text: &str) -> PyResult<()> {
         set(&mut self.options, &READ_ROWS, name, text)?;
         if name == "memory_limit" {
@@ -120,12 +120,12 @@ impl NativeReadOptions {
         Ok(())
     }
 
-    /// The text of an option.
+    /// The value of an option as text.
     fn get(&self, name: &str) -> Option<String> {
         READ_ROWS.iter().find(|row| row.is_named(name)).and_then(|row| self.options.value(row))
     }
 
-    /// Keeps these columns. As text, names could not contain commas or be numbers.
+    /// Selects columns. Not settable as text, where names could not contain commas or be numbers.
     fn set_columns(&mut self, columns: Vec<ColumnKey>) {
         let name = |column| match column {
             ColumnKey::Index(index) => ColumnName::Index(index),
@@ -134,12 +134,12 @@ impl NativeReadOptions {
         self.options.table.columns = Some(columns.into_iter().map(name).collect());
     }
 
-    /// Reads comments and numbers as numpy does.
+    /// Parses comments and numbers like numpy.
     fn set_numpy(&mut self) {
         self.options.table.is_numpy = true;
     }
 
-    /// Sets the types of columns: one for all, or a list of one for each.
+    /// Sets the types of columns: one for all, or one per column.
     fn set_types(&mut self, types: Types) -> PyResult<()> {
         self.options.table.types = match types {
             Types::All(name) => ColumnTypes::All(scalar(&name)?),
@@ -151,17 +151,17 @@ impl NativeReadOptions {
         Ok(())
     }
 
-    /// Keeps rows in this box, which may be infinite.
+    /// Keeps only rows in this box, which may be infinite.
     fn set_bounds(&mut self, min: [f64; 3], max: [f64; 3]) {
         self.options.rows.bounds = Some(Bounds { min, max });
     }
 
-    /// Moves rows by a matrix.
+    /// Transforms rows by a matrix.
     fn set_transform(&mut self, matrix: [[f64; 4]; 4]) {
         self.options.rows.transform = Some(matrix);
     }
 
-    /// Adds a condition that rows have to meet, too.
+    /// Adds a condition that rows must also meet.
     fn add_filter(&mut self, py: Python<'_>, text: &str) -> PyResult<()> {
         let filter = text.parse().and_then(|filter| self.options.rows.clone().and_filter(filter));
         self.options.rows = filter.map_err(|error| errors::exception(py, &error))?;
@@ -177,39 +177,39 @@ pub(crate) struct NativeWriteOptions {
 
 #[pymethods]
 impl NativeWriteOptions {
-    /// The defaults, with a throttle of bytes per second and seconds.
+    /// Creates the default options, with a throttle of `rate` bytes per second and `latency` seconds.
     #[new]
     fn new(rate: Option<u64>, latency: Option<f64>) -> NativeWriteOptions {
         let run = RunOptions::default().with_write_throttle(throttle(rate, latency));
         NativeWriteOptions { options: WriteOptions::default().with_run(run) }
     }
 
-    /// Sets an option from its text. The message of the exception is what was expected.
+    /// Sets an option from text. The exception describes the expected value.
     fn set(&mut self, name: &str, text: &str) -> PyResult<()> {
         set(&mut self.options, &WRITE_ROWS, name, text)
     }
 
-    /// The text of an option.
+    /// The value of an option as text.
     fn get(&self, name: &str) -> Option<String> {
         WRITE_ROWS.iter().find(|row| row.is_named(name)).and_then(|row| self.options.value(row))
     }
 }
 
-/// A column of a file.
+/// A column of a file, by index or name.
 #[derive(FromPyObject)]
 enum ColumnKey {
     Index(usize),
     Name(String),
 }
 
-/// The names that numpy has for types.
+/// numpy names of column types: one for all columns, or one per column.
 #[derive(FromPyObject)]
 enum Types {
     All(String),
     Each(Vec<Option<String>>),
 }
 
-/// Sets an option whose row is among these.
+/// Sets an option that is among `rows`.
 fn set(options: &mut impl OptionGroup, rows: &[OptionRow], name: &str, text: &str) -> PyResult<()> {
     let row = rows.iter().find(|row| row.is_named(name));
     let result = row.and_then(|row| options.set_value(row, text)).unwrap_or_else(|| {
@@ -219,14 +219,14 @@ fn set(options: &mut impl OptionGroup, rows: &[OptionRow], name: &str, text: &st
     result.map_err(PyValueError::new_err)
 }
 
-/// The throttle for reading or writing, in bytes per second and seconds.
+/// Creates a throttle of `rate` bytes per second and `latency` seconds, if either is given.
 fn throttle(rate: Option<u64>, latency: Option<f64>) -> Option<Throttle> {
     let is_asked_for = rate.is_some() || latency.is_some();
     let latency = latency.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     is_asked_for.then(|| Throttle::new(rate, latency.unwrap_or_default()))
 }
 
-/// The types of numbers, and their names in numpy.
+/// The numpy names of scalar types.
 const SCALARS: [(Scalar, &str); 10] = [
     (Scalar::I8, "i1"),
     (Scalar::U8, "u1"),
@@ -240,23 +240,23 @@ const SCALARS: [(Scalar, &str); 10] = [
     (Scalar::F64, "f8"),
 ];
 
-/// The type that numpy calls by this name.
+/// The scalar type with this numpy name.
 fn scalar(name: &str) -> PyResult<Scalar> {
     let row = SCALARS.iter().find(|(_, scalar_name)| *scalar_name == name);
     row.map(|(scalar, _)| *scalar).ok_or_else(|| PyValueError::new_err(format!("unknown type {name:?}")))
 }
 
-/// The type's name in numpy.
+/// The numpy name of a scalar type.
 pub(crate) fn scalar_name(scalar: Scalar) -> &'static str {
     SCALARS.iter().find(|(other, _)| *other == scalar).map_or("", |(_, name)| name)
 }
 
-/// The axis of this name.
+/// Parses the name of an axis.
 pub(crate) fn axis(name: &str) -> PyResult<Axis> {
     Axis::parse(name).map_err(PyValueError::new_err)
 }
 
-/// The axis's name in Blender, such as `NEGATIVE_X`.
+/// The Blender name of an axis, such as `NEGATIVE_X`.
 pub(crate) fn axis_name(axis: Axis) -> String {
     axis.print().replace('-', "NEGATIVE_")
 }

@@ -1,4 +1,4 @@
-//! Pictures of sources and of scenes. The calls that users see are in `surfaces/python/polyhaul/_preview.py`.
+//! Draws pictures of sources and scenes. The public functions are in `surfaces/python/polyhaul/_preview.py`.
 
 use crate::images::{ImageOut, image_to_python};
 use crate::job;
@@ -11,7 +11,7 @@ use polyhaul::preview::{self as pictures, PreviewOptions, Style, View, WorkBudge
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The names of views and styles.
+/// The Python names of views and styles.
 const VIEWS: [(&str, View); 8] = [
     ("camera", View::Camera),
     ("iso", View::Iso),
@@ -31,7 +31,7 @@ const STYLES: [(&str, Style); 6] = [
     ("wire", Style::Wire),
 ];
 
-/// What a picture shows.
+/// The options of a picture.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PreviewIn {
@@ -48,7 +48,7 @@ impl PreviewIn {
         let (width, height) = self.size;
         let (r, g, b, a) = self.background;
         let axes = self.up_axis.map(|up| axis(&up)).transpose()?.map(|up| {
-            // As in OBJ if y is up, otherwise with y forward, as in Blender.
+            // Forward is -Z for Y up, as in OBJ, and otherwise Y, as in Blender.
             let forward = if matches!(up, Axis::Y | Axis::NegativeY) { Axis::NegativeZ } else { Axis::Y };
             Axes { forward, up }
         });
@@ -70,7 +70,7 @@ fn named<T: Copy>(items: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
     })
 }
 
-/// Draws a source.
+/// Draws a picture of a source.
 #[pyfunction]
 pub(crate) fn preview<'py>(py: Python<'py>, reading: ReadCall<'py>, look: PreviewIn) -> PyResult<ImageOut<'py>> {
     let look = look.options()?;
@@ -82,7 +82,7 @@ pub(crate) fn preview<'py>(py: Python<'py>, reading: ReadCall<'py>, look: Previe
     image_to_python(py, drawn)
 }
 
-/// Draws a scene; if it `is_quick`, within the work of a fraction of a second.
+/// Draws a picture of a scene; if `is_quick`, with the work limited to a fraction of a second.
 #[pyfunction]
 #[pyo3(signature = (scene, look, threads, is_quick))]
 pub(crate) fn preview_scene<'py>(

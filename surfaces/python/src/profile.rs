@@ -1,8 +1,8 @@
-//! Recordings of jobs for Python: the native half of `surfaces/python/polyhaul/_profile.py`.
+//! Records jobs for Python: the native half of `surfaces/python/polyhaul/_profile.py`, which has the public classes.
 //!
-//! A profile is a trace of the library and the sum of its jobs' reports; once it has ended it is a recording and a
-//! verdict, which do not change any more. A job's profile is a variable of Python's context, looked up on the caller's
-//! thread ([`trace`], [`note`]). The public classes are Python's. Nothing here runs jobs.
+//! While recording, a profile is a trace of the library and the sum of its jobs' reports. After its end it is a
+//! recording and a verdict, which never change. The profile of a job is a variable of Python's context, looked up on
+//! the calling thread ([`trace`], [`note`]). No jobs are run here.
 
 use crate::errors;
 use polyhaul::report::{self, Ceilings, Document, Heading, Sampler, Verdict};
@@ -17,34 +17,34 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The interval of sampling the process.
+/// The sampling interval.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// A recorder of jobs, from its creation until [`NativeProfile::end`].
+/// Records jobs from its creation until [`NativeProfile::end`].
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct NativeProfile {
     trace: Trace,
     began_unix_s: Option<u64>,
-    /// `None` once it has ended.
+    /// `None` after the end.
     open: Mutex<Option<Open>>,
     ended: OnceLock<Ended>,
 }
 
-/// The state while jobs are recorded.
+/// The state during recording.
 struct Open {
     sampler: Option<Sampler>,
-    /// The report of all jobs, without their phases and warnings.
+    /// The sum of all jobs' reports, without phases and warnings.
     report: Report,
 }
 
-/// The results.
+/// The results after the end.
 struct Ended {
     recording: Recording,
     verdict: Verdict,
     ceilings: Option<Ceilings>,
 }
 
-/// A verdict on its way to Python, under the names of its class there.
+/// A verdict for Python, with the field names of the Python class.
 #[derive(IntoPyObject)]
 struct VerdictOut<'a> {
     bound: &'static str,
@@ -58,7 +58,7 @@ struct VerdictOut<'a> {
     line: String,
 }
 
-/// The calls on a source or sink, under the names of its class in Python.
+/// The calls on a source or sink, with the field names of the Python class.
 #[derive(IntoPyObject)]
 struct FileOut<'a> {
     name: &'a str,
@@ -86,31 +86,31 @@ impl NativeProfile {
         }
     }
 
-    /// Ends the recording; a second call does nothing.
+    /// Ends the recording. A second call does nothing.
     fn end(&self, py: Python<'_>) {
         py.detach(|| {
             let Some(Open { sampler, report }) = self.open().take() else { return };
             drop(sampler);
-            // Nobody else has taken the open state.
+            // Cannot fail: only the first call took the open state.
             let _ = self.ended.set(Ended::from_recording(self.trace.recording(), &report));
         });
     }
 
-    /// The verdict.
+    /// Returns the verdict.
     fn verdict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         VerdictOut::from(&self.ended()?.verdict).into_pyobject(py)
     }
 
-    /// The calls on each source and sink, those with the longest waits first.
+    /// The calls on each source and sink, sorted by waiting time in descending order.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        // Files that were opened and never used, such as one whose bytes come from elsewhere, are left out.
+        // Omit files that were opened but never used, such as one whose bytes come from elsewhere.
         let is_used = |file: &&FileUse| file.calls.calls > 0 || file.calls.waiting_ns > 0;
         let mut files: Vec<&FileUse> = self.ended()?.recording.files.iter().filter(is_used).collect();
         files.sort_by_key(|file| Reverse((file.calls.waiting_ns, file.calls.calls)));
         files.into_iter().map(|file| FileOut::from(file).into_pyobject(py)).collect()
     }
 
-    /// The seconds of each phase that there was, summed over threads, the longest first.
+    /// The seconds of each phase that occurred, summed over threads, in descending order.
     fn phases(&self) -> PyResult<Vec<(&'static str, f64)>> {
         let totals = self.ended()?.recording.totals();
         let mut phases: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).collect();
@@ -119,7 +119,7 @@ impl NativeProfile {
         Ok(phases.into_iter().map(|(phase, ns)| (phase.name(), seconds(ns))).collect())
     }
 
-    /// A picture, as SVG.
+    /// Draws the chart as SVG.
     fn picture(&self, py: Python<'_>, title: String) -> PyResult<String> {
         let ended = self.ended()?;
         let heading = self.heading(title);
@@ -127,7 +127,7 @@ impl NativeProfile {
         Ok(py.detach(|| report::svg(recording, &heading, Some(verdict), ceilings.as_ref())))
     }
 
-    /// Writes a `trace`, a `report` or a `chart`.
+    /// Writes a document: a `trace`, a `report` or a `chart`.
     fn write(&self, py: Python<'_>, kind: &str, path: PathBuf, title: String) -> PyResult<()> {
         let ended = self.ended()?;
         let heading = self.heading(title);
@@ -158,12 +158,12 @@ impl NativeProfile {
     }
 }
 
-/// The trace for a job started on this thread: the innermost profile of the context, unless it has ended.
+/// The trace for a job started on this thread, taken from the context's innermost profile unless that has ended.
 pub(crate) fn trace(py: Python<'_>) -> PyResult<Option<Trace>> {
     Ok(current(py)?.filter(|profile| profile.get().open().is_some()).map(|profile| profile.get().trace.clone()))
 }
 
-/// Adds the report of a job on this thread to its profile.
+/// Adds the report of a job on this thread to the current profile.
 pub(crate) fn note(py: Python<'_>, report: &Report) -> PyResult<()> {
     if let Some(profile) = current(py)?
         && let Some(open) = &mut *profile.get().open()
@@ -173,7 +173,7 @@ pub(crate) fn note(py: Python<'_>, report: &Report) -> PyResult<()> {
     Ok(())
 }
 
-/// The innermost profile of the context.
+/// The context's innermost profile.
 fn current(py: Python<'_>) -> PyResult<Option<Bound<'_, NativeProfile>>> {
     py.import("polyhaul._profile")?.getattr("current")?.call0()?.extract().map_err(PyErr::from)
 }

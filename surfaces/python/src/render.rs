@@ -1,7 +1,7 @@
-//! Scenes for a renderer in Python: a handle with one getter per kind of content. The classes that users see are in
+//! Renderer scenes in Python: a handle with methods that return the contents. The public classes are in
 //! `surfaces/python/polyhaul/_render.py`.
 //!
-//! Arrays of parameters stay where they were parsed; transforms are multiplied on request.
+//! Parameter arrays stay where they were parsed; world transforms are computed on request.
 
 use crate::arrays::Array;
 use crate::errors;
@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::{Arc, OnceLock};
 
-/// A scene for a renderer, which never changes.
+/// A renderer scene, which never changes.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct NativeRender {
     scene: Arc<Scene>,
@@ -23,8 +23,8 @@ pub(crate) struct NativeRender {
     places32: OnceLock<Places32>,
 }
 
-/// Something with a class or a name: the name, for textures the class and the type, its transforms when the shutter
-/// opens and closes, its color space, the medium around it, and its `Attribute` parameters.
+/// An entity: its class or name, for textures the class and type, its transforms at shutter open and close, its color
+/// space, the medium around it, and its `Attribute` parameters.
 #[derive(IntoPyObject)]
 struct EntityOut(
     String,
@@ -36,11 +36,11 @@ struct EntityOut(
     Option<u32>,
 );
 
-/// A shape: its class, its transforms, the mesh that it names, and its state.
+/// A shape: its class, its transforms at shutter open and close, the mesh it references, and its state.
 #[derive(IntoPyObject)]
 struct ShapeOut(String, Option<usize>, Option<usize>, Option<usize>, StateOut);
 
-/// The shared state of shapes: the material by number or by name, its light, the media inside and outside, whether its
+/// The state of a shape: the material by index or name, the area light, the media inside and outside, whether its
 /// orientation is reversed, its `Attribute` parameters, and the color space.
 #[derive(IntoPyObject)]
 struct StateOut(
@@ -61,7 +61,7 @@ enum ValuesOut {
 
 #[pymethods]
 impl NativeRender {
-    /// The number of things of a kind.
+    /// The number of entities of a kind.
     fn count(&self, kind: &str) -> PyResult<usize> {
         let render = self.render();
         let there = |entity: &Option<Entity>| usize::from(entity.is_some());
@@ -99,12 +99,12 @@ impl NativeRender {
         self.render().materials.get(index).map(|material| material.is_named).ok_or_else(missing)
     }
 
-    /// The attributes before the one at `index` that are still in effect.
+    /// The index of the attributes before those at `index` that are still in effect.
     fn attribute_before(&self, index: usize) -> PyResult<Option<u32>> {
         self.render().attributes.get(index).map(|attribute| attribute.before).ok_or_else(missing)
     }
 
-    /// The parameters of a thing: name, type and values of each, and whether they have double precision.
+    /// The parameters of an entity: name, type and values of each, and whether they have double precision.
     fn parameters(&self, kind: &str, index: usize) -> PyResult<Vec<(String, &'static str, ValuesOut, bool)>> {
         let parameters = self::parameters(self.render(), kind, index).ok_or_else(missing)?;
         let out = |(at, parameter): (usize, Parameter<'_>)| {
@@ -114,7 +114,7 @@ impl NativeRender {
         Ok(parameters.iter().enumerate().map(out).collect())
     }
 
-    /// A shape.
+    /// The shape at `index`.
     fn shape(&self, index: usize) -> PyResult<ShapeOut> {
         let render = self.render();
         let shape = render.shape(index).ok_or_else(missing)?;
@@ -123,7 +123,7 @@ impl NativeRender {
         Ok(ShapeOut(shape.class().to_owned(), start, end, shape.mesh(), state_out(render, state)))
     }
 
-    /// The definitions for instances: name, range of shapes, and whether it is used but not defined.
+    /// The object definitions: name, range of shapes, and whether it is instanced but not defined.
     fn definitions(&self) -> Vec<(String, usize, usize, bool)> {
         let render = self.render();
         let objects = render.objects.iter();
@@ -132,25 +132,25 @@ impl NativeRender {
             .collect()
     }
 
-    /// The shapes of no definition, from and to.
+    /// The ranges of shapes outside object definitions.
     fn world_shapes(&self) -> Vec<(usize, usize)> {
         self.render().world_shapes().into_iter().map(|range| (range.start, range.end)).collect()
     }
 
-    /// Options: the name, the value, and whether that is quoted.
+    /// The options of the scene: name, value, and whether the value is quoted.
     fn options(&self) -> Vec<(String, String, bool)> {
         let render = self.render();
         let text = |name| render.text(name).to_owned();
         render.options.iter().map(|option| (text(option.name), text(option.value), option.quoted)).collect()
     }
 
-    /// The times of the shutter's transforms, if the file sets them.
+    /// The times of shutter open and close for transforms, if the file sets them.
     #[getter]
     fn transform_times(&self) -> Option<[f64; 2]> {
         self.render().transform_times
     }
 
-    /// The matrix of a transform, in double and in single precision.
+    /// The world transform of a transform node, in double and single precision; of the identity for `None`.
     fn place(&self, py: Python<'_>, transform: Option<usize>) -> PyResult<(Matrix4, Matrix4<f32>)> {
         let render = self.render();
         let transform = transform.map_or(Motion::IDENTITY.start, |index| render.transform(index));
@@ -159,19 +159,19 @@ impl NativeRender {
         Ok((double.matrix(render, transform), single.matrix(render, transform)))
     }
 
-    /// The definition of each instance.
+    /// The index of each instance's object definition.
     fn instance_definitions(&self) -> Array {
         Array::part_of(self.scene.clone(), |scene| {
             scene.render.as_ref().map_or(&[], |render| render.instances.objects())
         })
     }
 
-    /// Whether any instance moves.
+    /// Whether any instance is animated.
     fn instances_move(&self) -> bool {
         self.render().instances().any(|instance| instance.motion.is_animated())
     }
 
-    /// The place of each instance when the shutter opens, or closes, in double precision.
+    /// The world transform of each instance in double precision, at shutter open or, if `closes`, at shutter close.
     fn instance_transforms(&self, py: Python<'_>, closes: bool) -> PyResult<Array> {
         let render = self.render();
         let placed = || {
@@ -187,7 +187,7 @@ impl NativeRender {
         py.detach(placed).map(Array::owned).map_err(|error| errors::exception(py, &error))
     }
 
-    /// The same in single precision, as computed by pbrt.
+    /// Like [`Self::instance_transforms`], in single precision as pbrt computes them.
     fn instance_transforms32(&self, py: Python<'_>, closes: bool) -> PyResult<Array> {
         let render = self.render();
         let placed = || {
@@ -205,12 +205,12 @@ impl NativeRender {
 }
 
 impl NativeRender {
-    /// A scene for a renderer; its arrays do not move.
+    /// Wraps a renderer scene; its arrays do not move.
     pub(crate) fn new(scene: Scene) -> NativeRender {
         NativeRender { scene: Arc::new(scene), places64: OnceLock::new(), places32: OnceLock::new() }
     }
 
-    /// The whole scene, for the library.
+    /// Shares the scene with the library.
     pub(crate) fn scene(&self) -> Arc<Scene> {
         self.scene.clone()
     }
@@ -222,7 +222,7 @@ impl NativeRender {
 
     fn places64(&self) -> Result<&Places64> {
         if self.places64.get().is_none() {
-            // Who comes second computed in vain.
+            // If two threads compute them at the same time, the first result is kept.
             let _ = self.places64.set(places64(self.render())?);
         }
         self.places64.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "the transforms no longer exist"))
@@ -265,7 +265,7 @@ impl NativeRender {
     }
 }
 
-/// A value for each instance.
+/// Computes a value for each instance.
 fn all_of<M>(render: &Render, of: impl Fn(&Instance) -> M) -> Result<Vec<M>> {
     let mut values = Vec::new();
     values.try_reserve_exact(render.instances.len())?;
@@ -273,7 +273,7 @@ fn all_of<M>(render: &Render, of: impl Fn(&Instance) -> M) -> Result<Vec<M>> {
     Ok(values)
 }
 
-/// One of the unique entities of a scene.
+/// One of the entities that a scene has once; the outer `None` means that the kind is unknown.
 fn setting<'a>(render: &'a Render, kind: &str) -> Option<&'a Option<Entity>> {
     Some(match kind {
         "camera" => &render.camera,
@@ -306,7 +306,7 @@ fn parameters<'a>(render: &'a Render, kind: &str, index: usize) -> Option<Parame
     }
 }
 
-/// The transforms at both ends, by number; `None` for the identity.
+/// The indices of the transforms at both ends; `None` for the identity.
 fn nodes(render: &Render, motion: Motion) -> [Option<usize>; 2] {
     [motion.start, motion.end].map(|transform| render.transform_index(transform))
 }

@@ -1,4 +1,4 @@
-//! Reports and inventories as dicts: the input of the classes in `surfaces/python/polyhaul/_report.py` and
+//! Converts reports and inventories to dicts, for the classes in `surfaces/python/polyhaul/_report.py` and
 //! `_inspect.py`.
 
 use crate::errors;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::BTreeMap;
 
-/// The report of a job. It is also added to the profile of the context, if any.
+/// Converts the report of a job, and adds it to the context's profile, if any.
 pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     profile::note(py, report)?;
     let phases = PyDict::new(py);
@@ -44,7 +44,7 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     Ok(fields)
 }
 
-/// The contents of a scene.
+/// Converts the inventory of a file.
 pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     for (name, count) in inventory.contents.by_name() {
@@ -64,7 +64,7 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
     Ok(fields)
 }
 
-/// The contents of a scene for a renderer.
+/// Converts the inventory of a renderer scene.
 fn render<'py>(py: Python<'py>, inventory: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     for (name, count) in inventory.contents.by_name() {
@@ -85,11 +85,11 @@ fn render<'py>(py: Python<'py>, inventory: &RenderInventory) -> PyResult<Bound<'
     Ok(fields)
 }
 
-/// The declarations of a header: the format, elements, comments, remarks.
+/// The declarations of a header: format, elements, comments, and `obj_info` lines.
 #[derive(IntoPyObject)]
 struct DeclaredOut<'a>(&'static str, Vec<ElementOut<'a>>, &'a [String], &'a [String]);
 
-/// Rows: their name, how many there are, and their properties.
+/// An element: its name, its row count, and its properties.
 #[derive(IntoPyObject)]
 struct ElementOut<'a>(&'a str, u64, Vec<PropertyOut<'a>>);
 
@@ -111,7 +111,7 @@ impl<'a> From<&'a Declared> for DeclaredOut<'a> {
     }
 }
 
-/// The warnings that were kept.
+/// Lists the warnings that were kept.
 fn warnings<'py>(py: Python<'py>, log: &Warnings) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for warning in log.kept() {

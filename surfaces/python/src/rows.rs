@@ -1,6 +1,6 @@
-//! Rows of columns to text: `format_rows` and `write_rows` of the library.
+//! Formats rows of columns as text: `format_rows` and `write_rows` of the library.
 //!
-//! The columns, and the names of their types, are determined in `surfaces/python/polyhaul/_rows.py`.
+//! `surfaces/python/polyhaul/_rows.py` determines the columns and the names of their types.
 
 use crate::arrays::Array;
 use crate::job;
@@ -13,23 +13,23 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyDict;
 
-/// Rows and how they are written.
+/// The rows, and how to format them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct RowsIn {
     template: PyBackedStr,
-    /// `printf` in the dialect of NumPy, or of an older one, or named fields.
+    /// `numpy` or `older numpy` for `printf` in that dialect; otherwise named fields.
     notation: PyBackedStr,
     columns: Vec<Values>,
-    /// The names of the columns, for named fields.
+    /// The column names, for named fields.
     names: Vec<PyBackedStr>,
 }
 
-/// A column: an array of one dimension, and the name of its type.
+/// A column: a one-dimensional array, and the name of its type.
 #[derive(FromPyObject)]
 struct Values(PyUntypedBufferIn, PyBackedStr);
 
-/// A buffer, whatever it holds.
+/// A buffer of any type.
 struct PyUntypedBufferIn(PyUntypedBuffer);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for PyUntypedBufferIn {
@@ -40,7 +40,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PyUntypedBufferIn {
     }
 }
 
-/// Writes head, rows and foot: the report, as a dict.
+/// Writes a header, the rows and a footer; returns the report as a dict.
 #[pyfunction]
 pub(crate) fn write_rows<'py>(
     py: Python<'py>,
@@ -55,7 +55,7 @@ pub(crate) fn write_rows<'py>(
     })
 }
 
-/// Rows as text: into `out`, if there is such a buffer, or into a new one; and the number of bytes.
+/// Formats rows into the buffer `out`, or into a new one; returns the new one and the number of bytes.
 #[pyfunction]
 pub(crate) fn format_rows(
     py: Python<'_>,
@@ -136,8 +136,8 @@ impl Values {
                 let stride = usize::try_from(*stride).map_err(|_| unfit())?;
                 let span = (count - 1).checked_mul(stride).and_then(|span| span.checked_add(kind.bytes()));
                 let start = buffer.buf_ptr().cast::<u8>().cast_const();
-                // SAFETY: the buffer says that its values are there, all of them in one allocation; the memory stays
-                // while the buffer is held. Callers must not write to it meanwhile.
+                // SAFETY: the buffer protocol guarantees that all values are there, in a single allocation; the memory
+                // stays valid while the buffer is held. Callers must not write to it meanwhile.
                 unsafe { std::slice::from_raw_parts(start, span.ok_or_else(unfit)?) }
             }
         };
@@ -149,14 +149,14 @@ fn unfit() -> polyhaul::Error {
     polyhaul::Error::new(polyhaul::ErrorKind::Internal, "the type or layout of a column does not match")
 }
 
-/// Memory of Python that text is written to.
+/// A writable Python buffer for text.
 pub(crate) struct Out(PyUntypedBuffer);
 
 impl Out {
     fn bytes(&mut self) -> &mut [u8] {
         match self.0.len_bytes() {
             0 => &mut [],
-            // SAFETY: `extract` saw to it that the buffer is one piece that may be written; it stays while it is held.
+            // SAFETY: `extract` checked that the buffer is contiguous and writable; it stays valid while it is held.
             // Callers must not use it meanwhile.
             length => unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u8>(), length) },
         }

@@ -1,5 +1,5 @@
-//! Batches of chosen rows, which a thread reads ahead while Python works with the one before; as columns, or as a
-//! stream of Apache Arrow's C interface, which needs no Python to be read from.
+//! Scans: batches of selected rows, which a thread reads ahead while Python processes the previous one. They are
+//! returned as columns, or as a stream of Arrow's C interface, which can be read without Python.
 
 use crate::arrow;
 use crate::errors;
@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The interval of checking for signals.
+/// The interval between checks for signals.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Where rows come from: what can be read without Python.
+/// A source of rows that can be read without Python: one of `path` and `memory` is set.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ScanSource {
@@ -31,14 +31,14 @@ pub(crate) struct ScanSource {
     name: String,
 }
 
-/// What the thread that reads has to say.
+/// A message of the reading thread.
 enum Message {
     Batch(Table),
-    /// The last message, unless the thread was stopped.
+    /// The last message, unless the thread was cancelled.
     Done(Box<Result<Report>>),
 }
 
-/// Batches, in order. Dropping them ends the reading.
+/// The batches, in order. Dropping them cancels reading.
 pub(crate) struct Batches {
     messages: Receiver<Message>,
     cancel: Cancel,
@@ -46,7 +46,7 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// The next one, once there is one; `None` after the last.
+    /// Waits for the next batch; `None` after the last.
     pub(crate) fn wait(&mut self) -> Option<Result<Table>> {
         loop {
             if let Some(next) = self.wait_for(STEP) {
@@ -55,7 +55,7 @@ impl Batches {
         }
     }
 
-    /// The same, but `None` if it takes longer.
+    /// Waits for at most `time`; the outer `None` means a timeout.
     fn wait_for(&mut self, time: Duration) -> Option<Option<Result<Table>>> {
         if self.report.is_some() {
             return Some(None);
@@ -90,7 +90,7 @@ pub(crate) struct NativeBatches(Mutex<Option<Batches>>);
 
 #[pymethods]
 impl NativeBatches {
-    /// Begins to read: about `bytes` bytes of the file at a time.
+    /// Starts reading, in batches of about `bytes` bytes of the file.
     #[new]
     fn new(py: Python<'_>, source: ScanSource, options: &NativeReadOptions, bytes: usize) -> PyResult<NativeBatches> {
         let mut options = options.options.clone();
@@ -103,15 +103,16 @@ impl NativeBatches {
             (None, Some(memory)) => Input::Shared(memory.clone(), source.name),
             (None, None) => return Err(PyRuntimeError::new_err("no source")),
         };
-        // One is on its way while the next is read.
+        // Capacity 1: a batch waits in the channel while the next one is read.
         let (sender, messages) = mpsc::sync_channel(1);
         let work = move || {
             let reader = polyhaul::Reader::new(input).options(&options);
             let send = |batch| sender.send(Message::Batch(batch)).map_err(|_| Error::cancelled());
             let result = reader.batches(bytes, send);
-            // Nobody listens if the batches were dropped.
+            // Fails if the batches were dropped.
             let _ = sender.send(Message::Done(Box::new(result)));
-            // Python's memory is given back by whoever may run Python; who waits for a message may be in the way.
+            // Release Python's memory only after the last message: the release needs the interpreter, which the thread
+            // that waits for the message may hold.
             drop(memory);
         };
         thread::Builder::new().name("polyhaul".into()).spawn(work)?;
@@ -134,18 +135,18 @@ impl NativeBatches {
         }
     }
 
-    /// Ends the reading.
+    /// Stops reading.
     fn close(&self) {
         *self.batches() = None;
     }
 
-    /// The report, after the last batch.
+    /// The report; `None` until the scan has ended.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let report = self.batches().as_ref().and_then(|batches| batches.report.clone());
         report.map(|report| report::report(py, &report)).transpose()
     }
 
-    /// The rest of the batches, as a capsule of the Arrow PyCapsule interface.
+    /// Exports the remaining batches as a stream, in a capsule of the Arrow PyCapsule interface.
     fn arrow_stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let batches = self.batches().take();
         let mut batches = batches.ok_or_else(|| PyRuntimeError::new_err("the batches have already been consumed"))?;
@@ -168,7 +169,7 @@ impl NativeBatches {
     }
 }
 
-/// Raises if the filter is invalid.
+/// Raises an exception if a filter is invalid.
 #[pyfunction]
 pub(crate) fn check_filter(py: Python<'_>, text: &str) -> PyResult<()> {
     text.parse::<Expression>().map(drop).map_err(|error| errors::exception(py, &error))

@@ -1,4 +1,4 @@
-//! Scenes as dicts and back. The classes are in `surfaces/python/polyhaul/_scene.py`.
+//! Converts scenes to dicts and back. The classes are in `surfaces/python/polyhaul/_scene.py`.
 
 use crate::arrays::Held;
 use crate::material::{FolderParts, folder_from_python, folder_to_python, material_from_python, material_to_python};
@@ -12,14 +12,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 
-/// How a file declared an object, and the names in Python.
+/// The Python names of the kinds of object declarations.
 const KINDS: [(ObjectKind, &str); 3] =
     [(ObjectKind::Object, "object"), (ObjectKind::Group, "group"), (ObjectKind::Unnamed, "unnamed")];
 
-/// Seven counts, as Python has them.
+/// The counts of all kinds, as Python represents them.
 type CountRow = [u32; Counts::KINDS];
 
-/// An object on its way to Python: name, mesh name, kind, mesh, start, end, transform, materials.
+/// An object for Python: name, mesh name, kind, mesh, start, end, transform, materials.
 #[derive(IntoPyObject)]
 struct ObjectOut(
     String,
@@ -32,7 +32,7 @@ struct ObjectOut(
     Option<Vec<Option<usize>>>,
 );
 
-/// An object of Python on its way to the library, in the same order. Without counts it is the whole of its mesh.
+/// An object from Python, with the fields of [`ObjectOut`]. Without counts it covers its whole mesh.
 #[derive(FromPyObject)]
 struct ObjectIn(
     String,
@@ -45,7 +45,7 @@ struct ObjectIn(
     Option<Vec<Option<usize>>>,
 );
 
-/// A scene from Python; its arrays are not copied.
+/// A scene from Python, whose arrays are not copied.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct SceneIn<'py> {
@@ -60,11 +60,11 @@ pub(crate) struct SceneIn<'py> {
     comments: Vec<String>,
     header: Vec<u8>,
     infos: Vec<String>,
-    /// If it is set, nothing else is used.
+    /// If set, all other fields are ignored.
     render: Option<Py<NativeRender>>,
 }
 
-/// A scene as a dict; its arrays are moved, and Python may write to them if they are to be writable.
+/// Moves a scene to Python, as a dict. If `is_writable`, Python may write to its arrays.
 pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: bool) -> PyResult<Bound<'_, PyDict>> {
     let fields = PyDict::new(py);
     let native = |mesh| if is_writable { NativeMesh::writable(mesh) } else { Ok(NativeMesh::new(mesh)) };
@@ -92,7 +92,7 @@ pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: boo
 }
 
 impl SceneIn<'_> {
-    /// The library's scene.
+    /// Converts to a scene of the library.
     pub(crate) fn scene(self) -> PyResult<Arc<Scene>> {
         if let Some(render) = &self.render {
             return Ok(render.get().scene());
@@ -125,7 +125,7 @@ impl From<Object> for ObjectOut {
 }
 
 impl ObjectIn {
-    /// The library's object, in a scene of these meshes.
+    /// Converts to an object of a scene with these meshes.
     fn object(self, meshes: &[Mesh]) -> PyResult<Object> {
         let ObjectIn(name, mesh_name, kind, mesh, start, end, transform, materials) = self;
         let object_kind = KINDS.iter().find(|(_, object_kind)| *object_kind == kind).map(|(kind, _)| *kind);

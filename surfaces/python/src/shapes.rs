@@ -1,4 +1,4 @@
-//! Operations on meshes: each gives another mesh, or an array.
+//! Operations on meshes, which return a new mesh or an array.
 
 use crate::arrays::Array;
 use crate::errors;
@@ -9,10 +9,10 @@ use polyhaul::ops::{self, FlatOptions, FlatSection, MeshOps, SectionPositions, S
 use polyhaul::options::RunOptions;
 use pyo3::prelude::*;
 
-/// Corners of a mesh that is not worth a job: some hundred microseconds of work.
+/// Corner or position count below which a mesh is processed on the calling thread: a few hundred microseconds of work.
 const SMALL: usize = 1 << 16;
 
-/// The section of a mesh between these counts, as a separate mesh.
+/// Extracts the section of a mesh between two counts as a separate mesh.
 #[pyfunction]
 pub(crate) fn mesh_section(
     py: Python<'_>,
@@ -25,12 +25,12 @@ pub(crate) fn mesh_section(
     let mesh = mesh.as_mesh();
     let start = Counts::from_array(start);
     let end = Counts::from_array(end);
-    // Not a separate job: there may be a hundred thousand sections, each of a few microseconds.
+    // Not a job: there may be a hundred thousand sections of a few microseconds each.
     let section = py.detach(|| mesh.section(start, end, which)).map_err(|error| errors::exception(py, &error))?;
     Ok(NativeMesh::new(section))
 }
 
-/// Sections of a mesh as other programs keep meshes: everything per corner or per face.
+/// Extracts sections of a mesh in the layout most programs use, with all attributes per corner or per face.
 #[pyfunction]
 pub(crate) fn flat_sections(
     py: Python<'_>,
@@ -49,7 +49,7 @@ pub(crate) fn flat_sections(
     Ok(job::run(py, None, work)?.into_iter().map(FlatOut::new).collect())
 }
 
-/// A section on its way to Python: what it has, then the mesh itself.
+/// A section for Python: its arrays and properties, and the mesh itself.
 #[derive(IntoPyObject)]
 pub(crate) struct FlatOut {
     counts: [u32; Counts::KINDS],
@@ -89,7 +89,7 @@ impl FlatOut {
     }
 }
 
-/// The edges of each mesh, the edge that starts at each corner, and whether the faces are clean.
+/// For each mesh, returns the edges, the edge that starts at each corner, and whether the faces are clean.
 #[pyfunction]
 pub(crate) fn topologies(
     py: Python<'_>,
@@ -104,21 +104,21 @@ pub(crate) fn topologies(
     Ok(job::run(py, None, work)?.into_iter().map(out).collect())
 }
 
-/// The mesh with one index per corner.
+/// Welds a mesh, so that each corner has a single index.
 #[pyfunction]
 #[pyo3(signature = (mesh, threads))]
 pub(crate) fn mesh_weld(py: Python<'_>, mesh: &NativeMesh, threads: Option<usize>) -> PyResult<NativeMesh> {
     changed(py, mesh, threads, |mesh, run| mesh.welded_with(run))
 }
 
-/// The mesh with triangles only.
+/// Triangulates a mesh.
 #[pyfunction]
 #[pyo3(signature = (mesh, threads))]
 pub(crate) fn mesh_triangulate(py: Python<'_>, mesh: &NativeMesh, threads: Option<usize>) -> PyResult<NativeMesh> {
     changed(py, mesh, threads, |mut mesh, run| mesh.triangulate_with(run).map(|_| mesh))
 }
 
-/// The mesh moved by a matrix.
+/// Transforms a mesh by a matrix.
 #[pyfunction]
 #[pyo3(signature = (mesh, matrix, threads))]
 pub(crate) fn mesh_transform(
@@ -130,14 +130,14 @@ pub(crate) fn mesh_transform(
     changed(py, mesh, threads, move |mut mesh, run| mesh.transform_with(&matrix, run).map(|()| mesh))
 }
 
-/// Whether no face of a mesh has a position twice, and no two faces have the same positions.
+/// Whether no face of a mesh uses a position twice, and no two faces have the same positions.
 #[pyfunction]
 #[pyo3(signature = (mesh, threads))]
 pub(crate) fn mesh_is_clean(py: Python<'_>, mesh: &NativeMesh, threads: Option<usize>) -> PyResult<bool> {
     asked(py, mesh, threads, |mesh, run| mesh.has_clean_faces_with(run))
 }
 
-/// What is wrong with the surface of a mesh, and how large it is.
+/// Checks the surface of a mesh for faults and measures it.
 #[pyfunction]
 #[pyo3(signature = (mesh, merge, threads))]
 pub(crate) fn mesh_check(
@@ -149,7 +149,7 @@ pub(crate) fn mesh_check(
     asked(py, mesh, threads, move |mesh, run| mesh.check_surface_with(positions(merge), run)).map(SurfaceOut::new)
 }
 
-/// A surface on its way to Python, by the names of the fields of `SurfaceCheck`.
+/// A checked surface for Python, with the field names of `SurfaceCheck`.
 #[derive(IntoPyObject)]
 pub(crate) struct SurfaceOut {
     face_count: u64,
@@ -189,7 +189,7 @@ impl SurfaceOut {
     }
 }
 
-/// The mesh with computed normals: per position, or per face if they are flat.
+/// Computes normals: per position, or per face if `flat`.
 #[pyfunction]
 #[pyo3(signature = (mesh, flat, merge, threads))]
 pub(crate) fn mesh_normals(
@@ -214,7 +214,7 @@ fn positions(merge: bool) -> SurfacePositions {
     if merge { SurfacePositions::Merged } else { SurfacePositions::Stored }
 }
 
-/// The values of `uvs`, `normals` or `colors` at each corner; nothing if the mesh has none.
+/// Expands `uvs`, `normals` or `colors` to a value per corner; `None` if the mesh has none.
 #[pyfunction]
 #[pyo3(signature = (mesh, name, missing, threads))]
 pub(crate) fn per_corner(
@@ -233,7 +233,7 @@ pub(crate) fn per_corner(
     })
 }
 
-/// The mesh that `change` makes of another.
+/// Applies `change` to a copy of a mesh.
 fn changed(
     py: Python<'_>,
     mesh: &NativeMesh,
@@ -243,7 +243,7 @@ fn changed(
     asked(py, mesh, threads, |mesh, run| change(mesh, run)).map(NativeMesh::new)
 }
 
-/// What `ask` says about a mesh. A large one is a job; for a small one, starting a thread would take longer.
+/// Applies `ask` to a mesh: a large one as a job, a small one on this thread, since starting a job would take longer.
 fn asked<T: Send + 'static>(
     py: Python<'_>,
     mesh: &NativeMesh,

@@ -1,4 +1,4 @@
-//! Inputs and outputs as Python passes them, and jobs that read or write.
+//! Inputs and outputs from Python, and the jobs that read or write them.
 
 use crate::arrays::Held;
 use crate::job::{self, Caller, Job};
@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The input, created from the argument by `surfaces/python/polyhaul/_sources.py`. One of the first three is set.
+/// An input, created by `surfaces/python/polyhaul/_sources.py`. One of the first three fields is set.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Source {
@@ -22,7 +22,8 @@ struct Source {
     name: String,
 }
 
-/// What is read and how: `Reading` of `_io.py`. The resolver is called with the names of files that a scene refers to.
+/// The input and options of a read: `Reading` in `_io.py`. `resolver` is called with the name of each file that a scene
+/// refers to.
 #[derive(FromPyObject)]
 pub(crate) struct ReadCall<'py> {
     source: Source,
@@ -31,7 +32,7 @@ pub(crate) struct ReadCall<'py> {
     progress: Option<Bound<'py, PyAny>>,
 }
 
-/// The output: a path, or functions that accept bytes.
+/// An output: a path, or functions that accept bytes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Target {
@@ -56,7 +57,7 @@ pub(crate) fn run_reading<T: Send + 'static>(
     })
 }
 
-/// Runs a job that writes; returns the report, as a dict.
+/// Runs `work` as a job that writes; returns the report as a dict.
 pub(crate) fn run_writing<'py>(
     py: Python<'py>,
     options: &NativeWriteOptions,
@@ -73,7 +74,7 @@ pub(crate) fn run_writing<'py>(
     report::report(py, &report)
 }
 
-/// Calls `function(name)` for files, which returns a source as a dict, or `None`.
+/// A resolver that calls `function(name)`, which returns a source as a dict, or `None`.
 fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
     let callback = Callback::new(caller, function);
     let caller = caller.clone();
@@ -85,7 +86,7 @@ fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
 }
 
 impl Source {
-    /// Converts this to the library's type.
+    /// Converts to an input of the library.
     fn input(self, caller: &Caller) -> Input {
         let Source { path, memory, read, name } = self;
         match (path, memory, read) {
@@ -98,7 +99,7 @@ impl Source {
 }
 
 impl Target {
-    /// Converts this to the library's type. A file that it creates must be finished before the job may end.
+    /// Converts to an output of the library. If it creates a file, the job must finish that file before it may end.
     pub(crate) fn output(self, job: &Job) -> polyhaul::Result<Output> {
         let (output, is_file) = self.open(job);
         if is_file {
@@ -107,8 +108,8 @@ impl Target {
         Ok(output)
     }
 
-    /// Converts this to the library's type; also returns whether it creates a file. Writing to a pipe may hang, and
-    /// leaves nothing behind.
+    /// Converts to an output of the library; also returns whether it creates a file. Pipes do not: writing to them may
+    /// block, and leaves nothing behind.
     pub(crate) fn open(self, job: &Job) -> (Output, bool) {
         let Target { path, write, flush, name } = self;
         let callback = |function| Callback::new(&job.caller, function);

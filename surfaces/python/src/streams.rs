@@ -1,7 +1,7 @@
-//! Python's file objects as readers and writers of the library.
+//! Python file objects as readers and writers of the library.
 //!
-//! Every call is made on the caller's thread. A breach of the contract by a file object (text, more bytes than
-//! requested) is an exception here, and nothing is repaired.
+//! All calls run on the calling thread of the job. A file object that violates its contract (returns text, or more
+//! bytes than requested) raises an exception; nothing is repaired.
 
 use crate::errors;
 use crate::job::Caller;
@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyString};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// Something in Python that is called from a job.
+/// A Python function to call from a job.
 #[derive(Clone)]
 pub(crate) struct Callback {
     caller: Caller,
@@ -21,12 +21,12 @@ pub(crate) struct Callback {
 }
 
 impl Callback {
-    /// `function` for calls from the job of `caller`.
+    /// Prepares `function` for calls from the job of `caller`.
     pub(crate) fn new(caller: &Caller, function: Py<PyAny>) -> Callback {
         Callback { caller: caller.clone(), function: Arc::new(function) }
     }
 
-    /// Calls `task` with the function, on the caller's thread.
+    /// Calls `task` with the function on the calling thread.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         task: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
@@ -36,7 +36,7 @@ impl Callback {
     }
 }
 
-/// Reads with a function `read(count) -> bytes`.
+/// Reads by calling `read(count) -> bytes`.
 pub(crate) struct PythonReader(pub(crate) Callback);
 
 impl Read for PythonReader {
@@ -48,7 +48,7 @@ impl Read for PythonReader {
     }
 }
 
-/// One call of `read`; at most `requested_bytes` bytes.
+/// Calls `read` once; returns at most `requested_bytes` bytes.
 fn read_once(read: &Bound<'_, PyAny>, requested_bytes: usize) -> PyResult<PyBackedBytes> {
     let py = read.py();
     let got = read.call1((requested_bytes,))?;
@@ -74,12 +74,12 @@ fn read_once(read: &Bound<'_, PyAny>, requested_bytes: usize) -> PyResult<PyBack
     }
 }
 
-/// Writes with a function `write(bytes) -> count`.
+/// Writes by calling `write(bytes) -> count`.
 pub(crate) struct HostWriter {
     write: Callback,
-    /// Called at the end, if it exists.
+    /// Called at the end, if set.
     flush: Option<Callback>,
-    /// Kept from call to call.
+    /// Reused between calls.
     block: Vec<u8>,
 }
 
@@ -106,7 +106,7 @@ impl Write for HostWriter {
     }
 }
 
-/// One call of `write`: how many bytes it took. Many file objects return nothing and take everything.
+/// Calls `write` once; returns the number of bytes written. Many file objects return `None` after writing everything.
 fn write_once(write: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<usize> {
     let py = write.py();
     let got = write.call1((PyBytes::new(py, bytes),))?;

@@ -1,7 +1,6 @@
-//! Tables in Python, as tuples of buffers and back. The class that users see is in
-//! `surfaces/python/polyhaul/_table.py`.
+//! Passes tables to and from Python as tuples of buffers. The public class is in `surfaces/python/polyhaul/_table.py`.
 //!
-//! Columns of tables that were read belong to Python alone, so they may be changed there.
+//! Python owns the columns of tables that were read, so it may change them.
 
 use crate::arrays::{Array, Held};
 use crate::options::{NativeWriteOptions, scalar_name};
@@ -12,31 +11,31 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A column on its way to Python: its name, the name of its type, its values, and the offsets of lists.
+/// A column for Python: name, type, values, and the offsets of lists.
 #[derive(IntoPyObject)]
 pub(crate) struct ColumnOut(String, &'static str, Array, Option<Array>);
 
-/// A table on its way to Python: name, number of rows, columns.
+/// A table for Python: name, row count, columns.
 #[derive(IntoPyObject)]
 pub(crate) struct TableOut(String, usize, Vec<ColumnOut>);
 
-/// The tables of a source, its comments, its remarks, and the report, as a dict.
+/// The tables of a source, its comments, its `obj_info` lines, and the report as a dict.
 #[derive(IntoPyObject)]
 pub(crate) struct TablesOut<'py>(Vec<TableOut>, Vec<String>, Vec<String>, Bound<'py, PyDict>);
 
-/// An array: the name of its type, its values, how many rows and columns, and the report, as a dict.
+/// An array for Python: type, values, shape as (rows, columns), and the report as a dict.
 #[derive(IntoPyObject)]
 pub(crate) struct ArrayOut<'py>(&'static str, Array, (usize, usize), Bound<'py, PyDict>);
 
-/// A column from Python: its name, its values, and the offsets of lists. Nothing is copied.
+/// A column from Python: name, values, and the offsets of lists. Nothing is copied.
 #[derive(FromPyObject)]
 pub(crate) struct ColumnIn(String, ValuesIn, Option<Held<u32>>);
 
-/// A table of Python: name, number of rows, columns.
+/// A table from Python: name, row count, columns.
 #[derive(FromPyObject)]
 pub(crate) struct TableIn(String, usize, Vec<ColumnIn>);
 
-/// Numbers of any type.
+/// Numbers of any supported type.
 struct ValuesIn(Values);
 
 /// Runs `$body` with `$array` as the array of `$values`, whatever its type.
@@ -70,7 +69,7 @@ pub(crate) fn read_tables<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyRes
     Ok(TablesOut(tables, loaded.value.comments, loaded.value.infos, report::report(py, &loaded.report)?))
 }
 
-/// Reads text into one array.
+/// Reads text into a single array.
 #[pyfunction]
 pub(crate) fn read_array<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<ArrayOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
@@ -83,7 +82,7 @@ pub(crate) fn read_array<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResu
     Ok(ArrayOut(kind, values, shape, report::report(py, &loaded.report)?))
 }
 
-/// Writes tables, preceded by comments and remarks: the report, as a dict.
+/// Writes tables, with `notes` as comments and `obj_info` lines; returns the report as a dict.
 #[pyfunction]
 pub(crate) fn write_tables<'py>(
     py: Python<'py>,
@@ -99,18 +98,18 @@ pub(crate) fn write_tables<'py>(
     })
 }
 
-/// Tables whose arrays move to Python.
+/// Moves tables to Python.
 pub(crate) fn tables_to_python(tables: Vec<Table>) -> PyResult<Vec<TableOut>> {
     tables.into_iter().map(TableOut::new).collect()
 }
 
-/// The library's tables.
+/// Converts to tables of the library.
 pub(crate) fn tables_from_python(tables: Vec<TableIn>) -> Vec<Table> {
     let table = |TableIn(name, row_count, columns)| Table { name, row_count, columns: columns_from_python(columns) };
     tables.into_iter().map(table).collect()
 }
 
-/// Columns that the library keeps, so that Python may only read them.
+/// Shares columns with Python as read-only memory.
 pub(crate) fn columns_to_python(columns: &[Column]) -> Vec<ColumnOut> {
     let column = |column: &Column| {
         let (kind, values) = shared(&column.values);
@@ -124,13 +123,13 @@ pub(crate) fn columns_to_python(columns: &[Column]) -> Vec<ColumnOut> {
     columns.iter().map(column).collect()
 }
 
-/// The library's columns.
+/// Converts to columns of the library.
 pub(crate) fn columns_from_python(columns: Vec<ColumnIn>) -> Vec<Column> {
     let column = |ColumnIn(name, values, offsets)| Column { name, values: values.0, offsets: offsets.map(Into::into) };
     columns.into_iter().map(column).collect()
 }
 
-/// Makes clones of columns cheap.
+/// Makes columns cheap to clone.
 pub(crate) fn share(columns: &mut [Column]) {
     for Column { values, offsets, .. } in columns {
         with_values!(values, array => array.share());
@@ -150,13 +149,13 @@ impl TableOut {
     }
 }
 
-/// The numbers, for Python alone, and the name of their type in Python.
+/// Moves numbers to Python; also returns their numpy type.
 fn owned(values: Values) -> PyResult<(&'static str, Array)> {
     let kind = scalar_name(values.scalar());
     with_values!(values, array => Ok((kind, Array::owned(array.into_vec().map_err(out_of_memory)?))))
 }
 
-/// The numbers, which are shared, and the name of their type in Python.
+/// Shares numbers with Python; also returns their numpy type.
 fn shared(values: &Values) -> (&'static str, Array) {
     (scalar_name(values.scalar()), with_values!(values, array => Array::from_values(array, false)))
 }
@@ -168,7 +167,7 @@ fn out_of_memory(error: std::collections::TryReserveError) -> PyErr {
 impl<'a, 'py> FromPyObject<'a, 'py> for ValuesIn {
     type Error = PyErr;
 
-    /// The values in place. A buffer that could have several types gets the first that fits.
+    /// Uses the values in place. If several types fit the buffer, the first one is used.
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let held = Held::get(&object).map(|held: Held<f32>| Values::F32(held.into()));
         held.or_else(|| Held::get(&object).map(|held: Held<f64>| Values::F64(held.into())))

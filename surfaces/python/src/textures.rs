@@ -1,4 +1,4 @@
-//! Images to textures for graphics cards. The public interface is in `surfaces/python/polyhaul/_texture.py`.
+//! Converts images to GPU textures. The public function is in `surfaces/python/polyhaul/_texture.py`.
 
 use crate::options::NativeWriteOptions;
 use crate::report;
@@ -9,11 +9,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A texture that was made: width, height, encoding, levels, and the report, as a dict.
+/// A finished texture: width, height, encoding, level count, and the report as a dict.
 #[derive(IntoPyObject)]
 pub(crate) struct Made<'py>(usize, usize, String, usize, Bound<'py, PyDict>);
 
-/// Reads an image and writes it as a texture. `settings` are names and values, as text, of the table of options.
+/// Converts an image to a texture. `settings` are names and texts of texture options.
 #[pyfunction]
 pub(crate) fn import_texture<'py>(
     py: Python<'py>,

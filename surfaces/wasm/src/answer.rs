@@ -1,4 +1,4 @@
-//! Answers: scenes and errors as JSON. Arrays are named by their place in memory, never copied.
+//! Formats answers as JSON: scenes and errors. Arrays are not copied; the JSON has their addresses in memory.
 
 use crate::shapes::{Shape, Use};
 use polyhaul::error::{Diagnostic, Place};
@@ -9,14 +9,14 @@ use polyhaul::warnings::Warnings;
 use polyhaul::{Error, Loaded};
 use polyhaul_insight::json::Json;
 
-/// The text of an object.
+/// Formats an object as text.
 pub(crate) fn text(members: impl FnOnce(&mut Json)) -> String {
     let mut json = Json::new();
     json.object(members);
     json.take()
 }
 
-/// A request that cannot be understood.
+/// The answer to an invalid request.
 pub(crate) fn refused(message: &str) -> String {
     text(|json| {
         json.key("kind").string("usage");
@@ -24,7 +24,7 @@ pub(crate) fn refused(message: &str) -> String {
     })
 }
 
-/// An error: its kind, its message as the command prints it, and its place.
+/// Describes an error: its kind, the message that the command prints, and its place.
 pub(crate) fn error(error: &Error) -> String {
     text(|json| {
         json.key("kind").string(error.kind().name());
@@ -33,7 +33,7 @@ pub(crate) fn error(error: &Error) -> String {
     })
 }
 
-/// What was read, and how many there are of each kind of its elements.
+/// Describes a loaded scene, its shapes and warnings. `totals` counts the elements of each kind.
 pub(crate) fn scene(
     loaded: &Loaded<Scene>,
     shapes: &[Shape],
@@ -61,7 +61,7 @@ pub(crate) fn scene(
     })
 }
 
-/// The shapes of a file that was read in parts.
+/// Describes the shapes of a file that was read in parts.
 pub(crate) fn joined(shapes: &[Shape]) -> String {
     text(|json| {
         json.key("shapes").list(shapes, shape);
@@ -104,7 +104,8 @@ fn diagnosed(json: &mut Json, diagnostic: &Diagnostic) {
     }
 }
 
-/// The place of an array: the type of its numbers, how many belong together, the address, and how many there are.
+/// Describes an array: its number type, numbers per item, address, and total count of numbers. Empty arrays are
+/// omitted.
 fn array<T>(json: &mut Json, name: &str, kind: &str, width: usize, items: &[T]) {
     if !items.is_empty() {
         json.key(name).object(|json| {

@@ -1,6 +1,6 @@
-//! Writing: what only the larger module has.
+//! Writing, which only the larger module supports.
 //!
-//! The bytes of the file that is written go to JavaScript one block after another.
+//! The output goes to JavaScript block by block.
 
 use crate::given::{self, GivenArray};
 use crate::request::Request;
@@ -11,20 +11,20 @@ use std::cell::RefCell;
 use std::io;
 
 thread_local! {
-    /// Arrays for the next file to be written.
+    /// The arrays for the next file to write.
     static GIVEN: RefCell<Vec<GivenArray>> = RefCell::default();
 }
 
-/// Reads the file of the request and writes it as another; returns whether that went well. The answer has the warnings
+/// Converts the file of the request to another format; returns whether that succeeded. The answer contains the warnings
 /// or the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_convert() -> bool {
     INSTANCE.with_borrow_mut(|instance| instance.run(convert))
 }
 
-/// An array to be written, of zeros, which the caller fills; its number is how many there were before. `kind` is its
-/// type: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64; `width` is how many belong together: 1, or up to 4 of f32.
-/// Null if out of memory.
+/// Allocates an array of zeros for the caller to fill; returns its address, or null if out of memory. Lines refer to it
+/// by the number of arrays allocated before. `kind` is the number type: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64;
+/// `width` is the count of numbers per item: 1, for f32 up to 4, or 3 for f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_array(kind: u32, width: u32, count: usize) -> *mut u8 {
     let Some((array, at)) = GivenArray::zeros(kind, width, count) else { return std::ptr::null_mut() };
@@ -53,7 +53,7 @@ fn write(_: &mut Instance, request: Request) -> Result<String> {
     Ok(written(&report?))
 }
 
-/// What was written.
+/// Describes the written file.
 fn written(report: &Report) -> String {
     answer::text(|json| {
         json.key("bytes").integer(report.bytes_out);
@@ -61,7 +61,7 @@ fn written(report: &Report) -> String {
     })
 }
 
-/// The file that is written.
+/// The output, which JavaScript collects.
 struct Out;
 
 impl HostWrite for Out {
@@ -76,13 +76,14 @@ mod imported {
     mod functions {
         #[link(wasm_import_module = "polyhaul")]
         unsafe extern "C" {
-            /// Takes the next bytes of the file that is written.
+            /// Receives the next bytes of the output.
             pub(super) fn write(from: *const u8, bytes: usize);
         }
     }
 
     pub(super) fn write(bytes: &[u8]) {
-        // SAFETY: the bytes are as many as it says, and are read alone (`Engine` in `surfaces/wasm/npm/engine.js`).
+        // SAFETY: pointer and length describe `bytes`, which JavaScript only reads (`Engine` in
+        // `surfaces/wasm/npm/engine.js`).
         unsafe { functions::write(bytes.as_ptr(), bytes.len()) }
     }
 }

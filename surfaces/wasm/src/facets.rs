@@ -1,8 +1,8 @@
-//! Binary STL as a renderer draws it, while it is read: its triangles share no corners, so no model is made of them.
+//! Draws binary STL while reading it: its triangles share no corners, so no mesh is needed.
 //!
-//! Blocks of corners go to JavaScript as they arrive; `shapes` draws everything else. Colors follow Materialise
-//! Magics, as three.js reads them: `COLOR=` in the header gives the color of triangles that have none, and the lower
-//! 15 bits of an attribute are the color of one.
+//! Blocks of corners go to JavaScript as they arrive; `shapes` draws all other formats. Colors follow Materialise
+//! Magics, as in three.js: `COLOR=` in the header sets the default color, and the lower 15 bits of a triangle's
+//! attribute its own color.
 
 use crate::host;
 use crate::request::Request;
@@ -13,19 +13,19 @@ use polyhaul_stl as stl;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The title, and how many triangles there are.
+/// The header with the triangle count, and the title alone.
 const HEADER_BYTES: usize = 84;
 const TITLE_BYTES: usize = 80;
 
-/// The triangles of a file.
+/// The triangles of a binary STL file.
 pub(crate) struct DrawnFacets {
     count: u32,
-    /// The color of triangles without one, and its alpha, from the header.
+    /// The default color and alpha, from the header.
     color: Option<[u8; 4]>,
     corners: Mutex<FacetCorners>,
 }
 
-/// FacetCorners of a block: a normal and a color for each.
+/// Attributes of a block: a normal and a color per corner.
 #[derive(Default)]
 struct FacetCorners {
     normals: Vec<[[f32; 3]; 3]>,
@@ -33,14 +33,14 @@ struct FacetCorners {
 }
 
 impl DrawnFacets {
-    /// Those of the file of a request, if it is binary STL.
+    /// Opens the file of a request if it is binary STL.
     pub(crate) fn of(request: &Request) -> Option<DrawnFacets> {
         let format = request.options.format.or_else(|| Format::of_path(Path::new(&request.name)));
         (format == Some(Format::Stl))
             .then(|| DrawnFacets::found(&host::File::main().head(), host::File::main().bytes()?))?
     }
 
-    /// The facets of a file with this head. Only the size distinguishes binary files from text reliably.
+    /// Parses the head of a file. Only the size distinguishes binary from text files reliably.
     fn found(head: &[u8; HEADER_BYTES], bytes: u64) -> Option<DrawnFacets> {
         let (title, count) = head.split_at(TITLE_BYTES);
         let count = u32::from_le_bytes(count.try_into().ok()?);
@@ -51,7 +51,7 @@ impl DrawnFacets {
         })
     }
 
-    /// Hands all triangles to JavaScript; returns the report and their shape.
+    /// Passes all triangles to JavaScript; returns the report and their shape.
     pub(crate) fn draw(&self, reader: Reader) -> Result<Option<(Report, Shape)>> {
         host::start_facets(self.count, self.color.is_some());
         Ok(reader.pieces(self)?.map(|report| (report, self.shape())))
@@ -92,14 +92,14 @@ impl FacetCorners {
     }
 }
 
-/// Red, green and blue from the lowest bits on, with five bits each.
+/// Decodes a color with five bits each for red, green and blue, starting at the lowest bit.
 fn packed(attribute: u16) -> [f32; 3] {
     [0, 5, 10].map(|shift| light(f32::from(attribute >> shift & 31) / 31.0))
 }
 
-/// The color in a title, red, green, blue and alpha: the last one, if there are several.
+/// The RGBA color in a title; the last one if there are several.
 fn color_of(title: &[u8]) -> Option<[u8; 4]> {
-    // three.js does not look at the last byte of a title.
+    // three.js ignores the last byte of the title.
     let mut colors = title[..title.len() - 1].windows(10).rev().filter_map(|text| text.strip_prefix(b"COLOR="));
     colors.next().and_then(|color| color.try_into().ok())
 }

@@ -1,24 +1,24 @@
-//! Arrays and names that JavaScript gives, as a scene or tables to be written.
+//! Converts arrays and names from JavaScript to a scene or tables to write.
 //!
-//! JavaScript fills arrays that are made here, and then describes what they are in lines of the request. Whether
-//! indices lead anywhere is checked when the scene is written. A line has words, and a name at its end:
+//! JavaScript fills arrays allocated here, and then describes them in lines of the request. Indices are checked when
+//! the scene is written. A line consists of words, some with a name at the end:
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `mesh NAME` | starts a mesh, which the following lines describe |
-//! | `positions ARRAY`, `colors ARRAY` | of three floats or doubles, and four floats |
-//! | `uvs ARRAY DOMAIN`, `normals ARRAY DOMAIN` | `indexed`, or `vertex`: one for each position |
+//! | `positions ARRAY`, `colors ARRAY` | three floats or doubles, and four floats per position |
+//! | `uvs ARRAY DOMAIN`, `normals ARRAY DOMAIN` | the domain is `indexed`, or `vertex`: one per position |
 //! | `faces OFFSETS POSITIONS UVS NORMALS`, `lines ...` | polygons and polylines; `-` for no indices |
-//! | `points ARRAY` | points |
-//! | `material FACE NAME` | the material from a face on |
+//! | `points ARRAY` | the position index of each point |
+//! | `material FACE NAME` | the material starting at a face |
 //! | `table ROWS NAME` | starts a table |
-//! | `column VALUES OFFSETS NAME` | a column of the table; `-` for a number in each row |
+//! | `column VALUES OFFSETS NAME` | a column of the table; `-` for one number per row |
 
 use polyhaul::model::{Array, Column, Counts, Domain, Elements, Material, Mesh, Object, ObjectKind, Run, Scene};
 use polyhaul::model::{Table, Values};
 use std::collections::HashMap;
 
-/// An array, by how many numbers belong together.
+/// An array, by the count of numbers per item.
 pub(crate) enum GivenArray {
     Pairs(Array<[f32; 2]>),
     Triples(Array<[f32; 3]>),
@@ -28,8 +28,8 @@ pub(crate) enum GivenArray {
 }
 
 impl GivenArray {
-    /// An array of zeros, and where it is. `kind` is the number of its type, in the order of [`Values`]. `None` without
-    /// memory for it, or such a type.
+    /// Allocates an array of zeros; returns it and its address. `kind` is the index of its type in the order of
+    /// [`Values`]. `None` if out of memory, or if the type is not supported.
     pub(crate) fn zeros(kind: u32, width: u32, count: usize) -> Option<(GivenArray, *mut u8)> {
         macro_rules! numbers {
             ($($number:literal $variant:ident,)+) => {
@@ -55,7 +55,7 @@ fn zeros<T: Clone + Default>(count: usize) -> Option<(Array<T>, *mut u8)> {
     Some((values.into(), at))
 }
 
-/// What lines describe: meshes, tables, or both. An error is a bug of the caller.
+/// Builds the scene that the lines describe: meshes, tables, or both. An error is a bug of the caller.
 pub(crate) fn scene(lines: &[String], arrays: Vec<GivenArray>) -> Result<Scene, String> {
     let mut description = Description { arrays, ..Description::default() };
     for line in lines {
@@ -68,7 +68,7 @@ pub(crate) fn scene(lines: &[String], arrays: Vec<GivenArray>) -> Result<Scene, 
 struct Description {
     arrays: Vec<GivenArray>,
     scene: Scene,
-    /// The number of each material.
+    /// The index of each material by name.
     materials: HashMap<String, u32>,
 }
 
@@ -103,7 +103,7 @@ impl Description {
         self.scene.meshes.push(Mesh::default());
     }
 
-    /// Fills the array of the mesh that a line names.
+    /// Sets the array of the current mesh that a line names.
     fn fill(&mut self, key: &str, words: &[&str]) -> Option<()> {
         let mut mesh = self.scene.meshes.pop()?;
         match (key, words) {
@@ -127,7 +127,7 @@ impl Description {
         let next = self.materials.len() as u32;
         let value = *self.materials.entry(name.into()).or_insert(next);
         if value == next {
-            // A name alone: the library is the caller's.
+            // Only the name is known: the caller has the material library.
             self.scene.materials.push(Material { name: name.into(), missing: true, ..Material::default() });
         }
         let mesh = self.scene.meshes.last_mut()?;
@@ -158,7 +158,7 @@ impl Description {
         if let GivenArray::Triples(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
     }
 
-    /// Positions in single or double precision.
+    /// Sets the positions, in single or double precision.
     fn positions(&mut self, word: &str, mesh: &mut Mesh) -> Option<()> {
         match self.given(word)? {
             GivenArray::Triples(array) => mesh.positions = std::mem::take(array),
@@ -179,7 +179,7 @@ impl Description {
         if let GivenArray::Numbers(values) = self.given(word)? { Some(std::mem::take(values)) } else { None }
     }
 
-    /// Indices, which several lines may share; `None` inside for `-`.
+    /// Indices, which several lines may share; the inner `None` stands for `-`.
     fn indices(&mut self, word: &str) -> Option<Option<Array<u32>>> {
         if word == "-" {
             return Some(None);
@@ -190,7 +190,7 @@ impl Description {
     }
 
     fn finish(mut self) -> Scene {
-        // Several meshes without names are still objects, or OBJ would have them as one.
+        // Several unnamed meshes stay objects, or OBJ would merge them.
         if let [only] = &mut self.scene.objects[..]
             && only.name.is_empty()
         {
@@ -222,7 +222,7 @@ mod tests {
         GivenArray::Numbers(Values::U32(values.iter().copied().collect()))
     }
 
-    /// The bytes of a file.
+    /// An output in memory.
     struct Bytes(Arc<Mutex<Vec<u8>>>);
 
     impl HostWrite for Bytes {

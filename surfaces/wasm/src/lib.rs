@@ -1,24 +1,25 @@
-//! polyhaul in WebAssembly: the functions that its JavaScript calls, by numbers and memory alone.
+//! polyhaul in WebAssembly: the functions that its JavaScript calls, which pass only numbers and memory.
 //!
-//! An instance does one job at a time: a request is text in a buffer of this module, the answer is JSON in another one,
-//! and arrays are read from memory, at the addresses in the answer. Nothing here depends on the DOM, workers or
-//! three.js: that is the package's JavaScript (`npm/`). Files are read through `host`; `answer` describes what was
-//! read, and `shapes` makes arrays of corners, as renderers draw them.
+//! An instance does one job at a time. A request is text in a buffer of this module, the answer is JSON in another
+//! buffer, and arrays are read from memory at the addresses in the answer. Nothing here depends on the DOM, workers or
+//! three.js; the package's JavaScript (`npm/`) does. Files are read through `host`, `answer` describes the content, and
+//! `shapes` expands it to arrays of corners, as renderers draw them.
 //!
-//! A request is lines of a key, a space and a value:
+//! A request consists of lines with a key, a space and a value:
 //!
 //! | key | value |
 //! |---|---|
-//! | `name` | the name of the file, which also selects the format |
+//! | `name` | the file name, which also selects the format |
 //! | `format` | the format, if the name does not select one |
-//! | `to` | the name of the file to write, which selects its format |
-//! | `given` | a line about what is to be written, as `given` lists them |
-//! | `floatColors` | `1`: colors in PLY are floats, rather than bytes |
-//! | `encoding` | how numbers are written: `ascii`, or `big` for the highest byte first (PLY) |
-//! | `tables` | `1`: the tables of the file, rather than its scene |
+//! | `to` | the name of the output file, which selects its format |
+//! | `given` | a line that describes arrays to write: see `given` |
+//! | `floatColors` | `1`: write colors in PLY as floats rather than bytes |
+//! | `encoding` | `ascii` to write numbers as text, or `big` to write big-endian PLY |
+//! | `tables` | `1`: read the tables of the file rather than its scene |
 //! | `part` | `1`: the file is a part of an OBJ file, to be joined with others: see `part` |
-//! | `drawn` | `1`: only shapes are needed; shapes of binary STL are drawn while it is read |
-//! | `skip` | `1`: elements that break the format's rules are left out with a warning |
+//! | `drawn` | `1`: only shapes are needed; binary STL is then drawn while it is read |
+//! | `skip` | `1`: skip invalid elements with a warning |
+//! | `precision` | the precision of positions: `auto`, `single` or `double` |
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -48,7 +49,7 @@ thread_local! {
     static INSTANCE: RefCell<Instance> = RefCell::default();
 }
 
-/// What an instance keeps between two calls.
+/// The state of an instance between calls.
 #[derive(Default)]
 struct Instance {
     request: Vec<u8>,
@@ -56,11 +57,11 @@ struct Instance {
     scene: Option<Scene>,
     shapes: Vec<Shape>,
     drawing: Drawing,
-    /// Where the vertices of other parts belong.
+    /// The addresses for the vertices of other parts.
     places: [usize; 4],
 }
 
-/// Memory for a request of this many bytes, which the caller fills. It stays until the next call of this function.
+/// Allocates a buffer for a request of this size, for the caller to fill. It is valid until the next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_request(bytes: usize) -> *mut u8 {
     INSTANCE.with_borrow_mut(|instance| {
@@ -70,26 +71,26 @@ pub extern "C" fn polyhaul_request(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Reads the scene of the request; returns whether that went well. The answer describes the scene or the error.
+/// Reads the scene of the request; returns whether that succeeded. The answer describes the scene or the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_read() -> bool {
     INSTANCE.with_borrow_mut(|instance| instance.run(Instance::read))
 }
 
-/// Where the answer of the last call is, which has [`polyhaul_answer_bytes`].
+/// The address of the last answer, whose size is [`polyhaul_answer_bytes`].
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_answer() -> *const u8 {
     INSTANCE.with_borrow(|instance| instance.answer.as_ptr())
 }
 
-/// The size of the answer.
+/// The size of the last answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_answer_bytes() -> usize {
     INSTANCE.with_borrow(|instance| instance.answer.len())
 }
 
-/// Begins to draw a shape of the scene, by its place in the answer. Returns where blocks of its positions, normals,
-/// colors and uvs are put, as four addresses.
+/// Starts drawing a shape, by its index in the answer. Returns a pointer to the addresses of four blocks, for
+/// positions, normals, colors and uvs; null if the shape does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_draw(shape: usize) -> *const [usize; 4] {
     INSTANCE.with_borrow_mut(|instance| match (&instance.scene, instance.shapes.get(shape)) {
@@ -98,20 +99,20 @@ pub extern "C" fn polyhaul_draw(shape: usize) -> *const [usize; 4] {
     })
 }
 
-/// Puts the next corners of the shape into the blocks; returns how many, 0 at the end.
+/// Fills the blocks with the next corners of the shape; returns their number, 0 at the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_draw_next() -> usize {
     INSTANCE.with_borrow_mut(|instance| instance.scene.as_ref().map_or(0, |scene| instance.drawing.next(scene)))
 }
 
-/// Frees what the last job left.
+/// Frees the memory of the last job.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_forget() {
     INSTANCE.take();
 }
 
 impl Instance {
-    /// Runs a request, and keeps the answer.
+    /// Runs a request and stores the answer; returns whether it succeeded.
     fn run(&mut self, task: fn(&mut Instance, Request) -> Result<String>) -> bool {
         self.scene = None;
         self.shapes = Vec::new();
@@ -159,7 +160,7 @@ fn reader(request: Request) -> Reader {
     Reader::new(Input::Host(Box::new(host::File::main()), request.name)).options(&options).threads(1)
 }
 
-/// Tables as a scene of nothing else.
+/// Wraps tables in a scene without meshes.
 fn as_scene(loaded: Loaded<Tables>) -> Loaded<Scene> {
     let Tables { tables, comments, .. } = loaded.value;
     Loaded { value: Scene { tables, comments, ..Scene::default() }, report: loaded.report }

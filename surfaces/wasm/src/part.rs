@@ -1,8 +1,9 @@
-//! A part of an OBJ file, which becomes one with the other parts: instances read a part each.
+//! Reads one part of an OBJ file, and joins it with parts read by other instances.
 //!
-//! An instance reads its part, and returns the data to join them in JavaScript: statements, counts, and the largest
-//! indices. Then it gets the statements of all parts as one list, and the vertices of the others, which its faces may
-//! refer to. All instances divide the mesh into the same shapes, and each draws the corners of its own elements.
+//! Each instance reads its part and returns the data that JavaScript needs for joining: statements, counts, and the
+//! maximum indices. It then receives the statements of all parts as one list, and the vertices of the other parts, to
+//! which its faces may refer. All instances divide the mesh into the same shapes, and each draws the corners of its own
+//! elements.
 
 use crate::answer;
 use crate::shapes::{Shape, divided};
@@ -13,15 +14,15 @@ use polyhaul::{Error, ErrorKind, Result};
 use polyhaul_fault::planted;
 use polyhaul_insight::json::Json;
 
-/// The other parts, described by JavaScript in lines:
+/// A description of all parts by JavaScript, in lines:
 ///
-/// | line | what follows |
+/// | line | content |
 /// |---|---|
-/// | `base` | what precedes this part: faces, lines, points, and the corners of the first two |
-/// | `end` | the same of the whole file |
+/// | `base` | the faces, lines and points before this part, and the corners of the faces and lines |
+/// | `end` | the same counts for the whole file |
 /// | `before` | the positions, uvs and normals before this part |
-/// | `total` | the same of the whole file |
-/// | `colors` | 1 if any positions have colors |
+/// | `total` | the same counts for the whole file |
+/// | `colors` | 1 if any position has a color |
 /// | `statement` | a statement: see [`Placed::parse`] |
 #[derive(Default)]
 struct JoinedParts<'a> {
@@ -56,8 +57,8 @@ fn numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
     numbers?.try_into().ok()
 }
 
-/// Joins the part of the request before with other parts, which this request describes; returns where the vertices of
-/// these belong, as addresses of positions, uvs, normals and colors, or null if it failed.
+/// Joins the part of the previous request with the other parts, as this request describes them. Returns a pointer to
+/// the addresses for their positions, uvs, normals and colors, or null on failure.
 #[cfg_attr(feature = "obj", unsafe(no_mangle))]
 extern "C" fn polyhaul_join() -> *const [usize; 4] {
     INSTANCE.with_borrow_mut(|Instance { request, answer, scene, shapes, places, .. }| {
@@ -74,8 +75,8 @@ extern "C" fn polyhaul_join() -> *const [usize; 4] {
     })
 }
 
-/// Tells the shapes of the whole file once all vertices are there: the answer has them. They can be drawn then, each as
-/// far as it is in this part.
+/// Describes the shapes of the whole file in the answer, once all vertices are present. Drawing a shape then draws its
+/// elements in this part.
 #[cfg_attr(feature = "obj", unsafe(no_mangle))]
 extern "C" fn polyhaul_joined() {
     INSTANCE.with_borrow_mut(|Instance { answer, scene, shapes, .. }| {
@@ -85,7 +86,7 @@ extern "C" fn polyhaul_joined() {
     });
 }
 
-/// Tells what joining needs of a part: its statements, what its elements sum up to, and the largest indices, from 1 on.
+/// Describes a part for joining: its statements, the counts of its elements, and its maximum indices, counting from 1.
 pub(crate) fn describe(scene: &Scene, lines: u64, json: &mut Json) {
     let Some(mesh) = scene.meshes.first() else { return };
     json.key("statements").list(&statements(scene, 0), |json, placed| placed.describe(json));
@@ -103,18 +104,18 @@ pub(crate) fn describe(scene: &Scene, lines: u64, json: &mut Json) {
     json.key("lines").integer(lines);
 }
 
-/// The largest index, from 1 on; 0 if there is none.
+/// The maximum index, counting from 1; 0 without indices.
 fn largest(indices: &[u32]) -> u32 {
     // [`NONE`] becomes 0.
     const { assert!(NONE.wrapping_add(1) == 0) };
     indices.iter().map(|index| index.wrapping_add(1)).max().unwrap_or(0)
 }
 
-/// Makes room for the vertices of the whole file around the part's, and divides the whole into shapes. Returns
-/// the addresses of positions, uvs, normals and colors, where the other parts' vertices belong.
+/// Pads the vertex arrays to the sizes in the whole file, and divides the whole file into shapes. Returns the addresses
+/// of positions, uvs, normals and colors, where the other parts' vertices belong.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if `text` is not a list of what it should be, [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if `text` is not a valid description, [`ErrorKind::Memory`].
 fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     let refused = || Error::new(ErrorKind::Usage, "the parts of a file cannot be joined by what is told of them");
     let mut whole = JoinedParts::parse(text).ok_or_else(refused)?;
@@ -133,16 +134,16 @@ fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     Ok((shapes.into_iter().map(|shape| shape.within(&whole.base, mesh)).collect(), addresses))
 }
 
-/// The position of a part's values among the values of the whole.
+/// The range of a part's values within those of the whole file.
 #[derive(Clone, Copy, Default)]
 struct PaddedRange {
-    /// The number of values of the parts before it.
+    /// The number of values in earlier parts.
     before: usize,
-    /// The number of values of all parts.
+    /// The number of values in all parts.
     total: usize,
 }
 
-/// Pads an array with `empty` to all values of the whole; returns the address of the result.
+/// Pads an array with `empty` to the size of the whole file; returns its address.
 fn surround<T: Copy>(values: &mut Array<T>, range: PaddedRange, empty: T) -> Result<usize> {
     let PaddedRange { before, total } = range;
     let mut padded = Vec::new();
@@ -156,7 +157,7 @@ fn surround<T: Copy>(values: &mut Array<T>, range: PaddedRange, empty: T) -> Res
     Ok(values.as_ptr() as usize)
 }
 
-/// The shapes, once the vertices of the other parts are there.
+/// Describes the shapes, once the vertices of the other parts are present.
 fn joined(shapes: &mut [Shape], mesh: &Mesh) -> String {
     shapes.iter_mut().for_each(|shape| shape.describe(0, mesh));
     answer::joined(shapes)
@@ -173,7 +174,7 @@ mod tests {
         Ok(Reader::new(Input::Memory(text.into(), "a.obj".into())).options(&options).scene()?.value)
     }
 
-    /// Positions, normals and uvs of a shape's own corners.
+    /// The positions, normals and uvs of a shape's corners in this part.
     fn drawn(scene: &Scene, shape: &Shape) -> [Vec<f32>; 3] {
         let mut drawing = Drawing::default();
         let mut drawn_values = <[Vec<f32>; 3]>::default();
@@ -185,7 +186,7 @@ mod tests {
         drawn_values
     }
 
-    /// Reads the parts, and joins them as JavaScript does: the corners of each shape, and what it is.
+    /// Reads parts and joins them like JavaScript; returns each shape with its corners.
     fn joined(texts: &[&str]) -> Vec<(Shape, [Vec<f32>; 3])> {
         let scenes: Vec<Scene> = texts.iter().map(|text| read(text, true).unwrap()).collect();
         let meshes: Vec<&Mesh> = scenes.iter().map(|scene| &scene.meshes[0]).collect();

@@ -1,4 +1,4 @@
-//! Requests: lines of a key, a space and a value, as the head of the crate lists them.
+//! Parses requests: lines of a key, a space and a value. The crate documentation lists them.
 
 use polyhaul::options::{OnError, OptionValue, Precision};
 use polyhaul::{Format, ReadOptions, WriteOptions};
@@ -7,21 +7,21 @@ use std::path::Path;
 /// A parsed request.
 #[derive(Clone, Default)]
 pub(crate) struct Request {
-    /// The name of the file.
+    /// The file name.
     pub(crate) name: String,
-    /// The name of the file to be written.
+    /// The name of the output file.
     pub(crate) to: String,
-    /// Its tables, rather than its scene.
+    /// Whether to read tables rather than the scene.
     pub(crate) tables: bool,
-    /// The shapes of its scene, as corners.
+    /// Whether only shapes are needed, as corners.
     pub(crate) drawn: bool,
     pub(crate) options: ReadOptions,
-    /// What is to be written, line by line.
+    /// The lines that describe arrays to write.
     pub(crate) given: Vec<String>,
     pub(crate) write_options: WriteOptions,
 }
 
-/// A request, or why it cannot be understood.
+/// Parses a request; an error describes the problem.
 pub(crate) fn parse(text: &str) -> Result<Request, String> {
     let Request { mut name, mut to, mut tables, mut drawn, mut options, mut given, mut write_options } =
         Request::default();

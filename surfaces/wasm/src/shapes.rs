@@ -1,37 +1,37 @@
-//! What a renderer draws of a scene: shapes, and blocks of their corners without indices.
+//! Expands a scene to what a renderer draws: shapes, and blocks of their corners without indices.
 //!
-//! A shape is what lies between two `o` or `g` statements of an OBJ file, as three.js divides it: the first one also
-//! has the elements before the first of these statements, and a shape starts with the material of the previous one.
-//! Other formats have a shape for each object. Faces, lines and points of one object are separate shapes. Polygons
-//! become fans of triangles around their first corner, polylines pairs of corners. Corners without a normal get that of
-//! their triangle.
+//! In OBJ, a shape extends from one `o` or `g` statement to the next, as in three.js: the first shape also includes the
+//! elements before the first of these statements, and a shape starts with the material of the previous one. In other
+//! formats, each object is a shape. Faces, lines and points of an object become separate shapes. Polygons become
+//! triangle fans around their first corner, and polylines become pairs of corners. Corners without a normal get the
+//! normal of their triangle.
 
 use crate::host;
 use crate::statements::{Before, Placed, Statement, statements};
 use polyhaul::model::{Domain, Elements, Mesh, NONE, Scene};
 use std::ops::Range;
 
-/// Triangles in a block: its arrays stay in a core's own cache.
+/// Triangles per block, so that its arrays stay in a core's private cache.
 const BLOCK_TRIANGLES: usize = 4096;
 const BLOCK_CORNERS: usize = 3 * BLOCK_TRIANGLES;
 
-/// Elements of one kind, which are drawn at once.
+/// Elements of one kind that are drawn together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) name: String,
     pub(crate) kind: ShapeKind,
     pub(crate) mesh: usize,
     pub(crate) elements: Range<usize>,
-    /// The corners that are drawn.
+    /// Number of corners to draw.
     pub(crate) corners: usize,
-    /// Those of them that are in this part of the file.
+    /// Number of corners in this part of the file.
     pub(crate) own_corners: usize,
     pub(crate) has_normals: bool,
     pub(crate) has_colors: bool,
     pub(crate) has_uvs: bool,
-    /// The materials, by ranges of corners.
+    /// The materials of ranges of corners.
     pub(crate) uses: Vec<Use>,
-    /// How opaque all of it is, where the file says so.
+    /// The opacity of the whole shape, if the file declares it.
     pub(crate) alpha: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum ShapeKind {
     Points,
 }
 
-/// A material of a shape, for a range of its corners.
+/// The material of a range of corners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Use {
     pub(crate) material: Option<u32>,
@@ -52,7 +52,7 @@ pub(crate) struct Use {
     pub(crate) end: usize,
 }
 
-/// The elements of every kind between two statements that start a shape.
+/// The elements of all kinds between two statements that start a shape.
 #[derive(Default)]
 struct Section {
     name: String,
@@ -64,7 +64,7 @@ struct Section {
     is_declared: bool,
 }
 
-/// A material of a section: its start and end, in corners by kind.
+/// The material of a range of a section, given in corners by kind.
 #[derive(Clone, Copy, Default)]
 struct SectionUse {
     material: Option<u32>,
@@ -73,7 +73,7 @@ struct SectionUse {
     end: [usize; 3],
 }
 
-/// The shapes of a scene that have corners.
+/// Divides a scene into shapes; those without corners are omitted.
 pub(crate) fn shapes_of(scene: &Scene) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (number, mesh) in scene.meshes.iter().enumerate() {
@@ -84,7 +84,7 @@ pub(crate) fn shapes_of(scene: &Scene) -> Vec<Shape> {
     shapes
 }
 
-/// The shapes between statements, of a mesh that ends at `end`.
+/// Divides a mesh that ends at `end` into the shapes between statements.
 pub(crate) fn divided(statements: Vec<Placed<'_>>, end: &Before) -> Vec<Shape> {
     let mut section = Section { is_smooth: true, ..Section::default() };
     let mut last = Before::default();
@@ -104,7 +104,7 @@ pub(crate) fn divided(statements: Vec<Placed<'_>>, end: &Before) -> Vec<Shape> {
 }
 
 impl Section {
-    /// Takes the elements between two places.
+    /// Adds the elements between two positions.
     fn extend(&mut self, from: &Before, to: &Before) {
         for (kind, drawn) in from.drawn_until(to).into_iter().enumerate() {
             let start = if self.corners[kind] == 0 { from.elements[kind] } else { self.elements[kind].start };
@@ -113,7 +113,7 @@ impl Section {
         }
     }
 
-    /// Starts the next section: the current one is finished, unless it has no name yet.
+    /// Starts the next section and finishes the current one, unless that has no name yet.
     fn declare(&mut self, name: &str, shapes: &mut Vec<Shape>) {
         if !self.is_declared {
             self.name = name.to_owned();
@@ -176,7 +176,7 @@ impl Section {
 }
 
 impl ShapeKind {
-    /// The name of what three.js draws it as.
+    /// The kind of three.js object that draws it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ShapeKind::Faces => "mesh",
@@ -187,8 +187,7 @@ impl ShapeKind {
 }
 
 impl Shape {
-    /// The same shape of a whole file, where `mesh` has the elements from `base` on: its elements are those that the
-    /// mesh has of it.
+    /// Restricts a shape of a whole file to this part, whose `mesh` contains the elements starting at `base`.
     pub(crate) fn within(mut self, base: &Before, mesh: &Mesh) -> Shape {
         let kind = self.kind as usize;
         let counts = Before::of(mesh, mesh.counts());
@@ -199,7 +198,7 @@ impl Shape {
         self
     }
 
-    /// Finds which attributes its corners have.
+    /// Determines which attributes the corners have.
     pub(crate) fn describe(&mut self, number: usize, mesh: &Mesh) {
         self.mesh = number;
         let of_elements = |elements: &Elements| {
@@ -225,26 +224,26 @@ impl Shape {
     }
 }
 
-/// A shape being drawn: the place that was reached, and the block.
+/// The state of drawing a shape: the position reached, and the block.
 #[derive(Default)]
 pub(crate) struct Drawing {
     mesh: usize,
     kind: ShapeKind,
-    /// Those that are not drawn as a whole.
+    /// The elements that are not drawn completely.
     elements: Range<usize>,
-    /// Triangles or segments of the first of these that were drawn.
+    /// The number of triangles or segments already drawn of the first of these elements.
     parts: usize,
-    /// Colors of the mesh as three.js has them: light, without alpha.
+    /// The mesh's colors as in three.js: linear, without alpha.
     colors: Vec<[f32; 3]>,
     block: Block,
     addresses: [usize; 4],
 }
 
-/// Corners: those in use are the first ones.
+/// A block of corners, of which the first `filled` are in use.
 #[derive(Default)]
 struct Block {
     filled: usize,
-    /// The corners of triangles, and the face of each three.
+    /// The corners of triangles, and the face of each triangle.
     corners: Vec<u32>,
     faces: Vec<u32>,
     positions: Vec<[f32; 3]>,
@@ -254,7 +253,7 @@ struct Block {
 }
 
 impl Drawing {
-    /// Starts drawing a shape; returns the addresses of the block.
+    /// Starts drawing a shape; returns a pointer to the addresses of the block's arrays.
     pub(crate) fn start(&mut self, scene: &Scene, shape: &Shape) -> *const [usize; 4] {
         if self.block.positions.is_empty() {
             self.block.make_room();
@@ -276,7 +275,7 @@ impl Drawing {
         &self.addresses
     }
 
-    /// Positions, normals and uvs of the block's corners.
+    /// The positions, normals and uvs of the block's corners.
     #[cfg(test)]
     pub(crate) fn values(&self, shape: &Shape) -> [&[f32]; 3] {
         let Block { filled, positions, normals, uvs, .. } = &self.block;
@@ -284,7 +283,7 @@ impl Drawing {
         [positions[..*filled].as_flattened(), normals[..of_faces].as_flattened(), uvs[..of_faces].as_flattened()]
     }
 
-    /// Fills the block with the next corners; returns how many.
+    /// Fills the block with the next corners; returns their number.
     pub(crate) fn next(&mut self, scene: &Scene) -> usize {
         let mesh = &scene.meshes[self.mesh];
         self.block.filled = 0;
@@ -359,7 +358,7 @@ impl Block {
         self.uvs = vec![[0.0; 2]; BLOCK_CORNERS];
     }
 
-    /// Finds the attributes of the corners, one attribute after another: each loop reads few arrays.
+    /// Gathers the attributes of the corners, one attribute at a time, so that each loop reads few arrays.
     fn fill(&mut self, mesh: &Mesh, colors: &[[f32; 3]]) {
         let Block { filled, corners, faces, positions, normals, uvs, colors: lights } = self;
         *filled = corners.len();
@@ -397,24 +396,24 @@ impl Block {
     }
 }
 
-/// The value of an index; zeros where there is none.
+/// The value at an index; zeros if it is out of range.
 #[inline]
 fn value<T: Copy + Default>(values: &[T], index: u32) -> T {
     values.get(index as usize).copied().unwrap_or_default()
 }
 
-/// The normal of a triangle, of length 1.
+/// The unit normal of a triangle.
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|axis| f64::from(a[axis]) - f64::from(b[axis]));
     let u = minus(c, b);
     let v = minus(a, b);
     let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let length = cross.iter().map(|value| value * value).sum::<f64>().sqrt();
-    // A triangle without an area has a normal of zeros.
+    // The normal of a triangle without area is zero.
     cross.map(|value| (value / if length > 0.0 { length } else { 1.0 }) as f32)
 }
 
-/// The light of an sRGB value (IEC 61966-2-1). White without a color.
+/// Converts an sRGB value to linear (IEC 61966-2-1). NaN, which stands for no color, becomes white.
 pub(crate) fn light(value: f32) -> f32 {
     match f64::from(value) {
         value if value.is_nan() => 1.0,
@@ -432,7 +431,7 @@ mod tests {
         Reader::new(Input::Memory(text.into(), "a.obj".into())).scene().unwrap().value
     }
 
-    /// The corners of a shape, block by block.
+    /// Draws all corners of a shape.
     fn drawn(scene: &Scene, shape: &Shape) -> Vec<[f32; 3]> {
         let mut drawing = Drawing::default();
         let mut positions = Vec::new();
@@ -469,7 +468,7 @@ mod tests {
         assert_eq!(drawn(&scene, &shapes[2]), [[0., 0., 0.], [1., 0., 0.], [1., 0., 0.], [1., 1., 0.]]);
     }
 
-    /// The first group also has what precedes it, whether positions follow it or not.
+    /// The first group includes the elements before it, whether or not positions follow its statement.
     #[test]
     fn a_group_followed_by_positions_starts_one_shape() {
         for between in ["", "v 5 5 5\n"] {
@@ -480,7 +479,7 @@ mod tests {
         }
     }
 
-    /// three.js' exporter writes meshes without names so.
+    /// The three.js exporter writes unnamed meshes like this.
     #[test]
     fn objects_without_names_are_shapes_too() {
         let shapes = shapes_of(&read(&format!("{CORNERS}o a\nf 1 2 3\no \nf 1 2 3\no\nf 2 3 4\n")));

@@ -1,21 +1,21 @@
-//! What stands between the elements of a mesh: names of objects and groups, materials, smoothing.
+//! The statements between the elements of a mesh: names of objects and groups, materials, smoothing.
 //!
-//! Each statement has the counts of elements and corners before it, so `shapes` needs nothing else to divide a mesh,
-//! and statements of the parts of a file make one list (`part`).
+//! Each statement has the counts of elements and corners before it. These suffice for `shapes` to divide a mesh, and
+//! for `part` to merge the statements of the parts of a file.
 
 use polyhaul::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind, Scene};
 use polyhaul_insight::json::Json;
 use std::borrow::Cow;
 
-/// What precedes a statement: faces, lines and points, and the corners of the first two.
+/// The counts before a position: faces, lines and points, and the corners of the faces and lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Before {
     pub(crate) elements: [usize; 3],
     pub(crate) corners: [usize; 2],
 }
 
-/// In the order in which those at the same place are taken: a shape comes first, since what follows it is usually
-/// meant for it.
+/// A statement. Of several at the same position, object and group names are applied first, since the others usually
+/// belong to the new shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement<'a> {
     Object(Cow<'a, str>),
@@ -24,20 +24,20 @@ pub(crate) enum Statement<'a> {
     Smoothing(bool),
 }
 
-/// A statement and its place.
+/// A statement and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placed<'a> {
-    /// The sum of all counts before it, of vertices too: none of them ever falls.
+    /// The sum of all counts before it, including vertices. It never decreases within a file.
     pub(crate) place: u64,
     pub(crate) before: Before,
     pub(crate) statement: Statement<'a>,
 }
 
-/// The statements of a mesh in the order of the file.
+/// Lists the statements of a mesh in file order.
 pub(crate) fn statements(scene: &Scene, mesh: usize) -> Vec<Placed<'_>> {
     let mesh_data = &scene.meshes[mesh];
     let placed = |at: Counts, statement| Placed { place: sum(at), before: Before::of(mesh_data, at), statement };
-    // An object made from a group is one statement: the group.
+    // An object created by a group is represented by the group's statement alone.
     let is_stated = |object: &&Object| object.mesh == mesh && object.kind == ObjectKind::Object;
     let objects = scene.objects.iter().filter(is_stated);
     let objects = objects.map(|object| placed(object.start, Statement::Object(Cow::Borrowed(&object.name))));
@@ -53,7 +53,7 @@ pub(crate) fn statements(scene: &Scene, mesh: usize) -> Vec<Placed<'_>> {
     statements
 }
 
-/// Sorts statements by their places.
+/// Sorts statements by position.
 pub(crate) fn sort(statements: &mut [Placed<'_>]) {
     statements.sort_by_key(|placed| (placed.place, placed.statement.kind()));
 }
@@ -63,12 +63,12 @@ fn sum(counts: Counts) -> u64 {
 }
 
 impl Before {
-    /// What precedes a place in a mesh.
+    /// The counts before a position in a mesh.
     pub(crate) fn of(mesh: &Mesh, at: Counts) -> Before {
         Before::with(mesh, [at.faces, at.lines, at.points].map(|count| count as usize))
     }
 
-    /// What precedes an element, of its kind alone.
+    /// The counts before an element, for its kind only.
     pub(crate) fn at(mesh: &Mesh, kind: usize, element: usize) -> Before {
         Before::with(mesh, std::array::from_fn(|other_kind| if other_kind == kind { element } else { 0 }))
     }
@@ -78,8 +78,8 @@ impl Before {
         Before { elements, corners: [corners(&mesh.faces, elements[0]), corners(&mesh.lines, elements[1])] }
     }
 
-    /// The corners that are drawn of what lies between this and a later place, by kind: polygons are cut into
-    /// triangles, and lines into pairs.
+    /// The number of corners to draw between this position and a later one, by kind: polygons become triangles, and
+    /// polylines become pairs.
     pub(crate) fn drawn_until(&self, end: &Before) -> [usize; 3] {
         let [faces, lines, points] = [0, 1, 2].map(|kind| end.elements[kind] - self.elements[kind]);
         let [of_faces, of_lines] = [0, 1].map(|kind| end.corners[kind] - self.corners[kind]);
@@ -107,7 +107,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// The value as text: a name, a number or nothing, `1` or `0`.
+    /// The value as text: a name, a number, an empty string for no material, or `1` or `0`.
     fn value(&self) -> Cow<'_, str> {
         match self {
             Statement::Object(name) | Statement::Group(name) => Cow::Borrowed(name),
@@ -129,7 +129,7 @@ impl<'a> Statement<'a> {
 }
 
 impl<'a> Placed<'a> {
-    /// Describes the statement: its kind, its place, what precedes it, and its value.
+    /// Describes the statement: its kind, its position, the counts before it, and its value.
     pub(crate) fn describe(&self, json: &mut Json) {
         json.object(|json| {
             json.key("kind").integer(self.statement.kind() as u64);
@@ -139,7 +139,7 @@ impl<'a> Placed<'a> {
         });
     }
 
-    /// The same fields with blanks between them, as JavaScript writes them.
+    /// The same fields separated by spaces, as JavaScript writes them.
     #[cfg(test)]
     pub(crate) fn to_text(&self) -> String {
         let [faces, lines, points, of_faces, of_lines] = self.before.to_array();
@@ -149,7 +149,7 @@ impl<'a> Placed<'a> {
         format!("{kind} {place} {faces} {lines} {points} {of_faces} {of_lines} {value}")
     }
 
-    /// A statement as JavaScript writes it: the same fields, with blanks between them.
+    /// Parses a statement as JavaScript writes it: the fields of [`describe`](Placed::describe), separated by spaces.
     pub(crate) fn parse(text: &'a str) -> Option<Placed<'a>> {
         let mut fields = text.splitn(8, ' ');
         let mut number = || fields.next()?.parse().ok();

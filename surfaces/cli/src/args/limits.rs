@@ -1,4 +1,4 @@
-//! The options of `polyhaul limits`. The measurements are the library's (`polyhaul::measure`).
+//! The options of `polyhaul limits`. `polyhaul::measure` does the measuring.
 
 use clap::{Args, ValueHint};
 use polyhaul::measure::MeasureOptions;
@@ -40,7 +40,7 @@ pub struct LimitsArgs {
 }
 
 impl LimitsArgs {
-    /// How to measure.
+    /// The options of the measurement.
     pub fn options(&self) -> MeasureOptions {
         let usual = MeasureOptions::default();
         let data_bytes = self.data_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usual.data_bytes);

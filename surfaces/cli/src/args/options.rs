@@ -1,7 +1,7 @@
-//! The options of the library's table as flags, under the heading of their group.
+//! Generates the flags of the library's options, with the groups as headings.
 //!
 //! No option is named here: names, types, defaults and help come from `polyhaul::options`. A flag that is on by default
-//! is `--no-NAME`. Options that every subcommand takes are declared in [`super::Everywhere`].
+//! becomes `--no-NAME`. Options of every subcommand are declared in [`super::Everywhere`].
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -10,17 +10,17 @@ use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-/// Options that are flags of every subcommand, or, like formats and limits, have flags of another form.
+/// Options without a generated flag: every subcommand has one, or the flag has another form, as for formats.
 const ELSEWHERE: [&str; 7] = ["format", "threads", "memory_limit", "spill_folder", "strict", "allow", "on_error"];
 
-/// Options as flags of one part of the command line.
+/// An option group whose options become flags.
 pub trait FlagGroup: OptionGroup + Default + Clone + Send + Sync + 'static {
-    /// The beginning of the headings of its flags.
+    /// The prefix of the flags' headings.
     const HEADING: &str;
-    /// What the formats of its options are formats of.
+    /// The side whose format decides which options apply: `input` or `output`.
     const SIDE: &str;
 
-    /// Whether an option is one of this part.
+    /// Whether an option becomes a flag of this group.
     fn has(row: &OptionRow) -> bool {
         row.group != "limits" && !ELSEWHERE.contains(&row.name)
     }
@@ -30,7 +30,7 @@ impl FlagGroup for ReadOptions {
     const HEADING: &str = "Reading";
     const SIDE: &str = "input";
 
-    // Only conversions filter: see `RowOptions`.
+    // Only conversions filter rows, with the flags of `RowOptions`.
     fn has(row: &OptionRow) -> bool {
         row.group != "limits" && row.group != RowOptions::GROUP && !ELSEWHERE.contains(&row.name)
     }
@@ -46,7 +46,7 @@ impl FlagGroup for WriteOptions {
     const SIDE: &str = "output";
 }
 
-/// The options that were given on the command line.
+/// The options given on the command line.
 #[derive(Debug)]
 pub struct GivenOptions<T> {
     given: Vec<(OptionRow, String)>,
@@ -54,10 +54,10 @@ pub struct GivenOptions<T> {
 }
 
 impl<T: FlagGroup> GivenOptions<T> {
-    /// Sets the given options.
+    /// Sets the given options in `options`.
     ///
     /// # Errors
-    /// If values contradict each other; each value was checked when it was parsed.
+    /// If values contradict each other. Each single value was checked when it was parsed.
     pub fn apply<G: OptionGroup>(&self, options: &mut G) -> Result<()> {
         for (row, text) in &self.given {
             let failed = |error: polyhaul::options::SetError| Error::new(ErrorKind::Usage, error.to_string());
@@ -71,15 +71,16 @@ impl<T: FlagGroup> GivenOptions<T> {
         self.given.iter().any(|(row, _)| row.name == name)
     }
 
-    /// Fails if a given option of one side does not apply to any of the formats; if one of these is unknown, it may.
+    /// Fails if a given option other than the shared ones applies to none of the formats. If a format is unknown, any
+    /// option may apply.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] that names the option and the formats that it applies to.
+    /// [`ErrorKind::Usage`], with the option and the formats to which it applies.
     pub fn check(&self, formats: &[Option<Format>]) -> Result<()> {
         self.check_some(formats, |row| !is_shared(row))
     }
 
-    /// As [`GivenOptions::check`], for the options that are for reading and for writing, with the formats of both.
+    /// Like [`GivenOptions::check`], for options that affect both reading and writing, with the formats of both sides.
     ///
     /// # Errors
     /// As for [`GivenOptions::check`].
@@ -122,7 +123,7 @@ impl<T: FlagGroup> FromArgMatches for GivenOptions<T> {
                 OptionKind::Flag if !matches.get_flag(row.name) => continue,
                 OptionKind::Flag => (!is_on(&row)).to_string(),
                 _ => match matches.get_many::<String>(row.name) {
-                    // An option that is given several times holds as a whole: only filters can be.
+                    // Only filters can be given repeatedly; all of them must hold.
                     Some(texts) if texts.len() > 1 => {
                         texts.map(|text| format!("({text})")).collect::<Vec<_>>().join(" and ")
                     }
@@ -143,7 +144,7 @@ impl<T: FlagGroup> FromArgMatches for GivenOptions<T> {
 
 impl<T: FlagGroup> Args for GivenOptions<T> {
     fn augment_args(command: Command) -> Command {
-        // An option for reading and for writing is one flag.
+        // An option for both reading and writing becomes one flag.
         let is_new = |row: &&OptionRow| command.get_arguments().all(|arg| arg.get_id().as_str() != row.name);
         let flags: Vec<Arg> = T::rows().iter().filter(|row| T::has(row)).filter(is_new).map(flag::<T>).collect();
         command.args(flags)
@@ -154,7 +155,7 @@ impl<T: FlagGroup> Args for GivenOptions<T> {
     }
 }
 
-/// Whether an option is one for reading and for writing.
+/// Whether an option affects both reading and writing.
 fn is_shared(row: &OptionRow) -> bool {
     let is_among = |rows: Vec<OptionRow>| rows.iter().any(|other| other.is(row.group, row.name));
     is_among(ReadOptions::rows()) && is_among(WriteOptions::rows())
@@ -165,7 +166,7 @@ fn is_on(row: &OptionRow) -> bool {
     row.default == "true"
 }
 
-/// The flag of an option, with its dashes.
+/// The flag of an option, including the dashes.
 pub fn flag_name(row: &OptionRow) -> String {
     format!("--{}", long_name(row, row.name))
 }
@@ -194,7 +195,7 @@ fn flag<T: FlagGroup>(row: &OptionRow) -> Arg {
     if kind == OptionKind::Flag {
         return arg.action(ArgAction::SetTrue);
     }
-    // Conditions add up; other options have one value.
+    // Filters accumulate; other options have a single value.
     let is_filter = matches!(kind.inner(), OptionKind::Special { name: "Filter", .. });
     arg.action(if is_filter { ArgAction::Append } else { ArgAction::Set })
         .value_name(value_name(kind))
@@ -203,7 +204,7 @@ fn flag<T: FlagGroup>(row: &OptionRow) -> Arg {
         .value_parser(OptionParser::<T> { name, kind, options: PhantomData })
 }
 
-/// Checks a value by the table of options, and keeps it as text.
+/// Checks a value against the library's options and returns it as text.
 #[derive(Clone)]
 struct OptionParser<T> {
     name: &'static str,
@@ -242,7 +243,7 @@ impl<T: FlagGroup + Clone> TypedValueParser for OptionParser<T> {
     }
 }
 
-/// The name of a value in the usage.
+/// The placeholder of a value in the usage.
 fn value_name(kind: OptionKind) -> String {
     match kind {
         OptionKind::Flag => String::new(),
@@ -263,7 +264,7 @@ fn heading<T: FlagGroup>(row: &OptionRow) -> String {
     }
 }
 
-/// A group in headings.
+/// The name of a group in headings.
 fn group_title(group: &str) -> &str {
     match group {
         "obj" => "OBJ",
@@ -277,11 +278,11 @@ fn group_title(group: &str) -> &str {
     }
 }
 
-/// One line about an option: what it does, the formats it applies to, and its default.
+/// The short help: what the option does, the formats it applies to, and its default.
 fn help(row: &OptionRow) -> String {
     let summary = row.summary();
     let mut help = if is_on(row) { negated(&summary) } else { summary };
-    // A heading that names the only format is enough.
+    // Omit the format if the heading already names it.
     if !row.formats.is_empty() && row.formats.len() <= MAX_LISTED && row.formats != [row.group] {
         help += &format!(" ({})", row.formats.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", "));
     }
@@ -291,17 +292,17 @@ fn help(row: &OptionRow) -> String {
     help
 }
 
-/// Formats that help lists.
+/// Maximum number of formats to list in the help.
 const MAX_LISTED: usize = 4;
 
-/// `Write normals` as `Do not write normals`.
+/// Negates a summary: `Write normals` becomes `Do not write normals`.
 fn negated(summary: &str) -> String {
     let mut letters = summary.chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().fold("Do not ".to_owned(), |text, letter| format!("{text}{letter}")) + letters.as_str()
 }
 
-/// What the documentation says after the first sentence, and the form of values that have one of their own.
+/// The long help: the documentation after the first sentence, and the syntax of special values.
 fn more_help(row: &OptionRow) -> Option<String> {
     let mut more = row.details();
     if let OptionKind::Special { expected, .. } = row.kind.inner() {
@@ -310,7 +311,7 @@ fn more_help(row: &OptionRow) -> Option<String> {
     (!more.is_empty()).then_some(more)
 }
 
-/// Formats in a sentence: `OBJ, PLY or OFF`.
+/// Joins formats for a sentence: `OBJ, PLY or OFF`.
 fn listed(names: &[&str]) -> String {
     let names: Vec<&str> = names.iter().map(|name| shown(name)).collect();
     match names.split_last() {
@@ -319,7 +320,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// A format as people write it.
+/// The usual spelling of a format.
 fn shown(name: &str) -> &str {
     match name {
         "obj" => "OBJ",
@@ -340,10 +341,10 @@ fn shown(name: &str) -> &str {
     }
 }
 
-/// A limit as `NAME=N`, where N may have a unit.
+/// Parses a limit: `NAME=N`, where N may have a unit.
 ///
 /// # Errors
-/// What was expected.
+/// Describes the expected value.
 pub fn limit(text: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
     let name = format!("{}.{}", Limits::GROUP, name.replace('-', "_"));
@@ -354,7 +355,7 @@ pub fn limit(text: &str) -> std::result::Result<(String, String), String> {
     }
 }
 
-/// The default limits with changes, whose values were checked when they were parsed.
+/// Applies changes to the default limits. Their values were checked when they were parsed.
 pub fn limits(changes: &[(String, String)]) -> Limits {
     let mut limits = Limits::default();
     for (name, text) in changes {

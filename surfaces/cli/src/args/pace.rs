@@ -1,4 +1,4 @@
-//! Options that simulate devices slower than this machine's. They are implemented in the library (`Throttle`).
+//! Options that simulate devices slower than the actual ones. The library implements them (`Throttle`).
 
 use crate::values;
 use clap::Args;

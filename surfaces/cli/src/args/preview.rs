@@ -119,7 +119,7 @@ impl PreviewArgs {
     }
 }
 
-/// The axes of a scene whose up axis is known: as in OBJ if that is y, otherwise with y forward, as in Blender.
+/// The axes for a given up axis: forward is -Z for Y up, as in OBJ, and otherwise Y, as in Blender.
 fn axes(up: Axis) -> Axes {
     let forward = if matches!(up, Axis::Y | Axis::NegativeY) { Axis::NegativeZ } else { Axis::Y };
     Axes { forward, up }

@@ -1,4 +1,4 @@
-//! How assets are read and written: options that several subcommands share.
+//! The options for reading and writing assets that several subcommands share.
 
 use super::options::{self, GivenOptions};
 use crate::format::{self, NamedFormat};
@@ -56,7 +56,7 @@ impl SourceArgs {
 }
 
 impl ReadArgs {
-    /// The library's options, without those that every subcommand takes.
+    /// The library's options, except those of every subcommand.
     ///
     /// # Errors
     /// As for [`GivenOptions::apply`].
@@ -81,7 +81,7 @@ impl StyleArgs {
         Ok(options)
     }
 
-    /// Meshes that are not read can only be kept in their files.
+    /// Checks the options for reading, and that `--lazy` is used only if the output can reference the unread meshes.
     fn check_lazy(&self, input: &Path, to: Format, options: &WriteOptions) -> Result<()> {
         let from = self.read.source.from.or_else(|| Format::of_path(input));
         self.read.options.check(&[from])?;

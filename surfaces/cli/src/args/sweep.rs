@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The slowest and the fastest rate of the usual ones, in bytes per second, and how many there are.
+/// The minimum and maximum of the default rates, in bytes per second, and their number.
 const USUAL: ([f64; 2], usize) = ([50e6, 4e9], 8);
 
 /// `polyhaul sweep`.
@@ -92,7 +92,7 @@ pub enum Storing {
 }
 
 impl Storing {
-    /// The library's options; `None` if nothing is written.
+    /// The options for writing; `None` if nothing is written.
     pub fn write_options(self) -> Option<WriteOptions> {
         match self {
             Storing::AsIs => None,
@@ -140,7 +140,7 @@ fn storing(text: &str) -> Result<Storing, String> {
 }
 
 impl SweepArgs {
-    /// The rates, from slow to fast, each once: the slow ones carry the advice, so they run first.
+    /// The distinct rates in ascending order. Advice depends on the slow rates, so they run first.
     pub fn devices(&self) -> Vec<Device> {
         let mut devices = if self.rates.is_empty() { usual() } else { self.rates.clone() };
         devices.sort_unstable();
@@ -157,7 +157,7 @@ impl SweepArgs {
         threads
     }
 
-    /// The ways of storing, the original first; `codecs` has the compression of each of its files.
+    /// The ways of storing, starting with the original. `codecs` lists the compression of each of its files.
     pub fn storings(&self, codecs: &[Option<Codec>]) -> Vec<Storing> {
         let mut storings = vec![Storing::AsIs];
         let is_plain = codecs.iter().all(Option::is_none);
@@ -167,7 +167,7 @@ impl SweepArgs {
             storings.extend((!is_plain).then_some(Storing::Plain));
             storings.extend(usual.map(|codec| Storing::By(codec, None)));
         } else {
-            // Files that are not compressed anyway need not be copied.
+            // Files that are uncompressed anyway need no copy.
             let is_as_is = |storing: &Storing| *storing == Storing::AsIs || (*storing == Storing::Plain && is_plain);
             storings.extend(self.codecs.iter().copied().filter(|storing| !is_as_is(storing)));
         }
@@ -182,7 +182,7 @@ impl SweepArgs {
     }
 }
 
-/// Rates at even distances on a logarithmic axis, with two digits, and none.
+/// The default rates, evenly spaced on a logarithmic axis and rounded to two digits, and unlimited.
 fn usual() -> Vec<Device> {
     let ([slow, fast], count) = USUAL;
     let at = |index: usize| slow * (fast / slow).powf(index as f64 / (count - 1) as f64);

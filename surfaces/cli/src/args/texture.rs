@@ -1,8 +1,8 @@
-//! The options of `polyhaul texture`. They are implemented in the library (`TextureOptions`).
+//! The options of `polyhaul texture`. The library implements them (`TextureOptions`).
 //!
-//! Options in the library's table come from there, as for all subcommands. The options written here are those for files
-//! and folders, flags that stand for one value of an option, and `--alpha-cutoff`, since no kind in the table accepts
-//! its 0.
+//! Most flags are generated from the library's options, as for all subcommands. Declared here are the inputs and
+//! outputs, flags that stand for a single value of an option, and `--alpha-cutoff`, because no kind of option accepts
+//! its value 0.
 
 use super::options::{FlagGroup, GivenOptions};
 use super::style::SourceArgs;
@@ -38,7 +38,7 @@ pub struct TextureArgs {
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
     /// Format of the textures
-    // This is the output's format, which the table of options has as `format`, with a default.
+    // The output format, which the table of options calls `format`. Here it has a default.
     #[arg(long, alias = "format", value_name = "FORMAT", value_parser = format::texture_parser(), default_value = "dds")]
     pub to: Format,
     /// How textures are made.
@@ -74,7 +74,7 @@ pub struct TextureArgs {
     pub source: SourceArgs,
 }
 
-/// The options of the table whose values have flags of their own, which are shorter.
+/// Options that have shorter flags for their values.
 const BY_FLAGS: [&str; 3] = ["edges", "normal_map", "color_space"];
 
 impl FlagGroup for TextureOptions {
@@ -95,14 +95,14 @@ impl FlagGroup for ImageWriteOptions {
     }
 }
 
-/// Alpha from 0 to 1.
+/// Parses an alpha cutoff from 0 to 1.
 fn cutoff(text: &str) -> std::result::Result<f32, String> {
     let alpha = text.parse().ok().filter(|alpha| (0.0..=1.0).contains(alpha));
     alpha.ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
 impl TextureArgs {
-    /// The requested options in the library's form.
+    /// Converts the flags to the library's options.
     ///
     /// # Errors
     /// As for [`GivenOptions::apply`].

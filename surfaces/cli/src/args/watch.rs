@@ -1,4 +1,4 @@
-//! The options of `polyhaul watch`. Following the program is `polyhaul-watch`.
+//! The options of `polyhaul watch`. `polyhaul-watch` traces the program.
 
 use clap::{Args, ValueHint};
 use std::ffi::OsString;

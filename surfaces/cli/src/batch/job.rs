@@ -1,8 +1,8 @@
-//! Job files: TOML whose keys are the long options of `polyhaul batch`.
+//! Job files: TOML with the long options of `polyhaul batch` as keys.
 //!
 //! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, and an array for a repeated option.
-//! Underscores may replace dashes, and tables only group options. The options replace `--job FILE` before arguments are
-//! parsed, so workers on any machine get them without the file.
+//! Underscores may replace dashes; tables only group options. The options replace `--job FILE` before arguments are
+//! parsed, so workers on other machines do not need the file.
 
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::{Error, ErrorKind, Result};
@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Replaces `--job FILE` in a command line with the options of the file. An error returns the original words too.
+/// Replaces `--job FILE` in a command line with the options of the file. An error also returns the original words.
 pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec<OsString>, Error)> {
     if !words.iter().any(|word| word == "batch") {
         return Ok(words);
@@ -29,7 +29,7 @@ pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec
     }
 }
 
-/// The options in a job file.
+/// Reads the options of a job file as command-line words.
 fn options(path: &Path) -> Result<Vec<OsString>> {
     let shown = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::io("reading", &shown, error))?;

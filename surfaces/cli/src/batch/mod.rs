@@ -1,6 +1,6 @@
-//! `polyhaul batch IN... -o OUT`: a library of assets.
+//! `polyhaul batch IN... -o OUT`: converts a library of assets, resumably.
 //!
-//! The plan, the worker pool and the log are in `polyhaul-batch`. [`worker`] converts assets, `job` reads job files,
+//! Planning, the worker pool and the log are in `polyhaul-batch`. [`worker`] converts assets, `job` reads job files,
 //! `status` prints `batch status`, and `page` writes its HTML page.
 
 mod job;
@@ -32,21 +32,22 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Assets of at least this size are converted one at a time with all threads. On a single thread, they would keep the
-/// run waiting at its end.
+/// Assets of at least this size are converted one at a time with all threads: on a single thread they would delay the
+/// end of the run.
 const LARGE_BYTES: u64 = 256_000_000;
-/// The maximum number of tasks of a worker at a time, and the total size of their sources. The tasks fit into a pipe.
+/// Maximum number of tasks sent to a worker at a time, and the maximum total size of their sources. This many tasks fit
+/// into a pipe.
 const WORKER_TASKS: usize = 32;
 const WORKER_BYTES: u64 = 4 << 20;
-/// The maximum number of tasks of an engine at a time.
+/// Maximum number of tasks sent to an engine at a time.
 const ENGINE_TASKS: usize = 10_000;
-/// Bytes of rows to print at a time.
+/// Size at which buffered rows are printed.
 const PRINTED_BYTES: usize = 1 << 20;
-/// The variable in which the Python package passes its interpreter, for starting workers.
+/// Environment variable with the Python interpreter that starts workers; set by the Python package.
 const PYTHON: &str = "POLYHAUL_PYTHON";
-/// The variable in which the Python package asks for lines `progress DONE TOTAL` on standard error.
+/// Environment variable that requests lines `progress DONE TOTAL` on standard error; set by the Python package.
 const PROGRESS: &str = "POLYHAUL_PROGRESS";
-/// Options that do not affect the outputs. If any other option changes, assets are converted again.
+/// Options that do not affect the outputs. A change of any other option converts the assets again.
 const EXECUTION_OPTIONS: [&str; 26] = [
     "inputs",
     "output",
@@ -76,7 +77,7 @@ const EXECUTION_OPTIONS: [&str; 26] = [
     "color",
 ];
 
-/// The result of a run.
+/// The result of a run, for `--json`.
 #[derive(Serialize)]
 struct BatchDetails {
     assets: usize,
@@ -85,9 +86,9 @@ struct BatchDetails {
     skipped_failed: usize,
     converted: u64,
     failed: u64,
-    /// Assets whose source is gone, and whose outputs were removed, or would be in a dry run.
+    /// Assets whose source no longer exists; their outputs were removed, or would be in a dry run.
     pruned: usize,
-    /// The options that differ from those of earlier runs: `--digits 3 (not set before)`.
+    /// Options changed since earlier runs: `--digits 3 (was not set)`.
     changed_options: Vec<String>,
     dry_run: bool,
 }
@@ -125,7 +126,7 @@ struct LoggedOptions {
     hash: String,
 }
 
-/// The options of this command line that affect the outputs.
+/// Collects the options of this command line that affect the outputs.
 fn options_of_words() -> LoggedOptions {
     let mut command = manual::command();
     let words = std::iter::once(OsString::from("polyhaul")).chain(words::arguments().cloned());
@@ -151,7 +152,7 @@ fn options_of_words() -> LoggedOptions {
     LoggedOptions { text, hash }
 }
 
-/// The options of which two runs have different values, in words.
+/// Describes the options that differ between two runs.
 fn changed_options(before: &str, now: &str) -> Vec<String> {
     let parse = |options: &str| -> BTreeMap<String, String> {
         let pairs = options.lines().filter_map(|line| line.split_once('='));
@@ -170,7 +171,7 @@ fn changed_options(before: &str, now: &str) -> Vec<String> {
     names.into_iter().filter_map(change).collect()
 }
 
-/// The flag of an option, `--compress` for `compression`.
+/// The long flag of an option: `--compress` for `compression`.
 fn flag_of(name: &str) -> String {
     let command = manual::command();
     let argument =
@@ -246,7 +247,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     Ok(finish(session, details, ended.err()))
 }
 
-/// Says which options differ from those with which assets were converted before, and returns them.
+/// Reports which options changed since the assets were last converted, and returns the changes.
 fn report_changes(session: &Session, plan: &Plan, output: &Path, job: &LoggedOptions) -> Vec<String> {
     let Some((assets, other_hash)) = plan.other_options() else { return Vec::new() };
     let Some(before) = polyhaul_batch::kept_options(output, other_hash) else { return Vec::new() };
@@ -259,7 +260,7 @@ fn report_changes(session: &Session, plan: &Plan, output: &Path, job: &LoggedOpt
     changes
 }
 
-/// Removes the outputs of assets whose source is gone.
+/// Removes the outputs of assets whose source no longer exists.
 fn prune(session: &Session, output: &Path, gone: &[GoneAsset], details: &mut BatchDetails) -> Result<()> {
     if gone.is_empty() {
         return Ok(());
@@ -276,16 +277,16 @@ fn prune(session: &Session, output: &Path, gone: &[GoneAsset], details: &mut Bat
     log.finish()
 }
 
-/// The line for an asset whose source is gone.
+/// Formats the line for an asset whose source no longer exists.
 fn gone_line(output: &Path, gone: &GoneAsset) -> String {
-    // The log has slashes on every system.
+    // The log uses slashes on every system.
     let native = |path: &String| output.join(Path::new(path).components().collect::<PathBuf>());
     let outputs: Vec<_> = gone.outputs.iter().map(|path| human::path(&native(path))).collect();
     let removed = if outputs.is_empty() { "no outputs".to_owned() } else { outputs.join(", ") };
     format!("{} is gone: remove {removed}\n", human::safe(&gone.source))
 }
 
-/// Prints how many lines of the log are damaged.
+/// Warns about damaged lines of the log.
 fn report_damage(session: &Session, damage: &Damage, what_happened: &str, result: &str) {
     if damage.lines > 0 && session.talks() {
         let file = damage.first.as_deref().map(human::path).unwrap_or_default();
@@ -294,7 +295,7 @@ fn report_damage(session: &Session, damage: &Damage, what_happened: &str, result
     }
 }
 
-/// Lists the assets and checks that their outputs differ from each other and from all inputs.
+/// Lists the assets and checks that no output collides with another output or an input.
 fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
     let find = args.find.options()?.with_exclude(output);
     let options = PlanOptions::default().with_find(find).with_shard(args.engine.shard);
@@ -380,7 +381,7 @@ fn work(
         if rows.is_empty() {
             return log.flush_if_due();
         }
-        // Rows that are not in the log do not count.
+        // Count only rows that are in the log.
         log.append(&rows)?;
         for row in &rows {
             match row.error() {
@@ -416,7 +417,7 @@ fn work(
     ended.and(finished)
 }
 
-/// Keeps the options, so that later runs can say which ones changed. Nothing else depends on them.
+/// Stores the options so that later runs can report changes. A failure is only a warning: nothing else depends on them.
 fn keep_options(session: &Session, output: &Path, job: &LoggedOptions) {
     if let Err(error) = polyhaul_batch::keep_options(output, &job.hash, &job.text)
         && session.talks()
@@ -426,7 +427,7 @@ fn keep_options(session: &Session, output: &Path, job: &LoggedOptions) {
     }
 }
 
-/// Creates the pool of workers, on this machine or in an engine.
+/// Creates a pool of local worker processes or of an engine's agents.
 fn pool(args: &BatchArgs, workers: usize) -> Pool {
     match args.engine.engine {
         EngineName::Local => Pool::new(command_of("--worker"), Limits { workers, ..local_limits() }),
@@ -437,7 +438,7 @@ fn pool(args: &BatchArgs, workers: usize) -> Pool {
             if let Some(address) = &args.engine.address {
                 arguments.extend(["--address".into(), address.into()]);
             }
-            // The rest is the command line of the agents, on any machine.
+            // The rest is the command line of the agents, which run on any machine.
             arguments.push("--".into());
             arguments.append(&mut command.arguments);
             let limits = Limits { workers: 1, tasks: ENGINE_TASKS, bytes: u64::MAX, is_engine: true, ..local_limits() };
@@ -452,7 +453,7 @@ fn local_limits() -> Limits {
     Limits { workers: 1, tasks: WORKER_TASKS, bytes: WORKER_BYTES, is_engine: false, memory_code, usage_code }
 }
 
-/// This command as a worker, with the same options.
+/// The command line that starts this program in another role (`--worker` or `--agent`) with the same options.
 fn command_of(role: &str) -> WorkerCommand {
     let skipped = |word: &OsString| word == "--agent" || word == "--json";
     let mut arguments: Vec<OsString> = words::arguments().filter(|word| !skipped(word)).cloned().collect();
@@ -467,12 +468,12 @@ fn command_of(role: &str) -> WorkerCommand {
     }
 }
 
-/// Runs as an agent: a worker that passes its tasks to its own worker processes.
+/// Runs as an agent: passes tasks from standard input to local workers and their rows to standard output.
 fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
     let workers = args.engine.workers.map_or(1, usize::from);
     let mut pool = Pool::new(command_of("--worker"), Limits { workers, ..local_limits() });
     let failed = |error| Error::io("working", "standard input", error);
-    // The sender of the tasks may wait for their rows before it sends more, so do not block for more tasks.
+    // The sender may wait for rows before it sends more tasks, so never block on input while tasks are ready.
     let (sender, tasks) = std::sync::mpsc::channel::<Task>();
     let listen = move || {
         let lines = std::io::stdin().lines().map_while(std::result::Result::ok);
@@ -490,7 +491,7 @@ fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The JSON of a row.
+/// Formats a row as JSON.
 fn line_of(row: DoneRow) -> String {
     match row {
         DoneRow::Line(_, text) => text,
@@ -545,12 +546,12 @@ fn finish(session: &Session, details: BatchDetails, error: Option<Error>) -> u8 
     session.finish("batch", Some(details), &Report::default(), (code, None), JsonTo::Stdout)
 }
 
-/// Prints all rows as JSON.
+/// Prints all rows as JSON lines.
 fn print_rows(session: &Session, output: &Path) -> u8 {
     let mut text = String::new();
     let printed = polyhaul_batch::each_row(output, &mut |status, row| {
         text.push_str(&json::line(&StatusRow { status, row }));
-        // If standard output is closed, stop reading.
+        // Stop reading if standard output is closed.
         if text.len() < PRINTED_BYTES || console::bytes(std::mem::take(&mut text).as_bytes()) {
             return Ok(());
         }
@@ -575,12 +576,12 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
 #[derive(Serialize)]
 struct MergeDetails {
     rows: u64,
-    /// Logs that runs are still writing, which were not joined.
+    /// Logs still being written by other runs; they were not merged.
     active_logs: usize,
     damaged_lines: u64,
 }
 
-/// Joins the logs of a library and writes its manifest.
+/// Merges the logs of a library and writes its manifest.
 fn merge_logs(session: &Session, output: &Path) -> u8 {
     let has_log = has_log(output).and_then(|has_log| if has_log { Ok(()) } else { Err(status::no_log(output)) });
     let merged = has_log.and_then(|()| Ok((compact_logs(output)?, write_manifest(output)?)));

@@ -1,4 +1,4 @@
-//! The report page of a library: a single, self-contained HTML file.
+//! The HTML report of `batch status --html`: one self-contained file.
 
 use crate::human;
 use polyhaul::Source;
@@ -7,7 +7,7 @@ use polyhaul_batch::{ErrorGroup, Summary};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The maximum size of an embedded picture, in bytes.
+/// Maximum size of an embedded picture, in bytes.
 const PICTURE_BYTES: u64 = 200_000;
 
 const STYLE: &str = "\
@@ -55,7 +55,7 @@ fn sums(summary: &Summary) -> String {
     format!("<div class=\"sums\">{}</div>\n", items.iter().map(item).collect::<String>())
 }
 
-/// A bar for each time interval.
+/// Draws the throughput chart, with one bar per time interval.
 fn rates(summary: &Summary) -> String {
     let top = summary.rates.iter().copied().fold(0.0, f64::max);
     if top <= 0.0 {
@@ -137,7 +137,7 @@ fn pictures(outputs: &Path, names: &[String]) -> String {
     format!("<h2>Pictures</h2>\n<div class=\"pictures\">{figures}</div>\n")
 }
 
-/// Reads a small file; `None` if it is missing or too large.
+/// Reads a file of at most [`PICTURE_BYTES`]; `None` if it is missing or larger.
 fn small_file(path: &Path) -> Option<Vec<u8>> {
     let bytes = place::find(path).ok()?.bytes.filter(|&bytes| bytes <= PICTURE_BYTES)?;
     let mut data = vec![0; bytes as usize];

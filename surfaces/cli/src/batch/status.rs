@@ -1,4 +1,4 @@
-//! `polyhaul batch status OUT`: progress, throughput and failures of a library.
+//! `polyhaul batch status OUT`: prints the progress, throughput and failures of a library.
 
 use super::page;
 use crate::args::batch::StatusArgs;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many examples to print: failed assets per kind, and slowest assets.
+/// Maximum number of slowest assets, and of failed assets per kind of error, to print.
 const EXAMPLES: usize = 3;
 
-/// The summary in the JSON object, with warnings as in those of other subcommands.
+/// The summary in the JSON object, with warnings in the shape all subcommands use.
 #[derive(Serialize)]
 struct StatusDetails {
     #[serde(flatten)]
@@ -57,7 +57,7 @@ fn status(session: &Session, args: &StatusArgs) -> Result<Summary> {
     Ok(summary)
 }
 
-/// The error for a folder without a log.
+/// The error for a folder that contains no log.
 pub fn no_log(output: &Path) -> Error {
     let message = format!("`{}` has no log of a batch run", human::path(output));
     Error::new(ErrorKind::Usage, message).with_hint("use the output folder of the run (-o)")

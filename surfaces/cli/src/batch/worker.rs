@@ -1,6 +1,6 @@
-//! A worker: converts assets one at a time and writes a row for each.
+//! The batch worker: converts the assets it receives on standard input, and writes one row per asset.
 //!
-//! It is a separate process, so an asset that crashes it or uses all memory does not affect other assets.
+//! It is a separate process, so an asset that crashes it or exhausts memory does not affect the others.
 
 use crate::args::batch::BatchArgs;
 use crate::convert::write_options;
@@ -20,14 +20,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The exit code of a worker that needed more memory than its task allowed.
+/// Exit code of a worker that exceeded the memory limit of its task.
 pub const MEMORY_CODE: i32 = 86;
-/// Smaller assets finish too quickly to determine their bottleneck.
+/// Minimum asset size for a verdict. Smaller assets finish too quickly to determine their bottleneck.
 const JUDGED_BYTES: u64 = 256 << 10;
-/// How often memory is checked.
+/// Interval between checks of the resident memory.
 const WATCH: Duration = Duration::from_millis(10);
 
-/// Works until there are no more tasks.
+/// Converts tasks until standard input ends.
 pub fn run(session: &Session, args: &BatchArgs) -> Result<()> {
     let limit = Arc::new(AtomicU64::new(u64::MAX));
     let failed = |error| Error::io("working", "standard input", error);
@@ -46,7 +46,7 @@ pub fn run(session: &Session, args: &BatchArgs) -> Result<()> {
     polyhaul_batch::serve(std::io::stdin().lock(), std::io::stdout().lock(), work).map_err(failed)
 }
 
-/// Exits the process once it uses more memory than the limit.
+/// Exits the process once its resident memory exceeds the limit.
 fn watch_memory(limit: &AtomicU64) {
     loop {
         if peak::resident_bytes().is_some_and(|bytes| bytes > limit.load(Ordering::Relaxed)) {
@@ -63,7 +63,7 @@ struct Worker<'a> {
     args: &'a BatchArgs,
     /// Its name in rows: `HOST:PID`.
     name: String,
-    /// The folder that was created last.
+    /// The most recently created folder.
     folder: Option<PathBuf>,
     peak: PeakMeter,
 }
@@ -81,7 +81,7 @@ impl Worker<'_> {
         let mut row = Row { started, peak_bytes, worker, ..Row::new(task) };
         match result {
             Ok(report) => {
-                // Skip the machine's best rates: looking them up costs more than converting a small asset.
+                // Omit the machine's best rates: looking them up costs more than converting a small asset.
                 let verdict = trace.map(|trace| Verdict::from_recording(&trace.recording(), &report.facts(), None));
                 row.verdict = verdict.filter(Verdict::is_telling).map(|verdict| verdict.limit);
                 row.warnings =
@@ -97,7 +97,7 @@ impl Worker<'_> {
         row
     }
 
-    /// Converts one asset, and draws its preview if requested.
+    /// Converts one asset and renders its preview if requested.
     fn convert(&mut self, task: &Task, run: &RunOptions) -> Result<Report> {
         let session = self.session;
         let args = self.args;
@@ -128,7 +128,7 @@ impl Worker<'_> {
         if let Some(pixels) = args.preview {
             let options = PreviewOptions::default().with_size([pixels as usize; 2]).with_run(run.clone());
             let drawn = preview(&source, &read, &options)?;
-            // The conversion reported everything else.
+            // The conversion already reported the other warnings.
             let warnings = drawn.report.warnings.kept().iter().filter(|warning| warning.code.starts_with("coarse-"));
             warnings
                 .for_each(|warning| report.warnings.push_many(warning.code, warning.count, warning.diagnostic.clone()));
@@ -138,7 +138,7 @@ impl Worker<'_> {
         Ok(report)
     }
 
-    /// Creates the folder of an output, unless it is the same as for the last output.
+    /// Creates the parent folder of an output, unless the previous output used the same one.
     fn create_folder(&mut self, output: &Path) -> Result<()> {
         let Some(folder) = output.parent().filter(|folder| !place::is_url(folder)) else { return Ok(()) };
         if self.folder.as_deref() != Some(folder) {
@@ -164,14 +164,14 @@ fn row_error(error: &Error) -> RowError {
     }
 }
 
-/// The path of an output's picture.
+/// The path of the preview: the output's path plus `.png`.
 fn picture_path(output: &Path) -> PathBuf {
     let mut path = output.to_path_buf().into_os_string();
     path.push(".png");
     path.into()
 }
 
-/// The outputs, with paths relative to the output folder.
+/// Lists the files written, with paths relative to the output folder.
 fn outputs(task: &Task, report: &Report) -> Vec<RowOutput> {
     let folder = place::public(Path::new(&task.folder));
     let row_of = |file: &FileWritten| {
@@ -180,7 +180,7 @@ fn outputs(task: &Task, report: &Report) -> Vec<RowOutput> {
         RowOutput { path: below, bytes: file.bytes, hash: format!("{:032x}", file.hash.unwrap_or_default()) }
     };
     let mut files: Vec<_> = report.files.iter().collect();
-    // The converted asset first: its buffer is written before it.
+    // The converted asset comes first, although its buffers are written before it.
     let output = place::public(Path::new(&task.output));
     files.sort_by_key(|file| Path::new(&file.path) != output);
     files.into_iter().map(row_of).collect()

@@ -1,6 +1,6 @@
-//! Several files, converted into a folder that mirrors the input folders.
+//! Converts several files into a folder that mirrors the input folders.
 //!
-//! First all outputs are named and checked ([`plan`]); then each file is converted as if it were the only one.
+//! [`plan`] names and checks all outputs first; then each file is converted independently.
 
 use super::{What, write_options};
 use crate::args::ConvertArgs;
@@ -17,12 +17,12 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// A file and where it goes.
+/// A file to convert and its output.
 struct ConvertJob {
     input: PathBuf,
     output: PathBuf,
     to: Format,
-    /// Why it is not converted.
+    /// The reason to skip it.
     skipped: Option<&'static str>,
 }
 
@@ -42,13 +42,13 @@ struct ConvertedMany<'a> {
     files: Vec<ConvertedFile<'a>>,
 }
 
-/// One of several files in JSON.
+/// An entry of the JSON array `files`.
 #[derive(Serialize)]
 struct ConvertedFile<'a> {
     input: String,
     output: String,
     outcome: &'static str,
-    /// Why it was skipped.
+    /// The reason for skipping it.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     #[serde(flatten)]
@@ -67,7 +67,7 @@ struct ConvertedContent<'a> {
     warnings: JsonWarnings<'a>,
 }
 
-/// Whether the output is a folder, or options apply that one conversion does not have.
+/// Whether to use this module: the output is a folder, or an option applies that a single conversion lacks.
 pub(super) fn is_many(args: &ConvertArgs) -> bool {
     many::is_folder(args.inputs(), args.output()) || args.many.dry_run || args.many.no_clobber || args.many.newer
 }
@@ -83,7 +83,7 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
         return list(session, &jobs, to);
     }
     let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
-    // Two conversions that copy the same file would both look for a free name.
+    // Two conversions that copy the same file would both look for a free name, so run them sequentially.
     let bytes =
         |path: &Path| if args.style.write.is_given("copy_assets") { u64::MAX } else { files::claimed_bytes(path) };
     let work = |number: usize, run| convert(session, args, &jobs[number], &read, run);
@@ -98,18 +98,18 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
         })
     });
     match (ran, &outcomes[..]) {
-        // A single failure ends the run like a conversion of one file.
+        // If the only file fails, the run fails like a single conversion.
         (Ok(()), [(_, ConvertOutcome::Failed(error))]) if jobs.len() == 1 => session.fail("convert", error, to),
         (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("convert", &error, to),
         (ran, outcomes) => finish(session, outcomes, ran.err(), to),
     }
 }
 
-/// Names all outputs. It is an error if two are the same.
+/// Plans all conversions, and fails if two outputs are the same or options are invalid.
 fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<ConvertJob>> {
     let mut jobs = Vec::new();
     for (input, output, to) in outputs(args)? {
-        // All options are checked before anything is read.
+        // Check all options before reading anything.
         write_options(session, &args.style, &input, to)?;
         let skipped = skipped(args, &input, &output);
         jobs.push(ConvertJob { input, output, to, skipped });
@@ -118,7 +118,7 @@ fn plan(session: &Session, args: &ConvertArgs) -> Result<Vec<ConvertJob>> {
     Ok(jobs)
 }
 
-/// All inputs with their outputs and the formats of these.
+/// Lists all inputs with their outputs and output formats.
 fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
     let folder = args.output();
     if !many::is_folder(args.inputs(), folder) {
@@ -146,7 +146,7 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
     Ok(sources.into_iter().map(|Source { path, name, .. }| (path, output(&name), to.format)).collect())
 }
 
-/// The name of an output for an input's: with the extension that names the format, and that of the compression.
+/// Replaces the extension of an input name by the extensions of the format and the compression.
 pub(crate) fn target_name(name: &Path, to: NamedFormat, compression: Compression) -> PathBuf {
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     let plain = Codec::of_name(&file).map_or(&*file, |(_, plain)| plain);
@@ -157,7 +157,7 @@ pub(crate) fn target_name(name: &Path, to: NamedFormat, compression: Compression
     target
 }
 
-/// Why a file is not converted, if it is not.
+/// The reason to skip a file, if any.
 fn skipped(args: &ConvertArgs, input: &Path, output: &Path) -> Option<&'static str> {
     if format::is_stream(output) {
         return None;
@@ -204,7 +204,7 @@ fn try_convert(
     let mut hold = None;
     let conversion = reader.convert_with(Writer::new(output).options(&write), |loaded, _| {
         content = What::from_content(loaded);
-        // While a file is open, signals wait.
+        // Signals wait while an output file is open.
         hold = session.signals().hold_output(&job.output)?;
         Ok(())
     })?;
@@ -212,7 +212,7 @@ fn try_convert(
     Ok((content, conversion.report()))
 }
 
-/// Shows the warnings of one file, and the error of one of many.
+/// Shows the warnings of one file, and its error if there are several files.
 fn show(session: &Session, job: &ConvertJob, outcome: &ConvertOutcome, is_one_of_many: bool) {
     let is_verbose = session.talks() && session.everywhere.verbose;
     match outcome {
@@ -238,7 +238,7 @@ fn skip_line(job: &ConvertJob, reason: &str) -> String {
     format!("{}: skipped, {reason}\n", human::path(&job.input))
 }
 
-/// Lists what would be done.
+/// Lists the planned conversions.
 fn list(session: &Session, jobs: &[ConvertJob], to: JsonTo) -> u8 {
     let line = |job: &ConvertJob| job.skipped.map_or_else(|| arrow(job) + "\n", |reason| skip_line(job, reason));
     if !session.everywhere.json && !console::result(&jobs.iter().map(line).collect::<String>()) {
@@ -250,7 +250,8 @@ fn list(session: &Session, jobs: &[ConvertJob], to: JsonTo) -> u8 {
     session.finish("convert", Some(details), &Report::default(), (DONE, None), to)
 }
 
-/// Adds up the results, prints the lines and the object, and returns the exit code. `ended` is why others had no turn.
+/// Adds up the results, prints the summary and the JSON object, and returns the exit code. `ended` is the error that
+/// stopped the run early.
 fn finish(session: &Session, outcomes: &[(&ConvertJob, ConvertOutcome)], ended: Option<Error>, to: JsonTo) -> u8 {
     let mut counts = [0; 3];
     let mut error = None;
@@ -295,7 +296,7 @@ fn summary(session: &Session, [converted, skipped, failed]: [usize; 3], report: 
     format!("{text}; {} written in {}\n", human::bytes(report.bytes_out), human::seconds(session.seconds()))
 }
 
-/// One file's place in the array `files`; without an outcome, it would be converted or skipped.
+/// Creates an entry of the array `files`; without an outcome, the file is planned or skipped.
 fn entry<'a>(job: &ConvertJob, outcome: Option<&'a ConvertOutcome>) -> ConvertedFile<'a> {
     let input = place::shown(&job.input);
     let output = place::shown(&job.output);

@@ -1,7 +1,7 @@
-//! Compares the scene that was made with the scene that was read back.
+//! Compares a generated scene with the one read back.
 //!
-//! The two may be divided into meshes differently, so their arrays are compared end to end, and indices are counted
-//! from the first mesh on.
+//! The two may be split into meshes differently, so their arrays are compared concatenated, with indices relative to
+//! the first mesh.
 
 use crate::file::io;
 use polyhaul::Result;
@@ -12,10 +12,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The difference in words.
+/// `Err` describes the first difference.
 pub type CheckDifference = std::result::Result<(), String>;
 
-/// An error if the scenes differ by more than the printed digits.
+/// Fails if the scenes differ by more than the rounding of the written digits.
 pub fn compare(made: &Scene, read: &Scene, options: &WriteOptions) -> CheckDifference {
     let [position_digits, uv_digits, normal_digits, _] = options.obj.all_digits(&options.scene);
     let names = |scene: &Scene| scene.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
@@ -45,12 +45,12 @@ fn elements(scene: &Scene) -> impl Iterator<Item = &Elements> {
     scene.meshes.iter().map(|mesh| &mesh.faces)
 }
 
-/// The concatenated values of an array of all meshes.
+/// Concatenates an array over all meshes.
 fn numbers<const N: usize>(scene: &Scene, array: fn(&Mesh) -> &[[f32; N]]) -> impl Iterator<Item = f32> {
     scene.meshes.iter().flat_map(move |mesh| array(mesh).as_flattened().iter().copied())
 }
 
-/// The indices of a stream of all meshes, as if the meshes were one.
+/// Concatenates an index stream over all meshes, with indices into the concatenated arrays.
 fn indices(scene: &Scene, stream: fn(&Elements) -> &[u32], count: fn(&Mesh) -> usize) -> impl Iterator<Item = usize> {
     let mut next = 0;
     scene.meshes.iter().flat_map(move |mesh| {
@@ -60,13 +60,13 @@ fn indices(scene: &Scene, stream: fn(&Elements) -> &[u32], count: fn(&Mesh) -> u
     })
 }
 
-/// The names of the materials in the order of their use.
+/// The material names in the order of use.
 fn used(scene: &Scene) -> impl Iterator<Item = &str> {
     let runs = scene.meshes.iter().flat_map(|mesh| &mesh.material_runs);
     runs.map(|run| scene.materials.get(run.value as usize).map_or("", |material| &material.name))
 }
 
-/// An error where two lists differ.
+/// Fails at the first item in which two sequences differ.
 pub fn equal<T: PartialEq + std::fmt::Debug>(
     what: &str,
     made: impl Iterator<Item = T>,
@@ -112,7 +112,7 @@ fn each<T: std::fmt::Debug>(
     Ok(())
 }
 
-/// The offset of the first byte in which two files differ.
+/// The offset of the first difference between two files; `None` if they are equal.
 pub fn first_difference(first: &Path, second: &Path) -> Result<Option<u64>> {
     let open = |path: &Path| match File::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 20, file)),

@@ -1,4 +1,4 @@
-//! Compares the generated scene for a renderer with the one that was read back, whose large meshes are files.
+//! Compares a generated renderer scene with the one read back, whose large meshes are in PLY files.
 
 use super::check::{CheckDifference, equal};
 use polyhaul::Result;
@@ -6,7 +6,7 @@ use polyhaul::model::render::{Instance, Parameter, ParameterValues, Parameters, 
 use polyhaul::model::{Mesh, Scene};
 use polyhaul::ops::places64;
 
-/// An error if the scenes differ in any bit of what they show.
+/// Fails if the instances or shapes of the scenes differ in any bit.
 pub fn compare(made: &Scene, read: &Scene) -> Result<CheckDifference> {
     let Some(made_render) = &made.render else { return Ok(Err("not a renderer scene".into())) };
     let Some(read_render) = &read.render else { return Ok(Err("not a renderer scene".into())) };
@@ -21,7 +21,7 @@ pub fn compare(made: &Scene, read: &Scene) -> Result<CheckDifference> {
     Ok(equal("instance", made_instances, read_instances).and_then(|()| shapes(made_render, read_render, &read.meshes)))
 }
 
-/// The name of the object that an instance shows.
+/// The name of the instanced object.
 fn name<'a>(render: &'a Render, instance: &Instance) -> Option<&'a str> {
     render.objects.get(instance.object).map(|object| render.text(object.name))
 }
@@ -38,7 +38,7 @@ fn shapes(made: &Render, read: &Render, meshes: &[Mesh]) -> CheckDifference {
     Ok(())
 }
 
-/// Whether the arrays of a shape and a mesh are equal.
+/// Compares the arrays of a shape and a mesh.
 fn file(shape: &Shape<'_>, mesh: &Mesh) -> CheckDifference {
     let floats = |name| match shape.parameters().get(name).map(|parameter| parameter.values) {
         Some(ParameterValues::Floats(values)) => values,
@@ -69,7 +69,7 @@ mod tests {
     use polyhaul::options::PbrtMeshes;
     use polyhaul::{Reader, WriteOptions, Writer};
 
-    /// The island as it comes back.
+    /// Writes the island and reads it back.
     fn read_back(made: &Scene, meshes: PbrtMeshes) -> Scene {
         let folder = super::super::Folder::new(None).unwrap();
         let file = folder.path().join("a.pbrt");

@@ -1,17 +1,17 @@
-//! A folder that is removed with everything in it, unless it should be kept.
+//! The demo's folder: a temporary folder that is removed on drop, or a folder to keep.
 
 use crate::file::io;
 use polyhaul::Result;
 use std::path::{Path, PathBuf};
 
-/// A folder for the demo's files.
+/// A folder, removed on drop unless it is kept.
 pub struct Folder {
     path: PathBuf,
     keep: bool,
 }
 
 impl Folder {
-    /// The folder to keep, created if missing, or a new temporary one.
+    /// Creates `keep` if missing and keeps it, or creates a temporary folder.
     pub fn new(keep: Option<&Path>) -> Result<Folder> {
         match keep {
             Some(path) => {
@@ -35,14 +35,13 @@ impl Folder {
         }
     }
 
-    /// A folder inside, which is removed in any case.
+    /// Creates a subfolder, which is removed on drop even if this folder is kept.
     pub fn inner(&self, name: &str) -> Result<Folder> {
         let path = self.path.join(name);
         std::fs::create_dir(&path).map_err(|error| io("creating the folder", &path, error))?;
         Ok(Folder { path, keep: false })
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -50,7 +49,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // It was made by this process, so everything in it is this process's own.
+        // This process created the folder, so it owns everything in it.
         if !self.keep {
             let _ = std::fs::remove_dir_all(&self.path);
         }

@@ -1,7 +1,7 @@
-//! The demo's scene for a renderer: an island as in films, with a ground, plants that occur many times, and grass.
+//! The demo's renderer scene: an island as in film assets, with ground, instanced plants, and grass.
 //!
-//! Plants are object definitions of a trunk and curves; meshes, instances and curves all make the scene large. The same
-//! size yields the same scene.
+//! Plants are object definitions with a trunk mesh and leaf curves, so meshes, instances and curves all contribute to
+//! the size. The scene depends only on the size.
 
 use super::scene::{Torus, fraction};
 use polyhaul::Result;
@@ -10,25 +10,25 @@ use polyhaul::model::render::{Material, MaterialUse, Motion, ParameterType, Shap
 use polyhaul::ops::{Builder, Given, GivenValues};
 use polyhaul::options::{PbrtMeshes, PbrtWriteOptions};
 
-/// How many files shapes and instances are spread over.
+/// Number of files that shapes and instances are divided into.
 pub const PARTS: usize = 24;
-/// Meshes with this many vertices go to PLY files.
+/// Minimum vertex count for writing a mesh to a PLY file.
 const PLY_VERTICES: u64 = 1500;
-/// The size of a plant, unless that makes more than [`MAX_PLANTS`].
+/// Target size of a plant's trunk, unless it yields more than [`MAX_PLANTS`] plants.
 const PLANT_BYTES: u64 = 500_000;
 const MAX_PLANTS: u64 = 400;
-/// The size of a mesh's quad in a PLY file, and of an instance and a curve as text.
+/// Bytes per quad in a PLY file, and per instance and curve as text.
 const QUAD_BYTES: u64 = 60;
 const INSTANCE_BYTES: u64 = 190;
 const CURVE_BYTES: u64 = 560;
-/// Points of a curve: five cubic pieces.
+/// Control points per curve: five cubic segments.
 const CURVE_POINTS: u32 = 16;
-/// The shares of the ground, of trunks and of instances in percent; half of the rest is leaves, half is grass.
+/// The shares of the ground, the trunks and the instances in percent. Leaves and grass share the rest equally.
 const SHARES: [u64; 3] = [15, 30, 30];
-/// From the middle of the island to its shore.
+/// Distance from the center of the island to its shore.
 const SHORE: f64 = 100.0;
 
-/// How the scene is written.
+/// The options for writing the scene.
 pub fn style() -> PbrtWriteOptions {
     PbrtWriteOptions::default()
         .with_compact(true)
@@ -36,7 +36,7 @@ pub fn style() -> PbrtWriteOptions {
         .with_parts(PARTS)
 }
 
-/// A scene of about this many bytes.
+/// Generates a scene of about this many bytes.
 pub fn of_size(bytes: u64) -> Result<Scene> {
     let mut builder = Builder::default();
     let [sand, bark, green] = settings(&mut builder)?;
@@ -45,7 +45,7 @@ pub fn of_size(bytes: u64) -> Result<Scene> {
     let plants = (trunks / PLANT_BYTES).clamp(3, MAX_PLANTS);
     for plant in 0..plants {
         let first = builder.render.shape_count();
-        // From a quarter of the usual size to nearly twice: some are separate files.
+        // Vary the size by a factor of 0.25 to 1.75, so that only some trunks become separate files.
         let quads = (trunks / plants / QUAD_BYTES) as f64 * (0.25 + 1.5 * fraction(plant, 0));
         mesh(&mut builder, quads as u64, 0.6, bark)?;
         for leaf in 0..curves / plants {
@@ -61,7 +61,7 @@ pub fn of_size(bytes: u64) -> Result<Scene> {
     Ok(Scene { render: Some(Box::new(builder.finish())), ..Scene::default() })
 }
 
-/// Camera, film, light and materials; returns the states of shapes of sand, bark and green.
+/// Adds camera, film, light and materials; returns the shape states for sand, bark and green.
 fn settings(builder: &mut Builder) -> Result<[ShapeState; 3]> {
     let eye = Step::LookAt([0.0, 60.0, -180.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
     let place = builder.transform(Transform::IDENTITY, eye)?;
@@ -87,7 +87,7 @@ fn floats<const N: usize>(kind: ParameterType, name: &'static str, values: [f32;
     (kind, name, GivenValues::Floats(values.to_vec()))
 }
 
-/// A closed mesh of about this many quads, as triangles.
+/// Adds a torus of about this many quads, split into triangles.
 fn mesh(builder: &mut Builder, quads: u64, radius: f64, state: ShapeState) -> Result<()> {
     let rows = (quads / 2).isqrt().max(3) as u32;
     let made = Torus { rows, columns: rows * 2, center: [0.0; 3], radius, ripple: 0.05 }.mesh();
@@ -101,7 +101,7 @@ fn mesh(builder: &mut Builder, quads: u64, radius: f64, state: ShapeState) -> Re
     builder.shape("trianglemesh", parameters, state, Transform::IDENTITY)
 }
 
-/// A blade at some place within a square.
+/// Adds a blade at a pseudorandom position in the square from `-side` to `side`.
 fn curve(builder: &mut Builder, index: u64, side: f64, state: ShapeState) -> Result<()> {
     let [x, z, bend, turn] = [0, 1, 2, 3].map(|stream| 2.0 * fraction(index, stream) - 1.0);
     let height = 0.2 + 0.3 * fraction(index, 4);
@@ -116,7 +116,7 @@ fn curve(builder: &mut Builder, index: u64, side: f64, state: ShapeState) -> Res
     builder.shape("curve", parameters, state, Transform::IDENTITY)
 }
 
-/// Plants all over the island, turned and scaled.
+/// Adds `count` rotated and scaled instances all over the island.
 fn place(builder: &mut Builder, plants: u64, count: u64) -> Result<()> {
     let matrix = |index: u64| {
         let [x, z] = [0, 1].map(|stream| SHORE * (2.0 * fraction(index, stream) - 1.0));
@@ -124,7 +124,7 @@ fn place(builder: &mut Builder, plants: u64, count: u64) -> Result<()> {
         let (sin, cos) = angle.sin_cos();
         let size = 0.5 + fraction(index, 3);
         let matrix = [size * cos, 0.0, -size * sin, 0.0, size, 0.0, size * sin, 0.0, size * cos, x, 0.0, z];
-        // As in a file.
+        // Round to the precision of the written file.
         matrix.map(|value| f64::from(value as f32))
     };
     let shown = |index: u64| (plants as f64 * fraction(index, 4)) as u32;

@@ -1,7 +1,7 @@
-//! `polyhaul demo`: the main job from end to end, on a generated scene.
+//! `polyhaul demo`: generates, writes, reads back and verifies a scene, and prints the rates.
 //!
-//! `scene` makes the scene of meshes and `island` the one for a renderer, `check` and `check_render` compare the
-//! result, `rates` measures this machine's plain reads and writes, and `folder` supplies a temporary folder.
+//! `scene` generates the mesh scene and `island` the renderer scene, `check` and `check_render` compare the results,
+//! `rates` measures plain reads and writes on this machine, and `folder` creates the temporary folder.
 
 mod check;
 mod check_render;
@@ -27,7 +27,7 @@ use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The ending of file names, which indicates their compression.
+/// The extension that the compression appends to file names.
 fn suffix(args: &DemoArgs) -> &'static str {
     match args.compress {
         None => "",
@@ -37,7 +37,7 @@ fn suffix(args: &DemoArgs) -> &'static str {
     }
 }
 
-/// A scene, and its file.
+/// A generated scene, and the file it is written to.
 struct Subject {
     kind: DemoKind,
     made: Scene,
@@ -61,7 +61,7 @@ impl Subject {
         Ok(Subject { kind, made, file, suffix, write })
     }
 
-    /// All files of the scene, as it was read.
+    /// Lists all files of the scene, given the scene read back.
     fn files(&self, read: &Scene) -> Vec<PathBuf> {
         let beside = |what: &str, count: usize, extension: &str| -> Vec<PathBuf> {
             let name = |number| format!("demo-{what}-{number}.{extension}{}", self.suffix);
@@ -80,17 +80,16 @@ impl Subject {
 struct DemoDetails {
     same: bool,
     kind: &'static str,
-    /// Where the scene was kept.
+    /// The folder in which the files were kept.
     folder: Option<String>,
     bytes: u64,
     rates: Vec<Rate>,
-    /// What limited writing and reading.
     verdicts: Verdicts,
     #[serde(flatten)]
     contents: What,
 }
 
-/// What limited each direction.
+/// The bottleneck in each direction.
 #[derive(Serialize)]
 struct Verdicts {
     #[serde(serialize_with = "judged")]
@@ -103,7 +102,7 @@ fn judged<S: Serializer>(verdict: &Verdict, to: S) -> std::result::Result<S::Ok,
     Judged::from(verdict.clone()).serialize(to)
 }
 
-/// The verdicts, and a hint.
+/// Prints the verdicts and a hint.
 fn show_verdicts(session: &Session, verdicts: &Verdicts) {
     if !session.talks() {
         return;
@@ -133,10 +132,10 @@ pub fn run(session: &Session, args: &DemoArgs) -> u8 {
     }
 }
 
-/// All steps in order. Each plain rate is measured directly after the rate it is compared with, so that both find the
-/// system's caches in the same state.
+/// Runs all steps. Each plain rate is measured right after the rate it is compared with, so that both find the system's
+/// caches in the same state.
 fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
-    // Signals wait for the end of the running step, so that the folder is taken away.
+    // Signals wait for the running step, so that the folder is removed.
     let _hold = session.signals().hold()?;
     let folder = Folder::new(args.keep.as_deref())?;
     let subject = Subject::new(session, args, folder.path())?;
@@ -145,13 +144,13 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
 
     let mut total_report = Report::default();
     let write_again = || {
-        // Like the plain write, which writes a new file each time.
+        // The plain write also creates a new file each time.
         let _ = std::fs::remove_file(file);
         session.save(made, file, write)
     };
     let (write_time, writing, mut report) = timed(session, write_again, |report| total_report.extend(report.clone()))?;
     let bytes = match subject.kind {
-        // Without the material library, which is small.
+        // The material library is small and not counted.
         DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("reading the size", file, error))?.len(),
         DemoKind::Pbrt => report.bytes_out,
     };
@@ -159,7 +158,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     let load_again = || session.load(file, &read);
     let (read_time, reading, loaded) = timed(session, load_again, |loaded| total_report.extend(loaded.report.clone()))?;
     let plain_read = rates::plain_read(&subject.files(&loaded.value))?;
-    // Compressed data counts as text for the work on it.
+    // Reading and writing process the decompressed text, so their rates count it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
     let verdicts = Verdicts { write: session.judge(&writing, &report), read: session.judge(&reading, &loaded.report) };
     report.extend(loaded.report);
@@ -180,7 +179,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     ))
 }
 
-/// What was read must equal what was made; one file must be written as the same bytes again.
+/// Checks that the scene read back equals the original, and that writing an OBJ file again yields the same bytes.
 fn verify(
     session: &Session,
     subject: &Subject,
@@ -203,8 +202,8 @@ fn verify(
     }
 }
 
-/// Runs a step three times, as many as the plain rates, and returns the seconds of the fastest run: the first one also
-/// pays for memory and disk blocks that were never used before. `each` receives the result of every run.
+/// Runs a step three times, like the plain rates, and returns the seconds and the recording of the fastest run, and the
+/// last result. The first run also pays for fresh memory and disk blocks. Calls `each` with the result of every run.
 fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMut(&T)) -> Result<(f64, Recording, T)> {
     let mut once = || {
         let before = session.recording();
@@ -216,7 +215,7 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
     };
     let mut best = once()?;
     for _ in 0..2 {
-        // The previous result is dropped first: two scenes at the same time would need twice the memory.
+        // Drop the previous result first: two scenes at once would need twice the memory.
         let (seconds, seen, result) = best;
         drop(result);
         best = once()?;
@@ -228,7 +227,7 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
     Ok(best)
 }
 
-/// The table for people: each rate next to the machine's own.
+/// Formats the table for people, with each rate relative to the plain rate.
 fn table(details: &DemoDetails) -> String {
     let mut text = format!(
         "{}: {}; verified by reading back{}\n\n",

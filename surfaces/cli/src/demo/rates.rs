@@ -1,4 +1,4 @@
-//! Rates of the steps, next to this machine's rates for the same bytes without any work on them.
+//! Measures plain reads and writes of the same bytes, and formats rates relative to them.
 
 use crate::file::io;
 use crate::human;
@@ -9,13 +9,13 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Bytes per call: the plain rates do not grow beyond.
+/// Bytes per call; larger calls do not increase the plain rates.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// How often the plain rates are measured.
+/// Number of measurements of each plain rate.
 const RUNS: usize = 3;
 
-/// One line of the table.
+/// A row of the table.
 #[derive(Serialize)]
 pub struct Rate {
     name: &'static str,
@@ -25,12 +25,12 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// This many bytes in this time.
+    /// The rate of `bytes` in `seconds`.
     pub fn new(name: &'static str, bytes: u64, seconds: f64) -> Rate {
         Rate { name, bytes, seconds, bytes_per_second: bytes as f64 / seconds.max(1e-9) }
     }
 
-    /// The line, with the share of the machine's `plain` rate.
+    /// Formats the row, with the percentage of the machine's `plain` rate.
     pub fn row(&self, plain: Option<&Rate>) -> String {
         let share = plain.map_or(String::new(), |plain| {
             format!("   {:.0} % of {}", 100.0 * self.bytes_per_second / plain.bytes_per_second, plain.name)
@@ -41,13 +41,13 @@ impl Rate {
     }
 }
 
-/// The shortest time of a few runs in seconds: other programs can only slow a run down, and a ceiling is the best the
-/// machine can do.
+/// The fastest of [`RUNS`] runs in seconds: other processes can only slow a run down, and the rate serves as an upper
+/// limit.
 fn best(run: impl Fn() -> Result<f64>) -> Result<f64> {
     (0..RUNS).try_fold(f64::INFINITY, |best, _| Ok(best.min(run()?)))
 }
 
-/// The seconds that reading the files takes, into a buffer that is used again and again.
+/// Seconds to read the files into a reused buffer.
 pub fn plain_read(paths: &[PathBuf]) -> Result<f64> {
     best(|| paths.iter().try_fold(0.0, |seconds, path| Ok(seconds + read_once(path)?)))
 }
@@ -60,7 +60,7 @@ fn read_once(path: &Path) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// The seconds for writing this many bytes: the first block of `path`, over and over.
+/// Seconds to write `bytes` to `target` by repeating the first block of `path`.
 pub fn plain_write(path: &Path, bytes: u64, target: &Path) -> Result<f64> {
     let block = first_block(path).map_err(|error| io("reading", path, error))?;
     best(|| {

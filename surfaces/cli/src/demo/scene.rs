@@ -1,19 +1,19 @@
-//! The demo's scene of meshes: one heavy mesh, and several thousand small ones that float around it.
+//! The demo's mesh scene: one heavy mesh surrounded by several thousand small ones.
 //!
-//! All are tori of quads with positions, uvs and normals. The same size gives the same scene.
+//! All are quad tori with positions, uvs and normals. The scene depends only on the size.
 
 use polyhaul::model::{Color, Counts, Elements, Material, Mesh, Object, Run, Scene};
 use std::f64::consts::TAU;
 
-/// The size of a quad and its share of positions, uvs and normals in OBJ with the default digits.
+/// Bytes per quad in OBJ with the default digits, including its share of positions, uvs and normals.
 const QUAD_BYTES: u64 = 170;
-/// The size of a small object.
+/// Bytes per small object.
 const SMALL_BYTES: u64 = 8_000;
-/// The share of the heavy mesh in percent.
+/// Share of the heavy mesh in percent.
 const HEAVY_PERCENT: u64 = 70;
 const MATERIALS: u32 = 8;
 
-/// A scene of about this many bytes as OBJ.
+/// Generates a scene of about this many bytes as OBJ.
 pub fn of_size(bytes: u64) -> Scene {
     let heavy_quads = bytes * HEAVY_PERCENT / 100 / QUAD_BYTES;
     let rows = (heavy_quads / 2).isqrt().max(3) as u32;
@@ -49,12 +49,12 @@ fn add(scene: &mut Scene, name: String, torus: &Torus) {
     scene.meshes.push(mesh);
 }
 
-/// A place that looks random and depends on the index alone.
+/// A pseudorandom position that depends only on the index.
 fn place(index: u64) -> [f64; 3] {
     [1, 2, 3].map(|axis| 20.0 * fraction(index, axis) - 10.0)
 }
 
-/// A number from 0 to 1, by an index and a stream from 0 to 7: the mixing step of the SplitMix64 generator.
+/// A pseudorandom number in 0..1 for an index and a stream from 0 to 7: the mixing step of the SplitMix64 generator.
 pub(super) fn fraction(index: u64, stream: u64) -> f64 {
     let mut x = (index * 8 + stream).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -62,16 +62,16 @@ pub(super) fn fraction(index: u64, stream: u64) -> f64 {
     (x >> 40) as f64 / (1u64 << 24) as f64
 }
 
-/// A tube around a ring, closed both ways.
+/// A torus.
 pub(super) struct Torus {
     /// Quads around the tube.
     pub(super) rows: u32,
     /// Quads along the ring.
     pub(super) columns: u32,
     pub(super) center: [f64; 3],
-    /// Of the ring; the tube has a third of it.
+    /// The radius of the ring; the tube's radius is a third of it.
     pub(super) radius: f64,
-    /// How much the tube's width varies.
+    /// Relative variation of the tube's radius along the ring.
     pub(super) ripple: f64,
 }
 
@@ -100,7 +100,7 @@ impl Torus {
         }
     }
 
-    /// One row and one column more than quads: the seams have separate uvs.
+    /// The uv grid has one more row and column than the quads, since both sides of a seam have their own uvs.
     fn uvs(&self) -> Vec<[f32; 2]> {
         let part = |index: u32, count: u32| (f64::from(index) / f64::from(count)) as f32;
         let column = |c| (0..=self.rows).map(move |r| [part(c, self.columns), part(r, self.rows)]);

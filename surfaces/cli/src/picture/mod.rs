@@ -1,6 +1,6 @@
-//! Charts as files: SVG unchanged, or drawn as PNG in builds with the feature `png-charts`.
+//! Writes charts to files: SVG unchanged, or drawn as PNG in builds with the feature `png-charts`.
 //!
-//! The content of a chart is the library's, `polyhaul::report`; `records` decides when one is written.
+//! `polyhaul::report` makes the charts; `records` and `sweep` decide when to write one.
 
 #[cfg(feature = "png-charts")]
 mod png;
@@ -9,22 +9,22 @@ use crate::file;
 use polyhaul::Result;
 use std::path::Path;
 
-/// The endings of files that a chart can be written to.
+/// The extensions of chart files.
 pub const ENDINGS: &[&str] = &["svg", "png"];
 
-/// The remedy, if this build cannot write a chart with this name.
+/// The message to show if this build cannot write a chart with this name.
 pub fn missing_feature(path: &Path) -> Option<&'static str> {
     let message = "this command was built without the feature `png-charts`; write an .svg, or install the command with \
                    `--features png-charts`";
     (is_png(path) && !cfg!(feature = "png-charts")).then_some(message)
 }
 
-/// Writes a chart: as PNG, with two pixels per unit, if the name ends in `.png`, otherwise unchanged.
+/// Writes a chart atomically: as PNG if the name ends in `.png`, otherwise as SVG.
 ///
-/// The file is replaced as a whole or not at all. Only for the program's own SVG.
+/// The PNG has two pixels per SVG unit. Supports only the SVG that this program generates.
 ///
 /// # Errors
-/// The file cannot be written. For PNG: the chart is not an SVG of ours, or too large.
+/// If the file cannot be written. For PNG also if the SVG is of another kind, or too large.
 pub fn write(svg: &str, path: &Path) -> Result<()> {
     #[cfg(feature = "png-charts")]
     if is_png(path) {

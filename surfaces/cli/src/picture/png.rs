@@ -1,26 +1,27 @@
-//! Charts drawn as pixels.
+//! Draws charts as pixels.
 //!
-//! Only the elements in the library's charts are drawn (`crates/insight/src/chart.rs`): a general SVG library would add
-//! dozens of crates. The only font is in the program, so that no chart depends on the fonts of a system: 330 Latin
-//! letters and signs of Inter 4.001, without hints and layout tables (`surfaces/cli/fonts`, with its license). A
-//! missing character is an empty box.
+//! Supports only the SVG elements in the library's charts (`crates/insight/src/chart.rs`): a general SVG library would
+//! add dozens of crates. The font is embedded, so that charts do not depend on system fonts: 330 Latin letters and
+//! symbols of Inter 4.001, without hinting and layout tables (`surfaces/cli/fonts`, with its license). A missing
+//! character becomes an empty box.
 
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::{Error, ErrorKind, Result};
 use tiny_skia::{Color, FillRule, LineCap, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 use ttf_parser::{Face, OutlineBuilder};
 
-/// Pixels per unit of an SVG, so that text is sharp on today's screens.
+/// Pixels per SVG unit, for sharp text on high-resolution screens.
 const SCALE: f32 = 2.0;
-/// None of our pictures has as many pixels; memory for them is not allocated fallibly.
+/// Maximum number of pixels; all our charts have fewer. The pixel buffer is not allocated fallibly, so the size is
+/// checked.
 const MAX_PIXELS: u64 = 64_000_000;
 
 const FONT: &[u8] = include_bytes!("../../fonts/inter.ttf");
 
-/// The pixels of a chart that covers all of its background.
+/// Draws a chart, which must cover its whole background.
 ///
 /// # Errors
-/// It is not an SVG of ours, or too large.
+/// If `svg` is not an SVG of this program, or is too large.
 pub(super) fn drawn(svg: &str) -> Result<Image> {
     let fault = |what: &str| Error::new(ErrorKind::Internal, format!("cannot draw the chart: {what}"));
     let mut elements = elements(svg);
@@ -45,14 +46,14 @@ pub(super) fn drawn(svg: &str) -> Result<Image> {
     })
 }
 
-/// An element of an SVG: its name, its attributes as they are written, and the text up to the next element.
+/// An SVG element: its name, its unparsed attributes, and the text up to the next tag.
 struct PictureElement<'a> {
     name: &'a str,
     attributes: &'a str,
     text: &'a str,
 }
 
-/// The elements in order; end tags have a name that nothing draws.
+/// Iterates over the elements in order. End tags are included, with names that no drawing code matches.
 fn elements(svg: &str) -> impl Iterator<Item = PictureElement<'_>> {
     svg.split('<').skip(1).filter_map(|part| {
         let (tag, text) = part.split_once('>')?;
@@ -73,7 +74,7 @@ impl PictureElement<'_> {
         number.filter(|number| number.is_finite()).unwrap_or(default)
     }
 
-    /// The color of a fill or a stroke; `None` if there is none.
+    /// The color of a fill or stroke, if any.
     fn paint(&self, name: &str) -> Option<Paint<'static>> {
         let [r, g, b] = color(self.attribute(name)?)?;
         let opacity = self.number(&format!("{name}-opacity"), 1.0).clamp(0.0, 1.0);
@@ -89,7 +90,7 @@ impl PictureElement<'_> {
         Stroke { width: self.number("stroke-width", 1.0), line_cap: LineCap::Butt, dash, ..Stroke::default() }
     }
 
-    /// The text with SVG's character references decoded.
+    /// The text, with numeric character references decoded.
     fn plain_text(&self) -> String {
         let mut parts = self.text.split("&#");
         let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -102,7 +103,7 @@ impl PictureElement<'_> {
     }
 }
 
-/// A color as `#rgb` or `#rrggbb`.
+/// Parses a color: `#rgb` or `#rrggbb`.
 fn color(text: &str) -> Option<[u8; 3]> {
     let digits = text.strip_prefix('#')?;
     let value = u32::from_str_radix(digits, 16).ok()?;
@@ -113,14 +114,14 @@ fn color(text: &str) -> Option<[u8; 3]> {
     }
 }
 
-/// A picture that is being drawn.
+/// The pixels drawn so far, and the font.
 struct PictureCanvas<'f> {
     pixels: Pixmap,
     font: Face<'f>,
 }
 
 impl PictureCanvas<'_> {
-    /// Draws an element, if it is one that is seen.
+    /// Draws an element; kinds that charts do not use are ignored.
     fn draw(&mut self, element: &PictureElement<'_>) {
         match element.name {
             "rect" => self.rect(element),
@@ -147,7 +148,7 @@ impl PictureCanvas<'_> {
         }
     }
 
-    /// Fills and strokes the area between points, according to the element.
+    /// Fills and strokes a path through the points, as the element specifies.
     fn outline(&mut self, element: &PictureElement<'_>, mut points: impl Iterator<Item = (f32, f32)>) {
         let mut path = PathBuilder::new();
         let Some((x, y)) = points.next() else { return };
@@ -192,12 +193,12 @@ impl PictureCanvas<'_> {
     }
 }
 
-/// The color of text without one.
+/// The default color of text.
 fn black() -> Option<Paint<'static>> {
     Some(Paint { anti_alias: true, ..Paint::default() })
 }
 
-/// Glyphs at their place in a text; fonts have y upwards.
+/// Collects glyph outlines at their positions in a text. The y axis of fonts points up.
 struct Outline {
     path: PathBuilder,
     x: f32,
@@ -244,7 +245,7 @@ impl OutlineBuilder for Outline {
 mod tests {
     use super::*;
 
-    /// A picture with a bar, and below it a text with one character that the font lacks.
+    /// Draws a bar with `text` below it.
     fn picture(text: &str) -> Image {
         let bar = "<rect width=\"100\" height=\"50\" fill=\"#fff\"/><rect x=\"10\" width=\"20\" height=\"10\" fill=\"#f00\"/>";
         let text = format!("<text x=\"10\" y=\"40\" font-size=\"20\" text-anchor=\"start\">{text}</text>");
@@ -252,7 +253,7 @@ mod tests {
         drawn(&format!("{head}{bar}{text}</svg>")).unwrap()
     }
 
-    /// How many pixels of the rows are dark.
+    /// The number of dark pixels in these rows.
     fn dark(image: &Image, rows: std::ops::Range<usize>) -> usize {
         let Samples::U8(samples) = &image.samples else { panic!() };
         let rows = samples.chunks(3 * image.width).skip(rows.start).take(rows.len());

@@ -1,6 +1,6 @@
-//! Which files belong to an asset: those that one load opened, or those that its text appears to name.
+//! Finds the files of an asset: those that a load opened, or those that its text appears to name.
 //!
-//! Sizes and times are current; callers that keep copies compare them later. Nothing is written here.
+//! Sizes and times are recorded during the search; callers that keep copies compare them later. Nothing is written.
 
 use crate::args::sweep::Until;
 use crate::file::io;
@@ -15,33 +15,33 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-/// A file, with its size and time when it was inspected.
+/// A file, with its size and modification time when it was inspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepFile {
-    /// Without links.
+    /// Resolved, without symbolic links.
     pub path: PathBuf,
     pub bytes: u64,
     pub modified_ns: u128,
-    /// By the name under which it was opened: a link's target may have another one.
+    /// The format by the name under which it was opened, since the target of a link may have another name.
     pub format: Option<Format>,
 }
 
-/// All files of an asset; its own is the first.
+/// All files of an asset, starting with the main file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
     pub files: Vec<SweepFile>,
-    /// The folder that all of them are in.
+    /// The deepest common folder of the files.
     pub root: PathBuf,
-    /// Names by which the load requested files, each with its index into `files`.
+    /// The names by which the load requested files, with their indices in `files`.
     pub names: Vec<(String, usize)>,
 }
 
-/// The names of files requested by a load.
+/// Collects the names of files requested by a load.
 #[derive(Default)]
 pub struct RequestedNames(Arc<Mutex<BTreeSet<String>>>);
 
 impl RequestedNames {
-    /// Records all names and resolves none of them.
+    /// A resolver that records all names and resolves none.
     pub fn listener(&self) -> Resolve {
         let names = self.0.clone();
         Resolve(Arc::new(move |name| {
@@ -54,15 +54,15 @@ impl RequestedNames {
     }
 }
 
-/// The results of one load.
+/// The result of one load.
 pub struct Load {
     pub report: Report,
-    /// The counts of the scene: equal for equal scenes.
+    /// Counts of the content, which are equal for equal content.
     pub counts: Vec<u64>,
     pub seen: Recording,
 }
 
-/// Loads a file, whatever it is, and lets it go; returns the seconds that it took.
+/// Loads a file of any kind and drops the content; returns the load and its seconds.
 pub fn load(path: &Path, options: &ReadOptions, until: Until) -> Result<(Load, f64)> {
     let trace = Trace::new(Detail::Totals);
     let run = options.run.clone().with_trace(Some(trace.clone()));
@@ -87,13 +87,13 @@ pub fn load(path: &Path, options: &ReadOptions, until: Until) -> Result<(Load, f
     if let Some(render) = &loaded.value.render {
         counts.extend([render.shape_count(), render.instances.len()].map(|count| count as u64));
     }
-    // Copies have other extensions, and nothing follows their compressed data.
+    // Copies have other extensions and no trailing data, so these warnings differ between equal contents.
     let is_kept = |code: &str| !matches!(code, "not-compressed" | "trailing-garbage");
     counts.push(loaded.report.warnings.counts().iter().filter(|count| is_kept(count.0)).map(|count| count.1).sum());
     Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds))
 }
 
-/// Draws a file; returns the time to the first picture.
+/// Draws a file; returns the load and the seconds to the first picture.
 fn draw(input: Input, options: &ReadOptions, trace: &Trace) -> Result<(Load, f64)> {
     let look = PreviewOptions::default().with_run(options.run.clone());
     let Loaded { value: picture, report } = preview(input, options, &look)?;
@@ -107,7 +107,7 @@ fn draw(input: Input, options: &ReadOptions, trace: &Trace) -> Result<(Load, f64
 }
 
 impl Asset {
-    /// The files that a load opened, and by which names.
+    /// Finds the files that a load opened, and the names it used.
     pub fn of_load(main: &Path, seen: &Recording, requested: &RequestedNames, options: &ReadOptions) -> Result<Asset> {
         if seen.dropped_files > 0 {
             let what = format!("{} refers to too many files; the maximum is {}", main.display(), seen.files.len());
@@ -121,7 +121,7 @@ impl Asset {
         let inside = place::real(folder).unwrap_or_default();
         let place = |name: String| {
             let real = place::real(&beside(folder, &name)).ok()?;
-            // Files that the load refused to open stay refused.
+            // Exclude files that the load refused to open, so that they stay refused.
             let is_open = options.allow_outside || is_below(&name) && real.starts_with(&inside);
             numbers.get(&*real).filter(|_| is_open).map(|&number| (name, number))
         };
@@ -130,7 +130,7 @@ impl Asset {
         Ok(asset)
     }
 
-    /// The files that the text of a scene names in quotes, if they exist: a guess without loading.
+    /// Finds the existing files that the text of a scene names in quotes, without loading the scene.
     pub fn of_names(main: &Path, options: &ReadOptions) -> Result<Asset> {
         if options.format.or_else(|| Format::of_path(main)) != Some(Format::Pbrt) {
             return Asset::new(main, []);
@@ -138,7 +138,7 @@ impl Asset {
         let folder = folder_of(main);
         let mut files = vec![main.to_path_buf()];
         let mut next = 0;
-        // A file may have many names, for example through different folders.
+        // Several names may lead to the same file, for example through different folders.
         let mut seen: BTreeSet<PathBuf> = place::real(main).into_iter().collect();
         while let Some(file) = files.get(next).cloned() {
             next += 1;
@@ -146,7 +146,7 @@ impl Asset {
             if Format::of_path(&file) != Some(Format::Pbrt) && file != main {
                 continue;
             }
-            // Most quoted strings are not file names.
+            // Most quoted strings are not file names, so filter them before storing.
             let mut names = BTreeSet::new();
             let mut keep = |name: &str| {
                 if is_file_of_a_scene(name, options) && !names.contains(name) {
@@ -197,35 +197,35 @@ impl Asset {
     }
 }
 
-/// The files that a load read, under the names it used.
+/// The input files that a load opened, by the names it used.
 pub fn opened(seen: &Recording) -> impl Iterator<Item = PathBuf> {
     let files = seen.files.iter().filter(|file| file.is_file && !file.is_output && file.phase == Phase::Read);
     files.map(|file| PathBuf::from(&file.name))
 }
 
-/// The folder that a file lies in.
+/// The parent folder of a file; `.` for a bare name.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether a name stays below the folder of its scene, as text.
+/// Whether a name, taken as text, stays below the scene's folder.
 fn is_below(name: &str) -> bool {
     let path = beside(Path::new(""), name);
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// The path of a name in a scene in a folder; some scenes have backslashes.
+/// The path of a name in a scene in `folder`. Backslashes, which some scenes use, become slashes.
 pub fn beside(folder: &Path, name: &str) -> PathBuf {
     folder.join(name.replace('\\', "/"))
 }
 
-/// Whether a name may belong to a file that loading a scene reads.
+/// Whether a name may be a file that loading a scene opens.
 fn is_file_of_a_scene(name: &str, options: &ReadOptions) -> bool {
     let path = Path::new(name);
     matches!(Format::of_path(path), Some(Format::Pbrt | Format::Ply)) && (options.allow_outside || is_below(name))
 }
 
-/// The deepest folder that all files are in.
+/// The deepest common folder of the files.
 fn shared(files: &[SweepFile]) -> PathBuf {
     let mut folders = files.iter().filter_map(|file| file.path.parent());
     let mut root = folders.next().unwrap_or(Path::new("")).to_path_buf();

@@ -1,7 +1,7 @@
-//! `polyhaul sweep`: one asset with several compressions, loaded at several rates, and which one is best where.
+//! `polyhaul sweep`: loads one asset with several compressions at several rates, and shows which is best at each rate.
 //!
-//! `files` determines the files of the asset, `variants` stores it in other compressions, `run` loads, `table` shows.
-//! Curves, crossings, advice, prediction and chart are the library's (`polyhaul::report`).
+//! `files` finds the files of the asset, `variants` stores it in other compressions, `run` loads, and `table` prints.
+//! Curves, crossings, advice, predictions and the chart are in the library (`polyhaul::report`).
 
 mod files;
 mod run;
@@ -30,24 +30,24 @@ use variants::{Cache, Variant};
 struct SweepFound {
     sweep: Sweep,
     file_count: usize,
-    /// Where copies are, their size, and how many were made now.
+    /// The folder of the copies, their total size, and the number of ways of storing that this run made.
     cache: Option<(PathBuf, u64, usize)>,
     has_ceilings: bool,
 }
 
-/// Sweeps.
+/// Runs the subcommand.
 pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
     if args.forget {
         return forget(session, args);
     }
-    // Files that cannot be written at the end are reported before anything is done.
+    // Report unwritable outputs before doing anything.
     let tried = args.csv.as_deref().into_iter().chain(chart).try_for_each(file::try_out);
     if let Err(error) = tried {
         return session.fail("sweep", &error, JsonTo::Stdout);
     }
     let mut report = Report::default();
-    // The first signal ends the running step and not the process: no half of a copy is left, and the measurements are
-    // shown.
+    // Hold signals, so that the first one ends the running step but not the process: no partial copy is left, and the
+    // measurements are shown.
     let hold = session.signals().hold();
     let swept_asset = hold.as_ref().map_err(Clone::clone).and_then(|_| swept(session, args, chart, &mut report));
     match swept_asset {
@@ -75,9 +75,9 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
     let mut read = session.read_options(&args.read)?;
     read.run.trace = None;
-    // A link's target may have another name.
+    // The variants are named after the files they resolve to, and the target of a link may have another extension.
     read.format = read.format.or_else(|| Format::of_path(main));
-    // What drawing takes is not predicted.
+    // Drawing times cannot be predicted.
     let ceilings = measure::kept(files::folder_of(main)).filter(|_| args.until == Until::Model);
     let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy();
     let asset = match args.until {
@@ -114,7 +114,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let mut variants =
         report.phase("compress", || stored(session, &cache, &files, args, &first.report.reads, &read))?;
     for variant in variants.iter_mut().filter(|variant| variant.storing == Storing::AsIs) {
-        // The load measured the size of its streams; a sample only estimates it.
+        // The load measured the decompressed size exactly; a sample only estimates it.
         variant.stored.plain_bytes = first.report.plain_bytes_in;
         variant.moved = first.report.reads.clone();
     }
@@ -136,8 +136,8 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     })
 }
 
-/// The ceilings by the number of threads, with readers as fast as in loads of the asset: as many as rounds, or one if
-/// little time is left since `start`. Empty if there are no ceilings.
+/// Fits the ceilings to loads of the asset, for each thread count. Loads once per round, or less often if little time
+/// is left since `start`. Returns an empty map without ceilings.
 fn fitted(
     main: &Path,
     args: &SweepArgs,
@@ -154,7 +154,7 @@ fn fitted(
             if start.elapsed().as_secs_f64() + shortest > args.time_limit.as_secs_f64() {
                 break;
             }
-            // The fastest: other waits of a load, such as for a virtual machine's fresh memory, only add to it.
+            // Use the fastest load: other delays, such as fresh memory of a virtual machine, only slow a load down.
             let (other, seconds) = files::load(main, &options, args.until)?;
             if seconds < shortest {
                 load = other;
@@ -166,7 +166,7 @@ fn fitted(
     args.threads(read.run.worker_threads()).into_iter().map(fit).collect()
 }
 
-/// The requested runs.
+/// Creates the plan for the requested runs.
 fn plan<'a>(
     args: &SweepArgs,
     read: &'a ReadOptions,
@@ -189,7 +189,7 @@ fn plan<'a>(
     }
 }
 
-/// The files of an asset to predict, and their compression.
+/// Finds the files to predict, and their compressions. Fails without the figures of this machine.
 fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> Result<(Asset, Vec<Option<Codec>>)> {
     if ceilings.is_none() {
         let error = Error::new(ErrorKind::Usage, "cannot predict without the figures of this machine");
@@ -201,7 +201,7 @@ fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> 
     Ok((files, codecs))
 }
 
-/// An error if a file of the asset would be overwritten, or one file written twice.
+/// Fails if an output would overwrite a file of the asset, or both outputs are the same file.
 fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
     let real = |path: &&Path| place::real(path).unwrap_or_else(|_| path.to_path_buf());
     let outputs: Vec<PathBuf> = outputs.iter().map(real).collect();
@@ -212,7 +212,7 @@ fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, format!("{} {what}", file.display())).with_hint("use another name"))
 }
 
-/// The asset in every way, made if missing.
+/// Stores the asset in every requested way, reusing existing copies.
 fn stored(
     session: &Session,
     cache: &Cache,
@@ -240,7 +240,7 @@ fn refuse_archive(codec: Option<Codec>, main: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("extract the archive first"))
 }
 
-/// Writes the requested files.
+/// Writes the requested CSV and chart.
 fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
     if let Some(path) = &args.csv {
         file::write(path, sweep.csv().as_bytes())?;
@@ -248,7 +248,7 @@ fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
     chart.map_or(Ok(()), |path| picture::write(&sweep.svg(), path))
 }
 
-/// The text for people.
+/// Formats the results for people.
 fn text(results: &SweepFound) -> String {
     let mut text = table::table(&results.sweep);
     if let Some((folder, bytes, _)) = results.cache.as_ref().filter(|cache| cache.1 > 0) {
@@ -261,7 +261,7 @@ fn text(results: &SweepFound) -> String {
     text
 }
 
-/// Removes copies.
+/// Removes the copies.
 fn forget(session: &Session, args: &SweepArgs) -> u8 {
     let forgotten = Cache::new(args.cache.as_deref()).and_then(|cache| cache.forget(args.input.as_deref()));
     let bytes = match forgotten {
@@ -333,7 +333,7 @@ struct AdviceRow {
 struct CacheRow {
     folder: String,
     bytes: u64,
-    /// How many ways of storing were made by this run.
+    /// Number of ways of storing that this run made.
     made: usize,
 }
 

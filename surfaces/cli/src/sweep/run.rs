@@ -1,7 +1,7 @@
-//! Loads: every way of storing, at every rate, with every number of threads, as often as is useful.
+//! Loads every variant at every rate with every thread count, in rounds.
 //!
-//! Files stay in the system's memory, and a throttle limits reading to the rate of a disk; loads from the disk itself
-//! come last, since they push the files out of memory. If a request cannot be met, the cell has a note.
+//! The files stay in the page cache, and a throttle limits reading to the simulated rate. Loads from the disk itself
+//! come last, since they drop the files from the cache. A cell that cannot be measured as requested gets a note.
 
 use super::files::{self, Load};
 use super::variants::Variant;
@@ -14,51 +14,52 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A load is limited by the rate if it takes at most this many times as long as its bytes at the rate.
+/// A load counts as limited by the rate up to this multiple of the time for its bytes at the rate. Such cells need no
+/// further rounds.
 const DECIDED: f64 = 1.03;
-/// The share of bytes from the disk above which files count as not in memory, and below which as in memory.
+/// Maximum share of bytes from the disk for a load from the page cache, and the minimum for a load from the disk.
 const IN_MEMORY: f64 = 0.1;
 const ON_DISK: f64 = 0.9;
-/// How often a load is repeated if it should have found the files in memory.
+/// Number of retries of a load that should have found the files in the page cache.
 const AGAIN: usize = 2;
 
-/// What to run.
+/// The loads to run.
 pub struct RunPlan<'a> {
     pub variants: &'a [Variant],
-    /// From slow to fast.
+    /// In ascending order of rate.
     pub devices: Vec<Device>,
     pub threads: Vec<usize>,
     pub rounds: usize,
-    /// Counted from `start`.
+    /// Measured from `start`.
     pub time_limit: Duration,
     pub start: Instant,
     pub is_warm: bool,
-    /// How to load; its cancel flag ends everything, and the measurements are kept.
+    /// The options for loading. If its cancel flag is set, loading stops and the measurements so far are kept.
     pub read: &'a ReadOptions,
-    /// By the number of threads; empty if the machine was not measured.
+    /// By thread count; empty without figures of the machine.
     pub ceilings: &'a BTreeMap<usize, Ceilings>,
-    /// The counts of the original asset.
+    /// The counts of the original asset, which every copy must reproduce.
     pub expected_counts: &'a [u64],
-    /// What ends the time of a load.
+    /// The event that ends the time of a load.
     pub until: Until,
 }
 
-/// A plan that is being carried out.
+/// The progress of a plan.
 struct Run<'a> {
     plan: &'a RunPlan<'a>,
     cells: Vec<Cell>,
-    /// The number of cells visited.
+    /// Number of cells started.
     visited: u64,
-    /// Whether loads are left out because it was stopped.
+    /// Whether loads were skipped because of a signal.
     is_interrupted: bool,
 }
 
 impl RunPlan<'_> {
-    /// The cells, with their predictions if the ceilings allow them.
+    /// The cells to measure, with predictions where the ceilings allow them.
     pub fn predict(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for device in self.devices.iter().copied().chain((!self.is_warm).then_some(Device::Disk)) {
-            // From the disk all threads load.
+            // Loads from the disk use only the largest thread count.
             let skipped = if device == Device::Disk { self.threads.len().saturating_sub(1) } else { 0 };
             for &threads in self.threads.iter().skip(skipped) {
                 for stored in 0..self.variants.len() {
@@ -80,15 +81,15 @@ impl RunPlan<'_> {
         load_seconds(&self.variants.get(stored)?.moved, threads, rate, ceilings)
     }
 
-    /// Loads; returns whether it was stopped before everything was done. `tell` receives the number of finished cells,
-    /// and of all.
+    /// Runs all loads; returns the cells, and whether a signal stopped the run early. Calls `tell` with the number of
+    /// finished cells and of all cells.
     ///
     /// # Errors
-    /// Those of loading, and [`polyhaul::ErrorKind::Cancelled`] if it was stopped before anything was measured.
+    /// Errors of loading, and [`polyhaul::ErrorKind::Cancelled`] if a signal came before anything was measured.
     pub fn run(&self, tell: impl Fn(u64, u64)) -> Result<(Vec<Cell>, bool)> {
         let mut run = Run { plan: self, cells: self.predict(), visited: 0, is_interrupted: false };
         let total = run.cells.len() as u64;
-        // Cells of one rate and thread count take turns, so that all find the machine in the same state.
+        // Interleave the cells of one rate and thread count, so that all find the machine in the same state.
         let mut first = 0;
         let mut end = 0;
         while first < run.cells.len() {
@@ -105,7 +106,7 @@ impl RunPlan<'_> {
 }
 
 impl Run<'_> {
-    /// Loads some cells, round by round.
+    /// Loads the cells of a group, round by round.
     fn group(&mut self, cells: std::ops::Range<usize>, tell: impl Fn(u64)) -> Result<()> {
         let mut seconds = vec![Vec::new(); cells.len()];
         for round in 0..self.plan.rounds {
@@ -118,7 +119,7 @@ impl Run<'_> {
                     continue;
                 }
                 match self.load(index) {
-                    // It was stopped; the request for another load makes the cell note why there is none.
+                    // Cancelled: `needs_load` notes in the cell that it was interrupted.
                     Err(error) if error.kind() == ErrorKind::Cancelled => _ = self.needs_load(index, times),
                     loaded => times.extend(loaded?),
                 }
@@ -130,7 +131,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether a cell gets another load.
+    /// Whether to load a cell again. If not, notes the reason unless the cell is complete.
     fn needs_load(&mut self, index: usize, times: &[f64]) -> bool {
         let min_seconds = self.min_seconds(index);
         let predicted = self.cells[index].predicted_seconds.unwrap_or(0.0);
@@ -140,7 +141,7 @@ impl Run<'_> {
         let is_stopped = self.plan.read.run.cancel.is_cancelled();
         let cell = &mut self.cells[index];
         let note = match times.first() {
-            // The first load showed that it cannot be loaded this way.
+            // The first load showed that the cell cannot be measured.
             None if cell.note.is_some() => return false,
             None if is_stopped => "skipped: interrupted".into(),
             None if !has_time => {
@@ -156,7 +157,7 @@ impl Run<'_> {
         false
     }
 
-    /// The time of a cell's bytes at its rate.
+    /// The time for a cell's bytes at its rate; 0 without a rate.
     fn min_seconds(&self, index: usize) -> f64 {
         let cell = &self.cells[index];
         match (cell.device, self.plan.variants.get(cell.stored)) {
@@ -165,7 +166,7 @@ impl Run<'_> {
         }
     }
 
-    /// Loads a cell once; `None` if the conditions were not met, which the cell notes.
+    /// Loads a cell once; `None` if it cannot be measured as requested, which the cell notes.
     fn load(&mut self, index: usize) -> Result<Option<f64>> {
         let Cell { stored, threads, device, .. } = self.cells[index];
         let Some(variant) = self.plan.variants.get(stored) else { return Ok(None) };
@@ -198,12 +199,12 @@ impl Run<'_> {
             _ => None,
         };
         let run = self.plan.read.run.clone().with_threads(Some(threads)).with_read_throttle(read_throttle);
-        // The original was loaded as strictly as requested; copies have other extensions.
+        // The original was already loaded with the requested strictness; copies cause warnings about their extensions.
         let resolver = variant.resolver.clone();
         let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(false);
         let (load, seconds) = files::load(&variant.main, &options, self.plan.until)?;
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
-        // Names that are not Unicode are only shown.
+        // Recordings store names as text, so a name that is not Unicode can only be compared as displayed.
         let is_shown = |path: &Path| stored.iter().any(|file| file.display().to_string() == path.display().to_string());
         let is_stored = |path: &PathBuf| place::real(path).is_ok_and(|path| stored.contains(&*path)) || is_shown(path);
         let other = files::opened(&load.seen).find(|path| !is_stored(path));
@@ -219,7 +220,7 @@ impl Run<'_> {
     }
 }
 
-/// The share of the files that came from the disk; `None` if the system does not report it.
+/// The share of the bytes that came from the disk; `None` if the system does not report it.
 fn from_disk(load: &Load, bytes: u64) -> Option<f64> {
     let fetched = load.seen.used?.disk_read_bytes?;
     Some(fetched as f64 / bytes.max(1) as f64)
@@ -235,7 +236,7 @@ mod tests {
 
     static NO_CEILINGS: BTreeMap<usize, Ceilings> = BTreeMap::new();
 
-    /// A file that is swept in its original form, at two rates by one thread and by two; it is removed on drop.
+    /// A file to sweep as is, at two rates with one and two threads; removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -299,7 +300,7 @@ mod tests {
         assert!(cells[2..].iter().all(|cell| cell.note.as_deref() == Some("skipped: interrupted")));
         let (cells, is_interrupted) = stopped_at(9).unwrap();
         assert!(!is_interrupted && cells.iter().all(|cell| cell.measured.is_some()));
-        // Without a measurement there is nothing to keep.
+        // If nothing was measured, the sweep fails.
         assert_eq!(stopped_at(0).unwrap_err().kind(), ErrorKind::Cancelled);
     }
 

@@ -1,16 +1,16 @@
-//! The tables of a sweep for people: a line for each rate, a column for each way of storing.
+//! Formats a sweep as tables for people: one row per rate, one column per way of storing.
 
 use crate::human;
 use polyhaul::report::{Cell, Device, Sweep};
 use std::fmt::Write;
 
-/// Predictions that are off by no more than this are as wanted.
+/// Maximum relative error of a close prediction.
 pub const CLOSE: f64 = 0.2;
 
 const RATE_WIDTH: usize = 12;
 const CELL_WIDTH: usize = 18;
 
-/// Everything except for the size of copies.
+/// Formats the sweep, except the size of the copies.
 pub fn table(sweep: &Sweep) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -65,7 +65,7 @@ fn words(cell: Option<&Cell>) -> String {
     }
 }
 
-/// The notes of cells, each once, and the errors of predictions.
+/// The distinct notes of the cells, and a summary of the prediction errors.
 fn notes(sweep: &Sweep) -> String {
     let mut text = String::new();
     let mut said: Vec<&str> = Vec::new();

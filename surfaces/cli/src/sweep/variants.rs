@@ -1,9 +1,9 @@
-//! The same asset stored in several ways: copies of its files in a cache folder, under the same names.
+//! Stores an asset in several ways, as copies of its files in a cache folder, under the same names.
 //!
-//! Compression is recognized by content, so a scene finds the files it names in any form. A copy is valid as long as
-//! the original files have the same sizes and times; a file next to it records those, and is written last. Names that
-//! lead elsewhere, absolute ones and those through links, are redirected to the copies. Sweeps that share the folder
-//! run sequentially. Removing all copies leaves other files in it alone.
+//! Compression is detected by content, so a scene finds the files it names in any form. A copy is valid as long as the
+//! original files keep their sizes and modification times, which a note next to the copy records; the note is written
+//! last. Absolute names and names through links would lead to the originals, so they are redirected to the copies.
+//! Sweeps that share the folder run sequentially. Only copies are ever removed from it.
 
 use super::files::{Asset, SweepFile, beside, folder_of};
 use crate::args::sweep::Storing;
@@ -21,15 +21,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The folder of all copies.
+/// The subfolder of the cache for all copies.
 const FOLDER: &str = "sweep";
-/// Mark in the folder of an asset: shows that polyhaul made it, and the asset's file.
+/// The file that marks an asset's folder as created by polyhaul, and names the asset.
 const MARK: &str = "asset.txt";
-/// Start of the mark.
+/// The start of the mark's text.
 const MARKED: &str = "compressed copies that polyhaul sweep made of ";
-/// The interval for retrying the lock.
+/// The interval between attempts to lock.
 const EVERY: Duration = Duration::from_millis(50);
-/// How much of an asset is compressed to estimate its compressed size.
+/// Bytes of an asset to compress for estimating its compressed size.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
 /// An asset stored in one way.
@@ -38,20 +38,20 @@ pub struct Variant {
     /// The file to load.
     pub main: PathBuf,
     pub files: Vec<PathBuf>,
-    /// Redirects names that lead elsewhere to the copies.
+    /// Redirects names that would not lead to the copies.
     pub resolver: Option<Resolve>,
     pub stored: Stored,
     /// The bytes that a load reads, for predictions.
     pub moved: Vec<Moved>,
-    /// Whether it was made by this run.
+    /// Whether this run made the copy.
     pub is_new: bool,
 }
 
-/// Where copies are stored.
+/// The folder of the copies.
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// The requested folder, or the user's cache folder.
+    /// Opens the cache in the requested folder, or in the user's cache folder.
     pub fn new(requested: Option<&Path>) -> Result<Cache> {
         let folder = requested.map(Path::to_path_buf).or_else(measure::caches).ok_or_else(|| {
             let error = Error::new(ErrorKind::Usage, "no cache folder is set in the environment");
@@ -60,7 +60,6 @@ impl Cache {
         Ok(Cache(folder.join(FOLDER)))
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
@@ -69,8 +68,8 @@ impl Cache {
         self.0.join(folder_name(&main.to_string_lossy()))
     }
 
-    /// Waits until no other sweep runs, after a message: two would disturb each other's times and copies. The next one
-    /// waits until the result is dropped. Systems without locks never wait.
+    /// Waits until no other sweep runs, since two would disturb each other's times and copies. Calls `say` before
+    /// waiting. Other sweeps wait until the result is dropped. Without file locks, returns immediately.
     pub fn alone(&self, cancel: &Cancel, say: impl FnOnce()) -> Result<Option<std::fs::File>> {
         let Some(lock) = self.lock() else { return Ok(None) };
         let mut say = Some(say);
@@ -82,14 +81,14 @@ impl Cache {
         Ok(Some(lock))
     }
 
-    /// A file next to the folder, which stays, so that all sweeps lock the same one.
+    /// Opens the lock file. It is outside the folder and never removed, so that all sweeps lock the same file.
     fn lock(&self) -> Option<std::fs::File> {
         let path = self.0.with_extension("lock");
         std::fs::create_dir_all(path.parent()?).ok()?;
         std::fs::File::options().write(true).create(true).truncate(false).open(path).ok()
     }
 
-    /// Removes the copies of an asset, or of all; returns their size in bytes.
+    /// Removes the copies of one asset or of all; returns their size in bytes.
     pub fn forget(&self, main: Option<&Path>) -> Result<u64> {
         let folders = match main {
             Some(main) => vec![self.folder_of(&real(main))],
@@ -106,12 +105,12 @@ impl Cache {
             bytes += size(folder);
             std::fs::remove_dir_all(folder).map_err(|error| io("removing", folder, error))?;
         }
-        // Removed if it is empty.
+        // Succeeds only if the folder is empty.
         let _ = std::fs::remove_dir(&self.0);
         Ok(bytes)
     }
 
-    /// The folders of assets: anything else there is not ours.
+    /// Everything in the folder; [`is_ours`] distinguishes the folders of assets.
     fn all(&self) -> Result<Vec<PathBuf>> {
         let entries = match std::fs::read_dir(&self.0) {
             Ok(entries) => entries,
@@ -121,7 +120,7 @@ impl Cache {
         Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
 
-    /// The asset stored in a way: the original, an earlier copy, or a new one.
+    /// Stores the asset in one way: returns the original, a valid earlier copy, or a new copy.
     pub fn variant(&self, asset: &Asset, storing: Storing, read: &ReadOptions) -> Result<Variant> {
         if storing == Storing::AsIs {
             let files = asset.files.iter().map(|file| file.path.clone()).collect();
@@ -144,15 +143,15 @@ impl Cache {
         described(storing, files, asset, read, is_new)
     }
 
-    /// The size of all copies of an asset on the disk.
+    /// The total size of an asset's copies on disk.
     pub fn bytes(&self, asset: &Asset) -> u64 {
         size(&self.folder_of(asset.main()))
     }
 }
 
-/// The inputs of copies: if any of them changes, they are made again.
+/// Describes the inputs of a copy, which is made again if the description changes.
 fn key(asset: &Asset, storing: Storing) -> String {
-    // The number grows when compressed files are written otherwise.
+    // Increase the number if compressed files are written differently.
     let mut key = format!("polyhaul {} copy 2\n{storing}\n", env!("CARGO_PKG_VERSION"));
     for SweepFile { path, bytes, modified_ns, .. } in &asset.files {
         // Writing to a string cannot fail.
@@ -161,7 +160,7 @@ fn key(asset: &Asset, storing: Storing) -> String {
     key
 }
 
-/// The paths of the copies: arranged like the files in their common folder.
+/// The paths of the copies, with the layout of the originals below their common folder.
 fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
     let place = |file: &SweepFile| match file.path.strip_prefix(&asset.root) {
         Ok(below) => Ok(copies.join(below)),
@@ -170,33 +169,33 @@ fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
     asset.files.iter().map(place).collect()
 }
 
-/// A path without links; for a missing file, its folder's path is resolved.
+/// Resolves links in a path; for a missing file, in its folder's path.
 fn real(path: &Path) -> PathBuf {
     let beside = || Some(place::real(folder_of(path)).ok()?.join(path.file_name()?));
     place::real(path).ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// Whether a folder was made here and is not a link to one: anything else there is not ours.
+/// Whether polyhaul created this folder for an asset. Links to such folders do not count.
 fn is_ours(folder: &Path) -> bool {
     let is_folder = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     let text = std::fs::read_to_string(folder.join(MARK)).unwrap_or_default();
     let main = text.strip_prefix(MARKED).map(|rest| rest.trim_end_matches('\n'));
-    // One that is just being created is ours as well.
+    // Also accept a folder that is being created, whose extension is `new`.
     is_folder && main.is_some_and(|main| folder.file_stem().is_some_and(|name| name == &*folder_name(main)))
 }
 
-/// The name of the folder of an asset.
+/// The folder name of an asset.
 fn folder_name(main: &str) -> String {
     format!("{:016x}", hash(main.as_bytes()))
 }
 
-/// Takes the lock, which the file then holds until it is closed; `false` if another process has it. Always succeeds on
-/// disks without locks.
+/// Takes the lock, which lasts until the file is closed; `false` if another process has it. Always succeeds on file
+/// systems without locks.
 fn has_lock(file: &std::fs::File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Creates the folder of an asset, if missing; with its mark, so that it never appears without.
+/// Creates the folder of an asset if missing. It is renamed into place with its mark, so that it never exists without.
 fn take(folder: &Path, main: &Path) -> Result<()> {
     if is_ours(folder) {
         return Ok(());
@@ -213,7 +212,7 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("move it, or use --cache FOLDER"))
 }
 
-/// The current sizes of copies; `-` for missing ones.
+/// The current sizes of copies, one per line; `-` for missing ones.
 fn sizes(files: &[PathBuf]) -> String {
     let size = |path: &PathBuf| path.metadata().map_or("-\n".into(), |metadata| format!("{}\n", metadata.len()));
     files.iter().map(size).collect()
@@ -251,7 +250,7 @@ fn make(
     Ok(())
 }
 
-/// Adds a hint if the disk is too full for a copy.
+/// Adds a hint if the disk is full.
 fn explained(error: Error, asset: &Asset) -> Error {
     match error.io_error().map(std::io::Error::kind) {
         Some(IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded) => error.with_hint(format!(
@@ -266,7 +265,7 @@ fn write_note(note: &Path, text: &str) -> Result<()> {
     file::write(note, text.as_bytes())
 }
 
-/// Inspects the files of a variant.
+/// Describes a variant by inspecting its files.
 fn described(
     storing: Storing,
     files: Vec<PathBuf>,
@@ -289,7 +288,7 @@ fn described(
     Ok(Variant { storing, main, files, resolver, stored, moved, is_new })
 }
 
-/// Resolves the names of an asset that do not lead to its copies by themselves; `None` if all do.
+/// Creates a resolver for the names that would not lead to the copies; `None` if all do.
 fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     let folder = files.first()?.parent()?;
     let astray = |(name, number): &(String, usize)| {
@@ -302,7 +301,7 @@ fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     is_needed.then(|| Resolve(Arc::new(move |name| Ok(copies.get(name).cloned().map(Input::Path)))))
 }
 
-/// Adds a file to the reads. `said` is the format of the asset's own file, which comes first, if it was set.
+/// Adds a file to the reads. `said` overrides the format of the first file, the asset's main file.
 fn add(
     moved: &mut Vec<Moved>,
     format: Option<Format>,
@@ -312,7 +311,7 @@ fn add(
     [bytes, plain_bytes]: [u64; 2],
 ) {
     let format = said.filter(|_| moved.is_empty()).or(format);
-    // Material libraries are small, and not a separate format.
+    // Files without a format, such as material libraries, are small.
     let Some(format) = format.map(Format::name) else { return };
     let plain = Moved::new(format, bytes);
     let file = match codec {
@@ -323,12 +322,12 @@ fn add(
     file.add_to(moved);
 }
 
-/// The compression of an asset's files.
+/// The compression of each file of an asset.
 pub fn codecs(asset: &Asset, read: &ReadOptions) -> Result<Vec<Option<Codec>>> {
     asset.files.iter().map(|file| Ok(sampled(Input::Path(file.path.clone()), &[], 0, read)?.codec)).collect()
 }
 
-/// The predicted sizes of the asset in these ways, from a sample of it; nothing is written.
+/// Predicts the sizes of the asset in these ways by compressing a sample of it; nothing is written.
 pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Result<Vec<Variant>> {
     let by = |storing: &Storing| match *storing {
         Storing::By(codec, level) => Some((codec, level)),
@@ -363,7 +362,7 @@ pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Res
     Ok(storings.iter().map(variant).collect())
 }
 
-/// Bytes of all files below a folder.
+/// The total size of all files below a folder.
 fn size(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let of = |entry: std::fs::DirEntry| match entry.file_type() {
@@ -373,7 +372,7 @@ fn size(folder: &Path) -> u64 {
     entries.flatten().map(of).sum()
 }
 
-/// FNV-1a: folders need distinct names, and their content shows what they belong to.
+/// FNV-1a. Collisions are improbable, and the mark in a folder shows its asset.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -383,7 +382,7 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
-    /// A folder with an asset of two files, which is removed on drop.
+    /// A folder with an asset of two files; removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -454,7 +453,7 @@ mod tests {
         let cancel = &read.run.cancel;
         let mut is_said = false;
         let lock = cache.alone(cancel, || is_said = true).unwrap().unwrap();
-        // The copies cannot be removed meanwhile, and waiting can be stopped.
+        // While the lock is held, copies cannot be removed. Waiting for it can be cancelled.
         assert_eq!(cache.forget(None).unwrap_err().kind(), ErrorKind::Usage);
         let waited = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
@@ -498,7 +497,7 @@ mod tests {
         file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000)).unwrap();
         assert!(scratch.variant(ZSTD).is_new, "another time");
         assert!(!scratch.variant(ZSTD).is_new);
-        // A truncated copy is not used.
+        // A truncated copy is made again.
         std::fs::write(&made.main, b"").unwrap();
         assert!(scratch.variant(ZSTD).is_new, "a copy of another size");
         std::fs::remove_file(&made.files[1]).unwrap();

@@ -1,6 +1,6 @@
-//! `polyhaul watch` on Linux: options, exit codes, and the report as text or JSON.
+//! `polyhaul watch` on Linux: handles options and exit codes, and prints the report as text or JSON.
 //!
-//! Watching itself is in `polyhaul-watch`; `render` puts its report into words.
+//! `polyhaul-watch` traces the program; `render` formats its report as text.
 
 use crate::args::watch::WatchArgs;
 use crate::exit::FAILED;
@@ -16,14 +16,14 @@ use polyhaul_watch::report::Watched;
 use polyhaul_watch::trace::{End, Failure, Seen, Wanted};
 use polyhaul_watch::{system, trace};
 
-/// The exit codes of shells for a missing program and for one that cannot be started.
+/// The exit codes that shells use for a missing program, and for one that cannot be started.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
-/// Files that are listed for people.
+/// Default number of files to list for people.
 const SHOWN: usize = 10;
 
-/// Runs the program and reports; returns its exit code, or ours if that failed.
+/// Runs the program and reports; returns its exit code, or an exit code of ours on failure.
 pub fn run(session: &Session, args: &WatchArgs) -> u8 {
     match watch(session, args) {
         Ok(code) => code,
@@ -42,7 +42,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         let code = session.exit_code(Some(&error));
         (error, code)
     };
-    // Before the program runs: a report that cannot be written should cost nothing.
+    // Check this before running the program, which may take long.
     args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
     let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
     let costs = trace::trial().map_err(|failure| explain(failure, args))?;
@@ -50,11 +50,11 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let options = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks };
     let hand_over = |process| {
         session.signals().pass_to(Some(process));
-        // A terminal sends it to both.
+        // A terminal sends SIGQUIT to both processes.
         system::ignore(libc::SIGQUIT);
     };
     let seen = trace::watch(&work, options, costs, &hand_over);
-    // The report is written even when a signal comes just now.
+    // Write the report even if a signal arrives now.
     let _hold = session.signals().hold_on();
     session.signals().pass_to(None);
     let seen = seen.map_err(|failure| explain(failure, args))?;
@@ -68,7 +68,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     Ok(code)
 }
 
-/// The report, as text or as the object.
+/// Formats the report as text or JSON.
 fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> String {
     let json = session.everywhere.json;
     let top = args.top.unwrap_or(if json { usize::MAX } else { SHOWN });
@@ -90,7 +90,7 @@ fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> 
     json::document("watch", Some(&watched), session.seconds(), &report, None, None)
 }
 
-/// Bytes of no known format.
+/// Counts bytes of unknown formats.
 fn moved(bytes: u64) -> Vec<Moved> {
     let mut moved = Moved::default();
     moved.bytes = bytes;
@@ -112,7 +112,7 @@ fn unsound() -> Error {
     Error::new(ErrorKind::Usage, "the command contains a NUL byte")
 }
 
-/// The message if nothing was observed, and the exit code.
+/// The error and exit code if the program could not be watched.
 fn explain(failure: Failure, args: &WatchArgs) -> Failed {
     let program = args.command.first().map_or(String::new(), |name| human::safe(&name.to_string_lossy()));
     match failure {

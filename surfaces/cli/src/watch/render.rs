@@ -1,22 +1,22 @@
-//! The report for people.
+//! Formats the report of `polyhaul watch` as text.
 
 use crate::human;
 use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
 use std::fmt::Write;
 
-/// Maximum number of frames shown of a stack.
+/// Maximum number of frames to show per stack.
 const MAX_FRAMES: usize = 8;
 
-/// Maximum number of stacks shown of one file.
+/// Maximum number of stacks to show per file.
 const MAX_STACKS: usize = 3;
 
-/// Stacks are shown of files that took this share of the time in all files.
+/// Minimum share of the time in all files for showing the stacks of a file.
 const TOLD_SHARE: f64 = 0.05;
 
-/// Maximum number of letters shown of the command.
+/// Maximum number of characters to show of the command.
 const MAX_LETTERS: usize = 72;
 
-/// The text.
+/// Formats the report.
 pub fn text(watched: &Watched) -> String {
     let mut text = head(watched);
     let used: Vec<_> = watched.files.iter().filter(|row| row.is_used()).collect();
@@ -78,7 +78,7 @@ fn sum(watched: &Watched) -> String {
     format!("{}; {} in calls", parts.join(", "), human::seconds(*seconds))
 }
 
-/// Pipes and the like.
+/// The rows of pipes and other streams.
 fn others(watched: &Watched) -> String {
     let mut text: String = watched.others.iter().filter(|row| row.is_used()).map(file).collect();
     if watched.further_others > 0 {
@@ -87,7 +87,7 @@ fn others(watched: &Watched) -> String {
     if text.is_empty() { text } else { format!("\nnot files\n{text}") }
 }
 
-/// `texture.tga: 393,216 reads of 3 bytes, 9.10 s; buffered it would be 0.01 s`, and more below.
+/// The row of a file: `texture.tga: 393,216 reads of 3 bytes, 9.10 s; 0.01 s if buffered`, with details below.
 fn file(row: &Row) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(moved(&row.reads, "read"));
@@ -119,7 +119,7 @@ fn file(row: &Row) -> String {
     text
 }
 
-/// `393,216 reads of 3 bytes`.
+/// The calls and their size: `393,216 reads of 3 bytes`; `None` without calls.
 fn moved(moved: &Moved, word: &str) -> Option<String> {
     if moved.calls == 0 {
         return None;
@@ -133,7 +133,7 @@ fn moved(moved: &Moved, word: &str) -> Option<String> {
     })
 }
 
-/// A size of a call: `3 bytes`, `4 KiB`, `104.2 kB`.
+/// The size of a call: `3 bytes`, `4 KiB`, `104.2 kB`.
 fn size(bytes: u64) -> String {
     match bytes {
         0..4096 => human::plural(bytes, "byte"),
@@ -143,7 +143,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The sizes of calls, if they are not all in one class: `reads by size: 1-15 B 12, 64-255 B 3`.
+/// The distribution of call sizes, unless all are in one class: `reads by size: 1-15 B 12, 64-255 B 3`.
 fn sizes(word: &str, moved: &Moved) -> Option<String> {
     if moved.sizes.len() < 2 {
         return None;
@@ -166,7 +166,7 @@ fn bucket(size: &Size) -> String {
     }
 }
 
-/// The first stacks. Those that differ only further out are merged.
+/// The first stacks. Stacks that differ only beyond [`MAX_FRAMES`] are merged.
 fn stacks(stacks: &[Stack]) -> String {
     let mut merged: Vec<(u64, f64, &[String], bool)> = Vec::new();
     for Stack { calls, seconds, frames } in stacks {

@@ -1,4 +1,5 @@
-//! Libraries of assets, and URLs in a command that cannot open them. Stores and clusters are tested in Python.
+//! `polyhaul batch`, and URLs in a command built without support for them. Object stores and clusters are tested in
+//! Python.
 
 use crate::common::{Folder, command, run};
 use std::path::Path;
@@ -16,7 +17,7 @@ fn a_library_is_converted_once() {
     let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out][..], &args, more].concat());
     let json = batch(&[]).expect(3).json();
     assert_eq!((json["converted"].as_u64(), json["failed"].as_u64()), (Some(1), Some(1)));
-    // A script must see that the library is not complete.
+    // The exit code tells scripts that the library is incomplete.
     let json = batch(&[]).expect(3).json();
     assert_eq!((json["skipped"].as_u64(), json["skipped_failed"].as_u64()), (Some(1), Some(1)));
     std::fs::write(asset, TRIANGLE.repeat(2)).unwrap();
@@ -35,7 +36,7 @@ fn failed_rows_decide_about_the_exit_code_until_they_are_gone() {
     let out = folder.path("out");
     let bad = folder.file("in/bad.obj", "v 0 0\n");
     let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out, "--to", "ply"][..], more].concat());
-    // All failed, then and before.
+    // All assets failed, in this run or an earlier one.
     batch(&[]).expect(1);
     assert!(batch(&[]).expect(1).stderr.contains("1 failed before (use --retry-failed)"));
     folder.file("in/a.obj", TRIANGLE);
@@ -55,7 +56,7 @@ fn a_run_says_which_options_changed() {
     let out = folder.path("out");
     let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out, "--to", "ply"][..], more].concat()).expect(0);
     assert!(!batch(&["--digits", "3", "--ascii"]).stderr.contains("note: "));
-    // Options that do not affect the outputs are not among them.
+    // Options that do not affect the outputs are not reported.
     let again = batch(&["--digits", "3", "--ascii", "-j", "1", "--workers", "1", "--recursive"]).stderr;
     assert!(again.contains("1 already done") && !again.contains("note: "), "{again}");
     let changed = batch(&["--digits", "4", "--compress", "gzip"]).stderr;
@@ -85,11 +86,11 @@ fn outputs_without_a_source_are_pruned() {
     for name in ["in/a.obj", "in/sub/c.obj", "in/sub/d.obj", "in/e.obj", "in/bad.obj"] {
         std::fs::remove_file(folder.path(name)).unwrap();
     }
-    // The output of `e` is now that of another asset, that of `a` was changed by hand, and a file is not in the log.
+    // The output of `e` now belongs to another asset, the one of `a` was changed, and `other.ply` is not in the log.
     folder.file("in/e.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
     folder.file("out/a.ply", "mine");
     folder.file("out/other.ply", "mine");
-    // Without the option nothing is removed, and a dry run lists only.
+    // Nothing is removed without the option, and a dry run only lists.
     batch(&[]).expect(0);
     let listed = batch(&["--prune", "--dry-run"]).expect(0).stdout;
     let lines: Vec<_> = listed.lines().map(|line| line.rsplit_once(": ").unwrap().1).collect();
@@ -103,7 +104,7 @@ fn outputs_without_a_source_are_pruned() {
     {
         assert_eq!(Path::new(&folder.path(&format!("out/{name}"))).exists(), is_there, "{name}");
     }
-    // Their rows are gone, failed ones too, until the sources are back.
+    // The rows of removed assets, including failed ones, are gone until the sources return.
     let rows = run(&["batch", "rows", &out]).expect(0).stdout;
     let asset =
         |row: &str| serde_json::from_str::<serde_json::Value>(row).unwrap()["asset"].as_str().unwrap().to_owned();
@@ -130,17 +131,17 @@ fn what_this_run_does_not_look_for_is_not_pruned() {
     let batch = |more: &[&str]| run(&[&["batch", "-o", &out, "--to", "ply"][..], more].concat()).expect(0).stderr;
     batch(&[&library, "--recursive"]);
     let pruned = |more: &[&str]| batch(&[&[&*library, "--prune"], more].concat()).contains("gone");
-    // Without subfolders, with a pattern, and for a part.
+    // Pruning ignores subfolders, patterns and shards that a run does not cover.
     assert!(!pruned(&[]) && !pruned(&["--include", "a.*"]));
     std::fs::remove_file(folder.path("in/sub/b.obj")).unwrap();
     let shards = ["1/2", "2/2"].map(|shard| pruned(&["--recursive", "--shard", shard]));
     assert_eq!(shards.iter().filter(|is_pruned| **is_pruned).count(), 1);
-    // A library that is not there, such as one on a disk that is not mounted, prunes nothing.
+    // A missing library, such as one on an unmounted disk, prunes nothing.
     std::fs::rename(&library, folder.path("elsewhere")).unwrap();
     std::fs::create_dir(&library).unwrap();
     run(&["batch", &library, "-o", &out, "--to", "ply", "--prune"]).expect(2);
     assert!(Path::new(&folder.path("out/a.ply")).exists());
-    // At another place it has the same assets.
+    // A library that was moved has the same assets.
     assert!(!batch(&[&folder.path("elsewhere"), "--prune", "--recursive"]).contains("gone"));
     assert!(Path::new(&folder.path("out/a.ply")).exists());
 }
@@ -201,7 +202,7 @@ fn urls_need_a_feature() {
     }
     let ran = run(&["info", "sftp://host/a.obj"]).expect(1);
     assert!(ran.stderr.contains("sftp:// URLs are not supported"), "{ran:?}");
-    // What may be secret is not shown.
+    // Secrets are not printed.
     let ran = run(&["info", "https://me:hidden@host/a.obj?signature=hidden"]).expect(1);
     assert!(!ran.stderr.contains("hidden"), "{ran:?}");
 }

@@ -1,4 +1,4 @@
-//! The logs of libraries: merging during a run, clocks that differ, damage, and the JSON of all subcommands.
+//! The logs of libraries: merging during a run, deviating clocks, damage, and JSON without duplicate keys.
 
 use crate::common::{Folder, Ran, run};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
-/// Any JSON value whose objects have no key twice.
+/// Any JSON value without duplicate keys in objects.
 struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -92,7 +92,7 @@ impl Library {
         run(&[&["batch", what, &self.folder.path("out")][..], more].concat())
     }
 
-    /// The log files, in the order of their names.
+    /// The log files, sorted by name.
     fn logs(&self) -> Vec<PathBuf> {
         let folder = self.folder.path("out/.polyhaul/log");
         let mut logs: Vec<_> = Path::new(&folder).read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -100,7 +100,7 @@ impl Library {
         logs
     }
 
-    /// The status and the size of the source of each row.
+    /// The status and the source size of each row.
     fn rows(&self) -> Vec<(String, u64)> {
         let rows = self.ask("rows", &[]).expect(0).stdout;
         let row = |line: &str| {
@@ -146,7 +146,7 @@ fn json_has_no_key_twice() {
     assert_eq!(status["warnings"]["total"], 0);
 }
 
-/// The log of a machine whose clock is ahead, or behind, has a name that does not fit the order of the attempts.
+/// If a machine's clock is ahead or behind, the names of the logs do not reflect the order of the attempts.
 #[test]
 fn the_later_attempt_counts_whatever_the_clocks() {
     for (name, first_clock) in [("clock-ahead", "09795842000000000000"), ("clock-behind", "00000000000000000001")] {
@@ -163,7 +163,7 @@ fn the_later_attempt_counts_whatever_the_clocks() {
         assert_eq!(rows, [("done".into(), 2 * bytes), ("replaced".into(), bytes)], "{name}");
         let status = library.ask("status", &["--json"]).expect(0).json();
         assert_eq!((&status["done"], &status["bytes_in"]), (&1.into(), &(2 * bytes).into()), "{name}");
-        // The last attempt fails; the success before it is still the asset's output.
+        // The last attempt fails, but the output of the earlier success is still there.
         library.write("a.obj", "v 0 0\n");
         library.batch(&[]).expect(1);
         assert_eq!(library.batch(&[]).expect(1).json()["skipped_failed"], 1, "{name}");
@@ -182,7 +182,7 @@ fn all_report_damaged_lines_and_merging_keeps_them() {
     library.batch(&[]).expect(0);
     let log = &library.logs()[1];
     let text = std::fs::read_to_string(log).unwrap();
-    // A whole last line is damage, too; what a killed run leaves has no line feed.
+    // A complete last line can be damaged; a line that a killed run leaves has no line feed.
     std::fs::write(log, text.replace("b.obj", "c.obj") + "0123456789abcdef {cut").unwrap();
     for _ in 0..2 {
         assert!(library.ask("rows", &[]).expect(0).stderr.contains("1 damaged line"));
@@ -194,7 +194,7 @@ fn all_report_damaged_lines_and_merging_keeps_them() {
     assert_eq!(library.batch(&[]).expect(0).json()["converted"], 1);
 }
 
-/// A line that a newer version, or another program, wrote into the log.
+/// Covers log lines written by a newer version or another program.
 #[test]
 fn lines_that_are_not_rows_are_damaged() {
     let library = Library::new("log-foreign");
@@ -217,7 +217,7 @@ fn lines_that_are_not_rows_are_damaged() {
     }
 }
 
-/// Without clocks: the manifest is compared with the log, and with what was written.
+/// The manifest is compared with the log and with what was written, never by clocks.
 #[test]
 fn a_manifest_that_does_not_fit_is_written_by_a_run_without_work() {
     let library = Library::new("log-manifest");
@@ -246,7 +246,7 @@ fn a_manifest_that_does_not_fit_is_written_by_a_run_without_work() {
             assert!(std::fs::read(&manifest).unwrap() == whole, "{content:?}");
         }
     }
-    // A row is added, as by a run that is killed before it writes the manifest, with any clock.
+    // Like a run that was killed after adding a row, before it wrote the manifest. Clocks do not matter.
     for time in times {
         std::fs::write(&manifest, &old).unwrap();
         std::fs::File::options().append(true).open(&library.logs()[1]).unwrap().set_modified(time).unwrap();
@@ -254,7 +254,7 @@ fn a_manifest_that_does_not_fit_is_written_by_a_run_without_work() {
         library.batch(&[]).expect(0);
         assert!(std::fs::read(&manifest).unwrap() == whole);
     }
-    // A folder is in its place: the run says so, and the rows are safe.
+    // A folder replaces the manifest: the run fails, and the rows are safe.
     std::fs::remove_file(&manifest).unwrap();
     std::fs::create_dir(&manifest).unwrap();
     let ran = library.batch(&[]).expect(1);

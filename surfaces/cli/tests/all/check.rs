@@ -1,4 +1,4 @@
-//! `polyhaul check`: faults of surfaces, measures and exit codes.
+//! `polyhaul check`: faults of surfaces, measurements and exit codes.
 
 use crate::common::{Folder, run, run_with};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 const POSITIONS: &str = "v 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 0\nv 0 0 2\nv 2 0 2\nv 2 2 2\nv 0 2 2\n";
 const SIDES: [&str; 6] = ["f 1 4 3 2", "f 5 6 7 8", "f 1 2 6 5", "f 2 3 7 6", "f 3 4 8 7", "f 4 1 5 8"];
 
-/// A cube with these sides.
+/// A cube with the given sides.
 fn cube(sides: &[&str]) -> String {
     format!("{POSITIONS}{}\n", sides.join("\n"))
 }
@@ -56,7 +56,7 @@ fn faults_are_code_1() {
 
 #[test]
 fn seams_are_not_open_unless_asked() {
-    // Each side has its own positions, as in files with a normal per vertex.
+    // Each side has its own positions, as in files with one normal per vertex.
     let mut text = String::new();
     for side in SIDES {
         for corner in side.split(' ').skip(1) {
@@ -89,7 +89,7 @@ fn several_inputs_and_objects_add_up() {
     run(&["check", &missing]).expect(2);
 }
 
-/// A face of a second object with the same number of positions.
+/// The face of a second object with the same number of positions.
 fn shifted(face: &str) -> String {
     let corners = face.split(' ').skip(1).map(|corner| (corner.parse::<usize>().unwrap() + 8).to_string());
     std::iter::once("f".to_owned()).chain(corners).collect::<Vec<_>>().join(" ")

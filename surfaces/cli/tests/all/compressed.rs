@@ -1,4 +1,4 @@
-//! Compressed scenes through the command: files, pipes, sizes, levels.
+//! Compressed scenes: files, pipes, sizes, levels.
 
 use crate::common::{BROKEN, Folder, SOUND, command, run, run_piped, run_with};
 use serde_json::json;
@@ -12,7 +12,7 @@ fn packed(folder: &Folder, extension: &str, text: &str) -> String {
     path
 }
 
-/// The scene as the command compresses it.
+/// The compressed output of the command.
 fn piped(codec: &str) -> Vec<u8> {
     let output = run_piped(&["convert", "-q", "-", "-", "--compress", codec], SOUND.as_bytes());
     assert!(output.status.success(), "{output:?}");
@@ -63,7 +63,7 @@ fn places_are_those_of_the_text() {
     std::fs::write(&path, piped("gzip")).unwrap();
     run(&["validate", &path]).expect(0);
     let text = format!("{SOUND}{}", BROKEN.replace("f 1 2 9", "f 1 2 x"));
-    // Stored blocks need no compressor: a gzip file by hand.
+    // A gzip file with a stored block, built by hand.
     let mut packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
     packed.extend((text.len() as u16).to_le_bytes());
     packed.extend((!(text.len() as u16)).to_le_bytes());
@@ -95,7 +95,7 @@ fn levels_and_codecs_that_make_no_sense() {
     run(&["validate", &folder.path("b.obj.zst"), &folder.path("c.obj")]).expect(0);
 }
 
-/// Only the end of a name selects the codec: the rest may be invalid UTF-8.
+/// Only the extension selects the codec; the rest of the name may be invalid UTF-8.
 #[test]
 #[cfg(target_os = "linux")]
 fn names_need_not_be_text() {

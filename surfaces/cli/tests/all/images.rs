@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, run};
 
-/// Two pixels of 24 bits, the blue first.
+/// Two pixels with 24 bits, in blue, green, red order.
 const TGA: [u8; 24] = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0, 1, 2, 3, 4, 5, 6];
 
 #[test]
@@ -47,7 +47,7 @@ fn channels_layers_and_parts_are_listed_and_chosen() {
     run(&["convert", &path, &png, "--strict"]).expect(1);
     let ran = run(&["convert", &path, &png]).expect(0);
     assert!(ran.stderr.contains("left-out-channels") && ran.stderr.contains("left-out-attributes"), "{ran:?}");
-    // What was not read is no fault of the file.
+    // Parts that were not read cannot make the file invalid.
     run(&["validate", &path, "--strict"]).expect(0);
     let ran = run(&["validate", &path, "--part", "1", "--strict"]).expect(0);
     assert!(!ran.stdout.contains("left-out"), "{ran:?}");

@@ -1,19 +1,19 @@
-//! `polyhaul limits`: figures are measured, kept, shown and forgotten, and nothing is left in the folder.
+//! `polyhaul limits`: figures are measured, stored, shown and deleted, and no file is left in the measured folder.
 
 use crate::common::{Folder, command};
 use serde_json::{Value, json};
 use std::process::Output;
 
-/// Figures that mean nothing, at once.
+/// Options for an instant measurement with meaningless figures.
 const QUICK: [&str; 7] = ["limits", "--file-bytes", "262144", "--data-bytes", "16384", "--figure-ms", "0"];
 
-/// The command with a cache of its own, as each system names it.
+/// Runs the command with a separate cache folder, set as each system expects.
 fn limits(folder: &Folder, cache: &Folder, args: &[&str]) -> Output {
     let mut command = command();
     for name in ["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"] {
         command.env(name, cache.path(""));
     }
-    // Tests run in parallel: their use of the cores is not checked.
+    // Tests run in parallel, so do not refuse figures of a busy machine.
     let force = if args.contains(&"--forget") { None } else { Some("--force") };
     command.args(QUICK).arg(folder.path("")).args(args).args(force).output().unwrap()
 }
@@ -43,7 +43,7 @@ fn figures_are_measured_once_and_kept() {
     assert_eq!(first["writes"][3]["bytes"], 256 << 10);
     assert_eq!(first["phases"][0]["name"], "measure");
 
-    // Kept figures come back as they were, and are replaced on request alone.
+    // Stored figures are returned unchanged, and replaced only on request.
     let second = parsed(&limits(&folder, &cache, &["--json"]));
     assert_eq!([&second["is_new"], &second["phases"]], [&json!(false), &json!([])]);
     for name in ["bytes_per_second", "kernels", "writes", "measured_unix_s", "machine", "disk", "notes"] {
@@ -87,7 +87,7 @@ fn the_cache_is_where_the_user_wants_it() {
     assert_eq!(run("XDG_CACHE_HOME", &cache.path("xdg"))["is_kept"], true);
     assert_eq!(run("HOME", &cache.path("home"))["is_kept"], true);
     assert_eq!([of("xdg/polyhaul"), of("home/.cache/polyhaul")], [1, 1]);
-    // Without one, and where it cannot be made, the figures are shown all the same.
+    // Figures are shown even without a cache folder, or if it cannot be created.
     let file = cache.file("file", "");
     for value in ["", "relative", &file] {
         let shown = run("HOME", value);
@@ -95,7 +95,7 @@ fn the_cache_is_where_the_user_wants_it() {
         let notes = shown["notes"].as_array().unwrap();
         assert!(notes.last().and_then(Value::as_str).is_some_and(|note| note.contains("cache")), "{notes:?}");
     }
-    // What is damaged is measured anew, and in order again.
+    // Damaged figures are measured again, and then intact.
     let path = std::fs::read_dir(cache.path("xdg/polyhaul")).unwrap().next().unwrap().unwrap().path();
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, &text[..text.len() / 2]).unwrap();
@@ -126,7 +126,7 @@ fn an_interruption_leaves_nothing() {
         let mut command = command();
         command.env("XDG_CACHE_HOME", cache.path("")).args(["limits", "-q", &folder.path("")]);
         let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-        // Its unnamed temporary file shows that it is working.
+        // Its unnamed temporary file shows that it has started working.
         let descriptors = format!("/proc/{}/fd", child.id());
         let is_ours = |entry: std::io::Result<std::fs::DirEntry>| {
             let link = std::fs::read_link(entry.unwrap().path()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The command as users run it: a file for each part.
+//! Tests of the command as users run it, with a module per topic.
 
 mod batch;
 mod batch_logs;

@@ -1,4 +1,4 @@
-//! Several inputs and folders: what is found, what is skipped, where it goes.
+//! Several inputs and folders: which files are found or skipped, and where outputs go.
 
 use crate::common::{Folder, run, slashed};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 const BAD: &str = "v 0 0 0\nf 1 2 x\n";
 
-/// A folder `in` with meshes, an image, and a file without a format.
+/// A folder `in` with meshes, an image, and a file of no known format.
 fn folder(test: &str) -> (Folder, String, String) {
     let folder = Folder::new(test);
     std::fs::create_dir_all(folder.path("in/sub/deep")).unwrap();
@@ -22,7 +22,7 @@ fn folder(test: &str) -> (Folder, String, String) {
     (folder, from, to)
 }
 
-/// The files below a folder, by their paths in it.
+/// The files below a folder, with paths relative to it.
 fn files(folder: &str) -> Vec<String> {
     fn list(folder: &Path, below: &str, names: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap()) {
@@ -68,11 +68,11 @@ fn what_is_no_asset_is_left_out_of_folders() {
     run(&["convert", &from, &to, "--to", "ply", "--recursive"]).expect(0);
     let expected = ["a.ply", "b.ply", "long_row.ply", "named.ply", "points.ply", "sub/c.ply", "sub/deep/d.ply"];
     assert_eq!(files(&to), expected);
-    // Patterns find what they name.
+    // A pattern includes files regardless of their format.
     let of = |pattern: &str| run(&["info", &from, "--recursive", "--include", pattern, "--json"]).json();
     let count = |pattern: &str| of(pattern)["files"].as_array().map_or(0, Vec::len);
     assert_eq!([count("license.txt"), count("*.obj"), count(".*.obj"), count(".git/*.obj")], [1, 4, 2, 1]);
-    // A link that leads nowhere is an asset that is missing.
+    // A broken link is a missing asset.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("nothing.obj", folder.path("in/broken.obj")).unwrap();
@@ -106,7 +106,7 @@ fn members_of_archives_are_inputs_of_info_validate_and_check() {
     }
     let checked = run(&["check", &zip, "--json"]).expect(2).json();
     assert_eq!(checked["files"].as_array().unwrap().len(), 4, "an image has no surface");
-    // Reading one chooses the only scene; one scene alone has the archive's name.
+    // Reading the archive selects its only scene, which then has the archive's name.
     std::fs::write(&zip, zip_of(&stored[..3])).unwrap();
     assert_eq!(run(&["info", &zip, "--json"]).expect(0).json()["files"].as_array().unwrap().len(), 2);
     run(&["convert", &zip, &folder.path("a.ply")]).expect(0);
@@ -118,7 +118,7 @@ fn members_of_archives_are_inputs_of_info_validate_and_check() {
     assert!(run(&["info", &zip]).expect(1).stderr.contains("model.zip"));
 }
 
-/// A small file can have a great many archives in archives; the first 256 are searched.
+/// A small file can contain very many nested archives; only the first 256 are searched.
 #[test]
 fn archives_in_archives_are_searched_up_to_a_number() {
     let folder = Folder::new("many-archives");
@@ -135,7 +135,7 @@ fn archives_in_archives_are_searched_up_to_a_number() {
     assert_eq!([files.len(), object_count], [229, 219]);
 }
 
-/// A zip archive with stored members.
+/// A zip archive with uncompressed members.
 fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     let mut directory = Vec::new();
@@ -167,7 +167,7 @@ fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-/// The checksum of zip archives (CRC-32, bit by bit).
+/// The CRC-32 of zip archives, bit by bit.
 fn crc32(data: &[u8]) -> u32 {
     let step = |crc: u32, _: u32| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
     !data.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
@@ -193,14 +193,14 @@ fn sizes_are_those_of_the_files() {
     let json = run(&["convert", &obj, &gltf, "--json"]).expect(0).json();
     assert_eq!((&json["input_bytes"], &json["output_bytes"]), (&text.len().into(), &main.into()));
     assert_eq!((&json["bytes_in"], &json["bytes_out"]), (&read.into(), &total.into()));
-    // A file that is replaced.
+    // The output replaces the input.
     let same = folder.file("same.obj", TRIANGLE);
     let ran = run(&["convert", &same, &same]).expect(0);
     assert!(
         ran.stderr.contains(&format!("{same} ({} B) -> {same} ({} B)", TRIANGLE.len(), bytes("same.obj"))),
         "{ran:?}"
     );
-    // The library is not what was compressed.
+    // The compressed size does not include the material library.
     let packed = folder.path("b.obj.gz");
     run(&["convert", &obj, &packed]).expect(0);
     let ran = run(&["info", &packed]).expect(0);
@@ -231,7 +231,7 @@ fn a_folder_is_mirrored() {
     assert!(ran.stderr.starts_with("4 files converted; "), "{ran:?}");
     let outputs = ["a.ply", "a.ply.zst", "b.ply", "b.ply.zst", "sub/c.ply.zst", "sub/deep/d.ply.zst"];
     assert_eq!(files(&to), outputs);
-    // Each is the file that a conversion of its own makes.
+    // Each output equals the result of a single conversion.
     let single = folder.path("single.ply");
     run(&["convert", &folder.path("in/a.obj"), &single]).expect(0);
     assert_eq!(std::fs::read(&single).unwrap(), std::fs::read(folder.path("out/a.ply")).unwrap());
@@ -337,7 +337,7 @@ fn an_output_that_is_another_input_is_refused() {
     let ran = run(&["convert", &other, &from, &to, "--to", "ply", "--recursive"]).expect(2);
     assert!(ran.stderr.contains("c.ply is an input, and would be overwritten by "), "{ran:?}");
     assert_eq!(files(&to), ["sub/c.ply"]);
-    // Its own input may be replaced, as by a conversion on its own.
+    // An input may be replaced by its own output, as in a single conversion.
     let ran = run(&["convert", &folder.path("in/a.obj"), &from, "--to", "obj"]).expect(0);
     assert!(ran.stderr.starts_with("1 file converted; "), "{ran:?}");
 }

@@ -1,13 +1,13 @@
-//! Conversions in little memory have the same bytes, and keep to their limit.
+//! Conversions with little memory produce the same bytes, and stay within their limit.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Folder, run};
 
-/// The limit of the tests, and what a process may have beyond it.
+/// The memory limit of the tests, and the maximum of a process including overhead.
 const LIMIT: &str = "24MiB";
 const MAX_BYTES: u64 = (24 + 64) << 20;
 
-/// A grid of triangles as OBJ with uvs: about 30 MB, and 50 MB as arrays.
+/// A triangle grid as OBJ with uvs: about 30 MB as text, and 50 MB as arrays.
 fn grid(side: usize) -> String {
     let mut text = String::new();
     for (keyword, scale) in [("v", 0.25), ("vt", 0.001)] {
@@ -45,7 +45,7 @@ fn what_does_not_fit_moves_to_disk() {
     let plenty = folder.path("plenty.ply");
     let little = folder.path("again.ply");
     let ran = run(&["convert", "--json", &plenty, &little, "-j2", "--memory-limit", "1MiB"]).expect(0);
-    // Tables go from file to file part by part, and nothing moves.
+    // Tables are converted in chunks, so nothing is spilled.
     assert_eq!(ran.json()["spilled_bytes"], 0);
     assert!(std::fs::read(&plenty).unwrap() == std::fs::read(&little).unwrap());
     assert!(folder.names().iter().all(|name| !name.contains("tmp")), "{:?}", folder.names());
@@ -71,7 +71,7 @@ fn temporary_files_are_where_the_option_says() {
     run(&["convert", "-q", &mesh, &out, "--spill-folder", &folder.path("")]).expect(0);
 }
 
-/// What an object takes is many small blocks, which move to disk like arrays do.
+/// Objects consist of many small allocations, which are spilled like arrays.
 #[test]
 fn many_objects_move_to_disk() {
     let folder = Folder::new("memory-objects");

@@ -1,13 +1,13 @@
-//! Names that would act on a terminal, a page or a program if they were shown as they are: in no output they do.
+//! Hostile names: no output contains characters of a name that would act on a terminal, a page or a program.
 
 use crate::common::{Folder, command};
 use std::path::Path;
 
-/// Escape sequences of 7 and 8 bits, a title, a change of direction, markup, quotes and a formula.
+/// 7-bit and 8-bit escape sequences, a title, a change of text direction, markup, quotes and a formula.
 const HOSTILE: &str =
     "=cmd|x\u{1b}]0;t\u{7}\u{1b}[31m\u{9b}31m\u{9d}0;u\u{9c}\u{202e}\u{2066}<script>&\"'</script>\u{85}end";
 
-/// Whether a terminal would act on it. Newlines and tabs are the layout of what is printed.
+/// Whether a terminal would act on a character. Newlines and tabs are part of the layout.
 fn acts(c: char) -> bool {
     polyhaul::printable::is_active(c) && !matches!(c, '\n' | '\t')
 }
@@ -20,7 +20,7 @@ fn check(what: &str, text: &[u8], is_page: bool) {
     assert!(!is_page || !text.contains("<script>&\""), "{what}: markup of a name");
 }
 
-/// Files of several formats whose names are hostile wherever a format has names.
+/// Files of several formats, with hostile names wherever the format has names.
 fn files(folder: &Folder) -> Vec<String> {
     let obj = format!(
         "mtllib {HOSTILE}.mtl\no {HOSTILE}\ng {HOSTILE}\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl {HOSTILE}\nf 1 2 3\n{HOSTILE} 1\nf 1 2 9\n"

@@ -1,4 +1,4 @@
-//! Scenes for a renderer: every option that is about them, and what is said where one makes no sense.
+//! Renderer scenes: the options that apply to them, and the errors where one does not apply.
 
 use crate::common::{Folder, Ran, run};
 use std::fs;
@@ -23,7 +23,7 @@ Include "sub/b.pbrt"
 Shape "sphere" "float radius" 2
 "#;
 
-/// A scene of several files, in a folder of its own.
+/// A scene of several files in a temporary folder.
 fn scene(name: &str) -> (Folder, String) {
     let folder = Folder::new(name);
     for inner in ["s/sub", "out"] {
@@ -38,7 +38,7 @@ fn scene(name: &str) -> (Folder, String) {
     (folder, scene)
 }
 
-/// The names of files in a text, in order.
+/// The file names in a text, in order.
 fn names(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.split("\"string filename\" \"").nth(1)?.split('"').next()).collect()
 }
@@ -53,17 +53,17 @@ fn says(ran: &Ran, words: &[&str]) {
 #[test]
 fn references_are_found_from_the_new_place() {
     let (folder, scene) = scene("pbrt-references");
-    // Beside the old scene, without what the included file's folder said.
+    // Next to the old scene. The folder of the included file no longer matters.
     let beside = folder.path("s/b.pbrt");
     let ran = run(&["convert", &scene, &beside]).expect(0);
     assert!(!ran.stderr.contains("warning"), "{ran:?}");
     assert_eq!(names(&fs::read_to_string(&beside).unwrap()), ["out.exr", "tex.png", "m.ply", "sub/n.ply"]);
-    // Above it.
+    // In the parent folder.
     let above = folder.path("b.pbrt");
     run(&["convert", "--lazy", &scene, &above]).expect(0);
     assert_eq!(names(&fs::read_to_string(&above).unwrap()), ["out.exr", "s/tex.png", "s/m.ply", "s/sub/n.ply"]);
     assert_eq!(run(&["info", "--json", &above]).expect(0).json()["render"]["unique_triangles"], 3);
-    // Elsewhere: that is said, and reading it takes leave.
+    // Elsewhere: the conversion warns, and reading the references needs a flag.
     let out = folder.path("out/b.pbrt");
     for lazy in [&["--lazy"][..], &[]] {
         let ran = run(&[&["convert", &scene, &out], lazy].concat()).expect(0);
@@ -117,7 +117,7 @@ fn meshes_go_where_they_are_asked_to() {
     assert_eq!(count(&written("ply")), 3);
     let value = run(&["info", "--json", &folder.path("s/b.pbrt")]).expect(0).json();
     assert_eq!((&value["render"]["unique_triangles"], &value["render"]["unread_meshes"]), (&3.into(), &0.into()));
-    // What no shape of arrays can be stays a file.
+    // A mesh with a polygon cannot be a triangle mesh, so it stays in its file.
     folder.file("s/m.ply", &MESH.replace("vertex 3", "vertex 5").replace("3 0 1 2", "1 1 0\n2 1 0\n5 0 1 2 3 4"));
     let ran = run(&["convert", &scene, "-", "--to", "pbrt", "--meshes", "inline"]).expect(0);
     assert_eq!(count(&ran.stdout), 1);
@@ -147,7 +147,7 @@ fn parts_are_imported() {
     assert!(fs::exists(folder.path("s/b-part-3.pbrt.gz")).unwrap());
     let counts = |path: &str| {
         let mut render = run(&["info", "--json", path]).expect(0).json_file()["render"].clone();
-        // Those differ.
+        // These differ.
         for what in ["directives", "files"] {
             render.as_object_mut().unwrap().remove(what).unwrap();
         }
@@ -173,7 +173,7 @@ fn instances_are_flattened_or_stand_once() {
         ["shapes", "definitions", "instances", "instanced_triangles"].map(|key| value["render"][key].as_u64().unwrap())
     };
     assert_eq!(counts("flatten"), [6, 0, 0, 5]);
-    // What is flattened stands where the instances stood.
+    // Flattened shapes are where the instances were.
     let [shown, flat] = [scene.clone(), folder.path("s/b.pbrt")].map(|path| {
         let text = run(&["convert", "-q", &path, "-"]).expect(0).stdout;
         let mut lines: Vec<_> = text.lines().filter(|line| line.starts_with("v ")).map(str::to_owned).collect();
@@ -256,7 +256,7 @@ fn assets_are_copied_on_request() {
     assert_eq!(run(&["info", "--json", &out]).expect(0).json()["warnings"]["total"], 0);
     let ran = run(&["convert", &scene, "-", "--to", "pbrt", "--copy-assets"]).expect(2);
     says(&ran, &["cannot be copied", "omit --copy-assets"]);
-    // A file outside goes along only on request, and strict makes the warning an error.
+    // A file outside the folder is copied only on request, and the warning is an error with --strict.
     let outside =
         folder.file("s/sub/c.pbrt", "WorldBegin\nLightSource \"infinite\" \"string filename\" \"../tex.png\"\n");
     let ran = run(&["convert", &outside, &folder.path("out/c.pbrt"), "--copy-assets"]).expect(0);

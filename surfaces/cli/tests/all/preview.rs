@@ -5,7 +5,7 @@ use std::path::Path;
 
 const SQUARE: &str = "v 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 1 1 0 1 0 0\nv 0 1 0 1 0 0\nf 1 2 3 4\n";
 
-/// The size of a PNG, and how many bits a sample has.
+/// The size of a PNG, and its bits per sample.
 fn png(path: &str) -> ([u32; 2], u8) {
     let bytes = std::fs::read(path).unwrap();
     assert!(bytes.starts_with(b"\x89PNG"), "{path}");
@@ -71,9 +71,9 @@ fn all_kinds_of_files_have_pictures_named_after_them() {
     for name in ["a.obj.png", "a.xyz.png", "sub/b.off.png", "sub/c.pbrt.png"] {
         assert_eq!(png(&folder.path(&format!("out/{name}"))), ([64, 64], 8), "{name}");
     }
-    // A level of the image that fits.
+    // A mip level of the right size.
     assert_eq!(png(&folder.path("out/i.tga.png")), ([50, 25], 8));
-    // People see a summary, and the line of each picture on request.
+    // By default, only a summary is printed, and a line for each picture on request.
     let words = &arguments[..arguments.len() - 1];
     let said = run(words).expect(3).stderr;
     assert!(said.contains("\n5 pictures drawn, 1 failed in ") && !said.contains("a.obj.png: drawn"), "{said}");
@@ -156,7 +156,7 @@ fn a_sheet_has_all_pictures_and_the_errors() {
     let sheet = folder.path("all.png");
     let arguments = ["preview", &from, "-o", &sheet, "--sheet", "--size", "64x48"];
     run(&arguments).expect(3);
-    // Two columns and two rows, each with two lines of text.
+    // Two columns and two rows, with two lines of text per picture.
     assert_eq!(png(&sheet), ([2 * 72 + 8, 2 * 76 + 8], 8));
     let first = std::fs::read(&sheet).unwrap();
     run(&[&arguments[..], &["-j", "1"]].concat()).expect(3);
@@ -178,7 +178,7 @@ fn textures_are_drawn_and_missing_ones_are_warnings() {
     let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48"]).expect(0);
     assert!(ran.stderr.contains("warning[missing-texture]") && ran.stderr.contains("red.tga"), "{ran:?}");
     let gray = std::fs::read(&picture).unwrap();
-    // One pixel of 24 bits, blue first.
+    // One pixel with 24 bits, in blue, green, red order.
     std::fs::write(folder.path("red.tga"), [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0, 0, 0, 255]).unwrap();
     let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48"]).expect(0);
     assert!(!ran.stderr.contains("warning"), "{ran:?}");
@@ -209,7 +209,7 @@ fn the_first_pixel_is_told() {
     run(&["sweep", &scene, "--until", "first-pixel", "--model"]).expect(2);
 }
 
-/// A glTF file that shows a mesh of 10,000 triangles at 1,200 places.
+/// A glTF file with 1,200 instances of a mesh of 10,000 triangles.
 fn many_places() -> String {
     let places = 1200;
     let numbers: Vec<_> = (0..places).map(|at| at.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Scenes go in, scenes and answers come out.
+//! Scenes through `convert`, `info` and the other subcommands for scenes.
 
 use crate::common::{BROKEN, Folder, Ran, SOUND, data, run, run_with};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn stl_and_ply_are_formats_too() {
     run(&["convert", &text, &back]).expect(0);
     let value = run(&["info", "--json", &back]).expect(0).json();
     assert_eq!((&value["triangles"], &value["bounds"]["max"]), (&json!(12), &json!([2.0, 2.0, 2.0])));
-    // What is left out is said.
+    // Dropped content is reported.
     let scene = folder.file("a.obj", SOUND);
     let ran = run(&["convert", &scene, &folder.path("a.ply"), "--big-endian"]).expect(0);
     assert!(ran.stderr.contains("PLY cannot store object names: 1 dropped"), "{ran:?}");
@@ -211,7 +211,7 @@ fn slower_devices_change_nothing_but_the_time() {
     let name = data("blender/monkey2.obj");
     let plain = run(&["convert", "-q", &name, "-"]).expect(0).stdout;
     let bytes = fs::metadata(&name).unwrap().len();
-    // Each way is to take 20 ms.
+    // Throttle each direction to take 20 ms.
     let rates = [("--read-rate", 50 * bytes), ("--write-rate", 50 * plain.len() as u64)];
     for (option, rate) in rates {
         let start = Instant::now();

@@ -6,12 +6,12 @@ use std::io::Write;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that catches signals already, and hangs reading a pipe that stays open.
+/// Starts a command that blocks reading an open pipe, once it catches signals.
 fn waiting(args: &[&str]) -> (Child, ChildStdin) {
     let mut child = command().args(args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(SOUND.as_bytes()).unwrap();
-    // Only Linux reports that; elsewhere, wait a while.
+    // Only Linux reports caught signals; elsewhere, wait for a while.
     let status = format!("/proc/{}/status", child.id());
     let end = Instant::now() + Duration::from_secs(5);
     while cfg!(target_os = "linux") && Instant::now() < end {
@@ -54,7 +54,7 @@ fn a_signal_ends_a_read_that_is_throttled() {
     let scene = folder.file("in.obj", &SOUND.repeat(10_000));
     let out = folder.path("out.obj");
     let start = Instant::now();
-    // The pipe is only there to wait until signals are caught.
+    // The pipe only serves to wait until signals are caught.
     let (mut child, _pipe) = waiting(&["convert", &scene, &out, "--read-rate=100B/s"]);
     send(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -67,7 +67,7 @@ fn a_second_signal_ends_it_at_once() {
     send(&child, "-TERM");
     send(&child, "-INT");
     let code = child.wait().unwrap().code();
-    // Which of two pending signals is seen first is up to the system.
+    // The system decides which of two pending signals is delivered first.
     assert!(matches!(code, Some(130 | 143)), "{code:?}");
 }
 

@@ -1,11 +1,11 @@
-//! Pipes that close, disks that are full, and the demo.
+//! Closed pipes and streams, full disks, and the demo.
 
 use crate::common::{Folder, SOUND, command, run};
 use serde_json::json;
 use std::io::Write;
 use std::process::Stdio;
 
-/// Runs with a standard output that nobody reads; returns the exit code and standard error.
+/// Runs the command with a standard output that has no reader; returns the exit code and standard error.
 fn run_deaf(args: &[&str]) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -33,7 +33,7 @@ fn a_reader_that_leaves_ends_it_quietly() {
     assert!(code == Some(0) && json.starts_with("{\"command\"") && !json.contains("\"error\""), "{json}");
 }
 
-/// What does not go to standard output needs a reader.
+/// A broken pipe is a success only on standard output.
 #[test]
 #[cfg(unix)]
 fn a_fifo_whose_reader_leaves_is_an_error() {
@@ -47,7 +47,7 @@ fn a_fifo_whose_reader_leaves_is_an_error() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
 }
 
-/// Runs with a stream that is closed (`>&-`); returns the exit code and what was said.
+/// Runs the command with redirections such as `>&-`; returns the exit code and standard error.
 #[cfg(unix)]
 fn run_closed(redirection: &str, args: &[&str]) -> (Option<i32>, String) {
     let script = format!("exec \"$0\" \"$@\" {redirection}");
@@ -68,7 +68,7 @@ fn streams_that_are_closed_are_errors() {
     }
     let (code, stderr) = run_closed("<&-", &["convert", "-", &out]);
     assert!(code == Some(1) && stderr.contains("standard input failed: it is closed"), "{stderr}");
-    // Nothing else needs them, and no file gets the number of a closed one.
+    // Other commands do not need the streams, and no file gets the descriptor of a closed one.
     assert_eq!(run_closed("<&- >&- 2>&-", &["convert", "-q", &scene, &out]), (Some(0), String::new()));
     assert_eq!(folder.names(), ["in.obj", "out.obj"]);
     assert_eq!(run_closed("> /dev/null < /dev/null", &["info", "-q", &scene]), (Some(0), String::new()));
@@ -88,7 +88,7 @@ fn strict_refuses_what_the_target_cannot_store() {
     assert!(ran.stdout.is_empty(), "{ran:?}");
     let allow = "--allow=changed-faces,left-out-names";
     run(&["convert", "--strict=all", &scene, &target, allow, "--allow", "left-out-lines"]).expect(0);
-    // Nobody expects these of STL: they are notes.
+    // STL cannot store these anyway, so they are only notes.
     let ran = run(&["convert", "--strict", &scene, &target]).expect(0);
     assert!(ran.stderr.starts_with("note[changed-faces]: "), "{ran:?}");
     let ran = run(&["convert", "--allow", "left-out-name", &scene, &target]).expect(2);
@@ -110,7 +110,7 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-/// On every system, also for input with other line ends.
+/// Holds on every system, even for input with other line endings.
 #[test]
 fn lines_end_with_lf_and_nothing_has_colors() {
     let folder = Folder::new("streams-lines");

@@ -1,11 +1,11 @@
-//! `polyhaul sweep`: every cell is there or says why not, copies load to the same, and nothing is left where none is
-//! asked for.
+//! `polyhaul sweep`: every cell has a time or a note, copies equal the asset, and no files are left where none were
+//! requested.
 
 use crate::common::{Folder, command};
 use serde_json::{Value, json};
 use std::process::{Command, Output, Stdio};
 
-/// The command with caches of its own.
+/// The command with separate cache folders.
 fn isolated(cache: &Folder) -> Command {
     let mut command = command();
     for name in ["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"] {
@@ -23,7 +23,7 @@ fn parsed(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A scene of several files: text that includes text, and a mesh.
+/// A scene of several files: text that includes another text, and a mesh.
 fn scene(folder: &Folder) -> String {
     std::fs::create_dir_all(folder.path("parts")).unwrap();
     let vertices = "0 0 0\n1 0 0\n1 1 0\n".repeat(100);
@@ -65,7 +65,7 @@ fn a_scene_of_several_files_is_swept() {
     let text = std::fs::read_to_string(&csv).unwrap();
     assert!(text.starts_with("stored,bytes,") && text.lines().count() == 5, "{text}");
     assert!(std::fs::read_to_string(&svg).unwrap().contains("scene.pbrt"));
-    // The copy loads to the same, and is there the second time.
+    // The copy equals the asset, and the second run uses it.
     let copied = find(&cache.path(""), "scene.pbrt");
     let converted = |from: &str| {
         let out = Folder::new("sweep-scene-out");
@@ -92,7 +92,7 @@ fn nothing_of_the_asset_and_nothing_of_others_is_touched() {
         assert!(output.status.code() == Some(2) && said.contains("is a file of the asset"), "{output:?}");
     }
     assert!(std::fs::read_to_string(&table).unwrap().starts_with("x,y"));
-    // A folder that looks like one of ours.
+    // A folder with a name like ours, created by another program.
     let others = cache.path("sweep/0123456789abcdef");
     std::fs::create_dir_all(&others).unwrap();
     std::fs::write(format!("{others}/mine"), "mine").unwrap();
@@ -103,7 +103,7 @@ fn nothing_of_the_asset_and_nothing_of_others_is_touched() {
     assert!(find(&cache.path(""), "u.csv").is_empty());
 }
 
-/// What is swept quickly, with copies.
+/// Options for a quick sweep with copies.
 const QUICK: [&str; 7] = ["--rates", "unlimited", "--rounds", "1", "--warm", "--codecs", "zstd"];
 
 #[test]
@@ -115,7 +115,7 @@ fn names_that_lead_elsewhere_are_led_to_the_copies() {
     let more = folder.path("parts/more.pbrt");
     let text = format!("Include {more:?}\nShape \"plymesh\" \"string filename\" {mesh:?}\n");
     folder.file("scene.pbrt", &format!("WorldBegin\n{text}"));
-    // What is included includes more, of which it has the name beside itself.
+    // The included file includes another one by a name relative to itself.
     folder.file("parts/more.pbrt", "Include \"last.pbrt\"\n");
     folder.file("parts/last.pbrt", &"Shape \"sphere\"\n".repeat(50));
     let args = |main| [&["sweep", main], &QUICK[..], &["--allow-outside", "--json"]].concat();
@@ -131,7 +131,7 @@ fn links_are_led_to_the_copies() {
     let folder = Folder::new("sweep-links");
     let cache = Folder::new("sweep-links-cache");
     scene(&folder);
-    // As stores of large files have them: all names are links to files without a telling name.
+    // Like in some stores of large files: all names are links to files without extensions.
     std::fs::create_dir_all(folder.path("store")).unwrap();
     for (number, name) in ["scene.pbrt", "parts/mesh.ply", "parts/more.pbrt"].into_iter().enumerate() {
         let store = folder.path(&format!("store/{number}"));
@@ -164,7 +164,7 @@ fn what_is_not_there_is_said() {
     scene(&folder);
     let mesh = folder.path("parts/mesh.ply");
     let main = folder.file("scene.pbrt", &format!("WorldBegin\nShape \"plymesh\" \"string filename\" {mesh:?}\n"));
-    // A mesh that is not there is said, and so is that nothing can be read twice from a pipe.
+    // A missing mesh is reported, and so is a pipe, which cannot be read twice.
     std::fs::remove_file(&mesh).unwrap();
     let output = polyhaul(
         &cache,
@@ -176,7 +176,7 @@ fn what_is_not_there_is_said() {
     assert!(output.status.code() == Some(2) && said.contains("only once"), "{output:?}");
 }
 
-/// A file of this name somewhere below a folder; nothing where there is none.
+/// The path of a file with this name below a folder; empty if there is none.
 fn find(folder: &str, name: &str) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let of = |path: std::path::PathBuf| match path.is_dir() {
@@ -265,7 +265,7 @@ fn a_prediction_loads_and_writes_nothing() {
     let limits = polyhaul(&cache, &[&["limits", "--force", &folder.path("")], &quick[..]].concat());
     assert_eq!(limits.status.code(), Some(0));
     let cached_names = cache.names();
-    // A scene that cannot be loaded can be predicted.
+    // Prediction works even if the scene cannot be loaded.
     folder.file(
         "scene.pbrt",
         "Include \"parts/more.pbrt\" Shape \"plymesh\" \"string filename\" \"parts/mesh.ply\" Wrong\n",
@@ -279,8 +279,8 @@ fn a_prediction_loads_and_writes_nothing() {
     assert_eq!(cache.names(), cached_names);
 }
 
-/// A sweep with cells that take no time and ten that take a tenth of a second each, to which a signal is sent so long
-/// after its copies were there.
+/// Runs a sweep with instant cells and ten that take a tenth of a second each, and sends a signal `wait` after its
+/// copies are complete.
 #[cfg(unix)]
 fn signalled(cache: &Folder, args: &[&str], signal: &str, wait: std::time::Duration) -> Output {
     let rates = (1..=9).map(|tens| format!("9{tens}00B/s,")).collect::<String>() + "10KB/s,unlimited";
@@ -297,7 +297,7 @@ fn signalled(cache: &Folder, args: &[&str], signal: &str, wait: std::time::Durat
     child.wait_with_output().unwrap()
 }
 
-/// The first answer that is one: on a slow machine signals that come early find nothing measured.
+/// Returns the first result of `attempt`. On a slow machine, an early signal comes before anything is measured.
 #[cfg(unix)]
 fn patient<T>(attempt: impl Fn(std::time::Duration) -> Option<T>) -> T {
     [200, 500, 900].into_iter().map(std::time::Duration::from_millis).find_map(attempt).unwrap()
@@ -329,7 +329,7 @@ fn what_was_measured_before_a_signal_is_kept() {
         json["cells"].is_array().then_some((json, output.status.code()))
     });
     assert_eq!((code, &json["interrupted"], &json["error"]["kind"]), (Some(143), &json!(true), &json!("cancelled")));
-    // The slow rates come first.
+    // Slow rates run first.
     assert!(json["cells"][0]["median_seconds"].as_f64() > Some(0.05), "{json}");
 }
 
@@ -355,7 +355,7 @@ fn arguments_that_make_no_sense_are_refused() {
     }
     let missing = polyhaul(&cache, &["sweep", &folder.path("none.obj")]);
     assert_eq!(missing.status.code(), Some(1), "{missing:?}");
-    // A file that cannot be written is reported before anything is loaded.
+    // An unwritable file is reported before anything is loaded.
     let nowhere = polyhaul(&cache, &["sweep", &folder.path("none.obj"), "--csv", &folder.path("no/such/a.csv")]);
     assert!(nowhere.status.code() == Some(1) && String::from_utf8_lossy(&nowhere.stderr).contains("a.csv"));
     assert!(cache.names().is_empty());

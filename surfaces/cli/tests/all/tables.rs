@@ -117,7 +117,7 @@ fn content_tells_the_format_of_standard_input() {
     );
 }
 
-/// An empty input is not an empty scene unless its format is given.
+/// Empty input is an empty scene only if its format is given.
 #[test]
 fn content_that_says_nothing_is_refused() {
     let folder = Folder::new("tables-nothing");
@@ -138,7 +138,7 @@ fn content_that_says_nothing_is_refused() {
             assert!(ran.stderr.contains("--from FORMAT"), "{ran:?}");
             run(&["info", "--from", "obj", &file]).expect(i32::from(text.starts_with("hello")));
         }
-        // Words that are no statements are not OBJ, whatever the name says.
+        // Words that are not OBJ statements are not OBJ, whatever the extension.
         let code = i32::from(text.starts_with("hello"));
         run(&["info", &folder.file("nothing.obj", text)]).expect(code);
         run_with(&["info", "--from", "obj", "-"], text.as_bytes()).expect(code);

@@ -1,13 +1,13 @@
-//! `polyhaul texture`: what is made, skipped, failed and interrupted.
+//! `polyhaul texture`: converted, skipped, failed and interrupted images.
 
 use crate::common::{Folder, run};
 
-/// A TGA of two gray pixels.
+/// A TGA with two gray pixels.
 fn tga(first: u8, second: u8) -> [u8; 20] {
     [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, first, second]
 }
 
-/// A folder with some images below `in`.
+/// A folder with some images in `in`.
 fn folder(test: &str) -> (Folder, String, String) {
     let folder = Folder::new(test);
     let from = folder.path("in");
@@ -38,7 +38,7 @@ fn a_folder_becomes_a_folder_of_textures() {
     assert_eq!((file["outcome"].as_str(), file["texture"]["encoding"].as_str()), (Some("made"), Some("rgba8")));
     assert_eq!((file["texture"]["width"].as_u64(), file["texture"]["levels"].as_u64()), (Some(2), Some(2)));
     assert!(std::path::Path::new(&folder.path("out/a.ktx2")).is_file());
-    // The name of the option in earlier versions; a stream has no name.
+    // An earlier name of the option is still accepted; standard input is not, since it has no name.
     run(&[&arguments[..], &["--format", "ktx2", "-q"]].concat()).expect(0);
     assert!(run(&["texture", "-", "-o", &to]).expect(2).stderr.contains("standard input (-) has no name"));
 }
@@ -83,7 +83,7 @@ fn an_interruption_keeps_what_is_finished() {
     let from = folder.path("in");
     let to = folder.path("out");
     std::fs::create_dir_all(&from).unwrap();
-    // Noise, for which the best blocks take long.
+    // Noise, whose encoding takes long.
     let mut large = vec![0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 24, 0];
     large.extend((0..256 * 256 * 3_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8));
     for number in 0..40 {
@@ -107,9 +107,9 @@ fn an_interruption_keeps_what_is_finished() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let finished_count = finished();
     assert!((1..40).contains(&finished_count), "{finished_count}");
-    // No other file than textures and the list of them.
+    // There are only textures and their list.
     assert_eq!(std::fs::read_dir(&to).unwrap().count(), finished_count + 1);
-    // Each of them is in the list, so that the next run goes on.
+    // The list contains all of them, so the next run continues from here.
     let list = std::fs::read_to_string(folder.path("out/.polyhaul-textures")).unwrap();
     assert_eq!(list.lines().count(), finished_count);
 }

@@ -1,4 +1,4 @@
-//! `--trace`, `--report`, `--chart`: the files are there whatever becomes of the run, and change nothing about it.
+//! `--trace`, `--report`, `--chart`: the files are written whatever the result of the run, and do not change it.
 
 use crate::common::{Folder, Ran, SOUND, command, run, run_with};
 use serde_json::Value;
@@ -10,12 +10,12 @@ fn events(path: &str) -> Vec<Value> {
     page["traceEvents"].as_array().unwrap().clone()
 }
 
-/// How many events have the kind and the name.
+/// The number of events with this kind and name.
 fn count(events: &[Value], kind: &str, name: &str) -> usize {
     events.iter().filter(|event| event["ph"] == kind && event["name"] == name).count()
 }
 
-/// A scene of many chunks.
+/// A scene that is read in many chunks.
 fn large() -> String {
     let line = |i: u32| format!("v {}.5 {}.25 0.125\nf 1 2 -1\n", i % 1000, i % 77);
     "v 0 0 0\nv 1 0 0\n".to_owned() + &(0..60_000).map(line).collect::<String>()
@@ -87,7 +87,7 @@ fn hostile_names_do_not_break_the_trace() {
     let folder = Folder::new("trace-names");
     let mut name = OsStr::new(&folder.path("")).to_owned();
     name.push(OsStr::from_bytes(b"a\"\\\n\t\x01\x7f<script>.obj"));
-    // On systems that allow names of invalid UTF-8.
+    // Use invalid UTF-8 on systems that allow it in names.
     let mut odd = name.clone();
     odd.push(OsStr::from_bytes(b"\xff.obj"));
     let name = if std::fs::write(&odd, SOUND).is_ok() { odd } else { name };
@@ -140,7 +140,7 @@ fn a_build_without_png_charts_names_the_feature() {
     }
 }
 
-/// That nothing was done before the error.
+/// Asserts that nothing was done before the error.
 #[track_caller]
 fn refused(ran: &Ran, folder: &Folder, message: &str) {
     assert!(ran.stderr.contains(message) && ran.stdout.is_empty(), "{ran:?}");
@@ -170,7 +170,7 @@ fn a_device_is_written_straight_into() {
     let folder = Folder::new("trace-device");
     let input = folder.file("in.obj", SOUND);
     run(&["info", &input, "--trace", "/dev/null"]).expect(0);
-    // What becomes full at the end is an error of its own.
+    // A disk that is full at the end causes an error.
     let ran = run(&["info", &input, "--trace", "/dev/full"]).expect(1);
     assert!(ran.stderr.contains("/dev/full") && ran.stdout.contains("faces"), "{ran:?}");
     let ran = run(&["info", &input, "--trace", "/dev/full", "--json"]).expect(1);

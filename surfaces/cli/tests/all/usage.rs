@@ -1,4 +1,4 @@
-//! Arguments, help, completions, the manual: everything that reads no scene.
+//! Arguments, help, completions and man pages: everything that reads no scene.
 
 use crate::common::{Folder, SOUND, run};
 use std::collections::BTreeSet;
@@ -145,7 +145,7 @@ fn every_subcommand_has_a_man_page() {
     run(&["man", &folder.path("man")]).expect(0);
     let help = run(&["help"]).expect(0).stdout;
     let (_, list) = help.split_once("Commands:\n").unwrap();
-    // Lines that continue a description are indented further.
+    // Continued lines of a description are indented further.
     let entries = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
     let commands = entries.filter(|entry| !entry.starts_with(' ')).filter_map(|entry| entry.split(' ').next());
     let expected: BTreeSet<String> = commands

@@ -1,4 +1,4 @@
-//! `polyhaul validate`: complaints, places and codes.
+//! `polyhaul validate`: problems, places and exit codes.
 
 use crate::common::{BROKEN, Folder, SOUND, data, run, run_confined, run_with};
 use serde_json::json;
@@ -103,7 +103,7 @@ fn diff_compares_what_files_mean() {
     let scene = folder.file("a.obj", SOUND);
     let copy = folder.path("a.ply");
     run(&["convert", &scene, &copy]).expect(0);
-    // The name of the object is all that PLY drops.
+    // PLY drops only the name of the object.
     let ran = run(&["diff", &scene, &copy]).expect(1);
     assert_eq!(ran.stdout, "names: 1 differ: number 0 is `thing` and nothing\n");
     assert_eq!(run(&["diff", &scene, &scene]).expect(0).stdout, "equal\n");

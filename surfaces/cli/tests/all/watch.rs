@@ -1,6 +1,6 @@
-//! `polyhaul watch`: counts are exact, codes and signals pass through, and the program sees nothing of it.
+//! `polyhaul watch`: counts are exact, exit codes and signals pass through, and the program does not notice.
 //!
-//! Where programs may not be watched, or Python is missing, a line on standard error says so and the test passes.
+//! If tracing is not allowed or Python is missing, the test passes with a note on standard error.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use crate::common::{Folder, SOUND, command, run};
@@ -16,13 +16,13 @@ fn skip(why: &str) -> bool {
     false
 }
 
-/// Whether programs may be watched here.
+/// Whether this system allows tracing.
 fn may_watch() -> bool {
     let ran = run(&["watch", "true"]);
     ran.code == 0 || skip(&ran.stderr)
 }
 
-/// The interpreter itself: what is called `python3` may be a script that looks for it.
+/// The real interpreter, since `python3` may be a script that locates it.
 fn python() -> Option<&'static str> {
     static PATH: OnceLock<Option<String>> = OnceLock::new();
     let path = PATH.get_or_init(|| {
@@ -40,7 +40,7 @@ fn has_python() -> bool {
     may_watch() && (python().is_some() || skip("there is no python3"))
 }
 
-/// Runs a script of Python in a folder, watched: what it returned, and the report.
+/// Watches a Python script that runs in a folder; returns its output and the report.
 fn watch_python(folder: &Folder, options: &[&str], script: &str) -> (Output, Value) {
     let report = folder.path("report.json");
     let mut watching = command();
@@ -89,7 +89,7 @@ assert os.pread(f, 3, 15000) == b''
     let stack = &texture["stacks"][0]["frames"];
     let frames: Vec<_> = stack.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(frames.len() > 4 && frames[0].contains("pread"), "{frames:?}");
-    // The text for people is sorted by the time that buffering would save.
+    // The text is sorted by the time that buffering would save.
     let ran = command()
         .args(["watch", python().unwrap(), "-c", script])
         .current_dir(folder.path(""))
@@ -99,7 +99,7 @@ assert os.pread(f, 3, 15000) == b''
     assert!(ran.contains("\n  texture.tga: 5,001 reads of 3 bytes, "), "{ran}");
 }
 
-/// A shell's children stay this process's when the shell becomes it.
+/// If a shell execs the command, the shell's children become children of the command.
 #[test]
 fn children_of_others_are_not_waited_for() {
     if !may_watch() {
@@ -112,7 +112,7 @@ fn children_of_others_are_not_waited_for() {
     assert!(output.status.success() && start.elapsed() < Duration::from_secs(25), "{output:?}");
 }
 
-/// One thread waits for another that is started later, while more of them read all the time.
+/// One thread waits for another that starts later, while the others read all the time.
 #[test]
 fn every_thread_has_its_turn() {
     if !has_python() {
@@ -268,7 +268,7 @@ t.start(); t.join()
     let (output, report) = watch_python(&folder, &[], script);
     assert!(output.status.success(), "{output:?}");
     let threads = report["locks"]["threads"].as_array().unwrap();
-    // It lasts half a second at least, of which the report takes off what other programs had.
+    // The wait lasts at least half a second, from which the report subtracts the time of other programs.
     let number = |name: &str| threads[0][name].as_f64().unwrap();
     assert!(number("seconds") > 0.01 && number("share") > 0.0 && number("share") <= 1.0, "{threads:?}");
     let (_, report) = watch_python(&folder, &["--no-locks"], script);
@@ -282,7 +282,7 @@ fn the_program_sees_nothing_of_it() {
     }
     let folder = Folder::new("watch-unseen");
     folder.file("a", &"x".repeat(1_000));
-    // The thread that is held on one processor, its children and its threads may run on all of them.
+    // The traced thread is pinned to one processor, but it, its children and its threads see all of them.
     let script = "
 import os, threading, subprocess, sys
 all = os.sched_getaffinity(0)
@@ -330,7 +330,7 @@ fn our_own_command_is_watched() {
     let ran = run(&["watch", "--json", "-o", &report, polyhaul, "convert", "-q", &scene, &out]).expect(0);
     assert!(ran.stdout.is_empty() && ran.stderr.is_empty(), "{ran:?}");
     let value: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
-    // What a file looks like is found out before it is read.
+    // At least the size, since the start of the file may be read twice to detect the format.
     assert!(file(&value, &scene)["reads"]["bytes"].as_u64().unwrap() >= SOUND.len() as u64);
     assert_eq!(value["bytes_out"].as_u64(), std::fs::metadata(out).ok().map(|data| data.len()));
 }
@@ -347,7 +347,7 @@ fn codes_and_signals_pass_through() {
     }
     let caught = "trap 'exit 3' TERM; kill -TERM $$; sleep 10";
     run(&["watch", "--", "sh", "-c", caught]).expect(3);
-    // Stopped and continued from outside, as by a terminal; again and again, as the first time may be too early.
+    // Stopped and continued from outside, as by a terminal. Repeatedly, since the first attempt may come too early.
     let stopped = "(while :; do sleep 0.05; kill -CONT $$; done) & kill -STOP $$; kill $!; wait; exit 4";
     run(&["watch", "sh", "-c", stopped]).expect(4);
 }
@@ -364,7 +364,7 @@ fn what_cannot_be_started_has_the_codes_of_shells() {
     let value: Value = serde_json::from_str(&plain.stderr).unwrap();
     assert_eq!(value["error"]["kind"], "io");
     run(&["watch", "-o", &folder.path("none/report"), "true"]).expect(1);
-    // An earlier report stays if there is no new one.
+    // The old report stays if there is no new one.
     let report = folder.file("report", "of before");
     run(&["watch", "-o", &report, "--", &folder.path("none")]).expect(127);
     assert_eq!(std::fs::read_to_string(&report).unwrap(), "of before");
@@ -372,7 +372,7 @@ fn what_cannot_be_started_has_the_codes_of_shells() {
     assert!(std::fs::read_to_string(&report).unwrap().starts_with("watched true"));
 }
 
-/// A command that watches what its arguments say, a shell that says when it is ready.
+/// Starts watching a shell that reports when it is ready; returns the process and a function that sends signals.
 fn waiting(arguments: &[&str]) -> (std::process::Child, impl Fn(&std::process::Child, &str) + use<>) {
     use std::io::Read;
     let mut watching = command();
@@ -392,7 +392,7 @@ fn a_request_to_end_reaches_the_program() {
         return;
     }
     let (child, send) = waiting(&["sh", "-c", "trap 'exit 9' TERM; echo; while :; do sleep 0.05; done"]);
-    // Meant for the program, which a terminal would send it as well.
+    // SIGINT is not forwarded, since a terminal would send it to the program too.
     send(&child, "-INT");
     send(&child, "-TERM");
     let output = child.wait_with_output().unwrap();
@@ -405,11 +405,11 @@ fn what_outlives_the_first_process_is_timed_and_can_be_ended() {
     if !may_watch() {
         return;
     }
-    // The child waits for the end of the first process, and some more, before it says that it is ready.
+    // The child reports that it is ready only some time after the first process has ended.
     let child = "while kill -0 $0 2>/dev/null; do sleep 0.01; done; sleep 0.3; trap 'exit 9' TERM; echo; \
                  while :; do sleep 0.05; done";
     let (child, send) = waiting(&["--json", "sh", "-c", "sh -c \"$0\" $$ & exit 6", child]);
-    // Longer than it has after a signal that is meant for itself.
+    // Longer than the grace period after a signal to the command itself.
     send(&child, "-INT");
     std::thread::sleep(Duration::from_millis(1_000));
     send(&child, "-TERM");

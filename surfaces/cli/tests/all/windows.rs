@@ -1,4 +1,4 @@
-//! Windows: events of the console, line ends, names that only Windows treats in a special way.
+//! Windows: console events, line endings, and reserved names.
 
 use crate::common::{BROKEN, Folder, SOUND, command, run};
 use std::fs::File;
@@ -8,10 +8,10 @@ use std::os::windows::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A console of its own, without a window.
+/// Starts the process with a new console without a window.
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-/// What [`helper`] does.
+/// The environment variable with the task of [`helper`].
 const TASK: &str = "POLYHAUL_TEST_TASK";
 const COLUMNS: usize = 80;
 const ROWS: usize = 20;
@@ -25,7 +25,7 @@ unsafe extern "system" {
     fn ReadConsoleOutputCharacterW(console: RawHandle, out: *mut u16, count: u32, start: u32, read: *mut u32) -> i32;
 }
 
-/// Not a test but a program with a console of its own.
+/// Not a test, but a program that runs in its own console.
 #[test]
 fn helper() {
     let Ok(task) = std::env::var(TASK) else { return };
@@ -47,12 +47,12 @@ fn help(task: &str, folder: &Folder) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Sends an event to a group of processes with the console of `process`; all of them for group 0.
+/// Sends an event to a process group in the console of `process`; group 0 means all its processes.
 fn send(event: u32, process: u32, group: u32) {
     extern "system" fn ignore(_: u32) -> i32 {
         1
     }
-    // SAFETY: the calls take numbers; the handler is a function.
+    // SAFETY: the calls take integers; the handler is a function.
     unsafe {
         FreeConsole();
         assert_ne!(AttachConsole(process), 0, "{}", Error::last_os_error());
@@ -61,14 +61,14 @@ fn send(event: u32, process: u32, group: u32) {
     }
 }
 
-/// What the console shows after a run of the command.
+/// The text in the console after running the command.
 fn screen_after(args: &[&str]) -> String {
     let console = File::options().read(true).write(true).open("CONOUT$").unwrap();
     let handle = || console.try_clone().unwrap();
     command().args(args).stdout(handle()).stderr(handle()).status().unwrap();
     let mut letters = [0; COLUMNS * ROWS];
     let mut count = 0;
-    // SAFETY: `letters` has as many elements as the call may write.
+    // SAFETY: `letters` has as many elements as the call is allowed to write.
     let is_read = unsafe {
         ReadConsoleOutputCharacterW(console.as_raw_handle(), letters.as_mut_ptr(), letters.len() as u32, 0, &mut count)
     };
@@ -77,7 +77,7 @@ fn screen_after(args: &[&str]) -> String {
     rows.collect::<String>().trim_end().to_owned()
 }
 
-/// A command with a console of its own.
+/// Starts a command with its own console.
 fn spawn(args: &[&str], flags: u32) -> Child {
     let mut command = command();
     command.args(args).creation_flags(CREATE_NO_WINDOW | flags).stdin(Stdio::piped()).stderr(Stdio::piped());
@@ -120,14 +120,14 @@ fn an_event_ends_a_read_that_hangs() {
     let folder = Folder::new("windows-hang");
     let mut child = spawn(&["convert", "-", &folder.path("out.obj")], 0);
     let mut pipe = child.stdin.take().unwrap();
-    // More than a pipe holds: the command has read some of it.
+    // More than a pipe holds, so the command has started reading.
     pipe.write_all(SOUND.repeat(20_000).as_bytes()).unwrap();
     help(&format!("event|0|{}|0", child.id()), &folder);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(folder.names().is_empty());
 }
 
-/// The same whether the console interprets escape sequences or colors are set by calls.
+/// Holds whether the console interprets escape sequences, or colors are set by calls.
 #[test]
 fn a_console_shows_text_and_no_escape_sequences() {
     check_console("auto");

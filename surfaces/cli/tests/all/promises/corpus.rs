@@ -1,11 +1,11 @@
-//! Every file of the test data through the command.
+//! Converts every OBJ file of the test data.
 
 use super::{assert_no_panic, shell, stderr};
 use crate::common::{Folder, command, data};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All `.obj` files below a folder, by name.
+/// All `.obj` files below a folder, sorted by name.
 fn samples(folder: &str) -> Vec<PathBuf> {
     let mut samples = Vec::new();
     let mut folders = vec![PathBuf::from(data(folder))];
@@ -24,13 +24,13 @@ fn samples(folder: &str) -> Vec<PathBuf> {
     samples
 }
 
-/// Everything in a folder: names and bytes.
+/// The names and bytes of all files in a folder.
 fn content(folder: &Folder) -> Vec<(String, Vec<u8>)> {
     let read = |name: String| (name.clone(), fs::read(folder.path(&name)).unwrap());
     folder.names().into_iter().map(read).collect()
 }
 
-/// Converts into an empty folder; returns what is there then.
+/// Converts a file into an empty folder; returns the files there.
 fn converted(path: &Path, threads: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Folder::new(&format!("corpus{threads}"));
     let target = folder.path(path.file_name().unwrap().to_str().unwrap());
@@ -51,7 +51,7 @@ fn good_files_give_the_same_bytes_on_any_threads() {
     }
 }
 
-/// Whether a message says a file and a line of it.
+/// Whether a message contains a file name and a line.
 fn has_place(text: &str, name: &str) -> bool {
     let mut after = text.match_indices(name).map(|(at, name)| &text[at + name.len()..]);
     after.any(|after| {
@@ -63,7 +63,7 @@ fn has_place(text: &str, name: &str) -> bool {
     })
 }
 
-/// Runs where it can take little memory and little time.
+/// Runs the command with limits on memory and time.
 fn confined(path: &Path, flags: &str, out: &str) -> std::process::Output {
     let limits = if cfg!(target_os = "linux") { "ulimit -v 2000000; ulimit -t 20; exec timeout 30" } else { "exec" };
     let script = format!("{limits} \"$0\" convert $1 \"$2\" \"$3\"");
@@ -92,7 +92,7 @@ fn bad_files_end_in_an_answer() {
     }
 }
 
-/// What hostile files name is neither written nor opened for writing.
+/// Files that hostile files name are neither written nor opened for writing.
 #[test]
 fn bad_files_write_nothing_elsewhere() {
     for path in samples("bad") {
@@ -106,7 +106,7 @@ fn bad_files_write_nothing_elsewhere() {
     }
 }
 
-/// A file that fails is the same error on any threads.
+/// A bad file causes the same error with any number of threads.
 #[test]
 fn bad_files_fail_alike_on_any_threads() {
     for path in samples("bad") {

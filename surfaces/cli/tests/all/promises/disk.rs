@@ -1,4 +1,4 @@
-//! Full disks, limits of size, devices and pipes.
+//! Full disks, file size limits, devices and pipes.
 
 use super::{BIG, COMMAND, assert_no_panic, blender, shell, skip, stderr};
 use crate::common::{Folder, command};
@@ -10,11 +10,11 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Runs a line of shell on a disk that only the child sees, so that it is looked at from inside too;
-/// `None` where there can be none.
+/// Runs a shell script on a small disk that only the child can see, so it must also be inspected by the script; `None`
+/// where none can be mounted.
 pub(super) fn on_small_disk(size: &str, script: &str, args: &[&str]) -> Option<Output> {
     let folder = Folder::new(&format!("disk-{size}"));
-    // The exit code of what follows the mount does not count.
+    // Always exit with 0 after the mount, so that a failure means that nothing was mounted.
     let script = format!("mount -t tmpfs -o size={size} none \"$1\" && cd \"$1\" || exit 9; {script}; exit 0");
     let mut unshare = Command::new("unshare");
     unshare.args(["-rm", "bash", "-c", &script, COMMAND, folder.path("").trim_end_matches('/')]).args(args);
@@ -36,7 +36,7 @@ fn a_full_disk_leaves_the_old_file() {
         let said = stderr(&output);
         assert_no_panic(&said);
         if size == "5m" {
-            // There it may just fit.
+            // The new file may just fit on this disk.
             assert!(!listing.contains(".tmp"), "{listing} {said}");
             continue;
         }
@@ -45,7 +45,7 @@ fn a_full_disk_leaves_the_old_file() {
     }
 }
 
-/// What is out of space is the disk of the temporary files, which is named.
+/// If the disk of the temporary files is full, the error names their folder.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_for_temporary_files_is_no_lack_of_memory() {
@@ -64,10 +64,10 @@ fn a_full_disk_for_temporary_files_is_no_lack_of_memory() {
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "old");
 }
 
-/// There is room for the scene and none for the library.
+/// The scene fits on the disk, but the material library does not.
 #[test]
 fn a_disk_that_is_full_for_the_library_leaves_the_old_files() {
-    // The scene takes 12 KB, and an object per page of memory is all there is.
+    // The scene takes 12 KB. tmpfs rounds each file up to a memory page, so nothing else fits.
     let script = "printf old > a.obj; \"$0\" convert -q \"$2\" a.obj; echo \"exit code $?\"; ls -A; cat a.obj";
     let Some(output) = on_small_disk("16k", script, &[&blender("opt_default")]) else { return };
     assert_eq!(stdout(&output), "exit code 1\na.obj\nold", "{}", stderr(&output));
@@ -79,7 +79,7 @@ fn a_file_size_limit_leaves_the_old_file() {
     for threads in ["-j1", "-j7"] {
         let folder = Folder::new(&format!("disk-limit{threads}"));
         let target = folder.file("a.obj", "old");
-        // In units of 1024 bytes, or of 512.
+        // The unit is 1024 or 512 bytes, depending on the shell.
         let output =
             shell("ulimit -f 1000; exec \"$0\" convert -q $1 \"$2\" \"$3\"", &[threads, &blender(BIG), &target]);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -91,8 +91,8 @@ fn a_file_size_limit_leaves_the_old_file() {
     }
 }
 
-/// A library belongs beside a file, and a device is not a file. Links to devices are in a folder of the test's own; the
-/// names that stand for standard output have a library nowhere, and the text of ours is found by a name of its own.
+/// Material libraries are written only next to files, and devices are not files. Links to devices are in the test's
+/// folder. The names of standard output must have no library anywhere, so a unique material name identifies ours.
 #[test]
 #[cfg(target_os = "linux")]
 fn devices_get_no_library() {
@@ -137,7 +137,7 @@ fn a_pipe_with_a_name_gets_everything() {
     assert_eq!((stdout(&output).as_str(), text.contains("error:")), ("0\n", false), "{text}");
 }
 
-/// Runs with a reader that stops early.
+/// Runs the command with a reader that stops early.
 fn read_some(args: &[&str], bytes: usize) -> (Option<i32>, String) {
     let mut child = command().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = child.stdout.take().unwrap();
@@ -173,7 +173,7 @@ fn pipes_of_a_shell_end_quietly() {
         assert_eq!(stdout(&output), "0\n", "{script}: {}", stderr(&output));
     }
     for script in ["\"$0\" info \"$1\" | true", "\"$0\" info --json \"$1\" | true", "\"$0\" validate \"$1\" | true"] {
-        // Whether the pipe is closed in time is up to the system.
+        // The system decides whether the pipe is closed in time.
         let output = shell(&format!("{script}; exit ${{PIPESTATUS[0]}}"), &[&name]);
         assert_no_panic(&stderr(&output));
         assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
@@ -190,7 +190,7 @@ fn closed_streams_are_not_mistaken_for_files() {
         assert_no_panic(&stderr(&output));
         assert!(output.status.code().is_some(), "{output:?}");
     }
-    // The first descriptors that are opened must not be taken for the standard streams.
+    // The first descriptors opened must not be mistaken for standard streams.
     let output = shell("exec \"$0\" convert \"$1\" \"$2\" <&- >&- 2>&-", &[&name, &target]);
     assert_eq!(output.status.code(), Some(0));
     let content = std::fs::read_to_string(&target).unwrap();

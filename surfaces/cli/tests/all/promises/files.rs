@@ -1,4 +1,4 @@
-//! Modes, links, folders: what is kept of the file that is replaced, and what is refused.
+//! Modes, links and folders: what replacing a file keeps, and which targets are refused.
 
 use super::{COMMAND, assert_no_panic, blender, shell, skip, stderr};
 use crate::common::{Folder, SOUND, run, run_with};
@@ -84,7 +84,7 @@ fn input_and_output_may_be_the_same_file() {
         run(&["convert", "-q", input, output]).expect(0);
         assert_eq!((body(&scene), body(&folder.path("opt_default.mtl"))), before);
     }
-    // A link's library is its neighbour's, and not a new one.
+    // Linked files use the existing library, and no new one is created.
     assert_eq!(folder.names(), ["hard.obj", "link.obj", "opt_default.mtl", "opt_default.obj"]);
 }
 
@@ -109,7 +109,7 @@ fn what_cannot_be_written_says_why() {
     assert_eq!(folder.names(), ["file", "folder.obj"]);
 }
 
-/// A file's name with a slash after it names a folder.
+/// A file name with a trailing slash names a folder.
 #[test]
 fn a_name_with_a_slash_after_it_leaves_nothing() {
     let folder = Folder::new("files-slash");

@@ -1,4 +1,4 @@
-//! The object of `--json`: its keys, whatever happens.
+//! The JSON object of `--json` has the same keys, whatever happens.
 
 use super::{BIG, blender};
 use crate::common::{BROKEN, Folder, Ran, SOUND, run, run_with};
@@ -105,7 +105,7 @@ fn info_tells_what_is_inside() {
     has(&ran.json_file(), &names);
 }
 
-/// The keys of an object, and of each of its files.
+/// The keys of the object, and of each of its files.
 fn keys_of_info(inputs: &[&str], code: i32) -> (Vec<String>, Vec<Vec<String>>) {
     let value = run(&[&["info", "--json"], inputs].concat()).expect(code).json();
     let keys = |value: &Value| value.as_object().unwrap().keys().filter(|key| *key != "error").cloned().collect();
@@ -123,7 +123,7 @@ fn info_has_one_shape_for_one_input_and_for_many() {
     let (double, both) = keys_of_info(&[&first, &second], 0);
     assert_eq!((&single, files.len(), both.len()), (&double, 1, 2));
     assert_eq!(both, [&files[0][..], &files[0][..]]);
-    // Inputs that cannot be read are in the array, too.
+    // Unreadable inputs are in the array too.
     assert_eq!(keys_of_info(&[&none], 1).0, single);
     assert_eq!(keys_of_info(&[&first, &none], 3).0, single);
     let sum = run(&["info", "--json", &first, &second]).expect(0).json();

@@ -1,7 +1,6 @@
-//! What the command promises when things go wrong, tried from outside.
+//! Fault tests: what the command guarantees when things go wrong, tested from outside.
 //!
-//! Where a tool or a right is missing (strace, private mounts), a line on standard error says so and
-//! the test passes.
+//! If a tool or a privilege is missing (strace, private mounts), the test passes with a note on standard error.
 #![cfg(unix)]
 
 mod corpus;
@@ -20,13 +19,13 @@ use crate::common::data;
 use std::io::Write;
 use std::process::{Command, Output};
 
-/// The file that is converted where size matters: 2.3 MB, with a library.
+/// A file for tests where size matters: 2.3 MB, with a material library.
 const BIG: &str = "grid40k_material_groups";
 
-/// Where the command is.
+/// The path of the command.
 const COMMAND: &str = env!("CARGO_BIN_EXE_polyhaul");
 
-/// A scene of Blender's.
+/// A scene exported by Blender.
 fn blender(name: &str) -> String {
     data(&format!("blender/{name}.obj"))
 }
@@ -35,7 +34,7 @@ fn skip(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// Runs a line of shell in which the command is `"$0"` and the arguments are `"$1"` and on.
+/// Runs a shell script with the command as `"$0"` and the arguments as `"$1"` and so on.
 fn shell(script: &str, args: &[&str]) -> Output {
     Command::new("bash").args(["-c", script, COMMAND]).args(args).output().unwrap()
 }
@@ -44,7 +43,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What must never stand on standard error.
+/// Asserts that standard error contains no panic.
 #[track_caller]
 fn assert_no_panic(text: &str) {
     for word in ["panicked", "RUST_BACKTRACE", "stack overflow", "memory allocation of"] {

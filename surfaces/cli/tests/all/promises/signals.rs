@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM while a file is written: the exit code says so, and nothing is left behind.
+//! SIGINT and SIGTERM while a file is written: the exit code shows the signal, and nothing is left behind.
 
 use super::{BIG, COMMAND, assert_no_panic, blender, skip, stderr};
 use crate::common::{Folder, command};
@@ -10,7 +10,7 @@ fn send(child: &Child, signal: &str) {
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Waits for an end, which must come.
+/// Waits for the process to exit, which must happen.
 #[track_caller]
 fn wait(child: Child) -> std::process::Output {
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -19,7 +19,7 @@ fn wait(child: Child) -> std::process::Output {
     receiver.recv_timeout(Duration::from_secs(30)).unwrap_or_else(|_| panic!("process {id} hangs")).unwrap()
 }
 
-/// Waits until something is so, and says whether it came to be.
+/// Waits until a condition holds; `false` on timeout.
 fn until(what: impl Fn() -> bool) -> bool {
     let end = Instant::now() + Duration::from_secs(10);
     while !what() {
@@ -41,7 +41,7 @@ fn a_signal_while_writing_leaves_the_old_file() {
         let target = folder.file("a.obj", "old");
         let log = Folder::new(&format!("signal-log{signal}{threads}"));
         let log = log.path("log");
-        // The tracer slows down every write, and stands aside: the child is the command itself.
+        // The tracer delays every write and runs as a separate process (-D), so the child is the command itself.
         let tracer = ["-D", "-f", "-qq", "-o", &log, "-e", "trace=write", "-e", "inject=write:delay_enter=150000"];
         let mut command = Command::new("strace");
         command.args(tracer).args([COMMAND, "convert", "-q", threads, &blender(BIG), &target]);
@@ -61,7 +61,7 @@ fn a_signal_while_writing_leaves_the_old_file() {
     }
 }
 
-/// A reader that reads no more does not keep the command alive.
+/// A reader that stops reading does not keep the command alive.
 #[test]
 fn a_signal_ends_a_write_that_hangs() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
@@ -69,7 +69,7 @@ fn a_signal_ends_a_write_that_hangs() {
         child.args(["convert", "-q", &blender(BIG), "-"]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = child.spawn().unwrap();
         let mut pipe = child.stdout.take().unwrap();
-        // Once it writes it catches signals too, and a pipe takes less than all.
+        // A command that writes already catches signals, and the pipe does not hold all its output.
         pipe.read_exact(&mut [0]).unwrap();
         send(&child, signal);
         assert_eq!(wait(child).status.code(), Some(code));
@@ -87,7 +87,7 @@ fn until_it_catches(child: &Child) {
     assert!(until(|| std::fs::read_to_string(&status).is_ok_and(|text| catches(&text))));
 }
 
-/// A FIFO that nobody reads, or from which nobody takes what is written, or that nobody writes: one signal ends it.
+/// One signal ends the command while it waits for a FIFO that has no reader, no writer, or a reader that does not read.
 #[test]
 #[cfg(target_os = "linux")]
 fn one_signal_ends_a_wait_for_the_other_side_of_a_fifo() {
@@ -104,7 +104,7 @@ fn one_signal_ends_a_wait_for_the_other_side_of_a_fifo() {
         ([&fifo, &out], false, "-INT", 130),
         ([&fifo, &out], false, "-TERM", 143),
     ] {
-        // Open for both, so that it has a reader, which never reads.
+        // Opened for reading and writing, so that the FIFO has a reader, which never reads.
         let open = || std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
         let reader = has_reader.then(open);
         let mut child = command();

@@ -1,5 +1,5 @@
-//! System calls that fail or kill, one after another: the old file or the whole new one, a message
-//! that names the file, and nothing left behind.
+//! Fails each system call in turn, or kills the command there: the file is the old or the complete new one, a message
+//! names it, and nothing is left behind.
 
 use super::{BIG, COMMAND, assert_no_panic, blender, skip, stderr};
 use crate::common::Folder;
@@ -8,21 +8,21 @@ use std::fs;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// A question mark: some systems do not have all of them.
+/// The question marks allow names that some systems lack.
 const SYSTEM_CALLS: &str = "?write,?fsync,?rename,?renameat,?renameat2,?open,?openat,?close";
 
 const OLD: &str = "old";
 
-/// What is in the folder before, and how the command is run.
+/// The initial content of the folder, and how the command runs.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
-    /// Whether a library of the right name is there already.
+    /// Whether a library with the matching name already exists.
     has_library: bool,
     threads: &'static str,
     durable: bool,
-    /// How the scene is compressed, whatever its name says.
+    /// The compression of the scene, whatever its extension.
     compress: Option<&'static str>,
-    /// What is converted: a scene, or an image of 2 MB, to itself.
+    /// The extension of the input, which is converted to itself: a scene, or an image of 2 MB.
     extension: &'static str,
 }
 
@@ -32,7 +32,7 @@ const ALONE: Setting = Setting { has_library: false, threads: "-j1", durable: tr
 struct Run {
     folder: Folder,
     output: Output,
-    /// One call of the command per line, with the number of its thread before it.
+    /// The system calls of the command, one per line after the thread id.
     log: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ impl Run {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The calls on our files: (name of the call, number among those of its name and thread).
+    /// The calls on our files: the name, and the index among calls with this name in the same thread.
     fn targets(&self) -> Vec<(String, usize)> {
         let place = self.folder.path("");
         let mut counts = BTreeMap::new();
@@ -97,20 +97,20 @@ impl Run {
         self.log.iter().find(|line| line.contains("(INJECTED)")).map_or("no call was hit", String::as_str)
     }
 
-    /// All names but temporary ones, and those.
+    /// The names of regular files, and of temporary ones.
     fn names(&self) -> (Vec<String>, Vec<String>) {
         self.folder.names().into_iter().partition(|name| !name.ends_with(".tmp"))
     }
 }
 
-/// A file with an image, 700 x 1000 pixels of 24 bits.
+/// An image file, 700 x 1000 pixels with 24 bits.
 fn image(path: &str) -> String {
     let head = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xBC, 2, 0xE8, 3, 24, 0x20];
     fs::write(path, [&head[..], &b"rgb".repeat(700_000)].concat()).unwrap();
     path.to_owned()
 }
 
-/// The files as they are when nothing goes wrong: scene and library, or image.
+/// The expected files: scene and library, or image.
 fn new(setting: Setting) -> &'static (String, String) {
     static NEW: [OnceLock<(String, String)>; 3] = [const { OnceLock::new() }; 3];
     let place = if setting.extension == "obj" { usize::from(setting.compress.is_some()) } else { 2 };
@@ -130,7 +130,7 @@ pub(super) fn can_trace() -> bool {
     works
 }
 
-/// The calls on our files of a run that goes well.
+/// The calls on our files in a run without faults.
 fn targets(setting: Setting) -> Vec<(String, usize)> {
     let run = Run::new(setting, None);
     assert!(run.output.status.success() && run.content(setting.extension) == new(setting).0, "{}", stderr(&run.output));
@@ -143,7 +143,7 @@ fn targets(setting: Setting) -> Vec<(String, usize)> {
     targets
 }
 
-/// What is wrong after a call has failed.
+/// Describes the problems after a call has failed, if any.
 fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str) -> Option<String> {
     let run = Run::new(setting, Some(&format!("{name}:error={error}:when={number}")));
     let hit = run.injected();
@@ -153,10 +153,10 @@ fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str)
         return Some(case);
     }
     assert_no_panic(&said);
-    // After the last rename the folder is synced and closed: the new file is whole and in its place.
+    // After the last rename, only the folder is synced and closed: the complete new file is in place.
     let in_place = !hit.contains(".tmp") && !hit.contains(".mtl") && matches!(name, "fsync" | "close");
-    // The search for leftovers may fail, and so may the close of a lock on a file that has its place.
-    // Without a file that arrays could be moved to, they stay in memory.
+    // Harmless failures: searching for leftovers, and closing the lock of a file that is already in place. If no spill
+    // file can be created, arrays stay in memory.
     let is_harmless =
         hit.contains("O_DIRECTORY") || hit.contains("O_TMPFILE") || name == "close" && !hit.contains(".tmp");
     let (names, litter) = run.names();
@@ -184,7 +184,7 @@ fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str)
     (!wrong.is_empty()).then(|| format!("{}; {case}", wrong.join(", ")))
 }
 
-/// Fails every call on our files in turn with these errors.
+/// Fails every call on our files in turn with each of these errors.
 fn fail_all(setting: Setting, errors: impl Fn(&str) -> &'static [&'static str]) {
     if !can_trace() {
         return;
@@ -226,7 +226,7 @@ fn without_durable_and_with_an_old_library_it_is_the_same() {
     fail_all(setting, |name| if name == "write" { &["ENOSPC"] } else { &["EIO"] });
 }
 
-/// Compression ends in the same atomic file: no member without the others.
+/// A compressed scene is also written to a single file atomically.
 #[test]
 fn a_compressed_scene_is_the_same() {
     let setting = Setting { compress: Some("gzip"), ..ALONE };
@@ -236,7 +236,7 @@ fn a_compressed_scene_is_the_same() {
     });
 }
 
-/// An image is one file, and has no library.
+/// An image is a single file without a library.
 #[test]
 fn an_image_is_the_same() {
     fail_all(Setting { extension: "tga", ..ALONE }, |name| match name {
@@ -265,8 +265,7 @@ fn a_kill_leaves_the_old_or_the_new_image() {
     assert!(old > 5 && whole > 0, "old {old}, new {whole}");
 }
 
-/// With several threads nobody knows which one makes which call: those that are hit by number N are
-/// hit in every thread.
+/// With several threads, calls vary between them, so call number N fails in every thread.
 #[test]
 fn on_two_threads_it_is_the_same() {
     if !can_trace() {
@@ -303,14 +302,14 @@ fn a_kill_leaves_the_old_or_the_new_file() {
         whole += usize::from(content == new(ALONE).0);
         assert!(content == OLD || content == new(ALONE).0, "{name} {number}: {} bytes", content.len());
         assert!(library == OLD || library == new(ALONE).1, "{name} {number}: {library}");
-        // The new scene never stands beside the old library.
+        // The new scene never coexists with the old library.
         assert!(content == OLD || library == new(ALONE).1, "{name} {number}: {library}");
         assert!(run.names().1.len() <= 2, "{name} {number}: {:?}", run.names());
     }
     assert!(old > 5 && whole > 0, "old {old}, new {whole}");
 }
 
-/// A signal at any call: either it came in time, and nothing has changed, or it did not.
+/// A signal at any call either arrives in time, and nothing changes, or too late, and the file is complete.
 #[test]
 fn a_signal_at_any_call_leaves_a_whole_file() {
     if !can_trace() {

@@ -1,7 +1,7 @@
-//! Every file that the command writes, on a disk that is full or fails, and killed at any call.
+//! Tests every kind of file that the command writes: on a full or failing disk, and killed at any system call.
 //!
-//! The files are written by the main thread, so strace follows no other thread or process: the Nth call is the same one
-//! in each run.
+//! The main thread writes these files, so strace follows no other thread or process, and the Nth call is the same in
+//! each run.
 
 use super::disk::on_small_disk;
 use super::strace::can_trace;
@@ -19,11 +19,11 @@ const MANIFEST: &str =
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
-/// A file, and the command that writes it. Names are below the folder of a test.
+/// A file, and the command that writes it, with paths relative to the test's folder.
 struct Case {
     file: &'static str,
     args: &'static [&'static str],
-    /// Commands that are run before.
+    /// Commands to run before.
     before: &'static [&'static [&'static str]],
 }
 
@@ -33,7 +33,7 @@ const fn case(file: &'static str, args: &'static [&'static str]) -> Case {
     Case { file, args, before: &[] }
 }
 
-/// Files that are replaced.
+/// Files that are replaced atomically.
 const CASES: [Case; 13] = [
     case("out.ply", &["convert", "a.obj", "out.ply", "-j1"]),
     case("out.gltf", &["convert", "a.obj", "out.gltf", "-j1"]),
@@ -74,7 +74,7 @@ impl Place {
         command().args(args).current_dir(self.path("")).output().unwrap()
     }
 
-    /// Runs the command, with calls of its main thread in the file `strace`.
+    /// Runs the command, tracing the calls of its main thread.
     fn trace(&self, args: &[&str], inject: Option<&str>) -> Traced {
         let folder = Folder::new(&format!("written-log-{}", self.path("").file_name().unwrap().to_string_lossy()));
         let log = folder.path("log");
@@ -88,7 +88,7 @@ impl Place {
         Traced { output, log }
     }
 
-    /// All temporary files.
+    /// Lists all temporary files.
     fn litter(&self) -> Vec<String> {
         let mut folders = vec![self.path("")];
         let mut litter = Vec::new();
@@ -105,7 +105,7 @@ impl Place {
         litter
     }
 
-    /// The rows of the library: asset and status.
+    /// The asset and status of each row of the library.
     fn rows(&self) -> Vec<(String, String)> {
         let output = self.run(&["batch", "rows", "out"]);
         let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
@@ -122,7 +122,7 @@ struct Traced {
 }
 
 impl Traced {
-    /// The calls whose lines contain `mark`: name, number among those of its name, and line.
+    /// The calls whose lines contain `mark`: name, index among calls with this name, and line.
     fn calls(&self, mark: &str) -> Vec<(String, usize, String)> {
         let mut counts = BTreeMap::new();
         let mut calls = Vec::new();
@@ -142,7 +142,7 @@ impl Traced {
     }
 }
 
-/// An error of a call: those with a higher number give others.
+/// An error that the call can return. It varies with `number`.
 fn error_of(call: &str, number: usize) -> &'static str {
     let errors: &[&str] = match call {
         "open" | "openat" => &["EMFILE", "ENOSPC", "EIO"],
@@ -151,12 +151,12 @@ fn error_of(call: &str, number: usize) -> &'static str {
     errors[number % errors.len()]
 }
 
-/// Whether a call is for a file that is being replaced; others look for leftovers, or close a lock.
+/// Whether a call affects a file being replaced. Others search for leftovers or close a lock.
 fn is_for_file(line: &str) -> bool {
     line.contains(".tmp")
 }
 
-/// What is wrong if a call of a command fails.
+/// Describes the problems after a call of a command has failed, if any.
 fn wrong_after(case: &Case, call: &str, number: usize, error: &str) -> Option<String> {
     let place = Place::new("fault");
     case.before.iter().for_each(|args| assert!(place.run(args).status.success()));
@@ -170,10 +170,10 @@ fn wrong_after(case: &Case, call: &str, number: usize, error: &str) -> Option<St
     assert_no_panic(&said);
     let hit = traced.hit();
     let name = target.file_name().unwrap().to_str().unwrap();
-    // A try before the work writes nothing, so only its call to create the file can fail.
+    // The check before the work writes nothing, so only its call that creates the file can fail.
     let must_fail = is_for_file(hit) && (call != "close" || hit.contains("WRONLY") || !is_only_tried(&traced, hit));
     let mut wrong = Vec::new();
-    // How many writes there are depends on the order of the threads.
+    // The number of writes depends on the order of the threads.
     if call != "write" && !hit.starts_with(call) {
         wrong.push("no call was hit".to_owned());
     }
@@ -194,7 +194,7 @@ fn wrong_after(case: &Case, call: &str, number: usize, error: &str) -> Option<St
     (!wrong.is_empty()).then(|| format!("{}: {call} {number} {error}: {hit}: {said}: {wrong:?}", case.file))
 }
 
-/// Whether the file that a call closes gets no bytes.
+/// Whether the file that a call closes receives no bytes.
 fn is_only_tried(traced: &Traced, hit: &str) -> bool {
     let Some((_, file)) = hit.split_once('<') else { return false };
     let Some((file, _)) = file.split_once('>') else { return false };
@@ -227,7 +227,7 @@ fn any_failed_call_leaves_the_old_file_of_each_kind() {
     assert!(wrong.is_empty(), "{} runs: {wrong:#?}", wrong.len());
 }
 
-/// A library with one asset that is done, and one that is not.
+/// A library with one finished and one new asset.
 fn library() -> Place {
     let place = Place::new("library");
     assert!(place.run(BATCH).status.success());
@@ -235,7 +235,7 @@ fn library() -> Place {
     place
 }
 
-/// The calls of a run of a library on its log, its manifest and everything else there.
+/// The calls of a run or merge on the files in `.polyhaul`.
 fn library_calls(args: &[&str], prepare: &dyn Fn() -> Place) -> Vec<(String, usize, String)> {
     let place = prepare();
     let traced = place.trace(args, None);
@@ -245,7 +245,7 @@ fn library_calls(args: &[&str], prepare: &dyn Fn() -> Place) -> Vec<(String, usi
     calls
 }
 
-/// Whatever the library is like, one more run makes it whole, and no row is lost, repeated or damaged.
+/// Asserts that the next run completes a library in any state, without lost, repeated or damaged rows.
 fn check_next_run(place: &Place, case: &str) {
     let next = place.run(BATCH);
     assert_eq!(next.status.code(), Some(0), "{case}: {}", stderr(&next));
@@ -274,7 +274,7 @@ fn any_failed_call_of_a_run_or_a_merge_loses_no_row() {
     }
 }
 
-/// Fails one call of a run or a merge.
+/// Fails one call of a run or a merge, and checks the result.
 fn check_failure(args: &[&str], place: Place, call: &str, number: usize) {
     let before = place.rows();
     let error = error_of(call, number);
@@ -283,7 +283,7 @@ fn check_failure(args: &[&str], place: Place, call: &str, number: usize) {
     let case = format!("{args:?} {call} {number} {error}: {}: {said}", traced.hit());
     assert_no_panic(&said);
     assert!(place.litter().is_empty(), "{case}: {:?}", place.litter());
-    // Options are kept for a message only. A file that was read need not be closed well, either.
+    // The stored options only serve a message, and failing to close a file after reading it is harmless.
     let is_optional = traced.hit().contains("options") || call == "close" || said.is_empty();
     let has_failed = !traced.output.status.success();
     assert!(has_failed || is_optional || !is_for_file(traced.hit()), "{case}");
@@ -293,7 +293,7 @@ fn check_failure(args: &[&str], place: Place, call: &str, number: usize) {
     check_next_run(&place, &case);
 }
 
-/// A library with two logs that a merge may join.
+/// A library with two logs to merge.
 fn two_logs() -> Place {
     let place = library();
     assert!(place.run(BATCH).status.success());
@@ -319,7 +319,7 @@ fn a_kill_at_any_call_loses_no_row() {
     }
 }
 
-/// Where files cannot be locked, logs that changed recently are left alone.
+/// Where files cannot be locked, a merge skips logs that changed recently.
 #[test]
 fn without_locks_a_merge_waits() {
     if !can_trace() {
@@ -348,7 +348,7 @@ fn without_locks_a_merge_waits() {
     }
 }
 
-/// On a disk without room, each kind of file keeps its old content; with room again, everything goes on.
+/// On a full disk, a file of each kind keeps its old content; once there is space, the command succeeds.
 #[test]
 fn a_full_disk_leaves_the_old_file_of_each_kind() {
     for case in &CASES {
@@ -366,14 +366,14 @@ fn a_full_disk_leaves_the_old_file_of_each_kind() {
         let said = stderr(&output);
         assert_no_panic(&said);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "exit code 1\nthen 0\n", "{}: {said}", case.file);
-        // Of the files of a library, another one comes first.
+        // In a library, another file may fail first.
         let name = Path::new(case.file).file_name().unwrap().to_str().unwrap();
         let is_named = said.contains(name) || said.contains("/.polyhaul/");
         assert!(said.contains("No space left") && is_named, "{}: {said}", case.file);
     }
 }
 
-/// On a disk without room for rows, the run stops with an error, and the next one converts their assets again.
+/// On a disk too full for rows, the run stops with an error, and the next one converts these assets again.
 #[test]
 fn a_full_disk_for_the_log_stops_the_run() {
     let script = "mkdir in; cp \"$2\"/a.obj in; \"$0\" batch in -o out --to ply -q; cp in/a.obj in/b.obj; \
@@ -388,7 +388,7 @@ fn a_full_disk_for_the_log_stops_the_run() {
     assert!(said.contains("out/.polyhaul/log/") && said.contains("No space left"), "{said}");
 }
 
-/// Arrays that do not fit in memory need room on the disk of the output.
+/// Arrays that do not fit in memory are spilled to the disk of the output, which is full.
 #[test]
 fn a_full_disk_for_arrays_leaves_the_old_file() {
     let place = Place::new("spill");

@@ -1,4 +1,4 @@
-//! Clocks that jump while the command runs: it ends as usual, and no duration is negative.
+//! Clocks that jump while the command runs: the result is the same, and no duration is negative.
 
 use super::{Counts, finish_batch, library, run_with_faults, shim};
 use crate::common::{Folder, run};
@@ -7,10 +7,10 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Jumps in seconds: a few, by days and years, to before 1970 and after 2106.
+/// Jumps in seconds: by seconds, days and years, to before 1970 and after 2106.
 const JUMPS: [&str; 6] = ["-5", "-86400", "-3000000000", "7", "100000000", "6000000000"];
 
-/// Lets the clocks of a run jump at its first reading of a clock, early, in the middle and at the last one.
+/// Makes the clocks jump at the first reading of a clock, early, in the middle and at the last one.
 fn check(name: &str, args: &[&str], check_output: impl Fn(&str)) {
     let Some(shim) = shim() else { return };
     let count = Counts::of(shim, args, "none").clocks;
@@ -96,7 +96,7 @@ fn batches() {
                 let row: Value = serde_json::from_str(line).unwrap();
                 assert!(row["seconds"].as_f64().unwrap() >= 0.0 && row["started"].as_f64().is_some(), "{row}");
             }
-            // The next run, with a clock that is right again, knows what is done.
+            // With a correct clock again, the next run finds all assets done.
             let again = run(&["batch", &library, "-o", &out, "--to", "ply", "--workers", "1"]).expect(0);
             assert!(format!("{}{}", again.stdout, again.stderr).contains("8 already done"), "{again:?}");
             finish_batch(&library, &out);

@@ -1,4 +1,4 @@
-//! Descriptors that run out: at every opening, one that fails and all from there on.
+//! Running out of file descriptors: each open call fails once, or with all later ones.
 
 use super::{Counts, finish_batch, library, run_with_faults, shim};
 use crate::common::{Folder, SOUND, run};
@@ -6,7 +6,7 @@ use crate::promises::{assert_no_panic, blender, shell, stderr};
 use std::fs;
 use std::path::Path;
 
-/// Lets each opening of a run fail: the output is complete, or there is none and the message has the reason.
+/// Fails each open call of a run: the output is complete, or missing and the message has the reason.
 fn check(folder: &Folder, args: &[&str], target: &str) {
     let Some(shim) = shim() else { return };
     let names = folder.names();
@@ -27,7 +27,7 @@ fn check(folder: &Folder, args: &[&str], target: &str) {
             let case = format!("{args:?}, opening {number} of {openings}, {error}: {:?} {message}", output.status);
             assert_no_panic(&message);
             if output.status.success() {
-                // Nothing was lost, or a warning has the reason.
+                // Nothing is lost, or a warning has the reason.
                 let is_complete = fs::read(target).unwrap() == bytes && folder.names() == complete;
                 assert!(is_complete || message.contains("Too many open files"), "{case}");
             } else {
@@ -93,7 +93,7 @@ fn batches_resume() {
     }
 }
 
-/// Hundreds of files that fail one after another, in a process that may have few open.
+/// Hundreds of files fail in a process with a low descriptor limit.
 #[test]
 fn failures_leak_no_descriptor() {
     let folder = Folder::new("machine-descriptors-leak");

@@ -1,5 +1,5 @@
-//! Faults of the machine: reads that fail, files that change, clocks that jump, descriptors that run out, power that
-//! goes. A small library (`shim.c`) injects them by LD_PRELOAD.
+//! Machine faults: failing reads, files that change, clocks that jump, exhausted descriptors, power loss. A small
+//! library (`shim.c`), loaded by LD_PRELOAD, injects them.
 
 mod clocks;
 mod descriptors;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// The library that injects faults. Without a C compiler there is none, a note says so, and the test passes.
+/// The path of the library that injects faults. Without a C compiler it is missing, and the tests pass with a note.
 fn shim() -> Option<&'static Path> {
     static SHIM: OnceLock<Option<PathBuf>> = OnceLock::new();
     let shim = SHIM.get_or_init(|| {
@@ -33,10 +33,10 @@ fn shim() -> Option<&'static Path> {
     shim.as_deref()
 }
 
-/// A fault: a variable of the shim, and its value.
+/// A fault: an environment variable of the shim, and its value.
 type Fault<'a> = (&'a str, &'a str);
 
-/// Runs the command with faults. One that hangs is killed.
+/// Runs the command with faults. If it hangs, it is killed.
 fn run_with_faults(shim: &Path, args: &[&str], faults: &[Fault<'_>]) -> Output {
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", "300", "env", "RUST_BACKTRACE=0"]).arg(format!("LD_PRELOAD={}", shim.display()));
@@ -44,7 +44,7 @@ fn run_with_faults(shim: &Path, args: &[&str], faults: &[Fault<'_>]) -> Output {
     command.arg(COMMAND).args(args).output().unwrap()
 }
 
-/// How often a run did what faults are counted by.
+/// The number of calls of a run that can fail.
 struct Counts {
     reads: usize,
     openings: usize,
@@ -53,7 +53,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Counts the calls of a run without faults; the reads are those of files whose path ends with `file`.
+    /// Counts the calls of a run without faults. Reads are counted only for files whose path ends with `file`.
     fn of(shim: &Path, args: &[&str], file: &str) -> Counts {
         let folder = Folder::new(&format!("machine-counts-{:?}", std::thread::current().id()).replace(['(', ')'], ""));
         let log = folder.path("log");
@@ -64,7 +64,7 @@ impl Counts {
         Counts { reads: numbers[0], openings: numbers[1], clocks: numbers[2], renames: numbers[3] }
     }
 
-    /// The first, the middle and the last of `count` calls.
+    /// The numbers of the first, middle and last of `count` calls.
     fn ends(count: usize) -> Vec<usize> {
         let mut numbers = vec![1, count.div_ceil(2), count];
         numbers.dedup();
@@ -72,7 +72,7 @@ impl Counts {
     }
 }
 
-/// A library of small scenes, each different, in a folder of `folder`.
+/// Creates a library of different small scenes in `folder`.
 fn library(folder: &Folder) -> String {
     fs::create_dir(folder.path("library")).unwrap();
     for number in 0..8 {
@@ -81,7 +81,7 @@ fn library(folder: &Folder) -> String {
     folder.path("library")
 }
 
-/// Runs a batch of [`library`] without faults.
+/// Converts a [`library`] without faults.
 #[track_caller]
 fn finish_batch(library: &str, out: &str) {
     run(&["batch", library, "-o", out, "--to", "ply", "--workers", "1", "-q"]).expect(0);

@@ -1,4 +1,4 @@
-//! Power that goes: data that never reached the disk although its rename did, and the reverse.
+//! Power loss: data that never reached the disk although its rename did, and the reverse.
 
 use super::{Counts, finish_batch, library, run_with_faults, shim};
 use crate::common::{Folder, run};
@@ -7,22 +7,22 @@ use std::fs;
 
 const PREVIOUS: &str = "previous";
 
-/// States after the power went. The rename did not happen; or it did, and the data that was not synced is missing, is
-/// cut at a sector, or has zeros or an older file in its sectors.
+/// States after a power loss. Either the rename did not happen, or it did and the unsynced data is missing, cut at a
+/// sector, zeroed, or replaced by sectors of an older file.
 const STATES: [&str; 5] = ["before", "empty", "cut", "zeros", "old"];
 
-/// What a reader can tell of a file that was torn.
+/// The torn states of a file that a reader detects.
 #[derive(Clone, Copy, PartialEq)]
 enum Detection {
-    /// Every torn state: the format has a size or a count, and a checksum or a syntax.
+    /// Every state: the format has a size or a count, and a checksum or a syntax.
     Everything,
-    /// All but an empty file, which is a valid one.
+    /// All states except an empty file, which is valid.
     ExceptEmpty,
-    /// Only sizes: sectors of other content are numbers, too.
+    /// Only wrong sizes: sectors with other content are valid numbers.
     Sizes,
 }
 
-/// The content of a file after the power went at a rename of the command, and whether it is valid.
+/// The content of a file after a power loss at a rename, and whether it is valid.
 fn after_power_loss(source: &str, name: &str, rename: usize, state: &str, durable: &[&str]) -> (Vec<u8>, bool) {
     let folder = Folder::new(&format!("machine-power-{name}-{state}-{}", durable.len()));
     let target = folder.file(name, PREVIOUS);
@@ -39,7 +39,7 @@ fn check(source: &str, name: &str, detection: Detection) {
     let Some(shim) = shim() else { return };
     let folder = Folder::new(&format!("machine-power-{name}"));
     let complete = folder.path(name);
-    // A library is put in place before its scene.
+    // A material library is renamed before its scene.
     let last_rename = Counts::of(shim, &["convert", "-q", "-j1", source, &complete], "none").renames;
     let complete = fs::read(complete).unwrap();
     for state in STATES {
@@ -56,7 +56,7 @@ fn check(source: &str, name: &str, detection: Detection) {
         };
         assert!(!(must_be_reported && is_valid), "{name} {state}: {} bytes are accepted", content.len());
     }
-    // Synced before the rename, there is nothing to lose.
+    // Data synced before the rename cannot be lost.
     for state in ["empty", "zeros"] {
         let (content, _) = after_power_loss(source, name, last_rename, state, &["--durable"]);
         assert!(content == complete, "{name} {state}: {} bytes", content.len());
@@ -97,7 +97,7 @@ fn images() {
     check(&image, "a.tga", Detection::Sizes);
 }
 
-/// States of a file whose last sectors were not written: cut at a sector, zeros, another file's content.
+/// Variants of a file whose last sectors were not written: cut at a sector, zeroed, or with other content.
 fn torn(bytes: &[u8]) -> Vec<Vec<u8>> {
     let middle = bytes.len() / 2 / 512 * 512;
     let last = bytes.len() / 512 * 512;
@@ -108,12 +108,12 @@ fn torn(bytes: &[u8]) -> Vec<Vec<u8>> {
         states.push([&bytes[..start], &vec![0; rest]].concat());
         states.push([&bytes[..start], &b"old sector\n".repeat(rest / 11 + 1)[..rest]].concat());
     }
-    // A sector in the middle.
+    // A zeroed sector in the middle.
     states.push([&bytes[..512], &[0; 512], &bytes[1024..]].concat());
     states
 }
 
-/// What is lost of a log is converted again; what is lost of a manifest is made again.
+/// Assets whose rows are lost are converted again; a damaged manifest is written again.
 #[test]
 fn logs_and_manifests() {
     let folder = Folder::new("machine-power-batch");
@@ -139,7 +139,7 @@ fn logs_and_manifests() {
     }
 }
 
-/// An output that was cut is written again.
+/// A truncated output is converted again.
 #[test]
 fn outputs_that_were_cut() {
     let folder = Folder::new("machine-power-outputs");

@@ -1,4 +1,4 @@
-//! Reads that fail in the middle, and files that shrink, grow or change while they are read: by every reader.
+//! Reads that fail, and files that shrink, grow or change while they are read, with every reader.
 
 use super::{Counts, run_with_faults, shim};
 use crate::common::{Folder, run};
@@ -6,7 +6,7 @@ use crate::promises::{BIG, assert_no_panic, blender, shell, stderr};
 use std::fs;
 use std::path::Path;
 
-/// A file to read, the arguments that make it from a source, and what it is converted to.
+/// A file to read, the options to create it, and the extension of its target.
 struct Input {
     name: &'static str,
     options: &'static [&'static str],
@@ -21,14 +21,14 @@ const fn ascii(name: &'static str, target: &'static str) -> Input {
     Input { name, options: &["--ascii"], target }
 }
 
-/// What happens at a read, and what the message must contain.
+/// The faults of a read, and the expected text of the message.
 const FAULTS: [(&str, &str); 4] =
     [("eio", "Input/output error"), ("half", CHANGED), ("grow", CHANGED), ("touch", CHANGED)];
 
 /// The file shrank or changed, whichever is noticed first.
 const CHANGED: &str = "while it was being read";
 
-/// Makes each input from `source`, and lets its first, a middle and its last read go wrong.
+/// Creates each input from `source`, and injects faults into its first, a middle and its last read.
 fn check_inputs(source: &str, inputs: &[Input]) {
     let Some(shim) = shim() else { return };
     for input in inputs {
@@ -39,7 +39,8 @@ fn check_inputs(source: &str, inputs: &[Input]) {
     }
 }
 
-/// Lets reads of a file in `folder` go wrong while `input`, the file or a member, is converted.
+/// Injects faults into the reads of a file in `folder` while converting `input`, which is the file or one of its
+/// members.
 fn check_file(shim: &Path, folder: &Folder, name: &str, input: &str, target: &str) {
     let path = folder.path(name);
     let bytes = fs::read(&path).unwrap();
@@ -50,7 +51,7 @@ fn check_file(shim: &Path, folder: &Folder, name: &str, input: &str, target: &st
     let reads = Counts::of(shim, &args, &file).reads;
     fs::remove_file(&target).unwrap();
     assert!(reads > 0, "{name}");
-    // Later reads of an archive look for files that the member refers to.
+    // Later reads of an archive search for files that the member references.
     let numbers = if input == path { Counts::ends(reads) } else { vec![1] };
     for number in numbers {
         for (action, words) in FAULTS {
@@ -95,7 +96,7 @@ fn members_of_archives() {
     }
 }
 
-/// An image that does not compress: 2 MB.
+/// An incompressible image of 2 MB.
 fn noise(folder: &Folder) -> String {
     let head = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xBC, 2, 0xE8, 3, 24, 0x20];
     let mut state = 1_u32;
@@ -138,7 +139,7 @@ fn tables_and_splats() {
     check_inputs(&splats, &[input("a.spz", "ply"), input("a.splat", "ply"), input("s.ply", "spz")]);
 }
 
-/// Files that a scene refers to.
+/// Creates a scene with references to other files.
 fn scene_with_references(folder: &Folder) {
     folder.file("a.obj", "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl m\nf 1/1 2/1 3/1\n");
     folder.file("a.mtl", "newmtl m\nKd 1 0 0\nmap_Kd t.tga\n");
@@ -148,7 +149,7 @@ fn scene_with_references(folder: &Folder) {
     run(&["convert", "-q", &blender(BIG), &folder.path("m.ply")]).expect(0);
 }
 
-/// A reference that cannot be read is left out with a warning that has the reason, and an error if losses are errors.
+/// An unreadable reference is dropped with a warning that has the reason, or an error if losses are errors.
 #[test]
 fn referenced_files() {
     let Some(shim) = shim() else { return };
@@ -175,7 +176,7 @@ fn referenced_files() {
                 let message = stderr(&output);
                 let case = format!("{file} {action} {strict:?}: {:?} {message}", output.status);
                 assert_no_panic(&message);
-                // The changed file may be damaged, which is an error on its own.
+                // The changed file may also be invalid.
                 let is_expected = message.contains(words) || message.contains("inner.pbrt:");
                 assert!(is_expected && message.contains(file), "{case}");
                 let is_error = !strict.is_empty() || file == "inner.pbrt";
@@ -221,7 +222,7 @@ fn all_commands() {
     }
 }
 
-/// Standard input from a file is a file; from a pipe it is a stream, whose failure is one too.
+/// Standard input is read like a file if it is one, and like a stream from a pipe. Reads of either can fail.
 #[test]
 fn standard_input() {
     let Some(shim) = shim() else { return };
