@@ -47,12 +47,12 @@
 #define PH_UNKNOWN UINT64_MAX
 
 /**
- * No index: a corner without a uv, a face without a material.
+ * No index, such as for a corner without a uv or a face without a material.
  */
 #define PH_NONE UINT32_MAX
 
 /**
- * A flag that cancels jobs. It can be used for any number of jobs; once set, it stays set.
+ * A flag that cancels jobs. It can be used for any number of jobs. Once set, it stays set.
  */
 typedef struct ph_cancel ph_cancel;
 
@@ -62,16 +62,16 @@ typedef struct ph_cancel ph_cancel;
 typedef struct ph_image ph_image;
 
 /**
- * Options for reading and writing. The list at the end of this header has all of their names, values and defaults.
+ * Options for reading and writing. The end of this header lists their names, values and defaults.
  *
  * Functions that take `const ph_options *` accept null for the defaults. A handle can be used for any number of jobs,
- * also in parallel; each job uses the options that apply to it. It must not be changed or freed during a job.
+ * also in parallel; each job uses the options that apply to it. Do not change or free it during a job.
  */
 typedef struct ph_options ph_options;
 
 /**
- * The report of a job: sizes, time, warnings. Functions that take `ph_report **` accept null; otherwise they store a
- * report if the job succeeds, and null if it fails. Free it with ph_report_free.
+ * The report of a job: sizes, time, warnings. Functions with a `ph_report **` argument accept null; otherwise they
+ * store a report if the job succeeds, and null if it fails. Free it with ph_report_free.
  */
 typedef struct ph_report ph_report;
 
@@ -83,19 +83,19 @@ typedef struct ph_report ph_report;
 typedef struct ph_scene ph_scene;
 
 /**
- * The tables of a file: the elements of a PLY file, or the only table of a csv, tsv, txt, xyz, pts or npy file. Free
+ * The tables of a file: the elements of a PLY file, or the single table of a csv, tsv, txt, xyz, pts or npy file. Free
  * them with ph_tables_free.
  */
 typedef struct ph_tables ph_tables;
 
 /**
- * The result of a function: PH_OK, or one of the `PH_ERROR_` numbers, which never change.
+ * The result of a call: PH_OK, or one of the `PH_ERROR_` codes, which never change.
  */
 typedef int32_t ph_status;
 
 /**
- * An error. The texts are zero-terminated UTF-8, empty if they do not apply, and never null. They are valid until the
- * next function of this header fails on the same thread.
+ * Details of an error. Texts are zero-terminated UTF-8, never null, and empty if they do not apply. They are valid
+ * until another call fails on the same thread.
  */
 typedef struct ph_error {
     /**
@@ -103,11 +103,11 @@ typedef struct ph_error {
      */
     size_t struct_size;
     /**
-     * The result of the failing function; PH_OK if none has failed on this thread.
+     * The status that the call returned; PH_OK if no call has failed on this thread.
      */
     ph_status status;
     /**
-     * The return value of the callback that caused the error; otherwise 0.
+     * The negative return value of the callback that failed; otherwise 0.
      */
     int32_t host_code;
     /**
@@ -119,35 +119,35 @@ typedef struct ph_error {
      */
     const char *message;
     /**
-     * What was expected instead.
+     * The expected value.
      */
     const char *expected;
     /**
-     * How to fix the problem.
+     * The suggested fix.
      */
     const char *hint;
     /**
-     * The file name, as given.
+     * The name of the file or input.
      */
     const char *file;
     /**
-     * The line, starting at 1, or PH_UNKNOWN.
+     * Line, starting at 1, or PH_UNKNOWN.
      */
     uint64_t line;
     /**
-     * The column in bytes, starting at 1, or PH_UNKNOWN.
+     * Column in bytes, starting at 1, or PH_UNKNOWN.
      */
     uint64_t column;
     /**
-     * The offset in bytes, starting at 0, or PH_UNKNOWN.
+     * Offset in bytes, starting at 0, or PH_UNKNOWN.
      */
     uint64_t offset;
 } ph_error;
 
 /**
- * UTF-8 text with a size, not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
+ * UTF-8 text with a size; not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
  *
- * Text returned by a handle is valid until the handle is freed or changed. `data` may be null if `size` is 0.
+ * Text returned from a handle is valid until the handle is changed or freed. `data` may be null if `size` is 0.
  */
 typedef struct ph_string {
     /**
@@ -155,22 +155,22 @@ typedef struct ph_string {
      */
     const char *data;
     /**
-     * The size in bytes.
+     * Size in bytes.
      */
     size_t size;
 } ph_string;
 
 /**
- * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). Calls come from
- * threads of the job, one at a time, and `done` never decreases. A short job may not call it at all. A conversion
- * counts the bytes read.
+ * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from threads of the
+ * job, one call at a time. `done` never decreases. A short job may not call it at all. A conversion counts the bytes
+ * read.
  *
  * Returns 0 to continue; any other value cancels the job.
  */
 typedef int32_t (*ph_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 /**
- * A task for a thread pool. It does not throw.
+ * A task of a thread pool. It does not throw.
  */
 typedef void (*ph_task_fn)(void *context, size_t index);
 
@@ -178,45 +178,46 @@ typedef void (*ph_task_fn)(void *context, size_t index);
  * Runs `task(context, index)` on the caller's threads for every index below `count`, in any order, in parallel or
  * sequentially, and returns when all calls have returned. A task may call the pool again.
  *
- * The results do not depend on the number of threads. Tasks that the pool skips are run by the calling thread. Calling
+ * Results do not depend on the number of threads. The calling thread runs the tasks that the pool skips. Calling
  * `task` after the pool has returned is harmless.
  */
 typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *context);
 
 /**
- * Reads up to `size` bytes into `out`.
+ * Reads up to `size` bytes into `out`. `size` is at least 64 KiB.
  *
- * Returns the number of bytes read, from 1 to `size`; 0 at the end; or a negative number for an error, which fails the
- * job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also PH_ERROR_HOST. `size`
- * is at least 64 KiB. Calls come from one thread at a time, but not always from the same one. After an error there are
- * no further calls.
+ * Returns the number of bytes read, from 1 to `size`; 0 at the end; or a negative number on failure, which fails the
+ * job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also PH_ERROR_HOST.
+ *
+ * Called by one thread at a time, but not always the same one. Not called again after an error.
  */
 typedef int64_t (*ph_read_fn)(void *user, void *out, size_t size);
 
 /**
  * Seeks to `offset`, in bytes from the start. The next read starts there.
  *
- * Returns 0 on success, a positive number if seeking is not supported, a negative number for an error.
+ * Returns 0 on success, a positive number if seeking is not supported, or a negative number on failure.
  */
 typedef int32_t (*ph_seek_fn)(void *user, uint64_t offset);
 
 /**
  * Returns the exact size of the input in bytes, or a negative number if it is unknown. Called once, before the first
- * read.
+ * read. An input that provides more bytes, or ends earlier, is PH_ERROR_HOST.
  */
 typedef int64_t (*ph_size_fn)(void *user);
 
 /**
- * Releases `user`, or the memory of an input, which the library no longer uses. It is called exactly once, after all
- * other callbacks, whether the job succeeds or fails.
+ * Releases `user`, or the memory of an input. Called exactly once, after all other callbacks, whether the job succeeds
+ * or fails. Not called if the struct itself is rejected: its `struct_size` is invalid, or it sets fields of a newer
+ * header.
  */
 typedef void (*ph_release_fn)(void *user);
 
 /**
- * An input. Exactly one of `path`, `memory` and `read` must be set.
+ * An input. Set exactly one of `path`, `memory` and `read`.
  *
- * It is used for one call, and may be a local variable. Everything it points to must stay valid and unchanged until
- * that call returns; in an answer of ph_resolve_fn, until `release` is called.
+ * Used for one call; may be a local variable. Everything it points to must stay valid and unchanged until that call
+ * returns, or, in an answer of ph_resolve_fn, until `release` is called.
  *
  *     ph_input input = {.struct_size = sizeof input};
  *     input.path = "model.obj";
@@ -232,27 +233,27 @@ typedef struct ph_input {
      */
     const char *path;
     /**
-     * The content in memory, which is not copied.
+     * The content in memory; not copied.
      */
     const void *memory;
     /**
-     * The size of `memory` in bytes.
+     * Size of `memory` in bytes.
      */
     size_t memory_size;
     /**
-     * Reads bytes: see ph_read_fn.
+     * Reads bytes; see ph_read_fn.
      */
     ph_read_fn read;
     /**
-     * Seeks: see ph_seek_fn. May be null.
+     * Seeks; see ph_seek_fn. May be null.
      */
     ph_seek_fn seek;
     /**
-     * Returns the size: see ph_size_fn. May be null.
+     * Returns the size; see ph_size_fn. May be null.
      */
     ph_size_fn size;
     /**
-     * Called last: see ph_release_fn. May be null, and may also be set with `path` or `memory`.
+     * Called last; see ph_release_fn. May be null, and may also be set with `path` or `memory`.
      */
     ph_release_fn release;
     /**
@@ -260,20 +261,20 @@ typedef struct ph_input {
      */
     void *user;
     /**
-     * The name of `memory` or `read` in messages. Its extension sets the format if the options do not. May be null.
+     * Name of `memory` or `read` in messages. Its extension sets the format if the options do not. May be null.
      */
     const char *name;
 } ph_input;
 
 /**
- * Supplies the files that a scene refers to, such as material libraries, included files and meshes. Called with the
- * name of each before the file system is searched, from any thread of the job.
+ * Provides the files that a scene refers to, such as material libraries, included files and meshes. Called for each of
+ * them before the file system is searched, from any thread of the job.
  *
- * `name` is passed exactly as it appears in the scene, and may be malicious; it is valid until the callback returns.
+ * `name` is the name exactly as it appears in the scene, possibly malicious; it is valid until the callback returns.
  * `answer` is zeroed, with `struct_size` set.
  *
  * Returns 0 after filling in `answer`; a positive number to decline, so that the file is looked up relative to the
- * scene, provided that the scene is a file; a negative number to fail with PH_ERROR_HOST.
+ * scene if the scene is a file; or a negative number to fail with PH_ERROR_HOST.
  */
 typedef int32_t (*ph_resolve_fn)(void *user, const char *name, struct ph_input *answer);
 
@@ -286,7 +287,7 @@ typedef struct ph_report_info {
      */
     size_t struct_size;
     /**
-     * Bytes read, including referenced files. Compressed files count as compressed.
+     * Bytes read, including referenced files, before decompression.
      */
     uint64_t bytes_in;
     /**
@@ -298,37 +299,37 @@ typedef struct ph_report_info {
      */
     uint64_t bytes_out;
     /**
-     * The elapsed time in seconds.
+     * Elapsed time in seconds.
      */
     double seconds;
     /**
-     * The number of threads used.
+     * Number of threads used.
      */
     uint64_t threads;
     /**
-     * The number of warnings.
+     * Number of warnings.
      */
     uint64_t warning_count;
     /**
-     * The number of warnings available from ph_report_warning: the first 1000.
+     * Number of warnings available from ph_report_warning: the first 1000, and the first 3 of each kind.
      */
     uint64_t kept_warning_count;
     /**
-     * The number of warnings that are notes: what the format has no slot for, and everybody expects to be dropped.
+     * Number of notes: data that the format cannot store, as users expect.
      */
     uint64_t note_count;
     /**
-     * The number of warnings that are losses: data changed or dropped although the format has a slot for it.
+     * Number of losses: data changed or dropped although the format can store it.
      */
     uint64_t loss_count;
     /**
-     * The number of warnings that are faults: the file breaks its format.
+     * Number of faults: the file violates its format.
      */
     uint64_t fault_count;
 } ph_report_info;
 
 /**
- * A warning: data that was repaired, skipped or missing. The texts are valid until the report is freed.
+ * A warning about data that was repaired, skipped or missing. Its texts are valid until the report is freed.
  */
 typedef struct ph_warning {
     /**
@@ -344,23 +345,23 @@ typedef struct ph_warning {
      */
     struct ph_string message;
     /**
-     * The file name, as given.
+     * The name of the file or input.
      */
     struct ph_string file;
     /**
-     * The line, starting at 1, or PH_UNKNOWN.
+     * Line, starting at 1, or PH_UNKNOWN.
      */
     uint64_t line;
     /**
-     * The column in bytes, starting at 1, or PH_UNKNOWN.
+     * Column in bytes, starting at 1, or PH_UNKNOWN.
      */
     uint64_t column;
     /**
-     * The offset in bytes, starting at 0, or PH_UNKNOWN.
+     * Offset in bytes, starting at 0, or PH_UNKNOWN.
      */
     uint64_t offset;
     /**
-     * How bad it is: `note`, `loss` or `fault`.
+     * `note`, `loss` or `fault`; see ph_report_info.
      */
     struct ph_string severity;
 } ph_warning;
@@ -368,18 +369,18 @@ typedef struct ph_warning {
 /**
  * Writes up to `size` bytes of `data`.
  *
- * Returns the number of bytes written, from 1 to `size`, or a negative number for an error, as in ph_read_fn. The
+ * Returns the number of bytes written, from 1 to `size`, or a negative number on failure, as in ph_read_fn. The
  * remaining bytes are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
  */
 typedef int64_t (*ph_write_fn)(void *user, const void *data, size_t size);
 
 /**
- * Flushes or closes an output. Returns 0 on success, or a negative number for an error.
+ * Flushes or closes an output. Returns 0 on success, or a negative number on failure.
  */
 typedef int32_t (*ph_finish_fn)(void *user);
 
 /**
- * An output. Exactly one of `path` and `write` must be set.
+ * An output. Set exactly one of `path` and `write`.
  *
  * A file is replaced when the job succeeds, and left unchanged when it fails. The material library of an OBJ file is
  * written next to it.
@@ -390,24 +391,24 @@ typedef struct ph_output {
      */
     size_t struct_size;
     /**
-     * A path, as in ph_input. The extensions `.gz`, `.zst` and `.lz4` compress the file.
+     * A path, as in ph_input. The extensions `.gz`, `.bgz`, `.zst` and `.lz4` compress the file.
      */
     const char *path;
     /**
-     * Writes bytes: see ph_write_fn.
+     * Writes bytes; see ph_write_fn.
      */
     ph_write_fn write;
     /**
-     * Called once after the last write. May be null.
+     * Called once, after the last write. May be null.
      */
     ph_finish_fn flush;
     /**
-     * Called once after `flush`, when the output is complete. If it is not called, the job has failed: discard the
-     * bytes that were written. May be null.
+     * Called once, after `flush`, when the output is complete. May be null. If it is not called, the job has failed:
+     * discard the bytes written.
      */
     ph_finish_fn close;
     /**
-     * Called last: see ph_release_fn. May be null.
+     * Called last; see ph_release_fn. May be null.
      */
     ph_release_fn release;
     /**
@@ -415,13 +416,13 @@ typedef struct ph_output {
      */
     void *user;
     /**
-     * The name of the output in messages. Its extension sets the format if the options do not. May be null.
+     * Name of the output in messages. Its extension sets the format if the options do not. May be null.
      */
     const char *name;
 } ph_output;
 
 /**
- * The direction of an axis.
+ * An axis direction.
  */
 typedef uint32_t ph_axis;
 
@@ -434,88 +435,88 @@ typedef struct ph_scene_info {
      */
     size_t struct_size;
     /**
-     * The number of meshes.
+     * Number of meshes.
      */
     size_t mesh_count;
     /**
-     * The number of objects. If it is 0, each mesh is an object.
+     * Number of objects. If it is 0, each mesh is an object.
      */
     size_t object_count;
     /**
-     * The number of materials.
+     * Number of materials.
      */
     size_t material_count;
     /**
-     * The axis that faces forward.
+     * Axis that points forward.
      */
     ph_axis forward_axis;
     /**
-     * The axis that points up.
+     * Axis that points up.
      */
     ph_axis up_axis;
     /**
-     * The number of positions in all meshes.
+     * Number of positions in all meshes.
      */
     uint64_t position_count;
     /**
-     * The number of faces in all meshes.
+     * Number of faces in all meshes.
      */
     uint64_t face_count;
     /**
-     * The minimum of all finite positions. Greater than `bounds_max` if there are none.
+     * Minimum of all finite positions, before object transforms. Greater than `bounds_max` if there are none.
      */
     float bounds_min[3];
     /**
-     * The maximum of all finite positions.
+     * Maximum of all finite positions, likewise.
      */
     float bounds_max[3];
 } ph_scene_info;
 
 /**
- * The elements that uvs or normals belong to.
+ * How uvs or normals are assigned to the corners of a mesh.
  */
 typedef uint32_t ph_domain;
 
 /**
- * Faces or lines. Element `i` has the corners from `offsets[i]` up to, but not including, `offsets[i + 1]`.
+ * Faces or lines. Element `i` has the corners from `offsets[i]` up to, but excluding, `offsets[i + 1]`.
  */
 typedef struct ph_elements {
     /**
-     * `count + 1` offsets, from 0 to `corner_count`; may be null if `count` is 0.
+     * `count + 1` offsets, from 0 to `corner_count`. May be null if `count` is 0.
      */
     const uint32_t *offsets;
     /**
-     * The number of elements.
+     * Number of elements.
      */
     size_t count;
     /**
-     * The position index of each corner.
+     * Position index of each corner.
      */
     const uint32_t *corner_positions;
     /**
-     * The uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
+     * Uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
      */
     const uint32_t *corner_uvs;
     /**
-     * The normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
+     * Normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
      */
     const uint32_t *corner_normals;
     /**
-     * The number of corners of all elements.
+     * Number of corners of all elements.
      */
     size_t corner_count;
 } ph_elements;
 
 /**
- * A value that applies to all faces from `first_face` up to the next run.
+ * A value for all faces from `first_face` up to the next run.
  */
 typedef struct ph_run {
     /**
-     * The index of the first face.
+     * Index of the first face.
      */
     uint32_t first_face;
     /**
-     * The index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
+     * Index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
      */
     uint32_t value;
 } ph_run;
@@ -523,8 +524,8 @@ typedef struct ph_run {
 /**
  * The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
  *
- * Positions, uvs and normals have the order and count of the file, and separate indices. Absent arrays are null with a
- * count of 0.
+ * Positions, uvs and normals keep the order and count of the file, and have separate indices. Absent arrays are null
+ * with a count of 0.
  */
 typedef struct ph_mesh {
     /**
@@ -536,11 +537,11 @@ typedef struct ph_mesh {
      */
     const float *positions;
     /**
-     * The number of positions.
+     * Number of positions.
      */
     size_t position_count;
     /**
-     * Red, green, blue, alpha of each position. May be null.
+     * Red, green, blue, alpha of each position; NaN where the file has no color. May be null.
      */
     const float *colors;
     /**
@@ -548,7 +549,7 @@ typedef struct ph_mesh {
      */
     const float *uvs;
     /**
-     * The number of uvs.
+     * Number of uvs.
      */
     size_t uv_count;
     /**
@@ -556,95 +557,95 @@ typedef struct ph_mesh {
      */
     const float *normals;
     /**
-     * The number of normals.
+     * Number of normals.
      */
     size_t normal_count;
     /**
-     * The domain of the uvs.
+     * Domain of the uvs.
      */
     ph_domain uv_domain;
     /**
-     * The domain of the normals.
+     * Domain of the normals.
      */
     ph_domain normal_domain;
     /**
-     * Polygons with three or more corners.
+     * Polygons of three or more corners.
      */
     struct ph_elements faces;
     /**
-     * Polylines with two or more corners.
+     * Polylines of two or more corners.
      */
     struct ph_elements lines;
     /**
-     * The position index of each point.
+     * Position index of each point.
      */
     const uint32_t *points;
     /**
-     * The number of points.
+     * Number of points.
      */
     size_t point_count;
     /**
-     * The materials of the faces, as runs in the order of the faces.
+     * Material of each face, as runs in face order.
      */
     const struct ph_run *material_runs;
     /**
-     * The number of material runs.
+     * Number of material runs.
      */
     size_t material_run_count;
     /**
-     * The smoothing groups of the faces, likewise.
+     * Smoothing group of each face, likewise.
      */
     const struct ph_run *smoothing_runs;
     /**
-     * The number of smoothing group runs.
+     * Number of smoothing group runs.
      */
     size_t smoothing_run_count;
     /**
-     * The groups of the faces, likewise, as indices into `groups`.
+     * Group of each face, likewise: an index into `groups`.
      */
     const struct ph_run *group_runs;
     /**
-     * The number of group runs.
+     * Number of group runs.
      */
     size_t group_run_count;
     /**
-     * The names of groups. An entry may contain several names, separated by spaces.
+     * Group names. An entry may contain several names, separated by spaces.
      */
     const struct ph_string *groups;
     /**
-     * The number of names.
+     * Number of entries of `groups`.
      */
     size_t group_count;
     /**
-     * The material slot of each face, as an index into `material_slots` of the object. May be null.
+     * Material slot of each face, for objects with material slots: an index into `material_slots`. Null means slot 0.
      */
     const int32_t *face_materials;
     /**
-     * 0 for each flat face, otherwise smooth. May be null.
+     * 0 for flat faces, any other value for smooth ones. May be null.
      */
     const uint8_t *face_smooth;
     /**
-     * The number of columns available from ph_scene_vertex_column; ignored when a mesh is added to a scene.
+     * Number of columns available from ph_scene_vertex_column; ignored by ph_scene_add_mesh.
      */
     size_t vertex_column_count;
     /**
-     * The number of columns available from ph_scene_face_column; ignored when a mesh is added to a scene.
+     * Number of columns available from ph_scene_face_column; ignored by ph_scene_add_mesh.
      */
     size_t face_column_count;
     /**
-     * x, y, z of each position in double precision, whose nearest floats are in `positions`. Null if floats lose
-     * nothing that matters.
+     * x, y, z of each position in double precision; `positions` has the nearest floats. Null if floats are precise
+     * enough.
      */
     const double *exact_positions;
 } ph_mesh;
 
 /**
- * The type of numbers in an array.
+ * Type of the numbers in an array.
  */
 typedef uint32_t ph_scalar;
 
 /**
- * A column of a table: one number, or a list of numbers, per row.
+ * A column of a table, with one number or one list of numbers per row.
  */
 typedef struct ph_column {
     /**
@@ -652,34 +653,34 @@ typedef struct ph_column {
      */
     size_t struct_size;
     /**
-     * The name. May be empty.
+     * Name; may be empty.
      */
     struct ph_string name;
     /**
-     * The values, of type `scalar`.
+     * Values of type `scalar`.
      */
     const void *values;
     /**
-     * The number of values.
+     * Number of values.
      */
     size_t value_count;
     /**
-     * For lists, `row_count + 1` offsets: row `i` has the values from `offsets[i]` up to, but not including,
+     * For lists, `row_count + 1` offsets: row `i` has the values from `offsets[i]` up to, but excluding,
      * `offsets[i + 1]`. Null if each row has one number.
      */
     const uint32_t *offsets;
     /**
-     * The number of rows.
+     * Number of rows.
      */
     size_t row_count;
     /**
-     * The type of the values.
+     * Type of the values.
      */
     ph_scalar scalar;
 } ph_column;
 
 /**
- * The number of elements of each kind, or an index into each array of a mesh.
+ * The number of elements of each kind, or one index into each array of a mesh.
  */
 typedef struct ph_counts {
     /**
@@ -721,19 +722,19 @@ typedef struct ph_object {
      */
     size_t struct_size;
     /**
-     * The name. May be empty.
+     * Name; may be empty.
      */
     struct ph_string name;
     /**
-     * The index of its mesh.
+     * Index of its mesh.
      */
     size_t mesh;
     /**
-     * The first element of each kind.
+     * First element of each kind.
      */
     struct ph_counts start;
     /**
-     * One past the last element of each kind. In ph_scene_add_object, all zeros mean the whole mesh.
+     * One past the last element of each kind. In ph_scene_add_object, all zeros mean the end of the mesh.
      */
     struct ph_counts end;
     /**
@@ -741,15 +742,15 @@ typedef struct ph_object {
      */
     uint32_t has_transform;
     /**
-     * The object-to-world matrix in row-major order, for column vectors.
+     * Object-to-world matrix in row-major order, for column vectors.
      */
     float transform[16];
     /**
-     * Material indices, or PH_NONE, that `face_materials` of the mesh refers to. May be null.
+     * Material indices, or PH_NONE, selected by `face_materials` of the mesh. May be null.
      */
     const uint32_t *material_slots;
     /**
-     * The number of slots.
+     * Number of slots.
      */
     size_t material_slot_count;
     /**
@@ -759,17 +760,17 @@ typedef struct ph_object {
 } ph_object;
 
 /**
- * Whether a scene copies the arrays of a mesh.
+ * Whether a scene copies or borrows the arrays of a mesh.
  */
 typedef uint32_t ph_keep;
 
 /**
- * The fields of a ph_material that are set: a bitwise or of `PH_HAS_` flags.
+ * Flags for the fields of a ph_material that are set.
  */
 typedef uint32_t ph_has;
 
 /**
- * A material, with the properties of MTL files. Fields whose flag is not in `has` are not set.
+ * A material, with the parameters of MTL files. Fields whose flag is not in `has` are not set.
  */
 typedef struct ph_material {
     /**
@@ -777,15 +778,15 @@ typedef struct ph_material {
      */
     size_t struct_size;
     /**
-     * The name.
+     * Name.
      */
     struct ph_string name;
     /**
-     * The fields that are set.
+     * Flags (`PH_HAS_`) of the fields that are set.
      */
     ph_has has;
     /**
-     * Whether the material is used but not defined in any material library. It then has only a name.
+     * Whether the material is used, but not defined in any material library. It then has only a name.
      */
     uint32_t missing;
     /**
@@ -805,15 +806,15 @@ typedef struct ph_material {
      */
     float emission[3];
     /**
-     * Red, green, blue of transmitted light.
+     * Red, green, blue of the transmitted light.
      */
     float transmission[3];
     /**
-     * The specular exponent, 0 to 1000.
+     * Specular exponent, 0 to 1000.
      */
     float shininess;
     /**
-     * The index of refraction.
+     * Index of refraction.
      */
     float refraction_index;
     /**
@@ -833,19 +834,19 @@ typedef struct ph_material {
      */
     float sheen;
     /**
-     * The thickness of the clearcoat.
+     * Clearcoat thickness.
      */
     float clearcoat;
     /**
-     * The roughness of the clearcoat.
+     * Clearcoat roughness.
      */
     float clearcoat_roughness;
     /**
-     * The illumination model, 0 to 10.
+     * Illumination model, 0 to 10.
      */
     uint32_t illumination;
     /**
-     * The number of texture maps available from ph_scene_texture; ignored when a material is added to a scene.
+     * Number of texture maps available from ph_scene_texture; ignored by ph_scene_add_material.
      */
     size_t texture_count;
 } ph_material;
@@ -864,11 +865,11 @@ typedef struct ph_texture {
      */
     size_t struct_size;
     /**
-     * The image file, as named in the material.
+     * Image file, as named in the material.
      */
     struct ph_string file;
     /**
-     * The property that it controls.
+     * Property that the map controls.
      */
     ph_map map;
     /**
@@ -880,17 +881,17 @@ typedef struct ph_texture {
      */
     uint32_t has_scale;
     /**
-     * The offset of u, v, w.
+     * Offset of u, v, w.
      */
     float offset[3];
     /**
-     * The scale of u, v, w.
+     * Scale of u, v, w.
      */
     float scale[3];
 } ph_texture;
 
 /**
- * The encoding of color samples. Alpha is always linear.
+ * Encoding of color samples. Alpha is always linear.
  */
 typedef uint32_t ph_color_space;
 
@@ -903,19 +904,19 @@ typedef struct ph_pixels {
      */
     size_t struct_size;
     /**
-     * The width in pixels.
+     * Width in pixels.
      */
     size_t width;
     /**
-     * The height in pixels.
+     * Height in pixels.
      */
     size_t height;
     /**
-     * The samples, with interleaved channels, starting at the top left. Aligned for their type.
+     * Samples from the top left, with interleaved channels. Aligned for their type.
      */
     const void *samples;
     /**
-     * The distance between the starts of two rows in bytes. In ph_image_write, 0 means that rows are contiguous.
+     * Distance between the starts of two rows, in bytes. In ph_image_write, 0 means contiguous rows.
      */
     size_t row_bytes;
     /**
@@ -927,11 +928,11 @@ typedef struct ph_pixels {
      */
     ph_scalar scalar;
     /**
-     * The encoding of the colors.
+     * Encoding of the colors.
      */
     ph_color_space color_space;
     /**
-     * Whether the colors are multiplied by alpha.
+     * Whether the colors are premultiplied by alpha.
      */
     uint32_t premultiplied;
 } ph_pixels;
@@ -945,15 +946,15 @@ typedef struct ph_table {
      */
     size_t struct_size;
     /**
-     * The name of the table in the file, such as `vertex`. May be empty.
+     * Name of the table in the file, such as `vertex`; may be empty.
      */
     struct ph_string name;
     /**
-     * The number of rows.
+     * Number of rows.
      */
     size_t row_count;
     /**
-     * The number of columns.
+     * Number of columns.
      */
     size_t column_count;
 } ph_table;
@@ -974,22 +975,23 @@ typedef struct ph_table {
 #define PH_ERROR_LIMIT 2
 
 /**
- * The data uses a feature of its format that polyhaul does not support, or the output format cannot store the content.
+ * The data uses an unsupported feature of its format, the output format cannot store the content, or a struct sets
+ * fields of a newer header.
  */
 #define PH_ERROR_UNSUPPORTED 3
 
 /**
- * An error of the operating system: a missing file, a full disk, a closed pipe.
+ * An error of the operating system: missing file, full disk, closed pipe.
  */
 #define PH_ERROR_IO 4
 
 /**
- * Invalid arguments: a null handle, a wrong `struct_size`, an unknown option, an index out of range.
+ * Invalid arguments: null handle, invalid `struct_size`, unknown option, index out of range.
  */
 #define PH_ERROR_USAGE 5
 
 /**
- * A callback failed or violated its contract. If it returned a negative number, that is `host_code` of ph_error.
+ * A callback failed or violated its contract. `host_code` of ph_error is its negative return value, or 0.
  */
 #define PH_ERROR_HOST 6
 
@@ -1004,12 +1006,12 @@ typedef struct ph_table {
 #define PH_ERROR_CANCELLED 8
 
 /**
- * An internal error of polyhaul: please report it.
+ * An internal error of polyhaul; please report it.
  */
 #define PH_ERROR_INTERNAL 9
 
 /**
- * Corners, by index: `corner_uvs`, `corner_normals`.
+ * Indexed per corner, by `corner_uvs` or `corner_normals`.
  */
 #define PH_DOMAIN_INDEXED 0
 
@@ -1139,92 +1141,92 @@ typedef struct ph_table {
 #define PH_HAS_ILLUMINATION (1 << 13)
 
 /**
- * The ambient color.
+ * Ambient color.
  */
 #define PH_MAP_AMBIENT 1
 
 /**
- * The diffuse color.
+ * Diffuse color.
  */
 #define PH_MAP_DIFFUSE 2
 
 /**
- * The specular color.
+ * Specular color.
  */
 #define PH_MAP_SPECULAR 3
 
 /**
- * The emitted color.
+ * Emitted color.
  */
 #define PH_MAP_EMISSION 4
 
 /**
- * The specular exponent.
+ * Specular exponent.
  */
 #define PH_MAP_SHININESS 5
 
 /**
- * The opacity: white is opaque.
+ * Opacity; white is opaque.
  */
 #define PH_MAP_OPACITY 6
 
 /**
- * The transparency: white is transparent.
+ * Transparency; white is transparent.
  */
 #define PH_MAP_TRANSPARENCY 7
 
 /**
- * A bump map.
+ * Bump map.
  */
 #define PH_MAP_BUMP 8
 
 /**
- * The displacement.
+ * Displacement.
  */
 #define PH_MAP_DISPLACEMENT 9
 
 /**
- * A decal.
+ * Decal.
  */
 #define PH_MAP_DECAL 10
 
 /**
- * The reflection.
+ * Reflection.
  */
 #define PH_MAP_REFLECTION 11
 
 /**
- * The roughness.
+ * Roughness.
  */
 #define PH_MAP_ROUGHNESS 12
 
 /**
- * The metalness.
+ * Metalness.
  */
 #define PH_MAP_METALLIC 13
 
 /**
- * The sheen.
+ * Sheen.
  */
 #define PH_MAP_SHEEN 14
 
 /**
- * The clearcoat.
+ * Clearcoat thickness.
  */
 #define PH_MAP_CLEARCOAT 15
 
 /**
- * The roughness of the clearcoat.
+ * Clearcoat roughness.
  */
 #define PH_MAP_CLEARCOAT_ROUGHNESS 16
 
 /**
- * A normal map.
+ * Normal map.
  */
 #define PH_MAP_NORMAL 17
 
 /**
- * Ambient occlusion; only in glTF.
+ * Ambient occlusion (glTF only).
  */
 #define PH_MAP_OCCLUSION 18
 
@@ -1298,31 +1300,30 @@ extern "C" {
 PH_API const char *ph_version(void);
 
 /**
- * Returns the last error of the calling thread.
+ * Returns the last error of the calling thread. Successful calls do not change it.
  *
- * Each thread has its own error: call this on the thread that made the failing call. A successful call does not change
- * the last error.
+ * Each thread has its own: call this on the thread of the failed call.
  */
 PH_API ph_status ph_last_error(struct ph_error *error);
 
 /**
- * Returns the `text` of the last error of the calling thread. Never null.
+ * Returns `text` of the last error of the calling thread: never null, empty if no call has failed.
  */
 PH_API const char *ph_last_error_text(void);
 
 /**
- * Returns the name of a status, such as "malformed" or "limit": "ok" for PH_OK, "unknown" for other numbers. Names
+ * Returns the name of a status, such as "malformed" or "limit"; "ok" for PH_OK, "unknown" for other numbers. Names
  * never change. The string is static.
  */
 PH_API const char *ph_status_name(ph_status status);
 
 /**
- * Converts zero-terminated text to a ph_string, without copying it. Null becomes an empty text.
+ * Returns zero-terminated text as a ph_string, without copying it. Null becomes empty text.
  */
 PH_API struct ph_string ph_text(const char *text);
 
 /**
- * Creates options with the default values. Free them with ph_options_free.
+ * Creates options with their default values. Free them with ph_options_free.
  *
  *     ph_options *options;
  *     ph_options_new(&options);
@@ -1337,47 +1338,48 @@ PH_API ph_status ph_options_new(struct ph_options **options);
 PH_API void ph_options_free(struct ph_options *options);
 
 /**
- * Sets an option by name: its full name (`obj.smoothing`), the part after the dot (`smoothing`), except for `limits.`,
- * or its alias. A name that applies to reading and to writing sets both.
+ * Sets an option. `name` is the full name (`obj.smoothing`), the part after the dot (`smoothing`; not for `limits.`),
+ * or the alias. A name that applies to both reading and writing sets both.
  *
  * Returns PH_ERROR_USAGE, and changes nothing, if the option does not exist or does not accept the value. The message
- * contains the name, the value and the accepted values, or the closest name.
+ * contains the name, and the accepted values or the closest name.
  */
 PH_API ph_status ph_options_set(struct ph_options *options, const char *name, const char *value);
 
 /**
- * Returns the value of an option, in the form that ph_options_set accepts. If reading and writing have different
- * values, which only `from` and `to` can cause, it is that of reading.
+ * Returns the value of an option, in the form that ph_options_set accepts. If `from` and `to` differ, `format` returns
+ * the format for reading.
  *
  * The text is valid until the next call of this function with the same handle, or until the handle is freed.
  */
 PH_API ph_status ph_options_get(struct ph_options *options, const char *name, const char **value);
 
 /**
- * Sets the flag that cancels the jobs of these options; null removes it. The flag may be freed at any time.
+ * Sets the flag that cancels jobs with these options; null removes it. The flag may be freed at any time.
  */
 PH_API ph_status ph_options_set_cancel(struct ph_options *options, const struct ph_cancel *cancel);
 
 /**
- * Sets the progress callback; null removes it. `user` is passed to it, and must be valid while a job runs.
+ * Sets the progress callback; null removes it. `user` is passed to it, and must stay valid while a job runs.
  */
 PH_API ph_status ph_options_set_progress(struct ph_options *options, ph_progress_fn progress, void *user);
 
 /**
- * Runs jobs on the caller's threads; with null, each job starts threads and stops them when it is done. The option
- * `threads` is the number of tasks that the pool receives. `user` is passed to it, and must be valid while a job runs.
+ * Sets the thread pool that runs jobs. With null, each job starts its own threads and stops them when it is done. The
+ * option `threads` is the number of tasks passed to the pool. `user` is passed to it, and must stay valid while a job
+ * runs.
  */
 PH_API ph_status ph_options_set_pool(struct ph_options *options, ph_pool_fn pool, void *user);
 
 /**
- * Sets the callback that supplies the files that a scene refers to; null removes it. `user` is passed to it, and must
- * be valid while a job runs.
+ * Sets the callback that provides the files a scene refers to; null removes it. `user` is passed to it, and must stay
+ * valid while a job runs.
  */
 PH_API ph_status ph_options_set_resolver(struct ph_options *options, ph_resolve_fn resolve, void *user);
 
 /**
- * Simulates a slower device for reading. All files of a job share `bytes_per_second`, which counts compressed bytes;
- * 0 removes the limit. `latency_ns` is added to each read; reads of several threads wait in parallel.
+ * Simulates a slower device for reading. All files of a job share `bytes_per_second`, which counts compressed bytes; 0
+ * means unlimited. `latency_ns` is added to each read; reads of several threads wait in parallel.
  */
 PH_API
 ph_status ph_options_set_read_throttle(struct ph_options *options,
@@ -1385,7 +1387,7 @@ ph_status ph_options_set_read_throttle(struct ph_options *options,
                                        uint64_t latency_ns);
 
 /**
- * Simulates a slower device for writing, like ph_options_set_read_throttle.
+ * Simulates a slower device for writing; see ph_options_set_read_throttle.
  */
 PH_API
 ph_status ph_options_set_write_throttle(struct ph_options *options,
@@ -1398,8 +1400,8 @@ ph_status ph_options_set_write_throttle(struct ph_options *options,
 PH_API ph_status ph_cancel_new(struct ph_cancel **cancel);
 
 /**
- * Cancels all jobs that use this flag: they soon return PH_ERROR_CANCELLED, and leave the files that they were writing
- * unchanged. May be called from any thread and from a signal handler.
+ * Sets a flag: all jobs that use it soon return PH_ERROR_CANCELLED, and leave the files that they were writing
+ * unchanged. May be called from any thread, and from a signal handler.
  */
 PH_API ph_status ph_cancel_request(const struct ph_cancel *cancel);
 
@@ -1414,7 +1416,7 @@ PH_API void ph_cancel_free(struct ph_cancel *cancel);
 PH_API ph_status ph_report_get(const struct ph_report *report, struct ph_report_info *info);
 
 /**
- * Returns a warning. `index` is less than `kept_warning_count`.
+ * Returns a warning. `index` must be less than `kept_warning_count`.
  */
 PH_API ph_status ph_report_warning(const struct ph_report *report, size_t index, struct ph_warning *warning);
 
@@ -1424,8 +1426,8 @@ PH_API ph_status ph_report_warning(const struct ph_report *report, size_t index,
 PH_API void ph_report_free(struct ph_report *report);
 
 /**
- * Reads a scene. From a pbrt scene it reads everything that can be represented as meshes, and drops the rest with a
- * warning; ph_convert is lossless from pbrt to pbrt.
+ * Reads a scene. From a pbrt scene, reads everything that meshes can represent, and drops the rest with a warning;
+ * ph_convert from pbrt to pbrt is lossless.
  *
  * `options` and `report` may be null. Free the scene with ph_scene_free.
  */
@@ -1457,12 +1459,13 @@ PH_API void ph_scene_free(struct ph_scene *scene);
 PH_API ph_status ph_scene_get(const struct ph_scene *scene, struct ph_scene_info *info);
 
 /**
- * Returns the arrays of a mesh, which are not copied. `index` is less than `mesh_count`.
+ * Returns the arrays of a mesh, without copying them. `index` must be less than `mesh_count`.
  */
 PH_API ph_status ph_scene_mesh(const struct ph_scene *scene, size_t index, struct ph_mesh *mesh);
 
 /**
- * Returns a column of additional vertex data, with one row per position. `index` is less than `vertex_column_count`.
+ * Returns a column of additional vertex data, with one row per position. `index` must be less than
+ * `vertex_column_count` of the mesh.
  */
 PH_API
 ph_status ph_scene_vertex_column(const struct ph_scene *scene,
@@ -1471,7 +1474,8 @@ ph_status ph_scene_vertex_column(const struct ph_scene *scene,
                                  struct ph_column *column);
 
 /**
- * Returns a column of additional face data, with one row per face. `index` is less than `face_column_count`.
+ * Returns a column of additional face data, with one row per face. `index` must be less than `face_column_count` of
+ * the mesh.
  */
 PH_API
 ph_status ph_scene_face_column(const struct ph_scene *scene,
@@ -1480,7 +1484,7 @@ ph_status ph_scene_face_column(const struct ph_scene *scene,
                                struct ph_column *column);
 
 /**
- * Returns an object. `index` is less than `object_count`.
+ * Returns an object. `index` must be less than `object_count`.
  */
 PH_API ph_status ph_scene_object(const struct ph_scene *scene, size_t index, struct ph_object *object);
 
@@ -1490,12 +1494,13 @@ PH_API ph_status ph_scene_object(const struct ph_scene *scene, size_t index, str
 PH_API ph_status ph_scene_new(struct ph_scene **scene);
 
 /**
- * Sets the axes of the scene's coordinates. By default -Z is forward and Y is up.
+ * Sets the axes of a scene. By default, -Z is forward and Y is up.
  */
 PH_API ph_status ph_scene_set_axes(struct ph_scene *scene, ph_axis forward, ph_axis up);
 
 /**
- * Adds a mesh to a scene. `keep` is PH_COPY or PH_BORROW; runs and names are always copied.
+ * Adds a mesh to a scene; its index is the previous `mesh_count`. `keep` is PH_COPY or PH_BORROW; runs and names are
+ * always copied.
  *
  * Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
  */
@@ -1504,19 +1509,18 @@ PH_API ph_status ph_scene_add_mesh(struct ph_scene *scene, const struct ph_mesh 
 /**
  * Adds a copy of an object to a scene. Its mesh must already be in the scene.
  *
- * An object with a transform or material slots, or whose mesh has uvs or normals with a domain other than
- * PH_DOMAIN_INDEXED, must cover its whole mesh. Equal uvs and equal normals of such a mesh are merged when it is
- * written.
+ * An object must cover its whole mesh if it has a transform or material slots, or if the uvs or normals of the mesh
+ * have a domain other than PH_DOMAIN_INDEXED. Writing such a mesh merges equal uvs and equal normals.
  */
 PH_API ph_status ph_scene_add_object(struct ph_scene *scene, const struct ph_object *object);
 
 /**
- * Returns a material. `index` is less than `material_count`.
+ * Returns a material. `index` must be less than `material_count`.
  */
 PH_API ph_status ph_scene_material(const struct ph_scene *scene, size_t index, struct ph_material *material);
 
 /**
- * Returns a texture map of a material. `index` is less than `texture_count` of the material.
+ * Returns a texture map of a material. `index` must be less than `texture_count` of the material.
  */
 PH_API
 ph_status ph_scene_texture(const struct ph_scene *scene,
@@ -1525,12 +1529,12 @@ ph_status ph_scene_texture(const struct ph_scene *scene,
                            struct ph_texture *texture);
 
 /**
- * Adds a copy of a material to a scene.
+ * Adds a copy of a material to a scene; its index is the previous `material_count`.
  */
 PH_API ph_status ph_scene_add_material(struct ph_scene *scene, const struct ph_material *material);
 
 /**
- * Adds a copy of a texture map to a material of the scene.
+ * Adds a copy of a texture map to a material of a scene.
  */
 PH_API ph_status ph_scene_add_texture(struct ph_scene *scene, size_t material, const struct ph_texture *texture);
 
@@ -1546,12 +1550,12 @@ ph_status ph_image_read(const struct ph_input *input,
                         struct ph_report **report);
 
 /**
- * Returns the pixels of an image, which are not copied. They are valid until the image is freed, and contiguous.
+ * Returns the pixels of an image, without copying them. They are contiguous, and valid until the image is freed.
  */
 PH_API ph_status ph_image_get(const struct ph_image *image, struct ph_pixels *pixels);
 
 /**
- * Writes an image. Pixels are not copied if their rows are contiguous.
+ * Writes an image. Contiguous rows are not copied.
  *
  * `options` and `report` may be null.
  */
@@ -1583,12 +1587,12 @@ ph_status ph_tables_read(const struct ph_input *input,
 PH_API size_t ph_tables_count(const struct ph_tables *tables);
 
 /**
- * Returns the name and size of a table.
+ * Returns the name and size of a table. `index` must be less than ph_tables_count.
  */
 PH_API ph_status ph_tables_table(const struct ph_tables *tables, size_t index, struct ph_table *table);
 
 /**
- * Returns a column of a table, which is not copied.
+ * Returns a column of a table, without copying it. `index` must be less than `column_count` of the table.
  */
 PH_API ph_status ph_tables_column(const struct ph_tables *tables, size_t table, size_t index, struct ph_column *column);
 

@@ -1,6 +1,6 @@
-//! Building scenes from the caller's arrays.
+//! Building scenes from the caller's arrays. Indices are checked when a scene is written.
 //!
-//! Materials are in `material.rs`. Indices are checked when a scene is written.
+//! `material.rs` adds materials.
 
 use crate::error::{guard, ph_status};
 use crate::mesh::{self, PH_BORROW, PH_COPY, ph_counts, ph_keep, ph_mesh};
@@ -20,7 +20,7 @@ pub extern "C" fn ph_scene_new(scene: Option<&mut MaybeUninit<*mut ph_scene>>) -
     })
 }
 
-/// Sets the axes of the scene's coordinates. By default -Z is forward and Y is up.
+/// Sets the axes of a scene. By default, -Z is forward and Y is up.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_set_axes(scene: Option<&mut ph_scene>, forward: ph_axis, up: ph_axis) -> ph_status {
     guard(|| {
@@ -30,7 +30,8 @@ pub extern "C" fn ph_scene_set_axes(scene: Option<&mut ph_scene>, forward: ph_ax
     })
 }
 
-/// Adds a mesh to a scene. `keep` is PH_COPY or PH_BORROW; runs and names are always copied.
+/// Adds a mesh to a scene; its index is the previous `mesh_count`. `keep` is PH_COPY or PH_BORROW; runs and names are
+/// always copied.
 ///
 /// Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
 #[unsafe(no_mangle)]
@@ -46,26 +47,25 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
             PH_BORROW => true,
             other => return Err(usage(format!("{other} is neither PH_COPY nor PH_BORROW"))),
         };
-        // SAFETY: `mesh` is null or valid by the header's rules, its arrays too; borrowed ones outlive the scene, which
-        // `PH_BORROW` demands.
+        // SAFETY: `mesh` is null or valid by the header's rules, and so are its arrays; `PH_BORROW` requires that
+        // borrowed ones outlive the scene.
         let mesh = unsafe { mesh::mesh(&raw::need(mesh)?, borrow) }?;
         scene.scene.meshes.try_reserve(1)?;
         scene.scene.meshes.push(mesh);
-        // A mesh that is not reported is not kept: its arrays may be gone soon.
+        // After a failure, the caller may free the arrays of the mesh, so the scene must not keep it.
         scene.look().inspect_err(|_| drop(scene.scene.meshes.pop()))
     })
 }
 
 /// Adds a copy of an object to a scene. Its mesh must already be in the scene.
 ///
-/// An object with a transform or material slots, or whose mesh has uvs or normals with a domain other than
-/// PH_DOMAIN_INDEXED, must cover its whole mesh. Equal uvs and equal normals of such a mesh are merged when it is
-/// written.
+/// An object must cover its whole mesh if it has a transform or material slots, or if the uvs or normals of the mesh
+/// have a domain other than PH_DOMAIN_INDEXED. Writing such a mesh merges equal uvs and equal normals.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, object: *const ph_object) -> ph_status {
     guard(|| {
         let scene = handle_mut(scene, "the scene")?;
-        // SAFETY: `object` is null or valid by the header's rules, its name and slots too, which are copied here.
+        // SAFETY: `object` is null or valid by the header's rules, and so are its name and slots, which are copied.
         let object = unsafe { owned(&scene.scene, &raw::need(object)?) }?;
         scene.scene.objects.try_reserve(1)?;
         scene.scene.objects.push(object);
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, objec
     })
 }
 
-/// The object that the caller describes.
+/// Converts the caller's object.
 ///
 /// # Safety
 /// `given.name` and `given.material_slots` are valid for their sizes, or null and empty, as [`ph_object`] says.
@@ -85,13 +85,13 @@ unsafe fn owned(scene: &Scene, given: &ph_object) -> Result<Object> {
     let entries = if is_exact { given.exact_transform } else { given.transform.map(f64::from) };
     transform.iter_mut().flatten().zip(entries).for_each(|(to, from)| *to = from);
     Ok(Object {
-        // SAFETY: `given.name` is text of its size or empty, this function's condition.
+        // SAFETY: `given.name` is valid for its size by this function's contract.
         name: unsafe { text::owned(given.name, "the name of an object") }?,
         mesh: given.mesh,
         start: given.start.into(),
         end,
         transform: (given.has_transform != 0).then_some(transform),
-        // SAFETY: `slots` has this function's condition.
+        // SAFETY: `slots` has the same contract.
         materials: unsafe { slots(given) }?,
         ..Object::default()
     })
@@ -100,8 +100,8 @@ unsafe fn owned(scene: &Scene, given: &ph_object) -> Result<Object> {
 /// # Safety
 /// As for [`owned`].
 unsafe fn slots(given: &ph_object) -> Result<Option<Vec<Option<usize>>>> {
-    // SAFETY: `material_slots` points to `material_slot_count` numbers, this function's condition; `slice` checks null
-    // and alignment.
+    // SAFETY: `material_slots` points to `material_slot_count` numbers by this function's contract; `slice` checks
+    // null and alignment.
     let given = unsafe { raw::slice(given.material_slots, given.material_slot_count, "material_slots") }?;
     let mut slots = Vec::new();
     slots.try_reserve_exact(given.len())?;

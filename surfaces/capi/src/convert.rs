@@ -1,4 +1,4 @@
-//! From file to file.
+//! Conversions from file to file.
 
 use crate::error::{guard, ph_status};
 use crate::options::{self, ph_options};
@@ -19,14 +19,14 @@ pub unsafe extern "C" fn ph_convert(
 ) -> ph_status {
     guard(|| {
         let report = ReportOut::new(report)?;
-        // Both are taken over before an error of either is returned: each is released.
-        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
+        // Both are converted before an error of either is returned, so that both are released.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns; the job ends before that.
         let input = unsafe { source::input(input) };
         // SAFETY: as for `input`.
         let target = unsafe { source::output(output) };
         let (input, _held_input) = input?;
         let (target, _held_output) = target?;
-        // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
+        // SAFETY: as for `input`.
         let named_format = unsafe { source::format_named(output) }?;
         let (read, mut write) = options::for_converting(options);
         write.format = write.format.or(named_format);

@@ -1,6 +1,6 @@
-//! The results of all functions in the header, and the last error of a thread.
+//! Status codes, and the last error of each thread.
 //!
-//! [`guard`] is around every function: neither an error nor a panic passes it.
+//! [`guard`] runs the body of every function that can fail, so that neither an error nor a panic crosses into C.
 
 use crate::host_error::host_code;
 use crate::raw::{self, Record};
@@ -19,7 +19,7 @@ pub extern "C" fn ph_version() -> *const c_char {
     }
 }
 
-/// The result of a function: PH_OK, or one of the `PH_ERROR_` numbers, which never change.
+/// The result of a call: PH_OK, or one of the `PH_ERROR_` codes, which never change.
 pub type ph_status = i32;
 
 /// Success.
@@ -28,50 +28,51 @@ pub const PH_OK: ph_status = 0;
 pub const PH_ERROR_MALFORMED: ph_status = 1;
 /// The data exceeds a limit; the message names it.
 pub const PH_ERROR_LIMIT: ph_status = 2;
-/// The data uses a feature of its format that polyhaul does not support, or the output format cannot store the content.
+/// The data uses an unsupported feature of its format, the output format cannot store the content, or a struct sets
+/// fields of a newer header.
 pub const PH_ERROR_UNSUPPORTED: ph_status = 3;
-/// An error of the operating system: a missing file, a full disk, a closed pipe.
+/// An error of the operating system: missing file, full disk, closed pipe.
 pub const PH_ERROR_IO: ph_status = 4;
-/// Invalid arguments: a null handle, a wrong `struct_size`, an unknown option, an index out of range.
+/// Invalid arguments: null handle, invalid `struct_size`, unknown option, index out of range.
 pub const PH_ERROR_USAGE: ph_status = 5;
-/// A callback failed or violated its contract. If it returned a negative number, that is `host_code` of ph_error.
+/// A callback failed or violated its contract. `host_code` of ph_error is its negative return value, or 0.
 pub const PH_ERROR_HOST: ph_status = 6;
 /// Out of memory.
 pub const PH_ERROR_MEMORY: ph_status = 7;
 /// The job was cancelled.
 pub const PH_ERROR_CANCELLED: ph_status = 8;
-/// An internal error of polyhaul: please report it.
+/// An internal error of polyhaul; please report it.
 pub const PH_ERROR_INTERNAL: ph_status = 9;
 
 /// An unknown number, such as the size of a stream or the position of an error.
 pub const PH_UNKNOWN: u64 = u64::MAX;
 
-/// An error. The texts are zero-terminated UTF-8, empty if they do not apply, and never null. They are valid until the
-/// next function of this header fails on the same thread.
+/// Details of an error. Texts are zero-terminated UTF-8, never null, and empty if they do not apply. They are valid
+/// until another call fails on the same thread.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_error {
     /// `sizeof(ph_error)`.
     pub struct_size: usize,
-    /// The result of the failing function; PH_OK if none has failed on this thread.
+    /// The status that the call returned; PH_OK if no call has failed on this thread.
     pub status: ph_status,
-    /// The return value of the callback that caused the error; otherwise 0.
+    /// The negative return value of the callback that failed; otherwise 0.
     pub host_code: i32,
     /// The whole error on one line: position, message, expectation, hint.
     pub text: *const c_char,
     /// The problem.
     pub message: *const c_char,
-    /// What was expected instead.
+    /// The expected value.
     pub expected: *const c_char,
-    /// How to fix the problem.
+    /// The suggested fix.
     pub hint: *const c_char,
-    /// The file name, as given.
+    /// The name of the file or input.
     pub file: *const c_char,
-    /// The line, starting at 1, or PH_UNKNOWN.
+    /// Line, starting at 1, or PH_UNKNOWN.
     pub line: u64,
-    /// The column in bytes, starting at 1, or PH_UNKNOWN.
+    /// Column in bytes, starting at 1, or PH_UNKNOWN.
     pub column: u64,
-    /// The offset in bytes, starting at 0, or PH_UNKNOWN.
+    /// Offset in bytes, starting at 0, or PH_UNKNOWN.
     pub offset: u64,
 }
 
@@ -95,10 +96,9 @@ thread_local! {
     static LAST: RefCell<Last> = RefCell::default();
 }
 
-/// Returns the last error of the calling thread.
+/// Returns the last error of the calling thread. Successful calls do not change it.
 ///
-/// Each thread has its own error: call this on the thread that made the failing call. A successful call does not change
-/// the last error.
+/// Each thread has its own: call this on the thread of the failed call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
     let lend = |last: &Last| {
@@ -110,18 +110,18 @@ pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
         ph_error { struct_size, status, host_code, text, message, expected, hint, file, line, column, offset }
     };
     let error_info = LAST.try_with(|last| lend(&last.borrow())).map_err(|_| raw::usage("the thread is ending"));
-    // SAFETY: `error` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
-    // requires. (A failure here is a new error.)
+    // SAFETY: `error` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
+    // (A failure of `put` becomes the last error.)
     guard(|| unsafe { raw::put(error, error_info?) })
 }
 
-/// Returns the `text` of the last error of the calling thread. Never null.
+/// Returns `text` of the last error of the calling thread: never null, empty if no call has failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_last_error_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().texts[0].as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// Returns the name of a status, such as "malformed" or "limit": "ok" for PH_OK, "unknown" for other numbers. Names
+/// Returns the name of a status, such as "malformed" or "limit"; "ok" for PH_OK, "unknown" for other numbers. Names
 /// never change. The string is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_status_name(status: ph_status) -> *const c_char {
@@ -141,7 +141,7 @@ pub extern "C" fn ph_status_name(status: ph_status) -> *const c_char {
     name.as_ptr()
 }
 
-/// Runs the body of a function of the header. Stores its error or panic as the last error of the thread.
+/// Runs the body of a function of the header. Stores an error or panic as the last error of the thread.
 pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
     let error = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return PH_OK,
@@ -150,19 +150,19 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
             if planted("c-panic") {
                 std::panic::resume_unwind(payload);
             }
-            // The payload may panic again when it is dropped.
+            // Dropping the payload may panic again.
             std::mem::forget(payload);
             Error::new(ErrorKind::Internal, "internal error (a panic); please report it")
         }
     };
     let last = Last::from_error(&error);
     let status = last.status;
-    // Thread-local values are not available while a thread ends.
+    // The thread-local value may already be destroyed while the thread exits.
     let _ = LAST.try_with(|place| place.replace(last));
     status
 }
 
-/// Drops a handle. Panics are ignored, because the functions that free return nothing.
+/// Drops a handle. Panics are ignored: functions that free return nothing.
 pub(crate) fn free<T>(handle: Option<Box<T>>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(handle))) {
         std::mem::forget(payload);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_with_a_number_and_a_text() {
         assert_eq!(guard(|| panic!("a planted panic")), PH_ERROR_INTERNAL);
-        // SAFETY: the text lives until the next failure of this thread.
+        // SAFETY: the text is valid until the next failure on this thread.
         let text = unsafe { CStr::from_ptr(ph_last_error_text()) };
         assert_eq!(text, c"internal error (a panic); please report it");
         assert_eq!(guard(|| Ok(())), PH_OK);
@@ -234,7 +234,7 @@ mod tests {
         let others = [ErrorKind::Host, ErrorKind::Memory, ErrorKind::Cancelled, ErrorKind::Internal];
         for (kind, status) in kinds.into_iter().chain(others).zip(1..) {
             assert_eq!(guard(|| Err(Error::new(kind, "zero \0 inside"))), status);
-            // SAFETY: names live for ever, texts until the next failure.
+            // SAFETY: names are static, and texts are valid until the next failure.
             let [name, text] =
                 [ph_status_name(status), ph_last_error_text()].map(|text| unsafe { CStr::from_ptr(text) });
             assert_eq!((name.to_str(), text), (Ok(kind.name()), c"zero   inside"));

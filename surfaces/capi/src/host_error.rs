@@ -1,9 +1,9 @@
-//! Errors of the host's callbacks: how they pass through the library, and how they are recognized afterwards.
+//! Errors of the host's callbacks: wrapping them to pass through the library, and recognizing them afterwards.
 
 use polyhaul::Error;
 use std::io;
 
-/// The number below 0 with which a callback failed.
+/// The negative return value of a failed callback.
 #[derive(Debug)]
 struct HostCode(i32);
 
@@ -15,7 +15,7 @@ impl std::fmt::Display for HostCode {
 
 impl std::error::Error for HostCode {}
 
-/// A breach of the contract; the number is 0.
+/// A violation of the contract; its `host_code` is 0.
 #[derive(Debug)]
 struct Broken(String);
 
@@ -27,17 +27,18 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// The error of a callback that returned a number below 0.
+/// Returns the error for a callback that returned a negative number.
 pub(crate) fn failed(code: i64) -> io::Error {
     io::Error::other(HostCode(i32::try_from(code).unwrap_or(i32::MIN)))
 }
 
-/// The error of a callback that broke its contract.
+/// Returns the error for a callback that violated its contract.
 pub(crate) fn broken(message: impl Into<String>) -> io::Error {
     io::Error::other(Broken(message.into()))
 }
 
-/// Whether a callback caused `error`, and what it returned; 0 if it broke its contract.
+/// Returns the return value of the callback that caused `error`, 0 if it violated its contract; `None` if no callback
+/// caused it.
 pub(crate) fn host_code(error: &Error) -> Option<i32> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.io_error()?);
     while let Some(at) = cause {
@@ -47,7 +48,7 @@ pub(crate) fn host_code(error: &Error) -> Option<i32> {
         if at.is::<Broken>() {
             return Some(0);
         }
-        // An `io::Error` does not return what it wraps as its source.
+        // `io::Error::source` skips the wrapped error itself and returns the source of that error.
         let wrapped = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         cause = wrapped.map(|inner| inner as _).or_else(|| at.source());
     }

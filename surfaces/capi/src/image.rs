@@ -11,7 +11,7 @@ use polyhaul::{Error, Result};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// The encoding of color samples. Alpha is always linear.
+/// Encoding of color samples. Alpha is always linear.
 pub type ph_color_space = u32;
 
 /// sRGB.
@@ -28,21 +28,21 @@ pub struct ph_image(Image);
 pub struct ph_pixels {
     /// `sizeof(ph_pixels)`.
     pub struct_size: usize,
-    /// The width in pixels.
+    /// Width in pixels.
     pub width: usize,
-    /// The height in pixels.
+    /// Height in pixels.
     pub height: usize,
-    /// The samples, with interleaved channels, starting at the top left. Aligned for their type.
+    /// Samples from the top left, with interleaved channels. Aligned for their type.
     pub samples: *const c_void,
-    /// The distance between the starts of two rows in bytes. In ph_image_write, 0 means that rows are contiguous.
+    /// Distance between the starts of two rows, in bytes. In ph_image_write, 0 means contiguous rows.
     pub row_bytes: usize,
     /// 1 for gray, 2 for gray and alpha, 3 for RGB, 4 for RGBA.
     pub channels: u32,
     /// PH_SCALAR_U8 (0 to 255), PH_SCALAR_U16 (0 to 65,535) or PH_SCALAR_F32 (1 is white).
     pub scalar: ph_scalar,
-    /// The encoding of the colors.
+    /// Encoding of the colors.
     pub color_space: ph_color_space,
-    /// Whether the colors are multiplied by alpha.
+    /// Whether the colors are premultiplied by alpha.
     pub premultiplied: u32,
 }
 
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn ph_image_read(
     guard(|| {
         let image = Out::new(image);
         let report = ReportOut::new(report);
-        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns; the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
         let image = image?;
         let report = report?;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn ph_image_read(
     })
 }
 
-/// Returns the pixels of an image, which are not copied. They are valid until the image is freed, and contiguous.
+/// Returns the pixels of an image, without copying them. They are contiguous, and valid until the image is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_pixels) -> ph_status {
     guard(|| {
@@ -103,13 +103,12 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
             },
             premultiplied: image.premultiplied.into(),
         };
-        // SAFETY: `pixels` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `pixels` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
         unsafe { raw::put(pixels, lent) }
     })
 }
 
-/// Writes an image. Pixels are not copied if their rows are contiguous.
+/// Writes an image. Contiguous rows are not copied.
 ///
 /// `options` and `report` may be null.
 #[unsafe(no_mangle)]
@@ -121,15 +120,14 @@ pub unsafe extern "C" fn ph_image_write(
 ) -> ph_status {
     guard(|| {
         let report = ReportOut::new(report)?;
-        // SAFETY: `output` is null or valid by the header's rules until this call returns, and the job ends before
-        // that.
+        // SAFETY: `output` is null or valid by the header's rules until this call returns; the job ends before that.
         let (target, _held) = unsafe { source::output(output) }?;
-        // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
+        // SAFETY: as above.
         let named_format = unsafe { source::format_named(output) }?;
         let mut options = options::for_writing(options);
         options.format = options.format.or(named_format);
-        // SAFETY: `pixels` is null or valid by the header's rules until this call returns, its samples too; the image
-        // that borrows them is dropped before.
+        // SAFETY: `pixels` is null or valid by the header's rules until this call returns, and so are its samples; the
+        // image that borrows them is dropped before that.
         let image = unsafe { image(&raw::need(pixels)?) }?;
         report.give(polyhaul::Writer::new(target).options(&options).image(&image)?);
         Ok(())
@@ -142,14 +140,14 @@ pub extern "C" fn ph_image_free(image: Option<Box<ph_image>>) {
     free(image);
 }
 
-/// The image that the caller describes.
+/// Converts the caller's pixels.
 ///
 /// # Safety
-/// `given.samples` is valid for the rows that the other fields describe, as long as the image lives.
+/// `given.samples` is valid for the rows that the other fields describe, as long as the image.
 unsafe fn image(given: &ph_pixels) -> Result<Image> {
     let channels = given.channels.checked_sub(1).and_then(|index| CHANNELS.get(index as usize).copied());
     let channels = channels.ok_or_else(|| usage(format!("cannot store pixels with {} channels", given.channels)))?;
-    // SAFETY: `rows` has this function's condition.
+    // SAFETY: `rows` has the same contract.
     let samples = unsafe {
         match given.scalar {
             PH_SCALAR_U8 => Samples::U8(rows(given, channels)?),
@@ -169,7 +167,7 @@ unsafe fn image(given: &ph_pixels) -> Result<Image> {
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
-/// The samples, without the gaps between the rows.
+/// Borrows the samples of contiguous rows; copies other rows without their padding.
 ///
 /// # Safety
 /// As for [`image`].
@@ -181,8 +179,8 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
     let count = row.checked_mul(given.height).ok_or_else(too_large)?;
     let samples = given.samples.cast::<T>();
     if step == tight || count == 0 {
-        // SAFETY: without gaps between the rows, the samples are `count` in one piece, valid as long as the image
-        // lives: this function's condition.
+        // SAFETY: without padding, the rows are `count` contiguous samples, valid as long as the image by this
+        // function's contract.
         return unsafe { raw::array(samples, count, "samples", true) };
     }
     if step < tight || !step.is_multiple_of(align_of::<T>()) {
@@ -192,7 +190,7 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
     let step = step / size_of::<T>();
     let sample_count =
         step.checked_mul(given.height - 1).and_then(|rows| rows.checked_add(row)).ok_or_else(too_large)?;
-    // SAFETY: the rows take `sample_count` samples, the last one without its gap: valid by this function's condition.
+    // SAFETY: the rows span `sample_count` samples, without padding after the last, valid by this function's contract.
     let samples_with_gaps = unsafe { raw::slice(samples, sample_count, "samples") }?;
     let mut copy = Vec::new();
     copy.try_reserve_exact(count).map_err(|_| Error::memory("the samples"))?;

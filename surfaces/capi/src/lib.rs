@@ -1,11 +1,11 @@
-//! The C interface of polyhaul: `include/polyhaul.h` is generated from it, and is its manual.
+//! The C interface of polyhaul. `include/polyhaul.h` is generated from this crate, and is its reference manual.
 //!
-//! Every function is a thin shell around one of the crate `polyhaul`: it converts pointers to values (`raw.rs`),
-//! callbacks to the library's traits (`callbacks.rs`), and errors and panics to numbers (`error.rs`). Names follow C.
-//! Comments of public items are the text of the header: they are written for readers of C.
+//! Every function is a thin wrapper around the `polyhaul` crate: it converts pointers to values (`raw.rs`), callbacks
+//! to traits (`callbacks.rs`), and errors and panics to status codes (`error.rs`). Doc comments of public items are the
+//! text of the header, written for C programmers.
 //!
-//! The conventions at the start of the header are the safety contract of all these functions: a pointer that is not
-//! null is valid for what it points to. `SAFETY` comments call them the header's rules.
+//! The conventions at the top of the header are the safety contract of all functions: a pointer other than null is
+//! valid for the data it points to. `SAFETY` comments call them the header's rules.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![allow(non_camel_case_types, reason = "names as C has them")]

@@ -7,7 +7,7 @@ use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Color, MapKind, Material, TextureMap};
 
-/// The fields of a ph_material that are set: a bitwise or of `PH_HAS_` flags.
+/// Flags for the fields of a ph_material that are set.
 pub type ph_has = u32;
 
 /// `ambient`
@@ -42,41 +42,41 @@ pub const PH_HAS_ILLUMINATION: ph_has = 1 << 13;
 /// The property that a texture map controls.
 pub type ph_map = u32;
 
-/// The ambient color.
+/// Ambient color.
 pub const PH_MAP_AMBIENT: ph_map = 1;
-/// The diffuse color.
+/// Diffuse color.
 pub const PH_MAP_DIFFUSE: ph_map = 2;
-/// The specular color.
+/// Specular color.
 pub const PH_MAP_SPECULAR: ph_map = 3;
-/// The emitted color.
+/// Emitted color.
 pub const PH_MAP_EMISSION: ph_map = 4;
-/// The specular exponent.
+/// Specular exponent.
 pub const PH_MAP_SHININESS: ph_map = 5;
-/// The opacity: white is opaque.
+/// Opacity; white is opaque.
 pub const PH_MAP_OPACITY: ph_map = 6;
-/// The transparency: white is transparent.
+/// Transparency; white is transparent.
 pub const PH_MAP_TRANSPARENCY: ph_map = 7;
-/// A bump map.
+/// Bump map.
 pub const PH_MAP_BUMP: ph_map = 8;
-/// The displacement.
+/// Displacement.
 pub const PH_MAP_DISPLACEMENT: ph_map = 9;
-/// A decal.
+/// Decal.
 pub const PH_MAP_DECAL: ph_map = 10;
-/// The reflection.
+/// Reflection.
 pub const PH_MAP_REFLECTION: ph_map = 11;
-/// The roughness.
+/// Roughness.
 pub const PH_MAP_ROUGHNESS: ph_map = 12;
-/// The metalness.
+/// Metalness.
 pub const PH_MAP_METALLIC: ph_map = 13;
-/// The sheen.
+/// Sheen.
 pub const PH_MAP_SHEEN: ph_map = 14;
-/// The clearcoat.
+/// Clearcoat thickness.
 pub const PH_MAP_CLEARCOAT: ph_map = 15;
-/// The roughness of the clearcoat.
+/// Clearcoat roughness.
 pub const PH_MAP_CLEARCOAT_ROUGHNESS: ph_map = 16;
-/// A normal map.
+/// Normal map.
 pub const PH_MAP_NORMAL: ph_map = 17;
-/// Ambient occlusion; only in glTF.
+/// Ambient occlusion (glTF only).
 pub const PH_MAP_OCCLUSION: ph_map = 18;
 
 const KINDS: [MapKind; 18] = [
@@ -100,17 +100,17 @@ const KINDS: [MapKind; 18] = [
     MapKind::Occlusion,
 ];
 
-/// A material, with the properties of MTL files. Fields whose flag is not in `has` are not set.
+/// A material, with the parameters of MTL files. Fields whose flag is not in `has` are not set.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_material {
     /// `sizeof(ph_material)`.
     pub struct_size: usize,
-    /// The name.
+    /// Name.
     pub name: ph_string,
-    /// The fields that are set.
+    /// Flags (`PH_HAS_`) of the fields that are set.
     pub has: ph_has,
-    /// Whether the material is used but not defined in any material library. It then has only a name.
+    /// Whether the material is used, but not defined in any material library. It then has only a name.
     pub missing: u32,
     /// Red, green, blue.
     pub ambient: [f32; 3],
@@ -120,11 +120,11 @@ pub struct ph_material {
     pub specular: [f32; 3],
     /// Red, green, blue.
     pub emission: [f32; 3],
-    /// Red, green, blue of transmitted light.
+    /// Red, green, blue of the transmitted light.
     pub transmission: [f32; 3],
-    /// The specular exponent, 0 to 1000.
+    /// Specular exponent, 0 to 1000.
     pub shininess: f32,
-    /// The index of refraction.
+    /// Index of refraction.
     pub refraction_index: f32,
     /// 0 is transparent, 1 is opaque.
     pub opacity: f32,
@@ -134,13 +134,13 @@ pub struct ph_material {
     pub metallic: f32,
     /// 0 to 1.
     pub sheen: f32,
-    /// The thickness of the clearcoat.
+    /// Clearcoat thickness.
     pub clearcoat: f32,
-    /// The roughness of the clearcoat.
+    /// Clearcoat roughness.
     pub clearcoat_roughness: f32,
-    /// The illumination model, 0 to 10.
+    /// Illumination model, 0 to 10.
     pub illumination: u32,
-    /// The number of texture maps available from ph_scene_texture; ignored when a material is added to a scene.
+    /// Number of texture maps available from ph_scene_texture; ignored by ph_scene_add_material.
     pub texture_count: usize,
 }
 
@@ -150,17 +150,17 @@ pub struct ph_material {
 pub struct ph_texture {
     /// `sizeof(ph_texture)`.
     pub struct_size: usize,
-    /// The image file, as named in the material.
+    /// Image file, as named in the material.
     pub file: ph_string,
-    /// The property that it controls.
+    /// Property that the map controls.
     pub map: ph_map,
     /// Whether `offset` is set.
     pub has_offset: u32,
     /// Whether `scale` is set.
     pub has_scale: u32,
-    /// The offset of u, v, w.
+    /// Offset of u, v, w.
     pub offset: [f32; 3],
-    /// The scale of u, v, w.
+    /// Scale of u, v, w.
     pub scale: [f32; 3],
 }
 
@@ -174,10 +174,10 @@ unsafe impl Record for ph_texture {
     const NAME: &'static str = "ph_texture";
 }
 
-/// Each color's bit, in the order of [`colors`].
+/// Flags in the order of [`colors`].
 const COLORS: [ph_has; 5] = [PH_HAS_AMBIENT, PH_HAS_DIFFUSE, PH_HAS_SPECULAR, PH_HAS_EMISSION, PH_HAS_TRANSMISSION];
 
-/// Each number's bit, in the order of [`numbers`].
+/// Flags in the order of [`numbers`].
 const NUMBERS: [ph_has; 8] = [
     PH_HAS_SHININESS,
     PH_HAS_REFRACTION_INDEX,
@@ -189,7 +189,7 @@ const NUMBERS: [ph_has; 8] = [
     PH_HAS_CLEARCOAT_ROUGHNESS,
 ];
 
-/// The corresponding colors of both.
+/// Pairs the colors of both structs.
 fn colors<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut [f32; 3], &'a mut Option<Color>); 5] {
     [
         (&mut c.ambient, &mut m.ambient),
@@ -200,7 +200,7 @@ fn colors<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut [f32; 3]
     ]
 }
 
-/// The places of numbers in both.
+/// Pairs the numbers of both structs.
 fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'a mut Option<f32>); 8] {
     [
         (&mut c.shininess, &mut m.shininess),
@@ -214,9 +214,9 @@ fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'
     ]
 }
 
-/// A material for C. Colors other than red, green and blue are omitted.
+/// Converts a material for C. Colors that are not RGB are omitted.
 fn lend(material: &Material) -> ph_material {
-    // SAFETY: `ph_material` is a `Record`, of which all zeros are a value.
+    // SAFETY: `ph_material` is a `Record`, for which all zeros are a value.
     let mut lent: ph_material = unsafe { std::mem::zeroed() };
     let mut copy = Material { name: String::new(), maps: Vec::new(), other: Vec::new(), ..material.clone() };
     let mut has = 0;
@@ -243,12 +243,12 @@ fn lend(material: &Material) -> ph_material {
     ph_material { struct_size, name, has, missing, texture_count, ..lent }
 }
 
-/// The material that the caller describes.
+/// Converts the caller's material.
 ///
 /// # Safety
-/// `given.name` is text of its size, or null and empty.
+/// `given.name` is valid for its size, or null and empty.
 unsafe fn owned(mut given: ph_material) -> Result<Material> {
-    // SAFETY: `given.name` is valid for its size, this function's condition.
+    // SAFETY: `given.name` is valid for its size by this function's contract.
     let name = unsafe { text::owned(given.name, "the name of a material") }?;
     let mut material = Material { name, ..Material::default() };
     let has = given.has;
@@ -263,7 +263,7 @@ unsafe fn owned(mut given: ph_material) -> Result<Material> {
     Ok(material)
 }
 
-/// Returns a material. `index` is less than `material_count`.
+/// Returns a material. `index` must be less than `material_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_material(
     scene: Option<&ph_scene>,
@@ -273,13 +273,13 @@ pub unsafe extern "C" fn ph_scene_material(
     guard(|| {
         let materials = &handle(scene, "the scene")?.scene.materials;
         let stored = materials.get(index).ok_or_else(|| no_such("material", index, materials.len()))?;
-        // SAFETY: `material` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `material` is null, or points to `struct_size` writable bytes by the header's rules, as `put`
+        // requires.
         unsafe { raw::put(material, lend(stored)) }
     })
 }
 
-/// Returns a texture map of a material. `index` is less than `texture_count` of the material.
+/// Returns a texture map of a material. `index` must be less than `texture_count` of the material.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_texture(
     scene: Option<&ph_scene>,
@@ -300,13 +300,13 @@ pub unsafe extern "C" fn ph_scene_texture(
             offset: map.offset.unwrap_or_default(),
             scale: map.scale.unwrap_or([1.0; 3]),
         };
-        // SAFETY: `texture` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `texture` is null, or points to `struct_size` writable bytes by the header's rules, as `put`
+        // requires.
         unsafe { raw::put(texture, lent) }
     })
 }
 
-/// Adds a copy of a material to a scene.
+/// Adds a copy of a material to a scene; its index is the previous `material_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_material(
     scene: Option<&mut ph_scene>,
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn ph_scene_add_material(
 ) -> ph_status {
     guard(|| {
         let materials = &mut handle_mut(scene, "the scene")?.scene.materials;
-        // SAFETY: `material` is null or valid by the header's rules, its name too, which is copied here.
+        // SAFETY: `material` is null or valid by the header's rules, and so is its name, which is copied.
         let material = unsafe { owned(raw::need(material)?) }?;
         materials.try_reserve(1)?;
         materials.push(material);
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn ph_scene_add_material(
     })
 }
 
-/// Adds a copy of a texture map to a material of the scene.
+/// Adds a copy of a texture map to a material of a scene.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_texture(
     scene: Option<&mut ph_scene>,
@@ -333,13 +333,12 @@ pub unsafe extern "C" fn ph_scene_add_texture(
         let materials = &mut handle_mut(scene, "the scene")?.scene.materials;
         let count = materials.len();
         let maps = &mut materials.get_mut(material).ok_or_else(|| no_such("material", material, count))?.maps;
-        // SAFETY: `texture` is null or valid by the header's rules: then `struct_size` bytes are there, as `need`
-        // requires.
+        // SAFETY: `texture` is null, or points to `struct_size` bytes by the header's rules, as `need` requires.
         let given = unsafe { raw::need(texture) }?;
         let kind = given.map.checked_sub(1).and_then(|index| KINDS.get(index as usize));
         let map = TextureMap {
             kind: *kind.ok_or_else(|| usage(format!("{} is not a kind of map (PH_MAP_)", given.map)))?,
-            // SAFETY: `file` of a valid `ph_texture` is text of its size or empty, by the header's rules.
+            // SAFETY: `file` of a valid `ph_texture` is valid for its size by the header's rules.
             file: unsafe { text::owned(given.file, "the file of a texture") }?,
             offset: (given.has_offset != 0).then_some(given.offset),
             scale: (given.has_scale != 0).then_some(given.scale),

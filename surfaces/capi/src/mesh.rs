@@ -6,10 +6,10 @@ use polyhaul::Result;
 use polyhaul::model::{Counts, Domain, Elements, Mesh, Run};
 use std::mem::offset_of;
 
-/// The elements that uvs or normals belong to.
+/// How uvs or normals are assigned to the corners of a mesh.
 pub type ph_domain = u32;
 
-/// Corners, by index: `corner_uvs`, `corner_normals`.
+/// Indexed per corner, by `corner_uvs` or `corner_normals`.
 pub const PH_DOMAIN_INDEXED: ph_domain = 0;
 /// One value per corner, in the order of the corners.
 pub const PH_DOMAIN_CORNER: ph_domain = 1;
@@ -18,7 +18,7 @@ pub const PH_DOMAIN_VERTEX: ph_domain = 2;
 /// One value per face.
 pub const PH_DOMAIN_FACE: ph_domain = 3;
 
-/// Whether a scene copies the arrays of a mesh.
+/// Whether a scene copies or borrows the arrays of a mesh.
 pub type ph_keep = u32;
 
 /// Copy the arrays.
@@ -26,35 +26,35 @@ pub const PH_COPY: ph_keep = 0;
 /// Use the caller's arrays, which must stay valid and unchanged until the scene is freed.
 pub const PH_BORROW: ph_keep = 1;
 
-/// Faces or lines. Element `i` has the corners from `offsets[i]` up to, but not including, `offsets[i + 1]`.
+/// Faces or lines. Element `i` has the corners from `offsets[i]` up to, but excluding, `offsets[i + 1]`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_elements {
-    /// `count + 1` offsets, from 0 to `corner_count`; may be null if `count` is 0.
+    /// `count + 1` offsets, from 0 to `corner_count`. May be null if `count` is 0.
     pub offsets: *const u32,
-    /// The number of elements.
+    /// Number of elements.
     pub count: usize,
-    /// The position index of each corner.
+    /// Position index of each corner.
     pub corner_positions: *const u32,
-    /// The uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
+    /// Uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
     pub corner_uvs: *const u32,
-    /// The normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
+    /// Normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
     pub corner_normals: *const u32,
-    /// The number of corners of all elements.
+    /// Number of corners of all elements.
     pub corner_count: usize,
 }
 
-/// A value that applies to all faces from `first_face` up to the next run.
+/// A value for all faces from `first_face` up to the next run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ph_run {
-    /// The index of the first face.
+    /// Index of the first face.
     pub first_face: u32,
-    /// The index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
+    /// Index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
     pub value: u32,
 }
 
-/// The number of elements of each kind, or an index into each array of a mesh.
+/// The number of elements of each kind, or one index into each array of a mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ph_counts {
@@ -76,8 +76,8 @@ pub struct ph_counts {
 
 /// The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
 ///
-/// Positions, uvs and normals have the order and count of the file, and separate indices. Absent arrays are null with a
-/// count of 0.
+/// Positions, uvs and normals keep the order and count of the file, and have separate indices. Absent arrays are null
+/// with a count of 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_mesh {
@@ -85,56 +85,56 @@ pub struct ph_mesh {
     pub struct_size: usize,
     /// x, y, z of each position.
     pub positions: *const f32,
-    /// The number of positions.
+    /// Number of positions.
     pub position_count: usize,
-    /// Red, green, blue, alpha of each position. May be null.
+    /// Red, green, blue, alpha of each position; NaN where the file has no color. May be null.
     pub colors: *const f32,
     /// u, v of each uv.
     pub uvs: *const f32,
-    /// The number of uvs.
+    /// Number of uvs.
     pub uv_count: usize,
     /// x, y, z of each normal.
     pub normals: *const f32,
-    /// The number of normals.
+    /// Number of normals.
     pub normal_count: usize,
-    /// The domain of the uvs.
+    /// Domain of the uvs.
     pub uv_domain: ph_domain,
-    /// The domain of the normals.
+    /// Domain of the normals.
     pub normal_domain: ph_domain,
-    /// Polygons with three or more corners.
+    /// Polygons of three or more corners.
     pub faces: ph_elements,
-    /// Polylines with two or more corners.
+    /// Polylines of two or more corners.
     pub lines: ph_elements,
-    /// The position index of each point.
+    /// Position index of each point.
     pub points: *const u32,
-    /// The number of points.
+    /// Number of points.
     pub point_count: usize,
-    /// The materials of the faces, as runs in the order of the faces.
+    /// Material of each face, as runs in face order.
     pub material_runs: *const ph_run,
-    /// The number of material runs.
+    /// Number of material runs.
     pub material_run_count: usize,
-    /// The smoothing groups of the faces, likewise.
+    /// Smoothing group of each face, likewise.
     pub smoothing_runs: *const ph_run,
-    /// The number of smoothing group runs.
+    /// Number of smoothing group runs.
     pub smoothing_run_count: usize,
-    /// The groups of the faces, likewise, as indices into `groups`.
+    /// Group of each face, likewise: an index into `groups`.
     pub group_runs: *const ph_run,
-    /// The number of group runs.
+    /// Number of group runs.
     pub group_run_count: usize,
-    /// The names of groups. An entry may contain several names, separated by spaces.
+    /// Group names. An entry may contain several names, separated by spaces.
     pub groups: *const ph_string,
-    /// The number of names.
+    /// Number of entries of `groups`.
     pub group_count: usize,
-    /// The material slot of each face, as an index into `material_slots` of the object. May be null.
+    /// Material slot of each face, for objects with material slots: an index into `material_slots`. Null means slot 0.
     pub face_materials: *const i32,
-    /// 0 for each flat face, otherwise smooth. May be null.
+    /// 0 for flat faces, any other value for smooth ones. May be null.
     pub face_smooth: *const u8,
-    /// The number of columns available from ph_scene_vertex_column; ignored when a mesh is added to a scene.
+    /// Number of columns available from ph_scene_vertex_column; ignored by ph_scene_add_mesh.
     pub vertex_column_count: usize,
-    /// The number of columns available from ph_scene_face_column; ignored when a mesh is added to a scene.
+    /// Number of columns available from ph_scene_face_column; ignored by ph_scene_add_mesh.
     pub face_column_count: usize,
-    /// x, y, z of each position in double precision, whose nearest floats are in `positions`. Null if floats lose
-    /// nothing that matters.
+    /// x, y, z of each position in double precision; `positions` has the nearest floats. Null if floats are precise
+    /// enough.
     pub exact_positions: *const f64,
 }
 
@@ -144,9 +144,9 @@ unsafe impl Record for ph_mesh {
     const FIRST_BYTES: usize = offset_of!(ph_mesh, exact_positions);
 }
 
-/// The parts that differ between C and the model.
+/// The arrays whose layout differs between C and the model.
 pub(crate) struct MeshView {
-    /// For materials, smoothing, groups.
+    /// Material, smoothing and group runs.
     runs: [Vec<ph_run>; 3],
     groups: Vec<ph_string>,
 }
@@ -162,7 +162,7 @@ impl MeshView {
         Ok(MeshView { runs, groups })
     }
 
-    /// The arrays of `mesh`, which this view belongs to.
+    /// Returns the arrays of `mesh`, from which this view was created.
     pub(crate) fn lend(&self, mesh: &Mesh) -> ph_mesh {
         let [materials, smoothing, groups] = &self.runs;
         ph_mesh {
@@ -197,7 +197,7 @@ impl MeshView {
     }
 }
 
-/// Runs by faces only: of those that begin at the same face the last applies.
+/// Converts runs over all arrays to runs over faces. Of runs that start at the same face, the last one applies.
 fn by_faces(runs: &[Run], face_count: u64) -> Result<Vec<ph_run>> {
     let mut result: Vec<ph_run> = Vec::new();
     result.try_reserve_exact(runs.len())?;
@@ -232,19 +232,19 @@ fn domain(number: ph_domain) -> Result<Domain> {
     domain.ok_or_else(|| usage(format!("{number} is not a domain (PH_DOMAIN_)")))
 }
 
-/// The mesh described by the caller. Its indices are checked when it is written.
+/// Converts the caller's mesh. Its indices are checked when it is written.
 ///
 /// # Safety
-/// Every array of `given` is null or valid for its count, as [`ph_mesh`] says. With `borrow`, it stays so, unchanged,
-/// as long as the mesh and its clones.
+/// Every array of `given` is null or valid for its count, as [`ph_mesh`] says. With `borrow`, it stays valid and
+/// unchanged as long as the mesh and its clones.
 pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
     let positions = given.position_count;
     let uvs = given.uv_count;
     let normals = given.normal_count;
     let faces = given.faces.count;
     let counted = |pointer: bool, count: usize| if pointer { 0 } else { count };
-    // SAFETY: each array gets the count that `ph_mesh` names for it, for which it is valid, this function's condition;
-    // an optional one counts 0 where it is null. `array` checks null and alignment.
+    // SAFETY: each array is valid for the count that `ph_mesh` documents, by this function's contract; null optional
+    // arrays count 0. `array` checks null and alignment.
     let mut mesh = unsafe {
         Mesh {
             positions: raw::array(given.positions.cast::<[f32; 3]>(), positions, "positions", borrow)?,
@@ -271,15 +271,15 @@ pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
             ..Mesh::default()
         }
     };
-    // SAFETY: `groups` points to `group_count` texts, this function's condition.
+    // SAFETY: `groups` points to `group_count` texts by this function's contract.
     let names = unsafe { raw::slice(given.groups, given.group_count, "groups") }?;
     mesh.groups.try_reserve_exact(names.len())?;
     for &name in names {
-        // SAFETY: each name is text of its size, a part of this function's condition.
+        // SAFETY: each name is valid for its size by this function's contract.
         mesh.groups.push(unsafe { text::owned(name, "the name of a group") }?);
     }
     let end = mesh.counts();
-    // SAFETY: each array of runs is valid for its own count, this function's condition.
+    // SAFETY: each array of runs is valid for its count by this function's contract.
     unsafe {
         mesh.material_runs = runs(given.material_runs, given.material_run_count, "material_runs", end)?;
         mesh.smoothing_runs = runs(given.smoothing_runs, given.smoothing_run_count, "smoothing_runs", end)?;
@@ -294,8 +294,8 @@ unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elem
     let offset_count = if given.count == 0 { 0 } else { given.count.saturating_add(1) };
     let corners = given.corner_count;
     let counted = |pointer: *const u32| if pointer.is_null() { 0 } else { corners };
-    // SAFETY: `offsets` has `count + 1` elements and each index stream `corner_count`, for which they are valid, this
-    // function's condition; an optional one counts 0 where it is null.
+    // SAFETY: `offsets` has `count + 1` elements, and each index stream `corner_count`, by this function's contract;
+    // null optional streams count 0.
     unsafe {
         Ok(Elements {
             offsets: raw::array(given.offsets, offset_count, what, borrow)?,
@@ -306,12 +306,13 @@ unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elem
     }
 }
 
-/// Runs of the model: they apply after all positions, uvs and normals, and after no line.
+/// Converts runs over faces to runs over all arrays: they start after all positions, uvs and normals, and before all
+/// lines.
 ///
 /// # Safety
 /// `given` is null or valid for `count` runs.
 unsafe fn runs(given: *const ph_run, count: usize, what: &str, end: Counts) -> Result<Vec<Run>> {
-    // SAFETY: `given` is valid for `count` runs, this function's condition; `slice` checks null and alignment.
+    // SAFETY: `given` is valid for `count` runs by this function's contract; `slice` checks null and alignment.
     let given = unsafe { raw::slice(given, count, what) }?;
     let mut runs = Vec::new();
     runs.try_reserve_exact(given.len())?;

@@ -1,4 +1,4 @@
-//! Options of jobs: set by name, from the library's table of options. Callbacks and throttles have their own functions.
+//! Options of jobs, set by name from the library's table of options. Callbacks and throttles have their own functions.
 
 use crate::callbacks;
 use crate::error::{free, guard, ph_status};
@@ -11,39 +11,39 @@ use std::ffi::{CString, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). Calls come from
-/// threads of the job, one at a time, and `done` never decreases. A short job may not call it at all. A conversion
-/// counts the bytes read.
+/// Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from threads of the
+/// job, one call at a time. `done` never decreases. A short job may not call it at all. A conversion counts the bytes
+/// read.
 ///
 /// Returns 0 to continue; any other value cancels the job.
 pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
-/// Supplies the files that a scene refers to, such as material libraries, included files and meshes. Called with the
-/// name of each before the file system is searched, from any thread of the job.
+/// Provides the files that a scene refers to, such as material libraries, included files and meshes. Called for each of
+/// them before the file system is searched, from any thread of the job.
 ///
-/// `name` is passed exactly as it appears in the scene, and may be malicious; it is valid until the callback returns.
+/// `name` is the name exactly as it appears in the scene, possibly malicious; it is valid until the callback returns.
 /// `answer` is zeroed, with `struct_size` set.
 ///
 /// Returns 0 after filling in `answer`; a positive number to decline, so that the file is looked up relative to the
-/// scene, provided that the scene is a file; a negative number to fail with PH_ERROR_HOST.
+/// scene if the scene is a file; or a negative number to fail with PH_ERROR_HOST.
 pub type ph_resolve_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, answer: *mut ph_input) -> i32>;
 
-/// A task for a thread pool. It does not throw.
+/// A task of a thread pool. It does not throw.
 pub type ph_task_fn = Option<unsafe extern "C" fn(context: *mut c_void, index: usize)>;
 
 /// Runs `task(context, index)` on the caller's threads for every index below `count`, in any order, in parallel or
 /// sequentially, and returns when all calls have returned. A task may call the pool again.
 ///
-/// The results do not depend on the number of threads. Tasks that the pool skips are run by the calling thread. Calling
+/// Results do not depend on the number of threads. The calling thread runs the tasks that the pool skips. Calling
 /// `task` after the pool has returned is harmless.
 pub type ph_pool_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, count: usize, task: ph_task_fn, context: *mut c_void)>;
 
-/// Options for reading and writing. The list at the end of this header has all of their names, values and defaults.
+/// Options for reading and writing. The end of this header lists their names, values and defaults.
 ///
 /// Functions that take `const ph_options *` accept null for the defaults. A handle can be used for any number of jobs,
-/// also in parallel; each job uses the options that apply to it. It must not be changed or freed during a job.
+/// also in parallel; each job uses the options that apply to it. Do not change or free it during a job.
 pub struct ph_options {
     read: ReadOptions,
     write: WriteOptions,
@@ -52,11 +52,11 @@ pub struct ph_options {
     progress_user: *mut c_void,
     read_rate: DeviceRate,
     write_rate: DeviceRate,
-    /// The value that [`ph_options_get`] returned last.
+    /// The value last returned by [`ph_options_get`].
     value: CString,
 }
 
-/// Creates options with the default values. Free them with ph_options_free.
+/// Creates options with their default values. Free them with ph_options_free.
 ///
 ///     ph_options *options;
 ///     ph_options_new(&options);
@@ -76,11 +76,11 @@ pub extern "C" fn ph_options_free(options: Option<Box<ph_options>>) {
     free(options);
 }
 
-/// Sets an option by name: its full name (`obj.smoothing`), the part after the dot (`smoothing`), except for `limits.`,
-/// or its alias. A name that applies to reading and to writing sets both.
+/// Sets an option. `name` is the full name (`obj.smoothing`), the part after the dot (`smoothing`; not for `limits.`),
+/// or the alias. A name that applies to both reading and writing sets both.
 ///
 /// Returns PH_ERROR_USAGE, and changes nothing, if the option does not exist or does not accept the value. The message
-/// contains the name, the value and the accepted values, or the closest name.
+/// contains the name, and the accepted values or the closest name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_options_set(
     options: Option<&mut ph_options>,
@@ -89,16 +89,16 @@ pub unsafe extern "C" fn ph_options_set(
 ) -> ph_status {
     guard(|| {
         let options = handle_mut(options, "the options")?;
-        // SAFETY: both are null or end with a zero byte, by the header's rules; they are not used after this call.
+        // SAFETY: `name` is null or zero-terminated by the header's rules, and is not used after this call.
         let name = unsafe { raw::need_text(name, "the name of the option") }?;
-        // SAFETY: as for the name.
+        // SAFETY: as for `name`.
         let value = unsafe { raw::need_text(value, "the value of the option") }?;
         options.set(name, value)
     })
 }
 
-/// Returns the value of an option, in the form that ph_options_set accepts. If reading and writing have different
-/// values, which only `from` and `to` can cause, it is that of reading.
+/// Returns the value of an option, in the form that ph_options_set accepts. If `from` and `to` differ, `format` returns
+/// the format for reading.
 ///
 /// The text is valid until the next call of this function with the same handle, or until the handle is freed.
 #[unsafe(no_mangle)]
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn ph_options_get(
         let value = value.ok_or_else(|| raw::null("the pointer to the value"))?;
         value.write(std::ptr::null());
         let options = handle_mut(options, "the options")?;
-        // SAFETY: `name` is null or ends with a zero byte, by the header's rules; it is not used after this call.
+        // SAFETY: `name` is null or zero-terminated by the header's rules, and is not used after this call.
         let name = unsafe { raw::need_text(name, "the name of the option") }?;
         let text = options.get(name)?;
         options.value = CString::new(text).map_err(|_| raw::usage(format!("{name} contains a zero byte")))?;
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn ph_options_get(
     })
 }
 
-/// Sets the flag that cancels the jobs of these options; null removes it. The flag may be freed at any time.
+/// Sets the flag that cancels jobs with these options; null removes it. The flag may be freed at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_cancel(options: Option<&mut ph_options>, cancel: Option<&ph_cancel>) -> ph_status {
     guard(|| {
@@ -129,7 +129,7 @@ pub extern "C" fn ph_options_set_cancel(options: Option<&mut ph_options>, cancel
     })
 }
 
-/// Sets the progress callback; null removes it. `user` is passed to it, and must be valid while a job runs.
+/// Sets the progress callback; null removes it. `user` is passed to it, and must stay valid while a job runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_progress(
     options: Option<&mut ph_options>,
@@ -144,8 +144,9 @@ pub extern "C" fn ph_options_set_progress(
     })
 }
 
-/// Runs jobs on the caller's threads; with null, each job starts threads and stops them when it is done. The option
-/// `threads` is the number of tasks that the pool receives. `user` is passed to it, and must be valid while a job runs.
+/// Sets the thread pool that runs jobs. With null, each job starts its own threads and stops them when it is done. The
+/// option `threads` is the number of tasks passed to the pool. `user` is passed to it, and must stay valid while a job
+/// runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_pool(
     options: Option<&mut ph_options>,
@@ -160,8 +161,8 @@ pub extern "C" fn ph_options_set_pool(
     })
 }
 
-/// Sets the callback that supplies the files that a scene refers to; null removes it. `user` is passed to it, and must
-/// be valid while a job runs.
+/// Sets the callback that provides the files a scene refers to; null removes it. `user` is passed to it, and must stay
+/// valid while a job runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_resolver(
     options: Option<&mut ph_options>,
@@ -174,8 +175,8 @@ pub extern "C" fn ph_options_set_resolver(
     })
 }
 
-/// Simulates a slower device for reading. All files of a job share `bytes_per_second`, which counts compressed bytes;
-/// 0 removes the limit. `latency_ns` is added to each read; reads of several threads wait in parallel.
+/// Simulates a slower device for reading. All files of a job share `bytes_per_second`, which counts compressed bytes; 0
+/// means unlimited. `latency_ns` is added to each read; reads of several threads wait in parallel.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_read_throttle(
     options: Option<&mut ph_options>,
@@ -188,7 +189,7 @@ pub extern "C" fn ph_options_set_read_throttle(
     })
 }
 
-/// Simulates a slower device for writing, like ph_options_set_read_throttle.
+/// Simulates a slower device for writing; see ph_options_set_read_throttle.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_write_throttle(
     options: Option<&mut ph_options>,
@@ -201,7 +202,7 @@ pub extern "C" fn ph_options_set_write_throttle(
     })
 }
 
-/// A flag that cancels jobs. It can be used for any number of jobs; once set, it stays set.
+/// A flag that cancels jobs. It can be used for any number of jobs. Once set, it stays set.
 pub struct ph_cancel(Cancel);
 
 /// Creates a flag. Free it with ph_cancel_free.
@@ -213,8 +214,8 @@ pub extern "C" fn ph_cancel_new(cancel: Option<&mut MaybeUninit<*mut ph_cancel>>
     })
 }
 
-/// Cancels all jobs that use this flag: they soon return PH_ERROR_CANCELLED, and leave the files that they were writing
-/// unchanged. May be called from any thread and from a signal handler.
+/// Sets a flag: all jobs that use it soon return PH_ERROR_CANCELLED, and leave the files that they were writing
+/// unchanged. May be called from any thread, and from a signal handler.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_cancel_request(cancel: Option<&ph_cancel>) -> ph_status {
     match cancel {
@@ -251,7 +252,7 @@ impl ph_options {
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let rows = NamedRows::find(name)?;
         let failed = |error: SetError| value_error(name, value, error.reason);
-        // Options of both have the same values, so the second one cannot fail after the first one was set.
+        // Options in both tables accept the same values, so the second cannot fail after the first was set.
         if let Some(row) = rows.read {
             self.read.set(&row.full_name(), value).map_err(failed)?;
         }
@@ -268,7 +269,8 @@ impl ph_options {
         value.ok_or_else(|| unknown(name))
     }
 
-    /// The flag of a job. A new one for each job if the caller has none, because progress may set it.
+    /// Returns the flag of a job. Without a flag of the caller, each job gets a new one, because its progress callback
+    /// may set it.
     fn cancel(&self) -> Cancel {
         self.cancel.clone().unwrap_or_default()
     }
@@ -293,17 +295,17 @@ impl ph_options {
     }
 }
 
-/// The options of a job that reads; the defaults for null.
+/// Returns the options of a job that reads; the defaults for null.
 pub(crate) fn for_reading(options: Option<&ph_options>) -> ReadOptions {
     options.map_or_else(ReadOptions::default, |options| options.read_options(&options.cancel()))
 }
 
-/// Fails if the caller cancelled too late for the job to notice: it does not want the result.
+/// Fails if the caller cancelled too late for the job to notice, and so does not want the result.
 pub(crate) fn unless_cancelled(options: &ReadOptions) -> Result<()> {
     options.run.cancel.check()
 }
 
-/// The options of a job that writes; the defaults for null.
+/// Returns the options of a job that writes; the defaults for null.
 pub(crate) fn for_writing(options: Option<&ph_options>) -> WriteOptions {
     let Some(options) = options else { return WriteOptions::default() };
     let cancel = options.cancel();
@@ -312,21 +314,23 @@ pub(crate) fn for_writing(options: Option<&ph_options>) -> WriteOptions {
     write
 }
 
-/// The options of a conversion; the defaults for null. Only reading reports progress, so that it never decreases.
+/// Returns the options of a conversion; the defaults for null. Only reading reports progress, so that it never
+/// decreases.
 pub(crate) fn for_converting(options: Option<&ph_options>) -> (ReadOptions, WriteOptions) {
     let Some(options) = options else { return Default::default() };
     let cancel = options.cancel();
     (options.read_options(&cancel), options.write_options(&cancel))
 }
 
-/// The rows of an option in the tables for reading and for writing: in one of them, or in both.
+/// The rows of an option in the tables for reading and for writing; at least one is present.
 struct NamedRows {
     read: Option<OptionRow>,
     write: Option<OptionRow>,
 }
 
 impl NamedRows {
-    /// The rows by name. An alias is only used if no option has the name: `level` must not set the alias of another.
+    /// Finds the rows by name. Aliases count only if no option has the name: `level` must not set an option with that
+    /// alias.
     fn find(name: &str) -> Result<NamedRows> {
         let is_alias = |row: &OptionRow| row.is_named(name);
         let is_exact = |row: &OptionRow| row.is_named(name) && row.alias != name;
@@ -347,9 +351,9 @@ impl NamedRows {
     }
 }
 
-/// The error for a value that an option does not accept.
+/// Returns the error for a value that an option does not accept.
 fn value_error(name: &str, value: &str, reason: Option<String>) -> Error {
-    // Quoted and escaped: the caller's text may be empty, or contain line breaks.
+    // Quoted and escaped: the caller's text may be empty or contain line breaks.
     let mut diagnostic = Diagnostic::new(format!("{name} is {value:?}"));
     match reason.as_deref().map(|reason| reason.strip_prefix("expected ").ok_or(reason)) {
         Some(Ok(expected)) => diagnostic.expected = Some(expected.into()),
@@ -359,7 +363,7 @@ fn value_error(name: &str, value: &str, reason: Option<String>) -> Error {
     diagnostic.into_error(ErrorKind::Usage)
 }
 
-/// The error for a name that is not an option.
+/// Returns the error for an unknown option.
 fn unknown(name: &str) -> Error {
     let error = raw::usage(format!("unknown option {name:?}"));
     match closest(name) {
@@ -368,9 +372,9 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-/// The full name of the option that is spelled most like `name`; `None` if none is similar.
+/// Returns the full name of the option with the most similar spelling; `None` if none is similar.
 fn closest(name: &str) -> Option<String> {
-    // Bounds the time for the names of hostile callers.
+    // Bounds the time for hostile names.
     const MAX_BYTES: usize = 64;
     if name.len() > MAX_BYTES {
         return None;
@@ -385,7 +389,7 @@ fn closest(name: &str) -> Option<String> {
     (distance <= name.len() / 3).then(|| row.full_name())
 }
 
-/// The number of bytes to insert, delete or replace in order to get from one text to the other.
+/// Returns the Levenshtein distance, in bytes.
 fn edit_distance(from: &str, to: &str) -> usize {
     let mut distances: Vec<usize> = (0..=to.len()).collect();
     for (row, from_byte) in from.bytes().enumerate() {
@@ -400,7 +404,7 @@ fn edit_distance(from: &str, to: &str) -> usize {
     distances[to.len()]
 }
 
-/// How slow a simulated device is.
+/// The speed of a simulated device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DeviceRate {
     bytes_per_second: u64,
@@ -408,7 +412,7 @@ struct DeviceRate {
 }
 
 impl DeviceRate {
-    /// A new throttle, because the files of one job share its rate; `None` if nothing is limited.
+    /// Returns a new throttle, shared by the files of one job; `None` if nothing is limited.
     fn throttle(self) -> Option<Throttle> {
         let latency = Duration::from_nanos(self.latency_ns);
         (self != DeviceRate::default()).then(|| Throttle::new(Some(self.bytes_per_second), latency))

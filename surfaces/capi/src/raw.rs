@@ -1,8 +1,9 @@
-//! Memory of C: structs with their sizes, strings, arrays, handles. Everything that is unsafe about arguments is here.
+//! Memory passed by C: structs with their sizes, strings, arrays, handles. All unsafe handling of arguments is here,
+//! except for callbacks.
 //!
-//! What can be checked (null, a wrong size, a wrong alignment, text that is not UTF-8) is an error of
-//! [`ErrorKind::Usage`]. The validity of other pointers cannot be checked: it is a rule of the header, and the `#
-//! Safety` sections here state for how many bytes.
+//! Detectable mistakes (null, an invalid size or alignment, text that is not UTF-8) are [`ErrorKind::Usage`]. The
+//! validity of other pointers cannot be checked: it is a rule of the header, and the `# Safety` sections here state the
+//! sizes.
 
 use polyhaul::model::Array;
 use polyhaul::{Error, ErrorKind, Result};
@@ -14,24 +15,25 @@ use std::sync::Arc;
 /// A struct of the header that starts with its size.
 ///
 /// # Safety
-/// It is `repr(C)` and starts with a `usize`. Any bytes that C puts into its fields are values of them, and so are all
-/// zeros.
+/// The struct is `repr(C)` and starts with a `usize`. Any bytes that C stores in its fields are valid values, and so
+/// are all zeros.
 pub(crate) unsafe trait Record: Copy {
-    /// Its name in C.
+    /// The name in C.
     const NAME: &'static str;
-    /// Its size in the first header that had it. It stays when the struct grows, so that old programs continue to work.
+    /// The size in the first header with this struct. It does not change when the struct grows, so that old programs
+    /// continue to work.
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
-/// Maximum size of a struct as of the version that the caller was compiled with.
+/// Maximum size of a struct, including fields of newer headers.
 const MAX_BYTES: usize = 4096;
 
-/// An error of the caller.
+/// Returns a usage error.
 pub(crate) fn usage(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
-/// Whether the caller's struct of that size is one of `T`: of an earlier header, of today's or of a later one.
+/// Checks the size of a struct, which may come from an older or newer header.
 fn check_size<T: Record>(size: usize) -> Result<()> {
     if (T::FIRST_BYTES <= size || planted("c-size")) && size <= MAX_BYTES {
         Ok(())
@@ -41,20 +43,21 @@ fn check_size<T: Record>(size: usize) -> Result<()> {
     }
 }
 
-/// The fields of the caller's struct; `None` for a null pointer.
+/// Copies the caller's struct; `None` for null. Fields that an older header lacks are zero; nonzero fields of a newer
+/// one are an error.
 ///
 /// # Safety
-/// `given` is null, or points to a `usize` and to as many bytes as that says.
+/// `given` is null, or points to a `usize` and to that many bytes.
 pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
     if given.is_null() {
         return Ok(None);
     }
-    // SAFETY: `given` is not null, so it points to a `usize`, this function's condition; `read_unaligned` needs no
+    // SAFETY: `given` is not null, so it points to a `usize` by this function's contract; `read_unaligned` needs no
     // alignment.
     let size = unsafe { given.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
-    // SAFETY: `size` is that first field, so that many bytes are there, this function's condition; `check_size` bounds
-    // it by `MAX_BYTES`.
+    // SAFETY: `size` is that first field, so `given` has this many bytes by this function's contract; `check_size`
+    // bounds it by `MAX_BYTES`.
     let bytes = unsafe { std::slice::from_raw_parts(given.cast::<u8>(), size) };
     let (known_bytes, later) = bytes.split_at(size.min(size_of::<T>()));
     if later.iter().any(|&byte| byte != 0) {
@@ -64,38 +67,38 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
         ));
     }
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: `known_bytes` has at most the bytes of `T`, so that the copy stays in `value`. By the contract of
-    // `Record`, the bytes of C and the zeros after them are values.
+    // SAFETY: `known_bytes` has at most the size of `T`, so the copy stays inside `value`. By the contract of `Record`,
+    // the bytes of C and the zeros after them are valid values.
     unsafe {
         value.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(known_bytes.as_ptr(), known_bytes.len());
         Ok(Some(value.assume_init()))
     }
 }
 
-/// Like [`take`], and null is an error.
+/// Like [`take`], but null is an error.
 ///
 /// # Safety
 /// As for [`take`].
 pub(crate) unsafe fn need<T: Record>(given: *const T) -> Result<T> {
-    // SAFETY: `take` has this function's condition.
+    // SAFETY: `take` has the same contract.
     unsafe { take(given) }?.ok_or_else(|| null(T::NAME))
 }
 
-/// Fills in the caller's struct. Its size stays, and fields of a later header are set to 0.
+/// Fills in the caller's struct. Its `struct_size` is kept, and fields of a newer header are set to 0.
 ///
 /// # Safety
-/// `out` is null, or points to a `usize` and to as many bytes, all writable, as that says.
+/// `out` is null, or points to a `usize` and to that many writable bytes.
 pub(crate) unsafe fn put<T: Record>(out: *mut T, value: T) -> Result<()> {
     if out.is_null() {
         return Err(null(T::NAME));
     }
-    // SAFETY: `out` is not null, so it points to a `usize`, this function's condition; `read_unaligned` needs no
+    // SAFETY: `out` is not null, so it points to a `usize` by this function's contract; `read_unaligned` needs no
     // alignment.
     let size = unsafe { out.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
     let known_size = size.min(size_of::<T>());
-    // SAFETY: `size` bytes are writable at `out`, this function's condition. `known_size` is at most that and
-    // at most the bytes of `value`, which is a local variable and does not overlap.
+    // SAFETY: `size` bytes are writable at `out` by this function's contract. `known_size` is at most `size`, and at
+    // most the size of `value`, which is a local variable and so does not overlap.
     unsafe {
         out.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), known_size);
         out.cast::<u8>().add(known_size).write_bytes(0, size - known_size);
@@ -104,59 +107,58 @@ pub(crate) unsafe fn put<T: Record>(out: *mut T, value: T) -> Result<()> {
     Ok(())
 }
 
-/// The error for a null pointer.
+/// Returns the error for a null pointer.
 pub(crate) fn null(what: &str) -> Error {
     usage(format!("{what} is a null pointer"))
 }
 
-/// The handle that the caller passed.
+/// Returns the caller's handle; null is an error.
 pub(crate) fn handle<'h, T>(given: Option<&'h T>, what: &str) -> Result<&'h T> {
     given.ok_or_else(|| null(what))
 }
 
-/// The handle that the caller passed, to be changed.
+/// Returns the caller's handle for modification; null is an error.
 pub(crate) fn handle_mut<'h, T>(given: Option<&'h mut T>, what: &str) -> Result<&'h mut T> {
     given.ok_or_else(|| null(what))
 }
 
-/// The place of a new handle. It holds null until there is one: made before anything can fail.
+/// The caller's variable for a new handle. Created before anything can fail, so that it is null after a failure.
 pub(crate) struct Out<'o, T>(&'o mut MaybeUninit<*mut T>);
 
 impl<'o, T> Out<'o, T> {
-    /// An error if the pointer is null.
+    /// Sets the variable to null. A null pointer is an error.
     pub(crate) fn new(out: Option<&'o mut MaybeUninit<*mut T>>) -> Result<Out<'o, T>> {
         let out = out.ok_or_else(|| null("the output handle"))?;
         out.write(std::ptr::null_mut());
         Ok(Out(out))
     }
 
-    /// Hands over a handle, which the caller frees.
+    /// Stores a handle, which the caller then owns.
     pub(crate) fn give(self, value: T) {
         self.0.write(Box::into_raw(Box::new(value)));
     }
 }
 
-/// Zero-terminated text; `None` for a null pointer.
+/// Returns zero-terminated text; `None` for null.
 ///
 /// # Safety
-/// `given` is null, or points to text that ends with a zero byte and stays unchanged as long as `'t`.
+/// `given` is null, or points to zero-terminated text that stays unchanged for `'t`.
 pub(crate) unsafe fn bytes_of<'t>(given: *const c_char) -> Option<&'t [u8]> {
-    // SAFETY: `given` is not null where the closure runs, so it points to text that ends with a zero byte, this
-    // function's condition.
+    // SAFETY: the closure only runs if `given` is not null, so it is zero-terminated by this function's contract.
     (!given.is_null()).then(|| unsafe { CStr::from_ptr(given) }.to_bytes())
 }
 
-/// Like [`bytes_of`] for UTF-8; empty for a null pointer.
+/// Like [`bytes_of`], for UTF-8; empty for null.
 ///
 /// # Safety
 /// As for [`bytes_of`].
 pub(crate) unsafe fn text<'t>(given: *const c_char, what: &str) -> Result<&'t str> {
-    // SAFETY: `bytes_of` has this function's condition.
+    // SAFETY: `bytes_of` has the same contract.
     let bytes = unsafe { bytes_of(given) }.unwrap_or_default();
     std::str::from_utf8(bytes).map_err(|_| usage(format!("{what} is not UTF-8")))
 }
 
-/// Like [`text`], and null is an error.
+/// Like [`text`], but null is an error.
 ///
 /// # Safety
 /// As for [`bytes_of`].
@@ -164,14 +166,14 @@ pub(crate) unsafe fn need_text<'t>(given: *const c_char, what: &str) -> Result<&
     if given.is_null() {
         return Err(null(what));
     }
-    // SAFETY: `text` has this function's condition.
+    // SAFETY: `text` has the same contract.
     unsafe { text(given, what) }
 }
 
-/// The elements of an array; none if `count` is 0.
+/// Returns the elements of an array, which may be null if `count` is 0.
 ///
 /// # Safety
-/// `data` is null, or points to `count` elements that stay unchanged as long as `'s`.
+/// `data` is null, or points to `count` elements that stay unchanged for `'s`.
 pub(crate) unsafe fn slice<'s, T: Copy>(data: *const T, count: usize, what: &str) -> Result<&'s [T]> {
     if count == 0 {
         return Ok(&[]);
@@ -186,15 +188,15 @@ pub(crate) unsafe fn slice<'s, T: Copy>(data: *const T, count: usize, what: &str
     if !fits {
         return Err(usage(format!("{what}: a count of {count} is too large")));
     }
-    // SAFETY: null, alignment and size were checked above; `count` elements are there, unchanged as long as `'s`, this
-    // function's condition.
+    // SAFETY: null, alignment and size were checked above; `data` has `count` elements, unchanged for `'s`, by this
+    // function's contract.
     Ok(unsafe { std::slice::from_raw_parts(data, count) })
 }
 
-/// An array of the caller's, which is not copied.
+/// A borrowed array of the caller.
 struct Borrowed<T>(*const T, usize);
 
-// SAFETY: other threads only read the elements, which are `Sync`. The condition of [`array`], which makes this, is that
+// SAFETY: other threads only read the elements, which are `Sync`. By the contract of [`array`], which creates this,
 // they stay unchanged as long as any clone.
 unsafe impl<T: Sync> Send for Borrowed<T> {}
 // SAFETY: as for `Send`.
@@ -202,13 +204,13 @@ unsafe impl<T: Sync> Sync for Borrowed<T> {}
 
 impl<T> AsRef<[T]> for Borrowed<T> {
     fn as_ref(&self) -> &[T] {
-        // SAFETY: pointer and length came from a slice in `array`, whose condition is that it stays valid and unchanged
-        // as long as this value.
+        // SAFETY: pointer and length are those of a slice in `array`, by whose contract it stays valid and unchanged as
+        // long as this value.
         unsafe { std::slice::from_raw_parts(self.0, self.1) }
     }
 }
 
-/// The caller's array: its memory itself if `borrow` is set, otherwise a copy.
+/// Borrows the caller's array if `borrow` is set, otherwise copies it.
 ///
 /// # Safety
 /// As for [`slice`]; with `borrow`, the elements stay unchanged as long as the result and its clones.
@@ -216,8 +218,7 @@ pub(crate) unsafe fn array<T>(data: *const T, count: usize, what: &str, borrow: 
 where
     T: Copy + Send + Sync + 'static,
 {
-    // SAFETY: `slice` has this function's condition; the slice is dropped or copied before this returns, or kept as
-    // `Borrowed`.
+    // SAFETY: `slice` has the same contract; the slice is copied before this returns, or kept as `Borrowed`.
     let elements = unsafe { slice(data, count, what) }?;
     if borrow {
         return Ok(Array::shared(Arc::new(Borrowed(elements.as_ptr(), elements.len()))));
@@ -228,7 +229,7 @@ where
     Ok(copy.into())
 }
 
-/// The pointer to an array for C: null if it is empty.
+/// Returns the pointer to an array for C: null if it is empty.
 pub(crate) fn pointer<T>(elements: &[T]) -> *const T {
     if elements.is_empty() { std::ptr::null() } else { elements.as_ptr() }
 }

@@ -1,4 +1,4 @@
-//! The result of a job, and its warnings.
+//! The report of a job, and its warnings.
 
 use crate::error::{PH_UNKNOWN, free, guard, ph_status};
 use crate::raw::{self, Out, Record, handle, usage};
@@ -7,8 +7,8 @@ use polyhaul::severity::Severity;
 use polyhaul::{Report, Result};
 use std::mem::MaybeUninit;
 
-/// The report of a job: sizes, time, warnings. Functions that take `ph_report **` accept null; otherwise they store a
-/// report if the job succeeds, and null if it fails. Free it with ph_report_free.
+/// The report of a job: sizes, time, warnings. Functions with a `ph_report **` argument accept null; otherwise they
+/// store a report if the job succeeds, and null if it fails. Free it with ph_report_free.
 pub struct ph_report(Report);
 
 /// Sizes, time and counts of a job.
@@ -17,29 +17,29 @@ pub struct ph_report(Report);
 pub struct ph_report_info {
     /// `sizeof(ph_report_info)`.
     pub struct_size: usize,
-    /// Bytes read, including referenced files. Compressed files count as compressed.
+    /// Bytes read, including referenced files, before decompression.
     pub bytes_in: u64,
     /// Bytes read, after decompression.
     pub plain_bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// The elapsed time in seconds.
+    /// Elapsed time in seconds.
     pub seconds: f64,
-    /// The number of threads used.
+    /// Number of threads used.
     pub threads: u64,
-    /// The number of warnings.
+    /// Number of warnings.
     pub warning_count: u64,
-    /// The number of warnings available from ph_report_warning: the first 1000.
+    /// Number of warnings available from ph_report_warning: the first 1000, and the first 3 of each kind.
     pub kept_warning_count: u64,
-    /// The number of warnings that are notes: what the format has no slot for, and everybody expects to be dropped.
+    /// Number of notes: data that the format cannot store, as users expect.
     pub note_count: u64,
-    /// The number of warnings that are losses: data changed or dropped although the format has a slot for it.
+    /// Number of losses: data changed or dropped although the format can store it.
     pub loss_count: u64,
-    /// The number of warnings that are faults: the file breaks its format.
+    /// Number of faults: the file violates its format.
     pub fault_count: u64,
 }
 
-/// A warning: data that was repaired, skipped or missing. The texts are valid until the report is freed.
+/// A warning about data that was repaired, skipped or missing. Its texts are valid until the report is freed.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_warning {
@@ -49,15 +49,15 @@ pub struct ph_warning {
     pub code: ph_string,
     /// The message.
     pub message: ph_string,
-    /// The file name, as given.
+    /// The name of the file or input.
     pub file: ph_string,
-    /// The line, starting at 1, or PH_UNKNOWN.
+    /// Line, starting at 1, or PH_UNKNOWN.
     pub line: u64,
-    /// The column in bytes, starting at 1, or PH_UNKNOWN.
+    /// Column in bytes, starting at 1, or PH_UNKNOWN.
     pub column: u64,
-    /// The offset in bytes, starting at 0, or PH_UNKNOWN.
+    /// Offset in bytes, starting at 0, or PH_UNKNOWN.
     pub offset: u64,
-    /// How bad it is: `note`, `loss` or `fault`.
+    /// `note`, `loss` or `fault`; see ph_report_info.
     pub severity: ph_string,
 }
 
@@ -91,13 +91,12 @@ pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph
             loss_count: report.warnings.total_of(Severity::Loss),
             fault_count: report.warnings.total_of(Severity::Fault),
         };
-        // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `info` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
         unsafe { raw::put(info, lent) }
     })
 }
 
-/// Returns a warning. `index` is less than `kept_warning_count`.
+/// Returns a warning. `index` must be less than `kept_warning_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_report_warning(
     report: Option<&ph_report>,
@@ -122,8 +121,8 @@ pub unsafe extern "C" fn ph_report_warning(
             offset: place.offset.unwrap_or(PH_UNKNOWN),
             severity: view(kept_warning.severity.name()),
         };
-        // SAFETY: `warning` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `warning` is null, or points to `struct_size` writable bytes by the header's rules, as `put`
+        // requires.
         unsafe { raw::put(warning, lent) }
     })
 }
@@ -134,7 +133,7 @@ pub extern "C" fn ph_report_free(report: Option<Box<ph_report>>) {
     free(report);
 }
 
-/// Where to store a report, if the caller wants it.
+/// Stores a report in the caller's variable, if there is one.
 pub(crate) struct ReportOut<'o>(Option<Out<'o, ph_report>>);
 
 impl<'o> ReportOut<'o> {

@@ -1,4 +1,4 @@
-//! Scenes: reading, examining, writing. Building one is in `compose.rs`.
+//! Scenes: reading, inspecting and writing. `compose.rs` builds them.
 
 use crate::error::{free, guard, ph_status};
 use crate::mesh::{MeshView, ph_counts, ph_mesh};
@@ -13,10 +13,10 @@ use polyhaul::{Error, Reader, Result};
 use std::mem::MaybeUninit;
 use std::mem::offset_of;
 
-/// No index: a corner without a uv, a face without a material.
+/// No index, such as for a corner without a uv or a face without a material.
 pub const PH_NONE: u32 = u32::MAX;
 
-/// The direction of an axis.
+/// An axis direction.
 pub type ph_axis = u32;
 
 /// +X.
@@ -39,9 +39,9 @@ const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::Negat
 /// The arrays and texts that a scene returns are valid until it is changed or freed.
 pub struct ph_scene {
     pub(crate) scene: Scene,
-    /// For each mesh, the parts that differ between C and the model.
+    /// The arrays of each mesh whose layout differs between C and the model.
     pub(crate) meshes: Vec<MeshView>,
-    /// For each object, its material slots.
+    /// The material slots of each object.
     pub(crate) slots: Vec<Vec<u32>>,
 }
 
@@ -51,23 +51,23 @@ pub struct ph_scene {
 pub struct ph_scene_info {
     /// `sizeof(ph_scene_info)`.
     pub struct_size: usize,
-    /// The number of meshes.
+    /// Number of meshes.
     pub mesh_count: usize,
-    /// The number of objects. If it is 0, each mesh is an object.
+    /// Number of objects. If it is 0, each mesh is an object.
     pub object_count: usize,
-    /// The number of materials.
+    /// Number of materials.
     pub material_count: usize,
-    /// The axis that faces forward.
+    /// Axis that points forward.
     pub forward_axis: ph_axis,
-    /// The axis that points up.
+    /// Axis that points up.
     pub up_axis: ph_axis,
-    /// The number of positions in all meshes.
+    /// Number of positions in all meshes.
     pub position_count: u64,
-    /// The number of faces in all meshes.
+    /// Number of faces in all meshes.
     pub face_count: u64,
-    /// The minimum of all finite positions. Greater than `bounds_max` if there are none.
+    /// Minimum of all finite positions, before object transforms. Greater than `bounds_max` if there are none.
     pub bounds_min: [f32; 3],
-    /// The maximum of all finite positions.
+    /// Maximum of all finite positions, likewise.
     pub bounds_max: [f32; 3],
 }
 
@@ -77,21 +77,21 @@ pub struct ph_scene_info {
 pub struct ph_object {
     /// `sizeof(ph_object)`.
     pub struct_size: usize,
-    /// The name. May be empty.
+    /// Name; may be empty.
     pub name: ph_string,
-    /// The index of its mesh.
+    /// Index of its mesh.
     pub mesh: usize,
-    /// The first element of each kind.
+    /// First element of each kind.
     pub start: ph_counts,
-    /// One past the last element of each kind. In ph_scene_add_object, all zeros mean the whole mesh.
+    /// One past the last element of each kind. In ph_scene_add_object, all zeros mean the end of the mesh.
     pub end: ph_counts,
     /// Whether `transform` is set. If not, positions are in world space.
     pub has_transform: u32,
-    /// The object-to-world matrix in row-major order, for column vectors.
+    /// Object-to-world matrix in row-major order, for column vectors.
     pub transform: [f32; 16],
-    /// Material indices, or PH_NONE, that `face_materials` of the mesh refers to. May be null.
+    /// Material indices, or PH_NONE, selected by `face_materials` of the mesh. May be null.
     pub material_slots: *const u32,
-    /// The number of slots.
+    /// Number of slots.
     pub material_slot_count: usize,
     /// The same matrix in double precision. In ph_scene_add_object, all zeros mean `transform`.
     pub exact_transform: [f64; 16],
@@ -109,14 +109,14 @@ unsafe impl Record for ph_object {
 }
 
 impl ph_scene {
-    /// Adds what C needs to a scene.
+    /// Creates the handle of a scene.
     pub(crate) fn new(scene: Scene) -> Result<ph_scene> {
         let mut result = ph_scene { scene, meshes: Vec::new(), slots: Vec::new() };
         result.look()?;
         Ok(result)
     }
 
-    /// Adds the views of new meshes and objects.
+    /// Adds views of the meshes and objects that have none.
     pub(crate) fn look(&mut self) -> Result<()> {
         let new = &self.scene.meshes[self.meshes.len()..];
         self.meshes.try_reserve(new.len())?;
@@ -140,8 +140,8 @@ fn slots(object: &Object) -> Result<Vec<u32>> {
     Ok(slots)
 }
 
-/// Reads a scene. From a pbrt scene it reads everything that can be represented as meshes, and drops the rest with a
-/// warning; ph_convert is lossless from pbrt to pbrt.
+/// Reads a scene. From a pbrt scene, reads everything that meshes can represent, and drops the rest with a warning;
+/// ph_convert from pbrt to pbrt is lossless.
 ///
 /// `options` and `report` may be null. Free the scene with ph_scene_free.
 #[unsafe(no_mangle)]
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn ph_scene_read(
     guard(|| {
         let scene = Out::new(scene);
         let report = ReportOut::new(report);
-        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns; the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
         let scene = scene?;
         let report = report?;
@@ -179,10 +179,9 @@ pub unsafe extern "C" fn ph_scene_write(
 ) -> ph_status {
     guard(|| {
         let report = ReportOut::new(report)?;
-        // SAFETY: `output` is null or valid by the header's rules until this call returns, and the job ends before
-        // that.
+        // SAFETY: `output` is null or valid by the header's rules until this call returns; the job ends before that.
         let (target, _held) = unsafe { source::output(output) }?;
-        // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
+        // SAFETY: as above.
         let named_format = unsafe { source::format_named(output) }?;
         let mut options = options::for_writing(options);
         options.format = options.format.or(named_format);
@@ -216,8 +215,7 @@ pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_sc
             bounds_min: min,
             bounds_max: max,
         };
-        // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `info` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
         unsafe { raw::put(info, lent) }
     })
 }
@@ -231,30 +229,30 @@ fn axis_number(axis: Axis) -> ph_axis {
     AXES.iter().position(|&candidate| candidate == axis).map_or(0, |index| index as u32 + 1)
 }
 
-/// The axes with these numbers.
+/// Converts the numbers of two axes.
 pub(crate) fn axes(forward: ph_axis, up: ph_axis) -> Result<Axes> {
     Ok(Axes { forward: axis(forward)?, up: axis(up)? })
 }
 
-/// The error for an index out of range.
+/// Returns the error for an index out of range.
 pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Error {
     usage(format!("{what} {index} is out of range: there are {count}"))
 }
 
-/// Returns the arrays of a mesh, which are not copied. `index` is less than `mesh_count`.
+/// Returns the arrays of a mesh, without copying them. `index` must be less than `mesh_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_mesh(scene: Option<&ph_scene>, index: usize, mesh: *mut ph_mesh) -> ph_status {
     guard(|| {
         let scene = handle(scene, "the scene")?;
         let mesh_and_view = scene.scene.meshes.get(index).zip(scene.meshes.get(index));
         let (model, view) = mesh_and_view.ok_or_else(|| no_such("mesh", index, scene.meshes.len()))?;
-        // SAFETY: `mesh` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `mesh` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
         unsafe { raw::put(mesh, view.lend(model)) }
     })
 }
 
-/// Returns a column of additional vertex data, with one row per position. `index` is less than `vertex_column_count`.
+/// Returns a column of additional vertex data, with one row per position. `index` must be less than
+/// `vertex_column_count` of the mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_vertex_column(
     scene: Option<&ph_scene>,
@@ -265,13 +263,14 @@ pub unsafe extern "C" fn ph_scene_vertex_column(
     guard(|| {
         let meshes = &handle(scene, "the scene")?.scene.meshes;
         let columns = &meshes.get(mesh).ok_or_else(|| no_such("mesh", mesh, meshes.len()))?.vertex_columns;
-        // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
+        // SAFETY: `column` is null, or points to `struct_size` writable bytes by the header's rules, as `put_column`
         // requires.
         unsafe { table::put_column(columns, index, column) }
     })
 }
 
-/// Returns a column of additional face data, with one row per face. `index` is less than `face_column_count`.
+/// Returns a column of additional face data, with one row per face. `index` must be less than `face_column_count` of
+/// the mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_face_column(
     scene: Option<&ph_scene>,
@@ -282,13 +281,13 @@ pub unsafe extern "C" fn ph_scene_face_column(
     guard(|| {
         let meshes = &handle(scene, "the scene")?.scene.meshes;
         let columns = &meshes.get(mesh).ok_or_else(|| no_such("mesh", mesh, meshes.len()))?.face_columns;
-        // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
+        // SAFETY: `column` is null, or points to `struct_size` writable bytes by the header's rules, as `put_column`
         // requires.
         unsafe { table::put_column(columns, index, column) }
     })
 }
 
-/// Returns an object. `index` is less than `object_count`.
+/// Returns an object. `index` must be less than `object_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize, object: *mut ph_object) -> ph_status {
     guard(|| {
@@ -311,8 +310,7 @@ pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize,
             material_slot_count: slots.len(),
             exact_transform,
         };
-        // SAFETY: `object` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `object` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
         unsafe { raw::put(object, lent) }
     })
 }

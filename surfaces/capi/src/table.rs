@@ -1,4 +1,4 @@
-//! Tables, read as columns.
+//! Tables as columns.
 
 use crate::error::{free, guard, ph_status};
 use crate::options::{self, ph_options};
@@ -12,7 +12,7 @@ use polyhaul::model::{Column, Table, Values};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// The type of numbers in an array.
+/// Type of the numbers in an array.
 pub type ph_scalar = u32;
 
 /// `int8_t`
@@ -36,7 +36,7 @@ pub const PH_SCALAR_F32: ph_scalar = 9;
 /// `double`
 pub const PH_SCALAR_F64: ph_scalar = 10;
 
-/// The tables of a file: the elements of a PLY file, or the only table of a csv, tsv, txt, xyz, pts or npy file. Free
+/// The tables of a file: the elements of a PLY file, or the single table of a csv, tsv, txt, xyz, pts or npy file. Free
 /// them with ph_tables_free.
 pub struct ph_tables(Vec<Table>);
 
@@ -46,32 +46,32 @@ pub struct ph_tables(Vec<Table>);
 pub struct ph_table {
     /// `sizeof(ph_table)`.
     pub struct_size: usize,
-    /// The name of the table in the file, such as `vertex`. May be empty.
+    /// Name of the table in the file, such as `vertex`; may be empty.
     pub name: ph_string,
-    /// The number of rows.
+    /// Number of rows.
     pub row_count: usize,
-    /// The number of columns.
+    /// Number of columns.
     pub column_count: usize,
 }
 
-/// A column of a table: one number, or a list of numbers, per row.
+/// A column of a table, with one number or one list of numbers per row.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_column {
     /// `sizeof(ph_column)`.
     pub struct_size: usize,
-    /// The name. May be empty.
+    /// Name; may be empty.
     pub name: ph_string,
-    /// The values, of type `scalar`.
+    /// Values of type `scalar`.
     pub values: *const c_void,
-    /// The number of values.
+    /// Number of values.
     pub value_count: usize,
-    /// For lists, `row_count + 1` offsets: row `i` has the values from `offsets[i]` up to, but not including,
+    /// For lists, `row_count + 1` offsets: row `i` has the values from `offsets[i]` up to, but excluding,
     /// `offsets[i + 1]`. Null if each row has one number.
     pub offsets: *const u32,
-    /// The number of rows.
+    /// Number of rows.
     pub row_count: usize,
-    /// The type of the values.
+    /// Type of the values.
     pub scalar: ph_scalar,
 }
 
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn ph_tables_read(
     guard(|| {
         let tables = Out::new(tables);
         let report = ReportOut::new(report);
-        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns; the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
         let tables = tables?;
         let report = report?;
@@ -117,7 +117,7 @@ pub extern "C" fn ph_tables_count(tables: Option<&ph_tables>) -> usize {
     tables.map_or(0, |tables| tables.0.len())
 }
 
-/// Returns the name and size of a table.
+/// Returns the name and size of a table. `index` must be less than ph_tables_count.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_tables_table(tables: Option<&ph_tables>, index: usize, table: *mut ph_table) -> ph_status {
     guard(|| {
@@ -129,13 +129,12 @@ pub unsafe extern "C" fn ph_tables_table(tables: Option<&ph_tables>, index: usiz
             row_count: stored.row_count,
             column_count: stored.columns.len(),
         };
-        // SAFETY: `table` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
-        // `put` requires.
+        // SAFETY: `table` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
         unsafe { raw::put(table, lent) }
     })
 }
 
-/// Returns a column of a table, which is not copied.
+/// Returns a column of a table, without copying it. `index` must be less than `column_count` of the table.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_tables_column(
     tables: Option<&ph_tables>,
@@ -146,7 +145,7 @@ pub unsafe extern "C" fn ph_tables_column(
     guard(|| {
         let tables = &handle(tables, "the tables")?.0;
         let stored = tables.get(table).ok_or_else(|| no_such("table", table, tables.len()))?;
-        // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
+        // SAFETY: `column` is null, or points to `struct_size` writable bytes by the header's rules, as `put_column`
         // requires.
         unsafe { put_column(&stored.columns, index, column) }
     })
@@ -158,10 +157,10 @@ pub extern "C" fn ph_tables_free(tables: Option<Box<ph_tables>>) {
     free(tables);
 }
 
-/// Passes one of `columns` to the caller.
+/// Writes one of `columns` to the caller's struct.
 ///
 /// # Safety
-/// Like [`raw::put`].
+/// As for [`raw::put`].
 pub(crate) unsafe fn put_column(columns: &[Column], index: usize, out: *mut ph_column) -> Result<()> {
     let column = columns.get(index).ok_or_else(|| no_such("column", index, columns.len()))?;
     let (scalar, values) = values(&column.values);
@@ -174,8 +173,7 @@ pub(crate) unsafe fn put_column(columns: &[Column], index: usize, out: *mut ph_c
         row_count: column.row_count(),
         scalar,
     };
-    // SAFETY: `out` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
-    // requires.
+    // SAFETY: `out` is null, or points to `struct_size` writable bytes by the header's rules, as `put` requires.
     unsafe { raw::put(out, lent) }
 }
 

@@ -1,6 +1,6 @@
-//! The functions of the C interface, called as C calls them: with raw pointers, arrays and callbacks.
+//! The functions of the C interface, called as from C: with raw pointers, arrays and callbacks.
 //!
-//! Inside Miri, these tests run the unsafe code of this crate and of the formats.
+//! Under Miri, these tests run the unsafe code of this crate and of the formats.
 
 use crate::compose::{ph_scene_add_mesh, ph_scene_add_object, ph_scene_new, ph_scene_set_axes};
 use crate::convert::ph_convert;
@@ -30,10 +30,10 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 
-/// A struct of the header with its size, and all other bytes zero.
+/// Returns a struct of the header with its size set and all other bytes zero.
 fn sized<T>() -> T {
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: the structs of the header are `repr(C)` and start with their size; zeros are values of other fields.
+    // SAFETY: the structs of the header are `repr(C)` and start with their size; zeros are valid in other fields.
     unsafe {
         value.as_mut_ptr().cast::<usize>().write(size_of::<T>());
         value.assume_init()
@@ -42,17 +42,17 @@ fn sized<T>() -> T {
 
 #[track_caller]
 fn ok(status: ph_status) {
-    // SAFETY: the text ends with a zero byte.
+    // SAFETY: the text is zero-terminated.
     let text = unsafe { CStr::from_ptr(ph_last_error_text()) };
     assert_eq!(status, PH_OK, "{}", text.to_string_lossy());
 }
 
-/// The handle that a function returns.
+/// Returns the handle that a function creates.
 #[track_caller]
 fn made<T>(make: impl FnOnce(Option<&mut MaybeUninit<*mut T>>) -> ph_status) -> Box<T> {
     let mut handle = MaybeUninit::uninit();
     ok(make(Some(&mut handle)));
-    // SAFETY: every function writes the handle, which came from a box.
+    // SAFETY: every function writes the handle, which is that of a box.
     unsafe { Box::from_raw(handle.assume_init()) }
 }
 
@@ -62,7 +62,7 @@ fn memory(bytes: &[u8], name: &CStr) -> ph_input {
 
 /// Appends to the list behind `user`.
 unsafe extern "C" fn append(user: *mut c_void, data: *const c_void, size: usize) -> i64 {
-    // SAFETY: the tests give a list for `user`, and `size` bytes are there.
+    // SAFETY: the tests pass a list as `user`, and `data` has `size` bytes.
     unsafe { (*user.cast::<Vec<u8>>()).extend_from_slice(std::slice::from_raw_parts(data.cast(), size)) };
     size as i64
 }
@@ -74,13 +74,13 @@ fn output(out: &mut Vec<u8>, name: &CStr) -> ph_output {
 fn options(settings: &[(&CStr, &CStr)]) -> Box<ph_options> {
     let mut options = made(|out| ph_options_new(out));
     for (name, value) in settings {
-        // SAFETY: both end with a zero byte.
+        // SAFETY: both are zero-terminated.
         ok(unsafe { ph_options_set(Some(&mut options), name.as_ptr(), value.as_ptr()) });
     }
     options
 }
 
-/// Three threads, whose chunks are as small as possible.
+/// Returns options for three threads.
 fn threads() -> Box<ph_options> {
     options(&[(c"threads", c"3")])
 }
@@ -90,7 +90,7 @@ fn try_converted(bytes: &[u8], from: &CStr, to: &CStr, options: &ph_options) -> 
     let mut out = Vec::new();
     let input = memory(bytes, from);
     let target = output(&mut out, to);
-    // SAFETY: both are valid through the call.
+    // SAFETY: both are valid during the call.
     (unsafe { ph_convert(&raw const input, &raw const target, Some(options), None) }, out)
 }
 
@@ -109,7 +109,7 @@ const MTL: &[u8] = b"newmtl red\nKd 1 0 0\nKs 0.5 0.5 0.5\nmap_Kd -s 2 2 1 red.p
 
 const TABLE: &[u8] = b"x,y,z,n\n1.5,2,3,4\n-1e-3,0.25,7,5\n1234567.5,\"8\",9,-6\n.5,1,2,3\n";
 
-/// The files of the test data that are small, with their bytes: inside Miri, some of them.
+/// Returns the small files of a folder of the test data, with their bytes; under Miri, only some.
 fn small_files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder).join("good");
     let mut folders = vec![root];
@@ -129,7 +129,7 @@ fn small_files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().step_by(stride).map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }
 
-/// Whether a conversion of each small file ends, with a file or an error; how many gave a file.
+/// Converts each small file, which may fail; returns the number of files that were converted.
 fn convert_small_files(folder: &str, targets: &[&CStr]) -> usize {
     let options = threads();
     let mut count = 0;
@@ -199,7 +199,7 @@ fn images_are_written_and_read() {
         (pixels(bytes.as_ptr().cast(), 19, 4, PH_SCALAR_U8), &[c"a.tga", c"a.png"][..]),
         (pixels(wide.as_ptr().cast(), 5, 3, PH_SCALAR_U16), &[c"a.png"]),
         (pixels(floats.as_ptr().cast(), 9, 3, PH_SCALAR_F32), &[c"a.hdr", c"a.exr"]),
-        // Rows with a gap.
+        // Rows with padding.
         (ph_pixels { row_bytes: 4 * 19, ..pixels(bytes.as_ptr().cast(), 17, 4, PH_SCALAR_U8) }, &[c"a.tga"]),
     ];
     let options = threads();
@@ -207,13 +207,13 @@ fn images_are_written_and_read() {
         for name in names {
             let mut file = Vec::new();
             let target = output(&mut file, name);
-            // SAFETY: all are valid through the call.
+            // SAFETY: all are valid during the call.
             ok(unsafe { ph_image_write(&raw const pixels, &raw const target, Some(&options), None) });
             let input = memory(&file, name);
             // SAFETY: as above.
             let image = made(|out| unsafe { ph_image_read(&raw const input, Some(&options), out, None) });
             let mut read = sized::<ph_pixels>();
-            // SAFETY: the struct has its size.
+            // SAFETY: `struct_size` is set.
             ok(unsafe { ph_image_get(Some(&image), &raw mut read) });
             assert_eq!([read.width, read.height], [pixels.width, 2], "{name:?}");
             ph_image_free(Some(image));
@@ -227,11 +227,11 @@ fn tables_are_read_as_columns_and_converted() {
     for to in [c"a.npy", c"a.csv", c"a.tsv", c"a.txt"] {
         let file = converted(TABLE, c"t.csv", to, &options);
         let input = memory(&file, to);
-        // SAFETY: the input is valid through the call.
+        // SAFETY: the input is valid during the call.
         let tables = made(|out| unsafe { ph_tables_read(&raw const input, Some(&options), out, None) });
         assert_eq!(ph_tables_count(Some(&tables)), 1);
         let mut table = sized::<ph_table>();
-        // SAFETY: the struct has its size.
+        // SAFETY: `struct_size` is set.
         ok(unsafe { ph_tables_table(Some(&tables), 0, &raw mut table) });
         assert_eq!(table.row_count, 4, "{to:?}");
         let mut column = sized::<ph_column>();
@@ -243,7 +243,7 @@ fn tables_are_read_as_columns_and_converted() {
     assert!(convert_small_files("table", &[c"a.csv", c"a.npy"]) > 0);
 }
 
-/// Bytes that are read by callbacks.
+/// A host that reads from memory.
 struct Host {
     bytes: Vec<u8>,
     at: usize,
@@ -253,7 +253,7 @@ struct Host {
 /// # Safety
 /// `user` points to a `Host` that no other thread uses.
 unsafe fn host<'h>(user: *mut c_void) -> &'h mut Host {
-    // SAFETY: the condition of this function.
+    // SAFETY: by the contract of this function.
     unsafe { &mut *user.cast() }
 }
 
@@ -279,7 +279,7 @@ unsafe extern "C" fn size(user: *mut c_void) -> i64 {
 }
 
 unsafe extern "C" fn release(user: *mut c_void) {
-    // SAFETY: the library calls this last.
+    // SAFETY: the library calls this after all other callbacks.
     unsafe { host(user) }.is_released = true;
 }
 
@@ -290,13 +290,13 @@ unsafe extern "C" fn count_progress(user: *mut c_void, done_bytes: u64, _: u64) 
 }
 
 unsafe extern "C" fn run_all(_: *mut c_void, count: usize, task: ph_task_fn, context: *mut c_void) {
-    // SAFETY: the contract of the pool.
+    // SAFETY: by the contract of the pool.
     (0..count).for_each(|index| unsafe { task.unwrap()(context, index) });
 }
 
-/// Answers every name with the material library.
+/// Returns the material library for every name.
 unsafe extern "C" fn resolve(_: *mut c_void, _: *const c_char, answer: *mut ph_input) -> i32 {
-    // SAFETY: the library passes a struct to fill in.
+    // SAFETY: the library passes a writable struct.
     unsafe { *answer = memory(MTL, c"a.mtl") };
     0
 }
@@ -320,13 +320,13 @@ fn hosts_read_run_and_resolve() {
         ..sized()
     };
     let mut report = MaybeUninit::uninit();
-    // SAFETY: all are valid through the call.
+    // SAFETY: all are valid during the call.
     let scene = made(|out| unsafe { ph_scene_read(&raw const input, Some(&options), out, Some(&mut report)) });
     assert!(host.is_released);
-    // SAFETY: the function wrote the handle, which came from a box.
+    // SAFETY: the function wrote the handle, which is that of a box.
     let report: Box<ph_report> = unsafe { Box::from_raw(report.assume_init()) };
     let mut info = sized::<ph_report_info>();
-    // SAFETY: the struct has its size.
+    // SAFETY: `struct_size` is set.
     ok(unsafe { ph_report_get(Some(&report), &raw mut info) });
     assert!(info.bytes_in >= OBJ.len() as u64);
     for index in 0..info.kept_warning_count {
@@ -340,7 +340,7 @@ fn hosts_read_run_and_resolve() {
     ph_options_free(Some(options));
 }
 
-/// Examines everything in the scene of [`OBJ`], or one made of it.
+/// Calls every getter on the scene of [`OBJ`], or on one built from it.
 fn check_scene(scene: &ph_scene) {
     let mut info = sized::<ph_scene_info>();
     let mut mesh = sized::<ph_mesh>();
@@ -348,7 +348,7 @@ fn check_scene(scene: &ph_scene) {
     let mut material = sized::<ph_material>();
     let mut texture = sized::<ph_texture>();
     let mut column = sized::<ph_column>();
-    // SAFETY: the structs have their sizes.
+    // SAFETY: `struct_size` is set in all of them.
     unsafe {
         ok(ph_scene_get(Some(scene), &raw mut info));
         ok(ph_scene_mesh(Some(scene), 0, &raw mut mesh));
@@ -372,7 +372,7 @@ fn scenes_are_built_of_borrowed_and_copied_arrays() {
     let offsets = [0_u32, 3, 6];
     let corners = [0_u32, 1, 2, 0, 2, 3];
     let runs = [ph_run { first_face: 0, value: 0 }];
-    // SAFETY: the text ends with a zero byte.
+    // SAFETY: the text is zero-terminated.
     let [name, group, file] = [c"a name", c"group", c"a.png"].map(|text| unsafe { ph_text(text.as_ptr()) });
     let faces = ph_elements {
         offsets: offsets.as_ptr(),
@@ -401,7 +401,7 @@ fn scenes_are_built_of_borrowed_and_copied_arrays() {
     for keep in [PH_COPY, PH_BORROW] {
         let mut scene = made(|out| ph_scene_new(out));
         ok(ph_scene_set_axes(Some(&mut scene), PH_AXIS_NEGATIVE_Z, PH_AXIS_Y));
-        // SAFETY: everything that they point to outlives the scene.
+        // SAFETY: all pointees outlive the scene.
         unsafe {
             ok(ph_scene_add_material(Some(&mut scene), &raw const material));
             ok(ph_scene_add_texture(Some(&mut scene), 0, &raw const texture));
@@ -411,7 +411,7 @@ fn scenes_are_built_of_borrowed_and_copied_arrays() {
         check_scene(&scene);
         let mut file = Vec::new();
         let target = output(&mut file, c"a.ply");
-        // SAFETY: all are valid through the call.
+        // SAFETY: all are valid during the call.
         ok(unsafe { ph_scene_write(Some(&scene), &raw const target, Some(&threads()), None) });
         assert!(file.starts_with(b"ply"));
         ph_scene_free(Some(scene));
@@ -428,10 +428,10 @@ fn wrong_arguments_are_errors() {
     ];
     for input in none {
         let mut scene = MaybeUninit::uninit();
-        // SAFETY: the struct is valid, except that it asks for nothing or too much.
+        // SAFETY: the struct is valid, except for its size or its number of sources.
         assert_ne!(unsafe { ph_scene_read(&raw const input, Some(&options), Some(&mut scene), None) }, PH_OK);
         let mut error = sized::<ph_error>();
-        // SAFETY: the struct has its size, and the message ends with a zero byte.
+        // SAFETY: `struct_size` is set, and the message is zero-terminated.
         let message = unsafe {
             ok(ph_last_error(&raw mut error));
             CStr::from_ptr(error.message)
@@ -440,7 +440,7 @@ fn wrong_arguments_are_errors() {
     }
     let mut mutable = threads();
     let mut value = MaybeUninit::uninit();
-    // SAFETY: the name ends with a zero byte, and so does the value.
+    // SAFETY: the name and the value are zero-terminated.
     unsafe {
         assert_ne!(ph_options_set(Some(&mut mutable), c"no such option".as_ptr(), c"1".as_ptr()), PH_OK);
         ok(ph_options_get(Some(&mut mutable), c"threads".as_ptr(), Some(&mut value)));

@@ -1,29 +1,29 @@
-//! Text of handles, and text that the caller passes.
+//! Text returned from handles, and text passed by the caller.
 
 use crate::error::{guard, ph_status};
 use crate::raw;
 use polyhaul::{Error, Result};
 use std::ffi::c_char;
 
-/// UTF-8 text with a size, not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
+/// UTF-8 text with a size; not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
 ///
-/// Text returned by a handle is valid until the handle is freed or changed. `data` may be null if `size` is 0.
+/// Text returned from a handle is valid until the handle is changed or freed. `data` may be null if `size` is 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_string {
     /// The first byte.
     pub data: *const c_char,
-    /// The size in bytes.
+    /// Size in bytes.
     pub size: usize,
 }
 
-/// Converts zero-terminated text to a ph_string, without copying it. Null becomes an empty text.
+/// Returns zero-terminated text as a ph_string, without copying it. Null becomes empty text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
     let mut result = view("");
     let _: ph_status = guard(|| {
-        // SAFETY: `text` is null or ends with a zero byte, by the header's rules; the result points into it and is not
-        // read here.
+        // SAFETY: `text` is null or zero-terminated by the header's rules; the result points into it and is not read
+        // here.
         let bytes = unsafe { raw::bytes_of(text) }.unwrap_or_default();
         result = ph_string { data: bytes.as_ptr().cast(), size: bytes.len() };
         Ok(())
@@ -31,17 +31,17 @@ pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
     result
 }
 
-/// Text as C sees it.
+/// Borrows text for C.
 pub(crate) fn view(text: &str) -> ph_string {
     ph_string { data: text.as_ptr().cast(), size: text.len() }
 }
 
-/// A copy of the caller's text.
+/// Copies the caller's text.
 ///
 /// # Safety
 /// `text.data` is null, or points to `text.size` bytes.
 pub(crate) unsafe fn owned(text: ph_string, what: &str) -> Result<String> {
-    // SAFETY: `text.data` is valid for `text.size` bytes, this function's condition; they are copied below.
+    // SAFETY: `text.data` is valid for `text.size` bytes by this function's contract; they are copied below.
     let bytes = unsafe { raw::slice(text.data.cast::<u8>(), text.size, what) }?;
     let checked = std::str::from_utf8(bytes).map_err(|_| raw::usage(format!("{what} is not UTF-8")))?;
     let mut copy = String::new();

@@ -1,5 +1,5 @@
-//! The header in the repository is the one that the sources make, with the options of the library's table at its end.
-//! `cargo xtask header` writes it.
+//! Checks that the committed header is up to date with the sources, and lists the options of the library's table at its
+//! end. `cargo xtask header` writes it.
 
 use cbindgen::{Builder, Config};
 use polyhaul::options::{OptionGroup, OptionKind, OptionRow};
@@ -7,12 +7,12 @@ use polyhaul::{Format, ReadOptions, WriteOptions};
 use std::fs;
 use std::path::Path;
 
-/// The order of the manual.
+/// The modules in the order of the header.
 const SOURCES: [&str; 12] = [
     "error", "text", "source", "options", "report", "mesh", "scene", "compose", "material", "image", "table", "convert",
 ];
 
-/// The maximum length of a line in the list of options.
+/// Maximum line length in the list of options.
 const MAX_COLUMNS: usize = 120;
 
 fn generated_header() -> String {
@@ -26,7 +26,7 @@ fn generated_header() -> String {
     String::from_utf8(text).expect("sources are text")
 }
 
-/// All options as a comment.
+/// Formats all options as a comment.
 fn option_list() -> String {
     let formats = Format::ALL.map(Format::name).join(", ");
     let mut list = String::from("/*\n * Options for ph_options_set.\n *\n");
@@ -54,7 +54,7 @@ fn option_list() -> String {
     list + " */\n"
 }
 
-/// The line of an option. One that applies to reading and to writing may have an alias for each.
+/// Formats the line of an option. An option for both reading and writing may have a different alias for each.
 fn option_line(row: &OptionRow, write_row: &OptionRow) -> String {
     let is_word = !row.default.is_empty() && !row.default.contains(' ');
     let default = if is_word { row.default.clone() } else { format!("{:?}", row.default) };
@@ -71,12 +71,12 @@ fn option_line(row: &OptionRow, write_row: &OptionRow) -> String {
     line
 }
 
-/// The name of a format in a row of the table, where dots are underscores.
+/// Returns the name of a format that the table spells with underscores instead of dots.
 fn format_name(name: &'static str) -> &'static str {
     Format::ALL.map(Format::name).into_iter().find(|format| format.replace('.', "_") == name).unwrap_or(name)
 }
 
-/// The values of an option, in the short form of a usage message.
+/// Formats the values of an option as in a usage message.
 fn values(kind: &OptionKind) -> String {
     match kind {
         OptionKind::Flag => "true|false".into(),
@@ -89,7 +89,7 @@ fn values(kind: &OptionKind) -> String {
     }
 }
 
-/// Adds text in lines of at most [`MAX_COLUMNS`], after the indent of the first line and that of the others.
+/// Appends text, wrapped at [`MAX_COLUMNS`], with separate indents for the first and the other lines.
 fn add_text(list: &mut String, indents: [&str; 2], text: &str) {
     assert!(!text.contains("*/"), "{text:?} would end the comment");
     let [first_indent, indent] = indents;

@@ -1,9 +1,9 @@
-//! Programs in C and C++: built against the library as `cargo xtask install-c` installs it, with the flags of its file
-//! for pkg-config, run, and their output compared; once more under AddressSanitizer with LeakSanitizer, and by CMake
-//! with an installation that was moved.
+//! Builds C and C++ programs against the library as `cargo xtask install-c` installs it, with its pkg-config flags,
+//! runs them and compares their output. Repeats this under AddressSanitizer with LeakSanitizer, and with CMake and a
+//! relocated installation.
 //!
-//! Where there is no C compiler with its headers, no CMake or no sanitizer, this says so and passes: a fresh machine
-//! with Rust alone may have none of them.
+//! Without a C compiler and its headers, CMake or a sanitizer, tests print a note and pass, because a fresh machine may
+//! have only Rust.
 
 #![allow(clippy::print_stderr, reason = "what is skipped must be seen")]
 
@@ -16,21 +16,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// What a program is linked with.
+/// The library to link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Library {
     Static,
     Shared,
 }
 
-/// How programs are built.
+/// How to build a program.
 #[derive(Clone, Copy)]
 struct Build {
     library: Library,
     sanitized: bool,
 }
 
-/// The static library takes the linker longer.
+/// Linking the static library is slower.
 const STATIC: Build = Build { library: Library::Static, sanitized: false };
 const SHARED: Build = Build { library: Library::Shared, sanitized: false };
 const STATIC_SANITIZED: Build = Build { library: Library::Static, sanitized: true };
@@ -54,14 +54,14 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder for what a test makes.
+/// Creates a folder for the output of a test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("there is room for a folder");
     folder
 }
 
-/// A prefix in which the library is installed, as packages do it: that of `cargo xtask test`, or one of this test.
+/// The prefix of the installed library: installed by `cargo xtask test`, or else by this test.
 static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
     if let Some(prefix) = env::var_os("POLYHAUL_C_PREFIX") {
         return prefix.into();
@@ -75,7 +75,7 @@ static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
     prefix
 });
 
-/// The flags that the file for pkg-config has.
+/// Returns the flags from the pkg-config file.
 fn package(keys: &[&str]) -> Vec<String> {
     let text = fs::read_to_string(INSTALLED.join("lib/pkgconfig/polyhaul.pc")).expect("it was installed");
     assert!(text.contains("prefix=${pcfiledir}/../..\n"), "{text}");
@@ -90,7 +90,7 @@ fn package(keys: &[&str]) -> Vec<String> {
     keys.iter().filter_map(|key| value(key)).flat_map(str::split_whitespace).map(full).collect()
 }
 
-/// The compiler for C or C++.
+/// Returns the command of the C or C++ compiler.
 fn compiler(source: &Path) -> Command {
     let is_c = source.extension().is_some_and(|extension| extension == "c");
     let (variable, usual) = if is_c { ("CC", "cc") } else { ("CXX", "c++") };
@@ -100,7 +100,7 @@ fn compiler(source: &Path) -> Command {
     command
 }
 
-/// Why programs cannot be built here, if so: the compiler or its headers are not there.
+/// Returns why programs cannot be built here: the compiler or its headers are missing.
 fn unable(build: Build, source: &Path, folder: &Path) -> Option<String> {
     if cfg!(windows) {
         return Some("C programs are built on Unix only".into());
@@ -126,7 +126,7 @@ fn unable(build: Build, source: &Path, folder: &Path) -> Option<String> {
     })
 }
 
-/// Builds a program; `None`, and a note, where that is not possible here.
+/// Builds a program. If that is impossible here, prints a note and returns `None`.
 fn built(source: &Path, build: Build, folder: &Path) -> Option<PathBuf> {
     if let Some(why) = unable(build, source, folder) {
         eprintln!("skipped: {why}");
@@ -147,7 +147,7 @@ fn built(source: &Path, build: Build, folder: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Runs a program; what it printed, and what it complained of. Its exit code must be `code`.
+/// Runs a program, which must exit with `code`; returns its standard output and standard error.
 fn run(program: &Path, arguments: &[&str], folder: &Path, code: i32) -> (String, String) {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder);
@@ -160,12 +160,12 @@ fn run(program: &Path, arguments: &[&str], folder: &Path, code: i32) -> (String,
     (out, err)
 }
 
-/// A source of the examples.
+/// Returns the path of an example.
 fn example(name: &str) -> PathBuf {
     here().join("examples").join(name)
 }
 
-/// Writes a file of several assets, of which the one in the middle is a TGA in an LZ4 frame; where it is.
+/// Writes a file of several assets, with a TGA in an LZ4 frame in the middle; returns the offset and size of the frame.
 fn cache(path: &Path) -> (usize, usize) {
     let samples: Vec<u8> = (0..300 * 200 * 3_usize).map(|index| (index * index / 7 % 251) as u8).collect();
     let image = Image {
@@ -223,7 +223,7 @@ fn tga_from_cache(build: Build, name: &str) {
         out.lines().collect::<Vec<_>>(),
         [image.as_str(), "at most ceil(size / 64 KiB) + 4 calls, released 1 time"]
     );
-    // The cache ends before the asset does: that is an error of the callback.
+    // The asset extends past the end of the cache, so the callback fails.
     let (_, err) = run(&program, &["cache.bin", &start.to_string(), "99999999"], &folder, 1);
     assert!(err.contains("(host code -5)"), "{err}");
 }
@@ -282,7 +282,7 @@ fn wrapper(build: Build, name: &str) {
     assert_eq!(run(&program, &[], &folder, 0).0, "all as it should be\n");
 }
 
-/// Copies an installation to another place: symbolic links stay links.
+/// Copies an installation. Symbolic links are kept.
 fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("there is room for a folder");
     for entry in fs::read_dir(from).expect("it can be listed") {
@@ -301,7 +301,7 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// A copy of the installation at another place; `None`, and a note, where CMake cannot build programs.
+/// Copies the installation elsewhere. If CMake cannot build programs, prints a note and returns `None`.
 fn moved(folder: &Path) -> Option<PathBuf> {
     let has_cmake = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
     let why = if has_cmake { unable(STATIC, &example("cpp.cpp"), folder) } else { Some("there is no CMake".into()) };
@@ -314,7 +314,7 @@ fn moved(folder: &Path) -> Option<PathBuf> {
     Some(prefix)
 }
 
-/// Configures a project; whether that succeeded, and what CMake printed.
+/// Configures a project; returns whether that succeeded, and the output of CMake.
 fn configured(source: &Path, build: &Path, prefix: &Path, options: &[&str]) -> (bool, String) {
     let mut command = Command::new("cmake");
     command.arg("-S").arg(source).arg("-B").arg(build).args(options);
@@ -349,7 +349,7 @@ fn cmake_builds_the_examples_with_the_static_library() {
     cmake_examples(&["-DBUILD_SHARED_LIBS=OFF"], "cmake_builds_the_examples_with_the_static_library");
 }
 
-/// A project that has CMake check which requests find the library.
+/// A project that checks which `find_package` calls find the library.
 const REQUESTS: &str = r#"
 cmake_minimum_required(VERSION 3.13)
 project(requests NONE)
@@ -388,7 +388,7 @@ fn cmake_understands_versions_and_components() {
     let (is_configured, text) = configured(&project, &folder.join("requests"), &prefix, &[]);
     assert!(is_configured, "{text}");
 
-    // Errors say what is wrong.
+    // Errors name the cause.
     fs::remove_file(prefix.join("lib/libpolyhaul.a")).expect("it was installed");
     let no_file = "lib/libpolyhaul.a does not exist";
     let refused = [
@@ -399,7 +399,7 @@ fn cmake_understands_versions_and_components() {
     for (number, (arguments, message)) in refused.into_iter().enumerate() {
         write(format!("{REQUESTS}find_package(polyhaul {arguments} REQUIRED)\n"));
         let (is_configured, text) = configured(&project, &folder.join(format!("refused{number}")), &prefix, &[]);
-        // CMake breaks lines.
+        // CMake wraps its messages.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!is_configured && text.contains(message), "{arguments}: {text}");
     }
