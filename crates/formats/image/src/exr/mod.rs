@@ -4,8 +4,8 @@
 //!
 //! - The image is the first part and layer with red, green and blue (`R`, `G`, `B`) or luminance (`Y`), with `A` as
 //!   alpha if present. Channels without a layer come first, then the layers (`beauty.R`) in alphabetical order. If no
-//! layer qualifies, the image is an incomplete set of colors, with the missing ones set to 0, or the first channel, as
-//! gray. `ImageReadOptions` selects another layer or part.
+//!   layer qualifies, the image is an incomplete set of colors, with the missing ones set to 0, or the first channel,
+//!   as gray. `ImageReadOptions` selects another layer or part.
 //! - All other channels of the part are kept with their names and types. Colors are read as floats; if they are stored
 //!   as 32-bit integers, the integers are kept, too. Other parts and smaller levels are dropped with a warning.
 //! - Luminance and chroma (`Y`, `RY`, `BY`) are converted to RGB with the file's chromaticities. Chroma may be
